@@ -1,0 +1,438 @@
+package adapter
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// Booking is a booking with the records it points to. A dangling reference
+// keeps its id and has empty texts.
+type Booking struct {
+	ID           int64
+	Code         string
+	Status       string
+	StartDate    Date
+	EndDate      Date
+	StartTime    Minutes
+	EndTime      Minutes // of EndDate; 1440 for an end at midnight
+	Duration     int64   // minutes
+	BufferBefore int64   // minutes
+	BufferAfter  int64   // minutes
+	Attendees    int64
+	Customer     BookingCustomer
+	Agent        BookingAgent
+	Service      *BookingService // nil where none exists
+	Location     BookingLocation
+	Order        *BookingOrder   // nil where none exists
+	Price        decimal.Decimal // the order item's total; 0 without an order item
+	CreatedAt    Timestamp
+	UpdatedAt    Timestamp
+	Meta         map[string]string // nil unless asked for
+}
+
+// BookingCustomer is what a booking shows of its customer.
+type BookingCustomer struct {
+	ID                                int64
+	FirstName, LastName, Email, Phone string
+}
+
+// BookingAgent is what a booking shows of its agent.
+type BookingAgent struct {
+	ID                     int64
+	FullName, Email, Phone string
+}
+
+// BookingService is what a booking, or an agent, shows of a service.
+type BookingService struct {
+	ID                             int64
+	Name, ShortDescription, Status string
+	Duration                       int64 // minutes
+	PriceMin, PriceMax             decimal.Decimal
+}
+
+// BookingLocation is what a booking shows of its location.
+type BookingLocation struct {
+	ID                *int64 // nil where the booking has none
+	Name, FullAddress string
+	Category          *CategoryName // nil where it has none
+}
+
+// CategoryName is a category by id and name.
+type CategoryName struct {
+	ID   int64
+	Name string
+}
+
+// BookingOrder is what a booking shows of its order.
+type BookingOrder struct {
+	ID              int64
+	PaymentStatus   string
+	CustomerComment *string
+}
+
+// agentFullName mirrors OsAgentModel::get_full_name, LatePoint 5.6.5.
+func agentFullName(first, last string) string {
+	if name := strings.TrimSpace(first + " " + last); name != "" {
+		return name
+	}
+	return "Agent"
+}
+
+// BookingSort names an order of bookings.
+type BookingSort int
+
+// The orders of bookings. Each ends in the id, in the same direction.
+const (
+	BookingsByStart        BookingSort = iota // date, then time
+	BookingsByCreation                        //
+	BookingsByCustomerName                    // first name, then last name
+	BookingsByStatus                          //
+	BookingsByID                              //
+)
+
+// BookingFilter narrows and orders a list of bookings. A nil field narrows
+// nothing.
+type BookingFilter struct {
+	Paging
+	Status                                     *string
+	CustomerID, AgentID, ServiceID, LocationID *int64
+	DateFrom, DateTo                           *Date // both days included
+	CreatedFrom, CreatedBefore                 *time.Time
+	Code, PaymentStatus                        *string
+	DurationMin, DurationMax                   *int64 // minutes
+	PriceMin, PriceMax                         *decimal.Decimal
+	CustomerEmail, CustomerPhone               *string // partial
+	MetaKey, MetaValue                         *string // together; the value is partial
+	Search                                     *string // customer name, e-mail or booking code
+	Upcoming, Past                             bool    // by the site's clock
+	WithMeta                                   bool
+	Sort                                       BookingSort
+	Descending                                 bool
+}
+
+// secretMeta matches the keys with which a booking or order can be managed
+// without logging in. They are neither shown nor searched.
+const secretMeta = `key\_to\_manage\_%`
+
+// Bookings is one page of the bookings that pass the filter.
+func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
+	l := list{id: "b.id", filter: s.bookingFilter(f)}
+	ids, total, err := s.pageOf(ctx, "list bookings", l, f.Paging, func() ([]int64, error) {
+		if f.Sort == BookingsByStart {
+			return s.bookingIDsByStart(ctx, l, f)
+		}
+		return s.bookingIDs(ctx, l, f)
+	})
+	if err != nil {
+		return Page[Booking]{}, err
+	}
+	records, err := s.bookingsByID(ctx, ids, f.WithMeta)
+	return Page[Booking]{Paging: f.Paging, Records: records, Total: total}, err
+}
+
+func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
+	q := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
+	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == BookingsByCustomerName {
+		q = q.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+	}
+	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
+		q = q.Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
+	}
+	if f.PaymentStatus != nil {
+		q = q.Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
+	}
+	q = equal(q, "b.status", f.Status)
+	q = equal(q, "b.customer_id", f.CustomerID)
+	q = equal(q, "b.agent_id", f.AgentID)
+	q = equal(q, "b.service_id", f.ServiceID)
+	q = equal(q, "b.location_id", f.LocationID)
+	q = equal(q, "o.payment_status", f.PaymentStatus)
+	q = between(q, "b.start_date", f.DateFrom, f.DateTo)
+	q = created(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = between(q, "b.duration", f.DurationMin, f.DurationMax)
+	q = between(q, "i.total", f.PriceMin, f.PriceMax)
+	q = contains(q, f.Code, "b.booking_code")
+	q = contains(q, f.CustomerEmail, "c.email")
+	q = contains(q, f.CustomerPhone, "c.phone")
+	q = contains(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email", "b.booking_code")
+	if f.MetaKey != nil && f.MetaValue != nil {
+		q = q.Where("EXISTS (SELECT 1 FROM "+s.db.As(wpdb.BookingMeta, "m")+
+			" WHERE m.object_id = b.id AND m.meta_key = ? AND m.meta_key NOT LIKE ? AND m.meta_value LIKE ?)",
+			*f.MetaKey, secretMeta, wpdb.Contains(*f.MetaValue))
+	}
+	if f.Upcoming || f.Past {
+		q = q.Where(s.startsAfterNow("b", f.Upcoming)).Where(sq.NotEq{"b.status": "cancelled"})
+	}
+	return q
+}
+
+// startsAfterNow tells bookings that begin after the site's present minute
+// from those that do not (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
+func (s *Site) startsAfterNow(alias string, after bool) sq.Sqlizer {
+	condition := "(" + alias + ".start_date > ? OR " + alias + ".start_date = ? AND " + alias + ".start_time > ?)"
+	if !after {
+		condition = "NOT COALESCE(" + condition + ", FALSE)"
+	}
+	return sq.Expr(condition, s.Today(), s.Today(), s.minuteOfDay())
+}
+
+// created adds the half-open range of a stored instant.
+func created(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
+	if from != nil {
+		q = q.Where(sq.GtOrEq{column: stamp(*from)})
+	}
+	if before != nil {
+		q = q.Where(sq.Lt{column: stamp(*before)})
+	}
+	return q
+}
+
+// fullName is first and last name of a person's table, for a search over both.
+func fullName(alias string) string {
+	return "CONCAT(COALESCE(" + alias + ".first_name, ''), ' ', COALESCE(" + alias + ".last_name, ''))"
+}
+
+var bookingOrder = map[BookingSort][]string{
+	BookingsByCreation:     {"b.created_at", "b.id"},
+	BookingsByCustomerName: {"COALESCE(c.first_name, '')", "COALESCE(c.last_name, '')", "b.id"},
+	BookingsByStatus:       {"b.status", "b.id"},
+	BookingsByID:           {"b.id"},
+	BookingsByStart:        {"b.start_date", "b.start_time", "b.id"},
+}
+
+func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
+	stmt := l.filter.Column(l.id).OrderBy(directed(bookingOrder[f.Sort], f.Descending)...).
+		Limit(uint64(f.PerPage)).Offset(f.offset())
+	return wpdb.All(ctx, s.db, "list bookings", stmt, wpdb.Value[int64])
+}
+
+// bookingIDsByStart walks the index on start_date, which alone does not order
+// by time and id. Ordered by date only, the same rows of the list hold the
+// page's dates; ordering in full between the first and the last of them then
+// touches little more than the page. One statement would sort the table.
+func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
+	const op = "list bookings"
+	stmt := l.filter.Column("b.start_date").OrderBy(direction("b.start_date", f.Descending)).
+		Limit(uint64(f.PerPage)).Offset(f.offset())
+	dates, err := wpdb.All(ctx, s.db, op+": dates", stmt, wpdb.Value[*string])
+	if err != nil || len(dates) == 0 {
+		return nil, err
+	}
+	first, last := dates[0], dates[len(dates)-1]
+	skip := f.offset()
+	if skip > 0 {
+		before := list{id: l.id, filter: l.filter.Where(beyondDate(first, !f.Descending, false))}
+		passed, err := s.count(ctx, op+": before the page", before)
+		if err != nil {
+			return nil, err
+		}
+		skip -= min(skip, uint64(passed))
+	}
+	stmt = l.filter.Where(beyondDate(first, f.Descending, true)).Where(beyondDate(last, !f.Descending, true)).
+		Column(l.id).OrderBy(directed(bookingOrder[BookingsByStart], f.Descending)...).
+		Limit(uint64(f.PerPage)).Offset(skip)
+	return wpdb.All(ctx, s.db, op, stmt, wpdb.Value[int64])
+}
+
+// beyondDate is the half of the list on one side of a date: below it or above
+// it, with or without the date itself. NULL stands below every date, as the
+// server orders it.
+func beyondDate(date *string, below, included bool) sq.Sqlizer {
+	const column = "b.start_date"
+	switch {
+	case date == nil && below && included:
+		return sq.Eq{column: nil}
+	case date == nil && below:
+		return sq.Expr("FALSE")
+	case date == nil && included:
+		return sq.Expr("TRUE")
+	case date == nil:
+		return sq.NotEq{column: nil}
+	case below && included:
+		return sq.Or{sq.LtOrEq{column: *date}, sq.Eq{column: nil}}
+	case below:
+		return sq.Or{sq.Lt{column: *date}, sq.Eq{column: nil}}
+	case included:
+		return sq.GtOrEq{column: *date}
+	default:
+		return sq.Gt{column: *date}
+	}
+}
+
+// bookingsByID reads bookings with their to-one associations, each by primary
+// key, in the order of the ids.
+func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]Booking, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	columns := s.schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
+		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")
+	columns = append(columns, "c.first_name", "c.last_name", "c.email", "c.phone",
+		"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
+		"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
+		"l.name", "l.full_address", "lc.id", "lc.name",
+		"i.total", "o.id", "o.payment_status", "o.customer_comment")
+	stmt := sq.Select(columns...).From(s.db.As(wpdb.Bookings, "b")).
+		LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
+		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
+		LeftJoin(s.db.As(wpdb.Services, "s") + " ON s.id = b.service_id").
+		LeftJoin(s.db.As(wpdb.Locations, "l") + " ON l.id = b.location_id").
+		LeftJoin(s.db.As(wpdb.LocationCategories, "lc") + " ON lc.id = l.category_id").
+		LeftJoin(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
+		LeftJoin(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
+		Where(sq.Eq{"b.id": ids})
+	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, scanBooking)
+	if err != nil {
+		return nil, err
+	}
+	records = inOrder(ids, records, func(b Booking) int64 { return b.ID })
+	if withMeta {
+		err = s.addBookingMeta(ctx, ids, records)
+	}
+	return records, err
+}
+
+func scanBooking(row wpdb.Scanner) (Booking, error) {
+	var b Booking
+	var agentID, serviceID, categoryID, orderID *int64
+	var agentFirst, agentLast, categoryName, paymentStatus string
+	var startTime, endTime, duration *int64
+	var service BookingService
+	var price, priceMin, priceMax decimal.NullDecimal
+	var comment *string
+	err := row.Scan(&b.ID, wpdb.OrZero(&b.Code), &b.Status, wpdb.OrZero((*string)(&b.StartDate)), wpdb.OrZero((*string)(&b.EndDate)), &startTime, &endTime,
+		&duration, wpdb.OrZero(&b.BufferBefore), wpdb.OrZero(&b.BufferAfter), wpdb.OrZero(&b.Attendees),
+		wpdb.OrZero(&b.Customer.ID), wpdb.OrZero(&b.Agent.ID), &b.Location.ID, wpdb.OrZero((*string)(&b.CreatedAt)), wpdb.OrZero((*string)(&b.UpdatedAt)),
+		wpdb.OrZero(&b.Customer.FirstName), wpdb.OrZero(&b.Customer.LastName), wpdb.OrZero(&b.Customer.Email), wpdb.OrZero(&b.Customer.Phone),
+		&agentID, wpdb.OrZero(&agentFirst), wpdb.OrZero(&agentLast), wpdb.OrZero(&b.Agent.Email), wpdb.OrZero(&b.Agent.Phone),
+		&serviceID, wpdb.OrZero(&service.Name), wpdb.OrZero(&service.ShortDescription), wpdb.OrZero(&service.Status), wpdb.OrZero(&service.Duration), &priceMin, &priceMax,
+		wpdb.OrZero(&b.Location.Name), wpdb.OrZero(&b.Location.FullAddress), &categoryID, wpdb.OrZero(&categoryName),
+		&price, &orderID, wpdb.OrZero(&paymentStatus), &comment)
+	if err != nil {
+		return b, err
+	}
+	b.Price = price.Decimal
+	if b.Attendees == 0 {
+		b.Attendees = 1
+	}
+	if agentID != nil {
+		b.Agent.FullName = agentFullName(agentFirst, agentLast)
+	}
+	if serviceID != nil {
+		service.ID, service.PriceMin, service.PriceMax = *serviceID, priceMin.Decimal, priceMax.Decimal
+		b.Service = &service
+	}
+	if categoryID != nil {
+		b.Location.Category = &CategoryName{ID: *categoryID, Name: categoryName}
+	}
+	if orderID != nil {
+		b.Order = &BookingOrder{ID: *orderID, PaymentStatus: paymentStatus, CustomerComment: comment}
+	}
+	b.setTimes(startTime, endTime, duration)
+	return b, nil
+}
+
+// minutesPerDay is also the end time stored for an end at midnight.
+const minutesPerDay = 24 * 60
+
+// setTimes fills what rows of the plugin's abilities interface leave NULL: the
+// duration from the service, the end from start and duration.
+func (b *Booking) setTimes(start, end, duration *int64) {
+	switch {
+	case duration != nil:
+		b.Duration = *duration
+	case b.Service != nil:
+		b.Duration = b.Service.Duration
+	}
+	if start != nil {
+		b.StartTime = Minutes(*start)
+	}
+	if end != nil {
+		b.EndTime = Minutes(*end)
+		return
+	}
+	b.EndTime = b.StartTime + Minutes(b.Duration)
+	if b.EndTime > minutesPerDay {
+		b.EndTime %= minutesPerDay
+	}
+}
+
+func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
+	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, sq.NotLike{"meta_key": secretMeta})
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		records[i].Meta = metas[records[i].ID]
+		if records[i].Meta == nil {
+			records[i].Meta = map[string]string{}
+		}
+	}
+	return nil
+}
+
+// Booking is one booking with its meta; a CodeNotFound where it does not exist.
+func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
+	records, err := s.bookingsByID(ctx, []int64{id}, true)
+	if err != nil {
+		return Booking{}, err
+	}
+	if len(records) == 0 {
+		return Booking{}, notFound(BookingResource, id)
+	}
+	return records[0], nil
+}
+
+// Start is the instant at which the booking begins, in the site's zone; ok is
+// false where no date is stored.
+func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
+	return s.Zone.Instant(b.StartDate, b.StartTime)
+}
+
+// End is start plus duration. The stored UTC columns are not asked: the plugin
+// leaves them NULL or a day late around midnight.
+func (s *Site) End(b Booking) (instant time.Time, ok bool) {
+	start, ok := s.Start(b)
+	return start.Add(time.Duration(b.Duration) * time.Minute), ok
+}
+
+// bookingStatuses are the booking statuses every site has.
+var bookingStatuses = []string{"pending", "approved", "cancelled", "completed", "no_show", "payment_pending"}
+
+// KnowsBookingStatus tells whether a status is the platform's or one of the
+// site's own (OsBookingHelper::get_statuses_list, LatePoint 5.6.5).
+func (s *Site) KnowsBookingStatus(ctx context.Context, status string) (bool, error) {
+	for _, known := range bookingStatuses {
+		if status == known {
+			return true, nil
+		}
+	}
+	settings, err := s.db.SettingValues(ctx, "additional_booking_statuses")
+	if err != nil {
+		return false, err
+	}
+	for label := range strings.SplitSeq(settings["additional_booking_statuses"], ",") {
+		code := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), " ", "_")
+		if code != "" && code == status {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// FirstBookings are the first bookings that pass the filter, without counting
+// the rest.
+func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) ([]Booking, error) {
+	f.Paging = Paging{Page: 1, PerPage: limit}
+	ids, err := s.bookingIDsByStart(ctx, list{id: "b.id", filter: s.bookingFilter(f)}, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.bookingsByID(ctx, ids, f.WithMeta)
+}

@@ -1,0 +1,191 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// Coupon is a coupon of the plugin's add-on and what was done with it.
+type Coupon struct {
+	ID                   int64
+	Code, Name           string
+	Description          string
+	DiscountType         string // as stored: percent or fixed
+	DiscountValue        decimal.Decimal
+	Status               string // as stored: active or disabled
+	ActiveFrom, ActiveTo Date   // "" or 0000-00-00 when unset
+	Rules                CouponRules
+	Usage                CouponUsage
+	CreatedAt, UpdatedAt Timestamp
+}
+
+// CouponRules are the limits in a coupon's JSON. Stored is the text itself, ""
+// where the column is NULL.
+type CouponRules struct {
+	Stored            string
+	LimitTotal        int64 // 0 is unlimited
+	MinOrderAmount    decimal.Decimal
+	MaxDiscountAmount *decimal.Decimal
+}
+
+// CouponUsage sums up the orders, not counting cancelled ones, that carry a
+// coupon's code.
+type CouponUsage struct {
+	Count    int64
+	Discount decimal.Decimal
+	LastUsed Timestamp // "" when never
+}
+
+// IsPercent tells a percentage from a fixed amount.
+func (c Coupon) IsPercent() bool { return c.DiscountType == "percent" }
+
+// CouponFilter narrows a list of coupons. A nil field narrows nothing.
+type CouponFilter struct {
+	Paging
+	Active *bool
+	Search *string // code or name
+}
+
+// Coupons is one page of the coupons that pass the filter, newest first. A
+// site without the add-on has none.
+func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error) {
+	page := Page[Coupon]{Paging: f.Paging}
+	if !s.schema.Has(wpdb.Coupons) {
+		return page, nil
+	}
+	q := sq.Select().From(s.db.As(wpdb.Coupons, "k"))
+	q = active(q, "k.status", f.Active)
+	q = contains(q, f.Search, "k.code", "k.name")
+	ids, total, err := s.pageIDs(ctx, "list coupons", list{id: "k.id", filter: q}, f.Paging, "k.id DESC")
+	page.Total = total
+	if err != nil || len(ids) == 0 {
+		return page, err
+	}
+	page.Records, err = s.coupons(ctx, sq.Eq{"k.id": ids})
+	return page, err
+}
+
+// Coupon is one coupon by its code, in any letter case; a CodeNotFound where
+// it does not exist.
+func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
+	code = strings.ToUpper(strings.TrimSpace(code))
+	if !s.schema.Has(wpdb.Coupons) {
+		return Coupon{}, notFound(CouponResource, code)
+	}
+	records, err := s.coupons(ctx, sq.Eq{"k.code": code})
+	if err != nil {
+		return Coupon{}, err
+	}
+	if len(records) == 0 {
+		return Coupon{}, notFound(CouponResource, code)
+	}
+	return records[0], nil
+}
+
+func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
+	columns := s.schema.Columns(wpdb.Coupons, "k", "id", "code", "name", "description", "discount_type", "discount_value", "rules", "status",
+		"active_from", "active_to", "created_at", "updated_at")
+	stmt := sq.Select(columns...).From(s.db.As(wpdb.Coupons, "k")).Where(which).OrderBy("k.id DESC")
+	records, err := wpdb.All(ctx, s.db, "read coupons", stmt, func(row wpdb.Scanner) (c Coupon, err error) {
+		var value decimal.NullDecimal
+		err = row.Scan(&c.ID, &c.Code, wpdb.OrZero(&c.Name), wpdb.OrZero(&c.Description), wpdb.OrZero(&c.DiscountType), &value,
+			wpdb.OrZero(&c.Rules.Stored), &c.Status, wpdb.OrZero((*string)(&c.ActiveFrom)), wpdb.OrZero((*string)(&c.ActiveTo)),
+			wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
+		c.DiscountValue = value.Decimal
+		c.Rules.parse()
+		return c, err
+	})
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	usage, err := s.couponUsage(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	for i := range records {
+		records[i].Usage = usage[strings.ToUpper(records[i].Code)]
+	}
+	return records, nil
+}
+
+// parse reads the known limits. The plugin writes numbers as strings; text
+// that is no JSON limits nothing.
+func (r *CouponRules) parse() {
+	var rules map[string]any
+	decoder := json.NewDecoder(strings.NewReader(r.Stored))
+	decoder.UseNumber()
+	if decoder.Decode(&rules) != nil {
+		return
+	}
+	if limit, ok := ruleAmount(rules["limit_total"]); ok {
+		r.LimitTotal = limit.IntPart()
+	}
+	if least, ok := ruleAmount(rules["min_order_amount"]); ok {
+		r.MinOrderAmount = least
+	}
+	if most, ok := ruleAmount(rules["max_discount_amount"]); ok {
+		r.MaxDiscountAmount = &most
+	}
+}
+
+// ruleAmount reads a number or the text of one. Its length is bounded first: a
+// huge exponent in a text would cost memory.
+func ruleAmount(value any) (decimal.Decimal, bool) {
+	var text string
+	switch v := value.(type) {
+	case json.Number:
+		text = v.String()
+	case string:
+		text = v
+	}
+	if text == "" || len(text) > 24 || strings.ContainsAny(text, "eE") {
+		return decimal.Decimal{}, false
+	}
+	amount, err := decimal.NewFromString(text)
+	return amount, err == nil
+}
+
+// couponUsage sums orders by coupon code. orders.coupon_code has no index: one
+// scan for all coupons of a page.
+func (s *Site) couponUsage(ctx context.Context, coupons []Coupon) (map[string]CouponUsage, error) {
+	codes := make([]string, len(coupons))
+	for i, c := range coupons {
+		codes[i] = c.Code
+	}
+	stmt := sq.Select("UPPER(o.coupon_code)", "COUNT(*)", "SUM(o.coupon_discount)", "MAX(o.created_at)").
+		From(s.db.As(wpdb.Orders, "o")).
+		Where(sq.Eq{"o.coupon_code": codes}).Where(sq.NotEq{"o.status": "cancelled"}).GroupBy("UPPER(o.coupon_code)")
+	type used struct {
+		code string
+		CouponUsage
+	}
+	found, err := wpdb.All(ctx, s.db, "read use of coupons", stmt, func(row wpdb.Scanner) (u used, err error) {
+		var discount decimal.NullDecimal
+		err = row.Scan(&u.code, &u.Count, &discount, wpdb.OrZero((*string)(&u.LastUsed)))
+		u.Discount = discount.Decimal
+		return u, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	usage := make(map[string]CouponUsage, len(found))
+	for _, u := range found {
+		usage[u.code] = u.CouponUsage
+	}
+	return usage, nil
+}
+
+// recentOrders is how many orders a single coupon shows.
+const recentOrders = 10
+
+// CouponOrders are the latest orders that carry the coupon's code, newest first.
+func (s *Site) CouponOrders(ctx context.Context, code string) ([]Order, error) {
+	page, err := s.Orders(ctx, OrderFilter{Paging: Paging{Page: 1, PerPage: recentOrders}, CouponCode: &code, Descending: true})
+	return page.Records, err
+}

@@ -1,0 +1,83 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// Invoice is an invoice of an order. The key of its public link is not read.
+type Invoice struct {
+	ID, OrderID          int64
+	Number               string
+	Status               string
+	ChargeAmount         decimal.Decimal
+	PaymentPortion       *string
+	DueAt                Timestamp
+	Data                 *string // JSON text as stored: what the invoice says
+	CreatedAt, UpdatedAt Timestamp
+}
+
+// OrderInvoices is one page of an order's invoices, oldest first.
+func (s *Site) OrderInvoices(ctx context.Context, orderID int64, p Paging) (Page[Invoice], error) {
+	if err := s.requireOrder(ctx, orderID); err != nil {
+		return Page[Invoice]{}, err
+	}
+	l := list{id: "v.id", filter: sq.Select().From(s.db.As(wpdb.OrderInvoices, "v")).Where(sq.Eq{"v.order_id": orderID})}
+	ids, total, err := s.pageIDs(ctx, "list invoices", l, p, "v.id")
+	if err != nil || len(ids) == 0 {
+		return Page[Invoice]{Paging: p, Total: total}, err
+	}
+	records, err := s.invoices(ctx, sq.Eq{"v.id": ids})
+	return Page[Invoice]{Paging: p, Records: records, Total: total}, err
+}
+
+// OrderInvoice is one invoice of an order; one of another order does not exist.
+func (s *Site) OrderInvoice(ctx context.Context, orderID, id int64) (Invoice, error) {
+	if err := s.requireOrder(ctx, orderID); err != nil {
+		return Invoice{}, err
+	}
+	records, err := s.invoices(ctx, sq.Eq{"v.id": id, "v.order_id": orderID})
+	if err != nil {
+		return Invoice{}, err
+	}
+	if len(records) == 0 {
+		return Invoice{}, notFound(InvoiceResource, id)
+	}
+	return records[0], nil
+}
+
+func (s *Site) invoices(ctx context.Context, which sq.Eq) ([]Invoice, error) {
+	settings, err := s.db.SettingValues(ctx, "invoices_number_prefix")
+	if err != nil {
+		return nil, err
+	}
+	prefix, ok := settings["invoices_number_prefix"]
+	if !ok {
+		prefix = "INV-"
+	}
+	columns := s.schema.Columns(wpdb.OrderInvoices, "v", "id", "order_id", "invoice_number", "status", "charge_amount", "payment_portion",
+		"due_at", "data", "created_at", "updated_at")
+	stmt := sq.Select(columns...).From(s.db.As(wpdb.OrderInvoices, "v")).Where(which).OrderBy("v.id")
+	return wpdb.All(ctx, s.db, "read invoices", stmt, func(row wpdb.Scanner) (v Invoice, err error) {
+		var amount decimal.NullDecimal
+		err = row.Scan(&v.ID, &v.OrderID, wpdb.OrZero(&v.Number), &v.Status, &amount, &v.PaymentPortion,
+			wpdb.OrZero((*string)(&v.DueAt)), &v.Data, wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)))
+		v.ChargeAmount = amount.Decimal
+		if v.Number == "" {
+			v.Number = invoiceNumber(prefix, v.ID)
+		}
+		return v, err
+	})
+}
+
+// invoiceNumber mirrors OsInvoiceModel::get_invoice_number, LatePoint 5.6.5.
+// With the default prefix the number is too long for its column, so that the
+// plugin computes it anew each time.
+func invoiceNumber(prefix string, id int64) string {
+	return fmt.Sprintf("%s1%06d", prefix, id)
+}

@@ -1,0 +1,298 @@
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// KeyKind says what a key is for. The limits of test keys are wider.
+type KeyKind string
+
+// The kinds of keys.
+const (
+	LiveKey KeyKind = "live"
+	TestKey KeyKind = "test"
+)
+
+// KeyKinds are all kinds.
+var KeyKinds = []KeyKind{LiveKey, TestKey}
+
+// Key is an API key as stored: everything but the secret, of which only a hash
+// is kept.
+type Key struct {
+	ID          int64
+	Name        string
+	Kind        KeyKind
+	Start       string // the secret's first characters
+	LastFour    string
+	Permissions []string
+	Revoked     bool
+	CreatedAt   Timestamp
+	LastUsedAt  Timestamp // "" when never used; exact to the minute
+	ExpiresAt   Timestamp // "" when never
+	// PerMinute and PerHour replace the configured request limits; nil keeps them.
+	PerMinute, PerHour *int64
+}
+
+// Allows tells whether the key holds a permission, by name or by the shorthand
+// for all resources. The empty permission needs a valid key only.
+func (k Key) Allows(permission string) bool {
+	verb, _, _ := strings.Cut(permission, "_")
+	return permission == "" || slices.Contains(k.Permissions, permission) || slices.Contains(k.Permissions, verb)
+}
+
+// NewKey is what the maker of a key decides.
+type NewKey struct {
+	Name               string
+	Kind               KeyKind
+	Permissions        []string
+	ExpiresAt          *time.Time
+	PerMinute, PerHour *int64
+}
+
+// Keys are the API keys of a site, in a table of ours.
+type Keys struct {
+	db     *wpdb.DB
+	now    Clock
+	random io.Reader
+}
+
+// NewKeys keeps keys in db. random must be fit for secrets, as crypto/rand is.
+func NewKeys(db *wpdb.DB, now Clock, random io.Reader) *Keys {
+	return &Keys{db: db, now: now, random: random}
+}
+
+var (
+	permissionVerbs     = []string{"read", "write", "delete"}
+	permissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
+)
+
+// ParsePermissions reads a comma-separated list such as read,write_bookings.
+func ParsePermissions(list string) ([]string, error) {
+	var permissions []string
+	for word := range strings.SplitSeq(list, ",") {
+		word = strings.TrimSpace(word)
+		verb, resource, qualified := strings.Cut(word, "_")
+		if !slices.Contains(permissionVerbs, verb) || qualified && !slices.Contains(permissionResources, resource) {
+			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings; the resources are %s",
+				word, strings.Join(permissionResources, ", "))
+		}
+		if !slices.Contains(permissions, word) {
+			permissions = append(permissions, word)
+		}
+	}
+	return permissions, nil
+}
+
+// Create makes a key and returns its secret, which is kept nowhere.
+func (k *Keys) Create(ctx context.Context, n NewKey) (secret string, key Key, err error) {
+	secret, err = newSecret(k.random, n.Kind)
+	if err != nil {
+		return "", Key{}, err
+	}
+	key, err = k.insert(ctx, secret, n)
+	return secret, key, err
+}
+
+// ErrBadKey is a secret that cannot be imported.
+var ErrBadKey = errors.New("key cannot be imported")
+
+// Import stores a key that another program gave out, so that its clients keep
+// it. Importing a stored key again is an ErrBadKey.
+func (k *Keys) Import(ctx context.Context, secret string, n NewKey) (Key, error) {
+	switch {
+	case len(secret) < 16:
+		return Key{}, fmt.Errorf("%w: shorter than 16 characters", ErrBadKey)
+	case len(secret) > maxSecret:
+		return Key{}, fmt.Errorf("%w: longer than %d characters", ErrBadKey, maxSecret)
+	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return Key{}, fmt.Errorf("%w: it has spaces or characters that no header may carry", ErrBadKey)
+	case misspelt(secret):
+		return Key{}, fmt.Errorf("%w: it looks like a key made here, with a character wrong", ErrBadKey)
+	}
+	key, err := k.insert(ctx, secret, n)
+	if errors.Is(err, wpdb.ErrDuplicate) {
+		return Key{}, fmt.Errorf("%w: it is stored already", ErrBadKey)
+	}
+	return key, err
+}
+
+func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
+	key := Key{
+		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, PerMinute: n.PerMinute, PerHour: n.PerHour,
+		Start: secret[:min(8, len(secret)/2)], LastFour: secret[len(secret)-4:],
+		CreatedAt: Timestamp(stamp(k.now())),
+	}
+	var expires *string
+	if n.ExpiresAt != nil {
+		text := stamp(*n.ExpiresAt)
+		expires, key.ExpiresAt = &text, Timestamp(text)
+	}
+	stmt := sq.Insert(k.db.Name(wpdb.APIKeys)).SetMap(map[string]any{
+		"key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
+		"permissions": strings.Join(key.Permissions, ","), "status": "active", "expires_at": expires,
+		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
+	})
+	result, err := wpdb.Exec(ctx, k.db, "store key", stmt)
+	if err != nil {
+		return Key{}, err
+	}
+	key.ID, err = result.LastInsertId()
+	if err != nil {
+		return Key{}, fmt.Errorf("store key: read its id: %w", err)
+	}
+	return key, nil
+}
+
+var keyColumns = []string{"id", "key_hash", "name", "kind", "key_start", "last_four", "permissions", "status", "created_at", "last_used_at",
+	"expires_at", "requests_per_minute", "requests_per_hour"}
+
+// storedKey is a key with the hash of its secret, which leaves this file never.
+type storedKey struct {
+	Key
+	hash string
+}
+
+func scanKey(row wpdb.Scanner) (k storedKey, err error) {
+	var permissions, status string
+	err = row.Scan(&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &status, (*string)(&k.CreatedAt),
+		wpdb.OrZero((*string)(&k.LastUsedAt)), wpdb.OrZero((*string)(&k.ExpiresAt)), &k.PerMinute, &k.PerHour)
+	k.Revoked = status != "active"
+	k.Permissions = strings.Split(permissions, ",")
+	return k, err
+}
+
+// List is all keys, oldest first, revoked ones too.
+func (k *Keys) List(ctx context.Context) ([]Key, error) {
+	stmt := sq.Select(keyColumns...).From(k.db.Name(wpdb.APIKeys)).OrderBy("id")
+	stored, err := wpdb.All(ctx, k.db, "list keys", stmt, scanKey)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(stored))
+	for i := range stored {
+		keys[i] = stored[i].Key
+	}
+	return keys, nil
+}
+
+// Revoke ends a key at once, in every process. It reports whether there is
+// such a key.
+func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
+	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id})
+	result, err := wpdb.Exec(ctx, k.db, "revoke key", stmt)
+	if err != nil {
+		return false, err
+	}
+	matched, err := result.RowsAffected()
+	if err != nil {
+		return false, fmt.Errorf("revoke key: count rows: %w", err)
+	}
+	return matched > 0, nil
+}
+
+// unauthorized looks the same for every way in which a key is not valid.
+var unauthorized = &Error{Code: CodeUnauthorized, Message: "Invalid or missing API key"}
+
+// Authenticate finds the valid key for a secret, else a CodeUnauthorized. A
+// misspelt key costs no query. Nothing is cached, or revoking would not be
+// immediate. Uses the unique index on key_hash.
+func (k *Keys) Authenticate(ctx context.Context, secret string) (Key, error) {
+	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
+		return Key{}, unauthorized
+	}
+	hash := hashSecret(secret)
+	stmt := sq.Select(keyColumns...).From(k.db.Name(wpdb.APIKeys)).Where(sq.Eq{"key_hash": hash})
+	found, ok, err := wpdb.One(ctx, k.db, "find key", stmt, scanKey)
+	if errors.Is(err, wpdb.ErrSchema) {
+		return Key{}, unauthorized // no key was ever made
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	now := k.now()
+	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Revoked || found.expired(now) {
+		return Key{}, unauthorized
+	}
+	return found.Key, nil
+}
+
+func (k Key) expired(now time.Time) bool {
+	end, ok := k.ExpiresAt.Time()
+	return ok && !now.Before(end)
+}
+
+// Used notes that a key was used now, at most once a minute.
+func (k *Keys) Used(ctx context.Context, key Key) error {
+	now := k.now()
+	if last, ok := key.LastUsedAt.Time(); ok && now.Sub(last) < time.Minute {
+		return nil
+	}
+	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("last_used_at", stamp(now)).Where(sq.Eq{"id": key.ID})
+	_, err := wpdb.Exec(ctx, k.db, "note use of key", stmt)
+	return err
+}
+
+// A secret is lp_live_ or lp_test_, 32 random characters, and 6 that check the
+// rest, so that a misspelt key is known without asking the database, and a
+// scanner knows a leaked one.
+const (
+	secretRandom   = 32
+	secretChecksum = 6
+	maxSecret      = 255
+	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+func newSecret(random io.Reader, kind KeyKind) (string, error) {
+	secret := []byte("lp_" + string(kind) + "_")
+	full := len(secret) + secretRandom
+	for buffer := make([]byte, 64); len(secret) < full; {
+		if _, err := io.ReadFull(random, buffer); err != nil {
+			return "", fmt.Errorf("make key: %w", err)
+		}
+		for _, b := range buffer {
+			// 248 is the largest multiple of 62 in a byte: above it the first
+			// characters would come more often.
+			if b < 248 && len(secret) < full {
+				secret = append(secret, base62[b%62])
+			}
+		}
+	}
+	return string(secret) + checksum(string(secret)), nil
+}
+
+func checksum(text string) string {
+	sum := crc32.ChecksumIEEE([]byte(text))
+	var digits [secretChecksum]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
+}
+
+// misspelt tells a secret of our form whose checksum is wrong. Imported keys
+// have other forms, of which nothing is known.
+func misspelt(secret string) bool {
+	ours := strings.HasPrefix(secret, "lp_"+string(LiveKey)+"_") || strings.HasPrefix(secret, "lp_"+string(TestKey)+"_")
+	body := len(secret) - secretChecksum
+	return ours && body == len("lp_live_")+secretRandom && checksum(secret[:body]) != secret[body:]
+}
+
+func hashSecret(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

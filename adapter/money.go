@@ -1,0 +1,64 @@
+package adapter
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+)
+
+// paidSum is what succeeded transactions of an alias paid, less what refunding
+// ones gave back. Authorisations and voids move no money.
+func paidSum(alias string) string {
+	kind := "COALESCE(" + alias + ".kind, '')"
+	return "SUM(CASE WHEN " + alias + ".status <> 'succeeded' OR " + kind + " IN ('authorization', 'void') THEN 0" +
+		" WHEN " + kind + " = 'refund' THEN -" + alias + ".amount ELSE " + alias + ".amount END)"
+}
+
+// Currency is how the site writes prices.
+type Currency struct {
+	Before, After      string
+	Thousands, Decimal string
+	Decimals           int32
+}
+
+// Currency reads the site's way of writing prices, with the plugin's defaults.
+func (s *Site) Currency(ctx context.Context) (Currency, error) {
+	settings, err := s.db.SettingValues(ctx, "currency_symbol_before", "currency_symbol_after",
+		"thousand_separator", "decimal_separator", "number_of_decimals")
+	if err != nil {
+		return Currency{}, err
+	}
+	or := func(name, fallback string) string {
+		if value, ok := settings[name]; ok {
+			return value
+		}
+		return fallback
+	}
+	decimals, err := strconv.ParseInt(or("number_of_decimals", "2"), 10, 32)
+	if err != nil || decimals < 0 || decimals > 4 {
+		decimals = 2
+	}
+	return Currency{
+		Before: or("currency_symbol_before", "$"), After: or("currency_symbol_after", ""),
+		Thousands: or("thousand_separator", ","), Decimal: or("decimal_separator", "."),
+		Decimals: int32(decimals),
+	}, nil
+}
+
+// Format mirrors OsMoneyHelper::format_price, LatePoint 5.6.5: decimals that
+// are all zero are left out.
+func (c Currency) Format(amount decimal.Decimal) string {
+	whole, fraction, _ := strings.Cut(amount.Abs().StringFixed(c.Decimals), ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + c.Thousands + whole[i:]
+	}
+	if strings.Trim(fraction, "0") != "" {
+		whole += c.Decimal + fraction
+	}
+	if amount.IsNegative() {
+		whole = "-" + whole
+	}
+	return c.Before + whole + c.After
+}

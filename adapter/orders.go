@@ -1,0 +1,163 @@
+package adapter
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// Order is an order.
+type Order struct {
+	ID                                        int64
+	ConfirmationCode                          string
+	Subtotal, Total, TaxTotal, CouponDiscount decimal.Decimal
+	DiscountTotal                             decimal.Decimal // without a column: order_meta
+	CouponCode                                *string
+	Status, PaymentStatus, FulfillmentStatus  string
+	CustomerID                                int64
+	CustomerComment                           *string
+	Notes                                     string // without a column: order_meta
+	IPAddress, SourceID, SourceURL            *string
+	CreatedAt, UpdatedAt                      Timestamp
+}
+
+// OrderItem is an item of an order: a booking or a bundle.
+type OrderItem struct {
+	ID              int64
+	Variant         string
+	ItemData        string // JSON text as stored
+	Subtotal, Total decimal.Decimal
+}
+
+// OrderSort names an order of orders.
+type OrderSort int
+
+// The orders of orders. Each ends in the id, in the same direction.
+const (
+	OrdersByCreation OrderSort = iota
+	OrdersByID
+	OrdersByTotal
+	OrdersByStatus
+)
+
+var orderOrder = map[OrderSort][]string{
+	OrdersByCreation: {"o.created_at", "o.id"},
+	OrdersByID:       {"o.id"},
+	OrdersByTotal:    {"o.total", "o.id"},
+	OrdersByStatus:   {"o.status", "o.id"},
+}
+
+// OrderFilter narrows and orders a list of orders. A nil field narrows nothing.
+type OrderFilter struct {
+	Paging
+	CustomerID                               *int64
+	Status, PaymentStatus, FulfillmentStatus *string
+	CouponCode                               *string
+	TotalMin, TotalMax                       *decimal.Decimal
+	CreatedFrom, CreatedBefore               *time.Time
+	Search                                   *string // confirmation code, customer comment or coupon code
+	Sort                                     OrderSort
+	Descending                               bool
+}
+
+// Orders is one page of the orders that pass the filter.
+func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
+	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
+	q = equal(q, "o.customer_id", f.CustomerID)
+	q = equal(q, "o.status", f.Status)
+	q = equal(q, "o.payment_status", f.PaymentStatus)
+	q = equal(q, "o.fulfillment_status", f.FulfillmentStatus)
+	q = equal(q, "o.coupon_code", f.CouponCode)
+	q = between(q, "o.total", f.TotalMin, f.TotalMax)
+	q = created(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = contains(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
+	ids, total, err := s.pageIDs(ctx, "list orders", list{id: "o.id", filter: q}, f.Paging, directed(orderOrder[f.Sort], f.Descending)...)
+	if err != nil {
+		return Page[Order]{}, err
+	}
+	records, err := s.ordersByID(ctx, ids)
+	return Page[Order]{Paging: f.Paging, Records: records, Total: total}, err
+}
+
+// Order is one order; a CodeNotFound where it does not exist.
+func (s *Site) Order(ctx context.Context, id int64) (Order, error) {
+	records, err := s.ordersByID(ctx, []int64{id})
+	if err != nil {
+		return Order{}, err
+	}
+	if len(records) == 0 {
+		return Order{}, notFound(OrderResource, id)
+	}
+	return records[0], nil
+}
+
+func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stmt := sq.Select("id", "confirmation_code", "subtotal", "total", "tax_total", "coupon_discount", "coupon_code", "status", "payment_status",
+		"fulfillment_status", "customer_id", "customer_comment", "ip_address", "source_id", "source_url", "created_at", "updated_at").
+		From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": ids})
+	records, err := wpdb.All(ctx, s.db, "read orders", stmt, func(row wpdb.Scanner) (o Order, err error) {
+		var subtotal, total, tax, discount decimal.NullDecimal
+		err = row.Scan(&o.ID, wpdb.OrZero(&o.ConfirmationCode), &subtotal, &total, &tax, &discount, &o.CouponCode, &o.Status, &o.PaymentStatus,
+			&o.FulfillmentStatus, &o.CustomerID, &o.CustomerComment, &o.IPAddress, &o.SourceID, &o.SourceURL,
+			wpdb.OrZero((*string)(&o.CreatedAt)), wpdb.OrZero((*string)(&o.UpdatedAt)))
+		o.Subtotal, o.Total, o.TaxTotal, o.CouponDiscount = subtotal.Decimal, total.Decimal, tax.Decimal, discount.Decimal
+		return o, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	metas, err := s.metas(ctx, wpdb.OrderMeta, ids, sq.Eq{"meta_key": []string{"discount_total", "notes"}})
+	if err != nil {
+		return nil, err
+	}
+	records = inOrder(ids, records, func(o Order) int64 { return o.ID })
+	for i := range records {
+		meta := metas[records[i].ID]
+		records[i].Notes = meta["notes"]
+		if discount, err := decimal.NewFromString(meta["discount_total"]); err == nil {
+			records[i].DiscountTotal = discount
+		}
+	}
+	return records, nil
+}
+
+// OrderItems are the items of an order, oldest first. Uses the index on
+// order_id.
+func (s *Site) OrderItems(ctx context.Context, orderID int64) ([]OrderItem, error) {
+	stmt := sq.Select("id", "variant", "item_data", "subtotal", "total").
+		From(s.db.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orderID}).OrderBy("id")
+	return wpdb.All(ctx, s.db, "read items of order", stmt, func(row wpdb.Scanner) (i OrderItem, err error) {
+		var subtotal, total decimal.NullDecimal
+		err = row.Scan(&i.ID, wpdb.OrZero(&i.Variant), wpdb.OrZero(&i.ItemData), &subtotal, &total)
+		i.Subtotal, i.Total = subtotal.Decimal, total.Decimal
+		return i, err
+	})
+}
+
+// requireOrder is a CodeNotFound where the order does not exist.
+func (s *Site) requireOrder(ctx context.Context, id int64) error {
+	stmt := sq.Select("1").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": id})
+	_, found, err := wpdb.One(ctx, s.db, "find order", stmt, wpdb.Value[int64])
+	if err != nil {
+		return err
+	}
+	if !found {
+		return notFound(OrderResource, id)
+	}
+	return nil
+}
+
+// OrderTransactions is one page of an order's payments, oldest first.
+func (s *Site) OrderTransactions(ctx context.Context, orderID int64, p Paging) (Page[Payment], error) {
+	if err := s.requireOrder(ctx, orderID); err != nil {
+		return Page[Payment]{}, err
+	}
+	return s.Payments(ctx, PaymentFilter{Paging: p, OrderID: &orderID, Sort: PaymentsByID})
+}

@@ -1,0 +1,149 @@
+package adapter
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// Paging asks for one page of a list. Page counts from 1.
+type Paging struct {
+	Page, PerPage int64
+}
+
+func (p Paging) offset() uint64 { return uint64((p.Page - 1) * p.PerPage) }
+
+// Page is one page of a list and the size of the whole.
+type Page[T any] struct {
+	Paging
+	Records []T
+	Total   int64
+}
+
+// list is a filtered table before a page is cut out of it: FROM, JOIN and
+// WHERE, with id the expression that names a record.
+type list struct {
+	id     string
+	filter sq.SelectBuilder
+}
+
+// pageIDs finds the ids of a page and the size of the list. The count is asked
+// for only where it does not follow from the first page.
+func (s *Site) pageIDs(ctx context.Context, op string, l list, p Paging, order ...string) (ids []int64, total int64, err error) {
+	return s.pageOf(ctx, op, l, p, func() ([]int64, error) {
+		stmt := l.filter.Column(l.id).OrderBy(order...).Limit(uint64(p.PerPage)).Offset(p.offset())
+		return wpdb.All(ctx, s.db, op, stmt, wpdb.Value[int64])
+	})
+}
+
+// pageOf is pageIDs with the caller's own way of finding the ids.
+func (s *Site) pageOf(ctx context.Context, op string, l list, p Paging, find func() ([]int64, error)) (ids []int64, total int64, err error) {
+	if p.Page > 1 {
+		total, err = s.count(ctx, op, l)
+		if err != nil || p.offset() >= uint64(total) {
+			return nil, total, err
+		}
+		ids, err = find()
+		return ids, total, err
+	}
+	ids, err = find()
+	if err != nil || int64(len(ids)) < p.PerPage {
+		return ids, int64(len(ids)), err
+	}
+	total, err = s.count(ctx, op, l)
+	return ids, total, err
+}
+
+func (s *Site) count(ctx context.Context, op string, l list) (int64, error) {
+	total, _, err := wpdb.One(ctx, s.db, op+": count", l.filter.Column("COUNT(*)"), wpdb.Value[int64])
+	return total, err
+}
+
+// inOrder puts records fetched by id into the order of the ids. A record that
+// vanished in between is left out.
+func inOrder[T any](ids []int64, records []T, id func(T) int64) []T {
+	byID := make(map[int64]T, len(records))
+	for _, r := range records {
+		byID[id(r)] = r
+	}
+	ordered := make([]T, 0, len(records))
+	for _, i := range ids {
+		if r, ok := byID[i]; ok {
+			ordered = append(ordered, r)
+		}
+	}
+	return ordered
+}
+
+// grouped runs a SELECT whose first column is the id of the record a row
+// belongs to.
+func grouped[T any](ctx context.Context, s *Site, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error)) (map[int64][]T, error) {
+	type member struct {
+		owner  int64
+		record T
+	}
+	found, err := wpdb.All(ctx, s.db, op, stmt, func(row wpdb.Scanner) (m member, err error) {
+		m.record, err = scan(row, &m.owner)
+		return m, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	groups := make(map[int64][]T)
+	for _, m := range found {
+		groups[m.owner] = append(groups[m.owner], m.record)
+	}
+	return groups, nil
+}
+
+// between adds the bounds of a column; nil bounds nothing.
+func between[T any](filter sq.SelectBuilder, column string, from, to *T) sq.SelectBuilder {
+	if from != nil {
+		filter = filter.Where(sq.GtOrEq{column: *from})
+	}
+	if to != nil {
+		filter = filter.Where(sq.LtOrEq{column: *to})
+	}
+	return filter
+}
+
+// equal adds column = value where a value was sent.
+func equal[T any](filter sq.SelectBuilder, column string, value *T) sq.SelectBuilder {
+	if value == nil {
+		return filter
+	}
+	return filter.Where(sq.Eq{column: *value})
+}
+
+// contains adds a partial match of any of the expressions where a text was
+// sent. Case and accents are the collation's affair.
+func contains(filter sq.SelectBuilder, text *string, expressions ...string) sq.SelectBuilder {
+	if text == nil {
+		return filter
+	}
+	pattern := wpdb.Contains(*text)
+	any := sq.Or{}
+	for _, e := range expressions {
+		any = append(any, sq.Expr(e+" LIKE ?", pattern))
+	}
+	return filter.Where(any)
+}
+
+// direction writes an ORDER BY term.
+func direction(column string, desc bool) string {
+	if desc {
+		return column + " DESC"
+	}
+	return column + " ASC"
+}
+
+// directed writes ORDER BY terms that all go one way.
+func directed(columns []string, desc bool) []string {
+	terms := make([]string, len(columns))
+	for i, column := range columns {
+		terms[i] = direction(column, desc)
+	}
+	return terms
+}

@@ -1,0 +1,221 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// Payment is a row of the platform's transactions, which the API calls a
+// payment.
+type Payment struct {
+	ID                   int64
+	Token                *string
+	InvoiceID            *int64
+	OrderID              *int64
+	BookingID            *int64 // the first booking of its order; nil where the order has none
+	CustomerID           int64  // 0 where unset
+	Processor            string
+	PaymentMethod        string
+	PaymentPortion       string
+	Kind                 string
+	Amount               decimal.Decimal
+	Status               string
+	Notes                *string
+	ReceiptNumber        *string
+	AccessKey            *string
+	CreatedAt, UpdatedAt Timestamp
+}
+
+// PaymentSort names an order of payments.
+type PaymentSort int
+
+// The orders of payments. Each ends in the id, in the same direction.
+const (
+	PaymentsByCreation PaymentSort = iota
+	PaymentsByID
+	PaymentsByAmount
+	PaymentsByStatus
+)
+
+var paymentOrder = map[PaymentSort][]string{
+	PaymentsByCreation: {"t.created_at", "t.id"},
+	PaymentsByID:       {"t.id"},
+	PaymentsByAmount:   {"t.amount", "t.id"},
+	PaymentsByStatus:   {"t.status", "t.id"},
+}
+
+// PaymentFilter narrows and orders a list of payments. A nil field narrows
+// nothing.
+type PaymentFilter struct {
+	Paging
+	CustomerID, OrderID        *int64
+	Status                     *string
+	PaymentMethod, Processor   *string
+	AmountMin, AmountMax       *decimal.Decimal
+	CreatedFrom, CreatedBefore *time.Time
+	Search                     *string // token, notes or receipt number
+	Sort                       PaymentSort
+	Descending                 bool
+}
+
+// Payments is one page of the payments that pass the filter.
+func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], error) {
+	q := sq.Select().From(s.db.As(wpdb.Transactions, "t"))
+	q = equal(q, "t.customer_id", f.CustomerID)
+	q = equal(q, "t.order_id", f.OrderID)
+	q = equal(q, "t.status", f.Status)
+	q = equal(q, "t.payment_method", f.PaymentMethod)
+	q = equal(q, "t.processor", f.Processor)
+	q = between(q, "t.amount", f.AmountMin, f.AmountMax)
+	q = created(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = contains(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
+	ids, total, err := s.pageIDs(ctx, "list payments", list{id: "t.id", filter: q}, f.Paging, directed(paymentOrder[f.Sort], f.Descending)...)
+	if err != nil || len(ids) == 0 {
+		return Page[Payment]{Paging: f.Paging, Total: total}, err
+	}
+	records, err := s.payments(ctx, sq.Eq{"t.id": ids})
+	records = inOrder(ids, records, func(p Payment) int64 { return p.ID })
+	return Page[Payment]{Paging: f.Paging, Records: records, Total: total}, err
+}
+
+// Payment is one payment; a CodeNotFound where it does not exist.
+func (s *Site) Payment(ctx context.Context, id int64) (Payment, error) {
+	records, err := s.payments(ctx, sq.Eq{"t.id": id})
+	if err != nil {
+		return Payment{}, err
+	}
+	if len(records) == 0 {
+		return Payment{}, notFound(PaymentResource, id)
+	}
+	return records[0], nil
+}
+
+// OrderPayments are the payments of an order, oldest first.
+func (s *Site) OrderPayments(ctx context.Context, orderID int64) ([]Payment, error) {
+	return s.payments(ctx, sq.Eq{"t.order_id": orderID})
+}
+
+// OrderPayment is one payment of an order; one of another order does not exist.
+func (s *Site) OrderPayment(ctx context.Context, orderID, id int64) (Payment, error) {
+	if err := s.requireOrder(ctx, orderID); err != nil {
+		return Payment{}, err
+	}
+	records, err := s.payments(ctx, sq.Eq{"t.id": id, "t.order_id": orderID})
+	if err != nil {
+		return Payment{}, err
+	}
+	if len(records) == 0 {
+		return Payment{}, notFound(TransactionResource, id)
+	}
+	return records[0], nil
+}
+
+func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
+	columns := s.schema.Columns(wpdb.Transactions, "t", "id", "token", "invoice_id", "order_id", "customer_id", "processor", "payment_method",
+		"payment_portion", "kind", "amount", "status", "notes", "receipt_number", "access_key", "created_at", "updated_at")
+	stmt := sq.Select(columns...).From(s.db.As(wpdb.Transactions, "t")).Where(which).OrderBy("t.id")
+	records, err := wpdb.All(ctx, s.db, "read payments", stmt, func(row wpdb.Scanner) (p Payment, err error) {
+		var amount decimal.NullDecimal
+		err = row.Scan(&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
+			wpdb.OrZero(&p.PaymentPortion), wpdb.OrZero(&p.Kind), &amount, &p.Status, &p.Notes, &p.ReceiptNumber, &p.AccessKey,
+			wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt)))
+		p.Amount = amount.Decimal
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	orders := make([]int64, 0, len(records))
+	for _, p := range records {
+		if p.OrderID != nil {
+			orders = append(orders, *p.OrderID)
+		}
+	}
+	bookings, err := s.firstBookings(ctx, orders)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range records {
+		if p.OrderID == nil {
+			continue
+		}
+		if id, ok := bookings[*p.OrderID]; ok {
+			records[i].BookingID = &id
+		}
+	}
+	return records, nil
+}
+
+// firstBookings finds the first booking of each order. bookings.order_item_id
+// has no index, so the way from an order to its bookings would be a scan: the
+// items' own JSON names the booking, and the booking confirms it.
+func (s *Site) firstBookings(ctx context.Context, orders []int64) (map[int64]int64, error) {
+	if len(orders) == 0 {
+		return nil, nil
+	}
+	type item struct{ id, order, booking int64 }
+	stmt := sq.Select("id", "order_id", "item_data").From(s.db.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
+	items, err := wpdb.All(ctx, s.db, "read items of orders", stmt, func(row wpdb.Scanner) (i item, err error) {
+		var data string
+		err = row.Scan(&i.id, &i.order, wpdb.OrZero(&data))
+		i.booking = itemBooking(data)
+		return i, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	named := make([]int64, 0, len(items))
+	for _, i := range items {
+		if i.booking > 0 {
+			named = append(named, i.booking)
+		}
+	}
+	if len(named) == 0 {
+		return nil, nil
+	}
+	confirmed, err := grouped(ctx, s, "read bookings of orders",
+		sq.Select("order_item_id", "id").From(s.db.Name(wpdb.Bookings)).Where(sq.Eq{"id": named}).Where(sq.NotEq{"order_item_id": nil}).OrderBy("id"),
+		func(row wpdb.Scanner, item *int64) (id int64, err error) {
+			err = row.Scan(item, &id)
+			return id, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	first := make(map[int64]int64, len(orders))
+	for _, i := range items {
+		for _, id := range confirmed[i.id] {
+			if known, ok := first[i.order]; !ok || id < known {
+				first[i.order] = id
+			}
+		}
+	}
+	return first, nil
+}
+
+// itemBooking is the booking id in an order item's JSON, a number or a string;
+// 0 where there is none.
+func itemBooking(data string) int64 {
+	var item struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal([]byte(data), &item) != nil {
+		return 0
+	}
+	var text string
+	if json.Unmarshal(item.ID, &text) != nil {
+		text = string(item.ID)
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}

@@ -1,0 +1,140 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"bookside/wpdb"
+)
+
+// Clock tells the present instant. Programs pass time.Now, tests a fixed one.
+type Clock func() time.Time
+
+// Platform is a LatePoint installation in a WordPress database.
+type Platform struct {
+	db    *wpdb.DB
+	now   Clock
+	zones zones
+}
+
+// NewPlatform serves the site that db is opened for.
+func NewPlatform(db *wpdb.DB, now Clock) *Platform {
+	return &Platform{db: db, now: now}
+}
+
+// Site is one request's view of the platform: what is installed, in which
+// zone, at what time.
+type Site struct {
+	db     *wpdb.DB
+	schema *wpdb.Schema
+	Zone   Zone
+	// Now is the request's present instant; everything in a request agrees on it.
+	Now time.Time
+}
+
+// pluginFile is what the plugin is known by, whatever its folder is called.
+const pluginFile = "latepoint.php"
+
+// oldestVersion is the database version of LatePoint 5.0, the first with orders.
+const oldestVersion = "2.1.4"
+
+// Site looks at the platform as it is now, at the cost of one query. An
+// inactive plugin or missing tables are a CodeUnavailable; see Unavailable.
+func (p *Platform) Site(ctx context.Context) (*Site, error) {
+	options, err := p.db.OptionValues(ctx, "active_plugins", "latepoint_db_version", "timezone_string", "gmt_offset")
+	if errors.Is(err, wpdb.ErrSchema) {
+		return nil, unavailable("No WordPress tables under this prefix", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	active, err := p.db.PluginActive(ctx, options["active_plugins"], pluginFile)
+	if err != nil {
+		return nil, err
+	}
+	if !active {
+		return nil, unavailable("LatePoint is not active on this site", nil)
+	}
+	version := options["latepoint_db_version"]
+	if !versionAtLeast(version, oldestVersion) {
+		return nil, unavailable("LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
+	}
+	schema, err := p.db.Schema(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	if missing := schema.Missing(); len(missing) > 0 {
+		return nil, unavailable("LatePoint tables are missing", fmt.Errorf("no table %s", missing[0]))
+	}
+	zone := p.zones.find(options["timezone_string"], options["gmt_offset"])
+	return &Site{db: p.db, schema: schema, Zone: zone, Now: p.now()}, nil
+}
+
+// Read opens the site and reads from it. Where a table or column turns out to
+// be unknown, because the plugin was updated a moment ago, the tables are
+// looked at again and the whole read is done once more.
+func (p *Platform) Read(ctx context.Context, read func(*Site) error) error {
+	err := p.readOnce(ctx, read)
+	if errors.Is(err, wpdb.ErrSchema) {
+		p.db.ForgetSchema()
+		err = p.readOnce(ctx, read)
+	}
+	return err
+}
+
+func (p *Platform) readOnce(ctx context.Context, read func(*Site) error) error {
+	site, err := p.Site(ctx)
+	if err != nil {
+		return err
+	}
+	return read(site)
+}
+
+// Unavailable tells whether an error means that the platform or its database
+// cannot serve now but may later: nobody's mistake, and worth another try.
+func Unavailable(err error) bool {
+	if CodeOf(err) == CodeUnavailable {
+		return true
+	}
+	for _, kind := range []error{wpdb.ErrUnavailable, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrReadOnly, wpdb.ErrTimeout, wpdb.ErrLinkLost} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// Today is the site-local date.
+func (s *Site) Today() Date { return Date(s.Now.In(s.Zone.Location).Format(time.DateOnly)) }
+
+// minuteOfDay is the site-local wall clock.
+func (s *Site) minuteOfDay() Minutes {
+	local := s.Now.In(s.Zone.Location)
+	return Minutes(local.Hour()*60 + local.Minute())
+}
+
+// versionAtLeast compares dotted versions number by number.
+func versionAtLeast(version, least string) bool {
+	if version == "" {
+		return false
+	}
+	have, want := strings.Split(version, "."), strings.Split(least, ".")
+	for i := range want {
+		if i == len(have) {
+			return false
+		}
+		h, err := strconv.Atoi(have[i])
+		if err != nil {
+			return false
+		}
+		w, err := strconv.Atoi(want[i])
+		if err != nil || h != w {
+			return err == nil && h > w
+		}
+	}
+	return true
+}

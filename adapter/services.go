@@ -1,0 +1,206 @@
+package adapter
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// Service is a service, with the associations that were asked for.
+type Service struct {
+	ID                                              int64
+	Name, ShortDescription                          string
+	Description                                     *string // without a column: service_meta
+	Duration                                        int64   // minutes
+	PriceMin, PriceMax, ChargeAmount, DepositAmount decimal.Decimal
+	CapacityMin, CapacityMax                        int64
+	OrderNumber                                     int64
+	SelectionImageID                                int64
+	Status, Visibility                              string
+	CategoryID                                      *int64 // as stored: NULL or 0 when uncategorised
+	CustomerLimit                                   string // without a column: service_meta
+	CreatedAt, UpdatedAt                            Timestamp
+	Category                                        *ServiceCategoryName
+	Agents                                          []AgentName
+	Locations                                       []LocationName
+}
+
+// ServiceCategoryName is what a service shows of its category.
+type ServiceCategoryName struct {
+	ID                     int64
+	Name, ShortDescription string
+}
+
+// AgentName is what a service shows of an agent.
+type AgentName struct {
+	ID                               int64
+	FirstName, LastName, DisplayName string
+}
+
+// ServiceIncludes are the associations to read with services.
+type ServiceIncludes struct {
+	Category, Agents, Locations bool
+}
+
+// ServiceSort names an order of services.
+type ServiceSort int
+
+// The orders of services. Each ends in the id, in the same direction.
+const (
+	ServicesByID ServiceSort = iota
+	ServicesByName
+	ServicesByChargeAmount
+	ServicesByDuration
+	ServicesByCreation
+	ServicesByUpdate
+)
+
+var serviceOrder = map[ServiceSort][]string{
+	ServicesByID:           {"s.id"},
+	ServicesByName:         {"s.name", "s.id"},
+	ServicesByChargeAmount: {"s.charge_amount", "s.id"},
+	ServicesByDuration:     {"s.duration", "s.id"},
+	ServicesByCreation:     {"s.created_at", "s.id"},
+	ServicesByUpdate:       {"s.updated_at", "s.id"},
+}
+
+// ServiceFilter narrows and orders a list of services. A nil field narrows
+// nothing.
+type ServiceFilter struct {
+	Paging
+	Search                     *string // name or descriptions
+	Name                       *string
+	Status, Visibility         *string
+	CategoryID                 *int64
+	LocationID, AgentID        *int64           // together: the agent at that location
+	PriceMin, PriceMax         *decimal.Decimal // of the charge amount
+	DurationMin, DurationMax   *int64           // minutes
+	CreatedFrom, CreatedBefore *time.Time
+	UpdatedFrom, UpdatedBefore *time.Time
+	Sort                       ServiceSort
+	Descending                 bool
+	Include                    ServiceIncludes
+}
+
+// Services is one page of the services that pass the filter.
+func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], error) {
+	q := sq.Select().From(s.db.As(wpdb.Services, "s"))
+	q = equal(q, "s.name", f.Name)
+	q = equal(q, "s.status", f.Status)
+	q = equal(q, "s.visibility", f.Visibility)
+	q = equal(q, "s.category_id", f.CategoryID)
+	q = between(q, "s.charge_amount", f.PriceMin, f.PriceMax)
+	q = between(q, "s.duration", f.DurationMin, f.DurationMax)
+	q = created(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = created(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	if f.Search != nil {
+		described := sq.Expr("EXISTS (SELECT 1 FROM "+s.db.As(wpdb.ServiceMeta, "m")+
+			" WHERE m.object_id = s.id AND m.meta_key = 'description' AND m.meta_value LIKE ?)", wpdb.Contains(*f.Search))
+		pattern := wpdb.Contains(*f.Search)
+		q = q.Where(sq.Or{sq.Like{"s.name": pattern}, sq.Like{"s.short_description": pattern}, described})
+	}
+	q = s.connected(q, "service_id", "s.id", connection{"location_id", f.LocationID}, connection{"agent_id", f.AgentID})
+	ids, total, err := s.pageIDs(ctx, "list services", list{id: "s.id", filter: q}, f.Paging, directed(serviceOrder[f.Sort], f.Descending)...)
+	if err != nil {
+		return Page[Service]{}, err
+	}
+	records, err := s.servicesByID(ctx, ids, f.Include)
+	return Page[Service]{Paging: f.Paging, Records: records, Total: total}, err
+}
+
+// Service is one service; a CodeNotFound where it does not exist.
+func (s *Site) Service(ctx context.Context, id int64, include ServiceIncludes) (Service, error) {
+	records, err := s.servicesByID(ctx, []int64{id}, include)
+	if err != nil {
+		return Service{}, err
+	}
+	if len(records) == 0 {
+		return Service{}, notFound(ServiceResource, id)
+	}
+	return records[0], nil
+}
+
+func (s *Site) servicesByID(ctx context.Context, ids []int64, include ServiceIncludes) ([]Service, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stmt := sq.Select("s.id", "s.name", "s.short_description", "s.duration", "s.price_min", "s.price_max", "s.charge_amount", "s.deposit_amount",
+		"s.capacity_min", "s.capacity_max", "s.order_number", "s.selection_image_id", "s.status", "s.visibility", "s.category_id",
+		"s.created_at", "s.updated_at", "sc.id", "sc.name", "sc.short_description").
+		From(s.db.As(wpdb.Services, "s")).
+		LeftJoin(s.db.As(wpdb.ServiceCategories, "sc") + " ON sc.id = s.category_id").
+		Where(sq.Eq{"s.id": ids})
+	records, err := wpdb.All(ctx, s.db, "read services", stmt, scanService)
+	if err != nil {
+		return nil, err
+	}
+	records = inOrder(ids, records, func(v Service) int64 { return v.ID })
+	metas, err := s.metas(ctx, wpdb.ServiceMeta, ids, sq.Eq{"meta_key": []string{"description", "customer_limit"}})
+	if err != nil {
+		return nil, err
+	}
+	var agents map[int64][]AgentName
+	if include.Agents {
+		agents, err = s.connectedAgents(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+	}
+	var locations map[int64][]LocationName
+	if include.Locations {
+		locations, err = s.connectedLocations(ctx, "service_id", ids)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range records {
+		v := &records[i]
+		v.Agents, v.Locations = agents[v.ID], locations[v.ID]
+		v.CustomerLimit = metas[v.ID]["customer_limit"]
+		if description, ok := metas[v.ID]["description"]; ok {
+			v.Description = &description
+		}
+	}
+	return records, nil
+}
+
+func scanService(row wpdb.Scanner) (Service, error) {
+	var v Service
+	var priceMin, priceMax, charge, deposit decimal.NullDecimal
+	var capacityMin, capacityMax *int64
+	var categoryID *int64
+	var category ServiceCategoryName
+	err := row.Scan(&v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Duration, &priceMin, &priceMax, &charge, &deposit,
+		&capacityMin, &capacityMax, wpdb.OrZero(&v.OrderNumber), wpdb.OrZero(&v.SelectionImageID), &v.Status, &v.Visibility, &v.CategoryID,
+		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription))
+	v.PriceMin, v.PriceMax, v.ChargeAmount, v.DepositAmount = priceMin.Decimal, priceMax.Decimal, charge.Decimal, deposit.Decimal
+	v.CapacityMin, v.CapacityMax = orOne(capacityMin), orOne(capacityMax)
+	if categoryID != nil {
+		category.ID = *categoryID
+		v.Category = &category
+	}
+	return v, err
+}
+
+// orOne reads a NULL capacity as one seat.
+func orOne(n *int64) int64 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}
+
+func (s *Site) connectedAgents(ctx context.Context, services []int64) (map[int64][]AgentName, error) {
+	stmt := sq.Select("DISTINCT x.service_id", "a.id", "a.first_name", "a.last_name", "a.display_name").
+		From(s.db.As(wpdb.AgentsServices, "x")).
+		Join(s.db.As(wpdb.Agents, "a")+" ON a.id = x.agent_id").
+		Where(sq.Eq{"x.service_id": services}).OrderBy("x.service_id", "a.id")
+	return grouped(ctx, s, "read agents of services", stmt, func(row wpdb.Scanner, owner *int64) (v AgentName, err error) {
+		err = row.Scan(owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName))
+		return v, err
+	})
+}

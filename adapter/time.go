@@ -1,0 +1,115 @@
+package adapter
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Date is a calendar day of the site's zone, YYYY-MM-DD as stored; "" where
+// the column is NULL, and 0000-00-00 occurs.
+type Date string
+
+// Time is local midnight of the date; ok is false for a date that no calendar has.
+func (d Date) Time(loc *time.Location) (t time.Time, ok bool) {
+	t, err := time.ParseInLocation(time.DateOnly, string(d), loc)
+	return t, err == nil
+}
+
+// Minutes is a time of day of the site's zone in minutes after midnight. The
+// end of a day is 1440.
+type Minutes int
+
+// Timestamp is a stored instant, YYYY-MM-DD HH:MM:SS in UTC; "" where the
+// column is NULL.
+type Timestamp string
+
+// stampLayout is how the database and the plugin write instants.
+const stampLayout = time.DateTime
+
+// Time is the instant; ok is false for NULL and zero dates.
+func (t Timestamp) Time() (instant time.Time, ok bool) {
+	instant, err := time.Parse(stampLayout, string(t))
+	return instant, err == nil
+}
+
+// stamp writes an instant as the plugin stores it.
+func stamp(t time.Time) string { return t.UTC().Format(stampLayout) }
+
+// Zone is the site's time zone under the name the site shows: an IANA name, or
+// an offset such as +05:30.
+type Zone struct {
+	Name     string
+	Location *time.Location
+}
+
+// zones remembers loaded locations: the zone data never changes in a process.
+type zones struct{ loaded sync.Map }
+
+// find mirrors OsTimeHelper::get_wp_timezone, LatePoint 5.6.5: the option
+// timezone_string, else gmt_offset, and UTC for what names no zone.
+func (z *zones) find(name, gmtOffset string) Zone {
+	if name == "" {
+		return offsetZone(gmtOffset)
+	}
+	if known, ok := z.loaded.Load(name); ok {
+		return known.(Zone)
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return Zone{Name: "UTC", Location: time.UTC}
+	}
+	zone := Zone{Name: name, Location: loc}
+	z.loaded.Store(name, zone)
+	return zone
+}
+
+// offsetZone keeps the plugin's rounding: the hours are cut towards zero and
+// carry the sign, so that -0.5 becomes +00:30.
+func offsetZone(gmtOffset string) Zone {
+	hours, err := strconv.ParseFloat(strings.TrimSpace(gmtOffset), 64)
+	if err != nil || math.IsNaN(hours) || math.Abs(hours) > 24 {
+		hours = 0
+	}
+	whole, fraction := math.Modf(hours)
+	minutes := int(math.Round(math.Abs(fraction) * 60))
+	name := fmt.Sprintf("%+03d:%02d", int(whole), minutes)
+	seconds := int(whole) * 3600
+	if whole < 0 {
+		seconds -= minutes * 60
+	} else {
+		seconds += minutes * 60
+	}
+	return Zone{Name: name, Location: time.FixedZone(name, seconds)}
+}
+
+// Instant is the instant at which a wall clock of the zone shows the date and
+// the minutes. In the hour that an autumn change repeats it is the first
+// occurrence; one that a spring change skips is moved forward
+// (OsTimeHelper's "midnight plus N minutes" as PHP computes it).
+// time.Date would choose otherwise in some zones. ok is false for a date that
+// no calendar has.
+func (z Zone) Instant(date Date, minutes Minutes) (instant time.Time, ok bool) {
+	day, ok := date.Time(time.UTC)
+	if !ok {
+		return time.Time{}, false
+	}
+	wall := day.Add(time.Duration(minutes) * time.Minute)
+	offsetAt := func(t time.Time) time.Duration {
+		_, seconds := t.In(z.Location).Zone()
+		return time.Duration(seconds) * time.Second
+	}
+	midnight, _ := date.Time(z.Location)
+	first := wall.Add(-offsetAt(midnight))
+	if offsetAt(first) == offsetAt(midnight) {
+		return first.In(z.Location), true
+	}
+	second := wall.Add(-offsetAt(first))
+	if second.Add(offsetAt(second)).Equal(wall) {
+		return second.In(z.Location), true
+	}
+	return first.In(z.Location), true
+}

@@ -1,0 +1,51 @@
+package compat
+
+import "bookside/adapter"
+
+// ServiceCategory is a category of services.
+type ServiceCategory struct {
+	ID               string `json:"id"`
+	Name             string `json:"name"`
+	ShortDescription string `json:"short_description"`
+	ParentID         string `json:"parent_id"`
+	SelectionImageID string `json:"selection_image_id"`
+	OrderNumber      string `json:"order_number"`
+	ServicesCount    int64  `json:"services_count"`
+}
+
+// CategoryList is the envelope of the category list, which names its
+// pagination unlike every other list.
+type CategoryList struct {
+	Success    bool               `json:"success"`
+	Data       []ServiceCategory  `json:"data"`
+	Pagination CategoryPagination `json:"pagination"`
+}
+
+// CategoryPagination tells where in the category list a page stands.
+type CategoryPagination struct {
+	CurrentPage int64 `json:"current_page"`
+	PerPage     int64 `json:"per_page"`
+	TotalItems  int64 `json:"total_items"`
+	TotalPages  int64 `json:"total_pages"`
+}
+
+// CategoryPaging reads the parameters of the category list.
+func (v View) CategoryPaging(q *Query) (adapter.Paging, error) { return q.Paging(10), q.Err() }
+
+// CategoryList is a page of categories.
+func (v View) CategoryList(page adapter.Page[adapter.ServiceCategory]) CategoryList {
+	return CategoryList{
+		Success: true,
+		Data:    each(page.Records, serviceCategory),
+		Pagination: CategoryPagination{
+			CurrentPage: page.Page, PerPage: page.PerPage, TotalItems: page.Total, TotalPages: totalPages(page.Total, page.PerPage),
+		},
+	}
+}
+
+func serviceCategory(c adapter.ServiceCategory) ServiceCategory {
+	return ServiceCategory{
+		ID: number(c.ID), Name: c.Name, ShortDescription: c.ShortDescription, ParentID: number(c.ParentID),
+		SelectionImageID: number(c.SelectionImageID), OrderNumber: number(c.OrderNumber), ServicesCount: c.ServicesCount,
+	}
+}

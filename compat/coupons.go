@@ -1,0 +1,98 @@
+package compat
+
+import (
+	"encoding/json"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+)
+
+// Coupon is a coupon as lists return it.
+type Coupon struct {
+	ID                string       `json:"id"`
+	Code              string       `json:"code"`
+	Name              string       `json:"name"`
+	Description       string       `json:"description"`
+	DiscountType      string       `json:"discount_type"`
+	DiscountValue     json.Number  `json:"discount_value"`
+	ReadableDiscount  string       `json:"readable_discount"`
+	Status            string       `json:"status"`
+	ActiveFrom        string       `json:"active_from"`
+	ActiveTo          string       `json:"active_to"`
+	UsageLimit        int64        `json:"usage_limit"`
+	MinOrderAmount    json.Number  `json:"min_order_amount"`
+	MaxDiscountAmount *json.Number `json:"max_discount_amount"`
+	UsageCount        int64        `json:"usage_count"`
+	TotalDiscount     json.Number  `json:"total_discount"`
+	LastUsageDate     string       `json:"last_usage_date"`
+	CreatedAt         string       `json:"created_at"`
+	UpdatedAt         string       `json:"updated_at"`
+}
+
+// CouponDetail is a coupon as a single read returns it.
+type CouponDetail struct {
+	Coupon
+	Rules        json.RawMessage `json:"rules"`
+	RecentOrders []OrderRow      `json:"recent_orders"`
+}
+
+// unsetDate is what an unset date of a coupon looks like.
+const unsetDate = "0000-00-00"
+
+// CouponFilter reads the parameters of the coupon list.
+func (v View) CouponFilter(q *Query) (adapter.CouponFilter, error) {
+	f := adapter.CouponFilter{
+		Paging: q.Paging(10),
+		Active: Word(q, "status", activeWords, activeMessage),
+		Search: q.Text("search"),
+	}
+	return f, q.Err()
+}
+
+// CouponList is a page of coupons; fixed amounts are read in the site's
+// currency.
+func (v View) CouponList(page adapter.Page[adapter.Coupon], currency adapter.Currency) List {
+	return list(page, func(c adapter.Coupon) Coupon { return v.coupon(c, currency) })
+}
+
+// CouponDetail is one coupon with the latest orders that carry it.
+func (v View) CouponDetail(c adapter.Coupon, orders []adapter.Order, currency adapter.Currency) Single {
+	record := CouponDetail{Coupon: v.coupon(c, currency), RecentOrders: each(orders, v.orderRow)}
+	if rules := json.RawMessage(c.Rules.Stored); json.Valid(rules) {
+		record.Rules = rules
+	}
+	return single(record)
+}
+
+func (v View) coupon(c adapter.Coupon, currency adapter.Currency) Coupon {
+	record := Coupon{
+		ID: number(c.ID), Code: c.Code, Name: c.Name, Description: c.Description,
+		DiscountType: "fixed_amount", DiscountValue: jsonNumber(c.DiscountValue), ReadableDiscount: currency.Format(c.DiscountValue),
+		Status: shownStatus(c.Status), ActiveFrom: dateOrUnset(c.ActiveFrom), ActiveTo: dateOrUnset(c.ActiveTo),
+		UsageLimit: c.Rules.LimitTotal, MinOrderAmount: jsonNumber(c.Rules.MinOrderAmount),
+		UsageCount: c.Usage.Count, TotalDiscount: jsonNumber(c.Usage.Discount), LastUsageDate: "n/a",
+		CreatedAt: v.timestamp(c.CreatedAt), UpdatedAt: v.timestamp(c.UpdatedAt),
+	}
+	if c.IsPercent() {
+		record.DiscountType, record.ReadableDiscount = "percent", c.DiscountValue.String()+"%"
+	}
+	if c.Rules.MaxDiscountAmount != nil {
+		most := jsonNumber(*c.Rules.MaxDiscountAmount)
+		record.MaxDiscountAmount = &most
+	}
+	if c.Usage.LastUsed != "" {
+		record.LastUsageDate = v.timestamp(c.Usage.LastUsed)
+	}
+	return record
+}
+
+// jsonNumber prints an amount as a JSON number without trailing zeros.
+func jsonNumber(amount decimal.Decimal) json.Number { return json.Number(amount.String()) }
+
+func dateOrUnset(d adapter.Date) string {
+	if d == "" {
+		return unsetDate
+	}
+	return string(d)
+}

@@ -1,0 +1,75 @@
+package compat
+
+import "net/http"
+
+// Shape is the form of an endpoint's error bodies.
+type Shape int
+
+// The three shapes of errors.
+const (
+	ShapeB Shape = iota // {status: "error", error: {code, message, details?}}
+	ShapeA              // {code, message, data: {status}}
+	ShapeC              // {success: false, error: message}
+)
+
+// Failure is an error on its way to the client.
+type Failure struct {
+	Status    int // of HTTP
+	Code      string
+	Message   string
+	Details   any    // nil for none; shape B only
+	RequestID string // for failures of ours
+}
+
+type bodyA struct {
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+	Data    errorData `json:"data"`
+}
+
+type errorData struct {
+	Status    int    `json:"status"`
+	RequestID string `json:"request_id,omitempty"`
+}
+
+type bodyB struct {
+	Status string `json:"status"`
+	Error  errorB `json:"error"`
+}
+
+type errorB struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details any    `json:"details,omitempty"`
+}
+
+type bodyC struct {
+	Success bool       `json:"success"`
+	Error   string     `json:"error"`
+	Data    *errorData `json:"data,omitempty"`
+}
+
+// Body is the failure in a shape.
+func (f Failure) Body(shape Shape) any {
+	switch shape {
+	case ShapeA:
+		return bodyA{Code: f.Code, Message: f.Message, Data: errorData{Status: f.Status, RequestID: f.RequestID}}
+	case ShapeC:
+		body := bodyC{Error: f.Message}
+		if f.RequestID != "" {
+			body.Data = &errorData{Status: f.Status, RequestID: f.RequestID}
+		}
+		return body
+	default:
+		return bodyB{Status: "error", Error: errorB{Code: f.Code, Message: f.Message, Details: f.Details}}
+	}
+}
+
+// ListUnauthorized is how list endpoints refuse a key, always in shape A.
+var ListUnauthorized = Failure{Status: http.StatusUnauthorized, Code: "rest_forbidden", Message: "Unauthorized"}
+
+// PermissionDetails tells what a key lacks.
+type PermissionDetails struct {
+	Required string   `json:"required_permission"`
+	Current  []string `json:"current_permissions"`
+}

@@ -1,0 +1,36 @@
+package compat
+
+import "bookside/adapter"
+
+// Invoice is an invoice of an order.
+type Invoice struct {
+	ID             string  `json:"id"`
+	OrderID        string  `json:"order_id"`
+	InvoiceNumber  string  `json:"invoice_number"`
+	Status         string  `json:"status"`
+	ChargeAmount   string  `json:"charge_amount"`
+	PaymentPortion *string `json:"payment_portion"`
+	DueAt          *string `json:"due_at"`
+	Data           *string `json:"data"`
+	CreatedAt      string  `json:"created_at"`
+	UpdatedAt      string  `json:"updated_at"`
+}
+
+// InvoiceList is a page of invoices.
+func (v View) InvoiceList(page adapter.Page[adapter.Invoice]) List { return list(page, v.invoice) }
+
+// InvoiceDetail is one invoice.
+func (v View) InvoiceDetail(i adapter.Invoice) BothSingle { return bothSingle(v.invoice(i)) }
+
+func (v View) invoice(i adapter.Invoice) Invoice {
+	record := Invoice{
+		ID: number(i.ID), OrderID: number(i.OrderID), InvoiceNumber: i.Number, Status: i.Status,
+		ChargeAmount: money(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data,
+		CreatedAt: v.timestamp(i.CreatedAt), UpdatedAt: v.timestamp(i.UpdatedAt),
+	}
+	if i.DueAt != "" {
+		due := v.timestamp(i.DueAt)
+		record.DueAt = &due
+	}
+	return record
+}

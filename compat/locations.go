@@ -1,0 +1,55 @@
+package compat
+
+import (
+	"strings"
+
+	"bookside/adapter"
+)
+
+// Location is a location.
+type Location struct {
+	ID               string  `json:"id"`
+	Name             string  `json:"name"`
+	FullAddress      string  `json:"full_address"`
+	Status           string  `json:"status"`
+	CategoryID       string  `json:"category_id"`
+	OrderNumber      *string `json:"order_number"`
+	SelectionImageID string  `json:"selection_image_id"`
+	CreatedAt        string  `json:"created_at"`
+	UpdatedAt        string  `json:"updated_at"`
+}
+
+// activeWords are the statuses of locations and coupons: the platform stores
+// disabled for what the API calls inactive.
+var activeWords = map[string]bool{"active": true, "inactive": false}
+
+const activeMessage = "Must be active or inactive"
+
+// shownStatus is a stored status of a location or coupon in the API's words.
+func shownStatus(stored string) string {
+	if strings.EqualFold(stored, "active") {
+		return "active"
+	}
+	return "inactive"
+}
+
+// LocationFilter reads the parameters of the location list.
+func (v View) LocationFilter(q *Query) (adapter.LocationFilter, error) {
+	f := adapter.LocationFilter{
+		Paging: q.Paging(10),
+		Search: q.Text("search"),
+		Active: Word(q, "status", activeWords, activeMessage),
+	}
+	return f, q.Err()
+}
+
+// LocationList is a page of locations.
+func (v View) LocationList(page adapter.Page[adapter.Location]) List { return list(page, v.location) }
+
+func (v View) location(l adapter.Location) Location {
+	return Location{
+		ID: number(l.ID), Name: l.Name, FullAddress: l.FullAddress, Status: shownStatus(l.Status),
+		CategoryID: number(l.CategoryID), OrderNumber: optionalNumber(l.OrderNumber), SelectionImageID: number(l.SelectionImageID),
+		CreatedAt: v.timestamp(l.CreatedAt), UpdatedAt: v.timestamp(l.UpdatedAt),
+	}
+}

@@ -1,0 +1,119 @@
+package compat
+
+import "bookside/adapter"
+
+// order is an order; the type of its ids differs between lists and single
+// reads.
+type order[ID string | int64] struct {
+	ID                ID      `json:"id"`
+	ConfirmationCode  string  `json:"confirmation_code"`
+	Subtotal          string  `json:"subtotal"`
+	Total             string  `json:"total"`
+	TaxTotal          string  `json:"tax_total"`
+	DiscountTotal     string  `json:"discount_total"`
+	CouponDiscount    string  `json:"coupon_discount"`
+	CouponCode        *string `json:"coupon_code"`
+	Status            string  `json:"status"`
+	PaymentStatus     string  `json:"payment_status"`
+	FulfillmentStatus string  `json:"fulfillment_status"`
+	CustomerID        ID      `json:"customer_id"`
+	CustomerComment   *string `json:"customer_comment"`
+	Notes             string  `json:"notes"`
+	IPAddress         *string `json:"ip_address"`
+	SourceID          *string `json:"source_id"`
+	SourceURL         *string `json:"source_url"`
+	CreatedAt         string  `json:"created_at"`
+	UpdatedAt         string  `json:"updated_at"`
+}
+
+// OrderRow is an order as lists and bookings return it, its ids strings.
+type OrderRow order[string]
+
+// OrderDetail is an order as a single read returns it: bare, without an
+// envelope, its ids numbers.
+type OrderDetail struct {
+	order[int64]
+	Items []OrderItem `json:"items"`
+}
+
+// OrderItem is an item of an order. Items have no quantity on the platform.
+type OrderItem struct {
+	ID       int64  `json:"id"`
+	Variant  string `json:"variant"`
+	ItemData string `json:"item_data"`
+	Quantity int64  `json:"quantity"`
+	Subtotal string `json:"subtotal"`
+	Total    string `json:"total"`
+}
+
+var orderSorts = map[string]adapter.OrderSort{
+	"id":         adapter.OrdersByID,
+	"total":      adapter.OrdersByTotal,
+	"created_at": adapter.OrdersByCreation,
+	"status":     adapter.OrdersByStatus,
+}
+
+// The words for the statuses of orders.
+var (
+	orderStatuses        = sameWords("open", "cancelled", "completed")
+	orderPaymentStatuses = sameWords("not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded")
+	fulfillmentStatuses  = sameWords("not_fulfilled", "partially_fulfilled", "fulfilled")
+)
+
+// sameWords are words that mean themselves.
+func sameWords(words ...string) map[string]string {
+	same := make(map[string]string, len(words))
+	for _, word := range words {
+		same[word] = word
+	}
+	return same
+}
+
+// OrderFilter reads the parameters of the order list.
+func (v View) OrderFilter(q *Query) (adapter.OrderFilter, error) {
+	f := adapter.OrderFilter{
+		Paging:            q.Paging(10),
+		CustomerID:        q.ID("customer_id", maxInt),
+		Status:            Word(q, "status", orderStatuses, "Unknown order status"),
+		PaymentStatus:     Word(q, "payment_status", orderPaymentStatuses, "Unknown payment status"),
+		FulfillmentStatus: Word(q, "fulfillment_status", fulfillmentStatuses, "Unknown fulfillment status"),
+		CouponCode:        q.Text("coupon_code"),
+		TotalMin:          q.Amount("total_min"),
+		TotalMax:          q.Amount("total_max"),
+		CreatedFrom:       v.from(q, "created_after"),
+		CreatedBefore:     v.through(q, "created_before"),
+		Search:            q.Text("search"),
+		Sort:              wordOr(q, "sort", orderSorts, adapter.OrdersByCreation, unknownSort),
+		Descending:        q.descending(true),
+	}
+	return f, q.Err()
+}
+
+// OrderList is a page of orders.
+func (v View) OrderList(page adapter.Page[adapter.Order]) List { return list(page, v.orderRow) }
+
+func (v View) orderRow(o adapter.Order) OrderRow { return OrderRow(orderWith(v, o, number)) }
+
+// OrderDetail is one order with its items.
+func (v View) OrderDetail(o adapter.Order, items []adapter.OrderItem) OrderDetail {
+	return OrderDetail{order: orderWith(v, o, itself), Items: each(items, orderItem)}
+}
+
+func orderItem(i adapter.OrderItem) OrderItem {
+	return OrderItem{ID: i.ID, Variant: i.Variant, ItemData: i.ItemData, Quantity: 1, Subtotal: money(i.Subtotal), Total: money(i.Total)}
+}
+
+func orderWith[ID string | int64](v View, o adapter.Order, id func(int64) ID) order[ID] {
+	return order[ID]{
+		ID: id(o.ID), ConfirmationCode: o.ConfirmationCode,
+		Subtotal: money(o.Subtotal), Total: money(o.Total), TaxTotal: money(o.TaxTotal),
+		DiscountTotal: money(o.DiscountTotal), CouponDiscount: money(o.CouponDiscount), CouponCode: o.CouponCode,
+		Status: o.Status, PaymentStatus: o.PaymentStatus, FulfillmentStatus: o.FulfillmentStatus,
+		CustomerID: id(o.CustomerID), CustomerComment: o.CustomerComment, Notes: o.Notes,
+		IPAddress: o.IPAddress, SourceID: o.SourceID, SourceURL: o.SourceURL,
+		CreatedAt: v.timestamp(o.CreatedAt), UpdatedAt: v.timestamp(o.UpdatedAt),
+	}
+}
+
+// SubPaging reads the parameters of an order's invoices and transactions.
+func (v View) SubPaging(q *Query) (adapter.Paging, error) { return q.Paging(10), q.Err() }

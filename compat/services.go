@@ -1,0 +1,208 @@
+package compat
+
+import "bookside/adapter"
+
+// Service is a service as lists return it: its id, prices and customer limit
+// as strings, its other numbers as numbers.
+type Service struct {
+	ID               string                        `json:"id"`
+	Name             string                        `json:"name"`
+	ShortDescription string                        `json:"short_description"`
+	Description      *string                       `json:"description"`
+	Duration         int64                         `json:"duration"`
+	PriceMin         string                        `json:"price_min"`
+	PriceMax         string                        `json:"price_max"`
+	ChargeAmount     string                        `json:"charge_amount"`
+	DepositAmount    string                        `json:"deposit_amount"`
+	CapacityMin      int64                         `json:"capacity_min"`
+	CapacityMax      int64                         `json:"capacity_max"`
+	OrderNumber      int64                         `json:"order_number"`
+	SelectionImageID int64                         `json:"selection_image_id"`
+	Status           string                        `json:"status"`
+	Visibility       string                        `json:"visibility"`
+	CategoryID       *int64                        `json:"category_id"`
+	CustomerLimit    string                        `json:"customer_limit"`
+	CreatedAt        string                        `json:"created_at"`
+	UpdatedAt        string                        `json:"updated_at"`
+	Category         **ServiceCategoryName[string] `json:"category,omitempty"`
+	Agents           []AgentName[string]           `json:"agents,omitzero"`
+	Locations        []LocationName                `json:"locations,omitzero"`
+}
+
+// ServiceDetail is a service as a single read returns it: every scalar a
+// string, but the ids inside of its associations numbers.
+type ServiceDetail struct {
+	ID               string                       `json:"id"`
+	Name             string                       `json:"name"`
+	ShortDescription string                       `json:"short_description"`
+	Description      *string                      `json:"description"`
+	Duration         string                       `json:"duration"`
+	PriceMin         string                       `json:"price_min"`
+	PriceMax         string                       `json:"price_max"`
+	ChargeAmount     string                       `json:"charge_amount"`
+	DepositAmount    string                       `json:"deposit_amount"`
+	CapacityMin      string                       `json:"capacity_min"`
+	CapacityMax      string                       `json:"capacity_max"`
+	OrderNumber      string                       `json:"order_number"`
+	SelectionImageID string                       `json:"selection_image_id"`
+	Status           string                       `json:"status"`
+	Visibility       string                       `json:"visibility"`
+	CategoryID       *string                      `json:"category_id"`
+	CustomerLimit    string                       `json:"customer_limit"`
+	CreatedAt        string                       `json:"created_at"`
+	UpdatedAt        string                       `json:"updated_at"`
+	Category         **ServiceCategoryName[int64] `json:"category,omitempty"`
+	Agents           []AgentName[int64]           `json:"agents,omitzero"`
+	Locations        []LocationName               `json:"locations,omitzero"`
+}
+
+// ServiceCategoryName is the category of a service, its id a string in lists
+// and a number in single reads.
+type ServiceCategoryName[ID string | int64] struct {
+	ID               ID     `json:"id"`
+	Name             string `json:"name"`
+	ShortDescription string `json:"short_description"`
+}
+
+// AgentName is an agent of a service, its id a string in lists and a number in
+// single reads.
+type AgentName[ID string | int64] struct {
+	ID          ID     `json:"id"`
+	FirstName   string `json:"first_name"`
+	LastName    string `json:"last_name"`
+	DisplayName string `json:"display_name"`
+}
+
+// ServiceList is a page of services, with all categories where asked for.
+type ServiceList struct {
+	List
+	Categories []ServiceCategory `json:"categories,omitzero"`
+}
+
+var serviceSorts = map[string]adapter.ServiceSort{
+	"id":            adapter.ServicesByID,
+	"name":          adapter.ServicesByName,
+	"price":         adapter.ServicesByChargeAmount,
+	"charge_amount": adapter.ServicesByChargeAmount,
+	"duration":      adapter.ServicesByDuration,
+	"created_date":  adapter.ServicesByCreation,
+	"updated_date":  adapter.ServicesByUpdate,
+}
+
+var visibilities = map[string]string{"visible": "visible", "hidden": "hidden"}
+
+// ServiceIncludes are the associations asked for with services.
+type ServiceIncludes struct {
+	adapter.ServiceIncludes
+	Categories bool // all of them, at the root of a list
+}
+
+// ServiceFilter reads the parameters of the service list.
+func (v View) ServiceFilter(q *Query) (adapter.ServiceFilter, ServiceIncludes, error) {
+	include := q.serviceIncludes("category", "agents", "locations", "categories")
+	f := adapter.ServiceFilter{
+		Paging:        q.Paging(10),
+		Search:        q.Text("search"),
+		Name:          q.Text("name"),
+		Status:        Word(q, "status", enabledStatuses, enabledMessage),
+		Visibility:    Word(q, "visibility", visibilities, "Must be visible or hidden"),
+		CategoryID:    q.Integer("category_id", 0, maxInt),
+		LocationID:    q.ID("location_id", maxInt),
+		AgentID:       q.ID("agent_id", maxInt),
+		PriceMin:      q.Amount("price_min"),
+		PriceMax:      q.Amount("price_max"),
+		DurationMin:   q.Integer("duration_min", 0, maxInt),
+		DurationMax:   q.Integer("duration_max", 0, maxInt),
+		CreatedFrom:   v.from(q, "created_after"),
+		CreatedBefore: v.through(q, "created_before"),
+		UpdatedFrom:   v.from(q, "updated_after"),
+		UpdatedBefore: v.through(q, "updated_before"),
+		Sort:          wordOr(q, "order_by", serviceSorts, adapter.ServicesByID, unknownSort),
+		Descending:    q.descending(false),
+		Include:       include.ServiceIncludes,
+	}
+	return f, include, q.Err()
+}
+
+// ServiceIncludes reads the parameters of a single service.
+func (v View) ServiceIncludes(q *Query) (ServiceIncludes, error) {
+	include := q.serviceIncludes("category", "agents", "locations")
+	return include, q.Err()
+}
+
+func (q *Query) serviceIncludes(known ...string) ServiceIncludes {
+	words := q.words("include", known...)
+	return ServiceIncludes{
+		ServiceIncludes: adapter.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"]},
+		Categories:      words["categories"],
+	}
+}
+
+// ServiceList is a page of services. categories are shown where they were
+// asked for.
+func (v View) ServiceList(page adapter.Page[adapter.Service], include ServiceIncludes, categories []adapter.ServiceCategory) ServiceList {
+	shown := ServiceList{List: list(page, func(s adapter.Service) Service { return v.service(s, include) })}
+	if include.Categories {
+		shown.Categories = each(categories, serviceCategory)
+	}
+	return shown
+}
+
+func (v View) service(s adapter.Service, include ServiceIncludes) Service {
+	record := Service{
+		ID: number(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: s.Duration,
+		PriceMin: money(s.PriceMin), PriceMax: money(s.PriceMax), ChargeAmount: money(s.ChargeAmount), DepositAmount: money(s.DepositAmount),
+		CapacityMin: s.CapacityMin, CapacityMax: s.CapacityMax, OrderNumber: s.OrderNumber, SelectionImageID: s.SelectionImageID,
+		Status: s.Status, Visibility: s.Visibility, CategoryID: s.CategoryID, CustomerLimit: s.CustomerLimit,
+		CreatedAt: v.timestamp(s.CreatedAt), UpdatedAt: v.timestamp(s.UpdatedAt),
+	}
+	if include.Category {
+		record.Category = categoryName(s.Category, number)
+	}
+	if include.Agents {
+		record.Agents = agentNames(s.Agents, number)
+	}
+	if include.Locations {
+		record.Locations = each(s.Locations, locationName)
+	}
+	return record
+}
+
+// ServiceDetail is one service.
+func (v View) ServiceDetail(s adapter.Service, include ServiceIncludes) Single {
+	record := ServiceDetail{
+		ID: number(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: number(s.Duration),
+		PriceMin: money(s.PriceMin), PriceMax: money(s.PriceMax), ChargeAmount: money(s.ChargeAmount), DepositAmount: money(s.DepositAmount),
+		CapacityMin: number(s.CapacityMin), CapacityMax: number(s.CapacityMax), OrderNumber: number(s.OrderNumber), SelectionImageID: number(s.SelectionImageID),
+		Status: s.Status, Visibility: s.Visibility, CategoryID: optionalNumber(s.CategoryID), CustomerLimit: s.CustomerLimit,
+		CreatedAt: v.timestamp(s.CreatedAt), UpdatedAt: v.timestamp(s.UpdatedAt),
+	}
+	if include.Category {
+		record.Category = categoryName(s.Category, itself)
+	}
+	if include.Agents {
+		record.Agents = agentNames(s.Agents, itself)
+	}
+	if include.Locations {
+		record.Locations = each(s.Locations, locationName)
+	}
+	return single(record)
+}
+
+func itself(id int64) int64 { return id }
+
+// categoryName is the category that was asked for: null where the service has
+// none, which the outer pointer tells from not asked for.
+func categoryName[ID string | int64](c *adapter.ServiceCategoryName, id func(int64) ID) **ServiceCategoryName[ID] {
+	var shown *ServiceCategoryName[ID]
+	if c != nil {
+		shown = &ServiceCategoryName[ID]{ID: id(c.ID), Name: c.Name, ShortDescription: c.ShortDescription}
+	}
+	return &shown
+}
+
+func agentNames[ID string | int64](agents []adapter.AgentName, id func(int64) ID) []AgentName[ID] {
+	return each(agents, func(a adapter.AgentName) AgentName[ID] {
+		return AgentName[ID]{ID: id(a.ID), FirstName: a.FirstName, LastName: a.LastName, DisplayName: a.DisplayName}
+	})
+}

@@ -1,0 +1,18 @@
+package compat
+
+import (
+	"time"
+
+	"bookside/adapter"
+)
+
+// Status is what GET /status tells.
+type Status struct {
+	Timezone    string `json:"timezone"`
+	CurrentTime string `json:"current_time"`
+}
+
+// StatusDetail is the site's zone and its present time there.
+func StatusDetail(zone adapter.Zone, now time.Time) StatusSingle {
+	return statusSingle(Status{Timezone: zone.Name, CurrentTime: now.In(zone.Location).Format(offsetLayout)})
+}

@@ -1,0 +1,113 @@
+package compat
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+)
+
+// View is how one request sees records: in which zone timestamps are shown and
+// their filters meant. The zero Location shows the stored values, UTC, which
+// is what the PHP extension does.
+type View struct {
+	Location *time.Location
+}
+
+// timestamp prints a stored instant; one that is no instant stays as it is.
+func (v View) timestamp(t adapter.Timestamp) string {
+	if v.Location == nil {
+		return string(t)
+	}
+	instant, ok := t.Time()
+	if !ok {
+		return string(t)
+	}
+	return instant.In(v.Location).Format(time.DateTime)
+}
+
+// midnight is the instant at which a date of timestamps begins.
+func (v View) midnight(day time.Time) time.Time {
+	if v.Location == nil {
+		return day
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, v.Location)
+}
+
+// from is the first instant of a date parameter, nil where none was sent.
+func (v View) from(q *Query, name string) *time.Time { return v.dayOffset(q, name, 0) }
+
+// through is the first instant after a date parameter, whose day is included.
+func (v View) through(q *Query, name string) *time.Time { return v.dayOffset(q, name, 1) }
+
+func (v View) dayOffset(q *Query, name string, days int) *time.Time {
+	date := q.Date(name)
+	if date == nil {
+		return nil
+	}
+	day, ok := date.Time(time.UTC)
+	if !ok {
+		return nil
+	}
+	instant := v.midnight(day.AddDate(0, 0, days))
+	return &instant
+}
+
+// span is the range of a date parameter of any precision: 2026, 2026-11 or
+// 2026-11-21.
+func (v View) span(q *Query, name string) *adapter.Span {
+	text, ok := q.text(name)
+	if !ok {
+		return nil
+	}
+	for layout, step := range map[string][3]int{"2006": {1, 0, 0}, "2006-01": {0, 1, 0}, "2006-01-02": {0, 0, 1}} {
+		day, err := time.Parse(layout, text)
+		if err == nil && day.Year() >= 1000 {
+			return &adapter.Span{From: v.midnight(day), Before: v.midnight(day.AddDate(step[0], step[1], step[2]))}
+		}
+	}
+	q.refuse(name, "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY")
+	return nil
+}
+
+// money prints an amount as the columns hold it, with four decimals.
+func money(amount decimal.Decimal) string { return amount.StringFixed(4) }
+
+// clock prints a time of day as HH:MM. The end of a day is 24:00
+// (OsTimeHelper::minutes_to_army_hours_and_minutes, LatePoint 5.6.5).
+func clock(m adapter.Minutes) string { return fmt.Sprintf("%02d:%02d", m/60, m%60) }
+
+// number prints an integer as the string that PHP made of it.
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// optionalNumber is number for a column that may be NULL.
+func optionalNumber(n *int64) *string {
+	if n == nil {
+		return nil
+	}
+	text := number(*n)
+	return &text
+}
+
+// offsetLayout is RFC 3339 with an offset also for UTC, as PHP writes it.
+const offsetLayout = "2006-01-02T15:04:05-07:00"
+
+// orEmpty prints a text column that may be NULL where the wire has no null.
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// each turns records into their form on the wire; none are [], never null.
+func each[T, R any](records []T, shape func(T) R) []R {
+	shaped := make([]R, len(records))
+	for i, record := range records {
+		shaped[i] = shape(record)
+	}
+	return shaped
+}

@@ -1,0 +1,150 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"bookside/adapter"
+	"bookside/compat"
+	"bookside/wpdb"
+)
+
+// Options are the choices of whoever runs the server.
+type Options struct {
+	BasePaths           []string      // the paths under which the API answers
+	QueryParameter      string        // parameter that may carry the key; "" for none
+	SiteTimestamps      bool          // timestamps in the site's zone in place of the stored UTC
+	RequestTimeout      time.Duration // limit of a request
+	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is believed
+	AllowedOrigins      []string      // for CORS; none switches it off
+	FailedKeysPerMinute int           // wrong keys an address may send; 0 for any number
+	RateLimit           RateLimit
+}
+
+// API serves the booking API of one site.
+type API struct {
+	platform *adapter.Platform
+	keys     *adapter.Keys
+	log      *slog.Logger
+	now      adapter.Clock
+	options  Options
+	brake    *brake
+	limiter  *limiter
+}
+
+// New is the API's handler.
+func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) http.Handler {
+	a := &API{
+		platform: platform, keys: keys, log: log, now: now, options: options,
+		brake:   newBrake(now, options.FailedKeysPerMinute),
+		limiter: newLimiter(now, options.RateLimit),
+	}
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
+	e.IPExtractor = addressFrom(options.TrustedProxies)
+	e.Pre(middleware.RemoveTrailingSlash())
+	e.Use(a.identify, a.logRequest, a.recover, a.headers)
+	if len(options.AllowedOrigins) > 0 {
+		e.Use(middleware.CORSWithConfig(corsConfig(options.AllowedOrigins)))
+	}
+	e.Use(a.deadline)
+	for _, base := range options.BasePaths {
+		for _, r := range routes {
+			a.add(e, base, r)
+		}
+	}
+	return e
+}
+
+// add registers a route, and HEAD beside GET.
+func (a *API) add(e *echo.Echo, base string, r route) {
+	methods := []string{r.method}
+	if r.method == http.MethodGet {
+		methods = append(methods, http.MethodHead)
+	}
+	form := func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			c.Set(formEntry, r.errors)
+			return next(c)
+		}
+	}
+	e.Match(methods, base+r.path, a.serve(r), form, a.authenticate(r.permission), a.limiter.limit)
+}
+
+// serve runs a route's function on the site as it is now.
+func (a *API) serve(r route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		var answer response
+		err := a.platform.Read(c.Request().Context(), func(site *adapter.Site) error {
+			view := compat.View{}
+			if a.options.SiteTimestamps {
+				view.Location = site.Zone.Location
+			}
+			var err error
+			answer, err = r.handle(&request{echo: c, site: site, view: view, query: compat.ParseQuery(c.Request().URL.RawQuery)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return send(c, answer)
+	}
+}
+
+// formEntry is where a request's context keeps its route's error form.
+const formEntry = "bookside.errors"
+
+// formOf is the error form of the request's route, plain where there is none.
+func formOf(c echo.Context) errorForm {
+	form, ok := c.Get(formEntry).(errorForm)
+	if !ok {
+		return plain
+	}
+	return form
+}
+
+// addressFrom finds a client's address: the peer's, unless the peer is a
+// trusted proxy.
+func addressFrom(proxies []*net.IPNet) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, network := range proxies {
+		trust = append(trust, echo.TrustIPRange(network))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+func corsConfig(origins []string) middleware.CORSConfig {
+	return middleware.CORSConfig{
+		AllowOrigins:  origins,
+		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
+		AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", requestIDHeader},
+		ExposeHeaders: []string{requestIDHeader, "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
+		MaxAge:        int((24 * time.Hour).Seconds()),
+	}
+}
+
+// deadline bounds the time a request may take.
+func (a *API) deadline(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx, cancel := context.WithTimeout(c.Request().Context(), a.options.RequestTimeout)
+		defer cancel()
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+// withUsage is where the log line finds what the request asked of the database.
+func withUsage(c echo.Context) *wpdb.Usage {
+	ctx, used := wpdb.WithUsage(c.Request().Context())
+	c.SetRequest(c.Request().WithContext(ctx))
+	return used
+}

@@ -1,0 +1,66 @@
+package handlers
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter"
+)
+
+// authenticate finds the key of a request, keeps failures of one address slow,
+// and checks the route's permission.
+func (a *API) authenticate(permission string) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			secret := a.secret(c)
+			key, err := a.keys.Authenticate(c.Request().Context(), secret)
+			if adapter.CodeOf(err) == adapter.CodeUnauthorized && secret != "" {
+				return a.brake.failed(c.RealIP(), err)
+			}
+			if err != nil {
+				return err
+			}
+			c.Set(keyEntry, key)
+			if err := a.keys.Used(c.Request().Context(), key); err != nil {
+				// A read-only database must not turn keys away.
+				a.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "use of key not noted", slog.Int64("key_id", key.ID), slog.Any("error", err))
+			}
+			if !key.Allows(permission) {
+				return &adapter.Error{
+					Code: adapter.CodeForbidden, Message: fmt.Sprintf("The API key lacks the permission %s", permission),
+					Required: permission, Granted: key.Permissions,
+				}
+			}
+			return next(c)
+		}
+	}
+}
+
+// keyEntry is where a request's context keeps its key.
+const keyEntry = "bookside.key"
+
+// keyOf is the key of a request that was authenticated.
+func keyOf(c echo.Context) (adapter.Key, bool) {
+	key, ok := c.Get(keyEntry).(adapter.Key)
+	return key, ok
+}
+
+// secret is the key as the client sent it: in its header, as a bearer token or
+// as a query parameter, the first that is there.
+func (a *API) secret(c echo.Context) string {
+	header := c.Request().Header
+	if secret := strings.TrimSpace(header.Get("X-API-Key")); secret != "" {
+		return secret
+	}
+	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(token) != "" {
+		return strings.TrimSpace(token)
+	}
+	if a.options.QueryParameter == "" {
+		return ""
+	}
+	return strings.TrimSpace(c.QueryParam(a.options.QueryParameter))
+}

@@ -1,0 +1,33 @@
+package handlers
+
+func listCoupons(r *request) (response, error) {
+	filter, err := r.view.CouponFilter(r.query)
+	if err != nil {
+		return response{}, err
+	}
+	page, err := r.site.Coupons(r.ctx(), filter)
+	if err != nil {
+		return response{}, err
+	}
+	currency, err := r.site.Currency(r.ctx())
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.CouponList(page, currency)), nil
+}
+
+func getCoupon(r *request) (response, error) {
+	coupon, err := r.site.Coupon(r.ctx(), r.param("code"))
+	if err != nil {
+		return response{}, err
+	}
+	orders, err := r.site.CouponOrders(r.ctx(), coupon.Code)
+	if err != nil {
+		return response{}, err
+	}
+	currency, err := r.site.Currency(r.ctx())
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.CouponDetail(coupon, orders, currency)), nil
+}

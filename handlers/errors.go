@@ -1,0 +1,114 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
+
+// retryAfter is how long a client is asked to wait for a platform that is not
+// available, in seconds.
+const retryAfter = 5
+
+// fail turns an error of any layer into the response.
+func (a *API) fail(c echo.Context, err error) {
+	if c.Response().Committed {
+		a.log.ErrorContext(c.Request().Context(), "response broke off", "request_id", requestID(c), "error", err)
+		return
+	}
+	form := formOf(c)
+	failure, shape := a.describe(c, form, err)
+	if failure.Status >= http.StatusInternalServerError {
+		a.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
+			slog.String("request_id", requestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
+	}
+	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {
+		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", requestID(c), "error", sendErr)
+	}
+}
+
+// describe finds status, code, message and shape of an error.
+func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failure, compat.Shape) {
+	var known *adapter.Error
+	var limited *limitError
+	switch {
+	case errors.Is(err, errNoRoute), errors.Is(err, echo.ErrNotFound), errors.Is(err, echo.ErrMethodNotAllowed):
+		return compat.Failure{Status: http.StatusNotFound, Code: "rest_no_route", Message: "No route was found matching the URL and request method."}, compat.ShapeA
+	case errors.As(err, &limited):
+		c.Response().Header().Set("Retry-After", strconv.FormatInt(limited.retryAfter, 10))
+		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.message}, compat.ShapeB
+	case errors.As(err, &known) && known.Code != adapter.CodeUnavailable:
+		return describeKnown(form, known)
+	case adapter.Unavailable(err):
+		c.Response().Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(adapter.CodeUnavailable), Message: unavailableMessage(known)}, compat.ShapeA
+	case errors.Is(err, context.Canceled):
+		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.ShapeA
+	default:
+		return ourFailure(form, requestID(c))
+	}
+}
+
+// statusClientGone is nginx's number for a client that did not wait; nobody
+// reads the response, but the log line shows it.
+const statusClientGone = 499
+
+// unavailableMessage says what a person who runs the site can act on, and
+// nothing of the database.
+func unavailableMessage(known *adapter.Error) string {
+	if known != nil && known.Message != "" {
+		return known.Message
+	}
+	return "The booking platform is not available"
+}
+
+// ourFailure tells a request id and no detail.
+func ourFailure(form errorForm, id string) (compat.Failure, compat.Shape) {
+	shape := form.shape
+	if shape == compat.ShapeB {
+		shape = compat.ShapeA
+	}
+	return compat.Failure{Status: http.StatusInternalServerError, Code: "server_error", Message: form.failure, RequestID: id}, shape
+}
+
+func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
+	switch e.Code {
+	case adapter.CodeUnauthorized:
+		if form.list {
+			return compat.ListUnauthorized, compat.ShapeA
+		}
+		return compat.Failure{Status: http.StatusUnauthorized, Code: string(e.Code), Message: e.Message}, compat.ShapeB
+	case adapter.CodeForbidden:
+		return compat.Failure{
+			Status: http.StatusForbidden, Code: string(e.Code), Message: e.Message,
+			Details: compat.PermissionDetails{Required: e.Required, Current: e.Granted},
+		}, compat.ShapeB
+	case adapter.CodeNotFound:
+		return notFound(form, e)
+	default:
+		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message, Details: e.Fields}, compat.ShapeB
+	}
+}
+
+func notFound(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
+	noun := strings.ToUpper(string(e.Resource[:1])) + string(e.Resource[1:])
+	failure := compat.Failure{Status: http.StatusNotFound, Code: string(e.Resource) + "_not_found"}
+	switch {
+	case form.shape == compat.ShapeC:
+		failure.Message = noun + " not found"
+	case e.Resource == adapter.CouponResource:
+		failure.Message = fmt.Sprintf("%s with code %s was not found", noun, e.Key)
+	default:
+		failure.Message = fmt.Sprintf("%s with ID %s was not found", noun, e.Key)
+	}
+	return failure, form.shape
+}

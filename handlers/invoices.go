@@ -1,0 +1,35 @@
+package handlers
+
+import "bookside/adapter"
+
+func listInvoices(r *request) (response, error) {
+	order, err := r.id("id", maxBigInt, adapter.OrderResource)
+	if err != nil {
+		return response{}, err
+	}
+	paging, err := r.view.SubPaging(r.query)
+	if err != nil {
+		return response{}, err
+	}
+	page, err := r.site.OrderInvoices(r.ctx(), order, paging)
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.InvoiceList(page)), nil
+}
+
+func getInvoice(r *request) (response, error) {
+	order, err := r.id("id", maxBigInt, adapter.OrderResource)
+	if err != nil {
+		return response{}, err
+	}
+	id, err := r.id("invoice_id", maxBigInt, adapter.InvoiceResource)
+	if err != nil {
+		return response{}, err
+	}
+	invoice, err := r.site.OrderInvoice(r.ctx(), order, id)
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.InvoiceDetail(invoice)), nil
+}

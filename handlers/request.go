@@ -1,0 +1,68 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
+
+// request is what a route's function works with.
+type request struct {
+	echo  echo.Context
+	site  *adapter.Site
+	view  compat.View
+	query *compat.Query
+}
+
+func (r *request) ctx() context.Context { return r.echo.Request().Context() }
+
+// errNoRoute is a path that no route serves.
+var errNoRoute = errors.New("no route")
+
+// Ids are columns of these sizes.
+const (
+	maxMediumInt = 1<<23 - 1
+	maxInt       = 1<<31 - 1
+	maxBigInt    = 1<<63 - 1
+)
+
+// id reads an id of the path. One that is no number is a path nobody serves;
+// one beyond its column names a record that cannot exist.
+func (r *request) id(name string, most int64, resource adapter.Resource) (int64, error) {
+	text := r.param(name)
+	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
+		return 0, errNoRoute
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 || id > most {
+		return 0, adapter.NotFound(resource, text)
+	}
+	return id, nil
+}
+
+// param is a parameter of the path, decoded. echo leaves it encoded where the
+// path holds an encoded slash.
+func (r *request) param(name string) string {
+	text := r.echo.Param(name)
+	if r.echo.Request().URL.RawPath == "" {
+		return text
+	}
+	decoded, err := url.PathUnescape(text)
+	if err != nil {
+		return text
+	}
+	return decoded
+}
+
+// response is what a route's function answers.
+type response struct {
+	status int
+	body   any
+}

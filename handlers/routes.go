@@ -1,0 +1,65 @@
+package handlers
+
+import (
+	"net/http"
+
+	"bookside/compat"
+)
+
+// route is one line of the table from which the router, the permission check
+// and the form of errors are made.
+type route struct {
+	method     string
+	path       string // below a base path
+	permission string // "" for any valid key
+	handle     func(*request) (response, error)
+	errors     errorForm
+	summary    string
+}
+
+// errorForm is how a route fails.
+type errorForm struct {
+	list    bool         // a list: a refused key is answered in shape A
+	shape   compat.Shape // of everything that has no shape of its own
+	failure string       // message of a failure of ours
+}
+
+var (
+	plain       = errorForm{failure: "Internal server error"}
+	plainList   = errorForm{failure: "Internal server error", list: true}
+	payment     = errorForm{failure: "Failed to retrieve payment", shape: compat.ShapeC}
+	paymentList = errorForm{failure: "Failed to retrieve payments", shape: compat.ShapeC, list: true}
+)
+
+// routes is the whole API.
+var routes = []route{
+	{http.MethodGet, "/status", "", status, plain, "Time zone and present time of the site"},
+
+	{http.MethodGet, "/bookings", "read_bookings", listBookings, plainList, "List bookings"},
+	{http.MethodGet, "/bookings/:id", "read_bookings", getBooking, plain, "Read a booking"},
+
+	{http.MethodGet, "/customers", "read_customers", listCustomers, plainList, "List customers"},
+	{http.MethodGet, "/customers/:id", "read_customers", getCustomer, plain, "Read a customer"},
+
+	{http.MethodGet, "/agents", "read_agents", listAgents, plainList, "List agents"},
+	{http.MethodGet, "/agents/:id", "read_agents", getAgent, plain, "Read an agent"},
+
+	{http.MethodGet, "/services", "read_services", listServices, plainList, "List services"},
+	{http.MethodGet, "/services/categories", "read_services", listCategories, plainList, "List service categories"},
+	{http.MethodGet, "/services/:id", "read_services", getService, plain, "Read a service"},
+
+	{http.MethodGet, "/locations", "read_locations", listLocations, plainList, "List locations"},
+
+	{http.MethodGet, "/payments", "read_payments", listPayments, paymentList, "List payments"},
+	{http.MethodGet, "/payments/:id", "read_payments", getPayment, payment, "Read a payment"},
+
+	{http.MethodGet, "/orders", "read_orders", listOrders, plainList, "List orders"},
+	{http.MethodGet, "/orders/:id", "read_orders", getOrder, plain, "Read an order"},
+	{http.MethodGet, "/orders/:id/invoices", "read_orders", listInvoices, plainList, "List the invoices of an order"},
+	{http.MethodGet, "/orders/:id/invoices/:invoice_id", "read_orders", getInvoice, plain, "Read an invoice of an order"},
+	{http.MethodGet, "/orders/:id/transactions", "read_orders", listTransactions, plainList, "List the transactions of an order"},
+	{http.MethodGet, "/orders/:id/transactions/:transaction_id", "read_orders", getTransaction, plain, "Read a transaction of an order"},
+
+	{http.MethodGet, "/coupons", "read_coupons", listCoupons, plainList, "List coupons"},
+	{http.MethodGet, "/coupons/:code", "read_coupons", getCoupon, plain, "Read a coupon"},
+}

@@ -1,0 +1,212 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
+
+// now is the moment at which the recorded site was recorded.
+var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+
+func fixedClock() time.Time { return now }
+
+// server is the API on a database, as a client sees it.
+type server struct {
+	t        testing.TB
+	handler  http.Handler
+	database *fixtures.Database
+	keys     *adapter.Keys
+	key      string // with all permissions
+	log      *logBuffer
+}
+
+// logBuffer keeps the log lines of a server.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// last is the last request's log line.
+func (l *logBuffer) last(t testing.TB) logLine {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(l.String()), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		var line logLine
+		if err := json.Unmarshal([]byte(lines[i]), &line); err != nil {
+			t.Fatalf("log line %q: %v", lines[i], err)
+		}
+		if line.Message == "request" {
+			return line
+		}
+	}
+	t.Fatal("no request was logged")
+	return logLine{}
+}
+
+type logLine struct {
+	Message   string `json:"msg"`
+	Route     string `json:"route"`
+	RequestID string `json:"request_id"`
+	Status    int    `json:"status"`
+	Queries   int    `json:"queries"`
+	Rows      int    `json:"rows"`
+	KeyID     int64  `json:"key_id"`
+}
+
+// newServer serves a database; change adjusts the options.
+func newServer(t testing.TB, database *fixtures.Database, change ...func(*handlers.Options)) *server {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	options := handlers.Options{
+		BasePaths: []string{"/v1", "/wp-json/latepoint-api/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute,
+		RateLimit: handlers.RateLimit{Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000}},
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	s := &server{t: t, database: database, keys: adapter.NewKeys(db, fixedClock, rand.Reader), log: &logBuffer{}}
+	s.key = s.newKey("read", "write", "delete")
+	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
+	return s
+}
+
+// newKey makes a key with permissions.
+func (s *server) newKey(permissions ...string) string {
+	s.t.Helper()
+	secret, _, err := s.keys.Create(context.Background(), adapter.NewKey{Name: s.t.Name()[:min(190, len(s.t.Name()))], Kind: adapter.LiveKey, Permissions: permissions})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
+}
+
+// answer is a response, read to the end.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   []byte
+}
+
+// get asks for a path below /v1 with the server's key.
+func (s *server) get(path string) answer {
+	return s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {s.key}})
+}
+
+func (s *server) do(method, path string, header http.Header) answer {
+	s.t.Helper()
+	request := httptest.NewRequest(method, path, nil)
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	body, err := io.ReadAll(recorder.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: body}
+}
+
+// want fails the test unless the status is this one.
+func (a answer) want(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("status %d, want %d: %.2000s", a.status, status, a.body)
+	}
+	return a
+}
+
+// object is the body as generic JSON, its numbers as json.Number.
+func (a answer) object() map[string]any {
+	a.t.Helper()
+	var object map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(a.body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&object); err != nil {
+		a.t.Fatalf("body %.500q: %v", a.body, err)
+	}
+	return object
+}
+
+// at walks into the body: at("error", "code"), at("data", 0, "id").
+func (a answer) at(path ...any) any {
+	a.t.Helper()
+	var value any = a.object()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			object, ok := value.(map[string]any)
+			if !ok {
+				a.t.Fatalf("no object at %v before %q: %.1000s", path, step, a.body)
+			}
+			value, ok = object[step]
+			if !ok {
+				a.t.Fatalf("no %q on the way to %v: %.1000s", step, path, a.body)
+			}
+		case int:
+			list, ok := value.([]any)
+			if !ok || step >= len(list) {
+				a.t.Fatalf("no element %d on the way to %v: %.1000s", step, path, a.body)
+			}
+			value = list[step]
+		}
+	}
+	return value
+}
+
+// records is the list in data.
+func (a answer) records() []map[string]any {
+	a.t.Helper()
+	list, ok := a.at("data").([]any)
+	if !ok {
+		a.t.Fatalf("data is no list: %.1000s", a.body)
+	}
+	records := make([]map[string]any, len(list))
+	for i := range list {
+		records[i] = list[i].(map[string]any)
+	}
+	return records
+}

@@ -1,0 +1,109 @@
+package wpdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// DB is an open WordPress database, seen as one site of it. It is safe for
+// concurrent use.
+type DB struct {
+	pool    *sql.DB
+	version string
+	prefix  string
+	base    string
+	schema  atomic.Pointer[Schema]
+}
+
+// connectionLifetime stays well below the idle limits of servers and proxies.
+const connectionLifetime = 3 * time.Minute
+
+// Open connects, reads the server's version and sets every connection's
+// session accordingly. It does not wait for a server that is down: see
+// OpenWhenUp.
+func Open(ctx context.Context, c Config) (*DB, error) {
+	c, driver, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	version, err := serverVersion(ctx, driver, c)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := newConnector(driver, c, version)
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(conn)
+	pool.SetMaxOpenConns(c.MaxOpen)
+	pool.SetMaxIdleConns(c.MaxOpen)
+	pool.SetConnMaxLifetime(connectionLifetime)
+	db := New(pool, c.Prefix)
+	db.version = version
+	if err := pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(wrap("open database", err), pool.Close())
+	}
+	return db, nil
+}
+
+// New wraps a pool that is open already; its sessions are the caller's affair.
+// prefix is the site's table prefix.
+func New(pool *sql.DB, prefix string) *DB {
+	return &DB{pool: pool, prefix: prefix, base: basePrefix(prefix)}
+}
+
+// OpenWhenUp opens as Open does, and while the server cannot be reached tries
+// again with growing pauses until wait has passed. Wrong credentials and a
+// missing database fail at once. waiting is told of each failed try.
+func OpenWhenUp(ctx context.Context, c Config, wait time.Duration, waiting func(error)) (*DB, error) {
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 3*time.Second) {
+		db, err := Open(ctx, c)
+		if err == nil || !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrLinkLost) {
+			return db, err
+		}
+		waiting(err)
+		select {
+		case <-time.After(pause):
+		case <-deadline.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, fmt.Errorf("open database: %w", ctx.Err())
+		}
+	}
+}
+
+// serverVersion asks over a connection of its own, because the session of the
+// pool's connections depends on the answer.
+func serverVersion(ctx context.Context, driver *mysql.Config, c Config) (string, error) {
+	conn, err := newConnector(driver, c, "")
+	if err != nil {
+		return "", err
+	}
+	pool := sql.OpenDB(conn)
+	var version string
+	err = pool.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
+	return version, errors.Join(wrap("open database", err), pool.Close())
+}
+
+// Close ends all connections.
+func (db *DB) Close() error { return db.pool.Close() }
+
+// Ping asks whether the database answers.
+func (db *DB) Ping(ctx context.Context) error { return wrap("ping database", db.pool.PingContext(ctx)) }
+
+// Version is the server's own, such as 10.11.19-MariaDB.
+func (db *DB) Version() string { return db.version }
+
+// Prefix is the site's table prefix.
+func (db *DB) Prefix() string { return db.prefix }
+
+// Stats are the pool's.
+func (db *DB) Stats() sql.DBStats { return db.pool.Stats() }

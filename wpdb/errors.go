@@ -1,0 +1,97 @@
+package wpdb
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// What a failed statement or connection means to a caller. Test with
+// errors.Is; server texts are never compared, and never part of an error's
+// text, because they quote rows.
+var (
+	ErrUnavailable  = errors.New("database unavailable")              // no server, or its connections are used up
+	ErrAccessDenied = errors.New("access denied")                     // user, password or grants
+	ErrNoDatabase   = errors.New("unknown database")                  //
+	ErrSchema       = errors.New("unknown table or column")           // the schema changed since it was probed
+	ErrDuplicate    = errors.New("duplicate key")                     //
+	ErrConflict     = errors.New("deadlock or lock wait")             // the whole transaction may be tried again
+	ErrReadOnly     = errors.New("database is read-only")             //
+	ErrBadValue     = errors.New("value does not fit column")         // out of range, too long, wrong text
+	ErrTimeout      = errors.New("statement took too long")           //
+	ErrLinkLost     = errors.New("connection lost")                   // a write may or may not have happened
+	ErrTooManyRows  = errors.New("more rows than a query may return") //
+)
+
+// numbers names the server's error numbers.
+var numbers = map[uint16]error{
+	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,
+	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
+	1049: ErrNoDatabase,
+	1054: ErrSchema, 1146: ErrSchema,
+	1062: ErrDuplicate, 1586: ErrDuplicate,
+	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict,
+	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,
+	1264: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
+	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
+	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost,
+}
+
+// Error is a failed statement: what was being done, what it means, and the
+// server's number, 0 where the server said nothing.
+type Error struct {
+	Op     string
+	Kind   error // one of the Err values, or nil for a number without a name
+	Number uint16
+	cause  error
+}
+
+// Error leaves out the server's text, which may quote a person's data.
+func (e *Error) Error() string {
+	switch {
+	case e.Kind != nil && e.Number != 0:
+		return fmt.Sprintf("%s: %v (error %d)", e.Op, e.Kind, e.Number)
+	case e.Kind != nil:
+		return fmt.Sprintf("%s: %v", e.Op, e.Kind)
+	case e.Number != 0:
+		return fmt.Sprintf("%s: database error %d", e.Op, e.Number)
+	default:
+		return fmt.Sprintf("%s: %v", e.Op, e.cause)
+	}
+}
+
+// Unwrap gives errors.Is the meaning and errors.As the driver's error.
+func (e *Error) Unwrap() []error {
+	if e.Kind == nil {
+		return []error{e.cause}
+	}
+	return []error{e.Kind, e.cause}
+}
+
+// wrap names the error of an operation; nil stays nil.
+func wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &Error{Op: op, cause: err}
+	var server *mysql.MySQLError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &server):
+		e.Number = server.Number
+		e.Kind = numbers[server.Number]
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Kind = ErrTimeout
+	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
+		e.Kind = ErrUnavailable
+	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &network):
+		e.Kind = ErrLinkLost
+	}
+	return e
+}

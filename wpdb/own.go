@@ -1,0 +1,46 @@
+package wpdb
+
+import (
+	"context"
+	"fmt"
+)
+
+// ownTables are the definitions of our own tables, by name. Instants are UTC.
+var ownTables = map[Table]string{
+	APIKeys: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		key_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		key_start VARCHAR(16) NOT NULL,
+		last_four VARCHAR(4) NOT NULL,
+		name VARCHAR(190) NOT NULL,
+		kind VARCHAR(10) NOT NULL,
+		permissions VARCHAR(1000) NOT NULL,
+		status VARCHAR(10) NOT NULL,
+		expires_at DATETIME NULL,
+		requests_per_minute INT UNSIGNED NULL,
+		requests_per_hour INT UNSIGNED NULL,
+		last_used_at DATETIME NULL,
+		created_at DATETIME NOT NULL,
+		PRIMARY KEY (id),
+		UNIQUE KEY key_hash (key_hash)
+	)`,
+	CustomerFields: `(
+		meta_key VARCHAR(110) NOT NULL,
+		PRIMARY KEY (meta_key)
+	)`,
+}
+
+// CreateOwnTables creates the tables of ours that do not exist yet. It alters
+// none.
+func (db *DB) CreateOwnTables(ctx context.Context) error {
+	for _, table := range []Table{APIKeys, CustomerFields} {
+		// A table definition has no parameters, and squirrel builds none.
+		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +
+			" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+		_, err := db.exec(ctx, statement, nil)
+		if err != nil {
+			return fmt.Errorf("create table %s: %w", db.fullName(table), wrap("create table", err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package wpdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	sq "github.com/Masterminds/squirrel"
+)
+
+// maxRows bounds every answer of the database, so that no statement can fill
+// the memory. A page is at most 100 records and their associations.
+const maxRows = 100_000
+
+// Scanner is one row: *sql.Rows without the loop.
+type Scanner interface {
+	Scan(dest ...any) error
+}
+
+// Queryer runs statements: a *DB, or a *Tx inside of one.
+type Queryer interface {
+	query(ctx context.Context, text string, args []any) (*sql.Rows, error)
+	exec(ctx context.Context, text string, args []any) (sql.Result, error)
+	retriable() bool
+}
+
+func (db *DB) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
+	return db.pool.QueryContext(ctx, text, args...)
+}
+
+func (db *DB) exec(ctx context.Context, text string, args []any) (sql.Result, error) {
+	return db.pool.ExecContext(ctx, text, args...)
+}
+
+func (db *DB) retriable() bool { return true }
+
+// All runs a SELECT and scans each row into a T. It is the only rows loop. A
+// read whose connection was lost is run once more.
+func All[T any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) ([]T, error) {
+	text, args, err := stmt.ToSql()
+	if err != nil {
+		return nil, fmt.Errorf("%s: build statement: %w", op, err)
+	}
+	found, err := collect(ctx, q, text, args, scan)
+	if q.retriable() && errors.Is(wrap(op, err), ErrLinkLost) {
+		found, err = collect(ctx, q, text, args, scan)
+	}
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	return found, nil
+}
+
+func collect[T any](ctx context.Context, q Queryer, text string, args []any, scan func(Scanner) (T, error)) (found []T, err error) {
+	rows, err := q.query(ctx, text, args)
+	count(ctx, 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if len(found) == maxRows {
+			return nil, ErrTooManyRows
+		}
+		record, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, record)
+	}
+	count(ctx, 0, len(found))
+	return found, rows.Err()
+}
+
+// One runs a SELECT for at most one row; ok is false where there is none.
+func One[T any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) (record T, ok bool, err error) {
+	found, err := All(ctx, q, op, stmt, scan)
+	if err != nil || len(found) == 0 {
+		return record, false, err
+	}
+	return found[0], true, nil
+}
+
+// Value scans a row of one column.
+func Value[T any](row Scanner) (T, error) {
+	var value T
+	err := row.Scan(&value)
+	return value, err
+}
+
+// Exec runs a statement that changes rows. An UPDATE or DELETE must say which:
+// squirrel builds one without WHERE, or with WHERE (1=1), without complaint.
+func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (sql.Result, error) {
+	text, args, err := stmt.ToSql()
+	if err != nil {
+		return nil, fmt.Errorf("%s: build statement: %w", op, err)
+	}
+	if changesRows(stmt) && (!strings.Contains(text, " WHERE ") || strings.Contains(text, "(1=1)")) {
+		return nil, fmt.Errorf("%s: refused: the statement would change every row", op)
+	}
+	result, err := q.exec(ctx, text, args)
+	count(ctx, 1, 0)
+	return result, wrap(op, err)
+}
+
+func changesRows(stmt sq.Sqlizer) bool {
+	switch stmt.(type) {
+	case sq.UpdateBuilder, sq.DeleteBuilder:
+		return true
+	default:
+		return false
+	}
+}
+
+// Contains is a LIKE pattern that finds text anywhere, its own % and _ meant
+// literally.
+func Contains(text string) string {
+	return "%" + likeEscaper.Replace(text) + "%"
+}
+
+var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// Usage is what one request asked of the database.
+type Usage struct {
+	queries, rows atomic.Int64
+}
+
+// Queries is the number of statements so far.
+func (u *Usage) Queries() int64 { return u.queries.Load() }
+
+// Rows is the number of rows read so far.
+func (u *Usage) Rows() int64 { return u.rows.Load() }
+
+type usageKey struct{}
+
+// WithUsage gives a context under which statements and rows are counted.
+func WithUsage(ctx context.Context) (context.Context, *Usage) {
+	u := new(Usage)
+	return context.WithValue(ctx, usageKey{}, u), u
+}
+
+func count(ctx context.Context, queries, rows int) {
+	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
+		u.queries.Add(int64(queries))
+		u.rows.Add(int64(rows))
+	}
+}
+
+// OrZero scans a column into dest, and NULL as the zero value.
+func OrZero[T any](dest *T) sql.Scanner { return orZero[T]{dest} }
+
+type orZero[T any] struct{ dest *T }
+
+func (z orZero[T]) Scan(src any) error {
+	var value sql.Null[T]
+	err := value.Scan(src)
+	*z.dest = value.V
+	return err
+}

@@ -1,0 +1,152 @@
+package wpdb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+)
+
+// Column is one column as the server describes it.
+type Column struct {
+	Name       string
+	Type       string // data type without length, such as mediumint
+	Nullable   bool
+	HasDefault bool  // a default, or filled by the server itself
+	MaxLength  int64 // characters of a varchar, bytes of a text; 0 for other types
+	Charset    string
+}
+
+// Schema is what the tables of a site really look like. Sites upgraded over
+// the years keep columns that newer versions lack, and older ones lack some.
+type Schema struct {
+	// Version is the option latepoint_db_version at the time of the probe. The
+	// columns are not derived from it: upgrades have stopped half-way.
+	Version string
+	columns map[Table]map[string]Column
+	engines map[Table]string
+}
+
+// Has tells whether the table exists.
+func (s *Schema) Has(t Table) bool { return s.columns[t] != nil }
+
+// Column describes a column; ok is false where it does not exist.
+func (s *Schema) Column(t Table, name string) (c Column, ok bool) {
+	c, ok = s.columns[t][name]
+	return c, ok
+}
+
+// Engine is the table's storage engine, such as InnoDB.
+func (s *Schema) Engine(t Table) string { return s.engines[t] }
+
+// Missing lists the required tables that do not exist.
+func (s *Schema) Missing() []Table {
+	return slices.DeleteFunc(slices.Clone(required), s.Has)
+}
+
+// Columns names columns of the table under an alias, for a SELECT list. One
+// that this site lacks reads as NULL.
+func (s *Schema) Columns(t Table, alias string, names ...string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = s.Expr(t, alias, name)
+	}
+	return list
+}
+
+// Expr is one column under an alias, or NULL where this site lacks it.
+func (s *Schema) Expr(t Table, alias, name string) string {
+	if _, ok := s.Column(t, name); !ok {
+		return "NULL"
+	}
+	return alias + "." + name
+}
+
+// Schema is the probed schema for a site whose option latepoint_db_version is
+// version. It is probed when first asked for, when the version differs from
+// the probed one, and after ForgetSchema. A schema that lacks required tables
+// is not kept, so that their return is seen at once.
+func (db *DB) Schema(ctx context.Context, version string) (*Schema, error) {
+	if s := db.schema.Load(); s != nil && s.Version == version {
+		return s, nil
+	}
+	s, err := db.probe(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Missing()) == 0 {
+		db.schema.Store(s)
+	}
+	return s, nil
+}
+
+// ForgetSchema makes the next Schema probe again.
+func (db *DB) ForgetSchema() { db.schema.Store(nil) }
+
+func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
+	s := &Schema{Version: version, columns: map[Table]map[string]Column{}, engines: map[Table]string{}}
+	stmt := sq.Select("c.table_name", "t.engine", "c.column_name", "c.data_type", "c.is_nullable", "c.column_default", "c.extra",
+		"c.character_maximum_length", "c.character_set_name").
+		From("information_schema.columns AS c").
+		Join("information_schema.tables AS t ON t.table_schema = c.table_schema AND t.table_name = c.table_name").
+		Where("c.table_schema = DATABASE()").
+		Where(sq.Like{"c.table_name": strings.TrimPrefix(Contains(db.prefix), "%")})
+	type tableColumn struct {
+		table, engine string
+		Column
+	}
+	found, err := All(ctx, db, "probe schema", stmt, func(row Scanner) (tableColumn, error) {
+		var c tableColumn
+		var nullable, extra string
+		var engine, charset, fallback *string
+		var length *int64
+		err := row.Scan(&c.table, &engine, &c.Name, &c.Type, &nullable, &fallback, &extra, &length, &charset)
+		c.engine, c.Charset, c.MaxLength = deref(engine), deref(charset), deref(length)
+		c.Nullable = strings.EqualFold(nullable, "YES")
+		c.HasDefault = fallback != nil || strings.Contains(strings.ToLower(extra), "auto_increment")
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found {
+		name, ours := strings.CutPrefix(c.table, db.prefix)
+		if !ours {
+			continue
+		}
+		table := Table(name)
+		if s.columns[table] == nil {
+			s.columns[table] = map[string]Column{}
+		}
+		s.columns[table][c.Name] = c.Column
+		s.engines[table] = c.engine
+	}
+	return s, nil
+}
+
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// SitePrefixes lists the table prefixes under which this database holds
+// LatePoint tables, for a message to somebody who named another one.
+func (db *DB) SitePrefixes(ctx context.Context) ([]string, error) {
+	stmt := sq.Select("table_name").From("information_schema.tables").
+		Where("table_schema = DATABASE()").
+		Where(sq.Like{"table_name": "%" + likeEscaper.Replace(string(Bookings))}).
+		OrderBy("table_name").Limit(100)
+	names, err := All(ctx, db, "find table prefixes", stmt, Value[string])
+	if err != nil {
+		return nil, fmt.Errorf("list sites: %w", err)
+	}
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, string(Bookings))
+	}
+	return names, nil
+}
