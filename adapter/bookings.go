@@ -227,39 +227,48 @@ func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) (
 	first, last := dates[0], dates[len(dates)-1]
 	skip := f.offset()
 	if skip > 0 {
-		before := list{id: l.id, filter: l.filter.Where(beyondDate(first, !f.Descending, false))}
+		before := list{id: l.id, filter: l.filter.Where(pastDate(first, !f.Descending))}
 		passed, err := s.count(ctx, op+": before the page", before)
 		if err != nil {
 			return nil, err
 		}
 		skip -= min(skip, uint64(passed))
 	}
-	stmt = l.filter.Where(beyondDate(first, f.Descending, true)).Where(beyondDate(last, !f.Descending, true)).
+	stmt = l.filter.Where(dateRange(first, last, f.Descending)).
 		Column(l.id).OrderBy(directed(bookingOrder[BookingsByStart], f.Descending)...).
 		Limit(uint64(f.PerPage)).Offset(skip)
 	return wpdb.All(ctx, s.db, op, stmt, wpdb.Value[int64])
 }
 
-// beyondDate is the half of the list on one side of a date: below it or above
-// it, with or without the date itself. NULL stands below every date, as the
-// server orders it.
-func beyondDate(date *string, below, included bool) sq.Sqlizer {
+// dateRange holds the rows between the first and the last date of a page. The
+// server orders NULL below every date: first where ascending, last where not.
+func dateRange(first, last *string, desc bool) sq.Sqlizer {
+	low, high := first, last
+	if desc {
+		low, high = last, first
+	}
 	const column = "b.start_date"
 	switch {
-	case date == nil && below && included:
+	case high == nil:
 		return sq.Eq{column: nil}
-	case date == nil && below:
+	case low == nil:
+		return sq.Or{sq.Eq{column: nil}, sq.LtOrEq{column: *high}}
+	default:
+		return sq.And{sq.GtOrEq{column: *low}, sq.LtOrEq{column: *high}}
+	}
+}
+
+// pastDate holds the rows that a list passes before it comes to a date: those
+// below it where ascending, those above it where not.
+func pastDate(date *string, asc bool) sq.Sqlizer {
+	const column = "b.start_date"
+	switch {
+	case date == nil && asc:
 		return sq.Expr("FALSE")
-	case date == nil && included:
-		return sq.Expr("TRUE")
 	case date == nil:
 		return sq.NotEq{column: nil}
-	case below && included:
-		return sq.Or{sq.LtOrEq{column: *date}, sq.Eq{column: nil}}
-	case below:
-		return sq.Or{sq.Lt{column: *date}, sq.Eq{column: nil}}
-	case included:
-		return sq.GtOrEq{column: *date}
+	case asc:
+		return sq.Or{sq.Eq{column: nil}, sq.Lt{column: *date}}
 	default:
 		return sq.Gt{column: *date}
 	}

@@ -3,7 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,28 +146,14 @@ func (s *Site) addCustomerStats(ctx context.Context, ids []int64, records []Cust
 	if err != nil {
 		return err
 	}
-	paid, err := s.customerTotals(ctx, "read payments of customers", sq.
-		Select("o.customer_id", paidSum("t")).From(s.db.As(wpdb.Orders, "o")).
-		Join(s.db.As(wpdb.Transactions, "t")+" ON t.order_id = o.id").
-		Where(sq.Eq{"o.customer_id": ids}).GroupBy("o.customer_id"))
+	spent, err := s.spent(ctx, ids)
 	if err != nil {
 		return err
-	}
-	var refunded map[int64]decimal.Decimal
-	if s.schema.Has(wpdb.TransactionRefunds) {
-		refunded, err = s.customerTotals(ctx, "read refunds of customers", sq.
-			Select("o.customer_id", "SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
-			Join(s.db.As(wpdb.Transactions, "t")+" ON t.id = r.transaction_id").
-			Join(s.db.As(wpdb.Orders, "o")+" ON o.id = t.order_id").
-			Where(sq.Eq{"o.customer_id": ids}).GroupBy("o.customer_id"))
-		if err != nil {
-			return err
-		}
 	}
 	for i := range records {
 		id := records[i].ID
 		records[i].Stats = stats[id]
-		records[i].Stats.Spent = paid[id].Sub(refunded[id])
+		records[i].Stats.Spent = spent[id]
 	}
 	return nil
 }
@@ -200,80 +186,99 @@ func (s *Site) bookingStats(ctx context.Context, ids []int64) (map[int64]Custome
 	return stats, nil
 }
 
-func (s *Site) customerTotals(ctx context.Context, op string, stmt sq.Sqlizer) (map[int64]decimal.Decimal, error) {
-	groups, err := grouped(ctx, s, op, stmt, func(row wpdb.Scanner, owner *int64) (decimal.Decimal, error) {
-		var sum decimal.NullDecimal
-		err := row.Scan(owner, &sum)
-		return sum.Decimal, err
+// spent is the net of customers' payments over their orders. Orders come by
+// their index first: transactions have none, and joined the other way round
+// each of them would look up its order.
+func (s *Site) spent(ctx context.Context, customers []int64) (map[int64]decimal.Decimal, error) {
+	type owned struct{ order, customer int64 }
+	owner := sq.Select("id", "customer_id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers})
+	orders, err := wpdb.All(ctx, s.db, "read orders of customers", owner, func(row wpdb.Scanner) (o owned, err error) {
+		err = row.Scan(&o.order, &o.customer)
+		return o, err
 	})
+	if err != nil || len(orders) == 0 {
+		return nil, err
+	}
+	ids := make([]int64, len(orders))
+	for i, o := range orders {
+		ids[i] = o.order
+	}
+	net, err := s.netPaid(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	totals := make(map[int64]decimal.Decimal, len(groups))
-	for id, sums := range groups {
-		totals[id] = sums[0]
+	spent := make(map[int64]decimal.Decimal, len(customers))
+	for _, o := range orders {
+		spent[o.customer] = spent[o.customer].Add(net[o.order])
 	}
-	return totals, nil
+	return spent, nil
 }
 
 // profileKeys are the fields of a customer that live in customer_meta under
 // their own name.
 var profileKeys = []string{"address", "city", "state", "zipcode", "country", "date_of_birth", "gender"}
 
+// addCustomerMeta sorts customers' metas into profile and custom fields: those
+// defined in the plugin's settings, those the plugin's own form made (cf_…) and
+// those once written through the API.
 func (s *Site) addCustomerMeta(ctx context.Context, ids []int64, records []Customer) error {
-	defined, err := s.customFieldNames(ctx)
+	defined, err := s.definedFields(ctx)
 	if err != nil {
 		return err
 	}
-	metas, err := s.metas(ctx, wpdb.CustomerMeta, ids)
+	metas, err := s.customerMetas(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for i := range records {
-		meta := metas[records[i].ID]
-		records[i].CustomFields = map[string]string{}
-		records[i].Profile = map[string]string{}
-		for _, key := range profileKeys {
-			if value, ok := meta[key]; ok {
-				records[i].Profile[key] = value
+		records[i].CustomFields, records[i].Profile = map[string]string{}, map[string]string{}
+		for _, m := range metas[records[i].ID] {
+			_, isDefined := defined[m.key]
+			into := records[i].CustomFields
+			switch {
+			case slices.Contains(profileKeys, m.key):
+				into = records[i].Profile
+			case !isDefined && !m.written && !strings.HasPrefix(m.key, "cf_"):
+				continue
 			}
-		}
-		for key, value := range meta {
-			if defined[key] || strings.HasPrefix(key, "cf_") {
-				records[i].CustomFields[key] = value
+			if _, seen := into[m.key]; !seen { // of equal keys the first row counts
+				into[m.key] = m.value
 			}
 		}
 	}
 	return nil
 }
 
-// customFieldNames are the metas of customers that are custom fields: those
-// defined in the plugin's settings and those once written through the API.
-func (s *Site) customFieldNames(ctx context.Context) (map[string]bool, error) {
+// customerMeta is a meta row of a customer; written tells keys that were
+// written through the API.
+type customerMeta struct {
+	key, value string
+	written    bool
+}
+
+func (s *Site) customerMetas(ctx context.Context, ids []int64) (map[int64][]customerMeta, error) {
+	stmt := sq.Select("m.object_id", "m.meta_key", "m.meta_value").From(s.db.As(wpdb.CustomerMeta, "m")).
+		Where(sq.Eq{"m.object_id": ids}).OrderBy("m.id")
+	if s.schema.Has(wpdb.CustomerFields) {
+		stmt = stmt.Column("f.meta_key IS NOT NULL").LeftJoin(s.db.As(wpdb.CustomerFields, "f") + " ON f.meta_key = m.meta_key")
+	} else {
+		stmt = stmt.Column("FALSE")
+	}
+	return grouped(ctx, s, "read meta of customers", stmt, func(row wpdb.Scanner, owner *int64) (m customerMeta, err error) {
+		err = row.Scan(owner, &m.key, wpdb.OrZero(&m.value), &m.written)
+		return m, err
+	})
+}
+
+// definedFields are the custom fields of the plugin's settings.
+func (s *Site) definedFields(ctx context.Context) (map[string]json.RawMessage, error) {
 	settings, err := s.db.SettingValues(ctx, "custom_fields_for_customer")
 	if err != nil {
 		return nil, err
 	}
-	names := map[string]bool{}
 	var definitions map[string]json.RawMessage
-	if json.Unmarshal([]byte(settings["custom_fields_for_customer"]), &definitions) == nil {
-		for name := range definitions {
-			names[name] = true
-		}
+	if json.Unmarshal([]byte(settings["custom_fields_for_customer"]), &definitions) != nil {
+		return nil, nil // not the map that the plugin writes: nothing is defined
 	}
-	written, err := wpdb.All(ctx, s.db, "read custom field names",
-		sq.Select("meta_key").From(s.db.Name(wpdb.CustomerFields)), wpdb.Value[string])
-	if errors.Is(err, wpdb.ErrSchema) {
-		return names, nil // our table does not exist before the first write
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range written {
-		names[name] = true
-	}
-	for _, name := range profileKeys {
-		delete(names, name)
-	}
-	return names, nil
+	return definitions, nil
 }

@@ -40,25 +40,35 @@ type API struct {
 
 // New is the API's handler.
 func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) http.Handler {
-	a := &API{
-		platform: platform, keys: keys, log: log, now: now, options: options,
-		brake:   newBrake(now, options.FailedKeysPerMinute),
-		limiter: newLimiter(now, options.RateLimit),
-	}
-	e := echo.New()
-	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
-	e.IPExtractor = addressFrom(options.TrustedProxies)
-	e.Pre(middleware.RemoveTrailingSlash())
-	e.Use(a.identify, a.logRequest, a.recover, a.headers)
-	if len(options.AllowedOrigins) > 0 {
-		e.Use(middleware.CORSWithConfig(corsConfig(options.AllowedOrigins)))
-	}
-	e.Use(a.deadline)
+	a := newAPI(platform, keys, now, log, options)
+	e := a.router()
 	for _, base := range options.BasePaths {
 		for _, r := range routes {
 			a.add(e, base, r)
 		}
 	}
+	return e
+}
+
+func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) *API {
+	return &API{
+		platform: platform, keys: keys, log: log, now: now, options: options,
+		brake:   newBrake(now, options.FailedKeysPerMinute),
+		limiter: newLimiter(now, options.RateLimit),
+	}
+}
+
+// router has everything that happens to a request before its route is known.
+func (a *API) router() *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
+	e.IPExtractor = addressFrom(a.options.TrustedProxies)
+	e.Pre(middleware.RemoveTrailingSlash())
+	e.Use(a.identify, a.logRequest, a.recover, a.headers)
+	if len(a.options.AllowedOrigins) > 0 {
+		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
+	}
+	e.Use(a.deadline)
 	return e
 }
 

@@ -155,6 +155,13 @@ func OrZero[T any](dest *T) sql.Scanner { return orZero[T]{dest} }
 type orZero[T any] struct{ dest *T }
 
 func (z orZero[T]) Scan(src any) error {
+	// The usual case, without the reflection of the general one.
+	if text, ok := any(z.dest).(*string); ok {
+		if raw, ok := src.([]byte); ok {
+			*text = string(raw)
+			return nil
+		}
+	}
 	var value sql.Null[T]
 	err := value.Scan(src)
 	*z.dest = value.V
