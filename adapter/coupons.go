@@ -115,15 +115,18 @@ func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
 }
 
 // parse reads the known limits. The plugin writes numbers as strings; text
-// that is no JSON limits nothing.
+// that is no JSON limits nothing, and neither does a limit beyond all counting.
 func (r *CouponRules) parse() {
+	if !json.Valid([]byte(r.Stored)) {
+		return
+	}
 	var rules map[string]any
 	decoder := json.NewDecoder(strings.NewReader(r.Stored))
 	decoder.UseNumber()
 	if decoder.Decode(&rules) != nil {
 		return
 	}
-	if limit, ok := ruleAmount(rules["limit_total"]); ok {
+	if limit, ok := ruleAmount(rules["limit_total"]); ok && limit.BigInt().IsInt64() {
 		r.LimitTotal = limit.IntPart()
 	}
 	if least, ok := ruleAmount(rules["min_order_amount"]); ok {

@@ -81,6 +81,7 @@ func (s *Site) Currency(ctx context.Context) (Currency, error) {
 // Format mirrors OsMoneyHelper::format_price, LatePoint 5.6.5: decimals that
 // are all zero are left out.
 func (c Currency) Format(amount decimal.Decimal) string {
+	amount = amount.Round(c.Decimals)
 	whole, fraction, _ := strings.Cut(amount.Abs().StringFixed(c.Decimals), ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + c.Thousands + whole[i:]

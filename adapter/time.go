@@ -102,13 +102,11 @@ func (z Zone) Instant(date Date, minutes Minutes) (instant time.Time, ok bool) {
 		_, seconds := t.In(z.Location).Zone()
 		return time.Duration(seconds) * time.Second
 	}
-	midnight, _ := date.Time(z.Location)
-	first := wall.Add(-offsetAt(midnight))
-	if offsetAt(first) == offsetAt(midnight) {
-		return first.In(z.Location), true
-	}
-	second := wall.Add(-offsetAt(first))
-	if second.Add(offsetAt(second)).Equal(wall) {
+	// The offsets around a change, not that of midnight: some zones change at
+	// midnight, which then comes twice or never.
+	before, after := offsetAt(wall.Add(-24*time.Hour)), offsetAt(wall.Add(24*time.Hour))
+	first, second := wall.Add(-before), wall.Add(-after)
+	if offsetAt(first) != before && offsetAt(second) == after {
 		return second.In(z.Location), true
 	}
 	return first.In(z.Location), true

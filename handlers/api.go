@@ -68,7 +68,7 @@ func (a *API) router() *echo.Echo {
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
-	e.Use(a.deadline)
+	e.Use(noOptions, a.deadline)
 	return e
 }
 
@@ -139,6 +139,17 @@ func corsConfig(origins []string) middleware.CORSConfig {
 		AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", requestIDHeader},
 		ExposeHeaders: []string{requestIDHeader, "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
 		MaxAge:        int((24 * time.Hour).Seconds()),
+	}
+}
+
+// noOptions refuses what the router would answer by itself: no route has the
+// method, and preflights are CORS's.
+func noOptions(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().Method == http.MethodOptions {
+			return errNoRoute
+		}
+		return next(c)
 	}
 }
 

@@ -24,8 +24,9 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		UNIQUE KEY key_hash (key_hash)
 	)`,
+	// Binary, so that keys compare with the site's, whatever its collation.
 	CustomerFields: `(
-		meta_key VARCHAR(110) NOT NULL,
+		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
 }

@@ -1,0 +1,223 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// TestWaysToSendAKey sends it as header, bearer token and query parameter.
+func TestWaysToSendAKey(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for name, request := range map[string]struct {
+		path   string
+		header http.Header
+		status int
+	}{
+		"header":                    {"/v1/status", http.Header{"X-Api-Key": {s.key}}, 200},
+		"header with spaces":        {"/v1/status", http.Header{"X-Api-Key": {" " + s.key + " "}}, 200},
+		"bearer":                    {"/v1/status", http.Header{"Authorization": {"Bearer " + s.key}}, 200},
+		"bearer in lower case":      {"/v1/status", http.Header{"Authorization": {"bearer " + s.key}}, 200},
+		"parameter":                 {"/v1/status?api_key=" + url.QueryEscape(s.key), nil, 200},
+		"header before bearer":      {"/v1/status", http.Header{"X-Api-Key": {"wrong-key-of-somebody"}, "Authorization": {"Bearer " + s.key}}, 401},
+		"empty header, then bearer": {"/v1/status", http.Header{"X-Api-Key": {""}, "Authorization": {"Bearer " + s.key}}, 200},
+		"bearer before parameter":   {"/v1/status?api_key=" + s.key, http.Header{"Authorization": {"Bearer wrong"}}, 401},
+	} {
+		if a := s.do(http.MethodGet, request.path, request.header); a.status != request.status {
+			t.Errorf("%s: status %d", name, a.status)
+		}
+	}
+	off := newServer(t, small(t), func(o *handlers.Options) { o.QueryParameter = "" })
+	off.do(http.MethodGet, "/v1/status?api_key="+off.key, nil).want(http.StatusUnauthorized)
+	if strings.Contains(s.log.String(), s.key) || strings.Contains(s.log.String(), s.key[len(s.key)-12:]) {
+		t.Error("the log holds a key")
+	}
+}
+
+// TestRevocationIsImmediate revokes behind a running server's back.
+func TestRevocationIsImmediate(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	secret, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "short-lived", Kind: adapter.TestKey, Permissions: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := http.Header{"X-Api-Key": {secret}}
+	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
+	if _, err := s.database.SQL.ExecContext(t.Context(), "UPDATE wp_bookside_api_keys SET status = 'revoked' WHERE id = ?", key.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.do(http.MethodGet, "/v1/status", header).want(http.StatusUnauthorized)
+}
+
+// TestUseIsNotedOnceAMinute reads last_used_at behind the server's back.
+func TestUseIsNotedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	s.get("/status").want(http.StatusOK) // probes the schema
+	header := http.Header{"X-Api-Key": {s.newKey("read")}}
+	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
+	first := s.log.last(t).Queries
+	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
+	if second := s.log.last(t).Queries; second != first-1 {
+		t.Errorf("%d queries, then %d: the second use should not be written", first, second)
+	}
+	keys, err := s.keys.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := s.log.last(t).KeyID
+	for _, key := range keys {
+		if key.ID == id && string(key.LastUsedAt) != now.Format(time.DateTime) {
+			t.Errorf("last used at %q", key.LastUsedAt)
+		}
+	}
+}
+
+// TestImportedKeys authenticate whatever their form.
+func TestImportedKeys(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	n := adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read_services"}}
+	for _, secret := range []string{"lp_" + strings.Repeat("aB3dE", 8), "lp_live_of-the-old-kind", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"} {
+		if _, err := s.keys.Import(t.Context(), secret, n); err != nil {
+			t.Fatalf("import: %v", err)
+		}
+		s.do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {secret}}).want(http.StatusOK)
+		s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).want(http.StatusForbidden)
+		if _, err := s.keys.Import(t.Context(), secret, n); !errors.Is(err, adapter.ErrBadKey) {
+			t.Errorf("a second import: %v", err)
+		}
+	}
+	for name, secret := range map[string]string{
+		"short": "lp_short", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
+		"ours, misspelt": s.key[:20] + "?" + s.key[21:],
+	} {
+		if _, err := s.keys.Import(t.Context(), secret, n); !errors.Is(err, adapter.ErrBadKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBrake sends wrong keys from one address until it is slowed; right keys
+// pass all the while, and after the minute everything is as before.
+func TestBrake(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 5 })
+	wrong := http.Header{"X-Api-Key": {"lp_nobody_has_this_key"}}
+	for range 5 {
+		s.do(http.MethodGet, "/v1/status", wrong).want(http.StatusUnauthorized)
+	}
+	a := s.do(http.MethodGet, "/v1/status", wrong).want(http.StatusTooManyRequests)
+	if a.at("error", "code") != "rate_limit_exceeded" || a.header.Get("Retry-After") == "" {
+		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	}
+	s.do(http.MethodGet, "/v1/status", nil).want(http.StatusUnauthorized)
+	s.get("/status").want(http.StatusOK)
+}
+
+// TestBrakeLooksThroughTrustedProxiesOnly forges addresses.
+func TestBrakeLooksThroughTrustedProxiesOnly(t *testing.T) {
+	t.Parallel()
+	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		trusted []*net.IPNet
+		status  int
+	}{
+		"untrusted peer": {nil, http.StatusTooManyRequests},
+		"trusted peer":   {[]*net.IPNet{proxies}, http.StatusUnauthorized},
+	} {
+		s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, c.trusted })
+		var last answer
+		for _, address := range []string{"203.0.113.1", "203.0.113.2", "203.0.113.3"} {
+			last = s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {"lp_nobody_has_this_key"}, "X-Forwarded-For": {address}})
+		}
+		if last.status != c.status {
+			t.Errorf("%s: status %d", name, last.status)
+		}
+	}
+}
+
+// TestRateLimit counts down a key's minute, refuses what is over it, and keeps
+// keys apart.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	limit := func(n int64) *int64 { return &n }
+	secret, _, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "slow", Kind: adapter.LiveKey, Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := http.Header{"X-Api-Key": {secret}}
+	for _, remaining := range []string{"2", "1", "0"} {
+		a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
+		for name, want := range map[string]string{
+			"X-RateLimit-Limit": "3", "X-RateLimit-Remaining": remaining, "X-RateLimit-Reset": "1795221840",
+			"RateLimit-Policy": `"minute";q=3;w=60, "hour";q=4;w=3600`,
+		} {
+			if got := a.header.Get(name); got != want {
+				t.Errorf("%s %q, want %q", name, got, want)
+			}
+		}
+	}
+	a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusTooManyRequests)
+	if want := `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`; string(a.body) != want {
+		t.Errorf("%s", a.body)
+	}
+	if got := a.header.Get("Retry-After"); got != "60" {
+		t.Errorf("Retry-After %q", got)
+	}
+	if got := s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"); got != "59" {
+		t.Errorf("another key has %q left", got)
+	}
+}
+
+// TestClientGone ends the request's context: nothing is sent as if it were our
+// failure, and the log says so.
+func TestClientGone(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/bookings", nil)
+	request.Header.Set("X-Api-Key", s.key)
+	s.handler.ServeHTTP(httptest.NewRecorder(), request)
+	if status := s.log.last(t).Status; status != 499 {
+		t.Errorf("status %d", status)
+	}
+}
+
+// TestLogHoldsNoPerson runs searches for people and reads the log.
+func TestLogHoldsNoPerson(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	customer := s.get("/customers?per_page=1").records()[0]
+	for _, name := range []string{"email", "phone", "last_name"} {
+		value, ok := customer[name].(string)
+		if !ok || value == "" {
+			continue
+		}
+		s.get("/customers?search=" + url.QueryEscape(value) + "&phone=" + url.QueryEscape(value))
+		s.get("/bookings?customer_email=" + url.QueryEscape(value))
+		arrange(t, s.database, "RENAME TABLE wp_latepoint_customers TO elsewhere")
+		s.get("/customers?search=" + url.QueryEscape(value)).want(http.StatusServiceUnavailable)
+		arrange(t, s.database, "RENAME TABLE elsewhere TO wp_latepoint_customers")
+		if strings.Contains(s.log.String(), value) || strings.Contains(s.log.String(), url.QueryEscape(value)) {
+			t.Errorf("the log holds a customer's %s", name)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// parameters are the query parameters of every route that has some, by the
+// kind of their value.
+var parameters = map[string]map[string]string{
+	"/bookings": {
+		"page": "page", "per_page": "integer", "status": "word", "customer_id": "integer", "agent_id": "integer", "service_id": "integer", "location_id": "integer",
+		"date_from": "date", "date_to": "date", "created_date_from": "date", "created_date_to": "date", "booking_code": "text", "payment_status": "text",
+		"duration_min": "integer", "duration_max": "integer", "price_min": "number", "price_max": "number", "customer_email": "text", "customer_phone": "text",
+		"include_meta": "boolean", "search": "text", "sort": "word", "order": "word",
+	},
+	"/customers": {
+		"page": "page", "per_page": "integer", "status": "word", "created_after": "date", "created_before": "date", "has_bookings": "boolean",
+		"first_name": "text", "last_name": "text", "email": "text", "phone": "text", "is_guest": "boolean", "cms_user_id": "integer",
+		"created_at": "date", "updated_at": "date", "search": "text",
+	},
+	"/customers/1": {"include": "word", "bookings_limit": "integer", "bookings_status": "word"},
+	"/agents": {
+		"status": "word", "search": "text", "email": "text", "phone": "text", "location_id": "integer", "service_id": "integer", "created_after": "date", "created_before": "date",
+		"include": "word", "page": "page", "per_page": "integer", "order_by": "word", "order": "word",
+	},
+	"/services": {
+		"search": "text", "name": "text", "status": "word", "category_id": "integer", "location_id": "integer", "agent_id": "integer", "visibility": "word",
+		"price_min": "number", "price_max": "number", "duration_min": "integer", "duration_max": "integer",
+		"created_after": "date", "created_before": "date", "updated_after": "date", "updated_before": "date",
+		"per_page": "integer", "page": "page", "order_by": "word", "order": "word", "include": "word",
+	},
+	"/services/1":          {"include": "word"},
+	"/services/categories": {"per_page": "integer", "page": "page"},
+	"/locations":           {"page": "page", "per_page": "integer", "search": "text", "status": "word"},
+	"/payments": {
+		"page": "page", "per_page": "integer", "customer_id": "integer", "order_id": "integer", "status": "text", "payment_method": "text", "processor": "text",
+		"amount_min": "number", "amount_max": "number", "date_from": "date", "date_to": "date", "search": "text", "sort": "word", "order": "word",
+	},
+	"/orders": {
+		"page": "page", "per_page": "integer", "customer_id": "integer", "status": "word", "payment_status": "word", "fulfillment_status": "word", "coupon_code": "text",
+		"total_min": "number", "total_max": "number", "created_after": "date", "created_before": "date", "search": "text", "sort": "word", "order": "word",
+	},
+	"/orders/1/invoices":     {"page": "page", "per_page": "integer"},
+	"/orders/1/transactions": {"page": "page", "per_page": "integer"},
+	"/coupons":               {"page": "page", "per_page": "integer", "status": "word", "search": "text"},
+}
+
+var (
+	allButNumbers = []string{"page", "integer", "boolean", "date", "word"}
+	allButText    = append(slices.Clone(allButNumbers), "number")
+	everyKind     = append(slices.Clone(allButText), "text")
+)
+
+// badValues are raw (still encoded) values, with the kinds that refuse them;
+// for the other kinds the answer is a list without a record that was not meant.
+var badValues = map[string]struct {
+	raw     string
+	refused []string
+}{
+	"letters":           {"abc", allButText},
+	"negative":          {"-1", allButNumbers},
+	"beyond the column": {"99999999999", []string{"integer", "boolean", "date", "word"}},
+	"beyond int64":      {"99999999999999999999999", allButText},
+	"fraction":          {"1.5", allButNumbers},
+	"exponent":          {"1e3", allButText},
+	"huge exponent":     {"1e999999999", allButText},
+	"hexadecimal":       {"0x10", allButText},
+	"comma":             {"12%2C50", allButText},
+	"NUL":               {"a%00b", everyKind},
+	"only NUL":          {"%00", everyKind},
+	"invalid UTF-8":     {"%ff%fe", everyKind},
+	"half a rune":       {"%c3", everyKind},
+	"percent":           {"%25", allButText},
+	"underscores":       {"____", allButText},
+	"quote":             {"%27", allButText},
+	"OR 1=1":            {"1%27%20OR%20%271%27=%271", allButText},
+	"sleep":             {"1)%20OR%20SLEEP(5)--%20", allButText},
+	"union":             {"1%20UNION%20SELECT%20user_pass%20FROM%20wp_users", allButText},
+	"backslash":         {"%5C", allButText},
+	"long":              {strings.Repeat("a", 100_000), everyKind},
+	"long number":       {strings.Repeat("9", 100_000), everyKind},
+	"30 February":       {"2026-02-30", allButText},
+	"zero date":         {"0000-00-00", allButText},
+	"other format":      {"21.11.2026", allButText},
+	"HTML":              {"%3Cscript%3Ealert(1)%3C/script%3E", allButText},
+	"emoji":             {"%F0%9F%98%80", allButText},
+	"broken escape":     {"%zz", allButText},
+}
+
+// TestBadInput sends every bad value in every parameter: a 400 that names it,
+// or a correct answer, never a failure of ours.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for path, kinds := range parameters {
+		for name, kind := range kinds {
+			for title, bad := range badValues {
+				a := s.get(path + "?" + name + "=" + bad.raw)
+				where := fmt.Sprintf("%s?%s= %s", path, name, title)
+				if !slices.Contains(bad.refused, kind) {
+					wantNothingOfTheKind(t, where, path, a)
+					continue
+				}
+				wantRefused(t, where, a, name)
+			}
+		}
+	}
+}
+
+// wantRefused wants a 400 that names just these parameters.
+func wantRefused(t *testing.T, where string, a answer, names ...string) {
+	t.Helper()
+	if a.status != http.StatusBadRequest {
+		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)
+		return
+	}
+	var body struct {
+		Status string `json:"status"`
+		Error  struct {
+			Code    string            `json:"code"`
+			Message string            `json:"message"`
+			Details map[string]string `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		t.Errorf("%s: %v", where, err)
+	}
+	got := slices.Sorted(maps.Keys(body.Error.Details))
+	slices.Sort(names)
+	if body.Status != "error" || body.Error.Code != "invalid_parameters" || body.Error.Message == "" || !slices.Equal(got, names) {
+		t.Errorf("%s: %.500s", where, a.body)
+	}
+}
+
+// wantNothingOfTheKind wants a list, and an empty one where a text was looked
+// for that no row of the small site has.
+func wantNothingOfTheKind(t *testing.T, where, path string, a answer) {
+	t.Helper()
+	if a.status != http.StatusOK {
+		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)
+		return
+	}
+	// Numbers that fit their parameter, and what names do hold, may match something.
+	if strings.Contains(where, " quote") || strings.Contains(where, "beyond the column") || strings.Contains(where, "negative") || strings.Contains(where, "fraction") || strings.Contains(where, "letters") {
+		return
+	}
+	if n := len(a.records()); n != 0 {
+		t.Errorf("%s: %d records", where, n)
+	}
+}
+
+// TestEveryWrongParameterIsNamed sends several at once.
+func TestEveryWrongParameterIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for path, kinds := range parameters {
+		query, names := url.Values{}, []string{}
+		for name, kind := range kinds {
+			if kind != "text" {
+				query.Set(name, "~")
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			wantRefused(t, path, s.get(path+"?"+query.Encode()), names...)
+		}
+	}
+}
+
+// TestLenientInput sends what PHP takes without complaint.
+func TestLenientInput(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	plain := s.get("/bookings?per_page=3&order=asc").want(http.StatusOK)
+	for _, query := range []string{
+		"per_page=9&per_page=3&order=asc",
+		"per_page=3.0&order=ASC",
+		"per_page=%203%20&order=Asc&page=",
+		"per_page=3&order=asc&unknown=1&search=&status=&agent_id=&include_meta=off",
+		"&&per_page=3&order=asc&=&x",
+		"per%5Fpage=3&order=asc",
+	} {
+		if got := s.get("/bookings?" + query).want(http.StatusOK); string(got.body) != string(plain.body) {
+			t.Errorf("?%s differs: %.300s", query, got.body)
+		}
+	}
+	for _, yes := range []string{"1", "true", "TRUE", "yes", "on"} {
+		if _, ok := s.get("/bookings?per_page=1&include_meta=" + yes).want(http.StatusOK).records()[0]["meta"]; !ok {
+			t.Errorf("include_meta=%s shows no meta", yes)
+		}
+	}
+	wantRefused(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
+}

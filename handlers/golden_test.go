@@ -1,0 +1,41 @@
+package handlers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// update rewrites the golden files; what changed in them is then for a person
+// to read.
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// golden compares a JSON body, indented and with its keys in their order, with
+// testdata/NAME.json.
+func golden(t testing.TB, name string, body []byte) {
+	t.Helper()
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, body, "", "  "); err != nil {
+		t.Fatalf("body %.500q: %v", body, err)
+	}
+	indented.WriteByte('\n')
+	file := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(file, indented.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), indented.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}

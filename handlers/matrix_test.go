@@ -1,0 +1,181 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// routesOf are the routes of the API with parameters filled in.
+func routesOf(t *testing.T) []handlers.RouteInfo {
+	t.Helper()
+	routes := handlers.Routes()
+	if len(routes) < 20 {
+		t.Fatalf("only %d routes", len(routes))
+	}
+	for i := range routes {
+		for _, parameter := range []string{":invoice_id", ":transaction_id", ":id", ":code"} {
+			routes[i].Path = strings.ReplaceAll(routes[i].Path, parameter, "1")
+		}
+	}
+	return routes
+}
+
+// small is the moment for which the small site is made.
+func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures.Small(now)) }
+
+// TestVerbs asks for every path of the table with every verb: those of the
+// table answer, HEAD as GET without a body, and the others are no route.
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	served := map[string][]string{}
+	for _, r := range routesOf(t) {
+		served[r.Path] = append(served[r.Path], r.Method)
+		if r.Method == http.MethodGet {
+			served[r.Path] = append(served[r.Path], http.MethodHead)
+		}
+	}
+	verbs := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, "BREW"}
+	for path, known := range served {
+		for _, verb := range verbs {
+			a := s.do(verb, "/v1"+path, http.Header{"X-Api-Key": {s.key}})
+			if !slices.Contains(known, verb) {
+				a.want(http.StatusNotFound)
+				if code := a.at("code"); code != "rest_no_route" {
+					t.Errorf("%s %s: code %v", verb, path, code)
+				}
+				continue
+			}
+			if a.status == http.StatusInternalServerError || a.status == http.StatusMethodNotAllowed {
+				t.Errorf("%s %s: status %d", verb, path, a.status)
+			}
+			if strings.Contains(string(a.body), "rest_no_route") {
+				t.Errorf("%s %s is no route", verb, path)
+			}
+		}
+	}
+}
+
+// TestHead compares HEAD with GET: the same status and headers, no body.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, r := range routesOf(t) {
+		if r.Method != http.MethodGet {
+			continue
+		}
+		key := http.Header{"X-Api-Key": {s.key}}
+		get, head := s.do(http.MethodGet, "/v1"+r.Path, key), s.do(http.MethodHead, "/v1"+r.Path, key)
+		if head.status != get.status || head.header.Get("Content-Type") != get.header.Get("Content-Type") {
+			t.Errorf("HEAD %s: %d %q, GET %d %q", r.Path, head.status, head.header.Get("Content-Type"), get.status, get.header.Get("Content-Type"))
+		}
+	}
+}
+
+// permissions are every permission a key can hold.
+func permissions() []string {
+	var all []string
+	for _, verb := range []string{"read", "write", "delete"} {
+		all = append(all, verb)
+		for _, resource := range []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"} {
+			all = append(all, verb+"_"+resource)
+		}
+	}
+	return all
+}
+
+// TestPermissions asks every route with a key of every single permission: its
+// own and its verb's shorthand open it, no other does.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, permission := range permissions() {
+		key := http.Header{"X-Api-Key": {s.newKey(permission)}}
+		for _, r := range routesOf(t) {
+			verb, _, _ := strings.Cut(r.Permission, "_")
+			opens := r.Permission == "" || permission == r.Permission || permission == verb
+			a := s.do(r.Method, "/v1"+r.Path, key)
+			if opens {
+				if a.status == http.StatusForbidden {
+					t.Errorf("%s %s refuses %s", r.Method, r.Path, permission)
+				}
+				continue
+			}
+			a.want(http.StatusForbidden)
+			want := fmt.Sprintf(`{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission %s",`+
+				`"details":{"required_permission":"%s","current_permissions":["%s"]}}}`, r.Permission, r.Permission, permission)
+			if string(a.body) != want {
+				t.Errorf("%s %s with %s: %s", r.Method, r.Path, permission, a.body)
+			}
+		}
+	}
+}
+
+// TestUnauthorized asks every route with every kind of bad key: all look the
+// same to the caller, lists in shape A, the rest in a shape like B.
+func TestUnauthorized(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	revoked, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "revoked", Kind: adapter.LiveKey, Permissions: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := s.keys.Revoke(t.Context(), key.ID); err != nil || !found {
+		t.Fatalf("revoke: %v %v", found, err)
+	}
+	past := now.Add(-time.Second)
+	expired, _, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "expired", Kind: adapter.LiveKey, Permissions: []string{"read"}, ExpiresAt: &past})
+	if err != nil {
+		t.Fatal(err)
+	}
+	misspelt := []byte(s.key)
+	misspelt[12] ^= 1
+	bad := map[string]http.Header{
+		"none":            {},
+		"empty":           {"X-Api-Key": {""}},
+		"misspelt":        {"X-Api-Key": {string(misspelt)}},
+		"unknown":         {"X-Api-Key": {"lp_0123456789012345678901234567890123456789"}},
+		"revoked":         {"X-Api-Key": {revoked}},
+		"expired":         {"X-Api-Key": {expired}},
+		"another case":    {"X-Api-Key": {strings.ToLower(s.key)}},
+		"very long":       {"X-Api-Key": {strings.Repeat("x", 10_000)}},
+		"SQL":             {"X-Api-Key": {"' OR 1=1 -- "}},
+		"basic":           {"Authorization": {"Basic " + s.key}},
+		"bearer, unknown": {"Authorization": {"Bearer nobody"}},
+	}
+	for name, header := range bad {
+		for _, r := range routesOf(t) {
+			a := s.do(r.Method, "/v1"+r.Path, header).want(http.StatusUnauthorized)
+			want := `{"status":"error","error":{"code":"unauthorized","message":"Invalid or missing API key"}}`
+			if r.List {
+				want = `{"code":"rest_forbidden","message":"Unauthorized","data":{"status":401}}`
+			}
+			if string(a.body) != want {
+				t.Errorf("%s, %s %s: %s", name, r.Method, r.Path, a.body)
+			}
+		}
+	}
+}
+
+// TestBasePaths asks under every base path, with and without a trailing slash.
+func TestBasePaths(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, path := range []string{"/v1/status", "/v1/status/", "/wp-json/latepoint-api/v1/status", "/wp-json/latepoint-api/v1/status/"} {
+		s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
+	}
+	for _, path := range []string{"/", "/status", "/v2/status", "/v1", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5"} {
+		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusNotFound)
+		if want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`; string(a.body) != want {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// TestUnavailable takes the platform away in every way and gives it back: each
+// time 503 in shape A, and everything as before without a restart.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, away, back string
+		message          string
+	}{
+		{
+			"plugin inactive",
+			"UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'",
+			`UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`,
+			"LatePoint is not active on this site",
+		},
+		{
+			"plugin list unreadable",
+			"UPDATE wp_options SET option_value = 'a:1:{i:0' WHERE option_name = 'active_plugins'",
+			`UPDATE wp_options SET option_value = 'a:1:{i:0;s:28:"renamed-plugin/latepoint.php";}' WHERE option_name = 'active_plugins'`,
+			"LatePoint is not active on this site",
+		},
+		{
+			"version 4",
+			"UPDATE wp_options SET option_value = '1.4.92' WHERE option_name = 'latepoint_db_version'",
+			"UPDATE wp_options SET option_value = '2.3.1' WHERE option_name = 'latepoint_db_version'",
+			"LatePoint 5 is not installed on this site",
+		},
+		{
+			"never installed",
+			"DELETE FROM wp_options WHERE option_name = 'latepoint_db_version'",
+			"INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint_db_version', '2.3.1')",
+			"LatePoint 5 is not installed on this site",
+		},
+		{
+			"a table gone",
+			"RENAME TABLE wp_latepoint_bookings TO elsewhere",
+			"RENAME TABLE elsewhere TO wp_latepoint_bookings",
+			"LatePoint tables are missing",
+		},
+		{
+			"no WordPress",
+			"RENAME TABLE wp_options TO elsewhere",
+			"RENAME TABLE elsewhere TO wp_options",
+			"No WordPress tables under this prefix",
+		},
+	}
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	before := s.get("/bookings").want(http.StatusOK)
+	for _, c := range cases {
+		arrange(t, database, c.away)
+		for range 2 {
+			a := s.get("/bookings").want(http.StatusServiceUnavailable)
+			want := fmt.Sprintf(`{"code":"platform_not_available","message":"%s","data":{"status":503}}`, c.message)
+			if string(a.body) != want || a.header.Get("Retry-After") == "" {
+				t.Errorf("%s: %s, Retry-After %q", c.name, a.body, a.header.Get("Retry-After"))
+			}
+		}
+		if a := s.get("/status"); a.status != http.StatusServiceUnavailable {
+			t.Errorf("%s: /status answers %d", c.name, a.status)
+		}
+		s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
+		arrange(t, database, c.back)
+		if after := s.get("/bookings").want(http.StatusOK); string(after.body) != string(before.body) {
+			t.Errorf("%s: not as before", c.name)
+		}
+	}
+}
+
+// arrange runs statements as the site's own PHP would.
+func arrange(t testing.TB, database *fixtures.Database, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// TestSchemaChangesUnderway drops and adds columns and tables while the server
+// runs, as an update of the plugin does.
+func TestSchemaChangesUnderway(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	if s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number") == "" {
+		t.Fatal("the payment has no receipt number")
+	}
+	arrange(t, database, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
+	if got := s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"); got != "" {
+		t.Errorf("receipt_number %v of a column that is gone", got)
+	}
+	s.get("/payments?search=x").want(http.StatusOK)
+	arrange(t, database,
+		"ALTER TABLE wp_latepoint_transactions ADD COLUMN receipt_number varchar(10)",
+		"UPDATE wp_latepoint_transactions SET receipt_number = 'ABCDEFGH'",
+		"UPDATE wp_options SET option_value = '2.3.2' WHERE option_name = 'latepoint_db_version'")
+	if got := s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"); got != "ABCDEFGH" {
+		t.Errorf("receipt_number %v after the update", got)
+	}
+	arrange(t, database, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
+	if n := len(s.get("/coupons").want(http.StatusOK).records()); n != 0 {
+		t.Errorf("%d coupons without their table", n)
+	}
+	s.get("/customers").want(http.StatusOK)
+}
+
+// TestReadsWhatPHPWrote changes rows behind the server's back: the next answer
+// shows them.
+func TestReadsWhatPHPWrote(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	s.get("/services/1").want(http.StatusOK)
+	s.get("/status").want(http.StatusOK)
+	arrange(t, database,
+		"UPDATE wp_latepoint_services SET name = 'Renamed' WHERE id = 1",
+		"UPDATE wp_options SET option_value = 'America/New_York' WHERE option_name = 'timezone_string'",
+		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'In Progress')")
+	if got := s.get("/services/1").at("data", "name"); got != "Renamed" {
+		t.Errorf("name %v", got)
+	}
+	if got := s.get("/status").at("data", "timezone"); got != "America/New_York" {
+		t.Errorf("timezone %v", got)
+	}
+	s.get("/bookings?status=in_progress").want(http.StatusOK)
+}
+
+// TestQueriesAreConstant asks for pages of different sizes: a large one never
+// costs more statements than a small one, and no list more than its bound.
+func TestQueriesAreConstant(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	s.get("/status").want(http.StatusOK) // the key's use is noted, the schema probed
+	bounds := map[string]int{            // the key's and the site's query included
+		"/bookings": 6, "/bookings?include_meta=1": 7, "/bookings?sort=customer_name": 5, "/bookings?page=2": 7, "/bookings?search=a": 6,
+		"/customers": 10, "/agents": 7, "/services": 6, "/services?include=category,agents,locations,categories": 9, "/services/categories": 5,
+		"/locations": 5, "/payments": 7, "/orders": 6, "/orders/1/invoices": 7, "/orders/1/transactions": 8, "/coupons": 7,
+	}
+	for path, bound := range bounds {
+		join := "?"
+		if strings.Contains(path, "?") {
+			join = "&"
+		}
+		s.get(path + join + "per_page=1").want(http.StatusOK)
+		one := s.log.last(t).Queries
+		records := s.get(path + join + "per_page=100").want(http.StatusOK).records()
+		hundred := s.log.last(t).Queries
+		if hundred > one || one > bound {
+			t.Errorf("%s: %d queries for one record, %d for %d, bound %d", path, one, hundred, len(records), bound)
+		}
+	}
+	s.get("/bookings?search=nobody-is-called-so").want(http.StatusOK)
+	if n := s.log.last(t).Queries; n != 3 {
+		t.Errorf("an empty list costs %d queries", n)
+	}
+}
+
+// TestHeaders are those every response carries.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	for _, path := range []string{"/v1/status", "/v1/nothing", "/v1/bookings?page=0"} {
+		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}, "X-Request-Id": {"client-id.1234"}})
+		for name, want := range map[string]string{
+			"X-Request-Id": "client-id.1234", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "application/json; charset=UTF-8",
+		} {
+			if got := a.header.Get(name); got != want {
+				t.Errorf("%s: %s is %q", path, name, got)
+			}
+		}
+	}
+	for _, insane := range []string{"short", "has spaces in it", strings.Repeat("x", 200), "line\nbreak-in-it"} {
+		if got := s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {insane}}).header.Get("X-Request-Id"); got == insane || len(got) < 20 {
+			t.Errorf("request id %q for %q", got, insane)
+		}
+	}
+}
