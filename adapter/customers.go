@@ -276,9 +276,9 @@ func (s *Site) definedFields(ctx context.Context) (map[string]json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	var definitions map[string]json.RawMessage
+	definitions := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(settings["custom_fields_for_customer"]), &definitions) != nil {
-		return nil, nil // not the map that the plugin writes: nothing is defined
+		clear(definitions) // not the map that the plugin writes: nothing is defined
 	}
 	return definitions, nil
 }

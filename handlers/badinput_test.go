@@ -105,7 +105,7 @@ func TestBadInput(t *testing.T) {
 				a := s.get(path + "?" + name + "=" + bad.raw)
 				where := fmt.Sprintf("%s?%s= %s", path, name, title)
 				if !slices.Contains(bad.refused, kind) {
-					wantNothingOfTheKind(t, where, path, a)
+					wantNothingOfTheKind(t, where, a)
 					continue
 				}
 				wantRefused(t, where, a, name)
@@ -141,7 +141,7 @@ func wantRefused(t *testing.T, where string, a answer, names ...string) {
 
 // wantNothingOfTheKind wants a list, and an empty one where a text was looked
 // for that no row of the small site has.
-func wantNothingOfTheKind(t *testing.T, where, path string, a answer) {
+func wantNothingOfTheKind(t *testing.T, where string, a answer) {
 	t.Helper()
 	if a.status != http.StatusOK {
 		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)

@@ -35,7 +35,7 @@ type goPackage struct {
 
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	command := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "bookside/...")
+	command := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "bookside/...")
 	output, err := command.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

@@ -137,7 +137,7 @@ func (s *server) get(path string) answer {
 
 func (s *server) do(method, path string, header http.Header) answer {
 	s.t.Helper()
-	request := httptest.NewRequest(method, path, nil)
+	request := httptest.NewRequestWithContext(s.t.Context(), method, path, nil)
 	for name, values := range header {
 		request.Header[name] = values
 	}
