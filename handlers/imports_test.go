@@ -21,7 +21,7 @@ var reserved = map[string][]string{
 	"github.com/knadh/koanf/":            {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures"},
 	"bookside/fixtures":                  {"fixtures", "cmd/demo"},
-	"database/sql":                       {"wpdb", "fixtures"},
+	"database/sql":                       {"wpdb", "fixtures", "cmd/demo"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker"},
 	"github.com/DATA-DOG/go-sqlmock":     {},
 	"github.com/google/go-cmp":           {},
