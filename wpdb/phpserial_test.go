@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pair and pairs write an expected array.
+// phpWantPair and phpWantArray write an expected array.
 type (
-	pair  struct{ Key, Value any }
-	pairs []pair
+	phpWantPair  struct{ Key, Value any }
+	phpWantArray []phpWantPair
 )
 
 // plainPHP turns arrays into pairs, for comparison.
@@ -23,9 +23,9 @@ func plainPHP(value any) any {
 	if !ok {
 		return value
 	}
-	list := pairs{}
+	list := phpWantArray{}
 	for k, v := range array.All() {
-		list = append(list, pair{k, plainPHP(v)})
+		list = append(list, phpWantPair{k, plainPHP(v)})
 	}
 	return list
 }
@@ -53,28 +53,28 @@ func TestUnserializePHP(t *testing.T) {
 		"string of its own marks": {`s:6:"a";}:"";`, `a";}:"`},
 		"length in bytes":         {`s:8:"Zoë😀";`, "Zoë😀"},
 		"not UTF-8":               {"s:2:\"\xff\x00\";", "\xff\x00"},
-		"empty array":             {`a:0:{}`, pairs{}},
+		"empty array":             {`a:0:{}`, phpWantArray{}},
 		"active_plugins": {
 			`a:2:{i:0;s:23:"latepoint/latepoint.php";i:2;s:19:"akismet/akismet.php";}`,
-			pairs{{int64(0), "latepoint/latepoint.php"}, {int64(2), "akismet/akismet.php"}},
+			phpWantArray{{int64(0), "latepoint/latepoint.php"}, {int64(2), "akismet/akismet.php"}},
 		},
 		"active_sitewide_plugins": {
 			`a:1:{s:23:"latepoint/latepoint.php";i:1718000000;}`,
-			pairs{{"latepoint/latepoint.php", int64(1718000000)}},
+			phpWantArray{{"latepoint/latepoint.php", int64(1718000000)}},
 		},
-		"wp_capabilities": {`a:1:{s:13:"administrator";b:1;}`, pairs{{"administrator", true}}},
+		"wp_capabilities": {`a:1:{s:13:"administrator";b:1;}`, phpWantArray{{"administrator", true}}},
 		"cron": {
 			`a:2:{i:1718000060;a:1:{s:23:"latepoint_process_queue";a:1:{s:32:"40cd750bba9870f18aada2478b24840a";` +
 				`a:3:{s:8:"schedule";s:5:"5min+";s:4:"args";a:0:{}s:8:"interval";i:300;}}}s:7:"version";i:2;}`,
-			pairs{
-				{int64(1718000060), pairs{{"latepoint_process_queue", pairs{{"40cd750bba9870f18aada2478b24840a", pairs{
-					{"schedule", "5min+"}, {"args", pairs{}}, {"interval", int64(300)},
+			phpWantArray{
+				{int64(1718000060), phpWantArray{{"latepoint_process_queue", phpWantArray{{"40cd750bba9870f18aada2478b24840a", phpWantArray{
+					{"schedule", "5min+"}, {"args", phpWantArray{}}, {"interval", int64(300)},
 				}}}}}},
 				{"version", int64(2)},
 			},
 		},
-		"key of digits":        {`a:3:{s:1:"7";N;s:2:"07";N;s:2:"-0";N;}`, pairs{{int64(7), nil}, {"07", nil}, {"-0", nil}}},
-		"key that comes again": {`a:3:{i:7;i:1;i:8;i:2;s:1:"7";i:3;}`, pairs{{int64(7), int64(3)}, {int64(8), int64(2)}}},
+		"key of digits":        {`a:3:{s:1:"7";N;s:2:"07";N;s:2:"-0";N;}`, phpWantArray{{int64(7), nil}, {"07", nil}, {"-0", nil}}},
+		"key that comes again": {`a:3:{i:7;i:1;i:8;i:2;s:1:"7";i:3;}`, phpWantArray{{int64(7), int64(3)}, {int64(8), int64(2)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // WPConfig holds what wp-config.php says about the database.
@@ -131,13 +130,13 @@ func (r *wpConfigReader) setting(name string) wpSetting {
 		switch {
 		case !s.literal:
 			r.fail(s.line, name, "is computed, not written as one plain value")
-			return wpSetting{}
+			return wpSetting{line: s.line}
 		case held.line == 0:
 			held = s
 		case s.value != held.value:
 			r.fail(s.line, name, fmt.Sprintf("has different values on lines %d and %d",
 				min(s.line, held.line), max(s.line, held.line)))
-			return wpSetting{}
+			return wpSetting{line: s.line}
 		}
 		if s.certain {
 			break
@@ -201,9 +200,12 @@ func isSocket(path string) bool {
 }
 
 func parseDBHost(s string, isSocket func(path string) bool) (network, address string, err error) {
-	host, socket := strings.TrimPrefix(s, "p:"), ""
-	if i := strings.Index(host, ":/"); i >= 0 {
-		host, socket = host[:i], host[i+1:]
+	host, socket := s, ""
+	if i := strings.Index(s, ":/"); i >= 0 {
+		host, socket = s[:i], s[i+1:]
+	}
+	if rest, ok := strings.CutPrefix(host, "p:"); ok && !dbPortPattern.MatchString(rest) { // p:3306 is a host p
+		host = rest
 	}
 	host, port, err := splitDBHost(host)
 	if err != nil {
@@ -226,6 +228,7 @@ const dbHostForms = "is not written as host, host:port, [address]:port or host:/
 var (
 	errDBHost     = errors.New("the database host " + dbHostForms)
 	dbHostPattern = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
+	dbPortPattern = regexp.MustCompile(`^[0-9]+$`)
 )
 
 // splitDBHost takes host:port apart. Nothing it calls may word the error, for
@@ -234,7 +237,7 @@ func splitDBHost(s string) (host, port string, err error) {
 	host = s
 	bare := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
 	switch {
-	case isIPv6(bare) && len(s)-len(bare) != 1:
+	case isIPv6(bare) && len(s)-len(bare) != 1: // brackets, both or none
 		return bare, "", nil
 	case strings.Contains(s, ":"):
 		if host, port, err = net.SplitHostPort(s); err != nil {
@@ -252,7 +255,7 @@ func splitDBHost(s string) (host, port string, err error) {
 
 func isIPv6(s string) bool {
 	addr, err := netip.ParseAddr(s)
-	return err == nil && addr.Is6()
+	return err == nil && addr.Is6() && addr.Zone() == ""
 }
 
 // wpSetting is one definition of a constant, or one assignment of $table_prefix.
@@ -264,351 +267,81 @@ type wpSetting struct {
 	certain bool // a top-level statement under no condition
 }
 
-// wpConfigScan walks over the tokens of a wp-config.php and collects settings.
-type wpConfigScan struct {
-	tokens []phpToken
-	found  []wpSetting
-	depth  int // of braces
-}
-
 // findWPSettings collects, in the order of the file, the definitions of all
 // constants and the assignments of $table_prefix.
 func findWPSettings(src string) ([]wpSetting, error) {
-	tokens, err := phpTokens(src)
+	code, err := phpTokens(src)
 	if err != nil {
 		return nil, err
 	}
-	scan := wpConfigScan{tokens: tokens}
-	doubtful := 0
-	for i, t := range tokens {
+	var found []wpSetting
+	depth, doubtful := 0, 0
+	for i, t := range code {
 		switch {
 		case t.isOp("{"):
-			scan.depth++
+			depth++
 		case t.isOp("}"):
-			scan.depth--
+			depth--
 		case t.isWord("endif", "endwhile", "endfor", "endforeach", "endswitch"):
 			// Where such a block began is not tracked: all so far may be in it.
-			doubtful = len(scan.found)
-		case t.isWord("define", `\define`):
-			scan.define(i)
-		case t.isWord("const") && scan.depth == 0: // deeper it belongs to a class
-			scan.constants(i)
-		case t.kind == phpVariable && t.text == tablePrefixVariable:
-			scan.assignment(i)
+			doubtful = len(found)
+		case depth == 0 && code.definesConst(i): // deeper it belongs to a class
+			constant := code.setting(i, t.text, i+2, ";", ",")
+			constant.certain = true
+			found = append(found, constant)
+		default:
+			if s, ok := code.settingAt(i); ok {
+				s.certain = depth == 0 && (i == 0 || code[i-1].isOp(";", "}"))
+				found = append(found, s)
+			}
 		}
 	}
-	for i := range scan.found[:doubtful] {
-		scan.found[i].certain = false
+	for i := range found[:doubtful] {
+		found[i].certain = false
 	}
-	return scan.found, nil
+	return found, nil
 }
+
+// phpCode is a whole file.
+type phpCode []phpToken
 
 // at is the token at i, or none outside of the file.
-func (s *wpConfigScan) at(i int) phpToken {
-	if i < 0 || i >= len(s.tokens) {
+func (c phpCode) at(i int) phpToken {
+	if i < 0 || i >= len(c) {
 		return phpToken{}
 	}
-	return s.tokens[i]
+	return c[i]
 }
 
-func (s *wpConfigScan) define(i int) {
-	before, name := s.at(i-1), s.at(i+2)
-	if before.isOp("->", "?->", "::") || before.isWord("function", "new") {
-		return
-	}
-	if s.at(i+1).isOp("(") && name.kind == phpString && s.at(i+3).isOp(",") {
-		s.add(i, name.text, i+4, ")", ",")
-	}
+// definesConst reports whether i is the name in const NAME = …, or in the same
+// after a comma. Nowhere else in PHP does = follow a plain word after a comma.
+func (c phpCode) definesConst(i int) bool {
+	before := c.at(i - 1)
+	return c[i].kind == phpWord && c.at(i+1).isOp("=") && (before.isWord("const") || before.isOp(","))
 }
 
-func (s *wpConfigScan) constants(i int) {
-	for j := i + 1; s.at(j).kind == phpWord && s.at(j+1).isOp("="); j += 4 {
-		s.add(i, s.at(j).text, j+2, ";", ",")
+// settingAt reads the setting that begins at i: with define, or the variable.
+func (c phpCode) settingAt(i int) (s wpSetting, ok bool) {
+	t, before, next := c[i], c.at(i-1), c.at(i+1)
+	switch variable := t.kind == phpVariable && t.text == tablePrefixVariable; {
+	case before.isOp("->", "?->", "::"), before.isWord("function", "new"): // a class's own
+	case t.isWord("define", `\define`) && next.isOp("(") && c.at(i+2).kind == phpString && c.at(i+3).isOp(","):
+		return c.setting(i, c[i+2].text, i+4, ")", ","), true
+	case variable && next.isOp("="):
+		return c.setting(i, t.text, i+2, ";"), true
+	case variable && next.isOp(".=", "??="):
+		return c.setting(i, t.text, i+1), true
 	}
+	return wpSetting{}, false
 }
 
-func (s *wpConfigScan) assignment(i int) {
-	switch {
-	case s.at(i - 1).isOp("::"): // a class's own
-	case s.at(i + 1).isOp("="):
-		s.add(i, tablePrefixVariable, i+2, ";")
-	case s.at(i+1).isOp(".=", "??="):
-		s.add(i, tablePrefixVariable, i+1)
-	}
-}
-
-// add records the setting whose statement begins at the token start and whose
-// value is the token at value: a literal only if one of ends follows.
-func (s *wpConfigScan) add(start int, name string, value int, ends ...string) {
-	literal := s.at(value).kind == phpString
+// setting begins at the token start. Its value is the token at value if one of
+// ends follows; else more is computed there.
+func (c phpCode) setting(start int, name string, value int, ends ...string) wpSetting {
+	t := c.at(value)
+	literal := t.kind == phpString
 	if name == "MULTISITE" {
-		literal = s.at(value).isWord("true", "false", "1", "0")
+		literal = t.isWord("true", "false", "1", "0")
 	}
-	s.found = append(s.found, wpSetting{
-		name:    name,
-		line:    s.at(start).line,
-		value:   s.at(value).text,
-		literal: literal && s.at(value+1).isOp(ends...),
-		certain: s.depth == 0 && (start == 0 || s.at(start-1).isOp(";", "}")),
-	})
-}
-
-// phpKind tells tokens apart as far as settings need it.
-type phpKind byte
-
-const (
-	phpOp       phpKind = iota + 1 // operators and brackets; ?> counts as ;
-	phpWord                        // names, keywords, numbers
-	phpVariable                    // with its $
-	phpString                      // text is what PHP has in memory
-	phpComputed                    // a string with variables, a heredoc, a shell command
-)
-
-type phpToken struct {
-	kind phpKind
-	text string
-	line int
-}
-
-func (t phpToken) isOp(texts ...string) bool {
-	return t.kind == phpOp && slices.Contains(texts, t.text)
-}
-
-// isWord compares as PHP does keywords and names of functions.
-func (t phpToken) isWord(words ...string) bool {
-	return t.kind == phpWord && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(t.text, w) })
-}
-
-// phpTokens cuts a PHP file into tokens, without comments and the text outside
-// of its tags.
-func phpTokens(src string) ([]phpToken, error) {
-	l := phpLexer{src: src, line: 1}
-	var tokens []phpToken
-	for {
-		t, err := l.next()
-		if err != nil || t.kind == 0 {
-			return tokens, err
-		}
-		tokens = append(tokens, t)
-	}
-}
-
-// phpLexer knows as much of the language as it takes never to mistake text for
-// code.
-type phpLexer struct {
-	src    string
-	pos    int
-	line   int  // of the last token
-	lineAt int  // its position
-	code   bool // between <?php and ?>
-	nested int  // expressions inside of strings
-}
-
-// maxPHPNesting bounds strings in expressions in strings.
-const maxPHPNesting = 16
-
-// phpName is a name as PHP has it: every byte beyond ASCII is a letter.
-const phpName = `[A-Za-z_[:^ascii:]][\w[:^ascii:]]*`
-
-var (
-	phpOpenTag      = regexp.MustCompile(`(?i)<\?(?:=|php(?:[ \t\r\n]|$))`)
-	phpBlank        = regexp.MustCompile(`^(?:[ \t\r\n]+|(?s:/\*.*?(?:\*/|$)))`)
-	phpLineComment  = regexp.MustCompile(`^((?://|#).*?)(?:[\r\n]|\?>|$)`)
-	phpHeredoc      = regexp.MustCompile(`^<<<[ \t]*(?:(` + phpName + `)|"(` + phpName + `)"|'(` + phpName + `)')[\r\n]`)
-	phpVariableName = regexp.MustCompile(`^\$` + phpName)
-	phpWordOrNumber = regexp.MustCompile(`^[\w\\[:^ascii:]]+`)
-	// Of operators with several characters, those whose parts would mislead.
-	phpOperator = regexp.MustCompile(`^(?:===?|=>|\?\?=|\.=|\?->|->|::|\?>|(?s:.))`)
-)
-
-// next is the token at the lexer; its kind is 0 at the end of the file.
-func (l *phpLexer) next() (phpToken, error) {
-	l.skip()
-	rest := l.src[l.pos:]
-	if rest == "" {
-		return phpToken{}, nil
-	}
-	if strings.IndexByte("'\"`", rest[0]) >= 0 {
-		return l.quoted()
-	}
-	if m := phpHeredoc.FindStringSubmatch(rest); m != nil {
-		return l.heredoc(m)
-	}
-	if n := len(phpVariableName.FindString(rest)); n > 0 {
-		return l.take(phpVariable, n), nil
-	}
-	if n := len(phpWordOrNumber.FindString(rest)); n > 0 {
-		return l.take(phpWord, n), nil
-	}
-	t := l.take(phpOp, len(phpOperator.FindString(rest)))
-	if t.text == "?>" {
-		t.text, l.code = ";", false
-	}
-	return t, nil
-}
-
-func (l *phpLexer) take(kind phpKind, n int) phpToken {
-	l.line += strings.Count(l.src[l.lineAt:l.pos], "\n")
-	l.lineAt = l.pos
-	l.pos += n
-	return phpToken{kind: kind, text: l.src[l.lineAt:l.pos], line: l.line}
-}
-
-// skip moves over text outside of the tags, blanks and comments.
-func (l *phpLexer) skip() {
-	for l.pos < len(l.src) {
-		rest := l.src[l.pos:]
-		n := len(phpBlank.FindString(rest))
-		switch {
-		case !l.code:
-			n = len(rest)
-			if tag := phpOpenTag.FindStringIndex(rest); tag != nil {
-				n, l.code = tag[1], true
-			}
-		case n > 0:
-		case strings.HasPrefix(rest, "#["): // an attribute
-			return
-		default:
-			comment := phpLineComment.FindStringSubmatch(rest)
-			if comment == nil {
-				return
-			}
-			n = len(comment[1])
-		}
-		l.pos += n
-	}
-}
-
-// The bytes that can mean something in a double-quoted string or heredoc, and
-// in a single-quoted string.
-const (
-	specialInDouble = `\{$`
-	specialInSingle = `\`
-)
-
-var singleQuotedEscapes = strings.NewReplacer(`\\`, `\`, `\'`, `'`)
-
-func (l *phpLexer) quoted() (phpToken, error) {
-	t := l.take(phpComputed, 1)
-	quote, special := t.text, specialInDouble
-	if quote == `'` {
-		special = specialInSingle
-	}
-	body, plain, err := l.body(t.line, special, func(rest string) int {
-		return len(rest) - len(strings.TrimPrefix(rest, quote))
-	})
-	if err != nil {
-		return t, err
-	}
-	switch text, ok := unescapePHP(body); {
-	case quote == `'`:
-		t.kind, t.text = phpString, singleQuotedEscapes.Replace(body)
-	case quote == `"` && plain && ok:
-		t.kind, t.text = phpString, text
-	}
-	return t, nil
-}
-
-// heredoc moves over a heredoc or nowdoc. As a value it counts as computed:
-// its rules of indentation are not worth having for a password.
-func (l *phpLexer) heredoc(start []string) (phpToken, error) {
-	t := l.take(phpComputed, len(start[0])-1) // the newline may be the one before the end
-	label, special := cmp.Or(start[1:]...), specialInDouble
-	if start[3] != "" {
-		special = ""
-	}
-	_, _, err := l.body(t.line, special, func(rest string) int {
-		if rest[0] != '\n' && rest[0] != '\r' {
-			return 0
-		}
-		after, ok := strings.CutPrefix(strings.TrimLeft(rest[1:], " \t"), label)
-		if !ok || phpWordOrNumber.MatchString(after) && after[0] != '\\' {
-			return 0
-		}
-		return len(rest) - len(after)
-	})
-	return t, err
-}
-
-// body moves over the inside of a string to where end finds the length of its
-// end. It is plain if PHP fills nothing in.
-func (l *phpLexer) body(line int, special string, end func(rest string) int) (body string, plain bool, err error) {
-	start, plain := l.pos, true
-	for l.pos < len(l.src) {
-		rest := l.src[l.pos:]
-		if n := end(rest); n > 0 {
-			l.pos += n
-			return l.src[start : l.pos-n], plain, nil
-		}
-		l.pos++
-		switch {
-		case strings.IndexByte(special, rest[0]) < 0:
-		case rest[0] == '\\':
-			if len(rest) > 1 && rest[1] != '\n' && rest[1] != '\r' {
-				l.pos++
-			}
-		case strings.HasPrefix(rest, "{$"), strings.HasPrefix(rest, "${"):
-			plain = false
-			l.pos += strings.IndexByte(rest, '{')
-			if err := l.expression(line); err != nil {
-				return "", false, err
-			}
-		default:
-			plain = plain && !phpVariableName.MatchString(rest)
-		}
-	}
-	return "", false, errPHPString(line)
-}
-
-// expression moves over code inside of a string, to behind its closing brace.
-func (l *phpLexer) expression(line int) error {
-	l.nested++
-	defer func() { l.nested-- }()
-	for open := 1; open > 0; {
-		t, err := l.next()
-		switch {
-		case err != nil:
-			return err
-		case t.kind == 0 || l.nested > maxPHPNesting:
-			return errPHPString(line)
-		case t.isOp("{"):
-			open++
-		case t.isOp("}"):
-			open--
-		}
-	}
-	return nil
-}
-
-func errPHPString(line int) error {
-	return &WPConfigError{Line: line, Reason: "a string that begins here does not end; " + bothInstead}
-}
-
-var (
-	// doubleQuotedEscape is every escape there is: another backslash is itself.
-	doubleQuotedEscape = regexp.MustCompile(`\\(?:[ntrvef\\$"]|([0-7]{1,3})|[xX]([[:xdigit:]]{1,2})|u\{([[:xdigit:]]+)\})`)
-	doubleQuotedNamed  = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\v`, "\v", `\e`, "\x1b", `\f`, "\f", `\\`, `\`, `\$`, "$", `\"`, `"`)
-)
-
-// unescapePHP is the text of a double-quoted string. It is not ok with a code
-// point that Unicode does not have.
-func unescapePHP(s string) (text string, ok bool) {
-	ok = true
-	text = doubleQuotedEscape.ReplaceAllStringFunc(s, func(escape string) string {
-		m := doubleQuotedEscape.FindStringSubmatch(escape)
-		digits, base := cmp.Or(m[1:]...), 16
-		if digits == "" {
-			return doubleQuotedNamed.Replace(escape)
-		}
-		if m[1] != "" {
-			base = 8
-		}
-		n, err := strconv.ParseUint(digits, base, 31)
-		if m[3] == "" {
-			return string([]byte{byte(n)}) // PHP keeps the low byte of \777
-		}
-		ok = ok && err == nil && utf8.ValidRune(rune(n))
-		return string(rune(n))
-	})
-	return text, ok
+	return wpSetting{name: name, line: c[start].line, value: t.text, literal: literal && c.at(value+1).isOp(ends...)}
 }

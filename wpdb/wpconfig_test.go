@@ -1,0 +1,419 @@
+package wpdb
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func noSocket(string) bool { return false }
+
+// wantWPConfig is the configuration of testWPConfig.
+var wantWPConfig = WPConfig{
+	Name: "shop", User: "shop_user", Password: "it's $ecret", Network: "tcp", Address: "db.example:3307",
+	Charset: "utf8mb4", TablePrefix: "wp_",
+}
+
+const testWPConfig = `<?php
+/**
+ * define( 'DB_NAME', 'in a comment' );
+ */
+define( 'DB_NAME', 'shop' );
+define( 'DB_USER', "shop_user" );
+define( 'DB_PASSWORD', 'it\'s $ecret' );
+define( 'DB_HOST', 'db.example:3307' );
+define( 'DB_CHARSET', 'utf8mb4' );
+define( 'DB_COLLATE', '' );
+define( 'AUTH_KEY', 'a "quoted" // key ?> # of <<<signs' );
+$table_prefix = 'wp_';
+define( 'WP_DEBUG', false );
+if ( ! defined( 'ABSPATH' ) ) {
+	define( 'ABSPATH', __DIR__ . '/' );
+}
+require_once ABSPATH . 'wp-settings.php';
+`
+
+// withCredentials is a file with the credentials of wantWPConfig and then more.
+func withCredentials(more string) string {
+	return `<?php const DB_NAME = 'shop', DB_USER = 'shop_user', DB_PASSWORD = 'it\'s $ecret';
+define('DB_HOST', 'db.example:3307'); define('DB_CHARSET', 'utf8mb4');
+` + more
+}
+
+func TestParseWPConfig(t *testing.T) {
+	t.Parallel()
+	prefixed := func(prefix string) WPConfig { c := wantWPConfig; c.TablePrefix = prefix; return c }
+	named := func(name string) WPConfig { c := wantWPConfig; c.Name = name; return c }
+	network := wantWPConfig
+	network.Multisite = true
+	// renamed is testWPConfig with another line in place of the one for DB_NAME.
+	renamed := func(line string) string {
+		return strings.Replace(testWPConfig, `define( 'DB_NAME', 'shop' );`, line, 1)
+	}
+	for name, tc := range map[string]struct {
+		src  string
+		want WPConfig
+	}{
+		"as WordPress writes it":      {testWPConfig, wantWPConfig},
+		"with carriage returns":       {strings.ReplaceAll(testWPConfig, "\n", "\r\n"), wantWPConfig},
+		"with a byte order mark":      {"\uFEFF" + testWPConfig, wantWPConfig},
+		"constants and no prefix":     {withCredentials(``), wantWPConfig},
+		"text before the tag":         {"#!/usr/bin/php\n<?xml define('DB_NAME','no'); <?phpx " + testWPConfig, wantWPConfig},
+		"tag of capital letters":      {strings.Replace(testWPConfig, "<?php", "<?PHP", 1), wantWPConfig},
+		"letter case and blanks":      {renamed("DEFINE\n(\t'DB_NAME'/* of */,# the\n'shop'// wantWPConfig\n)\n;"), wantWPConfig},
+		"root namespace":              {renamed(`\define('DB_NAME', 'shop');`), wantWPConfig},
+		"silenced":                    {renamed(`@define('DB_NAME', 'shop');`), wantWPConfig},
+		"third argument":              {renamed(`define('DB_NAME', 'shop', false);`), wantWPConfig},
+		"comma at the end":            {renamed(`define('DB_NAME', 'shop',);`), wantWPConfig},
+		"tag instead of semicolon":    {renamed("define('DB_NAME', 'shop') ?>\n define('DB_NAME', 'text');\n<?php"), wantWPConfig},
+		"only if not defined":         {renamed(`if (!defined('DB_NAME')) define('DB_NAME', 'shop');`), wantWPConfig},
+		"or defined":                  {renamed(`defined('DB_NAME') || define('DB_NAME', 'shop');`), wantWPConfig},
+		"in a block":                  {renamed(`if ($local) { include 'local.php'; } else { define('DB_NAME', 'shop'); }`), wantWPConfig},
+		"first definition holds":      {renamed(`define('DB_NAME', 'shop'); define('DB_NAME', 'late'); define('DB_NAME', f());`), wantWPConfig},
+		"certain before conditional":  {renamed(`define('DB_NAME', 'shop'); if ($x) { define('DB_NAME', 'late'); }`), wantWPConfig},
+		"twice the same":              {renamed(`if ($x) { define('DB_NAME', 'shop'); } else { define("DB_NAME", 'shop'); }`), wantWPConfig},
+		"certain again after a block": {renamed(`if ($x): f(); endif; define('DB_NAME', 'shop'); define('DB_NAME', 'late');`), wantWPConfig},
+		"not these":                   {renamed(`$a->define('DB_NAME', 'a'); A::define('DB_NAME', 'b'); $a?->define('DB_NAME', 'c'); x\define('DB_NAME', 'd'); define('DB_NAME', 'shop');`), wantWPConfig},
+		"not a constant of a class":   {renamed(`class A { const DB_NAME = 'a'; } define('DB_NAME', 'shop');`), wantWPConfig},
+		"not another letter case":     {renamed(`define('db_name', 'a'); define('DB_NAME', 'shop');`), wantWPConfig},
+		"not after the end":           {renamed(`define('DB_NAME', 'shop');`) + "?> define('DB_USER', 'text');", wantWPConfig},
+
+		"line comments end at the tag": {renamed("// a ?> define('DB_NAME', 'b'); <?php # c ?> <?php define('DB_NAME', 'shop'); // ?"), wantWPConfig},
+		"attributes are no comments":   {renamed("#[A] function f() {}\n#[B] define('DB_NAME', 'shop');"), wantWPConfig},
+		"after the compiler's halt":    {testWPConfig + "__halt_compiler(); define('DB_NAME', 'late'); '", wantWPConfig},
+		"computed in the same const":   {renamed(`const DB_X = 'a' . f(['b', 'c']), DB_NAME = 'shop';`), wantWPConfig},
+		"comment never closed":         {testWPConfig + "/* define('DB_NAME', ", wantWPConfig},
+		"strings with code in them":    {renamed(`$a = "define('DB_NAME', 'a'); \" {$b["define('DB_NAME', 'c');"]} ${d['}']} '"; $a = 'define("DB_NAME", "e"); \\'; define('DB_NAME', 'shop');`), wantWPConfig},
+		"shell command":                {renamed("$a = `define('DB_NAME', \"a\"); \\` '`; define('DB_NAME', 'shop');"), wantWPConfig},
+		"heredoc":                      {renamed("$a = <<<SQL\ndefine('DB_NAME', 'a'); \"\n {$b[\"\nSQL\n\"]}\\\nSQLITE\n  SQL; define('DB_NAME', 'shop');"), wantWPConfig},
+		"heredoc with quotes":          {renamed("f(<<< \"A\"\nA, 'it''s'); define('DB_NAME', 'shop');"), wantWPConfig},
+		"nowdoc":                       {renamed("$a = <<<'É1'\n{$ ${ \" ' \\\n\tÉ1x\nÉ1; define('DB_NAME', 'shop');"), wantWPConfig},
+
+		"escapes of single quotes":  {renamed(`define('DB_NAME', 'a\\\'b\n\$c');`), named(`a\'b\n\$c`)},
+		"escapes of double quotes":  {renamed(`define("DB_NAME", "\n\t\r\v\e\f\\\$\"\101\7\777\x41\X4a\u{e9}\u{1F600}\'\q");`), named("\n\t\r\v\x1b\f\\$\"A\a\xffAJé😀\\'\\q")},
+		"dollars that are plain":    {renamed(`define("DB_NAME", "a$1 $ b$");`), named("a$1 $ b$")},
+		"newline in a string":       {renamed("define('DB_NAME', 'a\nb');"), named("a\nb")},
+		"not UTF-8":                 {renamed("define(\"DB_NAME\", \"\xff\\x41\");"), named("\xffA")},
+		"last prefix holds":         {withCredentials(`$table_prefix = f(); $table_prefix = 'a_'; $table_prefix = 'Site7_';`), prefixed("Site7_")},
+		"prefix that is only read":  {withCredentials(`$table_prefix = 'a_'; if ($table_prefix == 'b_') f($table_prefix . 'c'); define('U', $table_prefix . 'users');`), prefixed("a_")},
+		"prefix of a class":         {withCredentials(`$table_prefix = 'a_'; A::$table_prefix = 'b_';`), prefixed("a_")},
+		"prefix and then a network": {withCredentials(`$table_prefix = 'wp_'; define('WP_ALLOW_MULTISITE', true); define('MULTISITE', TRUE);`), network},
+		"network by number":         {withCredentials(`define('MULTISITE', 1);`), network},
+		"no network":                {withCredentials(`define('MULTISITE', false);`), wantWPConfig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := parseWPConfig([]byte(tc.src), noSocket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("configuration (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseWPConfigDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := parseWPConfig([]byte(`<?php define('DB_NAME', 'shop'); define('DB_USER', 'root'); define('DB_PASSWORD', '');`), noSocket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := WPConfig{Name: "shop", User: "root", Network: "tcp", Address: "127.0.0.1:3306", TablePrefix: "wp_"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseWPConfigRefuses(t *testing.T) {
+	t.Parallel()
+	// In all of these the value, or a part of it, is the word hidden.
+	for name, tc := range map[string]struct {
+		more string // from line 3 on
+		line int
+		name string
+		says string
+	}{
+		"function":             {`define('DB_NAME', getenv('hidden'));`, 3, "DB_NAME", "db.dsn (BOOKSIDE_DB__DSN)"},
+		"docker's function":    {"\n\ndefine( 'DB_NAME', getenv_docker('DB', 'hidden') );", 5, "DB_NAME", "computed"},
+		"concatenation":        {`define('DB_NAME', 'hidden' . 'b');`, 3, "DB_NAME", "computed"},
+		"constant":             {`define('DB_NAME', hidden);`, 3, "DB_NAME", "computed"},
+		"array":                {`define('DB_NAME', $_ENV['hidden']);`, 3, "DB_NAME", "computed"},
+		"choice":               {`define('DB_NAME', $x ? 'hidden' : 'b');`, 3, "DB_NAME", "computed"},
+		"number":               {`define('DB_NAME', 17);`, 3, "DB_NAME", "computed"},
+		"variable in a string": {`define('DB_NAME', "hidden$x");`, 3, "DB_NAME", "computed"},
+		"braces in a string":   {`define('DB_NAME', "hidden{$x['y']}");`, 3, "DB_NAME", "computed"},
+		"heredoc":              {"define('DB_NAME', <<<A\nhidden\nA);", 3, "DB_NAME", "computed"},
+		"no code point":        {`define('DB_NAME', "hidden\u{D800}");`, 3, "DB_NAME", "computed"},
+		"computed const":       {`const DB_NAME = 'hidden' . 'b';`, 3, "DB_NAME", "computed"},
+		"end of the file":      {`define('DB_NAME', 'hidden'`, 3, "DB_NAME", "computed"},
+		"computed if not yet":  {`if (!defined('DB_NAME')) { define('DB_NAME', f('hidden')); } define('DB_NAME', 'a');`, 3, "DB_NAME", "computed"},
+		"one of two":           {"if ($x) {\ndefine('DB_NAME', 'hidden');\n} else {\ndefine('DB_NAME', 'b'); }", 6, "DB_NAME", "lines 4 and 6"},
+		"one of two, no brace": {"if ($x)\ndefine('DB_NAME', 'hidden'); else\ndefine('DB_NAME', 'b');", 5, "DB_NAME", "lines 4 and 5"},
+		"alternative syntax":   {"if ($x):\nf(); define('DB_NAME', 'hidden');\nelse:\nf(); define('DB_NAME', 'b'); endif;", 6, "DB_NAME", "lines 4 and 6"},
+		"missing":              {`define('DB', 'hidden'); include 'db.php';`, 0, "DB_NAME", "not defined in the file itself; set db.dsn"},
+		"in a function's name": {`function define('DB_NAME', 'hidden') {}`, 0, "DB_NAME", "not defined"},
+		"name is computed":     {`define('DB_' . 'NAME', 'hidden');`, 0, "DB_NAME", "not defined"},
+		"outside of the tags":  {`?> define('DB_NAME', 'hidden');`, 0, "DB_NAME", "not defined"},
+		"empty":                {`define('DB_NAME', '');`, 3, "DB_NAME", "empty"},
+		"host":                 {`define('DB_NAME', 'a'); define('DB_HOST', 'hidden:x');`, 3, "DB_HOST", "host:port"},
+		"charset":              {`define('DB_NAME', 'a'); define('DB_CHARSET', f('hidden'));`, 3, "DB_CHARSET", "db.dsn"},
+		"network":              {`define('DB_NAME', 'a'); define('MULTISITE', hidden());`, 3, "MULTISITE", "db.prefix (BOOKSIDE_DB__PREFIX)"},
+		"prefix computed":      {`define('DB_NAME', 'a'); $table_prefix = getenv('hidden');`, 3, "$table_prefix", "set db.prefix (BOOKSIDE_DB__PREFIX) instead"},
+		"prefix appended to":   {"define('DB_NAME', 'a'); $table_prefix = 'hidden';\n$table_prefix .= 'b';", 4, "$table_prefix", "computed"},
+		"prefix by default":    {`define('DB_NAME', 'a'); $table_prefix ??= 'hidden';`, 3, "$table_prefix", "computed"},
+		"prefix in a function": {`define('DB_NAME', 'a'); $table_prefix = f('hidden', 'b');`, 3, "$table_prefix", "computed"},
+		"prefix one of two":    {"define('DB_NAME', 'a'); $table_prefix = 'hidden';\nif ($x) $table_prefix = 'b';", 3, "$table_prefix", "lines 3 and 4"},
+		"prefix with a hyphen": {`define('DB_NAME', 'a'); $table_prefix = 'hidden-';`, 3, "$table_prefix", "letters, digits and _"},
+		"prefix empty":         {`define('DB_NAME', 'a'); $table_prefix = '';`, 3, "$table_prefix", "letters, digits and _"},
+		"string never closed":  {"\ndefine('DB_NAME', 'hidden);\n", 4, "", "does not end"},
+		"code never closed":    {"\n$a = \"hidden {$b \";\n", 4, "", "does not end"},
+		"heredoc never closed": {"\n$a = <<<A\nhidden A\n", 4, "", "does not end"},
+		"strings too deep":     {strings.Repeat(`"${`, 1<<18), 3, "", "nested too deeply"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parseWPConfig([]byte("<?php const DB_USER = 'u', DB_PASSWORD = 'p';\n\n"+tc.more), noSocket)
+			var refused *WPConfigError
+			if !errors.As(err, &refused) {
+				t.Fatalf("error %v, want a *WPConfigError", err)
+			}
+			if refused.Line != tc.line || refused.Name != tc.name || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("error %q with line %d and name %q, want line %d, name %q and %q in the text",
+					err, refused.Line, refused.Name, tc.line, tc.name, tc.says)
+			}
+			if strings.Contains(err.Error(), "hidden") {
+				t.Errorf("the error shows the value: %v", err)
+			}
+		})
+	}
+}
+
+func TestWPConfigErrorText(t *testing.T) {
+	t.Parallel()
+	_, err := parseWPConfig([]byte("<?php\ndefine('DB_NAME', getenv('DB'));"), noSocket)
+	const want = "line 2: DB_NAME is computed, not written as one plain value; set db.dsn (BOOKSIDE_DB__DSN) instead"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestParseWPConfigWithoutPrefix(t *testing.T) {
+	t.Parallel()
+	got, err := parseWPConfig([]byte(withCredentials(`define('MULTISITE', true); $table_prefix = f();`)), noSocket)
+	want := wantWPConfig
+	want.TablePrefix, want.Multisite = "", true
+	if diff := cmp.Diff(want, got); err == nil || diff != "" {
+		t.Errorf("error %v, configuration (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestReadWPConfig(t *testing.T) {
+	t.Parallel()
+	write := func(content string) string {
+		path := filepath.Join(t.TempDir(), "wp-config.php")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	got, err := ReadWPConfig(write(testWPConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wantWPConfig, got); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+	full := testWPConfig + strings.Repeat("#", maxWPConfig-len(testWPConfig))
+	if _, err := ReadWPConfig(write(full)); err != nil {
+		t.Errorf("a file of 1 MiB: %v", err)
+	}
+	if _, err := ReadWPConfig(write(full + "#")); err == nil {
+		t.Error("a file of more than 1 MiB was read")
+	}
+	var refused *WPConfigError
+	if _, err := ReadWPConfig(write("<?php")); !errors.As(err, &refused) {
+		t.Errorf("an empty file: error %v, want a *WPConfigError", err)
+	}
+	if _, err := ReadWPConfig(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: error %v, want fs.ErrNotExist", err)
+	}
+	if _, err := ReadWPConfig(t.TempDir()); err == nil {
+		t.Error("a directory was read")
+	}
+}
+
+func TestParseDBHost(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		in               string
+		sockets          []string // that exist
+		network, address string
+	}{
+		"host":                        {"db.example", nil, "tcp", "db.example:3306"},
+		"host and port":               {"db.example:3307", nil, "tcp", "db.example:3307"},
+		"host and no port":            {"db_1:", nil, "tcp", "db_1:3306"},
+		"address":                     {"10.0.0.7", usualSockets, "tcp", "10.0.0.7:3306"},
+		"own address is no socket":    {"127.0.0.1", usualSockets, "tcp", "127.0.0.1:3306"},
+		"IPv6":                        {"2001:db8::7", nil, "tcp", "[2001:db8::7]:3306"},
+		"IPv6 in brackets":            {"[::1]", nil, "tcp", "[::1]:3306"},
+		"IPv6 and port":               {"[::1]:3307", nil, "tcp", "[::1]:3307"},
+		"IPv4 in IPv6":                {"::ffff:10.0.0.7", nil, "tcp", "[::ffff:10.0.0.7]:3306"},
+		"socket":                      {":/run/db.sock", nil, "unix", "/run/db.sock"},
+		"localhost and socket":        {"localhost:/run/db.sock", usualSockets, "unix", "/run/db.sock"},
+		"localhost, port and socket":  {"localhost:3307:/run/db.sock", nil, "unix", "/run/db.sock"},
+		"socket with colons":          {"localhost:/cloudsql/shop:eu:db", nil, "unix", "/cloudsql/shop:eu:db"},
+		"other host and socket":       {"db.example:/run/db.sock", nil, "tcp", "db.example:3306"},
+		"localhost":                   {"localhost", nil, "tcp", "127.0.0.1:3306"},
+		"localhost by a socket":       {"LocalHost", usualSockets, "unix", usualSockets[0]},
+		"localhost by another socket": {"localhost", usualSockets[2:], "unix", usualSockets[2]},
+		"localhost and port":          {"localhost:3307", usualSockets, "tcp", "127.0.0.1:3307"},
+		"nothing":                     {"", usualSockets, "unix", usualSockets[0]},
+		"only a port":                 {":3307", usualSockets, "tcp", "127.0.0.1:3307"},
+		"persistent":                  {"p:db.example:3307", nil, "tcp", "db.example:3307"},
+		"persistent IPv6":             {"p:[::1]:3307", nil, "tcp", "[::1]:3307"},
+		"host p":                      {"p:3307", nil, "tcp", "p:3307"},
+		"host p and socket":           {"p:/run/db.sock", nil, "tcp", "p:3306"},
+		"persistent socket":           {"p::/run/db.sock", nil, "unix", "/run/db.sock"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			exists := func(path string) bool { return slices.Contains(tc.sockets, path) }
+			network, address, err := parseDBHost(tc.in, exists)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if network != tc.network || address != tc.address {
+				t.Errorf("got %s %s, want %s %s", network, address, tc.network, tc.address)
+			}
+		})
+	}
+}
+
+func TestParseDBHostRefuses(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]string{
+		"port of letters":     "hidden:abc",
+		"port zero":           "hidden:0",
+		"port too large":      "hidden:65536",
+		"port with a sign":    "hidden:+1",
+		"only a path":         "/hidden.sock",
+		"blank":               "hidden ",
+		"colons":              "hidden:1:2",
+		"bracket not closed":  "[::1",
+		"bracket not opened":  "::1]",
+		"zone":                "fe80::1%hidden",
+		"brackets of no IPv6": "[hidden/]:3306",
+		"data source name":    "user:hidden@tcp(db.example:3306)/shop",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			network, address, err := ParseDBHost(in)
+			if err == nil {
+				t.Fatalf("got %s %s, want an error", network, address)
+			}
+			if strings.Contains(err.Error(), "hidden") {
+				t.Errorf("the error shows the value: %v", err)
+			}
+		})
+	}
+}
+
+func TestIsSocket(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "bookside") // the name of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	path := filepath.Join(dir, "db.sock")
+	if isSocket(path) || isSocket(dir) {
+		t.Error("what is no socket was taken for one")
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isSocket(path) {
+		t.Error("a socket was not seen")
+	}
+	if err := listener.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzParseWPConfig holds that every value found stands in the file, unless
+// escapes were read.
+func FuzzParseWPConfig(f *testing.F) {
+	for _, seed := range []string{
+		testWPConfig, withCredentials(`$table_prefix = "a\x5f";`), "<?php \"{$a[\"${b}\"]}\" <<<A\n{$b}\nA; <<<'B'\n\\B\nB;",
+		"<?php if (1): define('DB_NAME', 'a'); endif; # ?> <?= `x` #[A] // \n /* ",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		c, err := parseWPConfig(src, noSocket)
+		var refused *WPConfigError
+		if err != nil && !errors.As(err, &refused) {
+			t.Fatalf("error %v, want a *WPConfigError", err)
+		}
+		if err == nil && (c.Name == "" || c.User == "" || c.Address == "" || !prefixPattern.MatchString(c.TablePrefix)) {
+			t.Fatalf("incomplete: %+v", c)
+		}
+		for _, value := range []string{c.Name, c.User, c.Password, c.Charset} {
+			if !strings.Contains(string(src), value) && !strings.Contains(string(src), `\`) {
+				t.Fatalf("%q is not in the file", value)
+			}
+		}
+	})
+}
+
+// FuzzWPConfigPassword holds that any password comes out as it was quoted.
+func FuzzWPConfigPassword(f *testing.F) {
+	for _, seed := range []string{`it's`, `\`, `\\'`, `$a {$b} ${c}`, "?>\n//", "\xff", `\u{41}`, `"`} {
+		f.Add(seed)
+	}
+	single := strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+	double := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\x1b", `\e`, "\n", `\n`, "A", `\101`, "B", `\x42`, "é", `\u{e9}`)
+	f.Fuzz(func(t *testing.T, password string) {
+		for _, literal := range []string{`'` + single.Replace(password) + `'`, `"` + double.Replace(password) + `"`} {
+			src := "<?php const DB_NAME = 'a', DB_USER = 'b'; define('DB_PASSWORD', " + literal + ");"
+			c, err := parseWPConfig([]byte(src), noSocket)
+			if err != nil || c.Password != password {
+				t.Fatalf("%s was read as %q, error %v", literal, c.Password, err)
+			}
+		}
+	})
+}
+
+// FuzzParseDBHost holds that an address can be dialled, and is the same when
+// it is read again.
+func FuzzParseDBHost(f *testing.F) {
+	for _, seed := range []string{"", "localhost", "p:db:3306", "[::1]:3306", "::1", ":/a:/b", "a:1:/b", "fe80::1%eth0", "p"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		network, address, err := parseDBHost(s, noSocket)
+		if err != nil || network == "unix" {
+			return
+		}
+		if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+			t.Fatalf("%q gave the address %q: %v", s, address, err)
+		}
+		if _, again, err := parseDBHost(address, noSocket); err != nil || again != address {
+			t.Fatalf("%q gave %q, and that %q: %v", s, address, again, err)
+		}
+	})
+}
