@@ -207,27 +207,74 @@ func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
 // unauthorized looks the same for every way in which a key is not valid.
 var unauthorized = &Error{Code: CodeUnauthorized, Message: "Invalid or missing API key"}
 
-// Authenticate finds the valid key for a secret, else a CodeUnauthorized. A
-// misspelt key costs no query. Nothing is cached, or revoking would not be
-// immediate. Uses the unique index on key_hash.
-func (k *Keys) Authenticate(ctx context.Context, secret string) (Key, error) {
+// Admission is a valid key and what the platform's options said at the moment
+// the key was found.
+type Admission struct {
+	Key
+	platform Options
+}
+
+// Authenticate finds the valid key for a secret, else a CodeUnauthorized. The
+// platform's options come in the same statement, because every request needs
+// both. A misspelt key costs no query. Nothing is cached, or revoking would not
+// be immediate. Uses the unique index on key_hash.
+func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, error) {
 	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
-		return Key{}, unauthorized
+		return Admission{}, unauthorized
 	}
 	hash := hashSecret(secret)
 	stmt := sq.Select(keyColumns...).From(k.db.Name(wpdb.APIKeys)).Where(sq.Eq{"key_hash": hash})
-	found, ok, err := wpdb.One(ctx, k.db, "find key", stmt, scanKey)
+	withOptions := stmt
+	for _, name := range platformOptions {
+		withOptions = withOptions.Column(k.db.OptionColumn(name))
+	}
+	found, ok, err := wpdb.One(ctx, k.db, "find key", withOptions, scanAdmission)
 	if errors.Is(err, wpdb.ErrSchema) {
-		return Key{}, unauthorized // no key was ever made
+		// No keys were ever made here, or this is no WordPress: ask again for the
+		// key alone to tell the one from the other.
+		found.storedKey, ok, err = wpdb.One(ctx, k.db, "find key", stmt, scanKey)
+	}
+	if errors.Is(err, wpdb.ErrSchema) {
+		return Admission{}, unauthorized
 	}
 	if err != nil {
-		return Key{}, err
+		return Admission{}, err
 	}
 	now := k.now()
 	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Revoked || found.expired(now) {
-		return Key{}, unauthorized
+		return Admission{}, unauthorized
 	}
-	return found.Key, nil
+	return Admission{Key: found.Key, platform: found.options}, nil
+}
+
+type storedAdmission struct {
+	storedKey
+	options Options
+}
+
+func scanAdmission(row wpdb.Scanner) (a storedAdmission, err error) {
+	values := make([]*string, len(platformOptions))
+	a.storedKey, err = scanKey(trailing{row, values})
+	a.options = Options{}
+	for i, name := range platformOptions {
+		if values[i] != nil {
+			a.options[name] = *values[i]
+		}
+	}
+	return a, err
+}
+
+// trailing scans further columns behind those the caller asks for.
+type trailing struct {
+	row    wpdb.Scanner
+	values []*string
+}
+
+func (t trailing) Scan(dest ...any) error {
+	for i := range t.values {
+		dest = append(dest, &t.values[i])
+	}
+	return t.row.Scan(dest...)
 }
 
 func (k Key) expired(now time.Time) bool {

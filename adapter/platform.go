@@ -42,15 +42,29 @@ const pluginFile = "latepoint.php"
 // oldestVersion is the database version of LatePoint 5.0, the first with orders.
 const oldestVersion = "2.1.4"
 
-// Site looks at the platform as it is now, at the cost of one query. An
-// inactive plugin or missing tables are a CodeUnavailable; see Unavailable.
+// Options are the WordPress options that say whether and how the platform runs,
+// by name; nil where there is no table of options.
+type Options map[string]string
+
+// platformOptions are the names in Options.
+var platformOptions = []string{"active_plugins", "latepoint_db_version", "timezone_string", "gmt_offset"}
+
+// Site looks at the platform as it is now. An inactive plugin or missing tables
+// are a CodeUnavailable; see Unavailable.
 func (p *Platform) Site(ctx context.Context) (*Site, error) {
-	options, err := p.db.OptionValues(ctx, "active_plugins", "latepoint_db_version", "timezone_string", "gmt_offset")
+	options, err := p.db.OptionValues(ctx, platformOptions...)
 	if errors.Is(err, wpdb.ErrSchema) {
-		return nil, unavailable("No WordPress tables under this prefix", err)
+		return p.site(ctx, nil)
 	}
 	if err != nil {
 		return nil, err
+	}
+	return p.site(ctx, options)
+}
+
+func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
+	if options == nil {
+		return nil, unavailable("No WordPress tables under this prefix", nil)
 	}
 	active, err := p.db.PluginActive(ctx, options["active_plugins"], pluginFile)
 	if err != nil {
@@ -74,20 +88,19 @@ func (p *Platform) Site(ctx context.Context) (*Site, error) {
 	return &Site{db: p.db, schema: schema, Zone: zone, Now: p.now()}, nil
 }
 
-// Read opens the site and reads from it. Where a table or column turns out to
-// be unknown, because the plugin was updated a moment ago, the tables are
-// looked at again and the whole read is done once more.
-func (p *Platform) Read(ctx context.Context, read func(*Site) error) error {
-	err := p.readOnce(ctx, read)
-	if errors.Is(err, wpdb.ErrSchema) {
-		p.db.ForgetSchema()
-		err = p.readOnce(ctx, read)
+// Read lets an admitted request read from the site. Where a table or column
+// turns out to be unknown, because the plugin was updated a moment ago, the
+// tables are looked at again and the whole read is done once more.
+func (p *Platform) Read(ctx context.Context, admission Admission, read func(*Site) error) error {
+	site, err := p.site(ctx, admission.platform)
+	if err == nil {
+		err = read(site)
 	}
-	return err
-}
-
-func (p *Platform) readOnce(ctx context.Context, read func(*Site) error) error {
-	site, err := p.Site(ctx)
+	if !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	p.db.ForgetSchema()
+	site, err = p.Site(ctx)
 	if err != nil {
 		return err
 	}

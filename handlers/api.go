@@ -91,7 +91,8 @@ func (a *API) add(e *echo.Echo, base string, r route) {
 func (a *API) serve(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		var answer response
-		err := a.platform.Read(c.Request().Context(), func(site *adapter.Site) error {
+		admission, _ := admissionOf(c)
+		err := a.platform.Read(c.Request().Context(), admission, func(site *adapter.Site) error {
 			view := compat.View{}
 			if a.options.SiteTimestamps {
 				view.Location = site.Zone.Location

@@ -16,14 +16,15 @@ func (a *API) authenticate(permission string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			secret := a.secret(c)
-			key, err := a.keys.Authenticate(c.Request().Context(), secret)
+			admission, err := a.keys.Authenticate(c.Request().Context(), secret)
 			if adapter.CodeOf(err) == adapter.CodeUnauthorized && secret != "" {
 				return a.brake.failed(c.RealIP(), err)
 			}
 			if err != nil {
 				return err
 			}
-			c.Set(keyEntry, key)
+			key := admission.Key
+			c.Set(admissionEntry, admission)
 			if err := a.keys.Used(c.Request().Context(), key); err != nil {
 				// A read-only database must not turn keys away.
 				a.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "use of key not noted", slog.Int64("key_id", key.ID), slog.Any("error", err))
@@ -39,13 +40,13 @@ func (a *API) authenticate(permission string) echo.MiddlewareFunc {
 	}
 }
 
-// keyEntry is where a request's context keeps its key.
-const keyEntry = "bookside.key"
+// admissionEntry is where a request's context keeps its admission.
+const admissionEntry = "bookside.admission"
 
-// keyOf is the key of a request that was authenticated.
-func keyOf(c echo.Context) (adapter.Key, bool) {
-	key, ok := c.Get(keyEntry).(adapter.Key)
-	return key, ok
+// admissionOf is the admission of a request that was authenticated.
+func admissionOf(c echo.Context) (adapter.Admission, bool) {
+	admission, ok := c.Get(admissionEntry).(adapter.Admission)
+	return admission, ok
 }
 
 // secret is the key as the client sent it: in its header, as a bearer token or

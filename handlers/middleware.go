@@ -45,10 +45,10 @@ func (a *API) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		if !a.log.Enabled(c.Request().Context(), level) {
 			return nil
 		}
-		key, _ := keyOf(c)
+		admission, _ := admissionOf(c)
 		a.log.LogAttrs(c.Request().Context(), level, "request",
 			slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
-			slog.Int("status", c.Response().Status), slog.Int64("key_id", key.ID), slog.Duration("duration", a.now().Sub(start)),
+			slog.Int("status", c.Response().Status), slog.Int64("key_id", admission.ID), slog.Duration("duration", a.now().Sub(start)),
 			slog.Int64("queries", used.Queries()), slog.Int64("rows", used.Rows()), slog.Int64("bytes", c.Response().Size))
 		return nil
 	}

@@ -112,11 +112,11 @@ func (w window) state(name string, length, limit int64) state {
 // limit is the middleware; it runs once the key is known.
 func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		key, known := keyOf(c)
+		admission, known := admissionOf(c)
 		if !l.options.Enabled || !known {
 			return next(c)
 		}
-		minute, hour, allowed := l.take(key, 1)
+		minute, hour, allowed := l.take(admission.Key, 1)
 		setLimitHeaders(c.Response().Header(), minute, hour)
 		if allowed {
 			return next(c)
