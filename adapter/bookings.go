@@ -116,9 +116,15 @@ type BookingFilter struct {
 	Descending                                 bool
 }
 
-// secretMeta matches the keys with which a booking or order can be managed
+// secretMeta begins the names of the keys with which a booking can be managed
 // without logging in. They are neither shown nor searched.
-const secretMeta = `key\_to\_manage\_%`
+const secretMeta = "key_to_manage_"
+
+// notSecret holds the meta rows whose name does not begin so. The collation
+// compares, as it does where the plugin looks a key up.
+func notSecret(column string) sq.Sqlizer {
+	return sq.Expr("LOWER(LEFT("+column+", ?)) <> ?", len(secretMeta), secretMeta)
+}
 
 // Bookings is one page of the bookings that pass the filter.
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
@@ -162,9 +168,10 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	q = contains(q, f.CustomerPhone, "c.phone")
 	q = contains(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email", "b.booking_code")
 	if f.MetaKey != nil && f.MetaValue != nil {
-		q = q.Where("EXISTS (SELECT 1 FROM "+s.db.As(wpdb.BookingMeta, "m")+
-			" WHERE m.object_id = b.id AND m.meta_key = ? AND m.meta_key NOT LIKE ? AND m.meta_value LIKE ?)",
-			*f.MetaKey, secretMeta, wpdb.Contains(*f.MetaValue))
+		meta := sq.Select("1").From(s.db.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").
+			Where(sq.Eq{"m.meta_key": *f.MetaKey}).Where(notSecret("m.meta_key")).
+			Where(sq.Like{"m.meta_value": wpdb.Contains(*f.MetaValue)})
+		q = q.Where(sq.Expr("EXISTS (?)", meta))
 	}
 	if f.Upcoming || f.Past {
 		q = q.Where(s.startsAfterNow("b", f.Upcoming)).Where(sq.NotEq{"b.status": "cancelled"})
@@ -373,7 +380,7 @@ func (b *Booking) setTimes(start, end, duration *int64) {
 }
 
 func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
-	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, sq.NotLike{"meta_key": secretMeta})
+	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, notSecret("meta_key"))
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
 		return nil, err
 	}
 	for i := range records {
-		records[i].Usage = usage[strings.ToUpper(records[i].Code)]
+		records[i].Usage = usage[i]
 	}
 	return records, nil
 }
@@ -154,32 +154,38 @@ func ruleAmount(value any) (decimal.Decimal, bool) {
 	return amount, err == nil
 }
 
-// couponUsage sums orders by coupon code. orders.coupon_code has no index: one
-// scan for all coupons of a page.
-func (s *Site) couponUsage(ctx context.Context, coupons []Coupon) (map[string]CouponUsage, error) {
+// couponUsage sums orders by coupon, in the order of the coupons.
+// orders.coupon_code has no index: one scan for all coupons of a page. Which
+// coupon an order's code means, in whatever letter case, is the collation's
+// affair, so the database answers with the coupon's place and not with a code.
+func (s *Site) couponUsage(ctx context.Context, coupons []Coupon) ([]CouponUsage, error) {
 	codes := make([]string, len(coupons))
+	args := make([]any, len(coupons))
 	for i, c := range coupons {
-		codes[i] = c.Code
+		codes[i], args[i] = c.Code, c.Code
 	}
-	stmt := sq.Select("UPPER(o.coupon_code)", "COUNT(*)", "SUM(o.coupon_discount)", "MAX(o.created_at)").
+	stmt := sq.Select().Column("FIELD(o.coupon_code, "+sq.Placeholders(len(codes))+") AS place", args...).
+		Columns("COUNT(*)", "SUM(o.coupon_discount)", "MAX(o.created_at)").
 		From(s.db.As(wpdb.Orders, "o")).
-		Where(sq.Eq{"o.coupon_code": codes}).Where(sq.NotEq{"o.status": "cancelled"}).GroupBy("UPPER(o.coupon_code)")
+		Where(sq.Eq{"o.coupon_code": codes}).Where(sq.NotEq{"o.status": "cancelled"}).GroupBy("place")
 	type used struct {
-		code string
+		place int
 		CouponUsage
 	}
 	found, err := wpdb.All(ctx, s.db, "read use of coupons", stmt, func(row wpdb.Scanner) (u used, err error) {
 		var discount decimal.NullDecimal
-		err = row.Scan(&u.code, &u.Count, &discount, wpdb.OrZero((*string)(&u.LastUsed)))
+		err = row.Scan(&u.place, &u.Count, &discount, wpdb.OrZero((*string)(&u.LastUsed)))
 		u.Discount = discount.Decimal
 		return u, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	usage := make(map[string]CouponUsage, len(found))
+	usage := make([]CouponUsage, len(coupons))
 	for _, u := range found {
-		usage[u.code] = u.CouponUsage
+		if u.place > 0 {
+			usage[u.place-1] = u.CouponUsage
+		}
 	}
 	return usage, nil
 }

@@ -157,8 +157,8 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 	return key, nil
 }
 
-var keyColumns = []string{"id", "key_hash", "name", "kind", "key_start", "last_four", "permissions", "status", "created_at", "last_used_at",
-	"expires_at", "requests_per_minute", "requests_per_hour"}
+var keyColumns = []string{"k.id", "k.key_hash", "k.name", "k.kind", "k.key_start", "k.last_four", "k.permissions", "k.status", "k.created_at",
+	"k.last_used_at", "k.expires_at", "k.requests_per_minute", "k.requests_per_hour"}
 
 // storedKey is a key with the hash of its secret, which leaves this file never.
 type storedKey struct {
@@ -166,19 +166,23 @@ type storedKey struct {
 	hash string
 }
 
-func scanKey(row wpdb.Scanner) (k storedKey, err error) {
+// scanKey scans keyColumns, and what the caller selected behind them.
+func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 	var permissions, status string
-	err = row.Scan(&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &status, (*string)(&k.CreatedAt),
-		wpdb.OrZero((*string)(&k.LastUsedAt)), wpdb.OrZero((*string)(&k.ExpiresAt)), &k.PerMinute, &k.PerHour)
+	dest := []any{&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &status, (*string)(&k.CreatedAt),
+		wpdb.OrZero((*string)(&k.LastUsedAt)), wpdb.OrZero((*string)(&k.ExpiresAt)), &k.PerMinute, &k.PerHour}
+	err = row.Scan(append(dest, behind...)...)
 	k.Revoked = status != "active"
 	k.Permissions = strings.Split(permissions, ",")
 	return k, err
 }
 
+func scanStored(row wpdb.Scanner) (storedKey, error) { return scanKey(row) }
+
 // List is all keys, oldest first, revoked ones too.
 func (k *Keys) List(ctx context.Context) ([]Key, error) {
-	stmt := sq.Select(keyColumns...).From(k.db.Name(wpdb.APIKeys)).OrderBy("id")
-	stored, err := wpdb.All(ctx, k.db, "list keys", stmt, scanKey)
+	stmt := sq.Select(keyColumns...).From(k.db.As(wpdb.APIKeys, "k")).OrderBy("k.id")
+	stored, err := wpdb.All(ctx, k.db, "list keys", stmt, scanStored)
 	if err != nil {
 		return nil, err
 	}
@@ -223,16 +227,11 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, erro
 		return Admission{}, unauthorized
 	}
 	hash := hashSecret(secret)
-	stmt := sq.Select(keyColumns...).From(k.db.Name(wpdb.APIKeys)).Where(sq.Eq{"key_hash": hash})
-	withOptions := stmt
-	for _, name := range platformOptions {
-		withOptions = withOptions.Column(k.db.OptionColumn(name))
-	}
-	found, ok, err := wpdb.One(ctx, k.db, "find key", withOptions, scanAdmission)
+	found, ok, err := k.find(ctx, hash)
 	if errors.Is(err, wpdb.ErrSchema) {
 		// No keys were ever made here, or this is no WordPress: ask again for the
 		// key alone to tell the one from the other.
-		found.storedKey, ok, err = wpdb.One(ctx, k.db, "find key", stmt, scanKey)
+		found.storedKey, ok, err = wpdb.One(ctx, k.db, "find key", keyByHash(k.db, hash), scanStored)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
 		return Admission{}, unauthorized
@@ -252,29 +251,30 @@ type storedAdmission struct {
 	options Options
 }
 
-func scanAdmission(row wpdb.Scanner) (a storedAdmission, err error) {
-	values := make([]*string, len(platformOptions))
-	a.storedKey, err = scanKey(trailing{row, values})
-	a.options = Options{}
-	for i, name := range platformOptions {
-		if values[i] != nil {
-			a.options[name] = *values[i]
-		}
-	}
-	return a, err
+func keyByHash(db *wpdb.DB, hash string) sq.SelectBuilder {
+	return sq.Select(keyColumns...).From(db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.key_hash": hash})
 }
 
-// trailing scans further columns behind those the caller asks for.
-type trailing struct {
-	row    wpdb.Scanner
-	values []*string
-}
-
-func (t trailing) Scan(dest ...any) error {
-	for i := range t.values {
-		dest = append(dest, &t.values[i])
+// find reads the key as often as there are options beside it, at least once.
+func (k *Keys) find(ctx context.Context, hash string) (found storedAdmission, ok bool, err error) {
+	stmt := keyByHash(k.db, hash).Columns("o.option_name", "o.option_value").
+		JoinClause(sq.ConcatExpr("LEFT JOIN ", k.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": platformOptions}))
+	type option struct {
+		storedKey
+		name, value string
 	}
-	return t.row.Scan(dest...)
+	rows, err := wpdb.All(ctx, k.db, "find key", stmt, func(row wpdb.Scanner) (o option, err error) {
+		o.storedKey, err = scanKey(row, wpdb.OrZero(&o.name), wpdb.OrZero(&o.value))
+		return o, err
+	})
+	if err != nil || len(rows) == 0 {
+		return found, false, err
+	}
+	found = storedAdmission{storedKey: rows[0].storedKey, options: Options{}}
+	for _, row := range rows {
+		found.options[row.name] = row.value
+	}
+	return found, true, nil
 }
 
 func (k Key) expired(now time.Time) bool {
