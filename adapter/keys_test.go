@@ -1,0 +1,114 @@
+package adapter
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParsePermissions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		list string
+		want []string // nil for an error
+	}{
+		"shorthands":          {"read,write,delete", []string{"read", "write", "delete"}},
+		"of resources":        {"read_bookings, write_customers", []string{"read_bookings", "write_customers"}},
+		"twice":               {"read,read", []string{"read"}},
+		"empty":               {"", nil},
+		"empty word":          {"read,", nil},
+		"unknown verb":        {"admin", nil},
+		"unknown resource":    {"read_settings", nil},
+		"no resource":         {"read_", nil},
+		"another letter case": {"Read", nil},
+		"categories":          {"read_categories", nil},
+	} {
+		got, err := ParsePermissions(c.list)
+		if (err != nil) != (c.want == nil) || err == nil && !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestKeyAllows(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		held, asked string
+		want        bool
+	}{
+		{"read", "read_bookings", true},
+		{"read_bookings", "read_bookings", true},
+		{"read_bookings", "read_customers", false},
+		{"read", "write_bookings", false},
+		{"write", "read_bookings", false},
+		{"read_bookings", "", true},
+		{"", "", true},
+		{"", "read_bookings", false},
+	} {
+		if got := (Key{Permissions: []string{c.held}}).Allows(c.asked); got != c.want {
+			t.Errorf("a key with %q allows %q: %v", c.held, c.asked, got)
+		}
+	}
+}
+
+func TestNewSecret(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^lp_(live|test)_[0-9A-Za-z]{38}$`)
+	seen := map[string]bool{}
+	for range 200 {
+		for _, kind := range KeyKinds {
+			secret, err := newSecret(rand.Reader, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !form.MatchString(secret) || !strings.HasPrefix(secret, "lp_"+string(kind)+"_") || misspelt(secret) || seen[secret] {
+				t.Fatalf("secret %q", secret)
+			}
+			seen[secret] = true
+			wrong := []byte(secret)
+			wrong[20] = base62[(strings.IndexByte(base62, wrong[20])+1)%62]
+			if !misspelt(string(wrong)) {
+				t.Errorf("%q passes for a key", wrong)
+			}
+		}
+	}
+	// Bytes from 248 on are passed over, or the first characters would come more
+	// often than the others.
+	fixed := bytes.NewReader(append(bytes.Repeat([]byte{255, 248, 61}, 64), make([]byte, 64)...))
+	secret, err := newSecret(fixed, LiveKey)
+	if err != nil || !strings.HasPrefix(secret, "lp_live_"+strings.Repeat("z", 32)) {
+		t.Errorf("%q, %v", secret, err)
+	}
+	if _, err := newSecret(io.LimitReader(rand.Reader, 10), LiveKey); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("without randomness: %v", err)
+	}
+}
+
+func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
+	t.Parallel()
+	for _, foreign := range []string{"", "lp_", "lp_live_", "lp_live_short", "lp_" + strings.Repeat("a", 40), "lp_live_" + strings.Repeat("a", 39), strings.Repeat("x", 46)} {
+		if misspelt(foreign) {
+			t.Errorf("%q is taken for a misspelt key of ours", foreign)
+		}
+	}
+}
+
+func TestVersionAtLeast(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		version string
+		want    bool
+	}{
+		{"2.1.4", true}, {"2.3.1", true}, {"2.10.0", true}, {"3.0", true}, {"2.1.4.1", true}, {"10.0.0", true},
+		{"2.1.3", false}, {"2.1", false}, {"1.9.9", false}, {"2.0.10", false}, {"", false}, {"x", false}, {"2.x.4", false},
+	} {
+		if got := versionAtLeast(c.version, "2.1.4"); got != c.want {
+			t.Errorf("%q: %v", c.version, got)
+		}
+	}
+}
