@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
@@ -79,10 +80,10 @@ func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 		return Coupon{}, notFound(CouponResource, code)
 	}
 	records, err := s.coupons(ctx, sq.Eq{"k.code": code})
-	if err != nil {
+	if err != nil && !errors.Is(err, wpdb.ErrBadValue) {
 		return Coupon{}, err
 	}
-	if len(records) == 0 {
+	if len(records) == 0 { // also where the column cannot hold such a text
 		return Coupon{}, notFound(CouponResource, code)
 	}
 	return records[0], nil

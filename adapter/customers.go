@@ -76,7 +76,7 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	q = contains(q, f.Phone, "c.phone")
 	q = contains(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email")
 	if f.IsGuest != nil {
-		q = q.Where(sq.Expr("COALESCE(c.is_guest, 0) = ?", *f.IsGuest))
+		q = q.Where(sq.Expr("(COALESCE(c.is_guest, 0) <> 0) = ?", *f.IsGuest))
 	}
 	if f.HasBookings != nil {
 		exists := "EXISTS (SELECT 1 FROM " + s.db.As(wpdb.Bookings, "b") + " WHERE b.customer_id = c.id)"
@@ -123,9 +123,11 @@ func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, erro
 		"wordpress_user_id", "avatar_image_id", "created_at", "updated_at").
 		From(s.db.Name(wpdb.Customers)).Where(sq.Eq{"id": ids})
 	records, err := wpdb.All(ctx, s.db, "read customers", stmt, func(row wpdb.Scanner) (c Customer, err error) {
+		var guest int64 // a number on the platform: anything but 0 is true
 		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
-			&c.Status, wpdb.OrZero(&c.IsGuest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
+			&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
 			&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
+		c.IsGuest = guest != 0
 		return c, err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -38,8 +39,18 @@ func (s *Site) pageIDs(ctx context.Context, op string, l list, p Paging, order .
 	})
 }
 
-// pageOf is pageIDs with the caller's own way of finding the ids.
+// pageOf is pageIDs with the caller's own way of finding the ids. A text that
+// the columns cannot hold, such as an emoji in tables of an older character
+// set, is in no record.
 func (s *Site) pageOf(ctx context.Context, op string, l list, p Paging, find func() ([]int64, error)) (ids []int64, total int64, err error) {
+	ids, total, err = s.findPage(ctx, op, l, p, find)
+	if errors.Is(err, wpdb.ErrBadValue) {
+		return nil, 0, nil
+	}
+	return ids, total, err
+}
+
+func (s *Site) findPage(ctx context.Context, op string, l list, p Paging, find func() ([]int64, error)) (ids []int64, total int64, err error) {
 	if p.Page > 1 {
 		total, err = s.count(ctx, op, l)
 		if err != nil || p.offset() >= uint64(total) {

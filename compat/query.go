@@ -40,6 +40,7 @@ func ParseQuery(raw string) *Query {
 			q.lists[base] = true
 			continue
 		}
+		delete(q.lists, name)
 		q.values[name] = unescape(value)
 	}
 	return q

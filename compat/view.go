@@ -29,8 +29,16 @@ func (v View) timestamp(t adapter.Timestamp) string {
 	return instant.In(v.Location).Format(time.DateTime)
 }
 
-// midnight is the instant at which a date of timestamps begins.
+// lastInstant is the last one that a column of the database holds.
+var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// midnight is the instant at which a date of timestamps begins. The day after
+// the last one there is begins at its end, for the database takes no later
+// instant to compare with.
 func (v View) midnight(day time.Time) time.Time {
+	if day.After(lastInstant) {
+		return lastInstant
+	}
 	if v.Location == nil {
 		return day
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -63,7 +64,7 @@ func (a *API) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
-	e.Pre(middleware.RemoveTrailingSlash())
+	e.Pre(trimEscapedPath, middleware.RemoveTrailingSlash())
 	e.Use(a.identify, a.logRequest, a.recover, a.headers)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
@@ -131,6 +132,17 @@ func addressFrom(proxies []*net.IPNet) echo.IPExtractor {
 		trust = append(trust, echo.TrustIPRange(network))
 	}
 	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+// trimEscapedPath takes the slash from the end of an escaped path, which echo
+// routes by where the path holds an encoded slash and which its own middleware
+// does not look at.
+func trimEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		url := c.Request().URL
+		url.RawPath = strings.TrimSuffix(url.RawPath, "/")
+		return next(c)
+	}
 }
 
 func corsConfig(origins []string) middleware.CORSConfig {

@@ -17,7 +17,11 @@ func listCoupons(r *request) (response, error) {
 }
 
 func getCoupon(r *request) (response, error) {
-	coupon, err := r.site.Coupon(r.ctx(), r.param("code"))
+	code, err := r.code("code")
+	if err != nil {
+		return response{}, err
+	}
+	coupon, err := r.site.Coupon(r.ctx(), code)
 	if err != nil {
 		return response{}, err
 	}

@@ -47,6 +47,15 @@ func (r *request) id(name string, most int64, resource adapter.Resource) (int64,
 	return id, nil
 }
 
+// code reads a code of the path. echo lets the last parameter of a path run on
+// over slashes, into paths nobody serves.
+func (r *request) code(name string) (string, error) {
+	if strings.Contains(r.echo.Param(name), "/") {
+		return "", errNoRoute
+	}
+	return r.param(name), nil
+}
+
 // param is a parameter of the path, decoded. echo leaves it encoded where the
 // path holds an encoded slash.
 func (r *request) param(name string) string {

@@ -23,7 +23,7 @@ var (
 	ErrDuplicate    = errors.New("duplicate key")                     //
 	ErrConflict     = errors.New("deadlock or lock wait")             // the whole transaction may be tried again
 	ErrReadOnly     = errors.New("database is read-only")             //
-	ErrBadValue     = errors.New("value does not fit column")         // out of range, too long, wrong text
+	ErrBadValue     = errors.New("value does not fit column")         // out of range, too long, characters it does not know
 	ErrTimeout      = errors.New("statement took too long")           //
 	ErrLinkLost     = errors.New("connection lost")                   // a write may or may not have happened
 	ErrTooManyRows  = errors.New("more rows than a query may return") //
@@ -39,6 +39,7 @@ var numbers = map[uint16]error{
 	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict,
 	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,
 	1264: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
+	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3988: ErrBadValue, // a text beyond the character set of what it is compared with
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
 	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost,
 }

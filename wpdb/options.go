@@ -16,12 +16,6 @@ func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]str
 	return db.pairs(ctx, "read options", stmt)
 }
 
-// OptionColumn is a WordPress option as a column of another SELECT, NULL where
-// it is absent. Uses the unique index on option_name.
-func (db *DB) OptionColumn(name string) sq.Sqlizer {
-	return sq.Expr("(SELECT option_value FROM "+db.Name(Options)+" WHERE option_name = ?)", name)
-}
-
 // SettingValues reads the plugin's settings; absent ones are absent from the
 // map. Where a name stands twice the first row counts
 // (OsSettingsHelper::get_settings_value, LatePoint 5.6.5). Uses the index on

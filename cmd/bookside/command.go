@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"bookside/adapter"
+)
+
+// program is a run of the program, with all that it takes from its process.
+type program struct {
+	env            []string // NAME=value
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	now            adapter.Clock
+}
+
+// command is one line of the command table.
+type command struct {
+	name     string // one word, or two
+	operands string // such as ID; none where empty
+	summary  string
+	about    string // paragraphs for its own help
+	// prepare defines the command's flags and returns what runs once they are parsed.
+	prepare func(*program, *flag.FlagSet) action
+}
+
+// action does what a command is for. It gets as many operands as the command
+// names.
+type action func(ctx context.Context, operands []string) error
+
+func commands() []command {
+	return []command{
+		{"serve", "", "serve the API", aboutServe, (*program).serve},
+		{"check", "", "look at the database and the site, and say what is wrong", aboutCheck, (*program).check},
+		{"keys create", "", "make an API key", aboutKeysCreate, (*program).createKey},
+		{"keys list", "", "list the API keys", aboutKeysList, (*program).listKeys},
+		{"keys revoke", "ID", "end an API key at once", aboutKeysRevoke, (*program).revokeKey},
+		{"keys import", "", "store a key that clients have already", aboutKeysImport, (*program).importKey},
+		{"version", "", "print the version", aboutVersion, (*program).version},
+	}
+}
+
+// run is the program: one command, given by args.
+func (p *program) run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return failf(exitUsage, nil, "no command given\n\n%s", overview())
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		return p.help(args[1:])
+	case "-version", "--version":
+		args = []string{"version"}
+	}
+	c, rest, ok := findCommand(args)
+	if !ok {
+		return unknownCommand(args)
+	}
+	return c.run(ctx, p, rest)
+}
+
+// findCommand takes the name of a command off the arguments.
+func findCommand(args []string) (c command, rest []string, ok bool) {
+	for _, c := range commands() {
+		words := strings.Fields(c.name)
+		if len(args) >= len(words) && strings.Join(args[:len(words)], " ") == c.name {
+			return c, args[len(words):], true
+		}
+	}
+	return command{}, nil, false
+}
+
+func unknownCommand(args []string) error {
+	given := args[0]
+	if given == "keys" {
+		given = strings.Join(args[:min(2, len(args))], " ")
+	}
+	return failf(exitUsage, nil, "there is no command %q\n\n%s", given, overview())
+}
+
+func (c command) run(ctx context.Context, p *program, args []string) error {
+	flags := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	act := c.prepare(p, flags)
+	operands, err := parseInterspersed(flags, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return p.print(c.usage())
+	case err != nil:
+		return c.misused("%v", err)
+	case len(operands) != len(strings.Fields(c.operands)):
+		return c.misused("it takes %s, got %d", countOperands(c.operands), len(operands))
+	}
+	err = act(ctx, operands)
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		return c.misused("%s", wrong.reason)
+	}
+	return err
+}
+
+// usageError is a wrong flag or operand, found by a command's action.
+type usageError struct{ reason string }
+
+func (e *usageError) Error() string { return e.reason }
+
+func misusef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+func (c command) misused(format string, args ...any) error {
+	return failf(exitUsage, nil, "%s: %s\n\n%s", c.name, fmt.Sprintf(format, args...), c.usage())
+}
+
+func countOperands(operands string) string {
+	if operands == "" {
+		return "flags only"
+	}
+	return operands
+}
+
+// parseInterspersed reads flags before, between and after operands.
+func parseInterspersed(flags *flag.FlagSet, args []string) (operands []string, err error) {
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		if flags.NArg() == 0 {
+			return operands, nil
+		}
+		operands = append(operands, flags.Arg(0))
+		args = flags.Args()[1:]
+	}
+}
+
+// print writes to the standard output in one piece.
+func (p *program) print(text string) error {
+	if _, err := io.WriteString(p.stdout, text); err != nil {
+		return fmt.Errorf("write to the standard output: %w", err)
+	}
+	return nil
+}
+
+func (p *program) help(args []string) error {
+	if len(args) == 0 {
+		return p.print(overview())
+	}
+	if args[0] == "config" {
+		return p.print(configHelp)
+	}
+	c, _, ok := findCommand(args)
+	if !ok {
+		return unknownCommand(args)
+	}
+	return p.print(c.usage())
+}
+
+// overview is what help prints.
+func overview() string {
+	var rows [][]string
+	for _, c := range commands() {
+		rows = append(rows, []string{"  " + c.synopsis(), c.summary})
+	}
+	rows = append(rows, []string{"  help COMMAND", "tell the flags of a command"}, []string{"  help config", "tell all settings"})
+	return "Usage: bookside COMMAND [flags]\n\n" + columns(rows) + exitHelp
+}
+
+func (c command) synopsis() string { return strings.TrimSpace(c.name + " " + c.operands) }
+
+// columns aligns the cells of rows.
+func columns(rows [][]string) string {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		_, _ = io.WriteString(table, strings.Join(row, "\t")+"\n") // a strings.Builder takes everything
+	}
+	_ = table.Flush()
+	return b.String()
+}
+
+const exitHelp = `
+Exit codes:
+  0   done
+  1   failed, for a reason that has no code of its own
+  2   wrong command line or configuration
+  3   the database cannot be reached
+  4   the database refuses the user or password, or does not exist
+  5   there are no LatePoint tables under the prefix
+  6   the port is taken
+`
+
+// usage is the help of one command.
+func (c command) usage() string {
+	flags := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	c.prepare(&program{}, flags)
+	var rows [][]string
+	flags.VisitAll(func(f *flag.Flag) {
+		operand, text := flag.UnquoteUsage(f)
+		rows = append(rows, []string{"  --" + strings.TrimSpace(f.Name+" "+operand), text})
+	})
+	rows = append(rows, []string{"  --help", "print this text"})
+	return fmt.Sprintf("Usage: bookside %s [flags]\n\n%s\n\nFlags:\n%s", c.synopsis(), c.about, columns(rows))
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/structs"
+)
+
+// config is the whole configuration. A key is a section and a name, such as
+// db.dsn; configHelp tells people about each.
+type config struct {
+	DB struct {
+		DSN              string        `koanf:"dsn"`
+		Prefix           string        `koanf:"prefix"` // "" for the one in wp-config.php, else wp_
+		MaxOpen          int           `koanf:"max_open"`
+		ConnectWait      time.Duration `koanf:"connect_wait"`
+		StatementTimeout time.Duration `koanf:"statement_timeout"`
+	} `koanf:"db"`
+	WordPress struct {
+		Config string `koanf:"config"`
+		SiteID int    `koanf:"site_id"`
+	} `koanf:"wordpress"`
+	Server struct {
+		Listen          string        `koanf:"listen"`
+		BasePaths       []string      `koanf:"base_paths"`
+		TrustedProxies  []string      `koanf:"trusted_proxies"`
+		RequestTimeout  time.Duration `koanf:"request_timeout"`
+		ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
+		CORSOrigins     []string      `koanf:"cors_origins"`
+	} `koanf:"server"`
+	Admin struct {
+		Listen string `koanf:"listen"`
+	} `koanf:"admin"`
+	Auth struct {
+		QueryParameter      string `koanf:"query_parameter"`
+		FailedKeysPerMinute int    `koanf:"failed_keys_per_minute"`
+	} `koanf:"auth"`
+	RateLimit struct {
+		Enabled       bool `koanf:"enabled"`
+		LivePerMinute int  `koanf:"live_per_minute"`
+		LivePerHour   int  `koanf:"live_per_hour"`
+		TestPerMinute int  `koanf:"test_per_minute"`
+		TestPerHour   int  `koanf:"test_per_hour"`
+	} `koanf:"rate_limit"`
+	Compat struct {
+		Timestamps string `koanf:"timestamps"`
+	} `koanf:"compat"`
+	Log struct {
+		Level string `koanf:"level"`
+	} `koanf:"log"`
+}
+
+const (
+	keyDSN        = "db.dsn"
+	keyPrefix     = "db.prefix"
+	keyWPConfig   = "wordpress.config"
+	keyListen     = "server.listen"
+	defaultPrefix = "wp_"
+)
+
+func defaultConfig() config {
+	var c config
+	c.DB.MaxOpen = 10
+	c.DB.ConnectWait = 30 * time.Second
+	c.DB.StatementTimeout = 10 * time.Second
+	c.Server.Listen = "127.0.0.1:8080"
+	c.Server.BasePaths = []string{"/wp-json/latepoint-api/v1", "/v1"}
+	c.Server.TrustedProxies = []string{}
+	c.Server.RequestTimeout = 15 * time.Second
+	c.Server.ShutdownTimeout = 15 * time.Second
+	c.Server.CORSOrigins = []string{}
+	c.Admin.Listen = "127.0.0.1:8081"
+	c.Auth.QueryParameter = "api_key"
+	c.Auth.FailedKeysPerMinute = 100
+	c.RateLimit.Enabled = true
+	c.RateLimit.LivePerMinute, c.RateLimit.LivePerHour = 60, 3600
+	c.RateLimit.TestPerMinute, c.RateLimit.TestPerHour = 100, 1000
+	c.Compat.Timestamps = "stored"
+	c.Log.Level = "info"
+	return c
+}
+
+// masked is the configuration as YAML, fit to be shown.
+func (c config) masked() (string, error) {
+	c.DB.DSN = maskDSN(c.DB.DSN)
+	sections, err := structs.Provider(c, "koanf").Read()
+	if err != nil {
+		return "", fmt.Errorf("print configuration: %w", err)
+	}
+	text, err := yaml.Parser().Marshal(sections)
+	if err != nil {
+		return "", fmt.Errorf("print configuration: %w", err)
+	}
+	return string(text), nil
+}
+
+const configHelp = `Settings come from, each overruling those before it:
+  1. the defaults below
+  2. a YAML file named by --config or BOOKSIDE_CONFIG, sections and names as below
+  3. the environment: db.dsn is BOOKSIDE_DB__DSN, and so on; lists separated by commas.
+     BOOKSIDE_DB__DSN_FILE names a file that holds the value.
+  4. flags: --set db.max_open=20, and the short forms that a command's help tells.
+     Every user of the machine can see the flags of a program, so keep secrets out of them.
+
+One of db.dsn and wordpress.config is needed. bookside serve --print-config prints the result.
+
+db.dsn                       user:password@tcp(host:3306)/database
+db.prefix                    table prefix of the site; default wp_, or what wp-config.php says
+db.max_open                  connections at most; default 10
+db.connect_wait              how long serve waits for a database that is down; default 30s
+db.statement_timeout         limit of one statement; default 10s
+
+wordpress.config             path of the site's wp-config.php, for the database and the prefix
+wordpress.site_id            number of the site in a network, from 2; default 0, no network or its first site
+
+server.listen                address of the API; default 127.0.0.1:8080
+server.base_paths            paths of the API; default /wp-json/latepoint-api/v1,/v1
+server.trusted_proxies       addresses and networks whose X-Forwarded-For is believed, such as 10.0.0.0/8; default none
+server.request_timeout       limit of one request; default 15s
+server.shutdown_timeout      how long running requests may take to end after SIGTERM; default 15s
+server.cors_origins          origins whose pages may call the API, such as https://example.com; default none
+
+admin.listen                 address of /livez and /readyz; default 127.0.0.1:8081, empty for none
+
+auth.query_parameter         parameter of the URL that may carry the key; default api_key, empty for none
+auth.failed_keys_per_minute  wrong keys an address may send before it is slowed; default 100, 0 for any number
+
+rate_limit.enabled           default true
+rate_limit.live_per_minute   requests of a live key in a minute; default 60
+rate_limit.live_per_hour     the same in an hour; default 3600
+rate_limit.test_per_minute   requests of a test key in a minute; default 100
+rate_limit.test_per_hour     the same in an hour; default 1000
+
+compat.timestamps            stored: as in the database, UTC; site: in the site's zone; default stored
+log.level                    debug, info, warn or error; default info
+`

@@ -1,0 +1,424 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// configFrom reads a configuration from the three sources; yaml may be empty.
+func configFrom(t *testing.T, yaml string, env []string, args ...string) (config, error) {
+	t.Helper()
+	if yaml != "" {
+		args = append([]string{"--config", writeFile(t, "bookside.yaml", yaml)}, args...)
+	}
+	var given configFlags
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	given.define(flags)
+	given.short(flags, "listen", keyListen, "")
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return readConfig(env, given)
+}
+
+func writeFile(t *testing.T, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := configFrom(t, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := defaultConfig()
+	want.DB.Prefix = "wp_"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	const yaml = "server:\n  listen: 127.0.0.1:1\ndb:\n  max_open: 1\n  connect_wait: 1m30s\n"
+	env := []string{"BOOKSIDE_SERVER__LISTEN=127.0.0.1:2", "BOOKSIDE_DB__MAX_OPEN=2"}
+	tests := []struct {
+		name       string
+		yaml       string
+		env        []string
+		args       []string
+		wantListen string
+		wantOpen   int
+		wantWait   time.Duration
+	}{
+		{"defaults", "", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"file", yaml, nil, nil, "127.0.0.1:1", 1, 90 * time.Second},
+		{"environment over defaults", "", env, nil, "127.0.0.1:2", 2, 30 * time.Second},
+		{"environment over file", yaml, env, nil, "127.0.0.1:2", 2, 90 * time.Second},
+		{"flag over environment", yaml, env, []string{"--listen", "127.0.0.1:3"}, "127.0.0.1:3", 2, 90 * time.Second},
+		{"--set over environment", yaml, env, []string{"--set", "db.max_open=3"}, "127.0.0.1:2", 3, 90 * time.Second},
+		{"last flag", yaml, env, []string{"--set", "server.listen=127.0.0.1:4", "--listen=127.0.0.1:5"}, "127.0.0.1:5", 2, 90 * time.Second},
+		{"last --set", yaml, env, []string{"--listen=127.0.0.1:5", "--set", "server.listen=127.0.0.1:4"}, "127.0.0.1:4", 2, 90 * time.Second},
+		{"empty sections", "server:\ndb: {}\nlog:\n  level:\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"empty file", "# nothing yet\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"keys with dots", "db.max_open: 7\n", nil, nil, "127.0.0.1:8080", 7, 30 * time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := configFrom(t, test.yaml, test.env, test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Server.Listen != test.wantListen || c.DB.MaxOpen != test.wantOpen || c.DB.ConnectWait != test.wantWait {
+				t.Errorf("listen %s, max_open %d, connect_wait %s; want %s, %d, %s",
+					c.Server.Listen, c.DB.MaxOpen, c.DB.ConnectWait, test.wantListen, test.wantOpen, test.wantWait)
+			}
+			if c.Log.Level != "info" {
+				t.Errorf("log.level %q", c.Log.Level)
+			}
+		})
+	}
+}
+
+// Every setting arrives by every way.
+func TestEverySetting(t *testing.T) {
+	t.Parallel()
+	var want config
+	want.DB.DSN, want.DB.Prefix, want.DB.MaxOpen = "u:p=q,r@tcp(h)/d", "abc_", 3
+	want.DB.ConnectWait, want.DB.StatementTimeout = time.Second, 2*time.Second
+	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
+	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
+	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
+	want.Server.RequestTimeout, want.Server.ShutdownTimeout = 3*time.Second, 4*time.Second
+	want.Admin.Listen = ""
+	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
+	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
+	want.RateLimit.TestPerMinute, want.RateLimit.TestPerHour = 3, 4
+	want.Compat.Timestamps, want.Log.Level = "site", "debug"
+	settings := []struct{ key, value, yaml string }{
+		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
+		{"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""},
+		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
+		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
+		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.cors_origins", "", "[]"},
+		{"admin.listen", "", `""`}, {"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
+		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
+		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
+		{"compat.timestamps", "site", ""}, {"log.level", "debug", ""},
+	}
+	l, err := newLayers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(settings) != len(l.defaults) {
+		t.Fatalf("%d settings are tried of %d", len(settings), len(l.defaults))
+	}
+	var yaml strings.Builder
+	var env, args []string
+	for _, s := range settings {
+		env = append(env, envName(s.key)+"="+s.value)
+		args = append(args, "--set", s.key+"="+s.value)
+		if s.yaml == "" {
+			s.yaml = s.value
+		}
+		yaml.WriteString(s.key + ": " + s.yaml + "\n")
+		if !strings.Contains(configHelp, "\n"+s.key+" ") {
+			t.Errorf("help config does not tell %s", s.key)
+		}
+	}
+	for _, way := range []struct {
+		name string
+		yaml string
+		env  []string
+		args []string
+	}{{"file", yaml.String(), nil, nil}, {"environment", "", env, nil}, {"flags", "", nil, args}} {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := configFrom(t, way.yaml, way.env, way.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestConfigFileByEnvironment(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "a.yaml", "db:\n  max_open: 4\n")
+	c, err := configFrom(t, "", []string{"BOOKSIDE_CONFIG=" + path})
+	if err != nil || c.DB.MaxOpen != 4 {
+		t.Errorf("max_open %d, %v", c.DB.MaxOpen, err)
+	}
+	c, err = configFrom(t, "db:\n  max_open: 5\n", []string{"BOOKSIDE_CONFIG=" + path})
+	if err != nil || c.DB.MaxOpen != 5 {
+		t.Errorf("with --config: max_open %d, %v", c.DB.MaxOpen, err)
+	}
+}
+
+func TestSecretFile(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "dsn", "u:p@tcp(h)/d\n")
+	c, err := configFrom(t, "", []string{"BOOKSIDE_DB__DSN_FILE=" + path})
+	if err != nil || c.DB.DSN != "u:p@tcp(h)/d" {
+		t.Errorf("dsn %q, %v", c.DB.DSN, err)
+	}
+}
+
+func TestForeignVariables(t *testing.T) {
+	t.Parallel()
+	_, err := configFrom(t, "", []string{
+		"PATH=/bin", "BOOKSIDE=1", "BOOKSIDE_CONFIG=", "BOOKSIDE_TEST_DSN=x",
+		// what Kubernetes and Docker say about services
+		"BOOKSIDE_SERVICE_HOST=10.0.0.1", "BOOKSIDE_SERVICE_PORT=80", "BOOKSIDE_SERVICE_PORT_HTTP=80", "BOOKSIDE_PORT=tcp://10.0.0.1:80",
+		"BOOKSIDE_PORT_80_TCP=tcp://10.0.0.1:80", "BOOKSIDE_PORT_80_TCP_ADDR=10.0.0.1", "BOOKSIDE_MYSQL_SERVICE_HOST=10.0.0.2",
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnreadableConfig(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret"
+	tests := []struct {
+		name string
+		yaml string
+		env  []string
+		args []string
+		want string
+	}{
+		{"unknown key in the file", "db:\n  dns: x\n", nil, nil, "bookside.yaml: db.dns: no such setting; did you mean db.dsn?"},
+		{"unknown section in the file", "serve:\n  listen: x\n", nil, nil, "serve.listen: no such setting; did you mean server.listen?"},
+		{"section with a value", "log: debug\n", nil, nil, "log: is a section; write its settings below it"},
+		{"setting with a section", "db:\n  dsn:\n    a: b\n", nil, nil, "db.dsn.a: no such setting; did you mean db.dsn?"},
+		{"unknown variable", "", []string{"BOOKSIDE_DB_DSN=" + secret}, nil, "BOOKSIDE_DB_DSN: no such setting; did you mean BOOKSIDE_DB__DSN?"},
+		{"port without a service", "", []string{"BOOKSIDE_PORT=8080"}, nil, "BOOKSIDE_PORT: no such setting"},
+		{"lower case variable", "", []string{"BOOKSIDE_db__dsn=" + secret}, nil, "BOOKSIDE_db__dsn: no such setting; did you mean BOOKSIDE_DB__DSN?"},
+		{"_FILE of no secret", "", []string{"BOOKSIDE_DB__PREFIX_FILE=x"}, nil, "BOOKSIDE_DB__PREFIX_FILE: no such setting"},
+		{"unknown key in a flag", "", nil, []string{"--set", "db.dns=x"}, "--set db.dns: no such setting; did you mean db.dsn?"},
+		{"--set without a value", "", nil, []string{"--set", "db.dsn"}, "--set: write KEY=VALUE"},
+		{"number in the file", "db:\n  max_open: many\n", nil, nil, "db.max_open: write a whole number"},
+		{"fraction", "db:\n  max_open: 1.5\n", nil, nil, "db.max_open: write a whole number"},
+		{"number in the environment", "", []string{"BOOKSIDE_DB__MAX_OPEN="}, nil, "BOOKSIDE_DB__MAX_OPEN: write a whole number"},
+		{"boolean", "rate_limit:\n  enabled: maybe\n", nil, nil, "rate_limit.enabled: write true or false"},
+		{"boolean as a number", "rate_limit:\n  enabled: 1\n", nil, nil, "rate_limit.enabled: write true or false"},
+		{"time without unit in the file", "db:\n  connect_wait: 30\n", nil, nil, "db.connect_wait: write a time with its unit, such as 15s"},
+		{"time without unit in a flag", "", nil, []string{"--set", "db.connect_wait=30"}, "--set db.connect_wait: write a time with its unit"},
+		{"text that is a number", "db:\n  prefix: 7\n", nil, nil, "db.prefix: write a text; put it between quotes"},
+		{"list of numbers", "server:\n  base_paths: [1]\n", nil, nil, "server.base_paths: write a list of texts"},
+		{"no mapping", secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
+		{"bad YAML", "db:\n  dsn: *" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
+		{"bad YAML with its line", "db:\n  dsn: a\n   b: c\n", nil, nil, "line 3"},
+		{"key that may be a secret", "wp:" + secret + "@tcp(h)/d: 1\n", nil, nil, "what is written there is no key"},
+		{"missing file", "", nil, []string{"--config", "/nowhere/b.yaml"}, "configuration file: open /nowhere/b.yaml: no such file"},
+		{"missing secret file", "", []string{"BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN_FILE: open /nowhere/dsn: no such file"},
+		{"secret twice", "", []string{"BOOKSIDE_DB__DSN=" + secret, "BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN and BOOKSIDE_DB__DSN_FILE: set one of them only"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := configFrom(t, test.yaml, test.env, test.args...)
+			var refused *failure
+			if !errors.As(err, &refused) || refused.code != exitUsage {
+				t.Fatalf("error %v, want exit code %d", err, exitUsage)
+			}
+			wantTexts(t, err.Error(), test.want)
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the secret is told: %v", err)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := configFrom(t, "db:\n  dns: x\n  max_open: a\n", []string{"BOOKSIDE_X=1"}, "--set", "log.levl=a")
+	if err == nil {
+		t.Fatal("no error")
+	}
+	wantTexts(t, err.Error(), "db.dns", "db.max_open", "BOOKSIDE_X", "log.levl")
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*config)
+		want   string // "" for valid
+	}{
+		{"valid", func(*config) {}, ""},
+		{"wp-config", func(c *config) { c.DB.DSN, c.WordPress.Config = "", "/wp-config.php" }, ""},
+		{"no database", func(c *config) { c.DB.DSN = "" }, "db.dsn: write user:password@tcp(host:3306)/database (BOOKSIDE_DB__DSN), or name the site's wp-config.php"},
+		{"two databases", func(c *config) { c.WordPress.Config = "/wp-config.php" }, "db.dsn: excludes wordpress.config"},
+		{"DSN", func(c *config) { c.DB.DSN = "mysql://h/d" }, "db.dsn: cannot be read; write user:password@tcp(host:3306)/database"},
+		{"DSN without database", func(c *config) { c.DB.DSN = "u:p@tcp(h)/" }, "db.dsn: cannot be read"},
+		{"prefix", func(c *config) { c.DB.Prefix = "wp-" }, "db.prefix: write at most 40 letters, digits and _"},
+		{"max_open", func(c *config) { c.DB.MaxOpen = 0 }, "db.max_open: write a number from 1 to 1000"},
+		{"max_open, large", func(c *config) { c.DB.MaxOpen = 1001 }, "db.max_open: write a number from 1 to 1000"},
+		{"connect_wait", func(c *config) { c.DB.ConnectWait = -1 }, "db.connect_wait: write a time such as 30s"},
+		{"no connect_wait", func(c *config) { c.DB.ConnectWait = 0 }, ""},
+		{"statement_timeout", func(c *config) { c.DB.StatementTimeout = 0 }, "db.statement_timeout: write a time of at least 100ms"},
+		{"site_id", func(c *config) { c.WordPress.SiteID = -1 }, "wordpress.site_id: write the number of the site"},
+		{"listen", func(c *config) { c.Server.Listen = "8080" }, "server.listen: write an address and a port"},
+		{"listen, port", func(c *config) { c.Server.Listen = ":99999" }, "server.listen: write an address and a port"},
+		{"listen, IPv6", func(c *config) { c.Server.Listen = "[::1]:80" }, ""},
+		{"admin.listen", func(c *config) { c.Admin.Listen = "x" }, "admin.listen: write an address and a port"},
+		{"admin.listen off", func(c *config) { c.Admin.Listen = "" }, ""},
+		{"one address", func(c *config) { c.Admin.Listen = c.Server.Listen }, "admin.listen: is the address of server.listen"},
+		{"one free port", func(c *config) { c.Admin.Listen, c.Server.Listen = "127.0.0.1:0", "127.0.0.1:0" }, ""},
+		{"no base path", func(c *config) { c.Server.BasePaths = nil }, "server.base_paths: write at least one path"},
+		{"base path", func(c *config) { c.Server.BasePaths = []string{"v1"} }, `server.base_paths: "v1": write a path that begins with /`},
+		{"base path with slash", func(c *config) { c.Server.BasePaths = []string{"/v1/"} }, `server.base_paths: "/v1/": write a path`},
+		{"base path with parameter", func(c *config) { c.Server.BasePaths = []string{"/:x"} }, `server.base_paths: "/:x": write a path`},
+		{"base path twice", func(c *config) { c.Server.BasePaths = []string{"/v1", "/v1"} }, `server.base_paths: "/v1" stands there twice`},
+		{"trusted proxy", func(c *config) { c.Server.TrustedProxies = []string{"proxy"} }, `server.trusted_proxies: "proxy": write an address or a network`},
+		{"trusted proxies", func(c *config) { c.Server.TrustedProxies = []string{"10.0.0.0/8", "127.0.0.1", "::1"} }, ""},
+		{"origin", func(c *config) { c.Server.CORSOrigins = []string{"example.com"} }, `server.cors_origins: "example.com": write scheme and host`},
+		{"origin with path", func(c *config) { c.Server.CORSOrigins = []string{"https://example.com/"} }, "server.cors_origins:"},
+		{"origins", func(c *config) { c.Server.CORSOrigins = []string{"https://example.com", "http://localhost:3000"} }, ""},
+		{"every origin", func(c *config) { c.Server.CORSOrigins = []string{"*"} }, ""},
+		{"request_timeout", func(c *config) { c.Server.RequestTimeout = time.Millisecond }, "server.request_timeout: write a time of at least 1s"},
+		{"shutdown_timeout", func(c *config) { c.Server.ShutdownTimeout = 0 }, "server.shutdown_timeout: write a time"},
+		{"query_parameter", func(c *config) { c.Auth.QueryParameter = "a b" }, "auth.query_parameter: write letters, digits"},
+		{"no query_parameter", func(c *config) { c.Auth.QueryParameter = "" }, ""},
+		{"failed keys", func(c *config) { c.Auth.FailedKeysPerMinute = -1 }, "auth.failed_keys_per_minute: write a number"},
+		{"live a minute", func(c *config) { c.RateLimit.LivePerMinute = 0 }, "rate_limit.live_per_minute: write a number from 1"},
+		{"live an hour", func(c *config) { c.RateLimit.LivePerHour = 0 }, "rate_limit.live_per_hour: write a number from 1"},
+		{"test a minute", func(c *config) { c.RateLimit.TestPerMinute = 0 }, "rate_limit.test_per_minute: write a number from 1"},
+		{"test an hour", func(c *config) { c.RateLimit.TestPerHour = 0 }, "rate_limit.test_per_hour: write a number from 1"},
+		{"timestamps", func(c *config) { c.Compat.Timestamps = "utc" }, "compat.timestamps: write stored or site"},
+		{"level", func(c *config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := defaultConfig()
+			c.DB.DSN = "u:p@tcp(h)/d"
+			test.change(&c)
+			err := c.validate()
+			switch {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && err == nil:
+				t.Error("no error")
+			case test.want != "":
+				wantTexts(t, err.Error(), "\n  "+test.want)
+			}
+		})
+	}
+}
+
+func TestValidateTellsAll(t *testing.T) {
+	t.Parallel()
+	err := config{}.validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if got := strings.Count(err.Error(), "\n"); got < 10 {
+		t.Errorf("%d problems: %v", got, err)
+	}
+}
+
+func TestPrintConfig(t *testing.T) {
+	t.Parallel()
+	env := []string{"BOOKSIDE_DB__DSN=wp:s3cret@tcp(db:3306)/site", "BOOKSIDE_DB__MAX_OPEN=20", "BOOKSIDE_SERVER__TRUSTED_PROXIES=10.0.0.0/8,::1"}
+	got := run(t, env, "", "serve", "--print-config", "--set", "db.connect_wait=2m").want(t, exitOK)
+	wantTexts(t, got.stdout, "dsn: wp:***@tcp(db:3306)/site\n", "max_open: 20\n", "prefix: wp_\n", "connect_wait: 2m0s\n", "- 10.0.0.0/8\n", "enabled: true\n")
+	if strings.Contains(got.stdout+got.stderr, "s3cret") {
+		t.Error("the password is printed")
+	}
+	// What is printed can be read back.
+	c, err := configFrom(t, got.stdout, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := configFrom(t, "", env, "--set", "db.connect_wait=2m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.DB.DSN = "wp:***@tcp(db:3306)/site"
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	const password = "s3cret"
+	wpConfig := func(lines string) string {
+		return "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', '" + password + "');\ndefine('DB_HOST', 'db:3307');\n" + lines
+	}
+	tests := []struct {
+		name       string
+		wpConfig   string // content; "" for a DSN
+		args       []string
+		wantPrefix string
+		wantDSN    string
+		wantErr    string
+	}{
+		{"DSN", "", nil, "wp_", "u:p@tcp(h)/d", ""},
+		{"DSN with prefix", "", []string{"--prefix", "abc_"}, "abc_", "u:p@tcp(h)/d", ""},
+		{"DSN of a network's site", "", []string{"--set", "wordpress.site_id=7"}, "wp_7_", "u:p@tcp(h)/d", ""},
+		{"network's first site", "", []string{"--set", "wordpress.site_id=1"}, "wp_", "u:p@tcp(h)/d", ""},
+		{"wp-config", wpConfig("$table_prefix = 'wpx_';"), nil, "wpx_", "wp:s3cret@tcp(db:3307)/site", ""},
+		{"wp-config of a network", wpConfig("$table_prefix = 'wpx_';"), []string{"--set", "wordpress.site_id=7"}, "wpx_7_", "wp:s3cret@tcp(db:3307)/site", ""},
+		{"prefix over wp-config", wpConfig("$table_prefix = 'wpx_';"), []string{"--prefix", "abc_"}, "abc_", "wp:s3cret@tcp(db:3307)/site", ""},
+		{"prefix over an unreadable one", wpConfig("$table_prefix = getenv('P');"), []string{"--prefix", "abc_"}, "abc_", "wp:s3cret@tcp(db:3307)/site", ""},
+		{"unreadable prefix", wpConfig("$table_prefix = getenv('P');"), nil, "", "", "set db.prefix (BOOKSIDE_DB__PREFIX) instead"},
+		{"unreadable credentials", "<?php\ndefine('DB_NAME', getenv('X'));\n", nil, "", "", "set db.dsn (BOOKSIDE_DB__DSN) instead"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"--set", "db.dsn=u:p@tcp(h)/d"}, test.args...)
+			if test.wpConfig != "" {
+				args = append([]string{"--wp-config", writeFile(t, "wp-config.php", test.wpConfig)}, test.args...)
+			}
+			c, err := configFrom(t, "", nil, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.validate(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.target()
+			if test.wantErr != "" {
+				if err == nil {
+					t.Fatal("no error")
+				}
+				wantTexts(t, err.Error(), "wordpress.config: ", test.wantErr)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.config.Prefix != test.wantPrefix || got.config.DSN != test.wantDSN {
+				t.Errorf("prefix %q, DSN %q; want %q, %q", got.config.Prefix, got.config.DSN, test.wantPrefix, test.wantDSN)
+			}
+			if told := got.address + got.database + got.credentials; strings.Contains(told, password) {
+				t.Errorf("told to people: %s", told)
+			}
+		})
+	}
+}
+
+func TestMissingWPConfig(t *testing.T) {
+	t.Parallel()
+	run(t, nil, "", "serve", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "wordpress.config: ", "/nowhere/wp-config.php", "no such file")
+}

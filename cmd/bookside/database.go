@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"time"
+
+	"bookside/wpdb"
+)
+
+// target is the database that a configuration leads to, and how to speak of it
+// to people without its secrets.
+type target struct {
+	config      wpdb.Config
+	address     string
+	database    string
+	credentials string // where user and password are written
+}
+
+// target finds database and prefix, in wp-config.php where one is named.
+func (c config) target() (target, error) {
+	t := target{credentials: "db.dsn (BOOKSIDE_DB__DSN)"}
+	prefix := c.DB.Prefix
+	if c.WordPress.Config != "" {
+		site, err := c.readWPConfig()
+		if err != nil {
+			return target{}, err
+		}
+		if prefix == "" {
+			prefix = site.TablePrefix
+		}
+		t.config.DSN, t.address, t.database = site.FormatDSN(), site.Address, site.Name
+		t.credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
+	} else {
+		parts, _ := parseDSN(c.DB.DSN)
+		t.config.DSN, t.address, t.database = c.DB.DSN, parts.address, parts.database
+	}
+	if t.address == "" {
+		t.address = "the usual address of MySQL on this machine"
+	}
+	t.config.Prefix = wpdb.SitePrefix(prefix, c.WordPress.SiteID)
+	t.config.MaxOpen = c.DB.MaxOpen
+	t.config.StatementTimeout = c.DB.StatementTimeout
+	// The server must be the first to give up on a statement: it says why.
+	t.config.IOTimeout = c.DB.StatementTimeout + 5*time.Second
+	return t, nil
+}
+
+// readWPConfig overlooks an unreadable prefix where the configuration has one.
+func (c config) readWPConfig() (wpdb.WPConfig, error) {
+	site, err := wpdb.ReadWPConfig(c.WordPress.Config)
+	var unclear *wpdb.WPConfigError
+	if errors.As(err, &unclear) && unclear.Name == "$table_prefix" && c.DB.Prefix != "" {
+		return site, nil
+	}
+	if err != nil {
+		return wpdb.WPConfig{}, failf(exitUsage, err, "%s: %v", keyWPConfig, err)
+	}
+	return site, nil
+}
+
+// open connects without waiting.
+func (t target) open(ctx context.Context) (*wpdb.DB, error) {
+	db, err := wpdb.Open(ctx, t.config)
+	if err != nil {
+		return nil, t.explain(err)
+	}
+	return db, nil
+}
+
+// explain words an error of opening the database.
+func (t target) explain(err error) error {
+	var statement *wpdb.Error
+	switch {
+	case errors.Is(err, wpdb.ErrAccessDenied):
+		return failf(exitRefused, err, "the database server at %s refuses the user or the password, or the user may not use the database %s; correct %s (%v)", t.address, t.database, t.credentials, err)
+	case errors.Is(err, wpdb.ErrNoDatabase):
+		return failf(exitRefused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
+	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
+		return failf(exitUnreachable, err, "the database at %s cannot be reached, or takes no more connections; see that it runs and that the address is right (%v)", t.address, reason(err))
+	case !errors.As(err, &statement):
+		return failf(exitUsage, err, "%v", err) // the settings themselves, before any connection
+	default:
+		return err
+	}
+}
+
+// reason is why a connection failed, in the words of the system where it has
+// some: they name the host and nothing secret.
+func reason(err error) error {
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return network.Err
+	}
+	return err
+}
+
+// requireTables fails unless the prefix is that of a site with LatePoint.
+func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return t.explain(err)
+	}
+	if schema.Has(wpdb.Bookings) {
+		return nil
+	}
+	prefixes, err := db.SitePrefixes(ctx)
+	if err != nil {
+		return t.explain(err)
+	}
+	if len(prefixes) == 0 {
+		return failf(exitNoTables, nil, "no LatePoint tables in the database %s, under %s or any other prefix; see that it is the site's database and that the plugin was activated once", t.database, t.config.Prefix)
+	}
+	return failf(exitNoTables, nil, "no LatePoint tables under the prefix %s; this database has them under: %s; set db.prefix (BOOKSIDE_DB__PREFIX)", t.config.Prefix, strings.Join(prefixes, ", "))
+}
+
+// ensureOwnTables makes the tables of ours that are missing. present is false
+// where that is not allowed.
+func ensureOwnTables(ctx context.Context, db *wpdb.DB) (present bool, err error) {
+	err = db.CreateOwnTables(ctx)
+	if errors.Is(err, wpdb.ErrAccessDenied) || errors.Is(err, wpdb.ErrReadOnly) {
+		return hasOwnTables(ctx, db) // who may not create may still find them there
+	}
+	return err == nil, err
+}
+
+// hasOwnTables tells whether the tables of ours are there.
+func hasOwnTables(ctx context.Context, db *wpdb.DB) (bool, error) {
+	db.ForgetSchema() // they may have been made a moment ago
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return false, err
+	}
+	return schema.Has(wpdb.APIKeys) && schema.Has(wpdb.CustomerFields), nil
+}

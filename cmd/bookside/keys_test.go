@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+func TestKeyLife(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	s := serve(t, env)
+	secret := newKey(t, env)
+	if !regexp.MustCompile(`^lp_live_[0-9A-Za-z]{38}$`).MatchString(secret) {
+		t.Errorf("key of the form %d characters, %s…", len(secret), secret[:min(8, len(secret))])
+	}
+	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	got := run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
+	wantTexts(t, got.stdout, "Key 1 is revoked.")
+	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusUnauthorized {
+		t.Errorf("revoked: status %d: %s", status, body)
+	}
+	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
+	run(t, env, "", "keys", "revoke", "2").want(t, exitFailure, "there is no key with the ID 2")
+}
+
+func TestCreateTells(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	got := run(t, env, "", "keys", "create", "--name", "Kasse 1", "--permissions", "read,write_bookings", "--kind", "test", "--expires", "90d").want(t, exitOK)
+	wantTexts(t, got.stdout, "lp_test_", "shown once", "ID 1, name Kasse 1, kind test, permissions read,write_bookings, expires 2027-02-19 09:30:00 UTC\n")
+	if strings.Contains(got.stderr, "lp_test_") {
+		t.Error("the key is on the standard error")
+	}
+}
+
+func TestListKeys(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "There are no keys")
+	if got := run(t, env, "", "keys", "list", "--json").want(t, exitOK).stdout; got != "[]\n" {
+		t.Errorf("keys list --json: %s", got)
+	}
+	run(t, env, "", "keys", "revoke", "1").want(t, exitFailure, "there is no key with the ID 1")
+
+	first := newKey(t, env, "--per-minute", "5", "--per-hour", "6")
+	second := newKey(t, env, "--kind", "test", "--expires", "2026-12-31", "--name", "second")
+	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
+	third := newKey(t, env)
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET expires_at = '2026-11-21 09:30:00' WHERE id = 3")
+
+	table := run(t, env, "", "keys", "list").want(t, exitOK).stdout
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("table:\n%s", table)
+	}
+	wantTexts(t, lines[1], "revoked", "lp_live_…"+first[len(first)-4:], "never")
+	wantTexts(t, lines[2], "active", "second", "test", "2027-01-01 00:00:00")
+	wantTexts(t, lines[3], "expired")
+
+	list := run(t, env, "", "keys", "list", "--json").want(t, exitOK).stdout
+	for _, secret := range []string{first, second, third} {
+		if strings.Contains(table+list, secret) || strings.Contains(table+list, secret[10:30]) {
+			t.Error("a key is shown")
+		}
+	}
+	var got []keyRecord
+	if err := json.Unmarshal([]byte(list), &got); err != nil {
+		t.Fatal(err)
+	}
+	perMinute, perHour := int64(5), int64(6)
+	newYear := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	want := []keyRecord{
+		{ID: 1, Name: "test", Kind: "live", Start: "lp_live_", LastFour: first[len(first)-4:], Status: "revoked", Permissions: []string{"read"}, CreatedAt: &now, PerMinute: &perMinute, PerHour: &perHour},
+		{ID: 2, Name: "second", Kind: "test", Start: "lp_test_", LastFour: second[len(second)-4:], Status: "active", Permissions: []string{"read"}, CreatedAt: &now, ExpiresAt: &newYear},
+		{ID: 3, Name: "test", Kind: "live", Start: "lp_live_", LastFour: third[len(third)-4:], Status: "expired", Permissions: []string{"read"}, CreatedAt: &now, ExpiresAt: &now},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestImportKey(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	s := serve(t, env)
+	secret := "lp_" + strings.Repeat("aB3dE6gH9j", 4)
+	args := []string{"keys", "import", "--name", "old", "--permissions", "read"}
+	got := run(t, env, secret+"\n", args...).want(t, exitOK)
+	if strings.Contains(got.stdout+got.stderr, secret) {
+		t.Error("the key is shown")
+	}
+	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	got = run(t, env, secret, args...).want(t, exitFailure, "it is stored already")
+	if strings.Contains(got.stderr, secret) {
+		t.Error("the key is told")
+	}
+	run(t, env, "short", args...).want(t, exitFailure, "shorter than 16 characters")
+	run(t, env, "two words of a sentence", args...).want(t, exitFailure, "spaces")
+	run(t, env, " \n", args...).want(t, exitUsage, "the standard input is empty")
+	run(t, env, "", append(args, secret)...).want(t, exitUsage, "keys import: it takes flags only, got 1")
+}
+
+func TestKeyFlags(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no name", []string{"--permissions", "read"}, "--name: write 1 to 190 characters"},
+		{"blank name", []string{"--name", " ", "--permissions", "read"}, "--name: "},
+		{"long name", []string{"--name", strings.Repeat("ä", 191), "--permissions", "read"}, "--name: "},
+		{"name with a line break", []string{"--name", "a\nb", "--permissions", "read"}, "--name: "},
+		{"no permissions", []string{"--name", "a"}, "--permissions: write a list such as read"},
+		{"unknown permission", []string{"--name", "a", "--permissions", "read,reed"}, `--permissions: permission "reed"`},
+		{"unknown kind", []string{"--name", "a", "--permissions", "read", "--kind", "dead"}, "--kind: write live or test"},
+		{"bad days", []string{"--name", "a", "--permissions", "read", "--expires", "0d"}, "--expires: write a number of days from 1 to 36500"},
+		{"too many days", []string{"--name", "a", "--permissions", "read", "--expires", "99999999999999999999d"}, "--expires: write a number of days"},
+		{"bad date", []string{"--name", "a", "--permissions", "read", "--expires", "2027-02-30"}, "--expires: write days such as 90d, or a date"},
+		{"past date", []string{"--name", "a", "--permissions", "read", "--expires", "2026-11-20"}, "--expires: this day is over"},
+		{"far date", []string{"--name", "a", "--permissions", "read", "--expires", "9999-12-31"}, "--expires: write a day within 36500 days"},
+		{"bad limit", []string{"--name", "a", "--permissions", "read", "--per-minute", "-1"}, "--per-minute: write a number from 1"},
+		{"bad hourly limit", []string{"--name", "a", "--permissions", "read", "--per-hour", "x"}, "invalid value"},
+	}
+	for _, test := range tests {
+		for _, command := range []string{"create", "import"} {
+			t.Run(test.name+", "+command, func(t *testing.T) {
+				t.Parallel()
+				got := run(t, nil, "lp_0123456789abcdef", append([]string{"keys", command}, test.args...)...)
+				got.want(t, exitUsage, "keys "+command+": "+test.want, "Usage: bookside keys "+command)
+			})
+		}
+	}
+}
+
+func TestLongestName(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	name := strings.Repeat("ä", 190)
+	run(t, env, "", "keys", "create", "--name", name, "--permissions", "read").want(t, exitOK)
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, name)
+}
+
+func TestParseExpiry(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, want string }{
+		{"1d", "2026-11-22T09:30:00Z"},
+		{"90d", "2027-02-19T09:30:00Z"},
+		{"2027-01-31", "2027-02-01T00:00:00Z"},
+		{"2026-11-21", "2026-11-22T00:00:00Z"},
+		{"2026-12-31", "2027-01-01T00:00:00Z"},
+	}
+	for _, test := range tests {
+		got, err := parseExpiry(test.text, now)
+		if err != nil || got.Format(time.RFC3339) != test.want {
+			t.Errorf("%s: %v, %v; want %s", test.text, got, err, test.want)
+		}
+	}
+	if got, err := parseExpiry("", now); got != nil || err != nil {
+		t.Errorf("none: %v, %v", got, err)
+	}
+}
+
+func FuzzParseExpiry(f *testing.F) {
+	for _, text := range []string{"", "90d", "2027-01-31", "9999-12-31", "-1d", "d"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		end, err := parseExpiry(text, now)
+		if err == nil && end != nil && (!end.After(now) || end.Year() > 2126) {
+			t.Errorf("%q: %v", text, end)
+		}
+	})
+}
+
+// Keys are not made beside a site that is not there.
+func TestKeysNeedASite(t *testing.T) {
+	t.Parallel()
+	db := fixtures.Shared(t, fixtures.Small(now))
+	for _, args := range [][]string{{"list"}, {"revoke", "1"}, {"create", "--name", "a", "--permissions", "read"}} {
+		run(t, settingsFor(db), "", append(append([]string{"keys"}, args...), "--prefix", "abc_")...).
+			want(t, exitNoTables, "no LatePoint tables under the prefix abc_; this database has them under: wp_;")
+	}
+}

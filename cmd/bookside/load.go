@@ -1,0 +1,405 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/providers/structs"
+	"github.com/knadh/koanf/v2"
+)
+
+const (
+	envPrefix  = "BOOKSIDE_"
+	envFile    = "BOOKSIDE_CONFIG"
+	fileSuffix = "_FILE"
+)
+
+// secretKeys may also be given as the name of a file that holds the value.
+var secretKeys = []string{keyDSN}
+
+// configFlags are the flags that every command with a configuration has.
+type configFlags struct {
+	file     string
+	settings []flagSetting // in the order given: the last one holds
+}
+
+type flagSetting struct{ flag, key, value string }
+
+func (f *configFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG)")
+	f.short(flags, "wp-config", keyWPConfig, "take database and table prefix from the site's wp-config.php at this `PATH`")
+	f.short(flags, "prefix", keyPrefix, "table `PREFIX` of the site")
+	// What is wrong with a setting is told later: the flag package would quote
+	// the value, which may be a secret.
+	flags.Func("set", "set one of the settings told by help config, `KEY=VALUE`; may be repeated", func(text string) error {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok {
+			key = ""
+		}
+		f.settings = append(f.settings, flagSetting{"--set", key, value})
+		return nil
+	})
+}
+
+// short defines a flag for one setting.
+func (f *configFlags) short(flags *flag.FlagSet, name, key, usage string) {
+	flags.Func(name, usage, func(value string) error {
+		f.settings = append(f.settings, flagSetting{"--" + name, key, value})
+		return nil
+	})
+}
+
+// readConfig puts the layers together and refuses what no setting can be; see
+// config.validate for what the settings mean.
+func readConfig(environ []string, flags configFlags) (config, error) {
+	l, err := newLayers()
+	if err != nil {
+		return config{}, err
+	}
+	path := flags.file
+	if path == "" {
+		path = lookup(environ, envFile)
+	}
+	for _, load := range []func() error{
+		func() error { return l.loadFile(path) },
+		func() error { return l.loadEnvironment(environ) },
+		func() error { return l.loadFlags(flags.settings) },
+	} {
+		if err := load(); err != nil {
+			return config{}, err
+		}
+	}
+	if err := configFailure(l.problems); err != nil {
+		return config{}, err
+	}
+	return l.decode()
+}
+
+// configFailure is nil without problems.
+func configFailure(problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return failf(exitUsage, nil, "the configuration cannot be used:\n  %s", strings.Join(problems, "\n  "))
+}
+
+func lookup(environ []string, name string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// layers are settings laid over each other, and the problems on the way.
+type layers struct {
+	merged   *koanf.Koanf
+	defaults map[string]any // by key; a value's type is that of the setting
+	names    map[string]string
+	problems []string
+}
+
+func newLayers() (*layers, error) {
+	l := &layers{merged: koanf.New("."), names: map[string]string{}}
+	if err := l.merged.Load(structs.Provider(defaultConfig(), "koanf"), nil); err != nil {
+		return nil, fmt.Errorf("load default configuration: %w", err)
+	}
+	l.defaults = l.merged.All()
+	for key := range l.defaults {
+		l.names[envName(key)] = key
+	}
+	for _, key := range secretKeys {
+		l.names[envName(key)+fileSuffix] = key
+	}
+	return l, nil
+}
+
+func envName(key string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+}
+
+func (l *layers) problem(format string, args ...any) {
+	l.problems = append(l.problems, fmt.Sprintf(format, args...))
+}
+
+// yamlLine finds the line in a message of the parser. The rest of the message
+// is kept back, because it quotes the file, where a password may stand.
+var yamlLine = regexp.MustCompile(`\bline [0-9]+`)
+
+func (l *layers) loadFile(path string) error {
+	if path == "" {
+		return nil
+	}
+	content := koanf.New(".")
+	err := content.Load(file.Provider(path), yaml.Parser())
+	var unreadable *fs.PathError
+	switch {
+	case errors.As(err, &unreadable):
+		l.problem("configuration file: %v", unreadable)
+		return nil
+	case err != nil:
+		l.problem("%s: not YAML of the form section, colon, indented name, colon, value %s", path, yamlLine.FindString(err.Error()))
+		return nil
+	}
+	accepted := map[string]any{}
+	values := content.All()
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value := values[key]
+		if isEmpty(value) && (l.known(key) || l.isSection(key)) {
+			continue // the default holds
+		}
+		if converted, ok := l.accept(path+": "+showKey(key), key, value); ok {
+			accepted[key] = converted
+		}
+	}
+	return l.overlay(accepted)
+}
+
+// isEmpty tells a setting or section written without anything behind it.
+func isEmpty(value any) bool {
+	section, ok := value.(map[string]any)
+	return value == nil || ok && len(section) == 0
+}
+
+func (l *layers) known(key string) bool {
+	_, ok := l.defaults[key]
+	return ok
+}
+
+func (l *layers) isSection(key string) bool {
+	for known := range l.defaults {
+		if strings.HasPrefix(known, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *layers) overlay(settings map[string]any) error {
+	if err := l.merged.Load(confmap.Provider(settings, "."), nil); err != nil {
+		return fmt.Errorf("load configuration: %w", err)
+	}
+	return nil
+}
+
+var keyPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,60}$`)
+
+// showKey is a key as somebody wrote it, for a message; not when it is none,
+// because then it may be a secret at the wrong place.
+func showKey(key string) string {
+	if !keyPattern.MatchString(key) {
+		return "(what is written there is no key)"
+	}
+	return key
+}
+
+// accept checks that there is such a key and that the value is of its type.
+// source is how the person wrote it.
+func (l *layers) accept(source, key string, value any) (any, bool) {
+	if l.isSection(key) {
+		l.problem("%s: is a section; write its settings below it", source)
+		return nil, false
+	}
+	if !l.known(key) {
+		l.problem("%s: no such setting; did you mean %s?", source, nearest(key, slices.Collect(maps.Keys(l.defaults))))
+		return nil, false
+	}
+	converted, wanted := convert(value, l.defaults[key])
+	if wanted != "" {
+		l.problem("%s: write %s", source, wanted)
+		return nil, false
+	}
+	return converted, true
+}
+
+// serviceLink is what container platforms put into the environment for a
+// service whose name begins with bookside. It is nobody's setting.
+var serviceLink = regexp.MustCompile(`^BOOKSIDE_([A-Z0-9_]*_)?(SERVICE_HOST=|SERVICE_PORT(_[A-Z0-9_]+)?=|PORT=(tcp|udp|sctp)://|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)`)
+
+func foreign(entry string) bool {
+	return strings.HasPrefix(entry, envFile+"=") ||
+		strings.HasPrefix(entry, "BOOKSIDE_TEST_") || // the project's own tests
+		serviceLink.MatchString(entry)
+}
+
+func (l *layers) loadEnvironment(environ []string) error {
+	givenBy := map[string]string{}
+	provider := env.Provider(".", env.Opt{
+		Prefix:      envPrefix,
+		EnvironFunc: func() []string { return slices.DeleteFunc(slices.Clone(environ), foreign) },
+		TransformFunc: func(name, value string) (string, any) {
+			key, known := l.names[name]
+			if !known {
+				l.problem("%s: no such setting; did you mean %s?", name, nearest(name, slices.Collect(maps.Keys(l.names))))
+				return "", nil
+			}
+			if other, given := givenBy[key]; given && other != name {
+				l.problem("%s and %s: set one of them only", min(name, other), max(name, other))
+				return "", nil
+			}
+			givenBy[key] = name
+			return l.variable(name, key, value)
+		},
+	})
+	if err := l.merged.Load(provider, nil); err != nil {
+		return fmt.Errorf("load configuration: %w", err)
+	}
+	return nil
+}
+
+// variable is one setting of the environment; an empty key leaves it out.
+func (l *layers) variable(name, key, value string) (string, any) {
+	if name == envName(key)+fileSuffix {
+		content, err := os.ReadFile(value)
+		if err != nil {
+			l.problem("%s: %v", name, err)
+			return "", nil
+		}
+		value = strings.TrimRight(string(content), "\r\n")
+	}
+	converted, ok := l.accept(name, key, value)
+	if !ok {
+		return "", nil
+	}
+	return key, converted
+}
+
+func (l *layers) loadFlags(settings []flagSetting) error {
+	accepted := map[string]any{}
+	for _, s := range settings {
+		source := s.flag
+		if s.key == "" {
+			l.problem("--set: write KEY=VALUE, such as db.max_open=20")
+			continue
+		}
+		if source == "--set" {
+			source += " " + showKey(s.key)
+		}
+		if converted, ok := l.accept(source, s.key, s.value); ok {
+			accepted[s.key] = converted
+		}
+	}
+	return l.overlay(accepted)
+}
+
+// convert makes a value the type of example. Text stands for every type,
+// because the environment and flags have nothing else. Where it cannot be
+// done, wanted says what to write.
+func convert(value, example any) (converted any, wanted string) {
+	text, isText := value.(string)
+	text = strings.TrimSpace(text)
+	switch example.(type) {
+	case int:
+		if _, ok := value.(int); ok {
+			return value, ""
+		}
+		n, err := strconv.Atoi(text)
+		return n, unless(err == nil, "a whole number such as 10")
+	case bool:
+		if _, ok := value.(bool); ok {
+			return value, ""
+		}
+		b, err := strconv.ParseBool(text)
+		return b, unless(err == nil, "true or false")
+	case time.Duration:
+		d, err := time.ParseDuration(text)
+		return d, unless(err == nil, "a time with its unit, such as 15s or 2m")
+	case []string:
+		if isText {
+			return splitList(text), ""
+		}
+		list, ok := textList(value)
+		return list, unless(ok, "a list of texts")
+	default:
+		return value, unless(isText, "a text; put it between quotes")
+	}
+}
+
+func unless(ok bool, wanted string) string {
+	if ok {
+		return ""
+	}
+	return wanted
+}
+
+func splitList(text string) []string {
+	list := []string{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+func textList(value any) ([]string, bool) {
+	elements, ok := value.([]any)
+	if !ok {
+		return nil, false
+	}
+	list := make([]string, len(elements))
+	for i, element := range elements {
+		if list[i], ok = element.(string); !ok {
+			return nil, false
+		}
+	}
+	return list, true
+}
+
+// decode fills the struct; whatever has no field there is an error.
+func (l *layers) decode() (config, error) {
+	var c config
+	err := l.merged.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
+		ErrorUnused: true,
+		DecodeHook:  mapstructure.StringToTimeDurationHookFunc(),
+	}})
+	if err != nil {
+		return config{}, fmt.Errorf("decode configuration: %w", err)
+	}
+	if c.DB.Prefix == "" && c.WordPress.Config == "" {
+		c.DB.Prefix = defaultPrefix
+	}
+	return c, nil
+}
+
+// nearest is the candidate with the fewest letters different from text.
+func nearest(text string, candidates []string) string {
+	slices.Sort(candidates)
+	return slices.MinFunc(candidates, func(a, b string) int { return distance(text, a) - distance(text, b) })
+}
+
+// distance is the number of letters to insert, drop or change between a and b.
+func distance(a, b string) int {
+	previous := make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			change := previous[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, previous[j+1]+1, row[j]+1)
+		}
+		previous = row
+	}
+	return previous[len(b)]
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+)
+
+// beProgram makes the test binary behave as the program itself.
+const beProgram = "BE_BOOKSIDE=1"
+
+func TestMain(m *testing.M) {
+	if os.Getenv("BE_BOOKSIDE") == "1" {
+		main()
+	}
+	os.Exit(fixtures.Run(m))
+}
+
+// now is the present of the sample site; the program's clock stands still there.
+var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+
+// output is what a program wrote. It may be read while the program runs.
+type output struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
+}
+
+// settingsFor is the environment for a program on a sample site.
+func settingsFor(db *fixtures.Database, more ...string) []string {
+	return append([]string{
+		"BOOKSIDE_DB__DSN=" + db.DSN,
+		"BOOKSIDE_DB__PREFIX=" + db.Prefix,
+		"BOOKSIDE_SERVER__LISTEN=127.0.0.1:0",
+		"BOOKSIDE_ADMIN__LISTEN=127.0.0.1:0",
+	}, more...)
+}
+
+// small is a database of the test's own, with the usual site.
+func small(t *testing.T) *fixtures.Database {
+	t.Helper()
+	return fixtures.New(t, fixtures.Small(now))
+}
+
+// finished is a program that has ended.
+type finished struct {
+	code           int
+	stdout, stderr string
+}
+
+// run runs a command to its end.
+func run(t *testing.T, env []string, stdin string, args ...string) finished {
+	t.Helper()
+	var stdout, stderr output
+	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: fixedClock}
+	code := report(&stderr, p.run(t.Context(), args))
+	return finished{code, stdout.String(), stderr.String()}
+}
+
+func fixedClock() time.Time { return now }
+
+// want fails the test unless the program ended with the code, having said all
+// of the texts to the standard error.
+func (f finished) want(t *testing.T, code int, texts ...string) finished {
+	t.Helper()
+	if f.code != code {
+		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", f.code, code, f.stdout, f.stderr)
+	}
+	wantTexts(t, f.stderr, texts...)
+	return f
+}
+
+func wantTexts(t *testing.T, got string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q in: %s", text, got)
+		}
+	}
+}
+
+// serving is a program that serves.
+type serving struct {
+	t      *testing.T
+	url    string // of the API
+	stderr *output
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// serve starts the program and waits until it answers.
+func serve(t *testing.T, env []string) *serving {
+	t.Helper()
+	s, stdout := launch(t, env)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("no line on the standard output: %v; the program ended with: %v\n%s", err, <-s.ended, s.stderr)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("first line %q", line)
+	}
+	s.url = url
+	return s
+}
+
+// launch starts the program; stdout ends with it.
+func launch(t *testing.T, env []string) (s *serving, stdout io.Reader) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	s = &serving{t: t, stderr: &output{}, cancel: cancel, ended: make(chan error, 1)}
+	p := program{env: env, stdin: strings.NewReader(""), stdout: writer, stderr: s.stderr, now: fixedClock}
+	go func() {
+		err := p.run(ctx, []string{"serve"})
+		s.ended <- err
+		close(s.ended)
+		_ = writer.Close()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		for range s.ended { // until it is closed
+		}
+	})
+	return s, reader
+}
+
+// stop ends the program and returns its error.
+func (s *serving) stop() error {
+	s.cancel()
+	return <-s.ended
+}
+
+// admin is the address of the probes, as the log tells it.
+func (s *serving) admin() string {
+	s.t.Helper()
+	var address string
+	s.eventually("the address of the probes", func() bool {
+		for line := range strings.Lines(s.stderr.String()) {
+			var entry struct{ Msg, Address string }
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "probes are served" {
+				address = entry.Address
+			}
+		}
+		return address != ""
+	})
+	return address
+}
+
+// eventually waits for something that another goroutine or process does.
+func (s *serving) eventually(what string, happened func() bool) {
+	s.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !happened() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("still waiting for %s\n%s", what, s.stderr)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// get asks over a connection of its own.
+func get(t *testing.T, url, key string) (status int, body string) {
+	t.Helper()
+	status, body, err := tryGet(t.Context(), url, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, body
+}
+
+func tryGet(ctx context.Context, url, key string) (status int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	request.Close = true
+	request.Header.Set("X-API-Key", key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), errors.Join(err, response.Body.Close())
+}
+
+// newKey makes a key by the command line.
+func newKey(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	args = append([]string{"keys", "create", "--quiet", "--name", "test", "--permissions", "read"}, args...)
+	return strings.TrimSpace(run(t, env, "", args...).want(t, exitOK).stdout)
+}
+
+// The process itself: signals, standard streams, exit code.
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		signal syscall.Signal
+	}{{"SIGTERM", syscall.SIGTERM}, {"SIGINT", syscall.SIGINT}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			command := exec.CommandContext(t.Context(), os.Args[0], "serve")
+			db := fixtures.Shared(t, fixtures.Small(now))
+			command.Env = append(settingsFor(db), beProgram)
+			var stderr output
+			command.Stderr = &stderr
+			stdout, err := command.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(stdout).ReadString('\n')
+			if err != nil || !strings.HasPrefix(line, "listening on http://127.0.0.1:") {
+				t.Errorf("first line %q, %v\n%s", line, err, stderr.String())
+			}
+			if err := command.Process.Signal(test.signal); err != nil {
+				t.Error(err)
+			}
+			if err := command.Wait(); err != nil {
+				t.Errorf("the program ended with %v\n%s", err, stderr.String())
+			}
+		})
+	}
+}
+
+func TestProcessExitCode(t *testing.T) {
+	t.Parallel()
+	command := exec.CommandContext(t.Context(), os.Args[0], "serve")
+	command.Env = []string{beProgram}
+	text, err := command.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage {
+		t.Fatalf("ended with %v, want exit code %d\n%s", err, exitUsage, text)
+	}
+	wantTexts(t, string(text), "db.dsn: write user:password@tcp(host:3306)/database")
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"bookside/adapter"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+const aboutServe = `Serves the API, and /livez and /readyz on an address of their own, until SIGTERM or SIGINT;
+requests that are running then may end. Once the API answers, its address is printed to the
+standard output in one line; the log goes to the standard error as JSON lines.`
+
+func (p *program) serve(flags *flag.FlagSet) action {
+	var given configFlags
+	given.define(flags)
+	given.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 is any free one")
+	printOnly := flags.Bool("print-config", false, "print the configuration without its secrets, and end")
+	return func(ctx context.Context, _ []string) error {
+		c, err := readConfig(p.env, given)
+		if err == nil {
+			err = c.validate()
+		}
+		switch {
+		case err != nil:
+			return err
+		case *printOnly:
+			text, err := c.masked()
+			if err != nil {
+				return err
+			}
+			return p.print(text)
+		}
+		s, err := newService(c, p)
+		if err != nil {
+			return err
+		}
+		return s.run(ctx)
+	}
+}
+
+// service is the program while it serves.
+type service struct {
+	config config
+	target target
+	now    adapter.Clock
+	stdout io.Writer
+	log    *slog.Logger
+	probes *handlers.Admin
+	ended  chan error // a listener that stopped by itself
+}
+
+func newService(c config, p *program) (*service, error) {
+	t, err := c.target()
+	if err != nil {
+		return nil, err
+	}
+	level, err := logLevel(c.Log.Level)
+	if err != nil {
+		return nil, err
+	}
+	return &service{
+		config: c, target: t, now: p.now, stdout: p.stdout,
+		log:    slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})),
+		probes: handlers.NewAdmin(),
+		ended:  make(chan error, 2),
+	}, nil
+}
+
+// run takes both ports first, so that a taken one is told at once. The probes
+// answer from then on; clients of the API wait in the port's queue until the
+// database is open.
+func (s *service) run(ctx context.Context) (err error) {
+	listener, err := listen(ctx, keyListen, s.config.Server.Listen)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // where it was served it is closed already
+	stopProbes, err := s.serveProbes(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopProbes()) }()
+
+	db, err := wpdb.OpenWhenUp(ctx, s.target.config, s.config.DB.ConnectWait, s.logWait)
+	if err != nil && ctx.Err() != nil {
+		s.log.Info("stopped before the database could be opened")
+		return nil
+	}
+	if err != nil {
+		return s.target.explain(err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	platform := adapter.NewPlatform(db, s.now)
+	if err := s.prepare(ctx, db, platform); err != nil {
+		return err
+	}
+	return s.serveAPI(ctx, listener, db, platform)
+}
+
+func (s *service) logWait(err error) {
+	s.log.Warn("waiting for the database", "address", s.target.address, "error", err)
+}
+
+// serveProbes answers on the admin address, where there is one.
+func (s *service) serveProbes(ctx context.Context) (stop func() error, err error) {
+	if s.config.Admin.Listen == "" {
+		return func() error { return nil }, nil
+	}
+	listener, err := listen(ctx, "admin.listen", s.config.Admin.Listen)
+	if err != nil {
+		return nil, err
+	}
+	s.log.Info("probes are served", "address", listener.Addr().String())
+	return s.start(listener, s.probes), nil
+}
+
+// prepare looks at the site and makes the tables of ours. A wrong prefix ends
+// the program; a plugin that is off, or a database that lets us only read,
+// does not.
+func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) error {
+	if err := s.target.requireTables(ctx, db); err != nil {
+		return err
+	}
+	_, err := platform.Site(ctx)
+	switch {
+	case adapter.CodeOf(err) == adapter.CodeUnavailable:
+		s.log.Warn("the site cannot be served yet; requests get 503 until it can", "error", err)
+	case err != nil:
+		return fmt.Errorf("look at the site: %w", err)
+	}
+	present, err := ensureOwnTables(ctx, db)
+	if err == nil && !present {
+		s.log.Warn("the database user may not create the tables for API keys; run keys create with one that may")
+	}
+	return err
+}
+
+// serveAPI serves until ctx ends, then lets running requests end.
+func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.DB, platform *adapter.Platform) error {
+	options, err := s.config.handlerOptions()
+	if err != nil {
+		return err
+	}
+	keys := adapter.NewKeys(db, s.now, rand.Reader)
+	stop := s.start(listener, handlers.New(platform, keys, s.now, s.log, options))
+	s.probes.Started(platform)
+	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())
+	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
+		return errors.Join(fmt.Errorf("write to the standard output: %w", err), stop())
+	}
+	select {
+	case err = <-s.ended:
+	case <-ctx.Done():
+		s.log.Info("stopping; running requests may end", "within", s.config.Server.ShutdownTimeout.String())
+	}
+	s.probes.Stopping()
+	return errors.Join(err, stop())
+}
+
+func (c config) handlerOptions() (handlers.Options, error) {
+	o := handlers.Options{
+		BasePaths:           c.Server.BasePaths,
+		QueryParameter:      c.Auth.QueryParameter,
+		SiteTimestamps:      c.Compat.Timestamps == "site",
+		RequestTimeout:      c.Server.RequestTimeout,
+		AllowedOrigins:      c.Server.CORSOrigins,
+		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
+		RateLimit: handlers.RateLimit{
+			Enabled: c.RateLimit.Enabled,
+			Live:    handlers.Limits{PerMinute: int64(c.RateLimit.LivePerMinute), PerHour: int64(c.RateLimit.LivePerHour)},
+			Test:    handlers.Limits{PerMinute: int64(c.RateLimit.TestPerMinute), PerHour: int64(c.RateLimit.TestPerHour)},
+		},
+	}
+	for _, text := range c.Server.TrustedProxies {
+		network, err := parseNetwork(text)
+		if err != nil {
+			return handlers.Options{}, fmt.Errorf("server.trusted_proxies: %w", err)
+		}
+		o.TrustedProxies = append(o.TrustedProxies, network)
+	}
+	return o, nil
+}
+
+// listen takes a port; key is the setting that named it.
+func listen(ctx context.Context, key, address string) (net.Listener, error) {
+	var network net.ListenConfig
+	listener, err := network.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, failf(exitPortTaken, err, "another program listens on %s; stop it, or set %s (%s) to another address", address, key, envName(key))
+	}
+	if err != nil {
+		return nil, failf(exitFailure, err, "%s: %v", key, err)
+	}
+	return listener, nil
+}
+
+// start serves in the background. The returned function stops that once
+// running requests have ended, or were cut off after the configured time.
+func (s *service) start(listener net.Listener, handler http.Handler) (stop func() error) {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      s.config.Server.RequestTimeout + 10*time.Second,
+		IdleTimeout:       2 * time.Minute, // longer than the usual proxy keeps a connection
+		MaxHeaderBytes:    1 << 20,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.ended <- fmt.Errorf("serve %s: %w", listener.Addr(), err)
+		}
+	}()
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), s.config.Server.ShutdownTimeout)
+		defer cancel()
+		err := server.Shutdown(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return errors.Join(errors.New("requests still running at the end of server.shutdown_timeout were cut off"), server.Close())
+		}
+		return err
+	}
+}

@@ -1,0 +1,476 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	s := serve(t, env)
+	key := newKey(t, env)
+	status, body := get(t, s.url+"/v1/status", key)
+	if status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	wantTexts(t, body, "Europe/Berlin")
+	if status, body := get(t, s.url+"/wp-json/latepoint-api/v1/status", key); status != http.StatusOK {
+		t.Errorf("at the old address: status %d: %s", status, body)
+	}
+	if status, _ := get(t, s.url+"/v1/status", "lp_live_no"); status != http.StatusUnauthorized {
+		t.Errorf("with a wrong key: status %d", status)
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(s.stderr.String(), key) {
+		t.Error("the key is in the log")
+	}
+	for line := range strings.Lines(s.stderr.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("log line that is no JSON: %s", line)
+		}
+	}
+}
+
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	s := serve(t, settingsFor(db))
+	admin := "http://" + s.admin()
+	wantProbe(t, admin, handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
+	if status, body := get(t, admin+"/livez", ""); status != http.StatusOK || body != "ok" {
+		t.Errorf("/livez: %d %q", status, body)
+	}
+	if got := run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live"); got.code != exitOK || got.stdout != "ready\n" {
+		t.Errorf("check --live: %+v", got)
+	}
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	wantProbe(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
+	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live").
+		want(t, exitFailure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
+}
+
+func wantProbe(t *testing.T, admin string, want handlers.Readiness) {
+	t.Helper()
+	status, body := get(t, admin+"/readyz", "")
+	var got handlers.Readiness
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatalf("/readyz: %v: %s", err, body)
+	}
+	if got != want || (status == http.StatusOK) != (want.Status == handlers.StatusReady) {
+		t.Errorf("/readyz: %d %+v, want %+v", status, got, want)
+	}
+}
+
+func execute(t *testing.T, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNoProbes(t *testing.T) {
+	t.Parallel()
+	s := serve(t, settingsFor(small(t), "BOOKSIDE_ADMIN__LISTEN="))
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(s.stderr.String(), "probes") {
+		t.Errorf("log: %s", s.stderr)
+	}
+}
+
+// While the database is down the process lives, is not ready, and can be ended.
+func TestWaitingForDatabase(t *testing.T) {
+	t.Parallel()
+	s, _ := launch(t, []string{
+		"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/site", "BOOKSIDE_SERVER__LISTEN=127.0.0.1:0", "BOOKSIDE_ADMIN__LISTEN=127.0.0.1:0",
+		"BOOKSIDE_DB__CONNECT_WAIT=10m",
+	})
+	admin := "http://" + s.admin()
+	s.eventually("a line about waiting", func() bool { return strings.Contains(s.stderr.String(), "waiting for the database") })
+	if status, _ := get(t, admin+"/livez", ""); status != http.StatusOK {
+		t.Errorf("/livez: %d", status)
+	}
+	wantProbe(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
+	if err := s.stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if strings.Contains(s.stderr.String(), "s3cret") {
+		t.Errorf("the password is in the log: %s", s.stderr)
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	t.Parallel()
+	taken, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	db := fixtures.Shared(t, fixtures.Small(now))
+	network := fixtures.Shared(t, fixtures.Prefixed())
+	tests := []struct {
+		name string
+		env  []string
+		code int
+		want []string
+	}{
+		{"port taken", settingsFor(db, "BOOKSIDE_SERVER__LISTEN="+taken.Addr().String()), exitPortTaken,
+			[]string{"another program listens on " + taken.Addr().String(), "server.listen (BOOKSIDE_SERVER__LISTEN)"}},
+		{"port of the probes taken", settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+taken.Addr().String()), exitPortTaken,
+			[]string{"another program listens on " + taken.Addr().String(), "admin.listen (BOOKSIDE_ADMIN__LISTEN)"}},
+		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + taken.Addr().String(), "BOOKSIDE_DB__CONNECT_WAIT=10m"}, exitPortTaken, nil},
+		{"address of another machine", settingsFor(db, "BOOKSIDE_SERVER__LISTEN=192.0.2.1:80"), exitFailure, []string{"server.listen: "}},
+		{"no server", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exitUnreachable,
+			[]string{"the database at 127.0.0.1:1 cannot be reached", "connection refused"}},
+		{"no such host", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(db.invalid:3306)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exitUnreachable,
+			[]string{"the database at db.invalid:3306 cannot be reached"}},
+		{"DSN the driver refuses", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?timeout=s3cret"), exitUsage,
+			[]string{"the data source name cannot be read"}},
+		{"wrong prefix", settingsFor(network, "BOOKSIDE_DB__PREFIX=wp_"), exitNoTables,
+			[]string{"no LatePoint tables under the prefix wp_; this database has them under: wpx_7_; set db.prefix (BOOKSIDE_DB__PREFIX)"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, lastWins(test.env), "", "serve").want(t, test.code, test.want...)
+			if got.stdout != "" {
+				t.Errorf("stdout %q", got.stdout)
+			}
+			if strings.Contains(got.stderr, "s3cret") {
+				t.Errorf("the password is told: %s", got.stderr)
+			}
+		})
+	}
+}
+
+// lastWins drops variables that are set again later, as os/exec does.
+func lastWins(env []string) []string {
+	last := map[string]string{}
+	for _, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		last[name] = entry
+	}
+	var kept []string
+	for _, entry := range last {
+		kept = append(kept, entry)
+	}
+	return kept
+}
+
+func TestSiteOfNetwork(t *testing.T) {
+	t.Parallel()
+	db := fixtures.New(t, fixtures.Prefixed())
+	env := lastWins(settingsFor(db, "BOOKSIDE_DB__PREFIX=wpx_", "BOOKSIDE_WORDPRESS__SITE_ID=7"))
+	s := serve(t, env)
+	if status, body := get(t, s.url+"/v1/status", newKey(t, env)); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+// withCredentials is the data source name with another user.
+func withCredentials(dsn, user, password string) string {
+	return user + ":" + password + dsn[strings.LastIndex(dsn, "@"):]
+}
+
+func TestRefusedByDatabase(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.Shared(t, fixtures.Small(now))
+	parts, ok := parseDSN(db.DSN)
+	if !ok {
+		t.Fatal("the test's data source name cannot be read")
+	}
+	tests := []struct{ name, dsn, want string }{
+		{"wrong password", withCredentials(db.DSN, "bookside_nobody", "s3cret"), "refuses the user or the password"},
+		{"unknown database", strings.Replace(db.DSN, "/"+parts.database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
+	}
+	for _, test := range tests {
+		for _, command := range [][]string{{"serve"}, {"check"}, {"keys", "list"}} {
+			t.Run(test.name+", "+command[0], func(t *testing.T) {
+				t.Parallel()
+				got := run(t, lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+test.dsn)), "", command...).want(t, exitRefused, test.want)
+				if strings.Contains(got.stderr, "s3cret") {
+					t.Errorf("the password is told: %s", got.stderr)
+				}
+			})
+		}
+	}
+}
+
+// reader makes a database user who may only read.
+func reader(t *testing.T, db *fixtures.Database) (env []string) {
+	t.Helper()
+	parts, _ := parseDSN(db.DSN)
+	user := "r" + parts.database[len(parts.database)-16:]
+	execute(t, db.SQL, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 's3cret'")
+	t.Cleanup(func() {
+		if _, err := db.SQL.ExecContext(context.Background(), "DROP USER '"+user+"'@'%'"); err != nil {
+			t.Error(err)
+		}
+	})
+	execute(t, db.SQL, "GRANT SELECT ON "+parts.database+".* TO '"+user+"'@'%'")
+	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withCredentials(db.DSN, user, "s3cret")))
+}
+
+func TestReadOnlyUser(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	env := reader(t, db)
+	s := serve(t, env)
+	wantTexts(t, s.stderr.String(), "may not create the tables for API keys")
+	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exitRefused, "may not create the tables for API keys")
+	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusUnauthorized {
+		t.Errorf("before there are keys: status %d", status)
+	}
+	key := newKey(t, settingsFor(db)) // by somebody who may
+	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	again := serve(t, env)
+	if strings.Contains(again.stderr.String(), "may not create") {
+		t.Errorf("warned although the tables are there: %s", again.stderr)
+	}
+}
+
+// A plugin that is off, or half of its tables, is no reason not to start.
+func TestServeBeforePlugin(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	key := newKey(t, env)
+	var active string
+	if err := db.SQL.QueryRowContext(t.Context(), "SELECT option_value FROM "+db.Prefix+"options WHERE option_name = 'active_plugins'").Scan(&active); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	s := serve(t, env)
+	wantTexts(t, s.stderr.String(), "LatePoint is not active on this site")
+	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusServiceUnavailable {
+		t.Errorf("status %d: %s", status, body)
+	}
+	if _, err := db.SQL.ExecContext(t.Context(), "UPDATE "+db.Prefix+"options SET option_value = ? WHERE option_name = 'active_plugins'", active); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
+		t.Errorf("once it is back: status %d: %s", status, body)
+	}
+}
+
+// A request that runs when the program is told to end is answered.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	env := settingsFor(db)
+	key := newKey(t, env)
+	s := serve(t, env)
+	admin := "http://" + s.admin()
+
+	lock, err := db.SQL.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }()
+	if _, err := lock.ExecContext(t.Context(), "LOCK TABLES "+db.Prefix+"latepoint_agents WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	type answer struct {
+		status int
+		body   string
+		err    error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		status, body, err := tryGet(t.Context(), s.url+"/v1/agents", key)
+		answered <- answer{status, body, err}
+	}()
+	s.eventually("the request to wait for the lock", func() bool { return waitsForLock(t, db) })
+	s.cancel()
+	var dialer net.Dialer
+	s.eventually("the port to be closed", func() bool {
+		conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
+	})
+	wantProbe(t, admin, handlers.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
+	select {
+	case a := <-answered:
+		t.Errorf("answered before the lock was gone: %+v", a)
+	case err := <-s.ended:
+		t.Errorf("ended before the request was answered: %v", err)
+	default:
+	}
+	if _, err := lock.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+		t.Fatal(err)
+	}
+	if a := <-answered; a.err != nil || a.status != http.StatusOK {
+		t.Errorf("answer %+v", a)
+	}
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func waitsForLock(t *testing.T, db *fixtures.Database) bool {
+	t.Helper()
+	parts, _ := parseDSN(db.DSN)
+	var waiting int
+	err := db.SQL.QueryRowContext(t.Context(),
+		"SELECT COUNT(*) FROM information_schema.processlist WHERE db = ? AND state LIKE 'Waiting for table metadata lock'", parts.database).Scan(&waiting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return waiting > 0
+}
+
+// A request that does not end is cut off.
+func TestDrainEnds(t *testing.T) {
+	t.Parallel()
+	c := defaultConfig()
+	c.Server.ShutdownTimeout = time.Millisecond
+	s := &service{config: c, log: slog.New(slog.NewJSONHandler(io.Discard, nil)), ended: make(chan error, 1)}
+	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived, release := make(chan struct{}), make(chan struct{})
+	stop := s.start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(arrived)
+		<-release
+	}))
+	answered := make(chan error, 1)
+	go func() {
+		_, _, err := tryGet(t.Context(), "http://"+listener.Addr().String(), "")
+		answered <- err
+	}()
+	<-arrived
+	err = stop()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	wantTexts(t, err.Error(), "requests still running at the end of server.shutdown_timeout were cut off")
+	if err := <-answered; err == nil {
+		t.Error("the client got an answer")
+	}
+	close(release)
+}
+
+// A listener that breaks ends the program.
+func TestListenerBreaks(t *testing.T) {
+	t.Parallel()
+	s := &service{config: defaultConfig(), log: slog.New(slog.NewJSONHandler(io.Discard, nil)), ended: make(chan error, 1)}
+	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := s.start(listener, http.NotFoundHandler())
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.ended; err == nil {
+		t.Error("no error")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLogLevel(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t), "BOOKSIDE_LOG__LEVEL=error")
+	s := serve(t, env)
+	if status, _ := get(t, s.url+"/v1/status", newKey(t, env)); status != http.StatusOK {
+		t.Errorf("status %d", status)
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if log := s.stderr.String(); log != "" {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// Settings of the server reach the handlers.
+func TestHandlerOptions(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t), "BOOKSIDE_SERVER__BASE_PATHS=/api", "BOOKSIDE_AUTH__QUERY_PARAMETER=token", "BOOKSIDE_RATE_LIMIT__TEST_PER_MINUTE=1")
+	s := serve(t, env)
+	key := newKey(t, env, "--kind", "test")
+	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusNotFound {
+		t.Errorf("below no base path: status %d: %s", status, body)
+	}
+	if status, body := get(t, s.url+"/api/status?token="+key, ""); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	if status, body := get(t, s.url+"/api/status", key); status != http.StatusTooManyRequests {
+		t.Errorf("over the limit: status %d: %s", status, body)
+	}
+}
+
+// Nothing runs on once the program has ended. Not parallel: tests that are
+// would be taken for leaks.
+func TestNothingLeaks(t *testing.T) {
+	env := settingsFor(small(t))
+	key := newKey(t, env)
+	before := goleak.IgnoreCurrent()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	p := program{env: env, stdin: &bytes.Buffer{}, stdout: writer, stderr: io.Discard, now: fixedClock}
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(ctx, []string{"serve"}) }()
+	line := make([]byte, 200)
+	n, err := reader.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.TrimPrefix(strings.TrimSpace(string(line[:n])), "listening on ")
+	for range 3 {
+		if status, _ := get(t, url+"/v1/status", key); status != http.StatusOK {
+			t.Errorf("status %d", status)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	goleak.VerifyNone(t, before)
+}
+
+func TestTrustedProxies(t *testing.T) {
+	t.Parallel()
+	c := defaultConfig()
+	c.Server.TrustedProxies = []string{"10.0.0.0/8", "192.0.2.1", "::1"}
+	options, err := c.handlerOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, network := range options.TrustedProxies {
+		got = append(got, network.String())
+	}
+	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.1/32", "::1/128"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// validate tells everything that is wrong with the configuration at once.
+func (c config) validate() error {
+	var v validation
+	c.validateDatabase(&v)
+	c.validateServer(&v)
+	c.validateLimits(&v)
+	v.check(c.Compat.Timestamps == "stored" || c.Compat.Timestamps == "site", "compat.timestamps", "write stored or site")
+	_, err := logLevel(c.Log.Level)
+	v.check(err == nil, "log.level", "write debug, info, warn or error")
+	return configFailure(v.problems)
+}
+
+// validation collects problems, each under the key that is wrong.
+type validation struct{ problems []string }
+
+func (v *validation) check(ok bool, key, format string, args ...any) {
+	if !ok {
+		v.problems = append(v.problems, key+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// tablePrefix is what wpdb takes, with room for the number of a site.
+var tablePrefix = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
+
+func (c config) validateDatabase(v *validation) {
+	dsn, wpConfig := c.DB.DSN != "", c.WordPress.Config != ""
+	v.check(dsn || wpConfig, keyDSN, "write user:password@tcp(host:3306)/database (BOOKSIDE_DB__DSN), or name the site's wp-config.php in wordpress.config (--wp-config)")
+	v.check(!dsn || !wpConfig, keyDSN, "excludes wordpress.config; take one of them away")
+	_, readable := parseDSN(c.DB.DSN)
+	v.check(!dsn || readable, keyDSN, "cannot be read; write user:password@tcp(host:3306)/database or user:password@unix(/path/of/socket)/database")
+	v.check(c.DB.Prefix == "" || tablePrefix.MatchString(c.DB.Prefix), keyPrefix, "write at most 40 letters, digits and _, such as wp_")
+	v.check(c.DB.MaxOpen >= 1 && c.DB.MaxOpen <= 1000, "db.max_open", "write a number from 1 to 1000")
+	v.check(c.DB.ConnectWait >= 0, "db.connect_wait", "write a time such as 30s, or 0s for not waiting")
+	v.check(c.DB.StatementTimeout >= 100*time.Millisecond, "db.statement_timeout", "write a time of at least 100ms, such as 10s")
+	v.check(c.WordPress.SiteID >= 0, "wordpress.site_id", "write the number of the site in its network, or 0")
+}
+
+func (c config) validateServer(v *validation) {
+	v.check(validAddress(c.Server.Listen), keyListen, "write an address and a port, such as 127.0.0.1:8080")
+	v.check(c.Admin.Listen == "" || validAddress(c.Admin.Listen), "admin.listen", "write an address and a port, such as 127.0.0.1:8081, or nothing to switch it off")
+	v.check(c.Admin.Listen != c.Server.Listen || strings.HasSuffix(c.Server.Listen, ":0"), "admin.listen", "is the address of server.listen; write another port")
+	v.check(len(c.Server.BasePaths) > 0, "server.base_paths", "write at least one path, such as /v1")
+	seen := map[string]bool{}
+	for _, path := range c.Server.BasePaths {
+		v.check(basePath.MatchString(path), "server.base_paths", "%q: write a path that begins with / and does not end with it, such as /v1", path)
+		v.check(!seen[path], "server.base_paths", "%q stands there twice", path)
+		seen[path] = true
+	}
+	for _, proxy := range c.Server.TrustedProxies {
+		_, err := parseNetwork(proxy)
+		v.check(err == nil, "server.trusted_proxies", "%q: write an address or a network, such as 10.0.0.1 or 10.0.0.0/8", proxy)
+	}
+	for _, origin := range c.Server.CORSOrigins {
+		v.check(validOrigin(origin), "server.cors_origins", "%q: write scheme and host, such as https://example.com, or * for every origin", origin)
+	}
+	v.check(c.Server.RequestTimeout >= time.Second, "server.request_timeout", "write a time of at least 1s, such as 15s")
+	v.check(c.Server.ShutdownTimeout > 0, "server.shutdown_timeout", "write a time such as 15s")
+}
+
+func (c config) validateLimits(v *validation) {
+	v.check(c.Auth.QueryParameter == "" || queryParameter.MatchString(c.Auth.QueryParameter), "auth.query_parameter", "write letters, digits, _ and - only, such as api_key, or nothing to switch it off")
+	v.check(c.Auth.FailedKeysPerMinute >= 0, "auth.failed_keys_per_minute", "write a number such as 100, or 0 for no limit")
+	limits := []struct {
+		key   string
+		value int
+	}{
+		{"rate_limit.live_per_minute", c.RateLimit.LivePerMinute}, {"rate_limit.live_per_hour", c.RateLimit.LivePerHour},
+		{"rate_limit.test_per_minute", c.RateLimit.TestPerMinute}, {"rate_limit.test_per_hour", c.RateLimit.TestPerHour},
+	}
+	for _, limit := range limits {
+		v.check(limit.value >= 1, limit.key, "write a number from 1; rate_limit.enabled switches all limits off")
+	}
+}
+
+var (
+	basePath       = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+	queryParameter = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+)
+
+func validAddress(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil && !strings.ContainsAny(host, " /@")
+}
+
+func validOrigin(text string) bool {
+	if text == "*" {
+		return true
+	}
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && text == u.Scheme+"://"+u.Host
+}
+
+// parseNetwork reads a network, or one address as a network of its own.
+func parseNetwork(text string) (*net.IPNet, error) {
+	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
+		text = netip.PrefixFrom(address, address.BitLen()).String()
+	}
+	_, network, err := net.ParseCIDR(text)
+	return network, err
+}
+
+// logLevel takes the four plain words only, not slog's INFO+2.
+func logLevel(text string) (slog.Level, error) {
+	switch text {
+	case "debug", "info", "warn", "error":
+		var level slog.Level
+		err := level.UnmarshalText([]byte(text))
+		return level, err
+	default:
+		return 0, fmt.Errorf("log level %q", text)
+	}
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+func TestCommitOf(t *testing.T) {
+	t.Parallel()
+	const revision = "0123456789abcdef0123456789abcdef01234567"
+	tests := []struct {
+		name     string
+		settings []debug.BuildSetting
+		want     string
+	}{
+		{"unknown", nil, ""},
+		{"clean", []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: "false"}}, " (commit 0123456789ab)"},
+		{"changed", []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: "true"}}, " (commit 0123456789ab, changed)"},
+		{"short", []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}, " (commit abc)"},
+	}
+	for _, test := range tests {
+		if got := commitOf(test.settings); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package compat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+)
+
+// known is a site with one status of its own.
+func known(_ context.Context, status string) (bool, error) {
+	return status == "approved" || status == "pending" || status == "in_progress", nil
+}
+
+func pointer[T any](value T) *T { return &value }
+
+func TestBookingFilter(t *testing.T) {
+	t.Parallel()
+	day := func(text string) *time.Time {
+		instant, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &instant
+	}
+	unfiltered := adapter.BookingFilter{Paging: adapter.Paging{Page: 1, PerPage: 20}, Sort: adapter.BookingsByStart, Descending: true}
+	for name, c := range map[string]struct {
+		query  url.Values
+		change func(*adapter.BookingFilter)
+	}{
+		"nothing": {url.Values{}, func(*adapter.BookingFilter) {}},
+		"empty":   {url.Values{"status": {""}, "agent_id": {" "}, "sort": {""}, "meta_key": {""}}, func(*adapter.BookingFilter) {}},
+		"unknown": {url.Values{"colour": {"red"}, "Status": {"x"}}, func(*adapter.BookingFilter) {}},
+		"everything": {
+			url.Values{
+				"page": {"3"}, "per_page": {"100"}, "status": {"Pending"}, "customer_id": {"1"}, "agent_id": {"2"}, "service_id": {"3"}, "location_id": {"8388607"},
+				"date_from": {"2026-11-21"}, "date_to": {"2026-11-22"}, "created_date_from": {"2026-11-01"}, "created_date_to": {"2026-11-30"}, "booking_code": {" AB "},
+				"payment_status": {"Any Text"}, "duration_min": {"0"}, "duration_max": {"60.0"}, "price_min": {"-1.50"}, "price_max": {"99.9999"},
+				"customer_email": {"a@b"}, "customer_phone": {"+49"}, "include_meta": {"Yes"}, "meta_key": {"cf_reason"}, "meta_value": {"100%"},
+				"search": {"Zoë"}, "sort": {"CUSTOMER_NAME"}, "order": {"ASC"},
+			},
+			func(f *adapter.BookingFilter) {
+				*f = adapter.BookingFilter{
+					Paging: adapter.Paging{Page: 3, PerPage: 100}, Status: pointer("pending"),
+					CustomerID: pointer[int64](1), AgentID: pointer[int64](2), ServiceID: pointer[int64](3), LocationID: pointer[int64](8388607),
+					DateFrom: pointer(adapter.Date("2026-11-21")), DateTo: pointer(adapter.Date("2026-11-22")),
+					CreatedFrom: day("2026-11-01"), CreatedBefore: day("2026-12-01"), Code: pointer("AB"), PaymentStatus: pointer("Any Text"),
+					DurationMin: pointer[int64](0), DurationMax: pointer[int64](60),
+					PriceMin: pointer(decimal.RequireFromString("-1.5")), PriceMax: pointer(decimal.RequireFromString("99.9999")),
+					CustomerEmail: pointer("a@b"), CustomerPhone: pointer("+49"), WithMeta: true, MetaKey: pointer("cf_reason"), MetaValue: pointer("100%"),
+					Search: pointer("Zoë"), Sort: adapter.BookingsByCustomerName, Descending: false,
+				}
+			},
+		},
+		"confirmed is approved": {url.Values{"status": {"CONFIRMED"}}, func(f *adapter.BookingFilter) { f.Status = pointer("approved") }},
+		"a status of the site":  {url.Values{"status": {"In_Progress"}}, func(f *adapter.BookingFilter) { f.Status = pointer("in_progress") }},
+		"by creation":           {url.Values{"sort": {"created_at"}}, func(f *adapter.BookingFilter) { f.Sort = adapter.BookingsByCreation }},
+		"by status":             {url.Values{"sort": {"status"}}, func(f *adapter.BookingFilter) { f.Sort = adapter.BookingsByStatus }},
+		"by id, ascending":      {url.Values{"sort": {"id"}, "order": {"asc"}}, func(f *adapter.BookingFilter) { f.Sort, f.Descending = adapter.BookingsByID, false }},
+	} {
+		want := unfiltered
+		c.change(&want)
+		got, err := View{}.BookingFilter(t.Context(), ParseQuery(c.query.Encode()), known)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A status is asked for only where one was sent well-formed, and a failure to
+// find it out is no error about parameters.
+func TestBookingStatusAsksTheSite(t *testing.T) {
+	t.Parallel()
+	asked, broken := []string{}, errors.New("no database")
+	ask := func(_ context.Context, status string) (bool, error) {
+		asked = append(asked, status)
+		return false, broken
+	}
+	for _, raw := range []string{"", "status=", "status[]=x", "status=%00"} {
+		if _, err := (View{}).BookingFilter(t.Context(), ParseQuery(raw), ask); errors.Is(err, broken) {
+			t.Errorf("?%s asks the site", raw)
+		}
+	}
+	if _, err := (View{}).BookingFilter(t.Context(), ParseQuery("status=Waiting&page=x"), ask); !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+	if diff := cmp.Diff([]string{"waiting"}, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// What a booking without anything around it looks like: every key of the
+// contract, nothing that is null but what may be.
+func TestEmptyBooking(t *testing.T) {
+	t.Parallel()
+	list := `{"id":0,"booking_code":"","status":"","start_date":"","start_time":"00:00","end_time":"00:00","duration":0,"price":"0.0000","payment_status":"",` +
+		`"customer":{"id":0,"first_name":"","last_name":"","email":"","phone":""},"agent":{"id":"0","full_name":"","email":"","phone":""},"service":[],` +
+		`"location":{"id":"","name":"","full_address":"","category":[]},"total_attendees":0,"notes":"","created_at":"","updated_at":""`
+	detail := list + `,"start_datetime":null,"end_datetime":null,"end_date":"","timezone":"","service_name":"","customer_comment":null,"created_datetime":null,` +
+		`"buffer_before":0,"buffer_after":0,"transactions":[],"order":null,"meta":{}`
+	for name, c := range map[string]struct {
+		record any
+		want   string
+	}{
+		"in a list":             {View{}.booking(adapter.Booking{}), list + `}`},
+		"in a list with meta":   {View{}.booking(adapter.Booking{Meta: map[string]string{}}), list + `,"meta":{}}`},
+		"alone":                 {View{}.BookingDetail(adapter.Booking{Meta: map[string]string{}}, BookingContext{}), `{"success":true,"data":` + detail + `}}`},
+		"a list":                {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 1, PerPage: 20}}), `{"success":true,"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0,"has_next_page":false,"has_previous_page":false}}`},
+		"a page beyond the end": {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 9, PerPage: 20}, Total: 41}), `{"success":true,"data":[],"pagination":{"page":9,"per_page":20,"total":41,"total_pages":3,"has_next_page":false,"has_previous_page":true}}`},
+	} {
+		got, err := json.Marshal(c.record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+// In the site's zone, a single booking's timestamps move together with those
+// of its order and payments; created_datetime is UTC whatever the view.
+func TestBookingDetailInSiteTime(t *testing.T) {
+	t.Parallel()
+	stamps := adapter.Timestamp("2026-07-01 12:00:00")
+	booking := adapter.Booking{CreatedAt: stamps, UpdatedAt: stamps, Order: &adapter.BookingOrder{ID: 1}}
+	around := BookingContext{Order: &adapter.Order{ID: 1, CreatedAt: stamps, UpdatedAt: stamps}, Payments: []adapter.Payment{{CreatedAt: stamps, UpdatedAt: stamps}}}
+	body, err := json.Marshal(View{Location: location(t, "Europe/Berlin")}.BookingDetail(booking, around))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(body), `"2026-07-01 14:00:00"`); n != 6 {
+		t.Errorf("%d timestamps in the site's zone, want 6: %s", n, body)
+	}
+	if !strings.Contains(string(body), `"created_datetime":"2026-07-01T12:00:00+00:00"`) {
+		t.Errorf("created_datetime is not UTC: %s", body)
+	}
+}

@@ -1,0 +1,128 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter"
+	"bookside/wpdb"
+)
+
+// Admin answers probes about the process: /livez while it runs, /readyz while
+// it can serve the site. It belongs on an address that clients do not reach.
+type Admin struct {
+	router   *echo.Echo
+	platform atomic.Pointer[adapter.Platform]
+	stopping atomic.Bool
+}
+
+// What Readiness.Status can be.
+const (
+	StatusStarting    = "starting" // the database is not open yet
+	StatusReady       = "ready"
+	StatusUnavailable = "unavailable" // for now: by itself it becomes ready again
+	StatusStopping    = "stopping"
+)
+
+// Readiness is the body of /readyz: 200 when ready, else 503 and what is wrong
+// with the database or the platform, in words fit for anybody.
+type Readiness struct {
+	Status   string `json:"status"`
+	Database string `json:"database"`
+	Platform string `json:"platform"`
+}
+
+// readinessTimeout is shorter than what usual probes wait for.
+const readinessTimeout = 2 * time.Second
+
+const (
+	partOK      = "ok"
+	partUnknown = "unknown"
+)
+
+// NewAdmin is not ready before Started.
+func NewAdmin() *Admin {
+	a := &Admin{router: echo.New()}
+	a.router.HTTPErrorHandler = failProbe
+	methods := []string{http.MethodGet, http.MethodHead}
+	a.router.Match(methods, "/livez", live)
+	a.router.Match(methods, "/readyz", a.ready)
+	return a
+}
+
+// Started tells that the API is served, from this platform.
+func (a *Admin) Started(platform *adapter.Platform) { a.platform.Store(platform) }
+
+// Stopping tells that no more requests should be sent.
+func (a *Admin) Stopping() { a.stopping.Store(true) }
+
+func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.router.ServeHTTP(w, r) }
+
+func live(c echo.Context) error {
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.String(http.StatusOK, "ok")
+}
+
+func (a *Admin) ready(c echo.Context) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), readinessTimeout)
+	defer cancel()
+	c.Response().Header().Set("Cache-Control", "no-store")
+	readiness := a.readiness(ctx)
+	if readiness.Status != StatusReady {
+		return send(c, response{http.StatusServiceUnavailable, readiness})
+	}
+	return send(c, ok(readiness))
+}
+
+func (a *Admin) readiness(ctx context.Context) Readiness {
+	platform := a.platform.Load()
+	switch {
+	case a.stopping.Load():
+		return Readiness{Status: StatusStopping, Database: partUnknown, Platform: partUnknown}
+	case platform == nil:
+		return Readiness{Status: StatusStarting, Database: "not open yet", Platform: partUnknown}
+	}
+	_, err := platform.Site(ctx)
+	var known *adapter.Error
+	switch {
+	case err == nil:
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK}
+	case errors.As(err, &known):
+		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message}
+	default:
+		return Readiness{Status: StatusUnavailable, Database: databaseTrouble(err), Platform: partUnknown}
+	}
+}
+
+// databaseTrouble names an error of the database without its text.
+func databaseTrouble(err error) string {
+	switch {
+	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
+		return "unreachable"
+	case errors.Is(err, wpdb.ErrAccessDenied):
+		return "refuses the user or password"
+	case errors.Is(err, wpdb.ErrNoDatabase):
+		return "does not exist"
+	case errors.Is(err, wpdb.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return "does not answer in time"
+	default:
+		return "failed"
+	}
+}
+
+// failProbe answers for any other path.
+func failProbe(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	status := http.StatusInternalServerError
+	if errors.Is(err, echo.ErrNotFound) || errors.Is(err, echo.ErrMethodNotAllowed) {
+		status = http.StatusNotFound
+	}
+	_ = c.NoContent(status) // the prober went away: nobody to tell
+}

@@ -1,0 +1,428 @@
+package handlers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+var (
+	agentShape = shape{
+		"id id", "first_name text", "last_name text", "display_name text", "email text", "phone text", "bio text", "features text",
+		"status text", "created_at timestamp", "updated_at timestamp", "services array", "locations array",
+	}
+	serviceSummaryShape = shape{
+		"id id", "name text", "short_description text", "duration id", "price_min money", "price_max money", "status text",
+	}
+	locationNameShape = shape{"id id", "name text", "full_address text", "status text"}
+)
+
+var agentList = listing{path: "/agents", from: "{agents} a", order: "a.first_name, a.id", shape: agentShape, nested: map[string]shape{
+	"services": serviceSummaryShape, "locations": locationNameShape,
+}}
+
+// connected is the SQL condition for agents or services with a row of
+// agents_services that satisfies another.
+func connected(column, condition string) string {
+	return fmt.Sprintf("EXISTS (SELECT * FROM {agents_services} x WHERE x.%s AND %s)", column, condition)
+}
+
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	golden(t, "agent", s.get("/agents/4").want(http.StatusOK).body)
+	golden(t, "agent_list", s.get("/agents?status=disabled").want(http.StatusOK).body)
+	agentList.pages(t, s)
+	agentList.finds(t, s, []find{
+		{query: ""},
+		{query: "status=active", where: "a.id <= 7"},
+		{query: "status=DISABLED", where: "a.id = 8"},
+		{query: "search=anna", where: "a.id = 1"},
+		{query: "search=jurgen", where: "a.id = 2"},
+		{query: "search=Yılmaz", where: "a.id = 3"},
+		{query: "search=fatma+yıl", where: "a.id = 3"},
+		{query: "search=yıl+fatma", none: true},
+		{query: "search=AGENT3@", where: "a.id = 3"},
+		{query: "search=o'neill", where: "a.id = 4"},
+		{query: "search=e", where: "CONCAT(a.first_name, ' ', a.last_name) LIKE '%e%' OR a.email LIKE '%e%'", all: true},
+		{query: "search=er", where: "CONCAT(a.first_name, ' ', a.last_name) LIKE '%er%'"},
+		{query: "search=%25", none: true},
+		{query: "search=_", none: true},
+		{query: "search=biography", none: true},
+		{query: "email=Agent5@Example.test", where: "a.id = 5"},
+		{query: "email=agent5", none: true},
+		{query: "phone=40007", where: "a.id = 7"},
+		{query: "phone=%2B4930", all: true},
+		{query: "phone=4930%25", none: true},
+		{query: "location_id=3", where: connected("agent_id = a.id", "x.location_id = 3")},
+		{query: "service_id=7", where: connected("agent_id = a.id", "x.service_id = 7"), all: true},
+		{query: "location_id=2&service_id=9", where: connected("agent_id = a.id", "x.location_id = 2 AND x.service_id = 9")},
+		{query: "location_id=99", none: true},
+		{query: "service_id=99", none: true},
+		{query: "status=active&location_id=3&search=er", where: "a.id = 4"},
+		{query: "created_after=2026-11-21&created_before=2026-11-21", all: true},
+		{query: "created_after=2026-11-22", none: true},
+		{query: "created_before=2026-11-20", none: true},
+		{query: "include=services", all: true},
+		{query: "include=services,locations", all: true},
+		{query: "order_by=first_name&order=asc", order: "a.first_name, a.id"},
+		{query: "order_by=id", order: "a.id"},
+		{query: "order_by=id&order=desc", order: "a.id DESC"},
+		{query: "order=desc", order: "a.first_name DESC, a.id DESC"},
+		{query: "order_by=last_name", order: "a.last_name, a.id"},
+		{query: "order_by=last_name&order=DESC", order: "a.last_name DESC, a.id DESC"},
+		{query: "order_by=Email&order=desc", order: "a.email DESC, a.id DESC"},
+		{query: "order_by=created_at&order=desc", order: "a.created_at DESC, a.id DESC"},
+		{query: "order_by=updated_at", order: "a.updated_at, a.id"},
+		{query: "order_by=status", order: "a.status, a.id"},
+		{query: "order_by=status&order=desc", order: "a.status DESC, a.id DESC"},
+	})
+}
+
+// The rows of the small site were all made at one moment; here each has a day
+// of its own, and some first names are alike.
+func TestAgentsByDate(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	arrange(t, database,
+		"UPDATE wp_latepoint_agents SET created_at = CONCAT('2026-03-0', id, ' 23:59:59'), updated_at = CONCAT('2026-04-0', 5 - id, ' 00:00:00')",
+		"UPDATE wp_latepoint_agents SET first_name = 'Sam' WHERE id IN (1, 3)",
+		"UPDATE wp_latepoint_agents SET created_at = NULL WHERE id = 4")
+	s := newServer(t, database)
+	agentList.pages(t, s)
+	agentList.finds(t, s, []find{
+		{query: "created_after=2026-03-02", where: "a.id IN (2, 3)"},
+		{query: "created_before=2026-03-02", where: "a.id IN (1, 2)"},
+		{query: "created_after=2026-03-02&created_before=2026-03-02", where: "a.id = 2"},
+		{query: "created_after=2026-03-03&created_before=2026-03-01", none: true},
+		{query: "created_before=9999-12-31", where: "a.id <= 3"},
+		{query: "created_after=1000-01-01", where: "a.id <= 3"},
+		{query: "created_after=9999-12-31", none: true},
+		{query: "search=sam", where: "a.id IN (1, 3)"},
+		{query: "order=asc", order: "a.first_name, a.id"},
+		{query: "order=desc", order: "a.first_name DESC, a.id DESC"},
+		{query: "order_by=email", order: "a.email, a.id"},
+		{query: "order_by=email&order=desc", order: "a.email DESC, a.id DESC"},
+		{query: "order_by=created_at", order: "a.created_at, a.id"},
+		{query: "order_by=created_at&order=desc", order: "a.created_at DESC, a.id DESC"},
+		{query: "order_by=updated_at", order: "a.updated_at, a.id"},
+		{query: "order_by=updated_at&order=desc", order: "a.updated_at DESC, a.id DESC"},
+		{query: "status=active&order_by=updated_at&created_before=2026-03-02", where: "a.id <= 2", order: "a.updated_at, a.id"},
+	})
+}
+
+func TestUnknownAgent(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, id := range []string{"5", "0", "8388607", "8388608", "99999999999999999999"} {
+		s.wantNotFound(t, "/agents/"+id, "agent_not_found", "Agent with ID "+id+" was not found")
+	}
+}
+
+// Names of the edge site come out as they are stored, whatever is in them.
+func TestAgentsOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	raw := string(s.get("/agents/2").want(http.StatusOK).body)
+	for _, want := range []string{`"first_name":"<b>Bob</b>"`, `"display_name":"<script>alert(1)</script>"`, `"bio":"<p>Bio</p>\n<br>"`, `"features":"[{\"value\":\"3\",\"label\":"`} {
+		if !strings.Contains(raw, want) {
+			t.Errorf("no %s in %s", want, raw)
+		}
+	}
+	for id, want := range map[string]map[string]any{
+		"2": {"last_name": `O'Neil "Bobby"`, "phone": ""},
+		"3": {"first_name": "", "last_name": "", "display_name": "", "email": "", "phone": "", "bio": "", "features": "", "created_at": "", "updated_at": ""},
+		"4": {"first_name": "שירה 🌸", "last_name": "عبد الله", "features": `{"value":"3"}`},
+		"5": {"last_name": "100%_sure", "display_name": `Percy \ 100%`, "status": "inactive", "features": ""},
+		"6": {"features": "null", "status": "disabled"},
+	} {
+		s.wantFields(t, "/agents/"+id, want)
+	}
+	// A service twice in the connections stands once in the agent; connections
+	// to nothing, and to no location, are passed over.
+	for id, want := range map[string][2][]string{"1": {{"1", "2", "5", "6"}, {"1", "2"}}, "2": {{"1"}, {"1", "4"}}, "3": {{}, {}}} {
+		a := s.get("/agents/" + id).want(http.StatusOK)
+		if got := [2][]string{idsOf(a.at("data", "services")), idsOf(a.at("data", "locations"))}; !cmp.Equal(got, want) {
+			t.Errorf("agent %s has services and locations %v, want %v", id, got, want)
+		}
+	}
+	if got := s.get("/agents/1").at("data", "locations", 1, "status"); got != "inactive" {
+		t.Errorf("a location of status foo is %v", got)
+	}
+	agentList.finds(t, s, []find{
+		{query: "search=100%25_", where: "a.id = 5"},
+		{query: "search=<b>", where: "a.id = 2"},
+		{query: "search=🌸", where: "a.id = 4"},
+		{query: "search=שירה", where: "a.id = 4"},
+		{query: "status=disabled", where: "a.id = 6"},
+		{query: "order_by=status", order: "a.status, a.id"},
+		{query: "order_by=status&order=desc", order: "a.status DESC, a.id DESC"},
+		{query: "service_id=6", where: "a.id = 1"},
+		{query: "location_id=4&service_id=4", where: "a.id = 4"},
+		{query: "location_id=2&service_id=2", none: true}, // connected to both, but not in one row
+	})
+}
+
+// The rest of this file is what the tests of all records share.
+
+// listing is a list of the API and the rows behind it.
+type listing struct {
+	path   string
+	from   string // a table in braces, without its prefix, and an alias: "{agents} a"
+	order  string // SQL
+	shape  shape
+	nested map[string]shape // of the elements of arrays
+}
+
+// find is a question to a list and the SQL that finds the same records. Unless
+// it says none or all, the condition must part the records.
+type find struct {
+	query     string // readable; blanks are sent as they are in a form
+	where     string // "" for every record
+	order     string // "" for the list's own
+	none, all bool   // finds nothing, everything
+}
+
+// ids runs a SELECT of one column.
+func (s *server) ids(t testing.TB, query string) []string {
+	t.Helper()
+	query = regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(query, "`"+s.database.Prefix+"latepoint_$1`")
+	rows, err := s.database.SQL.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	found := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		found = append(found, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return found
+}
+
+// alias names the listed records in SQL.
+func (l listing) alias() string {
+	_, alias, _ := strings.Cut(l.from, " ")
+	return alias
+}
+
+// sql selects the ids that a question must find.
+func (l listing) sql(f find) string {
+	where, order := f.where, f.order
+	if where == "" {
+		where = "TRUE"
+	}
+	if order == "" {
+		order = l.order
+	}
+	return fmt.Sprintf("SELECT %s.id FROM %s WHERE %s ORDER BY %s", l.alias(), l.from, where, order)
+}
+
+// idsOf are the ids of a list of records, numbers or strings.
+func idsOf(records any) []string {
+	ids := []string{}
+	for _, record := range records.([]any) {
+		ids = append(ids, fmt.Sprint(record.(map[string]any)["id"]))
+	}
+	return ids
+}
+
+// readable turns blanks and what is not ASCII into what a client sends.
+func readable(query string) string {
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`<>"{}\`, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// everyPage reads a list to its end, a hundred at a time, and returns the ids.
+func (l listing) everyPage(t testing.TB, s *server, query string) []string {
+	t.Helper()
+	found := []string{}
+	for page := 1; ; page++ {
+		a := s.get(fmt.Sprintf("%s?per_page=100&page=%d&%s", l.path, page, readable(query))).want(http.StatusOK)
+		found = append(found, idsOf(a.at("data"))...)
+		if next, _ := a.at("pagination", "has_next_page").(bool); !next {
+			if total := fmt.Sprint(a.at("pagination", "total")); total != fmt.Sprint(len(found)) {
+				t.Errorf("total %s of %d records", total, len(found))
+			}
+			return found
+		}
+	}
+}
+
+// finds asks the questions and compares ids and their order with the SQL.
+func (l listing) finds(t *testing.T, s *server, questions []find) {
+	t.Helper()
+	every := len(s.ids(t, l.sql(find{})))
+	for _, f := range questions {
+		name := f.query
+		if name == "" {
+			name = "everything"
+		}
+		t.Run(name, func(t *testing.T) {
+			want := []string{}
+			if !f.none {
+				want = s.ids(t, l.sql(f))
+				if len(want) == 0 || (len(want) == every) != (f.where == "" || f.all) {
+					t.Fatalf("the SQL finds %d of %d: the case shows nothing", len(want), every)
+				}
+			}
+			if diff := cmp.Diff(want, l.everyPage(t, s, f.query)); diff != "" {
+				t.Errorf("ids (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// pages asks for pages of several sizes: the first two, the last, and those
+// past the end.
+func (l listing) pages(t *testing.T, s *server) {
+	t.Helper()
+	if size := s.get(l.path).want(http.StatusOK).at("pagination", "per_page"); size != json.Number("10") {
+		t.Errorf("per_page is %v unless asked for", size)
+	}
+	every := s.ids(t, l.sql(find{}))
+	for _, size := range []int{1, 3, 100} {
+		last := (len(every) + size - 1) / size
+		for _, page := range []int{1, 2, last, last + 1, last + 1_000_000, 9007199254740992} {
+			t.Run(fmt.Sprintf("page %d of %d", page, size), func(t *testing.T) {
+				a := s.get(fmt.Sprintf("%s?page=%d&per_page=%d", l.path, page, size)).want(http.StatusOK)
+				want := []string{}
+				if page <= last {
+					want = every[(page-1)*size : min(page*size, len(every))]
+				}
+				if diff := cmp.Diff(want, idsOf(a.at("data"))); diff != "" {
+					t.Errorf("ids (-want +got):\n%s", diff)
+				}
+				pagination := fmt.Sprintf(`"pagination":{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}}`,
+					page, size, len(every), last, page < last, page > 1)
+				if !bytes.HasSuffix(a.body, []byte(pagination)) {
+					t.Errorf("pagination %v, want %s", a.at("pagination"), pagination)
+				}
+			})
+		}
+	}
+}
+
+// wantNotFound wants a 404 in shape B.
+func (s *server) wantNotFound(t testing.TB, path, code, message string) {
+	t.Helper()
+	a := s.get(path).want(http.StatusNotFound)
+	want := fmt.Sprintf(`{"status":"error","error":{"code":%q,"message":%q}}`, code, message)
+	if string(a.body) != want {
+		t.Errorf("%s: %s, want %s", path, a.body, want)
+	}
+}
+
+// wantFields compares some fields of the record in data.
+func (s *server) wantFields(t testing.TB, path string, want map[string]any) {
+	t.Helper()
+	record, ok := s.get(path).want(http.StatusOK).object()["data"].(map[string]any)
+	if !ok {
+		t.Fatalf("%s: no record in data", path)
+	}
+	for name, value := range want {
+		if got, known := record[name]; !known || !cmp.Equal(got, value) {
+			t.Errorf("%s: %s is %#v, want %#v", path, name, got, value)
+		}
+	}
+}
+
+// shape is what a record looks like: its keys in their order, each with the
+// kinds of JSON value it may have, as in "token text|null".
+type shape []string
+
+// kinds are the kinds of JSON value that records are made of.
+var kinds = map[string]*regexp.Regexp{
+	"text":      regexp.MustCompile(`^"`),
+	"id":        regexp.MustCompile(`^"\d+"$`), // any whole number as a string
+	"money":     regexp.MustCompile(`^"-?\d+\.\d{4}"$`),
+	"date":      regexp.MustCompile(`^"\d{4}-\d\d-\d\d"$`),
+	"timestamp": regexp.MustCompile(`^"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)?"$`),
+	"integer":   regexp.MustCompile(`^-?\d+$`),
+	"number":    regexp.MustCompile(`^-?\d+(\.\d+)?$`),
+	"true":      regexp.MustCompile(`^true$`),
+	"null":      regexp.MustCompile(`^null$`),
+	"array":     regexp.MustCompile(`^\[`),
+	"object":    regexp.MustCompile(`^\{`),
+}
+
+// and is the shape with more keys behind.
+func (s shape) and(more ...string) shape { return append(slices.Clone(s), more...) }
+
+// check compares an object with the shape and returns its values.
+func (s shape) check(t testing.TB, where string, object json.RawMessage) map[string]json.RawMessage {
+	t.Helper()
+	keys, values := members(t, object)
+	want := make([]string, len(s))
+	for i, line := range s {
+		name, allowed, _ := strings.Cut(line, " ")
+		want[i] = name
+		value, known := values[name]
+		if known && !slices.ContainsFunc(strings.Split(allowed, "|"), func(kind string) bool { return kinds[kind].Match(value) }) {
+			t.Errorf("%s: %s is %s, want %s", where, name, value, allowed)
+		}
+	}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("%s: keys (-want +got):\n%s", where, diff)
+	}
+	return values
+}
+
+// elements checks the elements of an array.
+func (s shape) elements(t testing.TB, where string, array json.RawMessage) []map[string]json.RawMessage {
+	t.Helper()
+	var list []json.RawMessage
+	if err := json.Unmarshal(array, &list); err != nil || list == nil {
+		t.Fatalf("%s: no array: %.200s", where, array)
+	}
+	checked := make([]map[string]json.RawMessage, len(list))
+	for i, element := range list {
+		checked[i] = s.check(t, fmt.Sprintf("%s %d", where, i), element)
+	}
+	return checked
+}
+
+// members are the keys of an object in their order, and its values.
+func members(t testing.TB, object json.RawMessage) (keys []string, values map[string]json.RawMessage) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		t.Fatalf("no object: %.200s", object)
+	}
+	values = map[string]json.RawMessage{}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key.(string))
+		values[key.(string)] = value
+	}
+	return keys, values
+}

@@ -1,0 +1,782 @@
+package handlers_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+var (
+	bookingShape = shape{
+		"id integer", "booking_code text", "status text", "start_date text", "start_time text", "end_time text", "duration integer",
+		"price money", "payment_status text", "customer object", "agent object", "service array", "location object",
+		"total_attendees integer", "notes text", "created_at timestamp", "updated_at timestamp",
+	}
+	bookingWithMetaShape = bookingShape.and("meta object")
+	bookingDetailShape   = bookingShape.and(bookingDetailKeys...)
+	bookingCustomerShape = shape{"id integer", "first_name text", "last_name text", "email text", "phone text"}
+	bookingAgentShape    = shape{"id id", "full_name text", "email text", "phone text"}
+	bookingLocationShape = shape{"id text", "name text", "full_address text", "category array"}
+	bookingDetailKeys    = []string{
+		"start_datetime text|null", "end_datetime text|null", "end_date text", "timezone text", "service_name text",
+		"customer_comment text|null", "created_datetime text|null", "buffer_before integer", "buffer_after integer",
+		"transactions array", "order object|null", "meta object",
+	}
+)
+
+var bookingList = listing{path: "/bookings", from: "{bookings} b", order: "b.start_date DESC, b.start_time DESC, b.id DESC", shape: bookingShape}
+
+// checkBooking checks the keys and types of a booking and of what is in it.
+func checkBooking(t *testing.T, where string, form shape, record json.RawMessage) {
+	t.Helper()
+	values := form.check(t, where, record)
+	bookingCustomerShape.check(t, where+" customer", values["customer"])
+	bookingAgentShape.check(t, where+" agent", values["agent"])
+	serviceSummaryShape.elements(t, where+" service", values["service"])
+	location := bookingLocationShape.check(t, where+" location", values["location"])
+	shape{"id id", "name text"}.elements(t, where+" category", location["category"])
+}
+
+// inDirection is the SQL for an order of bookings by expressions, all in one
+// direction.
+func inDirection(direction string, expressions ...string) string {
+	var order string
+	for _, e := range expressions {
+		order += e + " " + direction + ", "
+	}
+	return order + "b.id " + direction
+}
+
+// customerColumn is a column of the booking's customer, empty where there is
+// no such customer.
+func customerColumn(name string) string {
+	return "COALESCE((SELECT c." + name + " FROM {customers} c WHERE c.id = b.customer_id), '')"
+}
+
+// bookingSorts are the words for the orders and what they mean.
+var bookingSorts = map[string][]string{
+	"start_date":    {"b.start_date", "b.start_time"},
+	"created_at":    {"b.created_at"},
+	"customer_name": {customerColumn("first_name"), customerColumn("last_name")},
+	"status":        {"b.status"},
+	"id":            nil,
+}
+
+// The golden files of bookings were made from the recorded models and rows.
+func TestBookings(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	golden(t, "booking_list", s.get("/bookings?customer_id=268&include_meta=true").want(http.StatusOK).body)
+	for _, id := range []string{"7", "53", "287", "610"} {
+		golden(t, "booking_"+id, s.get("/bookings/"+id).want(http.StatusOK).body)
+	}
+	bookingList.finds(t, s, bookingQuestions())
+}
+
+// inOrderItem and inCustomer are conditions on what a booking points to.
+func inOrderItem(condition string) string {
+	return "b.order_item_id IN (SELECT i.id FROM {order_items} i WHERE " + condition + ")"
+}
+
+func inCustomer(condition string) string {
+	return "b.customer_id IN (SELECT c.id FROM {customers} c WHERE " + condition + ")"
+}
+
+func inMeta(condition string) string {
+	return "b.id IN (SELECT m.object_id FROM {booking_meta} m WHERE " + condition + ")"
+}
+
+func bookingQuestions() []find {
+	paidPartly := inOrderItem("i.order_id IN (SELECT o.id FROM {orders} o WHERE o.payment_status = 'partially_paid')")
+	hannah := inCustomer("c.first_name = 'Hannah' AND c.last_name = 'Schulz'")
+	questions := []find{
+		{query: "status=pending", where: "b.status = 'pending'"},
+		{query: "status=approved", where: "b.status = 'approved'"},
+		{query: "status=confirmed", where: "b.status = 'approved'"},
+		{query: "status=Confirmed", where: "b.status = 'approved'"},
+		{query: "status=CANCELLED", where: "b.status = 'cancelled'"},
+		{query: "status=completed", where: "b.status = 'completed'"},
+		{query: "status=no_show", where: "b.status = 'no_show'"},
+		{query: "status=payment_pending", none: true},
+		{query: "customer_id=188", where: "b.customer_id = 188"},
+		{query: "customer_id=301", none: true},
+		{query: "customer_id=8388607", none: true},
+		{query: "agent_id=4", where: "b.agent_id = 4"},
+		{query: "agent_id=8", none: true},
+		{query: "service_id=8", where: "b.service_id = 8"},
+		{query: "location_id=2", where: "b.location_id = 2"},
+		{query: "location_id=3", none: true},
+		{query: "date_from=2026-12-24", where: "b.start_date >= '2026-12-24'"},
+		{query: "date_to=2026-10-05", where: "b.start_date <= '2026-10-05'"},
+		{query: "date_from=2026-11-21&date_to=2026-11-21", where: "b.start_date = '2026-11-21'"},
+		{query: "date_from=2026-11-21&date_to=2026-11-30", where: "b.start_date BETWEEN '2026-11-21' AND '2026-11-30'"},
+		{query: "date_from=2026-11-30&date_to=2026-11-21", none: true},
+		{query: "date_from=9999-12-31", none: true},
+		{query: "date_from=1000-01-01", all: true},
+		{query: "created_date_from=2026-11-10", where: "b.created_at >= '2026-11-10 00:00:00'"},
+		{query: "created_date_to=2026-10-01", where: "b.created_at <= '2026-10-01 23:59:59'"},
+		{query: "created_date_from=2026-10-25&created_date_to=2026-10-25", where: "DATE(b.created_at) = '2026-10-25'"},
+		{query: "created_date_to=9999-12-31", all: true},
+		{query: "booking_code=SYL295W", where: "b.id = 53"},
+		{query: "booking_code=syl2", where: "b.id = 53"},
+		{query: "booking_code=AC", where: "b.booking_code LIKE '%ac%'"},
+		{query: "booking_code=%25", none: true},
+		{query: "booking_code=_______", none: true},
+		{query: "payment_status=partially_paid", where: paidPartly},
+		{query: "payment_status=Partially_Paid", where: paidPartly},
+		{query: "payment_status=refunded", none: true},
+		{query: "payment_status=whatever", none: true},
+		{query: "duration_min=90", where: "b.duration >= 90"},
+		{query: "duration_max=30", where: "b.duration <= 30"},
+		{query: "duration_min=45&duration_max=45.0", where: "b.duration = 45"},
+		{query: "duration_min=0", all: true},
+		{query: "price_min=119.9", where: inOrderItem("i.total >= 119.9")},
+		{query: "price_max=18", where: inOrderItem("i.total <= 18")},
+		{query: "price_min=49.5&price_max=49.5000", where: inOrderItem("i.total = 49.5")},
+		{query: "price_min=49.5001&price_max=59.9999", none: true},
+		{query: "price_max=-1", none: true},
+		{query: "price_min=-1", all: true},
+		{query: "price_min=0&price_max=0", where: inOrderItem("i.total = 0")},
+		{query: "customer_email=customer18@", where: "b.customer_id = 18"},
+		{query: "customer_email=CUSTOMER18", where: inCustomer("c.email LIKE '%customer18%'")},
+		{query: "customer_email=example.test", all: true},
+		{query: "customer_email=%25", none: true},
+		{query: "customer_phone=%2B49177", where: inCustomer("c.phone LIKE '+49177%'")},
+		{query: "customer_phone=4917_", none: true},
+		{query: "include_meta=true", all: true},
+		{query: "meta_key=cf_reason&meta_value=RÜCKEN", where: inMeta("m.meta_key = 'cf_reason' AND m.meta_value = 'Schmerzen im Rücken'")},
+		{query: "meta_key=cf_reason&meta_value=rucken", where: inMeta("m.meta_value = 'Schmerzen im Rücken'")},
+		{query: "meta_key=cf_reason&meta_value=k", where: inMeta("m.meta_key = 'cf_reason' AND m.meta_value <> 'Gift voucher'")},
+		{query: "meta_key=cf_reaso&meta_value=rucken", none: true},
+		{query: "meta_key=cf%25&meta_value=rucken", none: true},
+		{query: "meta_key=cf_reason&meta_value=%25", none: true},
+		{query: "search=hannah", where: inCustomer("c.first_name = 'Hannah'")},
+		{query: "search=SCHULZ", where: inCustomer("c.last_name = 'Schulz'")},
+		{query: "search=hannah schulz", where: hannah},
+		{query: "search=nah+sch", where: hannah},
+		{query: "search= hannah schulz ", where: hannah},
+		{query: "search=schulz hannah", none: true},
+		{query: "search=zoe", where: inCustomer("c.first_name = 'Zoë'")},
+		{query: "search=SIOBHAN", where: inCustomer("c.first_name = 'Siobhán'")},
+		{query: "search=李", where: inCustomer("c.first_name = '李'")},
+		{query: "search=customer188@", where: "b.customer_id = 188"},
+		{query: "search=customer188@example.test hannah", none: true},
+		{query: "search=RJM", where: "b.booking_code LIKE '%RJM%'"},
+		{query: "search=ben", where: inCustomer("CONCAT(c.first_name, ' ', c.last_name) LIKE '%ben%' OR c.email LIKE '%ben%'") + " OR b.booking_code LIKE '%ben%'"},
+		{query: "search=%25", none: true},
+		{query: "search=_", none: true},
+		{query: "search=\\", none: true},
+
+		{query: "status=approved&agent_id=1&service_id=4&location_id=1", where: "b.status = 'approved' AND b.agent_id = 1 AND b.service_id = 4 AND b.location_id = 1"},
+		{query: "status=cancelled&date_from=2026-11-21&payment_status=fully_paid&sort=created_at&order=asc",
+			where: "b.status = 'cancelled' AND b.start_date >= '2026-11-21' AND " + inOrderItem("i.order_id IN (SELECT o.id FROM {orders} o WHERE o.payment_status = 'fully_paid')"),
+			order: "b.created_at, b.id"},
+		{query: "price_min=50&payment_status=partially_paid&search=e&sort=customer_name&duration_min=60&created_date_to=2026-11-10",
+			where: inOrderItem("i.total >= 50") + " AND " + paidPartly + " AND b.duration >= 60 AND b.created_at < '2026-11-11'",
+			order: inDirection("DESC", bookingSorts["customer_name"]...)}, // every e-mail address has an e
+		{query: "meta_key=cf_reason&meta_value=pain&customer_email=customer1&agent_id=2&sort=status",
+			where: inMeta("m.meta_value = 'Back pain'") + " AND b.agent_id = 2 AND " + inCustomer("c.email LIKE 'customer1%'"), order: "b.status DESC, b.id DESC"},
+		{query: "status=pending&customer_id=188&agent_id=8", none: true},
+
+		{query: "agent_id=1&per_page=7", where: "b.agent_id = 1"},
+		{query: "agent_id=1&per_page=7&order=asc", where: "b.agent_id = 1", order: "b.start_date, b.start_time, b.id"},
+		{query: "date_from=2026-12-01&date_to=2026-12-02&per_page=3", where: "b.start_date IN ('2026-12-01', '2026-12-02')"},
+		{query: "search=weber&per_page=5&order=asc", where: inCustomer("c.last_name = 'Weber'"), order: "b.start_date, b.start_time, b.id"},
+		{query: "sort=START_DATE&order=DESC", all: true},
+	}
+	for _, key := range []string{"key_to_manage_for_agent", "KEY_TO_MANAGE_FOR_CUSTOMER", "Key_to_Manage_For_Agent", "kéy_tö_manage_for_agent", "key_to_manage_for_agent "} {
+		questions = append(questions, find{query: "meta_value=0&meta_key=" + key, none: true})
+	}
+	for word, columns := range bookingSorts {
+		questions = append(questions,
+			find{query: "sort=" + word, order: inDirection("DESC", columns...)},
+			find{query: "order=asc&sort=" + word, order: inDirection("ASC", columns...)})
+	}
+	return questions
+}
+
+func TestBookingPages(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	bookingList.cutIntoPages(t, s, []find{
+		{query: ""},
+		{query: "customer_id=268", where: "b.customer_id = 268"}, // 4: full pages of 1 and 2
+		{query: "status=pending", where: "b.status = 'pending'"}, // 182
+		{query: "date_from=2026-12-01&date_to=2026-12-02", where: "b.start_date IN ('2026-12-01', '2026-12-02')"},
+		{query: "agent_id=8", where: "FALSE"},
+	})
+}
+
+// cutIntoPages asks for pages of several sizes of a list whose pages hold 20
+// unless asked for otherwise: from the first to the last, and past it.
+func (l listing) cutIntoPages(t *testing.T, s *server, questions []find) {
+	t.Helper()
+	for _, f := range questions {
+		every := s.ids(t, l.sql(f))
+		for _, size := range []int{1, 2, 20, 100} {
+			last := (len(every) + size - 1) / size
+			for _, page := range []int{1, 2, last / 3, last / 2, last - 1, last, last + 1, 9007199254740992} {
+				if page < 1 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, page %d of %d", f.query, page, size), func(t *testing.T) {
+					a := s.get(fmt.Sprintf("%s?page=%d&per_page=%d&%s", l.path, page, size, f.query)).want(http.StatusOK)
+					want := []string{}
+					if page <= last {
+						want = every[(page-1)*size : min(page*size, len(every))]
+					}
+					if diff := cmp.Diff(want, idsOf(a.at("data"))); diff != "" {
+						t.Errorf("ids (-want +got):\n%s", diff)
+					}
+					pagination := map[string]any{
+						"page": number(page), "per_page": number(size), "total": number(len(every)), "total_pages": number(last),
+						"has_next_page": page < last, "has_previous_page": page > 1,
+					}
+					if diff := cmp.Diff(pagination, a.at("pagination")); diff != "" {
+						t.Errorf("pagination (-want +got):\n%s", diff)
+					}
+				})
+			}
+		}
+		first, asked := s.get(l.path+"?"+f.query).want(http.StatusOK), s.get(l.path+"?page=1&per_page=20&"+f.query).want(http.StatusOK)
+		if string(first.body) != string(asked.body) {
+			t.Errorf("%s: the first page is not the first 20", f.query)
+		}
+	}
+}
+
+func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+
+// table is every row of a table by its id, NULL as an empty text.
+func (s *server) table(t testing.TB, name string) map[string]map[string]string {
+	t.Helper()
+	rows, err := s.database.SQL.QueryContext(t.Context(), "SELECT * FROM `"+s.database.Prefix+"latepoint_"+name+"`")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, pointers := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for i := range values {
+		pointers[i] = &values[i]
+	}
+	table := map[string]map[string]string{}
+	for rows.Next() {
+		if err := rows.Scan(pointers...); err != nil {
+			t.Fatal(err)
+		}
+		row := map[string]string{}
+		for i, column := range columns {
+			row[column] = values[i].String
+		}
+		table[row["id"]] = row
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// recordedBookings are the list records that the rows call for, by id, on a
+// site without dangling references.
+func (s *server) recordedBookings(t testing.TB) map[string]map[string]any {
+	t.Helper()
+	customers, agents, services, locations := s.table(t, "customers"), s.table(t, "agents"), s.table(t, "services"), s.table(t, "locations")
+	categories, items, orders := s.table(t, "location_categories"), s.table(t, "order_items"), s.table(t, "orders")
+	records := map[string]map[string]any{}
+	for id, b := range s.table(t, "bookings") {
+		customer, agent, service, location := customers[b["customer_id"]], agents[b["agent_id"]], services[b["service_id"]], locations[b["location_id"]]
+		item := items[b["order_item_id"]]
+		order, category := orders[item["order_id"]], []any{}
+		if c, ok := categories[location["category_id"]]; ok {
+			category = append(category, pick(c, "id", "name"))
+		}
+		records[id] = map[string]any{
+			"id": json.Number(id), "booking_code": b["booking_code"], "status": b["status"], "start_date": b["start_date"],
+			"start_time": clock(b["start_time"]), "end_time": clock(b["end_time"]), "duration": json.Number(b["duration"]),
+			"price": item["total"], "payment_status": order["payment_status"],
+			"customer":        with(pick(customer, "first_name", "last_name", "email", "phone"), "id", json.Number(customer["id"])),
+			"agent":           with(pick(agent, "id", "email", "phone"), "full_name", agent["first_name"]+" "+agent["last_name"]),
+			"service":         []any{pick(service, "id", "name", "short_description", "duration", "price_min", "price_max", "status")},
+			"location":        with(pick(location, "id", "name", "full_address"), "category", category),
+			"total_attendees": json.Number(b["total_attendees"]), "notes": order["customer_comment"],
+			"created_at": b["created_at"], "updated_at": b["updated_at"],
+		}
+	}
+	return records
+}
+
+func pick(row map[string]string, names ...string) map[string]any {
+	picked := map[string]any{}
+	for _, name := range names {
+		picked[name] = row[name]
+	}
+	return picked
+}
+
+func with(record map[string]any, name string, value any) map[string]any {
+	record[name] = value
+	return record
+}
+
+// clock is a time of day in minutes as HH:MM.
+func clock(minutes string) string {
+	n, err := strconv.Atoi(minutes)
+	if err != nil {
+		return minutes
+	}
+	return fmt.Sprintf("%02d:%02d", n/60, n%60)
+}
+
+// Every booking says in every field what its rows say, and its keys are those
+// of the contract.
+func TestBookingRecords(t *testing.T) {
+	t.Parallel()
+	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, fixtures.Shared(t, site))
+			want := s.recordedBookings(t)
+			for page := 1; len(want) > 0; page++ {
+				a := s.get(fmt.Sprintf("/bookings?per_page=100&page=%d", page)).want(http.StatusOK)
+				for i, record := range a.records() {
+					id := fmt.Sprint(record["id"])
+					if diff := cmp.Diff(want[id], record); diff != "" {
+						t.Fatalf("booking %s (-want +got):\n%s", id, diff)
+					}
+					delete(want, id)
+					checkBooking(t, "booking "+id, bookingShape, rawRecords(t, a)[i])
+				}
+				if a.at("pagination", "has_next_page") == false && len(want) > 0 {
+					t.Fatalf("%d bookings are not listed", len(want))
+				}
+			}
+		})
+	}
+}
+
+// rawRecords are the records of a list, their keys in order.
+func rawRecords(t testing.TB, a answer) []json.RawMessage {
+	t.Helper()
+	var body struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Data
+}
+
+// Metadata is there only when asked for, and never the keys with which a
+// booking can be managed without logging in.
+func TestBookingMeta(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	want := map[string]map[string]any{}
+	for _, m := range s.table(t, "booking_meta") {
+		if m["meta_key"] == "cf_reason" {
+			want[m["object_id"]] = map[string]any{"cf_reason": m["meta_value"]}
+		}
+	}
+	a := s.get("/bookings?per_page=100&include_meta=1").want(http.StatusOK)
+	for i, raw := range rawRecords(t, a) {
+		checkBooking(t, fmt.Sprintf("booking %d", i), bookingWithMetaShape, raw)
+	}
+	empty := 0
+	for _, record := range a.records() {
+		meta, ok := want[fmt.Sprint(record["id"])]
+		if !ok {
+			meta, empty = map[string]any{}, empty+1
+		}
+		if diff := cmp.Diff(any(meta), record["meta"]); diff != "" {
+			t.Errorf("booking %v (-want +got):\n%s", record["id"], diff)
+		}
+	}
+	if empty == 0 || empty == 100 {
+		t.Errorf("%d of 100 bookings without metadata: the case shows nothing", empty)
+	}
+	for _, query := range []string{"", "include_meta=false", "include_meta=0", "include_meta="} {
+		if _, ok := s.get("/bookings?per_page=1&" + query).want(http.StatusOK).records()[0]["meta"]; ok {
+			t.Errorf("?%s shows metadata", query)
+		}
+	}
+	if body := s.get("/bookings/53").body; strings.Contains(string(body), "key_to_manage") {
+		t.Errorf("a key is shown: %s", body)
+	}
+}
+
+// The secret is a matter of the key's name in any letter case, and of the
+// prefix alone.
+func TestSecretMetaInAnyLetterCase(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database,
+		"UPDATE wp_latepoint_booking_meta SET meta_key = 'Key_To_Manage_For_Agent' WHERE id = 1",
+		"UPDATE wp_latepoint_booking_meta SET meta_key = 'KEY_TO_MANAGE_FOR_CUSTOMER' WHERE id = 2",
+		"INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, 'keyxtoxmanagexshown', '0123'), (1, 'the_key_to_manage_', '0123')")
+	s := newServer(t, database)
+	shown := map[string]any{"keyxtoxmanagexshown": "0123", "the_key_to_manage_": "0123"}
+	if diff := cmp.Diff(any(shown), s.get("/bookings/1").want(http.StatusOK).at("data", "meta")); diff != "" {
+		t.Errorf("single (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(any(shown), s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK).at("data", 0, "meta")); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+	bookingList.finds(t, s, []find{
+		{query: "meta_key=key_to_manage_for_agent&meta_value=0123", none: true},
+		{query: "meta_key=Key_To_Manage_For_Agent&meta_value=0123", none: true},
+		{query: "meta_key=KEY_TO_MANAGE_FOR_CUSTOMER&meta_value=0123", none: true},
+		{query: "meta_key=keyxtoxmanagexshown&meta_value=0123", where: "b.id = 1"},
+		{query: "meta_key=the_key_to_manage_&meta_value=0123", where: "b.id = 1"},
+	})
+}
+
+func TestWrongBookingParameters(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for query, details := range map[string]map[string]string{
+		"page=0":                      {"page": "Minimum allowed value is 1"},
+		"page=-1":                     {"page": "Minimum allowed value is 1"},
+		"page=9007199254740993":       {"page": "Maximum allowed value is 9007199254740992"},
+		"per_page=0":                  {"per_page": "Minimum allowed value is 1"},
+		"per_page=101":                {"per_page": "Maximum allowed value is 100"},
+		"per_page=ten":                {"per_page": "Must be an integer"},
+		"status=unknown":              {"status": "Unknown booking status"},
+		"status=in progress":          {"status": "Unknown booking status"}, // the label of in_progress
+		"status=approved,pending":     {"status": "Unknown booking status"},
+		"customer_id=0":               {"customer_id": "Minimum allowed value is 1"},
+		"agent_id=8388608":            {"agent_id": "Maximum allowed value is 8388607"},
+		"service_id=any":              {"service_id": "Must be an integer"},
+		"location_id=1.5":             {"location_id": "Must be an integer"},
+		"date_from=2026-02-29":        {"date_from": "Must be a date in the format YYYY-MM-DD"},
+		"date_to=2026-11":             {"date_to": "Must be a date in the format YYYY-MM-DD"},
+		"created_date_from=today":     {"created_date_from": "Must be a date in the format YYYY-MM-DD"},
+		"created_date_to=0000-00-00":  {"created_date_to": "Must be a date in the format YYYY-MM-DD"},
+		"duration_min=-1":             {"duration_min": "Minimum allowed value is 0"},
+		"duration_max=1h":             {"duration_max": "Must be an integer"},
+		"price_min=1,50":              {"price_min": "Must be a number"},
+		"price_max=1e3":               {"price_max": "Must be a number"},
+		"price_max=99999999999999999": {"price_max": "Must be between -9999999999999999.9999 and 9999999999999999.9999"},
+		"include_meta=maybe":          {"include_meta": "Must be true or false"},
+		"meta_key=cf_reason":          {"meta_value": "Required together with meta_key"},
+		"meta_value=x":                {"meta_key": "Required together with meta_value"},
+		"meta_key=a&meta_value=":      {"meta_value": "Required together with meta_key"},
+		"sort=price":                  {"sort": "Invalid sorting field"},
+		"order=up":                    {"order": "Must be asc or desc"},
+		"search=%00":                  {"search": "Must be valid UTF-8 without control characters"},
+		"booking_code[]=A":            {"booking_code": "Must be a single value, not a list"},
+		"per_page=x&page=x&sort=x&order=x&status=x&agent_id=x": {
+			"per_page": "Must be an integer", "page": "Must be an integer", "sort": "Invalid sorting field",
+			"order": "Must be asc or desc", "status": "Unknown booking status", "agent_id": "Must be an integer",
+		},
+	} {
+		t.Run(query, func(t *testing.T) { s.wantInvalid(t, "/bookings?"+query, details) })
+	}
+}
+
+// wantInvalid wants a 400 that names the wrong parameters, each with its
+// message, and nothing else.
+func (s *server) wantInvalid(t testing.TB, path string, details map[string]string) {
+	t.Helper()
+	wrong := map[string]any{}
+	for name, message := range details {
+		wrong[name] = message
+	}
+	want := map[string]any{"status": "error", "error": map[string]any{"code": "invalid_parameters", "message": "Invalid query parameters", "details": wrong}}
+	if diff := cmp.Diff(want, s.get(readable(path)).want(http.StatusBadRequest).object()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// noIDs are what stands in a path where an id should, and makes it a path that
+// nobody serves.
+var noIDs = []string{"abc", "1.5", "-1", "+1", "1e1", "0x1", "%20", "1%20", "%2F", "1%2F2", "%00", "%ff", "١", strings.Repeat("9", 100)}
+
+func (s *server) wantNoRoute(t testing.TB, path string) {
+	t.Helper()
+	want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
+	if a := s.get(path).want(http.StatusNotFound); string(a.body) != want {
+		t.Errorf("%s: %s", path, a.body)
+	}
+}
+
+func TestUnknownBooking(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for _, id := range []string{"0", "27", "950", "8388608", "2147483647", "2147483648", "99999999999999999999"} {
+		s.wantNotFound(t, "/bookings/"+id, "booking_not_found", "Booking with ID "+id+" was not found")
+	}
+	for _, id := range noIDs {
+		s.wantNoRoute(t, "/bookings/"+id)
+	}
+	plain := s.get("/bookings/1").want(http.StatusOK)
+	for _, id := range []string{"%31", "01", "0000000001", "1/"} {
+		if a := s.get("/bookings/" + id).want(http.StatusOK); string(a.body) != string(plain.body) {
+			t.Errorf("/bookings/%s: %s", id, a.body)
+		}
+	}
+}
+
+// Bookings of the edge site, field by field.
+func TestBookingsOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for i, record := range rawRecords(t, s.get("/bookings?per_page=100&sort=id&order=asc").want(http.StatusOK)) {
+		checkBooking(t, fmt.Sprintf("booking %d", i+1), bookingShape, record)
+		var body struct{ Data json.RawMessage }
+		if err := json.Unmarshal(s.get(fmt.Sprintf("/bookings/%d", i+1)).want(http.StatusOK).body, &body); err != nil {
+			t.Fatal(err)
+		}
+		checkBooking(t, fmt.Sprintf("single booking %d", i+1), bookingDetailShape, body.Data)
+	}
+	nobody := map[string]any{"first_name": "", "last_name": "", "email": "", "phone": ""}
+	none := map[string]any{"price": "0.0000", "payment_status": "", "notes": "", "customer_comment": nil, "order": nil, "transactions": []any{}}
+	for id, want := range map[string]map[string]any{
+		"2, NULL everywhere": {
+			"booking_code": "", "status": "pending", "start_date": "", "end_date": "", "duration": number(30), "price": "0.0000", "payment_status": "",
+			"location": map[string]any{"id": "", "name": "", "full_address": "", "category": []any{}}, "total_attendees": number(1),
+			"agent":      map[string]any{"id": "3", "full_name": "Agent", "email": "", "phone": ""},
+			"customer":   map[string]any{"id": number(3), "first_name": "", "last_name": "", "email": "", "phone": ""},
+			"created_at": "", "updated_at": "", "start_datetime": nil, "end_datetime": nil, "created_datetime": nil, "order": nil,
+			"service_name": "Nothing known",
+		},
+		"3, zero dates": {
+			"start_date": "0000-00-00", "end_date": "0000-00-00", "start_time": "10:00", "end_time": "11:00", "start_datetime": nil, "end_datetime": nil,
+			"created_at": "0000-00-00 00:00:00", "updated_at": "0000-00-00 00:00:00", "created_datetime": nil,
+		},
+		"4, nothing it points to is there": {
+			"customer": with(maps.Clone(nobody), "id", number(901)), "agent": map[string]any{"id": "902", "full_name": "", "email": "", "phone": ""},
+			"service": []any{}, "service_name": "", "location": map[string]any{"id": "904", "name": "", "full_address": "", "category": []any{}},
+			"price": "50.0000", "payment_status": "not_paid", "duration": number(60),
+		},
+		"5, no order item":                 none,
+		"6, the order item is gone":        none,
+		"25, the order is gone":            with(maps.Clone(none), "price", "50.0000"),
+		"7, a status of the site's own":    {"status": "in_progress", "payment_status": "partially_paid", "buffer_before": number(5), "buffer_after": number(5), "meta": map[string]any{"cf_reason": `100%_sure \ "quoted" <b>`, "cf_broken": `{"a":`}},
+		"8, metadata without key or value": {"status": "payment_pending", "meta": map[string]any{"cf_reason": "", "": "no key"}},
+		"9, until midnight": {
+			"start_date": "2026-12-06", "start_time": "23:00", "end_date": "2026-12-07", "end_time": "24:00",
+			"start_datetime": "2026-12-06T23:00:00+01:00", "end_datetime": "2026-12-07T00:00:00+01:00",
+		},
+		"10, across midnight": {
+			"start_time": "23:30", "end_date": "2026-12-07", "end_time": "00:30",
+			"start_datetime": "2026-12-06T23:30:00+01:00", "end_datetime": "2026-12-07T00:30:00+01:00",
+		},
+		"11, from midnight": {
+			"start_time": "00:00", "end_time": "01:00", "start_datetime": "2026-12-13T00:00:00+01:00", "end_datetime": "2026-12-13T01:00:00+01:00",
+		},
+		"12, no end time": {"start_time": "10:00", "end_time": "11:00", "end_datetime": "2026-12-04T11:00:00+01:00", "price": "0.0000"},
+		"13, in the hour that is skipped": {
+			"start_time": "02:00", "end_time": "03:00", "start_datetime": "2027-03-28T03:00:00+02:00", "end_datetime": "2027-03-28T04:00:00+02:00",
+		},
+		"14, in the hour that comes twice": {
+			"start_time": "02:30", "end_time": "03:30", "start_datetime": "2026-10-25T02:30:00+02:00", "end_datetime": "2026-10-25T02:30:00+01:00",
+		},
+		"15, HTML": {
+			"customer": map[string]any{"id": number(4), "first_name": "<img src=x onerror=alert(1)>", "last_name": `O'Brien "OB" & Sons`, "email": "ob@example.org", "phone": "+493023125204"},
+			"agent":    map[string]any{"id": "2", "full_name": `<b>Bob</b> O'Neil "Bobby"`, "email": "bob@edge.example.org", "phone": ""},
+			"notes":    "<script>alert(\"x\")</script>\n100%_sure \\ 🎉", "customer_comment": "<script>alert(\"x\")</script>\n100%_sure \\ 🎉",
+		},
+		"16, a category of the location": {
+			"customer": map[string]any{"id": number(5), "first_name": "👩‍👩‍👧 דנה", "last_name": "ﷺ محمد", "email": "dana@example.org", "phone": ""},
+			"location": map[string]any{"id": "4", "name": "תל אביב 🏖", "full_address": "100%_sure", "category": []any{map[string]any{"id": "2", "name": "Centre"}}},
+			"price":    "380.0000", "payment_status": "fully_paid",
+		},
+		"18, metadata twice":               {"meta": map[string]any{"cf_reason": "first"}},
+		"21, seats":                        {"total_attendees": number(2), "price": "0.0000"},
+		"23, capitals and a blank":         {"status": "Approved "},
+		"24, no seats, no duration":        {"booking_code": "", "total_attendees": number(1), "duration": number(0), "end_datetime": "2026-12-16T10:00:00+01:00", "order": nil},
+		"26, an order of another customer": {"payment_status": "unknown"},
+	} {
+		t.Run(id, func(t *testing.T) {
+			number, _, _ := strings.Cut(id, ",")
+			s.wantFields(t, "/bookings/"+number, want)
+		})
+	}
+	if got := s.get("/bookings/26").at("data", "order", "customer_id"); got != "9" {
+		t.Errorf("the order of booking 26 belongs to customer %v, want 9", got)
+	}
+	if got := idsOf(s.get("/bookings/20").at("data", "transactions")); !cmp.Equal(got, []string{"6", "7", "8"}) {
+		t.Errorf("booking 20 has transactions %v", got)
+	}
+}
+
+func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	questions := []find{
+		{query: "status=in_progress", where: "b.id = 7"},
+		{query: "status=IN_PROGRESS", where: "b.id = 7"},
+		{query: "status=waiting", none: true},
+		{query: "status=payment_pending", where: "b.id = 8"},
+		{query: "agent_id=902", where: "b.id = 4"},
+		{query: "customer_id=901", where: "b.id = 4"},
+		{query: "date_to=2026-10-25", where: "b.id IN (3, 14, 20)"}, // zero dates come before any other, NULL is no date
+		{query: "date_from=2026-12-18", where: "b.id IN (13, 26)"},
+		{query: "date_from=1000-01-01", where: "b.id NOT IN (2, 3)"},
+		{query: "created_date_to=2026-10-01", where: "b.id IN (3, 9, 10, 11, 13, 14, 20)"},
+		{query: "duration_max=45", where: "b.id IN (16, 17, 24)"},
+		{query: "price_min=0", where: "b.id NOT IN (2, 5, 6, 18, 23, 24)"}, // those without an order item
+		{query: "price_max=49", where: "b.id IN (12, 21, 22)"},
+		{query: "price_min=59.5&price_max=59.5", where: "b.id = 20"},
+		{query: "payment_status=unknown", where: "b.id = 26"},
+		{query: "payment_status=fully_paid", where: "b.id IN (16, 17)"},
+		{query: "search=100%25_sure", where: "b.id = 19"},
+		{query: "search=100%25", where: "b.id = 19"},
+		{query: "search=100 %25", where: "b.id = 20"},
+		{query: "search=C:\\temp\\new", where: "b.id = 19"},
+		{query: "search=\\", where: "b.id = 19"},
+		{query: "search=_sure C:", where: "b.id = 19"},
+		{query: "search=o'brien \"ob\"", where: "b.id IN (15, 18)"},
+		{query: "search=<img", where: "b.id IN (15, 18)"},
+		{query: "search=דנה", where: "b.id IN (16, 17)"},
+		{query: "search=PLAAAN2", where: "b.id IN (1, 18)"},
+		{query: "customer_phone=(170)", where: "b.customer_id = 2"},
+		{query: "customer_phone=0049 (", where: "b.customer_id = 2"},
+		{query: "customer_email=bernd@", where: "b.customer_id = 8"},
+		{query: "booking_code=APA", where: "b.id IN (21, 22)"},
+		{query: "meta_key=cf_reason&meta_value=100%25_sure", where: "b.id = 7"},
+		{query: "meta_key=cf_reason&meta_value=\\ \"q", where: "b.id = 7"},
+		{query: "meta_key=cf_reason&meta_value=1_0", none: true},
+		{query: "meta_key=key_to_manage_for_agent&meta_value=0", none: true},
+	}
+	for _, word := range []string{"start_date", "created_at", "status", "id"} {
+		columns := bookingSorts[word]
+		questions = append(questions,
+			find{query: "per_page=3&sort=" + word, order: inDirection("DESC", columns...)},
+			find{query: "per_page=3&order=asc&sort=" + word, order: inDirection("ASC", columns...)})
+	}
+	bookingList.finds(t, s, questions)
+	bookingList.cutIntoPages(t, s, []find{{query: ""}, {query: "agent_id=1", where: "b.agent_id = 1"}})
+}
+
+// Dates that are NULL stand before all others, and pages pass over them in
+// both directions.
+func TestBookingsWithoutDates(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database, "UPDATE wp_latepoint_bookings SET start_date = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id % 4 = 0")
+	s := newServer(t, database)
+	var questions []find
+	for _, size := range []int{1, 3, 5, 13} {
+		questions = append(questions,
+			find{query: fmt.Sprintf("per_page=%d", size), order: inDirection("DESC", bookingSorts["start_date"]...)},
+			find{query: fmt.Sprintf("per_page=%d&order=asc", size), order: inDirection("ASC", bookingSorts["start_date"]...)},
+			find{query: fmt.Sprintf("per_page=%d&agent_id=1", size), where: "b.agent_id = 1", order: inDirection("DESC", bookingSorts["start_date"]...)})
+	}
+	bookingList.finds(t, s, questions)
+}
+
+// What depends on how a server compares letters.
+func TestBookingCollations(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	bookingList.finds(t, s, []find{
+		{query: "status=approved", where: "b.status = 'approved' OR b.id = 23"},
+		{query: "search=muller", where: "b.customer_id = 2"},
+		{query: "search=ZOE MULLER", where: "b.customer_id = 2"},
+		{query: "search=zoë müller", where: "b.customer_id = 2"},
+		{query: "customer_email=muller.zoe@example.org", where: "b.customer_id = 2"},
+		{query: "booking_code=plaaan", where: "b.id IN (1, 18)"},
+		{query: "per_page=3&sort=customer_name", order: inDirection("DESC", bookingSorts["customer_name"]...)},
+		{query: "per_page=3&sort=customer_name&order=asc", order: inDirection("ASC", bookingSorts["customer_name"]...)},
+	})
+}
+
+// With timestamps in the site's zone, records and date filters move; dates
+// and times of the bookings themselves do not.
+func TestBookingsInSiteTime(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), func(o *handlers.Options) { o.SiteTimestamps = true })
+	for id, want := range map[string]map[string]any{
+		"1":  {"created_at": "2026-11-01 09:00:00", "updated_at": "2026-11-01 09:00:00", "created_datetime": "2026-11-01T08:00:00+00:00", "start_date": "2026-12-01", "start_time": "10:00", "start_datetime": "2026-12-01T10:00:00+01:00"},
+		"2":  {"created_at": "", "updated_at": ""},
+		"3":  {"created_at": "0000-00-00 00:00:00"},
+		"14": {"created_at": "2026-10-01 10:00:00"}, // summer time
+	} {
+		s.wantFields(t, "/bookings/"+id, want)
+	}
+	a := s.get("/bookings/20").want(http.StatusOK)
+	if got := a.at("data", "order", "updated_at"); got != "2026-10-20 10:00:00" {
+		t.Errorf("the order was updated at %v", got)
+	}
+	if got := a.at("data", "transactions", 1, "created_at"); got != "2026-10-19 10:00:00" {
+		t.Errorf("the payment was made at %v", got)
+	}
+}
+
+// The day on which the clock goes back, 2026-10-25 in Berlin, is 25 hours long.
+func TestBookingDateFiltersInSiteTime(t *testing.T) {
+	t.Parallel()
+	database := fixtures.Shared(t, fixtures.SiteA())
+	inUTC, inSiteTime := newServer(t, database), newServer(t, database, func(o *handlers.Options) { o.SiteTimestamps = true })
+	for _, c := range []struct{ query, utc, local string }{
+		{"created_date_from=2026-10-25", "b.created_at >= '2026-10-25 00:00:00'", "b.created_at >= '2026-10-24 22:00:00'"},
+		{"created_date_to=2026-10-25", "b.created_at < '2026-10-26 00:00:00'", "b.created_at < '2026-10-25 23:00:00'"},
+		{"created_date_from=2026-11-20&created_date_to=2026-11-20", "DATE(b.created_at) = '2026-11-20'", "b.created_at >= '2026-11-19 23:00:00' AND b.created_at < '2026-11-20 23:00:00'"},
+	} {
+		bookingList.finds(t, inUTC, []find{{query: c.query, where: c.utc}})
+		bookingList.finds(t, inSiteTime, []find{{query: c.query, where: c.local}})
+	}
+}
+
+// Sites of another zone, another prefix, an older version.
+func TestBookingsOfOtherSites(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		site         fixtures.Site
+		zone, offset string
+	}{
+		"half hour": {fixtures.HalfHour(), "+05:30", "+05:30"},
+		"prefixed":  {fixtures.Prefixed(), "Europe/Berlin", "+01:00"},
+		"legacy":    {fixtures.Legacy(), "Europe/Berlin", "+01:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, fixtures.Shared(t, c.site))
+			bookingList.finds(t, s, []find{
+				{query: "sort=id", order: "b.id DESC"},
+				{query: "search=st&sort=id", where: inCustomer("c.first_name LIKE '%st%' OR c.last_name LIKE '%st%' OR c.email LIKE '%st%'") + " OR b.booking_code LIKE '%st%'", order: "b.id DESC"},
+				{query: "meta_key=cf_reason&meta_value=x", none: true},
+			})
+			latest := s.get("/bookings?per_page=1&date_to=2026-12-02").want(http.StatusOK).records()[0]
+			want := pick(map[string]string{"timezone": c.zone, "start_datetime": fmt.Sprintf("%sT%s:00%s", latest["start_date"], latest["start_time"], c.offset)}, "timezone", "start_datetime")
+			s.wantFields(t, fmt.Sprintf("/bookings/%s", latest["id"]), with(want, "booking_code", latest["booking_code"]))
+		})
+	}
+	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()))
+	s.wantFields(t, "/bookings/2", map[string]any{
+		"booking_code": "LEGACY3", "status": "pending", "start_datetime": "2026-12-02T10:00:00+01:00", "end_datetime": "2026-12-02T12:00:00+01:00", "buffer_after": number(15),
+		"price": "80.0000", "payment_status": "partially_paid",
+	})
+	s.wantFields(t, "/bookings/4", map[string]any{"booking_code": "OLD4444", "price": "0.0000", "payment_status": "", "order": nil, "transactions": []any{}, "start_datetime": "2024-05-06T10:00:00+02:00"})
+}
+
+// A hundred records cost as many statements as two.
+func TestListsCostTheSameAtAnySize(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s.get("/bookings").want(http.StatusOK) // the first request also looks at the tables
+	for _, path := range []string{"/bookings?page=2", "/bookings?page=2&include_meta=1&search=e&sort=customer_name", "/customers?page=2"} {
+		queries := map[int]int{}
+		for _, size := range []int{2, 100} {
+			s.get(fmt.Sprintf("%s&per_page=%d", path, size)).want(http.StatusOK)
+			queries[size] = s.log.last(t).Queries
+		}
+		if queries[2] != queries[100] || queries[2] == 0 {
+			t.Errorf("%s: statements by size of the page: %v", path, queries)
+		}
+	}
+}

@@ -1,0 +1,358 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"bookside/fixtures"
+)
+
+var (
+	couponShape = shape{
+		"id id", "code text", "name text", "description text", "discount_type text", "discount_value number", "readable_discount text", "status text",
+		"active_from date", "active_to date", "usage_limit integer", "min_order_amount number", "max_discount_amount number|null",
+		"usage_count integer", "total_discount number", "last_usage_date text", "created_at timestamp", "updated_at timestamp",
+	}
+	couponDetailShape = couponShape.and("rules object|array|null", "recent_orders array")
+)
+
+var couponList = listing{path: "/coupons", from: "{coupons} k", order: "k.id DESC", shape: couponShape}
+
+func TestCoupons(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons()))
+	golden(t, "coupon", s.get("/coupons/WELCOME10").want(http.StatusOK).body)
+	golden(t, "coupon_list", s.get("/coupons").want(http.StatusOK).body)
+	couponList.pages(t, s)
+	couponList.finds(t, s, []find{
+		{query: ""},
+		{query: "status=active", where: "k.id <> 3"},
+		{query: "status=INACTIVE", where: "k.id = 3"},
+		{query: "search=come1", where: "k.id = 1"},
+		{query: "search=sale", where: "k.id = 3"},
+		{query: "search=customers", none: true}, // stands in the description
+		{query: "search=e&status=inactive", where: "k.id = 3"},
+		{query: "search=%25", none: true},
+	})
+	wantRefused(t, "the stored word", s.get("/coupons?status=disabled"), "status")
+	wantRefused(t, "several", s.get("/coupons?status=foo&page=0&per_page=1000"), "status", "page", "per_page")
+}
+
+// TestCouponUsage compares what was done with each coupon with its orders, not
+// counting cancelled ones.
+func TestCouponUsage(t *testing.T) {
+	t.Parallel()
+	for name, site := range map[string]fixtures.Site{"small": fixtures.Small(now), "edge": fixtures.Edge()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, fixtures.Shared(t, site))
+			want := s.ids(t, `SELECT CONCAT_WS(' ', k.code, COUNT(o.id), CAST(COALESCE(SUM(o.coupon_discount), 0) AS DECIMAL(20,4)), COALESCE(MAX(o.created_at), 'n/a'))
+				FROM {coupons} k LEFT JOIN {orders} o ON o.coupon_code = k.code AND o.status <> 'cancelled'
+				GROUP BY k.id, k.code ORDER BY k.id DESC`)
+			got := []string{}
+			used := 0
+			for _, c := range s.get("/coupons").want(http.StatusOK).records() {
+				got = append(got, fmt.Sprintf("%s %s", c["code"], usageOf(t, c)))
+				if c["usage_count"] != json.Number("0") {
+					used++
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("usage (-want +got):\n%s", diff)
+			}
+			if used == 0 {
+				t.Error("no coupon was used: the case shows nothing")
+			}
+		})
+	}
+}
+
+// Codes in orders are compared as the database compares them, however the
+// order spells them.
+func TestCouponUsageInEverySpelling(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database,
+		"UPDATE wp_latepoint_orders SET coupon_code = 'äöü', coupon_discount = 1.5000, created_at = '2026-11-09 10:00:00' WHERE id = 1",
+		"UPDATE wp_latepoint_orders SET coupon_code = 'edge10 ', coupon_discount = 2.0000 WHERE id = 4",
+		"UPDATE wp_latepoint_orders SET coupon_code = 'Edge10', coupon_discount = NULL WHERE id = 5",
+		"UPDATE wp_latepoint_orders SET coupon_code = '' WHERE id = 6")
+	s := newServer(t, database)
+	for _, code := range []string{"EDGE10", "ÄÖÜ", "ZERO"} {
+		want := s.ids(t, "SELECT CONCAT_WS(' ', COUNT(*), CAST(COALESCE(SUM(coupon_discount), 0) AS DECIMAL(20,4)), COALESCE(MAX(created_at), 'n/a')) "+
+			"FROM {orders} WHERE status <> 'cancelled' AND coupon_code = '"+code+"'")
+		orders := s.ids(t, "SELECT id FROM {orders} WHERE coupon_code = '"+code+"' ORDER BY created_at DESC, id DESC")
+		if len(orders) < 2 && code == "EDGE10" {
+			t.Fatalf("orders %v: the case shows nothing", orders)
+		}
+		a := s.get("/coupons/" + url.PathEscape(code)).want(http.StatusOK)
+		if got := usageOf(t, a.at("data").(map[string]any)); got != want[0] {
+			t.Errorf("%s: %s, want %s", code, got, want[0])
+		}
+		// Newest first, cancelled ones too.
+		if diff := cmp.Diff(orders, idsOf(a.at("data", "recent_orders"))); diff != "" {
+			t.Errorf("%s: recent orders (-want +got):\n%s", code, diff)
+		}
+	}
+}
+
+// usageOf is the use of a coupon as the tests' SQL writes it.
+func usageOf(t *testing.T, coupon map[string]any) string {
+	t.Helper()
+	discount, err := decimal.NewFromString(coupon["total_discount"].(json.Number).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %s %s", coupon["usage_count"], discount.StringFixed(4), coupon["last_usage_date"])
+}
+
+// TestRecentOrders wants the ten latest orders of a coupon, as they stand in
+// the list of orders.
+func TestRecentOrders(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	a := s.get("/coupons/WELCOME10").want(http.StatusOK)
+	want := s.ids(t, "SELECT id FROM {orders} WHERE coupon_code = 'WELCOME10' ORDER BY created_at DESC, id DESC LIMIT 10")
+	if diff := cmp.Diff(want, idsOf(a.at("data", "recent_orders"))); diff != "" {
+		t.Errorf("recent orders (-want +got):\n%s", diff)
+	}
+	orders := s.get("/orders?coupon_code=WELCOME10").want(http.StatusOK)
+	if diff := cmp.Diff(orders.at("data"), a.at("data", "recent_orders")); diff != "" {
+		t.Errorf("orders differ from their list (-want +got):\n%s", diff)
+	}
+}
+
+// TestCouponCodes asks for coupons by their code as clients spell it.
+func TestCouponCodes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for path, want := range map[string]string{
+		"EDGE10":             "1",
+		"edge10":             "1",
+		"Edge10":             "1",
+		"%20edge10%20":       "1",
+		"e%64ge10":           "1",
+		"EDGE10/":            "1",
+		"100%25_SURE":        "4",
+		"100%25_sure":        "4",
+		"%C3%84%C3%96%C3%9C": "5",
+		"%c3%a4%c3%b6%c3%bc": "5",
+		"A%2FB%20C":          "6",
+		"a%2fb%20c":          "6",
+		"A%2FB%20C/":         "6",
+		"A%2FB%20C?x=%2F":    "6",
+	} {
+		if got := s.get("/coupons/"+path).want(http.StatusOK).at("data", "id"); got != want {
+			t.Errorf("%s is coupon %v, want %s", path, got, want)
+		}
+	}
+	for path, code := range map[string]string{
+		"nobody":                  "NOBODY",
+		"1":                       "1",
+		"EDGE1_":                  "EDGE1_",
+		"%25":                     "%",
+		"A+B":                     "A+B",
+		"%3Cb%3E%22%5C":           `<B>\"\\`,
+		"%F0%9F%8E%81":            "🎁",
+		"x%2F":                    "X/",
+		strings.Repeat("x", 9000): strings.Repeat("X", 9000),
+	} {
+		a := s.get("/coupons/" + path).want(http.StatusNotFound)
+		want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`
+		if string(a.body) != want {
+			t.Errorf("%.100s: %.500s, want %.500s", path, a.body, want)
+		}
+	}
+	// No text, or none that a column could hold.
+	for _, path := range []string{"%FF", "%C3", "A%00B", "%20", "EDGE10%0A%00"} {
+		a := s.get("/coupons/" + path).want(http.StatusNotFound)
+		if code := a.at("error", "code"); code != "coupon_not_found" {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	// A slash that is not encoded parts the path.
+	for _, path := range []string{"A/B%20C", "EDGE10/orders", "A%2FB%20C/orders", "EDGE10//"} {
+		if code := s.get("/coupons/" + path).want(http.StatusNotFound).at("code"); code != "rest_no_route" {
+			t.Errorf("%s: code %v", path, code)
+		}
+	}
+}
+
+func TestCouponsOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for code, want := range map[string]map[string]any{
+		"EDGE10": {
+			"id": "1", "discount_type": "percent", "discount_value": json.Number("10"), "readable_discount": "10%", "status": "active",
+			"active_from": "2026-01-01", "active_to": "2026-12-31", "usage_limit": json.Number("2"), "min_order_amount": json.Number("0"), "max_discount_amount": nil,
+			"rules": map[string]any{"limit_total": "2", "limit_per_customer": json.Number("1")},
+		},
+		"ZERO": {"discount_type": "fixed_amount", "readable_discount": "$5", "active_from": "0000-00-00", "active_to": "0000-00-00", "usage_limit": json.Number("0"), "description": ""},
+		// every nullable column NULL
+		"NOTHING": {
+			"name": "", "description": "", "discount_type": "fixed_amount", "discount_value": json.Number("0"), "readable_discount": "$0", "rules": nil,
+			"active_from": "0000-00-00", "active_to": "0000-00-00", "created_at": "", "updated_at": "", "recent_orders": []any{},
+		},
+		// rules cut off
+		"100%_SURE": {
+			"name": "<b>Sure</b> 🎁", "description": `A "quoted" \ text`, "readable_discount": "100%", "rules": nil, "usage_limit": json.Number("0"),
+			"active_from": "0000-00-00", "active_to": "2026-06-30",
+		},
+		// rules that are PHP's empty array
+		"ÄÖÜ": {"status": "inactive", "rules": []any{}, "discount_value": json.Number("0.0001"), "readable_discount": "$0", "active_from": "2027-01-01", "active_to": "0000-00-00"},
+		// a type and a status nobody knows
+		"A/B C": {"status": "inactive", "discount_type": "fixed_amount", "discount_value": json.Number("-5"), "readable_discount": "$-5", "usage_limit": json.Number("0"),
+			"rules": map[string]any{"limit_total": "many"}},
+	} {
+		s.wantFields(t, "/coupons/"+url.PathEscape(code), want)
+	}
+	if raw := string(s.get("/coupons/100%25_SURE").body); !strings.Contains(raw, `"name":"<b>Sure</b> 🎁"`) {
+		t.Errorf("escaped: %s", raw)
+	}
+	couponList.pages(t, s)
+	couponList.finds(t, s, []find{
+		{query: "status=active", where: "k.id <= 4"},
+		{query: "status=inactive", where: "k.id IN (5, 6)"},
+		{query: "search=100%25_", where: "k.id = 4"},
+		{query: "search=🎁", where: "k.id = 4"},
+		{query: "search=aou", where: "k.id = 5"},
+		{query: "search=/", where: "k.id IN (4, 6)"},
+	})
+}
+
+// TestCouponLimits reads what stands in the rules.
+func TestCouponLimits(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database,
+		`UPDATE wp_latepoint_coupons SET rules = '{"limit_total":"7","min_order_amount":"49.9900","max_discount_amount":20,"note":"<b>&\\u00e4"}' WHERE id = 1`,
+		`UPDATE wp_latepoint_coupons SET rules = '{"max_discount_amount":0,"min_order_amount":-0.10}' WHERE id = 2`,
+		`UPDATE wp_latepoint_coupons SET rules = 'null' WHERE id = 3`,
+		`UPDATE wp_latepoint_coupons SET rules = '{"limit_total":"99999999999999999999"}' WHERE id = 4`)
+	s := newServer(t, database)
+	for code, want := range map[string][3]any{
+		"EDGE10":      {json.Number("7"), json.Number("49.99"), json.Number("20")},
+		"ZERO":        {json.Number("0"), json.Number("-0.1"), json.Number("0")},
+		"NOTHING":     {json.Number("0"), json.Number("0"), nil},
+		"100%25_SURE": {json.Number("0"), json.Number("0"), nil},
+	} {
+		a := s.get("/coupons/" + code).want(http.StatusOK)
+		if got := [3]any{a.at("data", "usage_limit"), a.at("data", "min_order_amount"), a.at("data", "max_discount_amount")}; got != want {
+			t.Errorf("%s: %v, want %v", code, got, want)
+		}
+	}
+	if raw := string(s.get("/coupons/EDGE10").body); !strings.Contains(raw, `"rules":{"limit_total":"7","min_order_amount":"49.9900","max_discount_amount":20,"note":"<b>&\u00e4"}`) {
+		t.Errorf("rules are not as stored: %s", raw)
+	}
+}
+
+// TestReadableDiscount writes fixed amounts as the site writes its prices.
+func TestReadableDiscount(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	set := func(name, value string) string {
+		return fmt.Sprintf("UPDATE wp_latepoint_settings SET value = '%s' WHERE name = '%s'", value, name)
+	}
+	for _, step := range []struct {
+		statements []string
+		want       string
+	}{
+		{nil, "5 €"},
+		{[]string{"UPDATE wp_latepoint_coupons SET discount_value = 1234.5 WHERE id = 2"}, "1,234.50 €"},
+		{[]string{"INSERT INTO wp_latepoint_settings (name, value) VALUES ('thousand_separator', '.'), ('decimal_separator', ',')"}, "1.234,50 €"},
+		{[]string{set("number_of_decimals", "0"), set("currency_symbol_after", ""), set("currency_symbol_before", "¥")}, "¥1.235"},
+		{[]string{set("number_of_decimals", "many")}, "¥1.234,50"},
+		{[]string{"DELETE FROM wp_latepoint_settings"}, "$1,234.50"},
+	} {
+		arrange(t, database, step.statements...)
+		s.wantFields(t, "/coupons/PARK5", map[string]any{"readable_discount": step.want})
+		if got := s.get("/coupons?search=park5").at("data", 0, "readable_discount"); got != step.want {
+			t.Errorf("in the list %v, want %s", got, step.want)
+		}
+	}
+	arrange(t, database, "UPDATE wp_latepoint_coupons SET discount_value = 12.5000 WHERE id = 1")
+	s.wantFields(t, "/coupons/WELCOME10", map[string]any{"readable_discount": "12.5%", "discount_value": json.Number("12.5")})
+}
+
+// A site without the add-on has no coupons.
+func TestCouponsWithoutTheAddOn(t *testing.T) {
+	t.Parallel()
+	for name, site := range map[string]fixtures.Site{"current": fixtures.Small(now).WithoutCoupons(), "legacy": fixtures.Legacy()} {
+		s := newServer(t, fixtures.Shared(t, site))
+		for _, query := range []string{"", "?status=active&search=x", "?page=3&per_page=100"} {
+			a := s.get("/coupons" + query).want(http.StatusOK)
+			if _, root := members(t, a.body); string(root["data"]) != "[]" || a.at("pagination", "total") != json.Number("0") {
+				t.Errorf("%s, %s: %s", name, query, a.body)
+			}
+		}
+		s.wantNotFound(t, "/coupons/welcome10", "coupon_not_found", "Coupon with code WELCOME10 was not found")
+		wantRefused(t, name, s.get("/coupons?status=x"), "status")
+	}
+}
+
+// Older versions of the add-on know no period.
+func TestCouponsOfTheOldAddOn(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
+	s := newServer(t, database)
+	for _, record := range couponShape.elements(t, "coupon", dataOf(t, s.get("/coupons").want(http.StatusOK))) {
+		if from, to := string(record["active_from"]), string(record["active_to"]); from != `"0000-00-00"` || to != from {
+			t.Errorf("active from %s to %s", from, to)
+		}
+	}
+	couponDetailShape.check(t, "coupon", dataOf(t, s.get("/coupons/edge10").want(http.StatusOK)))
+	couponList.finds(t, s, []find{{query: "status=active", where: "k.id <= 4"}})
+}
+
+// TestCouponTimestampsInTheSitesZone switches timestamps to the site's zone;
+// the days of a coupon are days and stay.
+func TestCouponTimestampsInTheSitesZone(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), siteTimestamps)
+	s.wantFields(t, "/coupons/EDGE10", map[string]any{
+		"active_from": "2026-01-01", "active_to": "2026-12-31", "last_usage_date": "2026-11-02 09:00:00", "created_at": "2026-01-01 09:00:00",
+	})
+	s.wantFields(t, "/coupons/NOTHING", map[string]any{"active_from": "0000-00-00", "last_usage_date": "n/a", "created_at": ""})
+}
+
+// TestOldCharacterSets asks for letters that tables of older sites cannot
+// hold: no record has them, and all others are found as ever.
+func TestOldCharacterSets(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for _, charset := range []string{"utf8mb3", "latin1"} {
+		t.Run(charset, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Small(now))
+			for _, table := range []string{"agents", "services", "service_meta", "locations", "transactions", "orders", "coupons"} {
+				arrange(t, database, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET "+charset)
+			}
+			s := newServer(t, database)
+			for _, list := range []string{
+				"/agents?search=", "/agents?email=", "/agents?phone=", "/services?search=", "/services?name=", "/locations?search=",
+				"/payments?search=", "/payments?status=", "/payments?processor=", "/payments?payment_method=", "/orders?search=", "/orders?coupon_code=", "/coupons?search=",
+			} {
+				for _, page := range []int{1, 2} {
+					a := s.get(list + fmt.Sprintf("%%F0%%9F%%8E%%81&page=%d", page)).want(http.StatusOK)
+					if got, total := idsOf(a.at("data")), a.at("pagination", "total"); len(got) > 0 || total != json.Number("0") {
+						t.Errorf("%s: %v of %v", list, got, total)
+					}
+				}
+			}
+			s.wantNotFound(t, "/coupons/%F0%9F%8E%81", "coupon_not_found", "Coupon with code 🎁 was not found")
+			s.wantFields(t, "/coupons/welcome10", map[string]any{"id": "1"})
+			agentList.finds(t, s, []find{{query: "search=jörg", where: "a.id = 2"}})
+			locationList.finds(t, s, []find{{query: "search=uferstraße", where: "l.id = 2"}})
+			orderList.finds(t, s, []find{{query: "coupon_code=welcome10", where: "o.coupon_code = 'WELCOME10'"}})
+		})
+	}
+}

@@ -1,0 +1,611 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+var (
+	customerShape = shape{
+		"id id", "first_name text", "last_name text", "email text", "phone text", "status text", "is_guest id", "notes text", "admin_notes text",
+		"cms_user_id integer|null", "created_at timestamp", "updated_at timestamp", "stats object", "custom_fields object",
+	}
+	customerStatsShape = shape{
+		"total_bookings id", "completed_bookings integer", "cancelled_bookings integer", "future_bookings id", "total_spent text",
+		"last_booking_date date|null", "next_booking_date date|null",
+	}
+	customerDetailShape = customerShape.and("address text", "city text", "state text", "zipcode text", "country text",
+		"avatar_image_id integer|null", "date_of_birth text", "gender text")
+)
+
+var customerList = listing{path: "/customers", from: "{customers} c", order: "c.created_at DESC, c.id DESC", shape: customerShape}
+
+func checkCustomer(t *testing.T, where string, form shape, record json.RawMessage) {
+	t.Helper()
+	customerStatsShape.check(t, where+" stats", form.check(t, where, record)["stats"])
+}
+
+// The golden files of customers were made from the recorded models and rows.
+func TestCustomers(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	customerList.cutIntoPages(t, s, []find{{query: ""}, {query: "status=blocked", where: "c.status = 'blocked'"}, {query: "has_bookings=0", where: "FALSE"}})
+	golden(t, "customer_list", s.get("/customers?last_name=weber&per_page=5").want(http.StatusOK).body)
+	golden(t, "customer_10", s.get("/customers/10").want(http.StatusOK).body)
+	golden(t, "customer_268", s.get("/customers/268?include=bookings,upcoming_bookings,past_bookings").want(http.StatusOK).body)
+	customerList.finds(t, s, []find{
+		{query: ""},
+		{query: "per_page=7"},
+		{query: "status=active", where: "c.status = 'active'"},
+		{query: "status=Inactive", where: "c.status = 'inactive'"},
+		{query: "status=blocked", where: "c.status = 'blocked'"},
+		{query: "status=pending_verification", where: "c.status = 'pending_verification'"},
+		{query: "created_after=2026-10-25", where: "c.created_at >= '2026-10-25 00:00:00'"},
+		{query: "created_before=2026-09-10", where: "c.created_at <= '2026-09-10 23:59:59'"},
+		{query: "created_after=2026-10-25&created_before=2026-10-25", where: "DATE(c.created_at) = '2026-10-25'"},
+		{query: "created_after=2026-10-26&created_before=2026-10-25", none: true},
+		{query: "created_after=2026-11-05", none: true},
+		{query: "created_at=2026-10", where: "c.created_at LIKE '2026-10-%'"},
+		{query: "created_at=2026-10-25", where: "c.created_at LIKE '2026-10-25 %'"},
+		{query: "created_at=2026", all: true},
+		{query: "created_at=2025", none: true},
+		{query: "updated_at=2026-09", where: "c.updated_at LIKE '2026-09-%'"},
+		{query: "updated_at=2026-10-25", where: "c.updated_at LIKE '2026-10-25 %'"},
+		{query: "updated_at=2026-12", none: true},
+		{query: "has_bookings=true", all: true},
+		{query: "has_bookings=false", none: true},
+		{query: "first_name=ann", where: "c.first_name LIKE '%ann%'"},
+		{query: "first_name=ZOE", where: "c.first_name = 'Zoë'"},
+		{query: "first_name=李", where: "c.first_name = '李'"},
+		{query: "first_name=weber", none: true},
+		{query: "last_name=WEB", where: "c.last_name = 'Weber'"},
+		{query: "last_name=OZDEMIR", where: "c.last_name = 'Özdemir'"},
+		{query: "email=CUSTOMER12@", where: "c.id = 12"},
+		{query: "email=customer12", where: "c.email LIKE 'customer12%'"},
+		{query: "email=%25", none: true},
+		{query: "phone=%2B49177", where: "c.phone LIKE '+49177%'"},
+		{query: "phone=49177", where: "c.phone LIKE '%49177%'"},
+		{query: "phone=4917_", none: true},
+		{query: "is_guest=true", where: "c.is_guest = 1"},
+		{query: "is_guest=0", where: "c.is_guest = 0"},
+		{query: "cms_user_id=6", where: "c.id = 1"},
+		{query: "wordpress_user_id=6", where: "c.id = 1"},
+		{query: "cms_user_id=6&wordpress_user_id=7", where: "c.id = 1"},
+		{query: "cms_user_id=2147483647", none: true},
+		{query: "search=schmidt", where: "c.last_name = 'Schmidt'"},
+		{query: "search=lea SCHMIDT", where: "c.first_name = 'Lea' AND c.last_name = 'Schmidt'"},
+		{query: "search=ea+sch", where: "CONCAT(c.first_name, ' ', c.last_name) LIKE '%ea sch%'"},
+		{query: "search=schmidt lea", none: true},
+		{query: "search=siobhan", where: "c.first_name = 'Siobhán'"},
+		{query: "search=customer30", where: "c.email LIKE '%customer30%'"},
+		{query: "search=%2B49", none: true}, // not the phone
+		{query: "search=%25", none: true},
+		{query: "search=_", none: true},
+
+		{query: "status=active&is_guest=false&created_after=2026-09-10&created_before=2026-10-10&search=a",
+			where: "c.status = 'active' AND c.is_guest = 0 AND c.created_at BETWEEN '2026-09-10' AND '2026-10-10 23:59:59'"}, // every address has an a
+		{query: "first_name=lea&last_name=schmidt&email=customer1@&phone=1726&cms_user_id=6&has_bookings=1&created_at=2026-09-07&updated_at=2026-09", where: "c.id = 1"},
+		{query: "status=blocked&is_guest=true&created_at=2026-09", where: "c.status = 'blocked' AND c.is_guest = 1 AND c.created_at < '2026-10-01'"},
+		{query: "order=asc&order_by=id&sort=id&include=bookings,stats"}, // the order cannot be changed
+	})
+}
+
+// recordedCustomers are the list records that the rows call for, by id. The
+// clock of the tests stands at 01:43 on 2026-11-21 there.
+func (s *server) recordedCustomers(t testing.TB) map[string]map[string]any {
+	t.Helper()
+	const today, minute = "2026-11-21", 103
+	records, stats, spent := map[string]map[string]any{}, map[string]*customerCounts{}, map[string]int64{}
+	for id := range s.table(t, "customers") {
+		stats[id] = &customerCounts{}
+	}
+	for _, b := range s.table(t, "bookings") {
+		start, err := strconv.Atoi(b["start_time"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := b["start_date"] < today || b["start_date"] == today && start <= minute
+		stats[b["customer_id"]].add(b["status"], b["start_date"], begun)
+	}
+	orders := s.table(t, "orders")
+	payments := s.table(t, "transactions")
+	for _, payment := range payments {
+		switch customer := orders[payment["order_id"]]["customer_id"]; {
+		case payment["status"] != "succeeded":
+		case payment["kind"] == "capture":
+			spent[customer] += tenThousandths(t, payment["amount"])
+		case payment["kind"] == "refund":
+			spent[customer] -= tenThousandths(t, payment["amount"])
+		}
+	}
+	for _, refund := range s.table(t, "transaction_refunds") {
+		spent[orders[payments[refund["transaction_id"]]["order_id"]]["customer_id"]] -= tenThousandths(t, refund["amount"])
+	}
+	fields := map[string]map[string]any{}
+	for _, m := range s.table(t, "customer_meta") {
+		if fields[m["object_id"]] == nil {
+			fields[m["object_id"]] = map[string]any{}
+		}
+		if m["meta_key"] != "timezone_name" {
+			fields[m["object_id"]][m["meta_key"]] = m["meta_value"]
+		}
+	}
+	for id, c := range s.table(t, "customers") {
+		record := pick(c, "id", "first_name", "last_name", "email", "phone", "status", "is_guest", "notes", "admin_notes", "created_at", "updated_at")
+		record["cms_user_id"] = nil
+		if c["wordpress_user_id"] != "" {
+			record["cms_user_id"] = json.Number(c["wordpress_user_id"])
+		}
+		record["stats"] = stats[id].record(spent[id])
+		record["custom_fields"] = map[string]any{}
+		if known := fields[id]; known != nil {
+			record["custom_fields"] = known
+		}
+		records[id] = record
+	}
+	return records
+}
+
+// customerCounts are what is counted of a customer's bookings.
+type customerCounts struct {
+	total, completed, cancelled, future int
+	last, next                          any
+}
+
+func (c *customerCounts) add(status, date string, begun bool) {
+	c.total++
+	switch {
+	case status == "cancelled":
+		c.cancelled++
+		return
+	case status == "completed":
+		c.completed++
+	}
+	if !begun {
+		c.future++
+		if c.next == nil || date < c.next.(string) {
+			c.next = date
+		}
+	} else if c.last == nil || date > c.last.(string) {
+		c.last = date
+	}
+}
+
+func (c *customerCounts) record(spent int64) map[string]any {
+	return map[string]any{
+		"total_bookings": strconv.Itoa(c.total), "completed_bookings": number(c.completed), "cancelled_bookings": number(c.cancelled),
+		"future_bookings": strconv.Itoa(c.future), "total_spent": fmt.Sprintf("%d.%02d", spent/10000, spent%10000/100),
+		"last_booking_date": c.last, "next_booking_date": c.next,
+	}
+}
+
+// tenThousandths is an amount of money without its point.
+func tenThousandths(t testing.TB, amount string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(strings.Replace(amount, ".", "", 1), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Every customer says in every field what its rows say, and its keys are those
+// of the contract; read alone it says the same.
+func TestCustomerRecords(t *testing.T) {
+	t.Parallel()
+	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, fixtures.Shared(t, site))
+			want := s.recordedCustomers(t)
+			for page := 1; len(want) > 0; page++ {
+				a := s.get(fmt.Sprintf("/customers?per_page=100&page=%d", page)).want(http.StatusOK)
+				for i, record := range a.records() {
+					id := fmt.Sprint(record["id"])
+					if diff := cmp.Diff(want[id], record); diff != "" {
+						t.Fatalf("customer %s (-want +got):\n%s", id, diff)
+					}
+					delete(want, id)
+					checkCustomer(t, "customer "+id, customerShape, rawRecords(t, a)[i])
+					s.wantFields(t, "/customers/"+id, record)
+				}
+				if a.at("pagination", "has_next_page") == false && len(want) > 0 {
+					t.Fatalf("%d customers are not listed", len(want))
+				}
+			}
+		})
+	}
+}
+
+// recordedCounts are what the plugin itself counts of some customers, and the
+// bookings it calls upcoming, the next one first.
+var recordedCounts = map[string]struct {
+	total, future, past, cancelled int
+	upcoming                       []string
+}{
+	"1":   {9, 4, 5, 0, []string{"784", "91", "1725", "1982"}},
+	"3":   {4, 3, 0, 1, []string{"833", "629", "1643"}},
+	"5":   {7, 5, 2, 0, []string{"429", "1374", "1491", "865", "645"}},
+	"9":   {4, 2, 1, 1, []string{"899", "278"}},
+	"10":  {6, 3, 2, 1, []string{"495", "1917", "380"}},
+	"12":  {3, 2, 1, 0, []string{"1407", "861"}},
+	"13":  {7, 2, 4, 1, []string{"1013", "637"}},
+	"188": {11, 2, 6, 3, []string{"782", "1794"}},
+	"197": {8, 3, 3, 2, []string{"916", "1052", "1137"}},
+	"268": {4, 1, 2, 1, []string{"10"}},
+}
+
+func TestCustomerCountsAreThePlugins(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	for id, want := range recordedCounts {
+		a := s.get("/customers/" + id + "?include=bookings,upcoming_bookings,past_bookings&bookings_limit=100").want(http.StatusOK)
+		for name, value := range map[string]any{"total_bookings": strconv.Itoa(want.total), "future_bookings": strconv.Itoa(want.future), "cancelled_bookings": number(want.cancelled)} {
+			if got := a.at("data", "stats", name); got != value {
+				t.Errorf("customer %s: %s is %v, want %v", id, name, got, value)
+			}
+		}
+		if diff := cmp.Diff(want.upcoming, idsOf(a.at("data", "upcoming_bookings"))); diff != "" {
+			t.Errorf("customer %s: upcoming (-want +got):\n%s", id, diff)
+		}
+		if got := len(idsOf(a.at("data", "past_bookings"))); got != want.past {
+			t.Errorf("customer %s: %d past bookings, want %d", id, got, want.past)
+		}
+		if got := len(idsOf(a.at("data", "bookings"))); got != want.total {
+			t.Errorf("customer %s: %d bookings, want %d", id, got, want.total)
+		}
+	}
+}
+
+// Customer 188 has 11 bookings. Upcoming ones come next first, the others
+// latest first; cancelled ones are neither upcoming nor past.
+func TestBookingsOfACustomer(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	const (
+		mine     = "SELECT b.id FROM {bookings} b WHERE b.customer_id = 188"
+		begun    = " AND (b.start_date < '2026-11-21' OR b.start_date = '2026-11-21' AND b.start_time <= 103)"
+		live     = " AND b.status <> 'cancelled'"
+		latest   = " ORDER BY b.start_date DESC, b.start_time DESC, b.id DESC"
+		earliest = " ORDER BY b.start_date, b.start_time, b.id"
+	)
+	all, past := mine+latest, mine+live+begun+latest
+	upcoming := mine + live + " AND NOT" + begun[len(" AND"):] + earliest
+	for query, want := range map[string]map[string]string{
+		"":                                    {},
+		"include=":                            {},
+		"include=stats,custom_fields":         {},
+		"include=notes,avatar,preferences":    {},
+		"include=bookings":                    {"bookings": all + " LIMIT 10"},
+		"include=bookings&bookings_limit=100": {"bookings": all},
+		"include=Bookings , past_bookings":    {"bookings": all + " LIMIT 10", "past_bookings": past},
+		"include=upcoming_bookings&bookings_limit=1":                          {"upcoming_bookings": upcoming + " LIMIT 1"},
+		"include=past_bookings&bookings_limit=2":                              {"past_bookings": past + " LIMIT 2"},
+		"include=past_bookings,upcoming_bookings,":                            {"past_bookings": past, "upcoming_bookings": upcoming},
+		"include=bookings&bookings_status=cancelled":                          {"bookings": mine + " AND b.status = 'cancelled'" + latest},
+		"include=bookings&bookings_status=CONFIRMED":                          {"bookings": mine + " AND b.status = 'approved'" + latest},
+		"include=upcoming_bookings&bookings_status=approved&bookings_limit=1": {"upcoming_bookings": strings.Replace(upcoming, live, live+" AND b.status = 'approved'", 1) + " LIMIT 1"},
+		"include=past_bookings&bookings_status=completed":                     {"past_bookings": strings.Replace(past, live, live+" AND b.status = 'completed'", 1)},
+		"include=past_bookings&bookings_status=cancelled":                     {"past_bookings": mine + " AND FALSE"},
+		"bookings_limit=3&bookings_status=pending":                            {},
+	} {
+		t.Run(query, func(t *testing.T) {
+			a := s.get("/customers/188?" + readable(query)).want(http.StatusOK)
+			record := a.at("data").(map[string]any)
+			for _, name := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
+				statement, asked := want[name]
+				shown, there := record[name]
+				if asked != there {
+					t.Errorf("%s is there: %v", name, there)
+					continue
+				}
+				if !asked {
+					continue
+				}
+				if diff := cmp.Diff(s.ids(t, statement), idsOf(shown)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+		})
+	}
+	var body struct {
+		Data struct{ Bookings []json.RawMessage }
+	}
+	if err := json.Unmarshal(s.get("/customers/188?include=bookings").body, &body); err != nil {
+		t.Fatal(err)
+	}
+	for i, record := range body.Data.Bookings {
+		checkBooking(t, fmt.Sprintf("booking %d", i), bookingShape, record)
+	}
+}
+
+func TestWrongCustomerParameters(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	const partialDate = "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY"
+	for path, details := range map[string]map[string]string{
+		"/customers?page=0":                   {"page": "Minimum allowed value is 1"},
+		"/customers?per_page=101":             {"per_page": "Maximum allowed value is 100"},
+		"/customers?status=deleted":           {"status": "Must be active, inactive, blocked or pending_verification"},
+		"/customers?created_after=2026-11":    {"created_after": "Must be a date in the format YYYY-MM-DD"},
+		"/customers?created_before=yesterday": {"created_before": "Must be a date in the format YYYY-MM-DD"},
+		"/customers?created_at=2026-13":       {"created_at": partialDate},
+		"/customers?created_at=2026-02-30":    {"created_at": partialDate},
+		"/customers?created_at=2026-1":        {"created_at": partialDate},
+		"/customers?created_at=26":            {"created_at": partialDate},
+		"/customers?updated_at=2026-11-21 10": {"updated_at": partialDate},
+		"/customers?updated_at=0000":          {"updated_at": partialDate},
+		"/customers?has_bookings=2":           {"has_bookings": "Must be true or false"},
+		"/customers?is_guest=guest":           {"is_guest": "Must be true or false"},
+		"/customers?cms_user_id=0":            {"cms_user_id": "Minimum allowed value is 1"},
+		"/customers?cms_user_id=2147483648":   {"cms_user_id": "Maximum allowed value is 2147483647"},
+		"/customers?wordpress_user_id=me":     {"wordpress_user_id": "Must be an integer"},
+		"/customers?email=%ff":                {"email": "Must be valid UTF-8 without control characters"},
+		"/customers?search[]=a":               {"search": "Must be a single value, not a list"},
+		"/customers?is_guest=x&status=x&page=x&has_bookings=x": {
+			"is_guest": "Must be true or false", "status": "Must be active, inactive, blocked or pending_verification",
+			"page": "Must be an integer", "has_bookings": "Must be true or false",
+		},
+		"/customers/1?include=everything":                 {"include": "Must be a list of: bookings, upcoming_bookings, past_bookings, stats, custom_fields, notes, avatar, preferences"},
+		"/customers/1?bookings_limit=0":                   {"bookings_limit": "Minimum allowed value is 1"},
+		"/customers/1?bookings_limit=101":                 {"bookings_limit": "Maximum allowed value is 100"},
+		"/customers/1?bookings_status=unknown":            {"bookings_status": "Unknown booking status"},
+		"/customers/1?bookings_limit=x&bookings_status=x": {"bookings_limit": "Must be an integer", "bookings_status": "Unknown booking status"},
+	} {
+		t.Run(path, func(t *testing.T) { s.wantInvalid(t, path, details) })
+	}
+}
+
+func TestUnknownCustomer(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for _, id := range []string{"0", "12", "901", "8388607", "8388608", "2147483648", "99999999999999999999"} {
+		s.wantNotFound(t, "/customers/"+id, "customer_not_found", "Customer with ID "+id+" was not found")
+	}
+	s.wantNotFound(t, "/customers/901?include=bookings", "customer_not_found", "Customer with ID 901 was not found") // bookings still point to it
+	for _, id := range noIDs {
+		s.wantNoRoute(t, "/customers/"+id)
+	}
+	plain := s.get("/customers/1").want(http.StatusOK)
+	for _, id := range []string{"%31", "01", "0000000001", "1/"} {
+		if a := s.get("/customers/" + id).want(http.StatusOK); string(a.body) != string(plain.body) {
+			t.Errorf("/customers/%s: %s", id, a.body)
+		}
+	}
+}
+
+// Customers of the edge site, field by field.
+func TestCustomersOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for i, record := range rawRecords(t, s.get("/customers").want(http.StatusOK)) {
+		checkCustomer(t, fmt.Sprintf("customer %d", i), customerShape, record)
+	}
+	for id := 1; id <= 11; id++ {
+		var body struct{ Data json.RawMessage }
+		if err := json.Unmarshal(s.get(fmt.Sprintf("/customers/%d", id)).want(http.StatusOK).body, &body); err != nil {
+			t.Fatal(err)
+		}
+		checkCustomer(t, fmt.Sprintf("single customer %d", id), customerDetailShape, body.Data)
+	}
+	stats := func(total, completed, cancelled, future int, spent string, last, next any) map[string]any {
+		return map[string]any{
+			"total_bookings": strconv.Itoa(total), "completed_bookings": number(completed), "cancelled_bookings": number(cancelled),
+			"future_bookings": strconv.Itoa(future), "total_spent": spent, "last_booking_date": last, "next_booking_date": next,
+		}
+	}
+	for id, want := range map[string]map[string]any{
+		"1, linked, a zero date among the bookings": {
+			"cms_user_id": number(2), "is_guest": "0", "custom_fields": map[string]any{"cf_city00": "Berlin"},
+			"stats": stats(12, 1, 1, 10, "0.00", "2026-10-25", "2026-12-01"),
+		},
+		"2, accents, a deposit paid": {
+			"first_name": "Zoë", "last_name": "MÜLLER", "email": "MÜLLER.Zoë@Example.ORG", "phone": "0049 (170) 555", "notes": "Note", "admin_notes": "Internal",
+			"is_guest": "1", "cms_user_id": nil, "avatar_image_id": number(7), "stats": stats(4, 0, 0, 4, "20.00", nil, "2026-12-02"),
+		},
+		"3, NULL everywhere": {
+			"first_name": "", "last_name": "", "email": "", "phone": "", "status": "active", "is_guest": "0", "notes": "", "admin_notes": "",
+			"cms_user_id": nil, "created_at": "", "updated_at": "", "custom_fields": map[string]any{}, "avatar_image_id": nil,
+			"stats": stats(1, 0, 0, 0, "0.00", nil, nil),
+		},
+		"4, HTML, money only blocked on the card": {
+			"first_name": "<img src=x onerror=alert(1)>", "last_name": `O'Brien "OB" & Sons`, "notes": "<b>bold</b>\nsecond line",
+			"custom_fields": map[string]any{"cf_city00": `["<b>a</b>","b"]`}, "stats": stats(2, 0, 0, 2, "0.00", nil, "2026-12-04"),
+		},
+		"5, emoji, a second payment failed": {
+			"first_name": "👩‍👩‍👧 דנה", "last_name": "ﷺ محمد", "status": "pending_verification", "notes": "🎉", "custom_fields": map[string]any{"cf_city00": ""},
+			"stats": stats(2, 0, 0, 2, "380.00", nil, "2026-12-07"),
+		},
+		"6, wildcards, paid back through the gateway": {
+			"first_name": "100%_sure", "last_name": `C:\temp\new`, "notes": `50% off_now \`, "custom_fields": map[string]any{}, "stats": stats(1, 0, 1, 0, "0.00", nil, nil),
+		},
+		"7, paid back in part":            {"stats": stats(1, 0, 0, 0, "49.50", "2026-10-19", nil)},
+		"8, blocked, its user is gone":    {"status": "blocked", "cms_user_id": number(900), "admin_notes": "Never again", "stats": stats(2, 0, 0, 2, "0.00", nil, "2026-12-11")},
+		"9, an order but no booking":      {"stats": stats(0, 0, 0, 0, "0.00", nil, nil)},
+		"10, no status":                   {"status": "", "email": "ANNA@example.org", "stats": stats(0, 0, 0, 0, "0.00", nil, nil)},
+		"11, blanks, no e-mail, no dates": {"first_name": " Padded ", "email": "", "created_at": "0000-00-00 00:00:00", "updated_at": "0000-00-00 00:00:00"},
+	} {
+		t.Run(id, func(t *testing.T) {
+			number, _, _ := strings.Cut(id, ",")
+			s.wantFields(t, "/customers/"+number, want)
+		})
+	}
+	if strings.Contains(string(s.get("/customers").body), "password") {
+		t.Error("a password is shown")
+	}
+}
+
+func TestCustomerFiltersOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	customerList.cutIntoPages(t, s, []find{{query: ""}})
+	customerList.finds(t, s, []find{
+		{query: "per_page=2"}, // two of one moment, one without a date, one of a zero date
+		{query: "status=blocked", where: "c.id = 8"},
+		{query: "is_guest=1", where: "c.id IN (2, 4, 5, 7, 10)"},
+		{query: "is_guest=no", where: "c.id NOT IN (2, 4, 5, 7, 10)"}, // NULL is no guest
+		{query: "has_bookings=yes", where: "c.id NOT IN (9, 10, 11)"},
+		{query: "has_bookings=off", where: "c.id IN (9, 10, 11)"},
+		{query: "cms_user_id=900", where: "c.id = 8"},
+		{query: "created_after=1000-01-01", where: "c.id NOT IN (3, 11)"},
+		{query: "created_before=2026-02-02", where: "c.id IN (1, 2, 10, 11)"},
+		{query: "created_at=2026-02-01", where: "c.id IN (1, 10)"},
+		{query: "updated_at=2026-02", where: "c.id NOT IN (3, 11)"},
+		{query: "first_name=100%25_", where: "c.id = 6"},
+		{query: "first_name=100_%25", none: true},
+		{query: "last_name=\\temp", where: "c.id = 6"},
+		{query: "last_name=temp", where: "c.id IN (6, 7)"},
+		{query: "last_name=o'brien \"", where: "c.id = 4"},
+		{query: "email=@example.org", where: "c.id NOT IN (3, 11)"},
+		{query: "phone=(170)", where: "c.id = 2"},
+		{query: "search=100%25_sure", where: "c.id = 6"},
+		{query: "search=%25", where: "c.id IN (6, 7)"},
+		{query: "search=_", where: "c.id = 6"},
+		{query: "search=\\", where: "c.id = 6"},
+		{query: "search=anna@", where: "c.id IN (1, 10)"},
+		{query: "search=דנה ﷺ", where: "c.id = 5"},
+		{query: "search=onerror", where: "c.id = 4"},
+	})
+}
+
+// What depends on how a server compares letters.
+func TestCustomerCollations(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	customerList.finds(t, s, []find{
+		{query: "first_name=zoe", where: "c.id = 2"},
+		{query: "last_name=müller", where: "c.id = 2"},
+		{query: "email=muller.zoe@example.org", where: "c.id = 2"},
+		{query: "search=zoe muller", where: "c.id = 2"},
+	})
+}
+
+// Custom fields are what the settings define, what the plugin's form makes
+// (cf_…) and what was once written through the API; profile fields are none.
+func TestCustomFields(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	s := newServer(t, database)
+	arrange(t, database,
+		`UPDATE wp_latepoint_settings SET value = '{"allergies":{"id":"allergies","label":"Allergies"}}' WHERE name = 'custom_fields_for_customer'`,
+		"INSERT INTO wp_bookside_customer_fields (meta_key) VALUES ('loyalty')",
+		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'allergies', '0'), (9, 'loyalty', 'gold'), (9, 'password_hint', 'x'), (9, 'cf_zip', ''),"+
+			" (9, 'address', 'Torstraße 1'), (9, 'city', 'Berlin'), (9, 'state', 'BE'), (9, 'zipcode', '10119'), (9, 'country', 'DE'), (9, 'date_of_birth', '1985-03-15'), (9, 'gender', 'x'), (9, 'city', 'second row')")
+	s.wantFields(t, "/customers/9", map[string]any{
+		"custom_fields": map[string]any{"allergies": "0", "loyalty": "gold", "cf_zip": ""},
+		"address":       "Torstraße 1", "city": "Berlin", "state": "BE", "zipcode": "10119", "country": "DE", "date_of_birth": "1985-03-15", "gender": "x",
+	})
+	i := slices.IndexFunc(s.get("/customers").records(), func(record map[string]any) bool { return record["id"] == "9" })
+	if diff := cmp.Diff(any(map[string]any{"allergies": "0", "loyalty": "gold", "cf_zip": ""}), s.get("/customers").at("data", i, "custom_fields")); diff != "" {
+		t.Errorf("in the list (-want +got):\n%s", diff)
+	}
+}
+
+// With timestamps in the site's zone, records and date filters move. The site
+// lies an hour east of UTC, two in summer; the clock went back on 2026-10-25.
+func TestCustomersInSiteTime(t *testing.T) {
+	t.Parallel()
+	database := fixtures.Shared(t, fixtures.SiteA())
+	s := newServer(t, database, func(o *handlers.Options) { o.SiteTimestamps = true })
+	s.wantFields(t, "/customers/1", map[string]any{"created_at": "2026-09-07 22:44:55", "updated_at": "2026-09-07 22:44:55"})
+	s.wantFields(t, "/customers/12", map[string]any{"created_at": "2026-10-30 02:06:03"})
+	customerList.finds(t, s, []find{
+		{query: ""},
+		{query: "created_after=2026-10-25", where: "c.created_at >= '2026-10-24 22:00:00'"},
+		{query: "created_before=2026-10-25", where: "c.created_at < '2026-10-25 23:00:00'"},
+		{query: "created_at=2026-10-25", where: "c.created_at >= '2026-10-24 22:00:00' AND c.created_at < '2026-10-25 23:00:00'"},
+		{query: "created_at=2026-10", where: "c.created_at >= '2026-09-30 22:00:00' AND c.created_at < '2026-10-31 23:00:00'"},
+		{query: "updated_at=2026-09", where: "c.updated_at >= '2026-08-31 22:00:00' AND c.updated_at < '2026-09-30 22:00:00'"},
+		{query: "created_at=2026", all: true},
+	})
+}
+
+// is_guest is a number; imports have left others than 0 and 1 behind.
+func TestGuestsByNumber(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database, "UPDATE wp_latepoint_customers SET is_guest = 2 WHERE id = 8", "UPDATE wp_latepoint_customers SET is_guest = -1 WHERE id = 9")
+	s := newServer(t, database)
+	s.wantFields(t, "/customers/8", map[string]any{"is_guest": "1"})
+	s.wantFields(t, "/customers/9", map[string]any{"is_guest": "1"})
+	customerList.finds(t, s, []find{
+		{query: ""},
+		{query: "is_guest=1", where: "c.id IN (2, 4, 5, 7, 8, 9, 10)"},
+		{query: "is_guest=0", where: "c.id IN (1, 3, 6, 11)"},
+	})
+}
+
+func TestCustomersOfTheLegacySite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()))
+	customerList.finds(t, s, []find{
+		{query: ""},
+		{query: "search=gast", where: "c.id = 2"},
+		{query: "is_guest=1", where: "c.id IN (2, 3)"},
+	})
+	s.wantFields(t, "/customers/3", map[string]any{"first_name": "Nele", "email": "", "notes": "", "is_guest": "1", "custom_fields": map[string]any{}})
+	if got := s.get("/customers/1").at("data", "stats", "last_booking_date"); got != "2024-05-06" {
+		t.Errorf("last booking on %v", got)
+	}
+}
+
+// A booking that begins this very minute has begun.
+func TestTheMinuteOfABooking(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		start          string
+		last, next     any
+		past, upcoming []string
+	}{
+		"a minute ago": {"102", "2026-11-21", nil, []string{"20"}, []string{}},
+		"now":          {"103", "2026-11-21", nil, []string{"20"}, []string{}},
+		"in a minute":  {"104", nil, "2026-11-21", []string{}, []string{"20"}},
+		"at midnight":  {"0", "2026-11-21", nil, []string{"20"}, []string{}},
+		"before it":    {"1439", nil, "2026-11-21", []string{}, []string{"20"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Edge())
+			arrange(t, database, "UPDATE wp_latepoint_bookings SET start_date = '2026-11-21', status = 'approved', start_time = "+c.start+" WHERE id = 20")
+			a := newServer(t, database).get("/customers/7?include=past_bookings,upcoming_bookings").want(http.StatusOK)
+			if last, next := a.at("data", "stats", "last_booking_date"), a.at("data", "stats", "next_booking_date"); last != c.last || next != c.next {
+				t.Errorf("last %v and next %v, want %v and %v", last, next, c.last, c.next)
+			}
+			if diff := cmp.Diff(c.past, idsOf(a.at("data", "past_bookings"))); diff != "" {
+				t.Errorf("past (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.upcoming, idsOf(a.at("data", "upcoming_bookings"))); diff != "" {
+				t.Errorf("upcoming (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Refunds beyond what was paid make the sum negative; a payment without a kind
+// counts, an authorisation does not.
+func TestTotalSpent(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database,
+		"UPDATE wp_latepoint_transactions SET amount = 100 WHERE id = 6",                                              // a refund of customer 7, who paid 59.50
+		"UPDATE wp_latepoint_transactions SET kind = NULL, amount = 12.3456 WHERE id = 1",                             // of customer 2
+		"UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 10",                                     // of customer 4, beside the authorisation
+		"UPDATE wp_latepoint_transactions SET customer_id = 9 WHERE id = 3",                                           // the order is customer 5's
+		"INSERT INTO wp_latepoint_transactions (order_id, status, kind, amount) VALUES (8, 'succeeded', 'void', 380)") // moves no money
+	s := newServer(t, database)
+	for id, want := range map[string]string{"7": "-40.50", "2": "12.35", "4": "50.00", "5": "380.00", "9": "0.00", "6": "0.00"} {
+		if got := s.get("/customers/"+id).at("data", "stats", "total_spent"); got != want {
+			t.Errorf("customer %s spent %v, want %s", id, got, want)
+		}
+	}
+}

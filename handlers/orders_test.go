@@ -1,0 +1,248 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// The ids of an order are strings in lists and numbers in single reads; its
+// amounts have four decimals in both.
+var (
+	orderShape = shape{
+		"id id", "confirmation_code text", "subtotal money", "total money", "tax_total money", "discount_total money", "coupon_discount money",
+		"coupon_code text|null", "status text", "payment_status text", "fulfillment_status text", "customer_id id", "customer_comment text|null",
+		"notes text", "ip_address text|null", "source_id text|null", "source_url text|null", "created_at timestamp", "updated_at timestamp",
+	}
+	orderDetailShape = shape{
+		"id integer", "confirmation_code text", "subtotal money", "total money", "tax_total money", "discount_total money", "coupon_discount money",
+		"coupon_code text|null", "status text", "payment_status text", "fulfillment_status text", "customer_id integer", "customer_comment text|null",
+		"notes text", "ip_address text|null", "source_id text|null", "source_url text|null", "created_at timestamp", "updated_at timestamp",
+		"items array",
+	}
+	orderItemShape = shape{"id integer", "variant text", "item_data text", "quantity integer", "subtotal money", "total money"}
+)
+
+var orderList = listing{path: "/orders", from: "{orders} o", order: "o.created_at DESC, o.id DESC", shape: orderShape}
+
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	golden(t, "order", s.get("/orders/888").want(http.StatusOK).body)
+	golden(t, "order_list", s.get("/orders?search=%3Cb%3E&sort=total&order=asc&per_page=2").want(http.StatusOK).body)
+	orderList.pages(t, s)
+	orderList.finds(t, s, orderFinds)
+	orderList.finds(t, s, []find{
+		{query: "customer_id=197", where: "o.customer_id = 197"},
+		{query: "status=cancelled&payment_status=partially_paid", where: "o.status = 'cancelled' AND o.payment_status = 'partially_paid'"},
+		{query: "search=37af5", where: "o.id = 888"},
+		{query: "search=wheelchair", where: "o.customer_comment = 'Needs wheelchair access'"},
+		{query: "search=%26 <b>BOLD", where: "o.customer_comment LIKE '%bold%'"},
+		{query: "search=127.0.0.1", none: true},
+		{query: "coupon_code=WELCOME10", none: true},
+		{query: "created_after=2026-11-20", where: "o.created_at >= '2026-11-20'"},
+		{query: "search=bitte&status=open&payment_status=not_paid&total_min=50&total_max=100&created_before=2026-11-10&sort=total&order=asc",
+			where: "o.customer_comment = 'Bitte klingeln' AND o.status = 'open' AND o.payment_status = 'not_paid' AND o.total BETWEEN 50 AND 100 AND o.created_at < '2026-11-11'",
+			order: "o.total, o.id"},
+	})
+}
+
+// orderFinds are questions for which both the recorded and the small site have
+// something to find and something to leave.
+var orderFinds = []find{
+	{query: ""},
+	{query: "customer_id=5", where: "o.customer_id = 5"},
+	{query: "customer_id=2147483647", none: true},
+	{query: "status=open", where: "o.status = 'open'"},
+	{query: "status=Completed", where: "o.status = 'completed'"},
+	{query: "payment_status=fully_paid", where: "o.payment_status = 'fully_paid'"},
+	{query: "payment_status=partially_refunded", none: true},
+	{query: "fulfillment_status=fulfilled", where: "o.fulfillment_status = 'fulfilled'"},
+	{query: "fulfillment_status=partially_fulfilled", none: true},
+	{query: "total_min=60", where: "o.total >= 60"},
+	{query: "total_min=60.0001", where: "o.total > 60"},
+	{query: "total_max=60.00", where: "o.total <= 60"},
+	{query: "total_min=60&total_max=75", where: "o.total BETWEEN 60 AND 75"},
+	{query: "total_min=75&total_max=60", none: true},
+	{query: "created_after=2026-10-25", where: "o.created_at >= '2026-10-25 00:00:00'"},
+	{query: "created_before=2026-10-25", where: "o.created_at <= '2026-10-25 23:59:59'"},
+	{query: "created_after=2026-10-20&created_before=2026-10-25", where: "DATE(o.created_at) BETWEEN '2026-10-20' AND '2026-10-25'"},
+	{query: "created_before=9999-12-31", all: true},
+	{query: "search=2A", where: "o.confirmation_code LIKE '%2A%' OR o.coupon_code LIKE '%2A%' OR o.customer_comment LIKE '%2a%'"},
+	{query: "search=%25", none: true},
+	{query: "status=open&fulfillment_status=fulfilled", none: true},
+	{query: "order=asc", order: "o.created_at, o.id"},
+	{query: "sort=id", order: "o.id DESC"},
+	{query: "sort=id&order=asc", order: "o.id"},
+	{query: "sort=total", order: "o.total DESC, o.id DESC"},
+	{query: "sort=TOTAL&order=asc", order: "o.total, o.id"},
+	{query: "sort=status", order: "o.status DESC, o.id DESC"},
+	{query: "sort=status&order=asc", order: "o.status, o.id"},
+}
+
+func TestOrdersOfTheSmallSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	orderList.pages(t, s)
+	orderList.finds(t, s, orderFinds)
+	orderList.finds(t, s, []find{
+		{query: "coupon_code=WELCOME10", where: "o.coupon_code = 'WELCOME10'"},
+		{query: "coupon_code=welcome10", where: "o.coupon_code = 'WELCOME10'"},
+		{query: "coupon_code=WELCOME1", none: true},
+		{query: "coupon_code=WELCOME10&status=cancelled", where: "o.coupon_code = 'WELCOME10' AND o.status = 'cancelled'"},
+		{query: "search=come10", where: "o.coupon_code = 'WELCOME10'"},
+	})
+}
+
+// What no column holds stands in the meta table of orders.
+func TestOrderMeta(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES "+
+		"(1, 'discount_total', '12.5'), (1, 'notes', 'internal <b>'), (1, 'notes', 'a second row'), (2, 'discount_total', 'a lot'), (2, 'notes', NULL)")
+	s := newServer(t, database)
+	for id, want := range map[string][2]any{"1": {"12.5000", "internal <b>"}, "2": {"0.0000", ""}, "3": {"0.0000", ""}} {
+		single := s.get("/orders/" + id).want(http.StatusOK)
+		if got := [2]any{single.at("discount_total"), single.at("notes")}; got != want {
+			t.Errorf("order %s: discount and notes %v, want %v", id, got, want)
+		}
+	}
+	row := s.get("/orders?sort=id&order=asc").want(http.StatusOK)
+	if got := [2]any{row.at("data", 0, "discount_total"), row.at("data", 0, "notes")}; got != [2]any{"12.5000", "internal <b>"} {
+		t.Errorf("in the list: %v", got)
+	}
+}
+
+func TestOrderErrors(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, id := range []string{"0", "999999", "9223372036854775807", "99999999999999999999"} {
+		for _, below := range []string{"", "/invoices", "/invoices/1", "/transactions", "/transactions/1"} {
+			s.wantNotFound(t, "/orders/"+id+below, "order_not_found", "Order with ID "+id+" was not found")
+		}
+	}
+	wantRefused(t, "several", s.get("/orders?page=-1&status=archived&payment_status=paid&fulfillment_status=x&total_min=1e3&created_after=2026-02-30&sort=customer_id&order=none&customer_id=-5"),
+		"page", "status", "payment_status", "fulfillment_status", "total_min", "created_after", "sort", "order", "customer_id")
+	for _, path := range []string{"/orders/1/invoices", "/orders/1/transactions", "/orders/999999/invoices"} {
+		wantRefused(t, path, s.get(path+"?page=0&per_page=101"), "page", "per_page")
+	}
+}
+
+func TestOrdersOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	want := `{"id":2,"confirmation_code":"","subtotal":"0.0000","total":"0.0000","tax_total":"0.0000","discount_total":"0.0000","coupon_discount":"0.0000",` +
+		`"coupon_code":null,"status":"open","payment_status":"not_paid","fulfillment_status":"not_fulfilled","customer_id":3,"customer_comment":null,"notes":"",` +
+		`"ip_address":null,"source_id":null,"source_url":null,"created_at":"","updated_at":"",` +
+		`"items":[{"id":2,"variant":"","item_data":"","quantity":1,"subtotal":"0.0000","total":"0.0000"}]}`
+	if got := string(s.get("/orders/2").want(http.StatusOK).body); got != want {
+		t.Errorf("an order of NULLs: %s\nwant %s", got, want)
+	}
+	raw := string(s.get("/orders/5").want(http.StatusOK).body)
+	for _, want := range []string{
+		`"customer_comment":"<script>alert(\"x\")</script>\n100%_sure \\ 🎉"`, `"source_url":"https://example.org/?a=1&b=<2>"`, `"ip_address":"2001:db8::1"`,
+		`"item_data":"{\"id\":15,\"customer_id\":\"4\",\"agent_id\":"`,
+	} {
+		if !strings.Contains(raw, want) {
+			t.Errorf("no %s in %s", want, raw)
+		}
+	}
+	for id, want := range map[string][]string{"3": {}, "7": {"7", "8", "9"}, "8": {"10"}} {
+		if got := idsOf(s.get("/orders/" + id).want(http.StatusOK).at("items")); !cmp.Equal(got, want) {
+			t.Errorf("items %v of order %s, want %v", got, id, want)
+		}
+	}
+	dangling := s.get("/orders/4").want(http.StatusOK)
+	if got := dangling.at("customer_id"); got != json.Number("901") {
+		t.Errorf("customer_id %v of a customer that is gone", got)
+	}
+	orderList.pages(t, s)
+	orderList.finds(t, s, []find{
+		{query: "search=100%25_sure", where: "o.id = 5"},
+		{query: `search=</script>`, where: "o.id = 5"},
+		{query: "search=🎉", where: "o.id = 5"},
+		{query: "search=edge", where: "o.id IN (7, 9)"},
+		{query: "coupon_code=edge10", where: "o.id IN (7, 9)"},
+		{query: "payment_status=processing", where: "o.id = 5"},
+		{query: "payment_status=refunded", where: "o.id = 9"},
+		{query: "payment_status=partially_refunded", where: "o.id = 10"},
+		{query: "fulfillment_status=partially_fulfilled", where: "o.id = 5"},
+		{query: "customer_id=901", where: "o.id = 4"},
+		{query: "total_max=0", where: "o.id IN (6, 13)"}, // no total is not 0
+		{query: "created_before=9999-12-31", where: "o.id <> 2"},
+		{query: "sort=total&order=asc", order: "o.total IS NOT NULL, o.total, o.id"},
+	})
+}
+
+func TestOrderTransactions(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	golden(t, "transaction", s.get("/orders/4/transactions/3").want(http.StatusOK).body)
+	golden(t, "transaction_list", s.get("/orders/504/transactions").want(http.StatusOK).body)
+}
+
+// TestOrderTransactionsOfTheEdgeSite asks for every transaction under every
+// order: under another order than its own it is unknown.
+func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for _, order := range s.ids(t, "SELECT id FROM {orders}") {
+		of := listing{path: "/orders/" + order + "/transactions", from: "{transactions} t", order: "t.id", shape: paymentShape}
+		want := s.ids(t, "SELECT id FROM {transactions} WHERE order_id = "+order+" ORDER BY id")
+		if diff := cmp.Diff(want, of.everyPage(t, s, "")); diff != "" {
+			t.Errorf("transactions of order %s (-want +got):\n%s", order, diff)
+		}
+		for _, id := range s.ids(t, "SELECT id FROM {transactions} ORDER BY id") {
+			path := of.path + "/" + id
+			if len(s.ids(t, "SELECT id FROM {transactions} WHERE id = "+id+" AND order_id = "+order)) == 0 {
+				s.wantNotFound(t, path, "transaction_not_found", "Transaction with ID "+id+" was not found")
+				continue
+			}
+			a := s.get(path).want(http.StatusOK)
+			_, root := members(t, a.body)
+			paymentShape.check(t, path, root["data"])
+			if got := [2]any{a.at("data", "id"), a.at("data", "order_id")}; got != [2]any{id, order} {
+				t.Errorf("%s is %v", path, got)
+			}
+		}
+	}
+	wantPage(t, s.get("/orders/10/transactions?per_page=2&page=2"), []string{"8"}, 2, 2, 3)
+	wantPage(t, s.get("/orders/10/transactions?per_page=1&page=4"), []string{}, 4, 1, 3)
+	wantPage(t, s.get("/orders/3/transactions"), []string{}, 1, 10, 0)
+	for _, id := range []string{"0", "8388608", "99999999999999999999"} {
+		s.wantNotFound(t, "/orders/10/transactions/"+id, "transaction_not_found", "Transaction with ID "+id+" was not found")
+	}
+}
+
+// wantPage compares a page's ids and where it says it stands.
+func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
+	t.Helper()
+	a.want(http.StatusOK)
+	if diff := cmp.Diff(ids, idsOf(a.at("data"))); diff != "" {
+		t.Errorf("ids (-want +got):\n%s", diff)
+	}
+	_, root := members(t, a.body)
+	pages := (total + size - 1) / size
+	want := fmt.Sprintf(`{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}`, page, size, total, pages, page < pages, page > 1)
+	if got := string(root["pagination"]); got != want {
+		t.Errorf("pagination %s, want %s", got, want)
+	}
+}
+
+// TestOrderDatesInTheSitesZone filters by days of a zone that is half an hour
+// off the full one.
+func TestOrderDatesInTheSitesZone(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.HalfHour()), siteTimestamps)
+	orderList.finds(t, s, []find{
+		{query: "created_after=2026-11-10&created_before=2026-11-10", where: "o.created_at BETWEEN '2026-11-09 18:30:00' AND '2026-11-10 18:29:59'"},
+		{query: "created_after=2026-11-10", where: "o.created_at >= '2026-11-09 18:30:00'"},
+		{query: "created_before=2026-11-10", where: "o.created_at < '2026-11-10 18:30:00'"},
+	})
+}

@@ -1,0 +1,262 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// In lists the numbers of a service are numbers, but its id and amounts
+// strings; in a single read every one is a string.
+var (
+	serviceShape = shape{
+		"id id", "name text", "short_description text", "description text|null", "duration integer",
+		"price_min money", "price_max money", "charge_amount money", "deposit_amount money",
+		"capacity_min integer", "capacity_max integer", "order_number integer", "selection_image_id integer",
+		"status text", "visibility text", "category_id integer|null", "customer_limit text", "created_at timestamp", "updated_at timestamp",
+	}
+	serviceDetailShape = shape{
+		"id id", "name text", "short_description text", "description text|null", "duration id",
+		"price_min money", "price_max money", "charge_amount money", "deposit_amount money",
+		"capacity_min id", "capacity_max id", "order_number id", "selection_image_id id",
+		"status text", "visibility text", "category_id id|null", "customer_limit text", "created_at timestamp", "updated_at timestamp",
+	}
+	includedShape             = []string{"category object|null", "agents array", "locations array"}
+	serviceCategoryShape      = shape{"id id", "name text", "short_description text"}
+	serviceCategoryOfOneShape = shape{"id integer", "name text", "short_description text"}
+	serviceAgentShape         = shape{"id id", "first_name text", "last_name text", "display_name text"}
+	serviceAgentOfOneShape    = shape{"id integer", "first_name text", "last_name text", "display_name text"}
+)
+
+var serviceList = listing{path: "/services", from: "{services} s", order: "s.id", shape: serviceShape}
+
+func TestServices(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	golden(t, "service", s.get("/services/6?include=category,agents,locations").want(http.StatusOK).body)
+	golden(t, "service_disabled", s.get("/services/12").want(http.StatusOK).body)
+	golden(t, "service_list", s.get("/services?include=Category,agents,+locations,categories&order_by=name&order=desc&per_page=2&page=2").want(http.StatusOK).body)
+	serviceList.pages(t, s)
+	serviceList.finds(t, s, []find{
+		{query: ""},
+		{query: "search=massage", where: "s.name LIKE '%massage%'"},
+		{query: "search=SHORT DESCRIPTION", all: true},
+		{query: "search=check – short", where: "s.id = 1"},
+		{query: "search=%25", none: true},
+		{query: "name=massage", none: true},
+		{query: "name=WORKSHOP", where: "s.id = 9"},
+		{query: "name=Massage (choose length)", where: "s.id = 6"},
+		{query: "status=active", where: "s.id <= 11"},
+		{query: "status=disabled", where: "s.id = 12"},
+		{query: "visibility=hidden", where: "s.id = 11"},
+		{query: "visibility=visible", where: "s.id <> 11"},
+		{query: "category_id=2", where: "s.id IN (4, 5, 6)"},
+		{query: "category_id=99", none: true},
+		{query: "category_id=0", none: true},
+		{query: "location_id=3", where: connected("service_id = s.id", "x.location_id = 3"), all: true},
+		{query: "location_id=99", none: true},
+		{query: "agent_id=7", where: connected("service_id = s.id", "x.agent_id = 7"), all: true},
+		{query: "agent_id=7&location_id=1", where: connected("service_id = s.id", "x.agent_id = 7 AND x.location_id = 1")},
+		{query: "price_min=49.5", where: "s.charge_amount >= 49.5"},
+		{query: "price_min=49.50001", where: "s.charge_amount > 49.5"},
+		{query: "price_max=49.5", where: "s.charge_amount <= 49.5"},
+		{query: "price_max=0", where: "s.id = 11"},
+		{query: "price_min=20&price_max=75.0", where: "s.charge_amount BETWEEN 20 AND 75"},
+		{query: "price_min=75&price_max=20", none: true},
+		{query: "price_min=-1", all: true},
+		{query: "duration_min=60", where: "s.duration >= 60"},
+		{query: "duration_max=45.0", where: "s.duration <= 45"},
+		{query: "duration_min=30&duration_max=30", where: "s.id IN (2, 11)"},
+		{query: "created_after=2026-11-21&created_before=2026-11-21&updated_after=2026-11-21&updated_before=2026-11-21", all: true},
+		{query: "created_after=2026-11-22", none: true},
+		{query: "updated_before=2026-11-20", none: true},
+		{query: "search=e&status=active&visibility=visible&category_id=2&price_min=80&duration_max=60", where: "s.id = 4"},
+		{query: "order=desc", order: "s.id DESC"},
+		{query: "order_by=ID&order=asc", order: "s.id"},
+		{query: "order_by=name", order: "s.name, s.id"},
+		{query: "order_by=name&order=DESC", order: "s.name DESC, s.id DESC"},
+		{query: "order_by=price", order: "s.charge_amount, s.id"},
+		{query: "order_by=price&order=desc", order: "s.charge_amount DESC, s.id DESC"},
+		{query: "order_by=charge_amount&order=desc", order: "s.charge_amount DESC, s.id DESC"},
+		{query: "order_by=duration", order: "s.duration, s.id"},
+		{query: "order_by=duration&order=desc", order: "s.duration DESC, s.id DESC"},
+		{query: "order_by=created_date&order=desc", order: "s.created_at DESC, s.id DESC"},
+		{query: "order_by=updated_date", order: "s.updated_at, s.id"},
+		{query: "duration_min=60&order_by=price&order=desc", where: "s.duration >= 60", order: "s.charge_amount DESC, s.id DESC"},
+	})
+}
+
+// Each service has days of its own here, and some have what stands in the meta
+// table: a description and a limit.
+func TestServicesByDateAndMeta(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	arrange(t, database,
+		"UPDATE wp_latepoint_services SET created_at = CONCAT('2026-03-0', id, ' 23:59:59'), updated_at = CONCAT('2026-04-0', 7 - id, ' 00:00:00')",
+		"UPDATE wp_latepoint_services SET created_at = NULL WHERE id = 6",
+		"UPDATE wp_latepoint_services SET duration = 60, charge_amount = 75 WHERE id IN (3, 4)",
+		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (2, 'description', '<p>Zwölf Boxkämpfer & 1 \"Sylter\" Deich</p>'), "+
+			"(2, 'description', 'a second row'), (3, 'customer_limit', '5'), (4, 'description', '')")
+	s := newServer(t, database)
+	serviceList.pages(t, s)
+	serviceList.finds(t, s, []find{
+		{query: "created_after=2026-03-02", where: "s.id IN (2, 3, 4, 5)"},
+		{query: "created_before=2026-03-02", where: "s.id IN (1, 2)"},
+		{query: "created_after=2026-03-02&created_before=2026-03-02", where: "s.id = 2"},
+		{query: "created_before=9999-12-31", where: "s.id <= 5"},
+		{query: "updated_after=2026-04-02", where: "s.id <= 5"},
+		{query: "updated_before=2026-04-02", where: "s.id IN (5, 6)"},
+		{query: "updated_after=2026-04-02&updated_before=2026-04-02", where: "s.id = 5"},
+		{query: "created_after=2026-03-02&updated_after=2026-04-04", where: "s.id IN (2, 3)"},
+		{query: "search=boxkampfer", where: "s.id = 2"},
+		{query: "search=everything", where: "s.id = 2"},
+		{query: "status=active&category_id=2", where: "s.id = 3"},
+		{query: "agent_id=2", where: connected("service_id = s.id", "x.agent_id = 2")},
+		{query: "agent_id=3&location_id=1", all: true},
+		{query: "agent_id=3&location_id=2", where: connected("service_id = s.id", "x.agent_id = 3 AND x.location_id = 2")},
+		{query: "price_min=18&price_max=60", where: "s.charge_amount BETWEEN 18 AND 60"},
+		{query: "duration_min=45&duration_max=60", where: "s.duration BETWEEN 45 AND 60"},
+		{query: "order_by=price", order: "s.charge_amount, s.id"},
+		{query: "order_by=duration&order=desc", order: "s.duration DESC, s.id DESC"},
+		{query: "order_by=created_date", order: "s.created_at, s.id"},
+		{query: "order_by=created_date&order=desc", order: "s.created_at DESC, s.id DESC"},
+		{query: "order_by=updated_date", order: "s.updated_at, s.id"},
+		{query: "order_by=updated_date&order=desc", order: "s.updated_at DESC, s.id DESC"},
+	})
+	s.wantFields(t, "/services/2", map[string]any{"description": `<p>Zwölf Boxkämpfer & 1 "Sylter" Deich</p>`, "customer_limit": ""})
+	s.wantFields(t, "/services/3", map[string]any{"description": nil, "customer_limit": "5"})
+	s.wantFields(t, "/services/4", map[string]any{"description": ""})
+	for i, want := range []any{nil, `<p>Zwölf Boxkämpfer & 1 "Sylter" Deich</p>`, nil, ""} {
+		if got := s.get("/services").at("data", i, "description"); got != want {
+			t.Errorf("description of service %d is %v, want %v", i+1, got, want)
+		}
+	}
+}
+
+// TestServiceIncludes asks for every combination of words: just those keys are
+// added, in one order, their ids strings in lists and numbers in single reads.
+func TestServiceIncludes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for include, added := range map[string][]string{
+		"":                                       nil,
+		"category":                               {"category object|null"},
+		"agents":                                 {"agents array"},
+		"locations":                              {"locations array"},
+		"locations,category":                     {"category object|null", "locations array"},
+		"AGENTS, category":                       {"category object|null", "agents array"},
+		"category,agents,locations":              includedShape,
+		",locations,,agents,category,locations,": includedShape,
+	} {
+		list := s.get("/services?include=" + readable(include)).want(http.StatusOK)
+		shape{"success true", "data array", "pagination object"}.check(t, include, list.body)
+		for _, record := range serviceShape.and(added...).elements(t, include, dataOf(t, list)) {
+			checkIncluded(t, include, record, serviceCategoryShape, serviceAgentShape)
+		}
+		single := s.get("/services/3?include=" + readable(include)).want(http.StatusOK)
+		shape{"success true", "data object"}.check(t, include, single.body)
+		record := serviceDetailShape.and(added...).check(t, include, dataOf(t, single))
+		checkIncluded(t, include, record, serviceCategoryOfOneShape, serviceAgentOfOneShape)
+	}
+	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
+		wantRefused(t, path, s.get(path), "include")
+	}
+}
+
+// checkIncluded checks the associations that a service carries.
+func checkIncluded(t *testing.T, where string, record map[string]json.RawMessage, category, agent shape) {
+	t.Helper()
+	if value, ok := record["category"]; ok && string(value) != "null" {
+		category.check(t, where+" category", value)
+	}
+	if value, ok := record["agents"]; ok {
+		agent.elements(t, where+" agents", value)
+	}
+	if value, ok := record["locations"]; ok {
+		locationNameShape.elements(t, where+" locations", value)
+	}
+}
+
+// dataOf is what a response has in data, as it came.
+func dataOf(t testing.TB, a answer) json.RawMessage {
+	t.Helper()
+	_, values := members(t, a.body)
+	return values["data"]
+}
+
+// TestAllCategoriesWithServices asks for the categories at the root of the list.
+func TestAllCategoriesWithServices(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	a := s.get("/services?include=categories&per_page=1").want(http.StatusOK)
+	root := shape{"success true", "data array", "pagination object", "categories array"}.check(t, "root", a.body)
+	serviceShape.elements(t, "service", root["data"])
+	categoryShape.elements(t, "category", root["categories"])
+	if diff := cmp.Diff(s.ids(t, categoryList.sql(find{})), idsOf(a.at("categories"))); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnknownService(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, id := range []string{"7", "0", "8388607", "8388608", "99999999999999999999"} {
+		s.wantNotFound(t, "/services/"+id, "service_not_found", "Service with ID "+id+" was not found")
+	}
+	wantRefused(t, "unknown id and include", s.get("/services/7?include=x"), "include")
+}
+
+func TestServicesOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	raw := string(s.get("/services/2").want(http.StatusOK).body)
+	for _, want := range []string{`"name":"100%_sure \\ <i>deal</i>"`, `"short_description":"<p>Short \"text\"</p>"`} {
+		if !strings.Contains(raw, want) {
+			t.Errorf("no %s in %s", want, raw)
+		}
+	}
+	for path, want := range map[string]map[string]any{
+		"/services/2": {"price_min": "0.0001", "price_max": "99999999.9999", "charge_amount": "12.3456", "category_id": "3"},
+		"/services/3?include=category,agents,locations": {
+			"short_description": "", "description": nil, "price_min": "0.0000", "price_max": "0.0000", "charge_amount": "0.0000", "deposit_amount": "0.0000",
+			"capacity_min": "1", "capacity_max": "1", "order_number": "0", "selection_image_id": "0", "category_id": nil, "customer_limit": "",
+			"created_at": "", "updated_at": "", "category": nil, "agents": []any{}, "locations": []any{},
+		},
+		// a category that is gone
+		"/services/4?include=category": {"name": "Yoga 🧘 für Ältere", "short_description": "שיעור", "category_id": "905", "category": nil},
+		// category 0 stays 0
+		"/services/5?include=category": {"category_id": "0", "category": nil, "visibility": "hidden", "capacity_min": "2", "capacity_max": "4"},
+	} {
+		s.wantFields(t, path, want)
+	}
+	list := s.get("/services?include=category").want(http.StatusOK).records()
+	for i, want := range map[int]any{0: json.Number("1"), 2: nil, 3: json.Number("905"), 4: json.Number("0")} {
+		if got := list[i]["category_id"]; got != want {
+			t.Errorf("category_id of service %d is %#v, want %#v", i+1, got, want)
+		}
+	}
+	// Who gives the first service, and where: each agent and location once.
+	one := s.get("/services/1?include=agents,locations").want(http.StatusOK)
+	got := [2][]string{idsOf(one.at("data", "agents")), idsOf(one.at("data", "locations"))}
+	if want := [2][]string{{"1", "2", "5", "6"}, {"1", "2", "4"}}; !cmp.Equal(got, want) {
+		t.Errorf("agents and locations %v, want %v", got, want)
+	}
+	serviceList.finds(t, s, []find{
+		{query: "search=100%25_", where: "s.id = 2"},
+		{query: `search=\`, where: "s.id = 2"},
+		{query: `name=100%25_sure \ <i>deal</i>`, where: "s.id = 2"},
+		{query: "name=100", none: true},
+		{query: "search=🧘", where: "s.id = 4"},
+		{query: "search=alte", where: "s.id = 4"},
+		{query: "category_id=905", where: "s.id = 4"},
+		{query: "category_id=0", where: "s.id = 5"},
+		{query: "price_min=12.3456&price_max=12.3456", where: "s.id = 2"},
+		{query: "price_max=0", where: "s.id = 5"}, // no price at all is not the price 0
+		{query: "agent_id=1&location_id=2", where: "s.id = 1"},
+	})
+}

@@ -1,0 +1,114 @@
+package wpdb_test
+
+import (
+	"strings"
+	"testing"
+
+	"bookside/wpdb"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSitePrefix(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		base string
+		site int
+		want string
+	}{
+		{"wp_", 0, "wp_"},
+		{"wp_", 1, "wp_"},
+		{"wp_", 2, "wp_2_"},
+		{"shop_", 731, "shop_731_"},
+	} {
+		if got := wpdb.SitePrefix(c.base, c.site); got != c.want {
+			t.Errorf("site %d of %s has %s, want %s", c.site, c.base, got, c.want)
+		}
+	}
+}
+
+func TestTableNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ prefix, options, users, usermeta, sitemeta string }{
+		{"wp_", "`wp_options`", "`wp_users`", "`wp_usermeta`", "`wp_sitemeta`"},
+		{"wp_7_", "`wp_7_options`", "`wp_users`", "`wp_usermeta`", "`wp_sitemeta`"},
+		{"a_b_12_", "`a_b_12_options`", "`a_b_users`", "`a_b_usermeta`", "`a_b_sitemeta`"},
+		{"wp7_", "`wp7_options`", "`wp7_users`", "`wp7_usermeta`", "`wp7_sitemeta`"},
+		{"wp_07_", "`wp_07_options`", "`wp_07_users`", "`wp_07_usermeta`", "`wp_07_sitemeta`"},
+		{"7_", "`7_options`", "`7_users`", "`7_usermeta`", "`7_sitemeta`"},
+		{"WP", "`WPoptions`", "`WPusers`", "`WPusermeta`", "`WPsitemeta`"},
+	} {
+		db := wpdb.New(nil, c.prefix)
+		got := []string{db.Prefix(), db.Name(wpdb.Options), db.Name(wpdb.Users), db.Name(wpdb.Usermeta), db.Name(wpdb.Sitemeta)}
+		want := []string{c.prefix, c.options, c.users, c.usermeta, c.sitemeta}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("prefix %s: %s", c.prefix, diff)
+		}
+		if got, want := db.As(wpdb.Options, "o"), c.options+" AS o"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestOpenRefusesSettings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dsn, prefix string
+		want        string
+	}{
+		"no data source":     {"", "wp_", "the data source name has no database"},
+		"not a data source":  {"user:secret@tcp(db:3306", "wp_", "the data source name cannot be read"},
+		"host without net":   {"user:secret@db:3306/shop", "wp_", "the data source name cannot be read"},
+		"bad parameter":      {"user:secret@tcp(db:3306)/shop?parseTime=secret", "wp_", "the data source name cannot be read"},
+		"a URL":              {"mysql://user:secret@db/shop", "wp_", "the data source name cannot be read"},
+		"no database":        {"user:secret@tcp(db:3306)/", "wp_", "the data source name has no database"},
+		"unknown TLS":        {"user:secret@tcp(db:3306)/shop?tls=nothing", "wp_", "the data source name cannot be read"},
+		"no prefix":          {"user:secret@tcp(db:3306)/shop", "", `table prefix ""`},
+		"prefix with a tick": {"user:secret@tcp(db:3306)/shop", "wp`_", "table prefix \"wp`_\""},
+		"prefix with blanks": {"user:secret@tcp(db:3306)/shop", "wp _", `table prefix "wp _"`},
+		"prefix with a hash": {"user:secret@tcp(db:3306)/shop", "wp-", `table prefix "wp-"`},
+		"prefix too long":    {"user:secret@tcp(db:3306)/shop", strings.Repeat("w", 51), `table prefix "www`},
+		"prefix of letters":  {"user:secret@tcp(db:3306)/shop", "präfix_", `table prefix "präfix_"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: c.dsn, Prefix: c.prefix})
+			if err == nil {
+				t.Fatalf("opened %v", db)
+			}
+			if !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("error %q, want %q", err, c.want)
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+}
+
+func TestFormatDSN(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]wpdb.WPConfig{
+		"plain":           {Name: "shop", User: "shop_user", Password: "secret", Network: "tcp", Address: "db.example:3307"},
+		"no password":     {Name: "shop", User: "shop_user", Network: "tcp", Address: "127.0.0.1:3306"},
+		"a socket":        {Name: "shop", User: "shop_user", Password: "secret", Network: "unix", Address: "/run/mysqld/mysqld.sock"},
+		"IPv6":            {Name: "shop", User: "shop_user", Password: "secret", Network: "tcp", Address: "[::1]:3306"},
+		"marks":           {Name: "shop", User: "shop_user", Password: `a:b@c/d?e=f&g#h%i(j)\k"l'm`, Network: "tcp", Address: "127.0.0.1:3306"},
+		"like an address": {Name: "shop", User: "shop_user", Password: "x@tcp(evil:1)/other?tls=skip-verify", Network: "tcp", Address: "127.0.0.1:3306"},
+		"not ASCII":       {Name: "läden", User: "jörg", Password: "пароль🔑", Network: "tcp", Address: "127.0.0.1:3306"},
+		"marks in a name": {Name: "a/b?c=d%e", User: "shop_user", Password: "secret", Network: "tcp", Address: "127.0.0.1:3306"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			driver, err := mysql.ParseDSN(c.FormatDSN())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := wpdb.WPConfig{Name: driver.DBName, User: driver.User, Password: driver.Passwd, Network: driver.Net, Address: driver.Addr}
+			if diff := cmp.Diff(c, got); diff != "" {
+				t.Errorf("read back otherwise: %s", diff)
+			}
+		})
+	}
+}

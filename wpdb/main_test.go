@@ -1,0 +1,104 @@
+package wpdb_test
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
+
+// now is the day around which the sample sites are made.
+var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+
+// configOf reaches a sample site.
+func configOf(database *fixtures.Database) wpdb.Config {
+	return wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2}
+}
+
+// open opens a database until the test ends.
+func open(t testing.TB, c wpdb.Config) *wpdb.DB {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// withDSN changes the data source name of a configuration.
+func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Config {
+	t.Helper()
+	driver, err := mysql.ParseDSN(c.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(driver)
+	c.DSN = driver.FormatDSN()
+	return c
+}
+
+// mocked is a site wp_ behind a driver that answers as the test says, and
+// accepts no statement but those expected, in their order.
+func mocked(t testing.TB) (*wpdb.DB, sqlmock.Sqlmock) {
+	t.Helper()
+	pool, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := mock.ExpectationsWereMet(); err != nil {
+			t.Error(err)
+		}
+		mock.ExpectClose()
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return wpdb.New(pool, "wp_"), mock
+}
+
+// arrange runs statements as the site's own PHP would.
+func arrange(t testing.TB, on *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := on.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// stored is the one value a query gives to PHP.
+func stored(t testing.TB, on *sql.DB, query string) string {
+	t.Helper()
+	var value string
+	if err := on.QueryRowContext(t.Context(), query).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// read runs a SELECT of one column.
+func read(ctx context.Context, q wpdb.Queryer, text string, args ...any) ([]string, error) {
+	return wpdb.All(ctx, q, "read", sq.Expr(text, args...), wpdb.Value[string])
+}
+
+// change runs a statement that changes rows.
+func change(ctx context.Context, q wpdb.Queryer, text string, args ...any) error {
+	_, err := wpdb.Exec(ctx, q, "change", sq.Expr(text, args...))
+	return err
+}
