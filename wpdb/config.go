@@ -29,8 +29,8 @@ type Config struct {
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,50}$`)
 
 // networkPrefix splits the prefix of a network's later sites: wp_7_ is the
-// seventh site of wp_.
-var networkPrefix = regexp.MustCompile(`^(.*?)([1-9][0-9]*)_$`)
+// seventh site of wp_, but wp7_ a site of its own.
+var networkPrefix = regexp.MustCompile(`^(.*_)[1-9][0-9]*_$`)
 
 // SitePrefix is the table prefix of one site of a network. Site 1 (and 0, for
 // "not a network") uses the base prefix itself.
@@ -44,7 +44,7 @@ func SitePrefix(base string, siteID int) string {
 // basePrefix is the prefix of the tables a network's sites share.
 func basePrefix(prefix string) string {
 	m := networkPrefix.FindStringSubmatch(prefix)
-	if m == nil || m[1] == "" {
+	if m == nil {
 		return prefix
 	}
 	return m[1]

@@ -32,8 +32,9 @@ var ownTables = map[Table]string{
 }
 
 // CreateOwnTables creates the tables of ours that do not exist yet. It alters
-// none.
+// none. The schema is probed anew afterwards.
 func (db *DB) CreateOwnTables(ctx context.Context) error {
+	defer db.ForgetSchema()
 	for _, table := range []Table{APIKeys, CustomerFields} {
 		// A table definition has no parameters, and squirrel builds none.
 		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +

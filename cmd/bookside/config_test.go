@@ -222,7 +222,7 @@ func TestUnreadableConfig(t *testing.T) {
 		{"time without unit in a flag", "", nil, []string{"--set", "db.connect_wait=30"}, "--set db.connect_wait: write a time with its unit"},
 		{"text that is a number", "db:\n  prefix: 7\n", nil, nil, "db.prefix: write a text; put it between quotes"},
 		{"list of numbers", "server:\n  base_paths: [1]\n", nil, nil, "server.base_paths: write a list of texts"},
-		{"no mapping", secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
+		{"no mapping", secret + "\n", nil, nil, "bookside.yaml line 1: not YAML of the form"},
 		{"bad YAML", "db:\n  dsn: *" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
 		{"bad YAML with its line", "db:\n  dsn: a\n   b: c\n", nil, nil, "line 3"},
 		{"key that may be a secret", "wp:" + secret + "@tcp(h)/d: 1\n", nil, nil, "what is written there is no key"},

@@ -9,9 +9,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/knadh/koanf/parsers/yaml"
@@ -74,14 +72,8 @@ func readConfig(environ []string, flags configFlags) (config, error) {
 	if path == "" {
 		path = lookup(environ, envFile)
 	}
-	for _, load := range []func() error{
-		func() error { return l.loadFile(path) },
-		func() error { return l.loadEnvironment(environ) },
-		func() error { return l.loadFlags(flags.settings) },
-	} {
-		if err := load(); err != nil {
-			return config{}, err
-		}
+	if err := errors.Join(l.loadFile(path), l.loadEnvironment(environ), l.loadFlags(flags.settings)); err != nil {
+		return config{}, err
 	}
 	if err := configFailure(l.problems); err != nil {
 		return config{}, err
@@ -109,8 +101,8 @@ func lookup(environ []string, name string) string {
 // layers are settings laid over each other, and the problems on the way.
 type layers struct {
 	merged   *koanf.Koanf
-	defaults map[string]any // by key; a value's type is that of the setting
-	names    map[string]string
+	defaults map[string]any    // by key; a value's type is that of the setting
+	names    map[string]string // from variables of the environment to keys
 	problems []string
 }
 
@@ -153,7 +145,8 @@ func (l *layers) loadFile(path string) error {
 		l.problem("configuration file: %v", unreadable)
 		return nil
 	case err != nil:
-		l.problem("%s: not YAML of the form section, colon, indented name, colon, value %s", path, yamlLine.FindString(err.Error()))
+		where := strings.TrimSpace(path + " " + yamlLine.FindString(err.Error()))
+		l.problem("%s: not YAML of the form section, colon, indented name, colon, value", where)
 		return nil
 	}
 	accepted := map[string]any{}
@@ -297,70 +290,6 @@ func (l *layers) loadFlags(settings []flagSetting) error {
 	return l.overlay(accepted)
 }
 
-// convert makes a value the type of example. Text stands for every type,
-// because the environment and flags have nothing else. Where it cannot be
-// done, wanted says what to write.
-func convert(value, example any) (converted any, wanted string) {
-	text, isText := value.(string)
-	text = strings.TrimSpace(text)
-	switch example.(type) {
-	case int:
-		if _, ok := value.(int); ok {
-			return value, ""
-		}
-		n, err := strconv.Atoi(text)
-		return n, unless(err == nil, "a whole number such as 10")
-	case bool:
-		if _, ok := value.(bool); ok {
-			return value, ""
-		}
-		b, err := strconv.ParseBool(text)
-		return b, unless(err == nil, "true or false")
-	case time.Duration:
-		d, err := time.ParseDuration(text)
-		return d, unless(err == nil, "a time with its unit, such as 15s or 2m")
-	case []string:
-		if isText {
-			return splitList(text), ""
-		}
-		list, ok := textList(value)
-		return list, unless(ok, "a list of texts")
-	default:
-		return value, unless(isText, "a text; put it between quotes")
-	}
-}
-
-func unless(ok bool, wanted string) string {
-	if ok {
-		return ""
-	}
-	return wanted
-}
-
-func splitList(text string) []string {
-	list := []string{}
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	return list
-}
-
-func textList(value any) ([]string, bool) {
-	elements, ok := value.([]any)
-	if !ok {
-		return nil, false
-	}
-	list := make([]string, len(elements))
-	for i, element := range elements {
-		if list[i], ok = element.(string); !ok {
-			return nil, false
-		}
-	}
-	return list, true
-}
-
 // decode fills the struct; whatever has no field there is an error.
 func (l *layers) decode() (config, error) {
 	var c config
@@ -375,31 +304,4 @@ func (l *layers) decode() (config, error) {
 		c.DB.Prefix = defaultPrefix
 	}
 	return c, nil
-}
-
-// nearest is the candidate with the fewest letters different from text.
-func nearest(text string, candidates []string) string {
-	slices.Sort(candidates)
-	return slices.MinFunc(candidates, func(a, b string) int { return distance(text, a) - distance(text, b) })
-}
-
-// distance is the number of letters to insert, drop or change between a and b.
-func distance(a, b string) int {
-	previous := make([]int, len(b)+1)
-	for j := range previous {
-		previous[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			change := previous[j]
-			if a[i] != b[j] {
-				change++
-			}
-			row[j+1] = min(change, previous[j+1]+1, row[j]+1)
-		}
-		previous = row
-	}
-	return previous[len(b)]
 }
