@@ -87,10 +87,10 @@ func wrap(op string, err error) error {
 	case errors.As(err, &server):
 		e.Number = server.Number
 		e.Kind = numbers[server.Number]
+	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
+		e.Kind = ErrUnavailable // also a dial that timed out, which is a deadline too
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Kind = ErrTimeout
-	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
-		e.Kind = ErrUnavailable
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &network):
 		e.Kind = ErrLinkLost
 	}

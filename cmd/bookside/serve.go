@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -54,6 +55,7 @@ func (p *program) serve(flags *flag.FlagSet) action {
 type service struct {
 	config config
 	target target
+	env    []string
 	now    adapter.Clock
 	stdout io.Writer
 	log    *slog.Logger
@@ -71,7 +73,7 @@ func newService(c config, p *program) (*service, error) {
 		return nil, err
 	}
 	return &service{
-		config: c, target: t, now: p.now, stdout: p.stdout,
+		config: c, target: t, env: p.env, now: p.now, stdout: p.stdout,
 		log:    slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})),
 		probes: handlers.NewAdmin(),
 		ended:  make(chan error, 2),
@@ -82,6 +84,7 @@ func newService(c config, p *program) (*service, error) {
 // answer from then on; clients of the API wait in the port's queue until the
 // database is open.
 func (s *service) run(ctx context.Context) (err error) {
+	collectLess(s.env)
 	listener, err := listen(ctx, keyListen, s.config.Server.Listen)
 	if err != nil {
 		return err
@@ -107,6 +110,15 @@ func (s *service) run(ctx context.Context) (err error) {
 		return err
 	}
 	return s.serveAPI(ctx, listener, db, platform)
+}
+
+// collectLess lets the heap, which is small here, grow further between two
+// collections: a fifth of the work of a request is spared for some megabytes.
+// Who sets GOGC decides otherwise.
+func collectLess(env []string) {
+	if lookup(env, "GOGC") == "" {
+		debug.SetGCPercent(300)
+	}
 }
 
 func (s *service) logWait(err error) {
