@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
@@ -57,8 +58,9 @@ type CouponFilter struct {
 // site without the add-on has none.
 func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error) {
 	page := Page[Coupon]{Paging: f.Paging}
-	if !s.schema.Has(wpdb.Coupons) {
-		return page, nil
+	exists, err := s.hasCoupons(ctx)
+	if err != nil || !exists {
+		return page, err
 	}
 	q := sq.Select().From(s.db.As(wpdb.Coupons, "k"))
 	q = active(q, "k.status", f.Active)
@@ -72,11 +74,33 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 	return page, err
 }
 
+// hasCoupons tells whether the add-on's table exists. One that the schema does
+// not know yet, because the add-on came while we run, is a wpdb.ErrSchema: look
+// again.
+func (s *Site) hasCoupons(ctx context.Context) (bool, error) {
+	if s.schema.Has(wpdb.Coupons) {
+		return true, nil
+	}
+	_, _, err := wpdb.One(ctx, s.db, "look for coupons", sq.Select("1").From(s.db.Name(wpdb.Coupons)).Limit(1), wpdb.Value[int64])
+	switch {
+	case errors.Is(err, wpdb.ErrSchema):
+		return false, nil
+	case err != nil:
+		return false, err
+	default:
+		return false, fmt.Errorf("the table of coupons is new: %w", wpdb.ErrSchema)
+	}
+}
+
 // Coupon is one coupon by its code, in any letter case; a CodeNotFound where
 // it does not exist.
 func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 	code = strings.ToUpper(strings.TrimSpace(code))
-	if !s.schema.Has(wpdb.Coupons) {
+	exists, err := s.hasCoupons(ctx)
+	if err != nil {
+		return Coupon{}, err
+	}
+	if !exists {
 		return Coupon{}, notFound(CouponResource, code)
 	}
 	records, err := s.coupons(ctx, sq.Eq{"k.code": code})

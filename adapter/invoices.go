@@ -61,12 +61,17 @@ func (s *Site) invoices(ctx context.Context, which sq.Eq) ([]Invoice, error) {
 		prefix = "INV-"
 	}
 	columns := s.schema.Columns(wpdb.OrderInvoices, "v", "id", "order_id", "invoice_number", "status", "charge_amount", "payment_portion",
-		"due_at", "data", "created_at", "updated_at")
+		"due_at", "created_at", "updated_at")
+	data := "data"
+	if _, ok := s.schema.Column(wpdb.OrderInvoices, data); !ok {
+		data = "invoice_data" // until LatePoint 5.1
+	}
+	columns = append(columns, s.schema.Expr(wpdb.OrderInvoices, "v", data))
 	stmt := sq.Select(columns...).From(s.db.As(wpdb.OrderInvoices, "v")).Where(which).OrderBy("v.id")
 	return wpdb.All(ctx, s.db, "read invoices", stmt, func(row wpdb.Scanner) (v Invoice, err error) {
 		var amount decimal.NullDecimal
 		err = row.Scan(&v.ID, &v.OrderID, wpdb.OrZero(&v.Number), &v.Status, &amount, &v.PaymentPortion,
-			wpdb.OrZero((*string)(&v.DueAt)), &v.Data, wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)))
+			wpdb.OrZero((*string)(&v.DueAt)), wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &v.Data)
 		v.ChargeAmount = amount.Decimal
 		if v.Number == "" {
 			v.Number = invoiceNumber(prefix, v.ID)

@@ -19,7 +19,7 @@ type Payment struct {
 	Token                *string
 	InvoiceID            *int64
 	OrderID              *int64
-	BookingID            *int64 // the first booking of its order; nil where the order has none
+	BookingID            *int64 // the first booking that the items of its order name; nil where none does
 	CustomerID           int64  // 0 where unset
 	Processor            string
 	PaymentMethod        string

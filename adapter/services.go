@@ -75,7 +75,7 @@ type ServiceFilter struct {
 	Search                     *string // name or descriptions
 	Name                       *string
 	Status, Visibility         *string
-	CategoryID                 *int64
+	CategoryID                 *int64           // 0 for the uncategorised
 	LocationID, AgentID        *int64           // together: the agent at that location
 	PriceMin, PriceMax         *decimal.Decimal // of the charge amount
 	DurationMin, DurationMax   *int64           // minutes
@@ -92,7 +92,11 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 	q = equal(q, "s.name", f.Name)
 	q = equal(q, "s.status", f.Status)
 	q = equal(q, "s.visibility", f.Visibility)
-	q = equal(q, "s.category_id", f.CategoryID)
+	if f.CategoryID != nil && *f.CategoryID == 0 {
+		q = q.Where("COALESCE(s.category_id, 0) = 0")
+	} else {
+		q = equal(q, "s.category_id", f.CategoryID)
+	}
 	q = between(q, "s.charge_amount", f.PriceMin, f.PriceMax)
 	q = between(q, "s.duration", f.DurationMin, f.DurationMax)
 	q = created(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)

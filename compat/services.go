@@ -30,7 +30,7 @@ type Service struct {
 }
 
 // ServiceDetail is a service as a single read returns it: every scalar a
-// string, but the ids inside of its associations numbers.
+// string, but the ids of its category and agents numbers.
 type ServiceDetail struct {
 	ID               string                       `json:"id"`
 	Name             string                       `json:"name"`

@@ -78,6 +78,7 @@ var orderFinds = []find{
 	{query: "search=%25", none: true},
 	{query: "status=open&fulfillment_status=fulfilled", none: true},
 	{query: "order=asc", order: "o.created_at, o.id"},
+	{query: "sort=created_at&order=desc", order: "o.created_at DESC, o.id DESC"},
 	{query: "sort=id", order: "o.id DESC"},
 	{query: "sort=id&order=asc", order: "o.id"},
 	{query: "sort=total", order: "o.total DESC, o.id DESC"},
