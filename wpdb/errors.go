@@ -27,6 +27,7 @@ var (
 	ErrTimeout      = errors.New("statement took too long")           //
 	ErrLinkLost     = errors.New("connection lost")                   // a write may or may not have happened
 	ErrTooManyRows  = errors.New("more rows than a query may return") //
+	ErrUnreadable   = errors.New("row cannot be read")                // a column holds another type than expected
 )
 
 // numbers names the server's error numbers.
@@ -38,8 +39,8 @@ var numbers = map[uint16]error{
 	1062: ErrDuplicate, 1586: ErrDuplicate,
 	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict,
 	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,
-	1264: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
-	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3988: ErrBadValue, // a text beyond the character set of what it is compared with
+	1264: ErrBadValue, 1265: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
+	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3854: ErrBadValue, 3988: ErrBadValue, // a text beyond the character set of what it is compared with
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
 	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost,
 }
@@ -53,7 +54,8 @@ type Error struct {
 	cause  error
 }
 
-// Error leaves out the server's text, which may quote a person's data.
+// Error leaves out the texts of the server and of a Scan, which may quote a
+// person's data.
 func (e *Error) Error() string {
 	switch {
 	case e.Kind != nil && e.Number != 0:
@@ -93,6 +95,8 @@ func wrap(op string, err error) error {
 		e.Kind = ErrTimeout
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &network):
 		e.Kind = ErrLinkLost
+	case errors.Is(err, ErrUnreadable) && !errors.Is(err, context.Canceled):
+		e.Kind = ErrUnreadable
 	}
 	return e
 }

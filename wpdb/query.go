@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -67,7 +68,7 @@ func collect[T any](ctx context.Context, q Queryer, text string, args []any, sca
 		}
 		record, err := scan(rows)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 		found = append(found, record)
 	}
@@ -98,7 +99,7 @@ func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (sql.Resul
 	if err != nil {
 		return nil, fmt.Errorf("%s: build statement: %w", op, err)
 	}
-	if changesRows(stmt) && (!strings.Contains(text, " WHERE ") || strings.Contains(text, "(1=1)")) {
+	if changesRows(stmt) && (!strings.Contains(outside(text), " WHERE ") || strings.Contains(text, "(1=1)")) {
 		return nil, fmt.Errorf("%s: refused: the statement would change every row", op)
 	}
 	result, err := q.exec(ctx, text, args)
@@ -113,6 +114,17 @@ func changesRows(stmt sq.Sqlizer) bool {
 	default:
 		return false
 	}
+}
+
+var innermost = regexp.MustCompile(`\([^()]*\)`)
+
+// outside is a statement without all that stands in parentheses, where a
+// subquery may have a WHERE of its own.
+func outside(text string) string {
+	for innermost.MatchString(text) {
+		text = innermost.ReplaceAllString(text, "")
+	}
+	return text
 }
 
 // Contains is a LIKE pattern that finds text anywhere, its own % and _ meant

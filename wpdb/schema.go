@@ -14,13 +14,14 @@ type Column struct {
 	Name       string
 	Type       string // data type without length, such as mediumint
 	Nullable   bool
-	HasDefault bool  // a default, or filled by the server itself
+	HasDefault bool  // an INSERT may leave it out: a default, NULL too, or filled by the server itself
 	MaxLength  int64 // characters of a varchar, bytes of a text; 0 for other types
 	Charset    string
 }
 
-// Schema is what the tables of a site really look like. Sites upgraded over
-// the years keep columns that newer versions lack, and older ones lack some.
+// Schema is what the plugin's tables and ours really look like; WordPress's own
+// are not in it. Sites upgraded over the years keep columns that newer versions
+// lack, and older ones lack some.
 type Schema struct {
 	// Version is the option latepoint_db_version at the time of the probe. The
 	// columns are not derived from it: upgrades have stopped half-way.
@@ -92,7 +93,11 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		From("information_schema.columns AS c").
 		Join("information_schema.tables AS t ON t.table_schema = c.table_schema AND t.table_name = c.table_name").
 		Where("c.table_schema = DATABASE()").
-		Where(sq.Like{"c.table_name": strings.TrimPrefix(Contains(db.prefix), "%")})
+		Where(sq.Or{
+			// Not the prefix alone: that of a network's first site begins those of all the others.
+			sq.Like{"c.table_name": likeEscaper.Replace(db.prefix+"latepoint_") + "%"},
+			sq.Like{"c.table_name": likeEscaper.Replace(db.prefix+"bookside_") + "%"},
+		})
 	type tableColumn struct {
 		table, engine string
 		Column
@@ -105,7 +110,8 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		err := row.Scan(&c.table, &engine, &c.Name, &c.Type, &nullable, &fallback, &extra, &length, &charset)
 		c.engine, c.Charset, c.MaxLength = deref(engine), deref(charset), deref(length)
 		c.Nullable = strings.EqualFold(nullable, "YES")
-		c.HasDefault = fallback != nil || strings.Contains(strings.ToLower(extra), "auto_increment")
+		// Servers differ in whether a default NULL is one.
+		c.HasDefault = c.Nullable || fallback != nil || strings.Contains(strings.ToLower(extra), "auto_increment")
 		return c, err
 	})
 	if err != nil {

@@ -40,6 +40,10 @@ func newConnector(base *mysql.Config, c Config, version string) (driver.Connecto
 	case version != "":
 		cfg.Params["max_execution_time"] = strconv.FormatInt(c.StatementTimeout.Milliseconds(), 10)
 	}
+	// Some servers ignore the character set of the handshake, but none this.
+	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
+		return nil, fmt.Errorf("database settings: %w", err)
+	}
 	inner, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)

@@ -70,5 +70,9 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error)
 	}
 	committed = true
 	count(ctx, 1, 0)
-	return wrap(op+": commit", tx.Commit())
+	err = tx.Commit()
+	if errors.Is(err, sql.ErrTxDone) {
+		err = errors.Join(ctx.Err(), err) // rolled back by the pool when ctx ended
+	}
+	return wrap(op+": commit", err)
 }

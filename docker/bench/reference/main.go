@@ -2,15 +2,17 @@
 // checks the key as every route does and then reads one row by primary key.
 //
 // It takes BOOKSIDE_DB__DSN, BOOKSIDE_DB__PREFIX and BOOKSIDE_SERVER__LISTEN
-// from the environment, as the program itself does.
+// from the environment, logs a line a request to the standard error and prints
+// its address once it listens, as the program itself does.
 package main
 
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -27,21 +29,30 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context) (err error) {
 	db, err := wpdb.Open(ctx, wpdb.Config{DSN: os.Getenv("BOOKSIDE_DB__DSN"), Prefix: os.Getenv("BOOKSIDE_DB__PREFIX")})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	one := statement("SELECT name FROM " + db.Name(wpdb.Services) + " WHERE id = 1")
-	handler := handlers.Reference(adapter.NewKeys(db, time.Now, rand.Reader), time.Now, slog.New(slog.NewJSONHandler(io.Discard, nil)),
+	handler := handlers.Reference(adapter.NewKeys(db, time.Now, rand.Reader), time.Now, slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 		handlers.Options{QueryParameter: "api_key", RequestTimeout: 15 * time.Second},
 		func(ctx context.Context) (any, error) {
-			name, _, err := wpdb.One(ctx, db, "read service", one, wpdb.Value[string])
+			name, found, err := wpdb.One(ctx, db, "read service", one, wpdb.Value[string])
+			if err == nil && !found {
+				err = errors.New("read service: there is no service 1")
+			}
 			return map[string]string{"name": name}, err
 		})
-	server := http.Server{Addr: os.Getenv("BOOKSIDE_SERVER__LISTEN"), Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	return server.ListenAndServe()
+	var network net.ListenConfig
+	listener, err := network.Listen(ctx, "tcp", os.Getenv("BOOKSIDE_SERVER__LISTEN"))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("listening on http://%s\n", listener.Addr())
+	server := http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	return server.Serve(listener)
 }
 
 // statement is SQL text as it is.

@@ -1,0 +1,249 @@
+package wpdb_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	"github.com/go-sql-driver/mysql"
+	"go.uber.org/goleak"
+)
+
+// TestCloseLeavesNothing is not parallel, so that no other test's goroutines
+// are about.
+func TestCloseLeavesNothing(t *testing.T) {
+	database := fixtures.Shared(t, fixtures.Legacy())
+	before := goleak.IgnoreCurrent()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			if _, err := db.OptionValues(t.Context(), "home"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := db.Ping(t.Context()); err == nil {
+		t.Error("a closed database answers")
+	}
+	goleak.VerifyNone(t, before)
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	database := fixtures.Shared(t, fixtures.Legacy())
+	db := open(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got, want := db.Version(), stored(t, database.SQL, "SELECT VERSION()"); got != want {
+		t.Errorf("version %s, want %s", got, want)
+	}
+	if got := db.Stats().MaxOpenConnections; got != 10 {
+		t.Errorf("%d connections at most, want 10", got)
+	}
+	few := open(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 3})
+	if got := few.Stats().MaxOpenConnections; got != 3 {
+		t.Errorf("%d connections at most, want 3", got)
+	}
+}
+
+// refused is an address where nobody listens: the port of a service that died
+// out decades ago.
+const refused = "127.0.0.1:1"
+
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	good := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	for name, c := range map[string]struct {
+		config wpdb.Config
+		want   error
+	}{
+		"wrong password":   {withDSN(t, good, func(d *mysql.Config) { d.Passwd = "secret" }), wpdb.ErrAccessDenied},
+		"unknown user":     {withDSN(t, good, func(d *mysql.Config) { d.User, d.Passwd = "nobody-here", "secret" }), wpdb.ErrAccessDenied},
+		"unknown database": {withDSN(t, good, func(d *mysql.Config) { d.DBName = "bookside_not_there" }), wpdb.ErrNoDatabase},
+		"refused port":     {withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr, d.Passwd = "tcp", refused, "secret" }), wpdb.ErrUnavailable},
+		"no socket":        {withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr, d.Passwd = "unix", "/nowhere/socket", "secret" }), wpdb.ErrUnavailable},
+		"unknown host":     {withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr, d.Passwd = "tcp", "nowhere.invalid:3306", "secret" }), wpdb.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := wpdb.Open(t.Context(), c.config)
+			if !errors.Is(err, c.want) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+}
+
+// TestOpenDialTimeout: a server that does not pick up is away, not slow.
+func TestOpenDialTimeout(t *testing.T) {
+	t.Parallel()
+	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	c.ConnectTimeout = time.Nanosecond
+	if _, err := wpdb.Open(t.Context(), c); !errors.Is(err, wpdb.ErrUnavailable) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrUnavailable)
+	}
+}
+
+func TestOpenLosesLink(t *testing.T) {
+	t.Parallel()
+	database := fixtures.Shared(t, fixtures.Legacy())
+	for name, f := range map[string]fault{
+		"at the greeting":     {lost: true},
+		"asking for version":  {on: "VERSION()"},
+		"setting the session": {on: "sql_mode"},
+		"setting isolation":   {on: "ISOLATION LEVEL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _ := cutOff(t, configOf(database), f)
+			if _, err := wpdb.Open(t.Context(), c); !errors.Is(err, wpdb.ErrLinkLost) {
+				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
+			}
+		})
+	}
+}
+
+// TestOpenWhenUp: the server comes while we wait for it.
+func TestOpenWhenUp(t *testing.T) {
+	t.Parallel()
+	good := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	address := filepath.Join(t.TempDir(), "s")
+	c := withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr = "unix", address })
+	var told []error
+	db, err := wpdb.OpenWhenUp(t.Context(), c, time.Minute, func(err error) {
+		told = append(told, err)
+		if len(told) == 2 {
+			cutOffAt(t, "unix", address, good, fault{lost: true})
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if len(told) != 3 {
+		t.Fatalf("told of %d tries, want of 3: %v", len(told), told)
+	}
+	for i, want := range []error{wpdb.ErrUnavailable, wpdb.ErrUnavailable, wpdb.ErrLinkLost} {
+		if !errors.Is(told[i], want) {
+			t.Errorf("try %d: %v, want %v", i+1, told[i], want)
+		}
+	}
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenWhenUpGivesUp(t *testing.T) {
+	t.Parallel()
+	c := wpdb.Config{DSN: "root@tcp(" + refused + ")/shop", Prefix: "wp_"}
+	var told []error
+	db, err := wpdb.OpenWhenUp(t.Context(), c, 150*time.Millisecond, func(err error) { told = append(told, err) })
+	if db != nil || !errors.Is(err, wpdb.ErrUnavailable) {
+		t.Errorf("%v, error %v, want %v", db, err, wpdb.ErrUnavailable)
+	}
+	if len(told) == 0 {
+		t.Error("nobody was told of the tries")
+	}
+}
+
+func TestOpenWhenUpEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	c := wpdb.Config{DSN: "root@tcp(" + refused + ")/shop", Prefix: "wp_"}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := wpdb.OpenWhenUp(ctx, c, time.Hour, func(error) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestOpenWhenUpFailsAtOnce where waiting would not help.
+func TestOpenWhenUpFailsAtOnce(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	good := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	unnamed := errors.New("any error that is not of the database")
+	for name, c := range map[string]struct {
+		config wpdb.Config
+		want   error
+	}{
+		"wrong password":   {withDSN(t, good, func(d *mysql.Config) { d.Passwd = "secret" }), wpdb.ErrAccessDenied},
+		"unknown database": {withDSN(t, good, func(d *mysql.Config) { d.DBName = "bookside_not_there" }), wpdb.ErrNoDatabase},
+		"bad settings":     {wpdb.Config{DSN: "nonsense", Prefix: "wp_"}, unnamed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := wpdb.OpenWhenUp(t.Context(), c.config, time.Hour, func(err error) { t.Errorf("waits after %v", err) })
+			var statement *wpdb.Error
+			switch {
+			case c.want == unnamed && (err == nil || errors.As(err, &statement)):
+				t.Errorf("error %v, want one about the settings", err)
+			case c.want != unnamed && !errors.Is(err, c.want):
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// TestPoolExhausted: with all connections in use, a request waits no longer
+// than its own deadline.
+func TestPoolExhausted(t *testing.T) {
+	t.Parallel()
+	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	c.MaxOpen = 1
+	db := open(t, c)
+	err := db.Transact(t.Context(), "hold the connection", func(*wpdb.Tx) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err := read(ctx, db, "SELECT 1")
+		return err
+	})
+	if !errors.Is(err, wpdb.ErrTimeout) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
+	}
+	if got := db.Stats().InUse; got != 0 {
+		t.Errorf("%d connections are still in use", got)
+	}
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServerRestart: connections that ended while they were idle are replaced
+// before anything is sent on them.
+func TestServerRestart(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	c, through := cutOff(t, configOf(database))
+	db := open(t, c)
+	for range 3 {
+		through.cutAll()
+		if err := change(t.Context(), db, "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	through.cutAll()
+	if got, err := read(t.Context(), db, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'"); err != nil || got[0] != "Legacy!!!" {
+		t.Errorf("%v, error %v", got, err)
+	}
+}

@@ -1,0 +1,244 @@
+package wpdb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+)
+
+// kinds are all that a failed statement can mean.
+var kinds = []error{
+	wpdb.ErrUnavailable, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrDuplicate, wpdb.ErrConflict,
+	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrUnreadable,
+}
+
+// wantKind checks that an error is of one kind and of no other; nil is for one
+// without a name.
+func wantKind(t testing.TB, err, want error) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, kind := range kinds {
+		if is := errors.Is(err, kind); is != (kind == want) {
+			t.Errorf("%v: is %v: %t", err, kind, is)
+		}
+	}
+}
+
+// failure is the error of a statement that fails so.
+func failure(t testing.TB, cause error) error {
+	t.Helper()
+	db, mock := mocked(t)
+	mock.ExpectExec("DO 1").WillReturnError(cause)
+	return change(t.Context(), db, "DO 1")
+}
+
+func TestErrorNumbers(t *testing.T) {
+	t.Parallel()
+	const private = "Duplicate entry 'max@example.org' for key"
+	for want, numbers := range map[error][]uint16{
+		wpdb.ErrUnavailable:  {1040, 1053, 1129, 1203, 1226},
+		wpdb.ErrAccessDenied: {1044, 1045, 1130, 1142, 1143, 1698},
+		wpdb.ErrNoDatabase:   {1049},
+		wpdb.ErrSchema:       {1054, 1146},
+		wpdb.ErrDuplicate:    {1062, 1586},
+		wpdb.ErrConflict:     {1020, 1205, 1213},
+		wpdb.ErrReadOnly:     {1290, 1792, 1836},
+		wpdb.ErrBadValue:     {1264, 1265, 1267, 1270, 1271, 1292, 1366, 1406, 3854, 3988},
+		wpdb.ErrTimeout:      {1317, 1969, 3024},
+		wpdb.ErrLinkLost:     {1927, 2006, 2013},
+	} {
+		for _, number := range numbers {
+			err := failure(t, &mysql.MySQLError{Number: number, Message: private})
+			wantKind(t, err, want)
+			if text := fmt.Sprintf("change: %v (error %d)", want, number); err.Error() != text {
+				t.Errorf("%d: %q, want %q", number, err, text)
+			}
+			var named *wpdb.Error
+			if !errors.As(err, &named) || named.Op != "change" || named.Kind != want || named.Number != number {
+				t.Errorf("%d: %+v", number, named)
+			}
+			var server *mysql.MySQLError
+			if !errors.As(err, &server) || server.Message != private {
+				t.Errorf("%d: the driver's error is not behind it", number)
+			}
+		}
+	}
+	err := failure(t, &mysql.MySQLError{Number: 1064, Message: private})
+	wantKind(t, err, nil)
+	if want := "change: database error 1064"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+}
+
+func TestErrorsWithoutNumber(t *testing.T) {
+	t.Parallel()
+	read := &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	dial := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "db.example"}}
+	for name, c := range map[string]struct {
+		cause, want error
+		text        string
+	}{
+		"invalid connection":      {mysql.ErrInvalidConn, wpdb.ErrLinkLost, "change: connection lost"},
+		"end of file":             {io.EOF, wpdb.ErrLinkLost, "change: connection lost"},
+		"end amid a packet":       {io.ErrUnexpectedEOF, wpdb.ErrLinkLost, "change: connection lost"},
+		"network read":            {read, wpdb.ErrLinkLost, "change: connection lost"},
+		"network dial":            {dial, wpdb.ErrUnavailable, "change: database unavailable"},
+		"refused":                 {fmt.Errorf("connect: %w", syscall.ECONNREFUSED), wpdb.ErrUnavailable, "change: database unavailable"},
+		"deadline":                {context.DeadlineExceeded, wpdb.ErrTimeout, "change: statement took too long"},
+		"cancelled":               {context.Canceled, nil, "change: context canceled"},
+		"something of the driver": {mysql.ErrPktTooLarge, nil, "change: " + mysql.ErrPktTooLarge.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := failure(t, c.cause)
+			wantKind(t, err, c.want)
+			if !errors.Is(err, c.cause) {
+				t.Errorf("%v is not behind it", c.cause)
+			}
+			if err.Error() != c.text {
+				t.Errorf("%q, want %q", err, c.text)
+			}
+		})
+	}
+}
+
+// TestErrorsOfTheServer: what a real one says, and that none of it is quoted.
+func TestErrorsOfTheServer(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	arrange(t, database.SQL,
+		"CREATE TABLE letters (old varchar(20) CHARACTER SET latin1, kind enum('a', 'b'), amount decimal(5,2))",
+		"INSERT INTO letters VALUES ('a', 'a', 1)",
+		"CREATE TABLE mixed (a varchar(20) COLLATE utf8mb4_general_ci, b varchar(20) COLLATE utf8mb4_unicode_ci)",
+	)
+	db := open(t, configOf(database))
+	const email = "max🎁@example.org"
+	insert := sq.Insert(db.Name(wpdb.Options)).Columns("option_name", "option_value").Values(email, "")
+	if _, err := wpdb.Exec(t.Context(), db, "arrange", insert); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		stmt sq.Sqlizer
+		want error
+	}{
+		"duplicate":             {insert, wpdb.ErrDuplicate},
+		"unknown table":         {sq.Expr("INSERT INTO not_there VALUES (?)", email), wpdb.ErrSchema},
+		"unknown column":        {sq.Expr("UPDATE wp_options SET not_there = ? WHERE option_id = 1", email), wpdb.ErrSchema},
+		"unknown database":      {sq.Expr("USE bookside_not_there"), wpdb.ErrNoDatabase},
+		"too long":              {sq.Expr("UPDATE wp_latepoint_bookings SET status = ? WHERE id = 1", email+strings.Repeat("x", 20)), wpdb.ErrBadValue},
+		"no number":             {sq.Expr("UPDATE wp_latepoint_bookings SET agent_id = ? WHERE id = 1", email), wpdb.ErrBadValue},
+		"no date":               {sq.Expr("UPDATE wp_latepoint_bookings SET start_date = ? WHERE id = 1", email), wpdb.ErrBadValue},
+		"out of range":          {sq.Expr("UPDATE letters SET amount = ? WHERE old = 'a'", "123456.7"), wpdb.ErrBadValue},
+		"not of the list":       {sq.Expr("UPDATE letters SET kind = ? WHERE old = 'a'", email), wpdb.ErrBadValue},
+		"letters not stored":    {sq.Expr("UPDATE letters SET old = ? WHERE old = 'a'", email), wpdb.ErrBadValue},
+		"mixed collations":      {sq.Expr("SELECT a FROM mixed WHERE a = b"), wpdb.ErrBadValue},
+		"three mixed":           {sq.Expr("SELECT a FROM mixed WHERE a BETWEEN b AND ?", email), wpdb.ErrBadValue},
+		"not SQL":               {sq.Expr("UPDATE wp_options SET ? ?", email, email), nil},
+		"no privilege, as ever": {sq.Expr("UPDATE information_schema.tables SET table_name = ?", email), wpdb.ErrAccessDenied},
+		"writes in a read":      {sq.Expr("SELECT 1 FROM not_there WHERE a = ?", email), wpdb.ErrSchema},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := wpdb.Exec(t.Context(), db, "change", c.stmt)
+			wantKind(t, err, c.want)
+			if strings.Contains(err.Error(), "max") || strings.Contains(err.Error(), "example.org") {
+				t.Errorf("the error quotes a value: %v", err)
+			}
+		})
+	}
+}
+
+// TestLettersBeyondTheColumn: servers differ in whether they find nothing or
+// refuse to look for an emoji in a column that cannot hold one.
+func TestLettersBeyondTheColumn(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	arrange(t, database.SQL,
+		"CREATE TABLE letters (latin varchar(20) CHARACTER SET latin1, mb3 varchar(20) CHARACTER SET utf8mb3)",
+		"INSERT INTO letters VALUES ('a', 'a')")
+	db := open(t, configOf(database))
+	for _, where := range []string{"latin = ?", "mb3 = ?", "latin LIKE ?", "CONCAT(mb3, ' ', latin) LIKE ?", "latin IN (?, 'a', mb3)", "FIELD(mb3, ?) > 0"} {
+		found, err := read(t.Context(), db, "SELECT mb3 FROM letters WHERE "+where, "🎁")
+		if err != nil {
+			wantKind(t, err, wpdb.ErrBadValue)
+		}
+		if len(found) > 0 && !strings.Contains(where, "IN") {
+			t.Errorf("%s: found %v", where, found)
+		}
+	}
+}
+
+// TestReadOnlyTransaction stands for a server that is read-only, which a test
+// cannot make of one that others use.
+func TestReadOnlyTransaction(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
+		if err := change(t.Context(), tx, "COMMIT"); err != nil {
+			return err
+		}
+		if err := change(t.Context(), tx, "START TRANSACTION READ ONLY"); err != nil {
+			return err
+		}
+		return change(t.Context(), tx, mark)
+	})
+	wantKind(t, err, wpdb.ErrReadOnly)
+}
+
+// TestKilled: what an administrator can do to a connection and its statement.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.Shared(t, fixtures.Legacy())
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for how, want := range map[string]error{"KILL QUERY ": wpdb.ErrTimeout, "KILL CONNECTION ": wpdb.ErrLinkLost} {
+		db := open(t, configOf(database))
+		err := db.Transact(ctx, "sleep", func(tx *wpdb.Tx) error {
+			ids, err := read(ctx, tx, "SELECT CONNECTION_ID()")
+			if err != nil {
+				return err
+			}
+			killed := make(chan error, 1)
+			go func() { killed <- kill(ctx, database, how, ids[0]) }()
+			_, err = read(ctx, tx, "SELECT option_id FROM wp_options WHERE GET_LOCK(?, 0) = 1 AND SLEEP(20) = 0", lockOf(ids[0]))
+			if err := <-killed; err != nil {
+				t.Errorf("%s: %v", how, err)
+			}
+			return err
+		})
+		wantKind(t, err, want)
+	}
+}
+
+// lockOf names the lock by which a connection's statement tells that it runs.
+func lockOf(id string) string { return "bookside test " + id }
+
+// kill waits until the connection's statement runs.
+func kill(ctx context.Context, database *fixtures.Database, how, id string) error {
+	for runs := false; !runs; time.Sleep(5 * time.Millisecond) {
+		if err := database.SQL.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) IS NOT NULL", lockOf(id)).Scan(&runs); err != nil {
+			return err
+		}
+	}
+	_, err := database.SQL.ExecContext(ctx, how+id)
+	return err
+}

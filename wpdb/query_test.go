@@ -1,0 +1,380 @@
+package wpdb_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAll(t *testing.T) {
+	t.Parallel()
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	type agent struct {
+		ID   int64
+		Name string
+		User int64
+	}
+	ctx, usage := wpdb.WithUsage(t.Context())
+	stmt := sq.Select("id", "first_name", "wp_user_id").From(db.Name(wpdb.Agents)).Where(sq.Eq{"id": []int64{1, 2, 3}}).OrderBy("id")
+	got, err := wpdb.All(ctx, db, "read agents", stmt, func(row wpdb.Scanner) (a agent, err error) {
+		err = row.Scan(&a.ID, &a.Name, wpdb.OrZero(&a.User))
+		return a, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]agent{{1, "Olga", 2}, {2, "Otto", 0}}, got); diff != "" {
+		t.Error(diff)
+	}
+	none, err := wpdb.All(ctx, db, "read agents", stmt.Where("FALSE"), wpdb.Value[string])
+	if err != nil || len(none) > 0 {
+		t.Errorf("%v, error %v, want nothing", none, err)
+	}
+	if usage.Queries() != 2 || usage.Rows() != 2 {
+		t.Errorf("counted %d statements and %d rows, want 2 and 2", usage.Queries(), usage.Rows())
+	}
+}
+
+func TestOne(t *testing.T) {
+	t.Parallel()
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	names := sq.Select("first_name").From(db.Name(wpdb.Agents)).OrderBy("id")
+	for _, c := range []struct {
+		name string
+		stmt sq.SelectBuilder
+		want string
+		ok   bool
+	}{
+		{"one row", names.Where(sq.Eq{"id": 2}), "Otto", true},
+		{"the first of two", names, "Olga", true},
+		{"none", names.Where(sq.Eq{"id": 3}), "", false},
+	} {
+		got, ok, err := wpdb.One(t.Context(), db, "read agent", c.stmt, wpdb.Value[string])
+		if err != nil || got != c.want || ok != c.ok {
+			t.Errorf("%s: %q, %t, error %v", c.name, got, ok, err)
+		}
+	}
+	if _, ok, err := wpdb.One(t.Context(), db, "read agent", names.Where("no_such_column"), wpdb.Value[string]); !errors.Is(err, wpdb.ErrSchema) || ok {
+		t.Errorf("%t, error %v, want %v", ok, err, wpdb.ErrSchema)
+	}
+}
+
+// TestStatementShape: what reaches the driver.
+func TestStatementShape(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	mock.ExpectQuery("SELECT id FROM `wp_latepoint_agents` AS a WHERE a.status = ? AND a.id IN (?,?) ORDER BY a.id LIMIT 2").
+		WithArgs("active", int64(1), int64(2)).WillReturnRows(sqlmock.NewRows([]string{"id"}).AddRow(1).AddRow(2))
+	stmt := sq.Select("id").From(db.As(wpdb.Agents, "a")).Where(sq.Eq{"a.status": "active"}).Where(sq.Eq{"a.id": []int64{1, 2}}).OrderBy("a.id").Limit(2)
+	if got, err := wpdb.All(t.Context(), db, "read agents", stmt, wpdb.Value[int64]); err != nil || !cmp.Equal(got, []int64{1, 2}) {
+		t.Errorf("%v, error %v", got, err)
+	}
+	mock.ExpectExec("DELETE FROM `wp_latepoint_agents` WHERE id = ?").WithArgs(int64(7)).WillReturnResult(sqlmock.NewResult(0, 1))
+	if _, err := wpdb.Exec(t.Context(), db, "delete agent", sq.Delete(db.Name(wpdb.Agents)).Where(sq.Eq{"id": int64(7)})); err != nil {
+		t.Error(err)
+	}
+	mock.ExpectExec("UPDATE `wp_latepoint_agents` SET status = ? WHERE id IN (SELECT agent_id FROM x WHERE y = ?)").
+		WithArgs("active", int64(1)).WillReturnResult(sqlmock.NewResult(0, 1))
+	if _, err := wpdb.Exec(t.Context(), db, "update agent", sq.Update(db.Name(wpdb.Agents)).Set("status", "active").
+		Where(sq.Expr("id IN (SELECT agent_id FROM x WHERE y = ?)", int64(1)))); err != nil {
+		t.Error(err)
+	}
+	mock.ExpectExec("INSERT INTO `wp_latepoint_agents` (first_name) VALUES (?)").WithArgs("Ada").WillReturnResult(sqlmock.NewResult(5, 1))
+	result, err := wpdb.Exec(t.Context(), db, "create agent", sq.Insert(db.Name(wpdb.Agents)).Columns("first_name").Values("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := result.LastInsertId(); id != 5 || err != nil {
+		t.Errorf("id %d, error %v", id, err)
+	}
+}
+
+// TestExecRefuses statements that would change every row. The driver never
+// sees them.
+func TestExecRefuses(t *testing.T) {
+	t.Parallel()
+	db, _ := mocked(t)
+	table := db.Name(wpdb.Bookings)
+	update, del := sq.Update(table).Set("status", "cancelled"), sq.Delete(table)
+	for name, stmt := range map[string]sq.Sqlizer{
+		"update without where":          update,
+		"update with empty Eq":          update.Where(sq.Eq{}),
+		"update with empty And":         update.Where(sq.And{}),
+		"update with NotEq of none":     update.Where(sq.NotEq{"id": []int64{}}),
+		"update with empty Eq and more": update.Where(sq.Or{sq.Eq{}, sq.Eq{"id": 1}}),
+		"update, where of its SELECT":   sq.Update(table).Set("status", sq.Expr("(SELECT s FROM t WHERE id = ?)", 1)),
+		"delete without where":          del,
+		"delete with empty Eq":          del.Where(sq.Eq{}),
+		"delete with empty And":         del.Where(sq.And{}),
+		"delete with limit only":        del.Limit(1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, usage := wpdb.WithUsage(t.Context())
+			_, err := wpdb.Exec(ctx, db, "change bookings", stmt)
+			if err == nil || !strings.HasPrefix(err.Error(), "change bookings: refused") {
+				t.Errorf("error %v, want a refusal", err)
+			}
+			if usage.Queries() != 0 {
+				t.Errorf("%d statements reached the database", usage.Queries())
+			}
+		})
+	}
+}
+
+func TestStatementsThatCannotBeBuilt(t *testing.T) {
+	t.Parallel()
+	db, _ := mocked(t)
+	if _, err := wpdb.All(t.Context(), db, "read agents", sq.Select(), wpdb.Value[string]); err == nil || !strings.HasPrefix(err.Error(), "read agents: build statement: ") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := wpdb.Exec(t.Context(), db, "create agent", sq.Insert("")); err == nil || !strings.HasPrefix(err.Error(), "create agent: build statement: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOrZero(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	values := sqlmock.NewRows([]string{"text", "id", "share", "flag", "raw"})
+	values.AddRow(nil, nil, nil, nil, nil).
+		AddRow([]byte("Zoë"), int64(7), 1.5, int64(1), []byte("x")).
+		AddRow("Zoë", []byte("7"), []byte("1.5"), []byte("1"), "x").
+		AddRow(int64(7), "7", int64(2), true, []byte{})
+	mock.ExpectQuery("SELECT 1").WillReturnRows(values)
+	type row struct {
+		Text  string
+		ID    int64
+		Share float64
+		Flag  bool
+		Raw   []byte
+	}
+	got, err := wpdb.All(t.Context(), db, "read", sq.Expr("SELECT 1"), func(s wpdb.Scanner) (row, error) {
+		r := row{Text: "before", ID: 1, Share: 1, Flag: true, Raw: []byte("before")}
+		err := s.Scan(wpdb.OrZero(&r.Text), wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Share), wpdb.OrZero(&r.Flag), wpdb.OrZero(&r.Raw))
+		return r, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []row{{}, {"Zoë", 7, 1.5, true, []byte("x")}, {"Zoë", 7, 1.5, true, []byte("x")}, {"7", 7, 2, true, []byte{}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUnreadableRow: a column holds another type than is expected. The value
+// may be a person's, so the error does not quote it.
+func TestUnreadableRow(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	for name, scan := range map[string]func(wpdb.Scanner) (int64, error){
+		"plain":   wpdb.Value[int64],
+		"or zero": func(row wpdb.Scanner) (n int64, err error) { return n, row.Scan(wpdb.OrZero(&n)) },
+	} {
+		mock.ExpectQuery("SELECT email").WillReturnRows(sqlmock.NewRows([]string{"email"}).AddRow("max@example.org"))
+		_, err := wpdb.All(t.Context(), db, "read customers", sq.Expr("SELECT email"), scan)
+		if !errors.Is(err, wpdb.ErrUnreadable) {
+			t.Fatalf("%s: error %v, want %v", name, err, wpdb.ErrUnreadable)
+		}
+		if want := "read customers: row cannot be read"; err.Error() != want {
+			t.Errorf("%s: error %q, want %q", name, err, want)
+		}
+	}
+}
+
+// TestTooManyRows: an answer without end does not fill the memory.
+func TestTooManyRows(t *testing.T) {
+	t.Parallel()
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	digits := "(SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+	numbers := "SELECT 1 FROM " + digits + " a, " + digits + " b, " + digits + " c, " + digits + " d, " + digits + " e"
+	if got, err := read(t.Context(), db, numbers); len(got) != 100_000 || err != nil {
+		t.Errorf("%d rows, error %v", len(got), err)
+	}
+	if _, err := read(t.Context(), db, numbers+" UNION ALL SELECT 1"); !errors.Is(err, wpdb.ErrTooManyRows) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrTooManyRows)
+	}
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestErrorsAmongRows: a read whose link ends between rows starts anew, and
+// keeps nothing of the first run; other errors end it.
+func TestErrorsAmongRows(t *testing.T) {
+	t.Parallel()
+	rows := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}).AddRow("1").AddRow("2").AddRow("3") }
+	for name, c := range map[string]struct {
+		first, second *sqlmock.Rows // second is nil where there must be no second run
+		want          error         // nil where the read succeeds
+	}{
+		"link lost once":          {rows().RowError(2, mysql.ErrInvalidConn), rows(), nil},
+		"link lost twice":         {rows().RowError(2, mysql.ErrInvalidConn), rows().RowError(0, mysql.ErrInvalidConn), wpdb.ErrLinkLost},
+		"link lost, then another": {rows().RowError(1, mysql.ErrInvalidConn), rows().RowError(1, &mysql.MySQLError{Number: 1146}), wpdb.ErrSchema},
+		"link lost at the end":    {rows().CloseError(mysql.ErrInvalidConn), rows(), nil},
+		"deadlock":                {rows().RowError(1, &mysql.MySQLError{Number: 1213}), nil, wpdb.ErrConflict},
+		"statement too slow":      {rows().RowError(1, &mysql.MySQLError{Number: 3024}), nil, wpdb.ErrTimeout},
+		"error at the end":        {rows().CloseError(&mysql.MySQLError{Number: 1317}), nil, wpdb.ErrTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, mock := mocked(t)
+			mock.ExpectQuery("SELECT id").WillReturnRows(c.first)
+			if c.second != nil {
+				mock.ExpectQuery("SELECT id").WillReturnRows(c.second)
+			}
+			got, err := read(t.Context(), db, "SELECT id")
+			if !errors.Is(err, c.want) {
+				t.Fatalf("error %v, want %v", err, c.want)
+			}
+			want := []string{"1", "2", "3"}
+			if c.want != nil {
+				want = nil
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestContains(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":      "%%",
+		"zoë":   "%zoë%",
+		"50%":   `%50\%%`,
+		"a_b":   `%a\_b%`,
+		`a\b`:   `%a\\b%`,
+		`\%_`:   `%\\\%\_%`,
+		"100%_": `%100\%\_%`,
+	} {
+		if got := wpdb.Contains(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestContainsFinds what stands in the text and nothing else.
+func TestContainsFinds(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	names := []string{"100%", "100 per cent", "a_b", "axb", `back\slash`, "backslash", `\%`, "%%"}
+	insert := sq.Insert(db.Name(wpdb.Settings)).Columns("name", "value")
+	for _, name := range names {
+		insert = insert.Values("probe", name)
+	}
+	if _, err := wpdb.Exec(t.Context(), db, "arrange", insert); err != nil {
+		t.Fatal(err)
+	}
+	for _, sought := range []string{"100%", "%", "_", "a_b", "axb", `\`, `k\s`, `\%`, "%%", "slash", ""} {
+		var want []string
+		for _, name := range names {
+			if strings.Contains(name, sought) {
+				want = append(want, name)
+			}
+		}
+		stmt := sq.Select("value").From(db.Name(wpdb.Settings)).Where(sq.Eq{"name": "probe"}).Where(sq.Like{"value": wpdb.Contains(sought)}).OrderBy("id")
+		got, err := wpdb.All(t.Context(), db, "search", stmt, wpdb.Value[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", sought, diff)
+		}
+	}
+}
+
+// TestLostReadIsRepeated over a real link.
+func TestLostReadIsRepeated(t *testing.T) {
+	t.Parallel()
+	database := fixtures.Shared(t, fixtures.Legacy())
+	const text = "SELECT REPEAT('x', 20000) FROM wp_options" // many packets
+	for name, c := range map[string]struct {
+		faults  []fault
+		queries int64
+		lost    bool
+	}{
+		"before the server has it": {[]fault{{on: text, lost: true}}, 2, false},
+		"before the answer":        {[]fault{{on: text}}, 2, false},
+		"in the header":            {[]fault{{on: text, answer: 3}}, 2, false},
+		"among the rows":           {[]fault{{on: text, answer: 50_000}}, 2, false},
+		"twice":                    {[]fault{{on: text}, {on: text, answer: 50_000}}, 2, true},
+		"without a sign":           {[]fault{{on: text, answer: 50_000, silent: true}}, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			through, _ := cutOff(t, configOf(database), c.faults...)
+			through.IOTimeout = 500 * time.Millisecond
+			db := open(t, through)
+			ctx, usage := wpdb.WithUsage(t.Context())
+			got, err := read(ctx, db, text)
+			if c.lost != errors.Is(err, wpdb.ErrLinkLost) || !c.lost && err != nil {
+				t.Errorf("error %v", err)
+			}
+			want := 9
+			if c.lost {
+				want = 0
+			}
+			if len(got) != want {
+				t.Errorf("%d rows, want %d", len(got), want)
+			}
+			if usage.Queries() != c.queries {
+				t.Errorf("%d statements, want %d", usage.Queries(), c.queries)
+			}
+		})
+	}
+}
+
+// TestLostWriteIsNotRepeated: it may have happened.
+func TestLostWriteIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	const text = "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"
+	for _, c := range []struct {
+		name  string
+		fault fault
+		want  string
+	}{
+		{"before the server has it", fault{on: text, lost: true}, "Legacy"},
+		{"before the answer", fault{on: text}, "Legacy!"},
+	} {
+		through, _ := cutOff(t, configOf(database), c.fault)
+		db := open(t, through)
+		if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
+			t.Errorf("%s: error %v, want %v", c.name, err, wpdb.ErrLinkLost)
+		}
+		if got := stored(t, database.SQL, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'"); got != c.want {
+			t.Errorf("%s: stored %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestEndedContext: nothing is asked for somebody who has gone.
+func TestEndedContext(t *testing.T) {
+	t.Parallel()
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := read(ctx, db, "SELECT 1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("read: error %v, want %v", err, context.Canceled)
+	}
+	if err := change(ctx, db, "DO 1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("change: error %v, want %v", err, context.Canceled)
+	}
+	ran := false
+	if err := db.Transact(ctx, "transact", func(*wpdb.Tx) error { ran = true; return nil }); !errors.Is(err, context.Canceled) || ran {
+		t.Errorf("transaction: error %v, ran %t, want %v", err, ran, context.Canceled)
+	}
+}

@@ -1,0 +1,294 @@
+package wpdb_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	sq "github.com/Masterminds/squirrel"
+	"github.com/google/go-cmp/cmp"
+)
+
+// probed is the schema of a site of database version 2.3.1.
+func probed(t testing.TB, db *wpdb.DB) *wpdb.Schema {
+	t.Helper()
+	s, err := db.Schema(t.Context(), "2.3.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// other is a site of the same rows under another prefix.
+func other(site fixtures.Site, prefix string) fixtures.Site {
+	site.Prefix = prefix
+	return site
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
+	s := probed(t, db)
+	if s.Version != "2.3.1" {
+		t.Errorf("version %s", s.Version)
+	}
+	if missing := s.Missing(); len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
+	for _, table := range []wpdb.Table{
+		wpdb.Activities, wpdb.AgentMeta, wpdb.Agents, wpdb.AgentsServices, wpdb.BlockedPeriods, wpdb.BookingMeta, wpdb.Bookings, wpdb.Coupons,
+		wpdb.CustomerMeta, wpdb.Customers, wpdb.LocationCategories, wpdb.Locations, wpdb.OrderInvoices, wpdb.OrderItems, wpdb.OrderMeta,
+		wpdb.Orders, wpdb.PaymentRequests, wpdb.ProcessJobs, wpdb.Processes, wpdb.ServiceCategories, wpdb.ServiceMeta, wpdb.Services,
+		wpdb.Settings, wpdb.TransactionRefunds, wpdb.Transactions, wpdb.WorkPeriods,
+	} {
+		if !s.Has(table) || s.Engine(table) != "InnoDB" {
+			t.Errorf("%s: there %t, engine %q", table, s.Has(table), s.Engine(table))
+		}
+	}
+	for _, table := range []wpdb.Table{wpdb.APIKeys, "not_there"} {
+		if s.Has(table) || s.Engine(table) != "" {
+			t.Errorf("%s: there %t, engine %q", table, s.Has(table), s.Engine(table))
+		}
+	}
+}
+
+func TestColumn(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	arrange(t, database.SQL, `ALTER TABLE wp_latepoint_processes
+		ADD COLUMN made datetime NOT NULL DEFAULT CURRENT_TIMESTAMP,
+		ADD COLUMN named varchar(120) GENERATED ALWAYS AS (CONCAT(name, '!')) STORED,
+		ADD COLUMN old varchar(40) CHARACTER SET latin1 NOT NULL,
+		ADD COLUMN blank varchar(5) NOT NULL DEFAULT '',
+		ADD COLUMN zero int NOT NULL DEFAULT 0,
+		ADD COLUMN long_text longtext NOT NULL`)
+	db := open(t, configOf(database))
+	s := probed(t, db)
+	for _, c := range []struct {
+		table wpdb.Table
+		want  wpdb.Column
+	}{
+		{wpdb.Bookings, wpdb.Column{Name: "id", Type: "int", HasDefault: true}},
+		{wpdb.Bookings, wpdb.Column{Name: "customer_id", Type: "mediumint"}},
+		{wpdb.Bookings, wpdb.Column{Name: "start_date", Type: "date", Nullable: true, HasDefault: true}},
+		{wpdb.Bookings, wpdb.Column{Name: "status", Type: "varchar", HasDefault: true, MaxLength: 30, Charset: "utf8mb4"}},
+		{wpdb.Customers, wpdb.Column{Name: "email", Type: "varchar", MaxLength: 110, Charset: "utf8mb4"}},
+		{wpdb.Customers, wpdb.Column{Name: "phone", Type: "varchar", Nullable: true, HasDefault: true, MaxLength: 255, Charset: "utf8mb4"}},
+		{wpdb.Customers, wpdb.Column{Name: "notes", Type: "text", Nullable: true, HasDefault: true, MaxLength: 65535, Charset: "utf8mb4"}},
+		{wpdb.Orders, wpdb.Column{Name: "total", Type: "decimal", Nullable: true, HasDefault: true}},
+		{wpdb.Orders, wpdb.Column{Name: "id", Type: "bigint", HasDefault: true}},
+		{wpdb.Processes, wpdb.Column{Name: "made", Type: "datetime", HasDefault: true}},
+		{wpdb.Processes, wpdb.Column{Name: "named", Type: "varchar", Nullable: true, HasDefault: true, MaxLength: 120, Charset: "utf8mb4"}},
+		{wpdb.Processes, wpdb.Column{Name: "old", Type: "varchar", MaxLength: 40, Charset: "latin1"}},
+		{wpdb.Processes, wpdb.Column{Name: "blank", Type: "varchar", HasDefault: true, MaxLength: 5, Charset: "utf8mb4"}},
+		{wpdb.Processes, wpdb.Column{Name: "zero", Type: "int", HasDefault: true}},
+		{wpdb.Processes, wpdb.Column{Name: "long_text", Type: "longtext", MaxLength: 1<<32 - 1, Charset: "utf8mb4"}},
+	} {
+		got, ok := s.Column(c.table, c.want.Name)
+		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
+			t.Errorf("%s.%s: %s", c.table, c.want.Name, diff)
+		}
+	}
+	for _, table := range []wpdb.Table{wpdb.Bookings, "not_there"} {
+		if c, ok := s.Column(table, "not_there"); ok || c != (wpdb.Column{}) {
+			t.Errorf("%s.not_there: %v, %t", table, c, ok)
+		}
+	}
+}
+
+func TestEngine(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_agents ENGINE=MyISAM",
+		"RENAME TABLE wp_latepoint_services TO elsewhere", "CREATE VIEW wp_latepoint_services AS SELECT * FROM elsewhere")
+	s := probed(t, open(t, configOf(database)))
+	for table, want := range map[wpdb.Table]string{wpdb.Agents: "MyISAM", wpdb.Bookings: "InnoDB", wpdb.Services: ""} {
+		if got := s.Engine(table); got != want {
+			t.Errorf("%s: %q, want %q", table, got, want)
+		}
+		if !s.Has(table) {
+			t.Errorf("%s is not there", table)
+		}
+	}
+}
+
+// TestColumnsOfAnOlderSite: what it lacks reads as NULL.
+func TestColumnsOfAnOlderSite(t *testing.T) {
+	t.Parallel()
+	database := fixtures.Shared(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	s, err := db.Schema(t.Context(), "2.1.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing := s.Missing(); len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
+	for _, table := range []wpdb.Table{wpdb.BlockedPeriods, wpdb.Coupons, wpdb.PaymentRequests, wpdb.TransactionRefunds} {
+		if s.Has(table) {
+			t.Errorf("%s is there", table)
+		}
+	}
+	columns := s.Columns(wpdb.Customers, "c", "first_name", "uuid", "email")
+	if diff := cmp.Diff([]string{"c.first_name", "NULL", "c.email"}, columns); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.Expr(wpdb.Coupons, "k", "code"); got != "NULL" {
+		t.Errorf("%s of a table that is not there", got)
+	}
+	stmt := sq.Select(columns...).From(db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": 1})
+	uuid := "before"
+	_, ok, err := wpdb.One(t.Context(), db, "read customer", stmt, func(row wpdb.Scanner) (name string, err error) {
+		var email string
+		return name, row.Scan(&name, wpdb.OrZero(&uuid), &email)
+	})
+	if err != nil || !ok || uuid != "" {
+		t.Errorf("%t, uuid %q, error %v", ok, uuid, err)
+	}
+}
+
+// TestSchemaIsProbedAgain after ForgetSchema and for another version, and not
+// otherwise.
+func TestSchemaIsProbedAgain(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	has := func(version, column string, want bool) {
+		t.Helper()
+		s, err := db.Schema(t.Context(), version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := s.Column(wpdb.Bookings, column); ok != want {
+			t.Errorf("%s is there: %t, want %t", column, ok, want)
+		}
+	}
+	has("2.1.4", "customer_timezone", false)
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN customer_timezone varchar(100)")
+	has("2.1.4", "customer_timezone", false)
+	has("2.1.5", "customer_timezone", true)
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings DROP COLUMN customer_timezone")
+	has("2.1.5", "customer_timezone", true)
+	if _, err := read(t.Context(), db, "SELECT customer_timezone FROM wp_latepoint_bookings"); !errors.Is(err, wpdb.ErrSchema) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrSchema)
+	}
+	db.ForgetSchema()
+	has("2.1.5", "customer_timezone", false)
+
+	ctx, usage := wpdb.WithUsage(t.Context())
+	first, err := db.Schema(ctx, "2.1.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := db.Schema(ctx, "2.1.5"); err != nil || again != first || usage.Queries() != 0 {
+		t.Errorf("probed again: %d statements, error %v", usage.Queries(), err)
+	}
+}
+
+// TestMissingTables are seen, and their return too, without being told.
+func TestMissingTables(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	arrange(t, database.SQL, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
+	if diff := cmp.Diff([]wpdb.Table{wpdb.Bookings}, probed(t, db).Missing()); diff != "" {
+		t.Error(diff)
+	}
+	arrange(t, database.SQL, "RENAME TABLE elsewhere TO wp_latepoint_bookings")
+	if missing := probed(t, db).Missing(); len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
+	none := open(t, wpdb.Config{DSN: database.DSN, Prefix: "blog_"})
+	s := probed(t, none)
+	if missing := s.Missing(); len(missing) != 18 || s.Has(wpdb.Bookings) {
+		t.Errorf("%d tables missing under a prefix nobody has: %v", len(missing), missing)
+	}
+}
+
+// TestNeighbours: sites of one database do not see each other's tables, and a
+// probe does not even read them: networks have thousands.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Edge())
+	if err := fixtures.Load(t.Context(), database.SQL, other(fixtures.Legacy(), "old_site_")); err != nil {
+		t.Fatal(err)
+	}
+	columns := func(prefix string) (int64, *wpdb.Schema) {
+		t.Helper()
+		db := open(t, wpdb.Config{DSN: database.DSN, Prefix: prefix})
+		ctx, usage := wpdb.WithUsage(t.Context())
+		s, err := db.Schema(ctx, "2.3.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return usage.Rows(), s
+	}
+	alone, _ := columns("wp_")
+	for _, prefix := range []string{"wpx_", "wp_7_", "wp_shop_"} {
+		if err := fixtures.Load(t.Context(), database.SQL, other(fixtures.Legacy(), prefix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		prefix  string
+		uuid    bool
+		coupons bool
+	}{{"wp_", true, true}, {"wpx_", false, false}, {"wp_7_", false, false}, {"old_site_", false, false}} {
+		_, s := columns(c.prefix)
+		if missing := s.Missing(); len(missing) > 0 {
+			t.Errorf("%s: missing: %v", c.prefix, missing)
+		}
+		if _, ok := s.Column(wpdb.Customers, "uuid"); ok != c.uuid || s.Has(wpdb.Coupons) != c.coupons {
+			t.Errorf("%s has uuid: %t, coupons: %t", c.prefix, ok, s.Has(wpdb.Coupons))
+		}
+	}
+	if now, _ := columns("wp_"); now != alone {
+		t.Errorf("the probe read %d columns, alone in the database %d", now, alone)
+	}
+	if _, s := columns("oldXsite_"); s.Has(wpdb.Bookings) {
+		t.Error("an underscore stood for another letter")
+	}
+	got, err := open(t, configOf(database)).SitePrefixes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"old_site_", "wp_", "wp_7_", "wp_shop_", "wpx_"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSitePrefixesFails(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	const text = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY table_name LIMIT 100"
+	mock.ExpectQuery(text).WithArgs(`%latepoint\_bookings`).WillReturnRows(sqlmock.NewRows([]string{"table_name"}).AddRow("latepoint_bookings").AddRow("wp_latepoint_bookings"))
+	if got, err := db.SitePrefixes(t.Context()); err != nil || strings.Join(got, ",") != ",wp_" {
+		t.Errorf("%q, error %v", got, err)
+	}
+	mock.ExpectQuery(text).WillReturnError(errDeadlock)
+	_, err := db.SitePrefixes(t.Context())
+	wantKind(t, err, wpdb.ErrConflict)
+}
+
+func TestProbeFails(t *testing.T) {
+	t.Parallel()
+	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	c, _ = cutOff(t, c, fault{on: "information_schema"}, fault{on: "information_schema"})
+	db := open(t, c)
+	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
+		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
+	}
+	if missing := probed(t, db).Missing(); len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
+}

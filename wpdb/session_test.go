@@ -1,0 +1,222 @@
+package wpdb_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/google/go-cmp/cmp"
+)
+
+// contrary is a data source name's settings that ask for the opposite of what
+// every session must have.
+const contrary = "?parseTime=true&clientFoundRows=false&interpolateParams=false&multiStatements=true&charset=latin1" +
+	"&sql_mode=%27%27&time_zone=%27%2B05%3A30%27&readTimeout=1ns&writeTimeout=1ns&timeout=1ns"
+
+// session is what a connection is told.
+type session struct {
+	Mode, Zone, Client, Results, Isolation, Limit, Prepared string
+}
+
+// sessionOf reads the session of a transaction's connection, whose id comes
+// with it.
+func sessionOf(t testing.TB, tx *wpdb.Tx, engine string) (id int64, s session) {
+	t.Helper()
+	isolation, limit := "@@transaction_isolation", "@@max_execution_time"
+	if engine == "mariadb" {
+		isolation, limit = "@@tx_isolation", "@@max_statement_time"
+	}
+	stmt := sq.Select("CONNECTION_ID()", "@@sql_mode", "@@time_zone", "@@character_set_client", "@@character_set_results", isolation, limit)
+	_, _, err := wpdb.One(t.Context(), tx, "read session", stmt, func(row wpdb.Scanner) (bool, error) {
+		return true, row.Scan(&id, &s.Mode, &s.Zone, &s.Client, &s.Results, &s.Isolation, &s.Limit)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := sq.Expr("SHOW SESSION STATUS WHERE Variable_name = ?", "Com_stmt_prepare")
+	_, _, err = wpdb.One(t.Context(), tx, "read status", status, func(row wpdb.Scanner) (name string, err error) {
+		return name, row.Scan(&name, &s.Prepared)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, s
+}
+
+func TestEverySession(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.Shared(t, fixtures.Legacy())
+	want := session{
+		Mode: "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION", Zone: "+00:00",
+		Client: "utf8mb4", Results: "utf8mb4", Isolation: "READ-COMMITTED", Limit: "2500", Prepared: "0",
+	}
+	if database.Engine == "mariadb" {
+		want.Limit = "2.5"
+	}
+	for name, settings := range map[string]string{"plain": "", "contrary": contrary} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const connections = 3
+			db := open(t, wpdb.Config{
+				DSN: database.DSN + settings, Prefix: database.Prefix, MaxOpen: connections, StatementTimeout: 2500 * time.Millisecond,
+			})
+			seen := map[int64]bool{}
+			// Transactions in transactions hold one connection each.
+			var visit func() error
+			visit = func() error {
+				return db.Transact(t.Context(), "visit", func(tx *wpdb.Tx) error {
+					id, got := sessionOf(t, tx, database.Engine)
+					seen[id] = true
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("connection %d: %s", len(seen), diff)
+					}
+					if len(seen) == connections {
+						return nil
+					}
+					return visit()
+				})
+			}
+			if err := visit(); err != nil {
+				t.Fatal(err)
+			}
+			if len(seen) != connections {
+				t.Errorf("saw %d connections, want %d", len(seen), connections)
+			}
+		})
+	}
+}
+
+// TestStrictButWithZeroDates: no value is bent to fit, and dates are text.
+func TestStrictButWithZeroDates(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	c := configOf(database)
+	c.DSN += contrary
+	db := open(t, c)
+	update := "UPDATE wp_latepoint_bookings SET "
+	for name, c := range map[string]struct {
+		set   string
+		value any
+	}{
+		"id out of range":      {"agent_id = ?", 99999999},
+		"word for a number":    {"agent_id = ?", "first"},
+		"number with a tail":   {"agent_id = ?", "12 or so"},
+		"nothing for a number": {"agent_id = ?", ""},
+		"text too long":        {"status = ?", "a status of far more than thirty characters"},
+		"no date":              {"start_date = ?", "2026-02-30"},
+		"broken UTF-8":         {"status = ?", "\xff\xfe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := change(t.Context(), db, update+c.set+" WHERE id = 1", c.value)
+			if !errors.Is(err, wpdb.ErrBadValue) {
+				t.Errorf("error %v, want %v", err, wpdb.ErrBadValue)
+			}
+		})
+	}
+	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE agent_id IN (0, 12, 8388607)"); got != "0" {
+		t.Errorf("%s bookings have an agent that nobody gave them", got)
+	}
+	if err := change(t.Context(), db, update+"start_date = ?, created_at = ? WHERE id = 1", "0000-00-00", "0000-00-00 00:00:00"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := read(t.Context(), db, "SELECT CONCAT(start_date, ' ', created_at) FROM wp_latepoint_bookings WHERE id = 1 UNION ALL SELECT start_date FROM wp_latepoint_bookings WHERE id IN (1, 2)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"0000-00-00 0000-00-00 00:00:00", "0000-00-00", stored(t, database.SQL, "SELECT start_date FROM wp_latepoint_bookings WHERE id = 2")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("dates: %s", diff)
+	}
+}
+
+// TestTextComesBack: whatever a text holds, and whatever charset the data
+// source name asks for.
+func TestTextComesBack(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	for name, settings := range map[string]string{"plain": "", "contrary": contrary} {
+		c := configOf(database)
+		c.DSN += settings
+		db := open(t, c)
+		for _, text := range []string{"Zoë 🎁 Привет", `it's "quoted" \ and \' and ?`, "a\x00b\x1ac\r\n\t", "%_`;--", ""} {
+			if err := change(t.Context(), db, "UPDATE wp_options SET option_value = ? WHERE option_name = 'blogname'", text); err != nil {
+				t.Fatal(err)
+			}
+			if got := stored(t, database.SQL, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'"); got != text {
+				t.Errorf("%s: PHP reads %q, want %q", name, got, text)
+			}
+			got, err := db.OptionValues(t.Context(), "blogname")
+			if err != nil || got["blogname"] != text {
+				t.Errorf("%s: read back %q, error %v, want %q", name, got, err, text)
+			}
+		}
+	}
+}
+
+// TestMatchedRowsCount: a row that has its new value already counts as changed.
+func TestMatchedRowsCount(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	c := configOf(database)
+	c.DSN += contrary
+	db := open(t, c)
+	for _, where := range []struct {
+		id, want int64
+	}{{1, 1}, {99, 0}} {
+		stmt := sq.Update(db.Name(wpdb.Agents)).Set("status", "active").Where(sq.Eq{"id": where.id})
+		result, err := wpdb.Exec(t.Context(), db, "activate agent", stmt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := result.RowsAffected(); err != nil || got != where.want {
+			t.Errorf("agent %d: %d rows, error %v, want %d", where.id, got, err, where.want)
+		}
+	}
+}
+
+// slow is a SELECT that lasts far longer than any limit here.
+const slow = "SELECT option_id FROM wp_options WHERE SLEEP(20) = 0"
+
+func TestStatementLimit(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	c.StatementTimeout = 50 * time.Millisecond
+	db := open(t, c)
+	ctx, usage := wpdb.WithUsage(t.Context())
+	if _, err := read(ctx, db, slow); !errors.Is(err, wpdb.ErrTimeout) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
+	}
+	if usage.Queries() != 1 {
+		t.Errorf("asked %d times", usage.Queries())
+	}
+}
+
+func TestContextEndsStatement(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	c.StatementTimeout = time.Second // for the server, which does not know that nobody listens
+	db := open(t, c)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := read(ctx, db, slow); !errors.Is(err, wpdb.ErrTimeout) {
+		t.Errorf("read: error %v, want %v", err, wpdb.ErrTimeout)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, err := read(ctx, db, slow)
+	if !errors.Is(err, context.Canceled) || errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, wpdb.ErrLinkLost) {
+		t.Errorf("read: error %v, want %v and no other", err, context.Canceled)
+	}
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,351 @@
+package wpdb_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+)
+
+var (
+	errDeadlock = &mysql.MySQLError{Number: 1213, Message: "Deadlock found"}
+	errLockWait = &mysql.MySQLError{Number: 1205, Message: "Lock wait timeout exceeded"}
+	errOurs     = errors.New("the slot is taken")
+)
+
+// mark adds a sign to the name of the site in a transaction.
+const mark = "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"
+
+// markOf is the name of the site as PHP reads it.
+func markOf(t testing.TB, database *fixtures.Database) string {
+	t.Helper()
+	return stored(t, database.SQL, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'")
+}
+
+func TestTransactCommitsOrRollsBack(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	for _, c := range []struct {
+		name  string
+		fails error
+		want  string
+	}{
+		{"success", nil, "Legacy!"},
+		{"failure", errOurs, "Legacy!"},
+		{"success again", nil, "Legacy!!"},
+	} {
+		err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
+			if err := change(t.Context(), tx, mark); err != nil {
+				return err
+			}
+			seen, err := read(t.Context(), tx, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'")
+			if err != nil {
+				return err
+			}
+			if outside := markOf(t, database); len(outside) != len(seen[0])-1 {
+				t.Errorf("%s: others see %s, we see %s", c.name, outside, seen[0])
+			}
+			return c.fails
+		})
+		if !errors.Is(err, c.fails) {
+			t.Errorf("%s: error %v, want %v", c.name, err, c.fails)
+		}
+		if got := markOf(t, database); got != c.want {
+			t.Errorf("%s: stored %s, want %s", c.name, got, c.want)
+		}
+	}
+	if got := db.Stats().InUse; got != 0 {
+		t.Errorf("%d connections are still in use", got)
+	}
+}
+
+func TestTransactPanics(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	func() {
+		defer func() {
+			if got := recover(); got != errOurs {
+				t.Errorf("recovered %v, want %v", got, errOurs)
+			}
+		}()
+		err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
+			if err := change(t.Context(), tx, mark); err != nil {
+				t.Error(err)
+			}
+			panic(errOurs)
+		})
+		t.Errorf("the panic ended in Transact: %v", err)
+	}()
+	if got := markOf(t, database); got != "Legacy" {
+		t.Errorf("stored %s", got)
+	}
+	if got := db.Stats().InUse; got != 0 {
+		t.Errorf("%d connections are still in use", got)
+	}
+}
+
+// TestTransactAfterDeadlock lets two transactions lock two agents in opposite
+// orders: the server undoes one of them, which then runs again.
+func TestTransactAfterDeadlock(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	var running, bothLocked sync.WaitGroup
+	bothLocked.Add(2)
+	const give = "UPDATE wp_latepoint_agents SET phone = CONCAT(COALESCE(phone, ''), ?) WHERE id = ?"
+	arrange(t, database.SQL, "UPDATE wp_latepoint_agents SET phone = ''")
+	runs := make([]int, 2)
+	for i, order := range [][]int{{1, 2}, {2, 1}} {
+		running.Go(func() {
+			err := db.Transact(t.Context(), "lock agents", func(tx *wpdb.Tx) error {
+				runs[i]++
+				if err := change(t.Context(), tx, give, "x", order[0]); err != nil {
+					return err
+				}
+				if runs[i] == 1 {
+					bothLocked.Done()
+					bothLocked.Wait()
+				}
+				return change(t.Context(), tx, give, "x", order[1])
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	if runs[0]+runs[1] != 3 {
+		t.Errorf("ran %v times, want 3 in all", runs)
+	}
+	if got := stored(t, database.SQL, "SELECT GROUP_CONCAT(phone) FROM wp_latepoint_agents"); got != "xx,xx" {
+		t.Errorf("stored %s, want both of each", got)
+	}
+}
+
+// TestTransactAfterLockWait: the server undoes the one statement only, so the
+// transaction is rolled back before it runs again.
+func TestTransactAfterLockWait(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	other, err := database.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), "SELECT id FROM wp_latepoint_agents WHERE id = 1 FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	err = db.Transact(t.Context(), "lock agent", func(tx *wpdb.Tx) error {
+		runs++
+		if runs == 2 {
+			if err := other.Rollback(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := change(t.Context(), tx, mark); err != nil {
+			return err
+		}
+		if err := change(t.Context(), tx, "SET SESSION innodb_lock_wait_timeout = 1"); err != nil {
+			return err
+		}
+		return change(t.Context(), tx, "UPDATE wp_latepoint_agents SET phone = 'x' WHERE id = 1")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if runs != 2 {
+		t.Errorf("ran %d times, want 2", runs)
+	}
+	if got := markOf(t, database); got != "Legacy!" {
+		t.Errorf("stored %s, want one mark", got)
+	}
+}
+
+// TestTransactRuns: what the server says when, and what Transact makes of it.
+func TestTransactRuns(t *testing.T) {
+	t.Parallel()
+	const text = "UPDATE t SET x = 1"
+	begin := func(m sqlmock.Sqlmock) { m.ExpectBegin() }
+	statement := func(m sqlmock.Sqlmock) { m.ExpectExec(text).WillReturnResult(driver.RowsAffected(1)) }
+	fails := func(err error) func(sqlmock.Sqlmock) {
+		return func(m sqlmock.Sqlmock) { m.ExpectExec(text).WillReturnError(err) }
+	}
+	rollback := func(m sqlmock.Sqlmock) { m.ExpectRollback() }
+	commit := func(m sqlmock.Sqlmock) { m.ExpectCommit() }
+	commitFails := func(err error) func(sqlmock.Sqlmock) {
+		return func(m sqlmock.Sqlmock) { m.ExpectCommit().WillReturnError(err) }
+	}
+	type script []func(sqlmock.Sqlmock)
+	for name, c := range map[string]struct {
+		script script
+		runs   int
+		want   error // nil where Transact succeeds
+	}{
+		"success":                     {script{begin, statement, commit}, 1, nil},
+		"deadlock once":               {script{begin, fails(errDeadlock), rollback, begin, statement, commit}, 2, nil},
+		"lock wait, then deadlock":    {script{begin, fails(errLockWait), rollback, begin, fails(errDeadlock), rollback, begin, statement, commit}, 3, nil},
+		"deadlock three times":        {script{begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback}, 3, wpdb.ErrConflict},
+		"deadlock at commit":          {script{begin, statement, commitFails(errDeadlock), begin, statement, commit}, 2, nil},
+		"deadlock at every commit":    {script{begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock)}, 3, wpdb.ErrConflict},
+		"duplicate":                   {script{begin, fails(&mysql.MySQLError{Number: 1062}), rollback}, 1, wpdb.ErrDuplicate},
+		"read-only":                   {script{begin, fails(&mysql.MySQLError{Number: 1290}), rollback}, 1, wpdb.ErrReadOnly},
+		"commit read-only":            {script{begin, statement, commitFails(&mysql.MySQLError{Number: 1290})}, 1, wpdb.ErrReadOnly},
+		"no connection":               {script{func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(&mysql.MySQLError{Number: 1040}) }}, 0, wpdb.ErrUnavailable},
+		"link lost at begin":          {script{func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(mysql.ErrInvalidConn) }}, 0, wpdb.ErrLinkLost},
+		"link lost before commit":     {script{begin, fails(mysql.ErrInvalidConn), rollback}, 1, wpdb.ErrLinkLost},
+		"link lost at commit":         {script{begin, statement, commitFails(mysql.ErrInvalidConn)}, 1, wpdb.ErrLinkLost},
+		"deadlock, then link lost":    {script{begin, fails(errDeadlock), rollback, begin, statement, commitFails(mysql.ErrInvalidConn)}, 2, wpdb.ErrLinkLost},
+		"deadlock, then no more link": {script{begin, fails(errDeadlock), rollback, func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(mysql.ErrInvalidConn) }}, 1, wpdb.ErrLinkLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, mock := mocked(t)
+			for _, expect := range c.script {
+				expect(mock)
+			}
+			runs := 0
+			err := db.Transact(t.Context(), "store booking", func(tx *wpdb.Tx) error {
+				runs++
+				return change(t.Context(), tx, text)
+			})
+			if !errors.Is(err, c.want) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+			if runs != c.runs {
+				t.Errorf("ran %d times, want %d", runs, c.runs)
+			}
+		})
+	}
+}
+
+// TestTransactErrors: the work's own error comes back as it was, and that of a
+// rollback with it.
+func TestTransactErrors(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	mock.ExpectBegin()
+	mock.ExpectRollback()
+	if err := db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs }); err != errOurs {
+		t.Errorf("error %v, want %v itself", err, errOurs)
+	}
+	mock.ExpectBegin()
+	mock.ExpectRollback().WillReturnError(mysql.ErrInvalidConn)
+	err := db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs })
+	if !errors.Is(err, errOurs) || !errors.Is(err, wpdb.ErrLinkLost) {
+		t.Errorf("error %v, want %v and %v", err, errOurs, wpdb.ErrLinkLost)
+	}
+	if want := "the slot is taken\nstore booking: roll back: connection lost"; err.Error() != want {
+		t.Errorf("error %q, want %q", err, want)
+	}
+	mock.ExpectBegin()
+	mock.ExpectCommit().WillReturnError(mysql.ErrInvalidConn)
+	err = db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return nil })
+	if want := "store booking: commit: connection lost"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestTransactStopsWaiting: no further run for somebody who has gone.
+func TestTransactStopsWaiting(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	mock.ExpectBegin()
+	mock.ExpectRollback()
+	ctx, cancel := context.WithCancel(t.Context())
+	runs := 0
+	err := db.Transact(ctx, "store booking", func(*wpdb.Tx) error {
+		runs++
+		cancel()
+		return fmt.Errorf("store booking: %w", wpdb.ErrConflict)
+	})
+	if !errors.Is(err, context.Canceled) || runs != 1 {
+		t.Errorf("error %v after %d runs, want %v after 1", err, runs, context.Canceled)
+	}
+}
+
+// TestTransactMeetsDeadline: a deadline that passes during the work undoes it,
+// and the error says why.
+func TestTransactMeetsDeadline(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err := db.Transact(ctx, "mark", func(tx *wpdb.Tx) error {
+		if err := change(t.Context(), tx, mark); err != nil {
+			return err
+		}
+		for db.Stats().InUse > 0 { // until the pool has rolled back
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	if !errors.Is(err, wpdb.ErrTimeout) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
+	}
+	if got := markOf(t, database); got != "Legacy" {
+		t.Errorf("stored %s", got)
+	}
+}
+
+// TestLostTransaction over a real link: nothing in it is repeated. The byte in
+// front of COMMIT is that of a statement.
+func TestLostTransaction(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, c := range map[string]struct {
+		fault fault
+		want  string
+	}{
+		"at a read":                      {fault{on: "SELECT option_name"}, "Legacy"},
+		"at a write":                     {fault{on: mark}, "Legacy"},
+		"at a commit that never arrives": {fault{on: "\x03COMMIT", lost: true}, "Legacy"},
+		"at a commit that was done":      {fault{on: "\x03COMMIT"}, "Legacy!"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Legacy())
+			through, _ := cutOff(t, configOf(database), c.fault)
+			db := open(t, through)
+			runs := 0
+			ctx, usage := wpdb.WithUsage(t.Context())
+			err := db.Transact(ctx, "mark", func(tx *wpdb.Tx) error {
+				runs++
+				if err := change(ctx, tx, mark); err != nil {
+					return err
+				}
+				_, err := read(ctx, tx, "SELECT option_name FROM wp_options")
+				return err
+			})
+			if !errors.Is(err, wpdb.ErrLinkLost) {
+				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
+			}
+			if runs != 1 || usage.Queries() > 4 {
+				t.Errorf("ran %d times, %d statements", runs, usage.Queries())
+			}
+			if got := markOf(t, database); got != c.want {
+				t.Errorf("stored %s, want %s", got, c.want)
+			}
+			if err := db.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
