@@ -164,11 +164,11 @@ type customerCounts struct {
 
 func (c *customerCounts) add(status, date string, begun bool) {
 	c.total++
-	switch {
-	case status == "cancelled":
+	switch status {
+	case "cancelled":
 		c.cancelled++
 		return
-	case status == "completed":
+	case "completed":
 		c.completed++
 	}
 	if !begun {

@@ -1,6 +1,7 @@
 package wpdb_test
 
 import (
+	"context"
 	"net"
 	"strings"
 	"sync"
@@ -52,7 +53,7 @@ func cutOff(t testing.TB, c wpdb.Config, faults ...fault) (wpdb.Config, *cutter)
 // cutOffAt is cutOff for a cutter that listens at a known address.
 func cutOffAt(t testing.TB, network, address string, c wpdb.Config, faults ...fault) (wpdb.Config, *cutter) {
 	t.Helper()
-	listener, err := net.Listen(network, address)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func cutOffAt(t testing.TB, network, address string, c wpdb.Config, faults ...fa
 		through.network, through.address = driver.Net, driver.Addr
 		driver.Net, driver.Addr = network, listener.Addr().String()
 	})
-	through.running.Go(through.accept)
+	through.running.Go(func() { through.accept(t.Context()) })
 	t.Cleanup(func() {
 		_ = listener.Close()
 		through.cutAll()
@@ -73,13 +74,13 @@ func cutOffAt(t testing.TB, network, address string, c wpdb.Config, faults ...fa
 	return c, through
 }
 
-func (c *cutter) accept() {
+func (c *cutter) accept(ctx context.Context) {
 	for {
 		client, err := c.listener.Accept()
 		if err != nil {
 			return
 		}
-		server, err := net.Dial(c.network, c.address)
+		server, err := new(net.Dialer).DialContext(ctx, c.network, c.address)
 		if err != nil {
 			_ = client.Close()
 			continue

@@ -42,7 +42,7 @@ var numbers = map[uint16]error{
 	1264: ErrBadValue, 1265: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
 	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3854: ErrBadValue, 3988: ErrBadValue, // a text beyond the character set of what it is compared with
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
-	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost,
+	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost,
 }
 
 // Error is a failed statement: what was being done, what it means, and the

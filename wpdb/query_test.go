@@ -64,7 +64,7 @@ func TestOne(t *testing.T) {
 			t.Errorf("%s: %q, %t, error %v", c.name, got, ok, err)
 		}
 	}
-	if _, ok, err := wpdb.One(t.Context(), db, "read agent", names.Where("no_such_column"), wpdb.Value[string]); !errors.Is(err, wpdb.ErrSchema) || ok {
+	if _, ok, err := wpdb.One(t.Context(), db, "read agent", sq.Select("a").From("not_there"), wpdb.Value[string]); !errors.Is(err, wpdb.ErrSchema) || ok {
 		t.Errorf("%t, error %v, want %v", ok, err, wpdb.ErrSchema)
 	}
 }

@@ -77,15 +77,15 @@ func TestTransactPanics(t *testing.T) {
 	db := open(t, configOf(database))
 	func() {
 		defer func() {
-			if got := recover(); got != errOurs {
-				t.Errorf("recovered %v, want %v", got, errOurs)
+			if got := recover(); got != "a defect" {
+				t.Errorf("recovered %v", got)
 			}
 		}()
 		err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
 			if err := change(t.Context(), tx, mark); err != nil {
 				t.Error(err)
 			}
-			panic(errOurs)
+			panic("a defect")
 		})
 		t.Errorf("the panic ended in Transact: %v", err)
 	}()
@@ -241,12 +241,13 @@ func TestTransactErrors(t *testing.T) {
 	db, mock := mocked(t)
 	mock.ExpectBegin()
 	mock.ExpectRollback()
-	if err := db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs }); err != errOurs {
-		t.Errorf("error %v, want %v itself", err, errOurs)
+	err := db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs })
+	if !errors.Is(err, errOurs) || err.Error() != errOurs.Error() {
+		t.Errorf("error %v, want %v and no more", err, errOurs)
 	}
 	mock.ExpectBegin()
 	mock.ExpectRollback().WillReturnError(mysql.ErrInvalidConn)
-	err := db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs })
+	err = db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs })
 	if !errors.Is(err, errOurs) || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("error %v, want %v and %v", err, errOurs, wpdb.ErrLinkLost)
 	}
@@ -289,7 +290,7 @@ func TestTransactMeetsDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	err := db.Transact(ctx, "mark", func(tx *wpdb.Tx) error {
-		if err := change(t.Context(), tx, mark); err != nil {
+		if err := change(ctx, tx, mark); err != nil {
 			return err
 		}
 		for db.Stats().InUse > 0 { // until the pool has rolled back

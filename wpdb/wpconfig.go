@@ -201,8 +201,8 @@ func isSocket(path string) bool {
 
 func parseDBHost(s string, isSocket func(path string) bool) (network, address string, err error) {
 	host, socket := s, ""
-	if i := strings.Index(s, ":/"); i >= 0 {
-		host, socket = s[:i], s[i+1:]
+	if before, after, ok := strings.Cut(s, ":/"); ok {
+		host, socket = before, "/"+after
 	}
 	if rest, ok := strings.CutPrefix(host, "p:"); ok && !dbPortPattern.MatchString(rest) { // p:3306 is a host p
 		host = rest

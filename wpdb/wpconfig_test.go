@@ -342,7 +342,7 @@ func TestIsSocket(t *testing.T) {
 	if isSocket(path) || isSocket(dir) {
 		t.Error("what is no socket was taken for one")
 	}
-	listener, err := net.Listen("unix", path)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,4 +59,4 @@ func run(ctx context.Context) (err error) {
 type statement string
 
 // ToSql gives the text; there are no parameters.
-func (s statement) ToSql() (string, []any, error) { return string(s), nil, nil }
+func (s statement) ToSql() (string, []any, error) { return string(s), nil, nil } //nolint:revive // the name is squirrel's

@@ -1,0 +1,164 @@
+package wpdb_test
+
+import (
+	"fmt"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOptionValues(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	read := func(want map[string]string, names ...string) {
+		t.Helper()
+		got, err := db.OptionValues(t.Context(), names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	read(map[string]string{"blogname": "Legacy", "gmt_offset": "1"}, "blogname", "gmt_offset", "not_there")
+	read(map[string]string{})
+	arrange(t, database.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'blogname'",
+		"DELETE FROM wp_options WHERE option_name = 'gmt_offset'", "INSERT INTO wp_options (option_name, option_value) VALUES ('not_there', 'now')")
+	read(map[string]string{"blogname": "", "not_there": "now"}, "blogname", "gmt_offset", "not_there")
+	read(map[string]string{}, "%", "blog_ame", "' OR 1 = 1 --")
+	arrange(t, database.SQL, "RENAME TABLE wp_options TO elsewhere")
+	_, err := db.OptionValues(t.Context(), "blogname")
+	wantKind(t, err, wpdb.ErrSchema)
+}
+
+func TestSettingValues(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	names := []string{"default_booking_status", "not_there", "twice", "null"}
+	read := func(want map[string]string) {
+		t.Helper()
+		got, err := db.SettingValues(t.Context(), names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	read(map[string]string{"default_booking_status": "approved"})
+	arrange(t, database.SQL, "UPDATE wp_latepoint_settings SET value = 'pending' WHERE name = 'default_booking_status'",
+		"INSERT INTO wp_latepoint_settings (id, name, value) VALUES (92, 'twice', 'second'), (91, 'twice', 'first'), (93, 'null', NULL), (94, 'null', 'later')")
+	read(map[string]string{"default_booking_status": "pending", "twice": "first", "null": ""})
+}
+
+func TestOptionStatements(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	pair := []string{"name", "value"}
+	mock.ExpectQuery("SELECT option_name, option_value FROM `wp_options` WHERE option_name IN (?,?)").
+		WithArgs("home", "siteurl").WillReturnRows(sqlmock.NewRows(pair).AddRow("home", "x"))
+	if got, err := db.OptionValues(t.Context(), "home", "siteurl"); err != nil || !cmp.Equal(got, map[string]string{"home": "x"}) {
+		t.Errorf("%v, error %v", got, err)
+	}
+	mock.ExpectQuery("SELECT name, value FROM `wp_latepoint_settings` WHERE name IN (?) ORDER BY id").
+		WithArgs("list").WillReturnRows(sqlmock.NewRows(pair).AddRow("list", "1").AddRow("list", "2"))
+	if got, err := db.SettingValues(t.Context(), "list"); err != nil || !cmp.Equal(got, map[string]string{"list": "1"}) {
+		t.Errorf("%v, error %v", got, err)
+	}
+	mock.ExpectQuery("SELECT name, value FROM `wp_latepoint_settings` WHERE name IN (?) ORDER BY id").
+		WithArgs("list").WillReturnError(&mysql.MySQLError{Number: 1146})
+	_, err := db.SettingValues(t.Context(), "list")
+	wantKind(t, err, wpdb.ErrSchema)
+}
+
+// phpList is a list as PHP serialises it.
+func phpList(values ...string) string {
+	text := fmt.Sprintf("a:%d:{", len(values))
+	for i, value := range values {
+		text += fmt.Sprintf(`i:%d;s:%d:"%s";`, i, len(value), value)
+	}
+	return text + "}"
+}
+
+func TestPluginActive(t *testing.T) {
+	t.Parallel()
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy()))) // a site without sitemeta
+	for name, c := range map[string]struct {
+		plugins string
+		want    bool
+	}{
+		"as installed":         {phpList("latepoint/latepoint.php"), true},
+		"among others":         {phpList("akismet/akismet.php", "latepoint/latepoint.php", "hello.php"), true},
+		"renamed folder":       {phpList("latepoint-5.6.5/latepoint.php"), true},
+		"without a folder":     {phpList("latepoint.php"), true},
+		"not in the list":      {phpList("akismet/akismet.php"), false},
+		"an add-on only":       {phpList("latepoint-pro-features/latepoint-pro-features.php"), false},
+		"a name that ends so":  {phpList("my/not-latepoint.php"), false},
+		"the folder only":      {phpList("latepoint.php/index.php"), false},
+		"as a key":             {`a:1:{s:23:"latepoint/latepoint.php";i:1700000000;}`, true},
+		"a list in the list":   {`a:1:{i:0;a:1:{i:0;s:23:"latepoint/latepoint.php";}}`, false},
+		"empty list":           {phpList(), false},
+		"no option":            {"", false},
+		"cut off":              {`a:1:{i:0;s:23:"latepoint/latepoint.ph`, false},
+		"wrong length":         {`a:1:{i:0;s:22:"latepoint/latepoint.php";}`, false},
+		"an object in it":      {`a:2:{i:0;s:23:"latepoint/latepoint.php";i:1;O:8:"stdClass":0:{}}`, false},
+		"a text, not a list":   {`s:23:"latepoint/latepoint.php";`, false},
+		"numbers in the list":  {`a:2:{i:0;i:7;i:1;s:23:"latepoint/latepoint.php";}`, true},
+		"serialised two times": {`s:47:"` + phpList("latepoint/latepoint.php") + `";`, false},
+	} {
+		got, err := db.PluginActive(t.Context(), c.plugins, "latepoint.php")
+		if err != nil || got != c.want {
+			t.Errorf("%s: %t, error %v, want %t", name, got, err, c.want)
+		}
+	}
+}
+
+// TestPluginActiveOnNetwork: the network's list decides where the site's own
+// does not.
+func TestPluginActiveOnNetwork(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Prefixed())
+	db := open(t, configOf(database))
+	active := func(name string, want bool) {
+		t.Helper()
+		options, err := db.OptionValues(t.Context(), "active_plugins")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.PluginActive(t.Context(), options["active_plugins"], "latepoint.php")
+		if err != nil || got != want {
+			t.Errorf("%s: %t, error %v, want %t", name, got, err, want)
+		}
+	}
+	active("on the network", true)
+	const list = "UPDATE wpx_sitemeta SET meta_value = '%s' WHERE meta_key = 'active_sitewide_plugins'"
+	arrange(t, database.SQL, fmt.Sprintf(list, `a:1:{s:19:"akismet/akismet.php";i:1700000000;}`))
+	active("switched off", false)
+	arrange(t, database.SQL, fmt.Sprintf(list, `a:1:{s:20:"renamed/latepoint.php";i:17`))
+	active("cut off", false)
+	arrange(t, database.SQL, fmt.Sprintf(list, `a:1:{s:21:"renamed/latepoint.php";i:1700000000;}`))
+	active("renamed folder", true)
+	arrange(t, database.SQL, "DELETE FROM wpx_sitemeta WHERE meta_key = 'active_sitewide_plugins'")
+	active("no list", false)
+	arrange(t, database.SQL, "UPDATE wpx_7_options SET option_value = '"+phpList("latepoint/latepoint.php")+"' WHERE option_name = 'active_plugins'")
+	active("on the site alone", true)
+}
+
+func TestPluginActiveAsksTheNetwork(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	const text = "SELECT meta_value FROM `wp_sitemeta` WHERE meta_key = ? ORDER BY meta_id LIMIT 1"
+	mock.ExpectQuery(text).WithArgs("active_sitewide_plugins").WillReturnError(errLockWait)
+	_, err := db.PluginActive(t.Context(), phpList(), "latepoint.php")
+	wantKind(t, err, wpdb.ErrConflict)
+	if active, err := db.PluginActive(t.Context(), phpList("latepoint/latepoint.php"), "latepoint.php"); !active || err != nil {
+		t.Errorf("%t, error %v without a question", active, err)
+	}
+}

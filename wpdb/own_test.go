@@ -1,0 +1,141 @@
+package wpdb_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+)
+
+func TestCreateOwnTables(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	const count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	before := stored(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'")
+	s, err := db.Schema(t.Context(), "2.1.4")
+	if err != nil || s.Has(wpdb.APIKeys) {
+		t.Fatalf("has keys: %t, error %v", s.Has(wpdb.APIKeys), err)
+	}
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	created := stored(t, database.SQL, count)
+	insert := sq.Insert(db.Name(wpdb.CustomerFields)).Columns("meta_key").Values("Vorname 🎁")
+	if _, err := wpdb.Exec(t.Context(), db, "store field", insert); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if got := stored(t, database.SQL, count); got != created {
+		t.Errorf("%s tables, want %s", got, created)
+	}
+	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM wp_bookside_customer_fields"); got != "1" {
+		t.Errorf("%s rows are left of one", got)
+	}
+	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'"); got != before {
+		t.Errorf("the site's own tables have %s columns, before %s", got, before)
+	}
+	s, err = db.Schema(t.Context(), "2.1.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []wpdb.Table{wpdb.APIKeys, wpdb.CustomerFields} {
+		if !s.Has(table) {
+			t.Errorf("the schema lacks %s", table)
+		}
+	}
+}
+
+// TestOwnTablesOnTheNetwork stand beside the site's, not the network's.
+func TestOwnTablesOnTheNetwork(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Prefixed())
+	if err := open(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_api_keys"); got != "0" {
+		t.Errorf("%s keys", got)
+	}
+}
+
+// user makes a user of the server with these privileges on the database, and
+// returns the configuration as that user.
+func user(t testing.TB, database *fixtures.Database, privileges string) wpdb.Config {
+	t.Helper()
+	name := strings.ToLower("bookside_" + rand.Text())[:30]
+	config := configOf(database)
+	config = withDSN(t, config, func(d *mysql.Config) {
+		// An anonymous user of localhost would come before name@'%'.
+		for _, host := range []string{"'%'", "localhost"} {
+			account := name + "@" + host
+			arrange(t, database.SQL, "CREATE USER "+account+" IDENTIFIED BY 'secret'")
+			t.Cleanup(func() {
+				if _, err := database.SQL.ExecContext(context.Background(), "DROP USER "+account); err != nil {
+					t.Error(err)
+				}
+			})
+			arrange(t, database.SQL, "GRANT "+privileges+" ON `"+d.DBName+"`.* TO "+account)
+		}
+		d.User, d.Passwd = name, "secret"
+	})
+	return config
+}
+
+// TestWithoutTheRightToCreate: the tables may be made by somebody else.
+func TestWithoutTheRightToCreate(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, user(t, database, "SELECT, INSERT, UPDATE, DELETE"))
+	err := db.CreateOwnTables(t.Context())
+	wantKind(t, err, wpdb.ErrAccessDenied)
+	if want := "create table wp_bookside_api_keys: create table: access denied (error 1142)"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+	s, err := db.Schema(t.Context(), "2.1.4")
+	if err != nil || s.Has(wpdb.APIKeys) || len(s.Missing()) > 0 {
+		t.Errorf("has keys: %t, missing %v, error %v", s.Has(wpdb.APIKeys), s.Missing(), err)
+	}
+	if err := open(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db.ForgetSchema()
+	s, err = db.Schema(t.Context(), "2.1.4")
+	if err != nil || !s.Has(wpdb.APIKeys) || !s.Has(wpdb.CustomerFields) {
+		t.Errorf("has keys: %t, error %v", s.Has(wpdb.APIKeys), err)
+	}
+	insert := sq.Insert(db.Name(wpdb.CustomerFields)).Columns("meta_key").Values("x")
+	if _, err := wpdb.Exec(t.Context(), db, "store field", insert); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadingOnly: all that needs no more than SELECT works with no more.
+func TestReadingOnly(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, user(t, database, "SELECT"))
+	if active, err := db.PluginActive(t.Context(), phpList(), "latepoint.php"); active || err != nil {
+		t.Errorf("active: %t, error %v", active, err)
+	}
+	if _, err := db.SettingValues(t.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+	if prefixes, err := db.SitePrefixes(t.Context()); err != nil || len(prefixes) != 1 {
+		t.Errorf("%v, error %v", prefixes, err)
+	}
+	err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error { return change(t.Context(), tx, mark) })
+	if !errors.Is(err, wpdb.ErrAccessDenied) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrAccessDenied)
+	}
+}
