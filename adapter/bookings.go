@@ -129,7 +129,7 @@ func notSecret(column string) sq.Sqlizer {
 // Bookings is one page of the bookings that pass the filter.
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
 	l := list{id: "b.id", filter: s.bookingFilter(f)}
-	ids, total, err := s.pageOf(ctx, "list bookings", l, f.Paging, func() ([]int64, error) {
+	ids, total, err := pageOf(ctx, s, "list bookings", l, f.Paging, func() ([]int64, error) {
 		if f.Sort == BookingsByStart {
 			return s.bookingIDsByStart(ctx, l, f)
 		}
@@ -214,8 +214,7 @@ var bookingOrder = map[BookingSort][]string{
 }
 
 func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
-	stmt := l.filter.Column(l.id).OrderBy(directed(bookingOrder[f.Sort], f.Descending)...).
-		Limit(uint64(f.PerPage)).Offset(f.offset())
+	stmt := cut(l.filter.Column(l.id), f.Paging, directed(bookingOrder[f.Sort], f.Descending)...)
 	return wpdb.All(ctx, s.db, "list bookings", stmt, wpdb.Value[int64])
 }
 
@@ -225,8 +224,7 @@ func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64
 // touches little more than the page. One statement would sort the table.
 func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
 	const op = "list bookings"
-	stmt := l.filter.Column("b.start_date").OrderBy(direction("b.start_date", f.Descending)).
-		Limit(uint64(f.PerPage)).Offset(f.offset())
+	stmt := cut(l.filter.Column("b.start_date"), f.Paging, direction("b.start_date", f.Descending))
 	dates, err := wpdb.All(ctx, s.db, op+": dates", stmt, wpdb.Value[*string])
 	if err != nil || len(dates) == 0 {
 		return nil, err

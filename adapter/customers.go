@@ -85,12 +85,11 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 		}
 		q = q.Where(exists)
 	}
+	const op = "list customers"
 	l := list{id: "c.id", filter: q}
-	ids, total, err := s.pageIDs(ctx, "list customers", l, f.Paging, "c.created_at DESC", "c.id DESC")
-	if err != nil {
-		return Page[Customer]{}, err
-	}
-	records, err := s.customersByID(ctx, ids)
+	records, total, err := pageOf(ctx, s, op, l, f.Paging, func() ([]Customer, error) {
+		return s.customers(ctx, op, cut(l.filter, f.Paging, "c.created_at DESC", "c.id DESC"))
+	})
 	return Page[Customer]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
@@ -103,7 +102,8 @@ func within(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
 
 // Customer is one customer; a CodeNotFound where it does not exist.
 func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
-	records, err := s.customersByID(ctx, []int64{id})
+	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
+	records, err := s.customers(ctx, "read customer", stmt)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -113,16 +113,12 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	return records[0], nil
 }
 
-// customersByID reads customers in the order of the ids. The columns that hold
-// passwords and session keys are never read.
-func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status", "is_guest", "notes", "admin_notes",
-		"wordpress_user_id", "avatar_image_id", "created_at", "updated_at").
-		From(s.db.Name(wpdb.Customers)).Where(sq.Eq{"id": ids})
-	records, err := wpdb.All(ctx, s.db, "read customers", stmt, func(row wpdb.Scanner) (c Customer, err error) {
+// customers reads customers, c, with all that is shown of them. The columns
+// that hold passwords and session keys are never read.
+func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) ([]Customer, error) {
+	stmt = stmt.Columns("c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
+		"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at")
+	records, err := wpdb.All(ctx, s.db, op, stmt, func(row wpdb.Scanner) (c Customer, err error) {
 		var guest int64 // a number on the platform: anything but 0 is true
 		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
 			&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
@@ -130,10 +126,13 @@ func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, erro
 		c.IsGuest = guest != 0
 		return c, err
 	})
-	if err != nil {
+	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	records = inOrder(ids, records, func(c Customer) int64 { return c.ID })
+	ids := make([]int64, len(records))
+	for i, c := range records {
+		ids[i] = c.ID
+	}
 	if err := s.addCustomerStats(ctx, ids, records); err != nil {
 		return nil, err
 	}
@@ -188,30 +187,34 @@ func (s *Site) bookingStats(ctx context.Context, ids []int64) (map[int64]Custome
 	return stats, nil
 }
 
-// spent is the net of customers' payments over their orders. Orders come by
-// their index first: transactions have none, and joined the other way round
-// each of them would look up its order.
+// spent is the net of customers' payments over their orders: succeeded
+// transactions less refunds, which are transactions of that kind and rows of
+// their own table. DISTINCT makes the few orders a table of their own; joined
+// directly, each transaction of the site would look up its order.
 func (s *Site) spent(ctx context.Context, customers []int64) (map[int64]decimal.Decimal, error) {
-	type owned struct{ order, customer int64 }
-	owner := sq.Select("id", "customer_id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers})
-	orders, err := wpdb.All(ctx, s.db, "read orders of customers", owner, func(row wpdb.Scanner) (o owned, err error) {
-		err = row.Scan(&o.order, &o.customer)
-		return o, err
+	orders := sq.Select("id", "customer_id").Distinct().From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers})
+	stmt := sq.Select("o.customer_id", paidSum("t")).From(s.db.As(wpdb.Transactions, "t")).
+		JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")).GroupBy("o.customer_id")
+	if s.schema.Has(wpdb.TransactionRefunds) {
+		refunds := sq.Select("o.customer_id", "-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
+			Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").
+			Join(s.db.As(wpdb.Orders, "o") + " ON o.id = t.order_id").
+			Where(sq.Eq{"o.customer_id": customers}).GroupBy("o.customer_id")
+		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL ", refunds))
+	}
+	sums, err := grouped(ctx, s, "sum up payments", stmt, func(row wpdb.Scanner, customer *int64) (decimal.Decimal, error) {
+		var sum decimal.NullDecimal
+		err := row.Scan(customer, &sum)
+		return sum.Decimal, err
 	})
-	if err != nil || len(orders) == 0 {
-		return nil, err
-	}
-	ids := make([]int64, len(orders))
-	for i, o := range orders {
-		ids[i] = o.order
-	}
-	net, err := s.netPaid(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	spent := make(map[int64]decimal.Decimal, len(customers))
-	for _, o := range orders {
-		spent[o.customer] = spent[o.customer].Add(net[o.order])
+	spent := make(map[int64]decimal.Decimal, len(sums))
+	for customer, parts := range sums {
+		for _, part := range parts {
+			spent[customer] = spent[customer].Add(part)
+		}
 	}
 	return spent, nil
 }

@@ -5,10 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
-
-	"bookside/wpdb"
 )
 
 // paidSum is what succeeded transactions of an alias paid, less what refunding
@@ -17,34 +14,6 @@ func paidSum(alias string) string {
 	kind := "COALESCE(" + alias + ".kind, '')"
 	return "SUM(CASE WHEN " + alias + ".status <> 'succeeded' OR " + kind + " IN ('authorization', 'void') THEN 0" +
 		" WHEN " + kind + " = 'refund' THEN -" + alias + ".amount ELSE " + alias + ".amount END)"
-}
-
-// netPaid is what was paid less what was refunded, by order. Refunds are
-// transactions of that kind and rows of their own table.
-func (s *Site) netPaid(ctx context.Context, orders []int64) (map[int64]decimal.Decimal, error) {
-	stmt := sq.Select("t.order_id", paidSum("t")).From(s.db.As(wpdb.Transactions, "t")).
-		Where(sq.Eq{"t.order_id": orders}).GroupBy("t.order_id")
-	if s.schema.Has(wpdb.TransactionRefunds) {
-		refunds := sq.Select("t.order_id", "-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
-			Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").
-			Where(sq.Eq{"t.order_id": orders}).GroupBy("t.order_id")
-		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL ", refunds))
-	}
-	sums, err := grouped(ctx, s, "sum up payments", stmt, func(row wpdb.Scanner, order *int64) (decimal.Decimal, error) {
-		var sum decimal.NullDecimal
-		err := row.Scan(order, &sum)
-		return sum.Decimal, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	net := make(map[int64]decimal.Decimal, len(sums))
-	for order, parts := range sums {
-		for _, part := range parts {
-			net[order] = net[order].Add(part)
-		}
-	}
-	return net, nil
 }
 
 // Currency is how the site writes prices.

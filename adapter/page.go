@@ -30,41 +30,45 @@ type list struct {
 	filter sq.SelectBuilder
 }
 
-// pageIDs finds the ids of a page and the size of the list. The count is asked
-// for only where it does not follow from the first page.
+// pageIDs finds the ids of a page and the size of the list.
 func (s *Site) pageIDs(ctx context.Context, op string, l list, p Paging, order ...string) (ids []int64, total int64, err error) {
-	return s.pageOf(ctx, op, l, p, func() ([]int64, error) {
-		stmt := l.filter.Column(l.id).OrderBy(order...).Limit(uint64(p.PerPage)).Offset(p.offset())
-		return wpdb.All(ctx, s.db, op, stmt, wpdb.Value[int64])
+	return pageOf(ctx, s, op, l, p, func() ([]int64, error) {
+		return wpdb.All(ctx, s.db, op, cut(l.filter.Column(l.id), p, order...), wpdb.Value[int64])
 	})
 }
 
-// pageOf is pageIDs with the caller's own way of finding the ids. A text that
-// the columns cannot hold, such as an emoji in tables of an older character
-// set, is in no record.
-func (s *Site) pageOf(ctx context.Context, op string, l list, p Paging, find func() ([]int64, error)) (ids []int64, total int64, err error) {
-	ids, total, err = s.findPage(ctx, op, l, p, find)
+// cut is one page out of an ordered list.
+func cut(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
+	return stmt.OrderBy(order...).Limit(uint64(p.PerPage)).Offset(p.offset())
+}
+
+// pageOf finds a page in the caller's own way, and the size of the list. A text
+// that the columns cannot hold, such as an emoji in tables of an older
+// character set, is in no record.
+func pageOf[T any](ctx context.Context, s *Site, op string, l list, p Paging, find func() ([]T, error)) (page []T, total int64, err error) {
+	page, total, err = findPage(ctx, s, op, l, p, find)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil, 0, nil
 	}
-	return ids, total, err
+	return page, total, err
 }
 
-func (s *Site) findPage(ctx context.Context, op string, l list, p Paging, find func() ([]int64, error)) (ids []int64, total int64, err error) {
+// findPage asks for the count only where it does not follow from the first page.
+func findPage[T any](ctx context.Context, s *Site, op string, l list, p Paging, find func() ([]T, error)) (page []T, total int64, err error) {
 	if p.Page > 1 {
 		total, err = s.count(ctx, op, l)
 		if err != nil || p.offset() >= uint64(total) {
 			return nil, total, err
 		}
-		ids, err = find()
-		return ids, total, err
+		page, err = find()
+		return page, total, err
 	}
-	ids, err = find()
-	if err != nil || int64(len(ids)) < p.PerPage {
-		return ids, int64(len(ids)), err
+	page, err = find()
+	if err != nil || int64(len(page)) < p.PerPage {
+		return page, int64(len(page)), err
 	}
 	total, err = s.count(ctx, op, l)
-	return ids, total, err
+	return page, total, err
 }
 
 func (s *Site) count(ctx context.Context, op string, l list) (int64, error) {

@@ -54,7 +54,10 @@ func (db *DB) PluginActive(ctx context.Context, activePlugins, file string) (boo
 		return true, nil
 	}
 	stmt := sq.Select("meta_value").From(db.Name(Sitemeta)).Where(sq.Eq{"meta_key": "active_sitewide_plugins"}).OrderBy("meta_id").Limit(1)
-	value, _, err := One(ctx, db, "read network plugins", stmt, Value[string])
+	value, _, err := One(ctx, db, "read network plugins", stmt, func(row Scanner) (value string, err error) {
+		err = row.Scan(OrZero(&value))
+		return value, err
+	})
 	if errors.Is(err, ErrSchema) {
 		return false, nil // not a network
 	}

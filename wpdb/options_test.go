@@ -145,6 +145,8 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 	active("cut off", false)
 	arrange(t, database.SQL, fmt.Sprintf(list, `a:1:{s:21:"renamed/latepoint.php";i:1700000000;}`))
 	active("renamed folder", true)
+	arrange(t, database.SQL, "UPDATE wpx_sitemeta SET meta_value = NULL WHERE meta_key = 'active_sitewide_plugins'")
+	active("NULL", false)
 	arrange(t, database.SQL, "DELETE FROM wpx_sitemeta WHERE meta_key = 'active_sitewide_plugins'")
 	active("no list", false)
 	arrange(t, database.SQL, "UPDATE wpx_7_options SET option_value = '"+phpList("latepoint/latepoint.php")+"' WHERE option_name = 'active_plugins'")

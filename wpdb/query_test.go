@@ -178,8 +178,11 @@ func TestUnreadableRow(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
 	for name, scan := range map[string]func(wpdb.Scanner) (int64, error){
-		"plain":   wpdb.Value[int64],
-		"or zero": func(row wpdb.Scanner) (n int64, err error) { return n, row.Scan(wpdb.OrZero(&n)) },
+		"plain": wpdb.Value[int64],
+		"or zero": func(row wpdb.Scanner) (n int64, err error) {
+			err = row.Scan(wpdb.OrZero(&n))
+			return n, err
+		},
 	} {
 		mock.ExpectQuery("SELECT email").WillReturnRows(sqlmock.NewRows([]string{"email"}).AddRow("max@example.org"))
 		_, err := wpdb.All(t.Context(), db, "read customers", sq.Expr("SELECT email"), scan)

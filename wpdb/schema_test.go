@@ -148,7 +148,8 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 	uuid := "before"
 	_, ok, err := wpdb.One(t.Context(), db, "read customer", stmt, func(row wpdb.Scanner) (name string, err error) {
 		var email string
-		return name, row.Scan(&name, wpdb.OrZero(&uuid), &email)
+		err = row.Scan(&name, wpdb.OrZero(&uuid), &email)
+		return name, err
 	})
 	if err != nil || !ok || uuid != "" {
 		t.Errorf("%t, uuid %q, error %v", ok, uuid, err)

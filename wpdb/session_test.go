@@ -40,7 +40,8 @@ func sessionOf(t testing.TB, tx *wpdb.Tx, engine string) (id int64, s session) {
 	}
 	status := sq.Expr("SHOW SESSION STATUS WHERE Variable_name = ?", "Com_stmt_prepare")
 	_, _, err = wpdb.One(t.Context(), tx, "read status", status, func(row wpdb.Scanner) (name string, err error) {
-		return name, row.Scan(&name, &s.Prepared)
+		err = row.Scan(&name, &s.Prepared)
+		return name, err
 	})
 	if err != nil {
 		t.Fatal(err)
