@@ -662,6 +662,25 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 	bookingList.cutIntoPages(t, s, []find{{query: ""}, {query: "agent_id=1", where: "b.agent_id = 1"}})
 }
 
+// Where no end is stored it is start and duration, the duration the service's
+// where that is not stored either.
+func TestBookingsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database,
+		"UPDATE wp_latepoint_bookings SET end_time = NULL, start_time = 1380 WHERE id = 12",
+		"UPDATE wp_latepoint_bookings SET end_time = NULL, start_time = 1381 WHERE id = 15",
+		"UPDATE wp_latepoint_bookings SET end_time = NULL, duration = NULL WHERE id = 16") // of a service of 45 minutes
+	s := newServer(t, database)
+	for id, want := range map[string]map[string]any{
+		"12": {"start_time": "23:00", "end_time": "24:00", "end_datetime": "2026-12-05T00:00:00+01:00"},
+		"15": {"start_time": "23:01", "end_time": "00:01", "end_datetime": "2026-12-05T00:01:00+01:00"},
+		"16": {"start_time": "10:00", "end_time": "10:45", "duration": number(45), "end_datetime": "2026-12-07T10:45:00+01:00"},
+	} {
+		s.wantFields(t, "/bookings/"+id, want)
+	}
+}
+
 // Dates that are NULL stand before all others, and pages pass over them in
 // both directions.
 func TestBookingsWithoutDates(t *testing.T) {

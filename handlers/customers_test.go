@@ -530,6 +530,23 @@ func TestCustomersInSiteTime(t *testing.T) {
 	})
 }
 
+// The rows of the sample sites were never changed after they were made.
+func TestCustomersByUpdate(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database, "UPDATE wp_latepoint_customers SET updated_at = CONCAT('2026-', 2 + id, '-10 23:59:59') WHERE id BETWEEN 1 AND 9")
+	s := newServer(t, database)
+	s.wantFields(t, "/customers/4", map[string]any{"created_at": "2026-02-04 08:00:00", "updated_at": "2026-06-10 23:59:59"})
+	customerList.finds(t, s, []find{
+		{query: "updated_at=2026-06", where: "c.id = 4"},
+		{query: "updated_at=2026-06-10", where: "c.id = 4"},
+		{query: "updated_at=2026-06-11", none: true},
+		{query: "updated_at=2026-06&created_at=2026-02-04", where: "c.id = 4"},
+		{query: "updated_at=2026-06&created_at=2026-02-05", none: true},
+		{query: "created_before=2026-02-02&updated_at=2026-03", where: "c.id = 1"},
+	})
+}
+
 // is_guest is a number; imports have left others than 0 and 1 behind.
 func TestGuestsByNumber(t *testing.T) {
 	t.Parallel()
