@@ -87,7 +87,7 @@ func (q *Query) refuse(name, format string, args ...any) {
 }
 
 // maxText is longer than any column that a text is compared with.
-const maxText = 255
+const maxText = 320
 
 // text is a parameter's trimmed text; ok is false where none was sent.
 func (q *Query) text(name string) (value string, ok bool) {
