@@ -19,11 +19,11 @@ type Booking struct {
 	Status       string
 	StartDate    Date
 	EndDate      Date
-	StartTime    Minutes
-	EndTime      Minutes // of EndDate; 1440 for an end at midnight
-	Duration     int64   // minutes
-	BufferBefore int64   // minutes
-	BufferAfter  int64   // minutes
+	StartTime    *Minutes // nil where none is stored
+	EndTime      *Minutes // of EndDate; 1440 for an end at midnight; nil where no start is stored either
+	Duration     int64    // minutes
+	BufferBefore int64    // minutes
+	BufferAfter  int64    // minutes
 	Attendees    int64
 	Customer     BookingCustomer
 	Agent        BookingAgent
@@ -316,11 +316,11 @@ func scanBooking(row wpdb.Scanner) (Booking, error) {
 	var b Booking
 	var agentID, serviceID, categoryID, orderID *int64
 	var agentFirst, agentLast, categoryName, paymentStatus string
-	var startTime, endTime, duration *int64
+	var duration *int64
 	var service BookingService
 	var price, priceMin, priceMax decimal.NullDecimal
 	var comment *string
-	err := row.Scan(&b.ID, wpdb.OrZero(&b.Code), &b.Status, wpdb.OrZero((*string)(&b.StartDate)), wpdb.OrZero((*string)(&b.EndDate)), &startTime, &endTime,
+	err := row.Scan(&b.ID, wpdb.OrZero(&b.Code), &b.Status, wpdb.OrZero((*string)(&b.StartDate)), wpdb.OrZero((*string)(&b.EndDate)), &b.StartTime, &b.EndTime,
 		&duration, wpdb.OrZero(&b.BufferBefore), wpdb.OrZero(&b.BufferAfter), wpdb.OrZero(&b.Attendees),
 		wpdb.OrZero(&b.Customer.ID), wpdb.OrZero(&b.Agent.ID), &b.Location.ID, wpdb.OrZero((*string)(&b.CreatedAt)), wpdb.OrZero((*string)(&b.UpdatedAt)),
 		wpdb.OrZero(&b.Customer.FirstName), wpdb.OrZero(&b.Customer.LastName), wpdb.OrZero(&b.Customer.Email), wpdb.OrZero(&b.Customer.Phone),
@@ -348,7 +348,7 @@ func scanBooking(row wpdb.Scanner) (Booking, error) {
 	if orderID != nil {
 		b.Order = &BookingOrder{ID: *orderID, PaymentStatus: paymentStatus, CustomerComment: comment}
 	}
-	b.setTimes(startTime, endTime, duration)
+	b.setTimes(duration)
 	return b, nil
 }
 
@@ -357,24 +357,21 @@ const minutesPerDay = 24 * 60
 
 // setTimes fills what rows of the plugin's abilities interface leave NULL: the
 // duration from the service, the end from start and duration.
-func (b *Booking) setTimes(start, end, duration *int64) {
+func (b *Booking) setTimes(duration *int64) {
 	switch {
 	case duration != nil:
 		b.Duration = *duration
 	case b.Service != nil:
 		b.Duration = b.Service.Duration
 	}
-	if start != nil {
-		b.StartTime = Minutes(*start)
-	}
-	if end != nil {
-		b.EndTime = Minutes(*end)
+	if b.EndTime != nil || b.StartTime == nil {
 		return
 	}
-	b.EndTime = b.StartTime + Minutes(b.Duration)
-	if b.EndTime > minutesPerDay {
-		b.EndTime %= minutesPerDay
+	end := *b.StartTime + Minutes(b.Duration)
+	if end > minutesPerDay {
+		end %= minutesPerDay
 	}
+	b.EndTime = &end
 }
 
 func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
@@ -404,9 +401,12 @@ func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
 }
 
 // Start is the instant at which the booking begins, in the site's zone; ok is
-// false where no date is stored.
+// false where no date or time is stored.
 func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
-	return s.Zone.Instant(b.StartDate, b.StartTime)
+	if b.StartTime == nil {
+		return time.Time{}, false
+	}
+	return s.Zone.Instant(b.StartDate, *b.StartTime)
 }
 
 // End is start plus duration. The stored UTC columns are not asked: the plugin

@@ -144,9 +144,12 @@ func TestMoney(t *testing.T) {
 func TestClock(t *testing.T) {
 	t.Parallel()
 	for minutes, want := range map[adapter.Minutes]string{0: "00:00", 5: "00:05", 65: "01:05", 600: "10:00", 1439: "23:59", 1440: "24:00", 1500: "25:00"} {
-		if got := clock(minutes); got != want {
+		if got := clock(&minutes); got != want {
 			t.Errorf("%d is %s, want %s", minutes, got, want)
 		}
+	}
+	if got := clock(nil); got != "" {
+		t.Errorf("no time is %q", got)
 	}
 }
 

@@ -799,3 +799,20 @@ func TestListsCostTheSameAtAnySize(t *testing.T) {
 		}
 	}
 }
+
+// TestBookingsWithoutTime shows an unknown time as none, not as midnight.
+func TestBookingsWithoutTime(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	var id int64
+	err := s.database.SQL.QueryRowContext(t.Context(), "SELECT MIN(id) FROM wp_latepoint_bookings WHERE start_time IS NULL AND end_time IS NULL").Scan(&id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.get(fmt.Sprintf("/bookings/%d", id)).want(http.StatusOK)
+	for name, want := range map[string]any{"start_time": "", "end_time": "", "start_datetime": nil, "end_datetime": nil} {
+		if got := a.at("data", name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}
