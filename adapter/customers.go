@@ -223,28 +223,39 @@ func (s *Site) spent(ctx context.Context, customers []int64) (map[int64]decimal.
 // their own name.
 var profileKeys = []string{"address", "city", "state", "zipcode", "country", "date_of_birth", "gender"}
 
+// platformKeys are metas of the plugin itself, which no custom field may have.
+var platformKeys = []string{"timezone_name", "verified_contact_values", "password_reset_token_created_at"}
+
 // addCustomerMeta sorts customers' metas into profile and custom fields: those
-// defined in the plugin's settings, those the plugin's own form made (cf_…) and
-// those once written through the API.
+// the plugin's own form made (cf_…), those once written through the API, and
+// those defined in the plugin's settings, which are read only where some key is
+// none of the others.
 func (s *Site) addCustomerMeta(ctx context.Context, ids []int64, records []Customer) error {
-	defined, err := s.definedFields(ctx)
-	if err != nil {
-		return err
-	}
 	metas, err := s.customerMetas(ctx, ids)
 	if err != nil {
 		return err
 	}
+	var defined map[string]json.RawMessage
 	for i := range records {
 		records[i].CustomFields, records[i].Profile = map[string]string{}, map[string]string{}
 		for _, m := range metas[records[i].ID] {
-			_, isDefined := defined[m.key]
 			into := records[i].CustomFields
 			switch {
 			case slices.Contains(profileKeys, m.key):
 				into = records[i].Profile
-			case !isDefined && !m.written && !strings.HasPrefix(m.key, "cf_"):
+			case m.written || strings.HasPrefix(m.key, "cf_"):
+			case slices.Contains(platformKeys, m.key):
 				continue
+			default:
+				if defined == nil {
+					defined, err = s.definedFields(ctx)
+					if err != nil {
+						return err
+					}
+				}
+				if _, ok := defined[m.key]; !ok {
+					continue
+				}
 			}
 			if _, seen := into[m.key]; !seen { // of equal keys the first row counts
 				into[m.key] = m.value
