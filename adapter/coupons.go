@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
@@ -107,6 +108,8 @@ func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 	if err != nil && !errors.Is(err, wpdb.ErrBadValue) {
 		return Coupon{}, err
 	}
+	// The collation also finds codes that differ in accents: those are others.
+	records = slices.DeleteFunc(records, func(c Coupon) bool { return strings.ToUpper(strings.TrimSpace(c.Code)) != code })
 	if len(records) == 0 { // also where the column cannot hold such a text
 		return Coupon{}, notFound(CouponResource, code)
 	}

@@ -63,5 +63,9 @@ func (a *API) secret(c echo.Context) string {
 	if a.options.QueryParameter == "" {
 		return ""
 	}
-	return strings.TrimSpace(c.QueryParam(a.options.QueryParameter))
+	sent := c.QueryParams()[a.options.QueryParameter]
+	if len(sent) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(sent[len(sent)-1]) // of repeated ones the last wins
 }

@@ -32,6 +32,7 @@ func TestWaysToSendAKey(t *testing.T) {
 		"parameter":                 {"/v1/status?api_key=" + url.QueryEscape(s.key), nil, 200},
 		"header before bearer":      {"/v1/status", http.Header{"X-Api-Key": {"wrong-key-of-somebody"}, "Authorization": {"Bearer " + s.key}}, 401},
 		"empty header, then bearer": {"/v1/status", http.Header{"X-Api-Key": {""}, "Authorization": {"Bearer " + s.key}}, 200},
+		"the last parameter wins":   {"/v1/status?api_key=wrong&api_key=" + s.key, nil, 200},
 		"bearer before parameter":   {"/v1/status?api_key=" + s.key, http.Header{"Authorization": {"Bearer wrong"}}, 401},
 	} {
 		if a := s.do(http.MethodGet, request.path, request.header); a.status != request.status {

@@ -117,7 +117,7 @@ func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		minute, hour, allowed := l.take(admission.Key, 1)
-		setLimitHeaders(c.Response().Header(), minute, hour)
+		setLimitHeaders(c.Response().Header(), l.now().Unix(), minute, hour)
 		if allowed {
 			return next(c)
 		}
@@ -131,7 +131,7 @@ func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 
 // setLimitHeaders tells the window with the fewest requests left in the
 // headers everybody reads, and both in those of the IETF draft.
-func setLimitHeaders(header http.Header, minute, hour state) {
+func setLimitHeaders(header http.Header, now int64, minute, hour state) {
 	scarce := minute
 	if hour.remain < minute.remain {
 		scarce = hour
@@ -139,7 +139,6 @@ func setLimitHeaders(header http.Header, minute, hour state) {
 	header.Set("X-RateLimit-Limit", strconv.FormatInt(scarce.limit, 10))
 	header.Set("X-RateLimit-Remaining", strconv.FormatInt(scarce.remain, 10))
 	header.Set("X-RateLimit-Reset", strconv.FormatInt(scarce.reset, 10))
-	now := minute.reset - minute.length
 	header.Set("RateLimit-Policy", fmt.Sprintf("%s, %s", minute.policy(), hour.policy()))
 	header.Set("RateLimit", fmt.Sprintf("%s, %s", minute.left(now), hour.left(now)))
 }

@@ -121,7 +121,7 @@ func greet(stdout io.Writer, address net.Addr, secret string) {
 	_, _ = fmt.Fprintf(stdout, `A small practice with about 300 bookings, served from memory.
 
 key   %[2]s
-curl  curl -H 'X-API-Key: %[2]s' 'http://%[1]s/v1/bookings?per_page=2'
+curl -H 'X-API-Key: %[2]s' 'http://%[1]s/v1/bookings?per_page=2'
 
 listening on http://%[1]s
 `, address, secret)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-var curlLine = regexp.MustCompile(`^curl  curl -H 'X-API-Key: (lp_test_\w+)' '(http://[^']+)'$`)
+var curlLine = regexp.MustCompile(`^curl -H 'X-API-Key: (lp_test_\w+)' '(http://[^']+)'$`)
 
 // TestDemo starts the demo on a free port and does what its curl line says.
 func TestDemo(t *testing.T) {
