@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -164,11 +165,12 @@ func TestRateLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	header := http.Header{"X-Api-Key": {secret}}
-	for _, remaining := range []string{"2", "1", "0"} {
+	for i, remaining := range []string{"2", "1", "0"} {
 		a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
 		for name, want := range map[string]string{
 			"X-RateLimit-Limit": "3", "X-RateLimit-Remaining": remaining, "X-RateLimit-Reset": "1795221840",
 			"RateLimit-Policy": `"minute";q=3;w=60, "hour";q=4;w=3600`,
+			"RateLimit":        fmt.Sprintf(`"minute";r=%s;t=60, "hour";r=%d;t=1020`, remaining, 3-i),
 		} {
 			if got := a.header.Get(name); got != want {
 				t.Errorf("%s %q, want %q", name, got, want)

@@ -356,3 +356,16 @@ func TestOldCharacterSets(t *testing.T) {
 		})
 	}
 }
+
+// TestCouponCodeWithAccents is another code than the one without.
+func TestCouponCodeWithAccents(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	code, ok := s.get("/coupons?per_page=1").want(http.StatusOK).at("data", 0, "code").(string)
+	if !ok || !strings.ContainsAny(code, "AEOU") {
+		t.Fatalf("code %q has no vowel", code)
+	}
+	s.get("/coupons/" + code).want(http.StatusOK)
+	accented := strings.NewReplacer("A", "Á", "E", "É", "O", "Ó", "U", "Ú").Replace(code)
+	s.get("/coupons/" + url.PathEscape(accented)).want(http.StatusNotFound)
+}
