@@ -72,7 +72,7 @@ type AgentFilter struct {
 func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q := sq.Select().From(s.db.As(wpdb.Agents, "a"))
 	q = equal(q, "a.status", f.Status)
-	q = equal(q, "a.email", f.Email)
+	q = exactly(q, "a.email", f.Email)
 	q = contains(q, f.Phone, "a.phone")
 	q = contains(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
 	q = created(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,8 @@ type Booking struct {
 	Status       string
 	StartDate    Date
 	EndDate      Date
-	StartTime    *Minutes // nil where none is stored
-	EndTime      *Minutes // of EndDate; 1440 for an end at midnight; nil where no start is stored either
+	StartTime    *Minutes // as stored, which may be no time: see IsTime
+	EndTime      *Minutes // likewise, of EndDate; 1440 for an end at midnight; nil where no start is known either
 	Duration     int64    // minutes
 	BufferBefore int64    // minutes
 	BufferAfter  int64    // minutes
@@ -29,6 +30,7 @@ type Booking struct {
 	Agent        BookingAgent
 	Service      *BookingService // nil where none exists
 	Location     BookingLocation
+	OrderItemID  int64           // 0 where none is stored
 	Order        *BookingOrder   // nil where none exists
 	Price        decimal.Decimal // the order item's total; 0 without an order item
 	CreatedAt    Timestamp
@@ -101,8 +103,8 @@ const (
 type BookingFilter struct {
 	Paging
 	Status                                     *string
-	CustomerID, AgentID, ServiceID, LocationID *int64
-	DateFrom, DateTo                           *Date // both days included
+	CustomerID, AgentID, ServiceID, LocationID *int64 // 0 for none
+	DateFrom, DateTo                           *Date  // both days included
 	CreatedFrom, CreatedBefore                 *time.Time
 	Code, PaymentStatus                        *string
 	DurationMin, DurationMax                   *int64 // minutes
@@ -154,10 +156,10 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 		q = q.Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
 	}
 	q = equal(q, "b.status", f.Status)
-	q = equal(q, "b.customer_id", f.CustomerID)
-	q = equal(q, "b.agent_id", f.AgentID)
-	q = equal(q, "b.service_id", f.ServiceID)
-	q = equal(q, "b.location_id", f.LocationID)
+	q = refersTo(q, "b.customer_id", f.CustomerID)
+	q = refersTo(q, "b.agent_id", f.AgentID)
+	q = refersTo(q, "b.service_id", f.ServiceID)
+	q = refersTo(q, "b.location_id", f.LocationID)
 	q = equal(q, "o.payment_status", f.PaymentStatus)
 	q = between(q, "b.start_date", f.DateFrom, f.DateTo)
 	q = created(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
@@ -291,7 +293,7 @@ func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]
 		"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
 		"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
 		"l.name", "l.full_address", "lc.id", "lc.name",
-		"i.total", "o.id", "o.payment_status", "o.customer_comment")
+		"b.order_item_id", "i.total", "o.id", "o.payment_status", "o.customer_comment")
 	stmt := sq.Select(columns...).From(s.db.As(wpdb.Bookings, "b")).
 		LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
 		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
@@ -327,7 +329,7 @@ func scanBooking(row wpdb.Scanner) (Booking, error) {
 		&agentID, wpdb.OrZero(&agentFirst), wpdb.OrZero(&agentLast), wpdb.OrZero(&b.Agent.Email), wpdb.OrZero(&b.Agent.Phone),
 		&serviceID, wpdb.OrZero(&service.Name), wpdb.OrZero(&service.ShortDescription), wpdb.OrZero(&service.Status), wpdb.OrZero(&service.Duration), &priceMin, &priceMax,
 		wpdb.OrZero(&b.Location.Name), wpdb.OrZero(&b.Location.FullAddress), &categoryID, wpdb.OrZero(&categoryName),
-		&price, &orderID, wpdb.OrZero(&paymentStatus), &comment)
+		wpdb.OrZero(&b.OrderItemID), &price, &orderID, wpdb.OrZero(&paymentStatus), &comment)
 	if err != nil {
 		return b, err
 	}
@@ -355,6 +357,10 @@ func scanBooking(row wpdb.Scanner) (Booking, error) {
 // minutesPerDay is also the end time stored for an end at midnight.
 const minutesPerDay = 24 * 60
 
+// IsTime tells times of day, up to the end of the next day for work that goes
+// past midnight, from NULL and from numbers that are none.
+func IsTime(m *Minutes) bool { return m != nil && *m >= 0 && *m <= 2*minutesPerDay }
+
 // setTimes fills what rows of the plugin's abilities interface leave NULL: the
 // duration from the service, the end from start and duration.
 func (b *Booking) setTimes(duration *int64) {
@@ -364,7 +370,7 @@ func (b *Booking) setTimes(duration *int64) {
 	case b.Service != nil:
 		b.Duration = b.Service.Duration
 	}
-	if b.EndTime != nil || b.StartTime == nil {
+	if b.EndTime != nil || !IsTime(b.StartTime) {
 		return
 	}
 	end := *b.StartTime + Minutes(b.Duration)
@@ -403,7 +409,7 @@ func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
 // Start is the instant at which the booking begins, in the site's zone; ok is
 // false where no date or time is stored.
 func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
-	if b.StartTime == nil {
+	if !IsTime(b.StartTime) {
 		return time.Time{}, false
 	}
 	return s.Zone.Instant(b.StartDate, *b.StartTime)
@@ -427,17 +433,23 @@ func (s *Site) KnowsBookingStatus(ctx context.Context, status string) (bool, err
 			return true, nil
 		}
 	}
-	settings, err := s.db.SettingValues(ctx, "additional_booking_statuses")
+	settings, err := s.db.SettingValues(ctx, settingOwnStatuses)
 	if err != nil {
 		return false, err
 	}
-	for label := range strings.SplitSeq(settings["additional_booking_statuses"], ",") {
-		code := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), " ", "_")
-		if code != "" && code == status {
-			return true, nil
+	return slices.Contains(ownStatuses(settings[settingOwnStatuses]), status), nil
+}
+
+// ownStatuses are the codes of a site's own booking statuses, from the setting
+// with their labels.
+func ownStatuses(labels string) []string {
+	var codes []string
+	for label := range strings.SplitSeq(labels, ",") {
+		if code := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), " ", "_"); code != "" {
+			codes = append(codes, code)
 		}
 	}
-	return false, nil
+	return codes
 }
 
 // FirstBookings are the first bookings that pass the filter, without counting

@@ -221,8 +221,14 @@ func (s *Site) couponUsage(ctx context.Context, coupons []Coupon) ([]CouponUsage
 // recentOrders is how many orders a single coupon shows.
 const recentOrders = 10
 
-// CouponOrders are the latest orders that carry the coupon's code, newest first.
+// CouponOrders are the latest orders that carry the coupon's code, newest
+// first: those of CouponUsage, and cancelled ones.
 func (s *Site) CouponOrders(ctx context.Context, code string) ([]Order, error) {
-	page, err := s.Orders(ctx, OrderFilter{Paging: Paging{Page: 1, PerPage: recentOrders}, CouponCode: &code, Descending: true})
-	return page.Records, err
+	stmt := sq.Select("o.id").From(s.db.As(wpdb.Orders, "o")).Where(sq.Eq{"o.coupon_code": code}).
+		OrderBy(directed(orderOrder[OrdersByCreation], true)...).Limit(recentOrders)
+	ids, err := wpdb.All(ctx, s.db, "list orders of coupon", stmt, wpdb.Value[int64])
+	if err != nil {
+		return nil, err
+	}
+	return s.ordersByID(ctx, ids)
 }

@@ -11,11 +11,16 @@ type Code string
 
 // Every code there is. The ones about a caller's input carry Fields.
 const (
-	CodeUnauthorized      Code = "unauthorized"             // no key, or none that is valid
-	CodeForbidden         Code = "insufficient_permissions" // the key lacks a permission
-	CodeInvalidParameters Code = "invalid_parameters"       // query parameters of a read
-	CodeNotFound          Code = "not_found"                // Error.Resource names what
-	CodeUnavailable       Code = "platform_not_available"   // plugin inactive, tables missing, database away
+	CodeUnauthorized        Code = "unauthorized"             // no key, or none that is valid
+	CodeForbidden           Code = "insufficient_permissions" // the key lacks a permission
+	CodeInvalidParameters   Code = "invalid_parameters"       // query parameters of a read
+	CodeInvalidRequest      Code = "invalid_request"          // a request that names what does not exist or cannot be
+	CodeValidationFailed    Code = "validation_failed"        // well-formed, and not allowed
+	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict says what is in the way
+	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count says how many
+	CodeForceRequired       Code = "force_required"           // deletion of what is not to be lost by accident
+	CodeNotFound            Code = "not_found"                // Error.Resource names what
+	CodeUnavailable         Code = "platform_not_available"   // plugin inactive, tables missing, database away
 )
 
 // Resource names what a CodeNotFound was about, in the API's words.
@@ -42,6 +47,8 @@ type Error struct {
 	Fields   map[string]string // field or parameter name to message
 	Resource Resource          // with CodeNotFound
 	Key      string            // the id or code that was not found
+	Conflict *SlotConflict     // with CodeSlotUnavailable
+	Count    int64             // with CodeCustomerHasBookings
 	// Required and Granted are permissions, with CodeForbidden.
 	Required string
 	Granted  []string
@@ -83,6 +90,17 @@ func NotFound(resource Resource, key string) error { return notFound(resource, k
 // InvalidParameters is the error for query parameters, each with its message.
 func InvalidParameters(fields map[string]string) error {
 	return &Error{Code: CodeInvalidParameters, Message: "Invalid query parameters", Fields: maps.Clone(fields)}
+}
+
+// InvalidRequest is the error for fields that name what does not exist or
+// cannot be, each with its message.
+func InvalidRequest(fields map[string]string) error {
+	return &Error{Code: CodeInvalidRequest, Message: "Invalid input data", Fields: maps.Clone(fields)}
+}
+
+// invalidRequest is InvalidRequest for one field.
+func invalidRequest(field, message string) error {
+	return InvalidRequest(map[string]string{field: message})
 }
 
 // unavailable is the error for a platform that cannot be served now. message

@@ -23,13 +23,21 @@ type Currency struct {
 	Decimals           int32
 }
 
+// currencySettings are the settings a Currency is made of.
+var currencySettings = []string{
+	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
+}
+
 // Currency reads the site's way of writing prices, with the plugin's defaults.
 func (s *Site) Currency(ctx context.Context) (Currency, error) {
-	settings, err := s.db.SettingValues(ctx, "currency_symbol_before", "currency_symbol_after",
-		"thousand_separator", "decimal_separator", "number_of_decimals")
+	settings, err := s.db.SettingValues(ctx, currencySettings...)
 	if err != nil {
 		return Currency{}, err
 	}
+	return currencyOf(settings), nil
+}
+
+func currencyOf(settings map[string]string) Currency {
 	or := func(name, fallback string) string {
 		if value, ok := settings[name]; ok {
 			return value
@@ -44,7 +52,7 @@ func (s *Site) Currency(ctx context.Context) (Currency, error) {
 		Before: or("currency_symbol_before", "$"), After: or("currency_symbol_after", ""),
 		Thousands: or("thousand_separator", ","), Decimal: or("decimal_separator", "."),
 		Decimals: int32(decimals),
-	}, nil
+	}
 }
 
 // Format mirrors OsMoneyHelper::format_price, LatePoint 5.6.5: decimals that

@@ -54,7 +54,7 @@ var orderOrder = map[OrderSort][]string{
 // OrderFilter narrows and orders a list of orders. A nil field narrows nothing.
 type OrderFilter struct {
 	Paging
-	CustomerID                               *int64
+	CustomerID                               *int64 // 0 for none
 	Status, PaymentStatus, FulfillmentStatus *string
 	CouponCode                               *string
 	TotalMin, TotalMax                       *decimal.Decimal
@@ -67,11 +67,11 @@ type OrderFilter struct {
 // Orders is one page of the orders that pass the filter.
 func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
-	q = equal(q, "o.customer_id", f.CustomerID)
+	q = refersTo(q, "o.customer_id", f.CustomerID)
 	q = equal(q, "o.status", f.Status)
 	q = equal(q, "o.payment_status", f.PaymentStatus)
 	q = equal(q, "o.fulfillment_status", f.FulfillmentStatus)
-	q = equal(q, "o.coupon_code", f.CouponCode)
+	q = exactly(q, "o.coupon_code", f.CouponCode)
 	q = between(q, "o.total", f.TotalMin, f.TotalMax)
 	q = created(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = contains(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")

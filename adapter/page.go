@@ -132,6 +132,30 @@ func equal[T any](filter sq.SelectBuilder, column string, value *T) sq.SelectBui
 	return filter.Where(sq.Eq{column: *value})
 }
 
+// exactly adds column = text where a text was sent. The collation finds the
+// rows, by an index where there is one, and takes letters for each other that
+// differ in their accents; the second condition ignores nothing but case.
+func exactly(filter sq.SelectBuilder, column string, text *string) sq.SelectBuilder {
+	if text == nil {
+		return filter
+	}
+	return filter.Where(sq.Eq{column: *text}).Where(folded(column)+" = "+folded("?"), *text)
+}
+
+// folded is a text in one letter case, to be compared code by code.
+func folded(expression string) string {
+	return "LOWER(CONVERT(" + expression + " USING utf8mb4)) COLLATE utf8mb4_bin"
+}
+
+// refersTo adds column = id where an id was sent. 0 is none, which columns hold
+// as 0 or as NULL.
+func refersTo(filter sq.SelectBuilder, column string, id *int64) sq.SelectBuilder {
+	if id != nil && *id == 0 {
+		return filter.Where(sq.Or{sq.Eq{column: 0}, sq.Eq{column: nil}})
+	}
+	return equal(filter, column, id)
+}
+
 // contains adds a partial match of any of the expressions where a text was
 // sent. Case and accents are the collation's affair.
 func contains(filter sq.SelectBuilder, text *string, expressions ...string) sq.SelectBuilder {

@@ -55,7 +55,7 @@ var paymentOrder = map[PaymentSort][]string{
 // nothing.
 type PaymentFilter struct {
 	Paging
-	CustomerID, OrderID        *int64
+	CustomerID, OrderID        *int64 // 0 for none
 	Status                     *string
 	PaymentMethod, Processor   *string
 	AmountMin, AmountMax       *decimal.Decimal
@@ -68,11 +68,11 @@ type PaymentFilter struct {
 // Payments is one page of the payments that pass the filter.
 func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], error) {
 	q := sq.Select().From(s.db.As(wpdb.Transactions, "t"))
-	q = equal(q, "t.customer_id", f.CustomerID)
-	q = equal(q, "t.order_id", f.OrderID)
+	q = refersTo(q, "t.customer_id", f.CustomerID)
+	q = refersTo(q, "t.order_id", f.OrderID)
 	q = equal(q, "t.status", f.Status)
-	q = equal(q, "t.payment_method", f.PaymentMethod)
-	q = equal(q, "t.processor", f.Processor)
+	q = exactly(q, "t.payment_method", f.PaymentMethod)
+	q = exactly(q, "t.processor", f.Processor)
 	q = between(q, "t.amount", f.AmountMin, f.AmountMax)
 	q = created(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = contains(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)

@@ -2,8 +2,11 @@ package adapter
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +19,11 @@ type Clock func() time.Time
 
 // Platform is a LatePoint installation in a WordPress database.
 type Platform struct {
+	// Random is where codes and keys come from; Pick chooses below n where the
+	// site wants any agent at random. NewPlatform sets both.
+	Random io.Reader
+	Pick   func(n int) int
+
 	db    *wpdb.DB
 	now   Clock
 	zones zones
@@ -23,7 +31,7 @@ type Platform struct {
 
 // NewPlatform serves the site that db is opened for.
 func NewPlatform(db *wpdb.DB, now Clock) *Platform {
-	return &Platform{db: db, now: now}
+	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN}
 }
 
 // Site is one request's view of the platform: what is installed, in which
@@ -34,6 +42,10 @@ type Site struct {
 	Zone   Zone
 	// Now is the request's present instant; everything in a request agrees on it.
 	Now time.Time
+	// activePlugins is the option of that name, as stored.
+	activePlugins string
+	random        io.Reader
+	pick          func(n int) int
 }
 
 // pluginFile is what the plugin is known by, whatever its folder is called.
@@ -85,7 +97,10 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 		return nil, unavailable("LatePoint tables are missing", fmt.Errorf("no table %s", missing[0]))
 	}
 	zone := p.zones.find(options["timezone_string"], options["gmt_offset"])
-	return &Site{db: p.db, schema: schema, Zone: zone, Now: p.now()}, nil
+	return &Site{
+		db: p.db, schema: schema, Zone: zone, Now: p.now(),
+		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick,
+	}, nil
 }
 
 // Read lets an admitted request read from the site. Where a table or column
@@ -121,8 +136,11 @@ func Unavailable(err error) bool {
 	return false
 }
 
+// localNow is the request's present instant on the site's clock.
+func (s *Site) localNow() time.Time { return s.Now.In(s.Zone.Location) }
+
 // Today is the site-local date.
-func (s *Site) Today() Date { return Date(s.Now.In(s.Zone.Location).Format(time.DateOnly)) }
+func (s *Site) Today() Date { return Date(s.localNow().Format(time.DateOnly)) }
 
 // minuteOfDay is the site-local wall clock.
 func (s *Site) minuteOfDay() Minutes {

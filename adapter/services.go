@@ -89,14 +89,10 @@ type ServiceFilter struct {
 // Services is one page of the services that pass the filter.
 func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], error) {
 	q := sq.Select().From(s.db.As(wpdb.Services, "s"))
-	q = equal(q, "s.name", f.Name)
+	q = exactly(q, "s.name", f.Name)
 	q = equal(q, "s.status", f.Status)
 	q = equal(q, "s.visibility", f.Visibility)
-	if f.CategoryID != nil && *f.CategoryID == 0 {
-		q = q.Where("COALESCE(s.category_id, 0) = 0")
-	} else {
-		q = equal(q, "s.category_id", f.CategoryID)
-	}
+	q = refersTo(q, "s.category_id", f.CategoryID)
 	q = between(q, "s.charge_amount", f.PriceMin, f.PriceMax)
 	q = between(q, "s.duration", f.DurationMin, f.DurationMax)
 	q = created(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"bookside/adapter/availability"
 )
 
 // Date is a calendar day of the site's zone, YYYY-MM-DD as stored; "" where
@@ -21,7 +23,7 @@ func (d Date) Time(loc *time.Location) (t time.Time, ok bool) {
 
 // Minutes is a time of day of the site's zone in minutes after midnight. The
 // end of a day is 1440.
-type Minutes int
+type Minutes = availability.Minutes
 
 // Timestamp is a stored instant, YYYY-MM-DD HH:MM:SS in UTC; "" where the
 // column is NULL.

@@ -8,33 +8,29 @@ import (
 	"bookside/adapter"
 )
 
-// Coupon is a coupon as lists return it.
+// Coupon is a coupon. Its rules and recent orders are there only in a single
+// read.
 type Coupon struct {
-	ID                string       `json:"id"`
-	Code              string       `json:"code"`
-	Name              string       `json:"name"`
-	Description       string       `json:"description"`
-	DiscountType      string       `json:"discount_type"`
-	DiscountValue     json.Number  `json:"discount_value"`
-	ReadableDiscount  string       `json:"readable_discount"`
-	Status            string       `json:"status"`
-	ActiveFrom        string       `json:"active_from"`
-	ActiveTo          string       `json:"active_to"`
-	UsageLimit        int64        `json:"usage_limit"`
-	MinOrderAmount    json.Number  `json:"min_order_amount"`
-	MaxDiscountAmount *json.Number `json:"max_discount_amount"`
-	UsageCount        int64        `json:"usage_count"`
-	TotalDiscount     json.Number  `json:"total_discount"`
-	LastUsageDate     string       `json:"last_usage_date"`
-	CreatedAt         string       `json:"created_at"`
-	UpdatedAt         string       `json:"updated_at"`
-}
-
-// CouponDetail is a coupon as a single read returns it.
-type CouponDetail struct {
-	Coupon
-	Rules        json.RawMessage `json:"rules"`
-	RecentOrders []OrderRow      `json:"recent_orders"`
+	ID                string          `json:"id"`
+	Code              string          `json:"code"`
+	Name              string          `json:"name"`
+	Description       string          `json:"description"`
+	DiscountType      string          `json:"discount_type"`
+	DiscountValue     json.Number     `json:"discount_value"`
+	ReadableDiscount  string          `json:"readable_discount"`
+	Status            string          `json:"status"`
+	ActiveFrom        string          `json:"active_from"`
+	ActiveTo          string          `json:"active_to"`
+	Rules             json.RawMessage `json:"rules,omitzero"`
+	UsageLimit        int64           `json:"usage_limit"`
+	MinOrderAmount    json.Number     `json:"min_order_amount"`
+	MaxDiscountAmount *json.Number    `json:"max_discount_amount"`
+	UsageCount        int64           `json:"usage_count"`
+	TotalDiscount     json.Number     `json:"total_discount"`
+	LastUsageDate     string          `json:"last_usage_date"`
+	RecentOrders      []OrderRow      `json:"recent_orders,omitzero"`
+	CreatedAt         string          `json:"created_at"`
+	UpdatedAt         string          `json:"updated_at"`
 }
 
 // unsetDate is what an unset date of a coupon looks like.
@@ -58,10 +54,12 @@ func (v View) CouponList(page adapter.Page[adapter.Coupon], currency adapter.Cur
 
 // CouponDetail is one coupon with the latest orders that carry it.
 func (v View) CouponDetail(c adapter.Coupon, orders []adapter.Order, currency adapter.Currency) Single {
-	record := CouponDetail{Coupon: v.coupon(c, currency), RecentOrders: each(orders, v.orderRow)}
+	record := v.coupon(c, currency)
+	record.Rules = json.RawMessage("null")
 	if rules := json.RawMessage(c.Rules.Stored); json.Valid(rules) {
 		record.Rules = rules
 	}
+	record.RecentOrders = each(orders, v.orderRow)
 	return single(record)
 }
 

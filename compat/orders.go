@@ -73,7 +73,7 @@ func sameWords(words ...string) map[string]string {
 func (v View) OrderFilter(q *Query) (adapter.OrderFilter, error) {
 	f := adapter.OrderFilter{
 		Paging:            q.Paging(10),
-		CustomerID:        q.ID("customer_id", maxInt),
+		CustomerID:        q.IDOrNone("customer_id", maxInt),
 		Status:            Word(q, "status", orderStatuses, "Unknown order status"),
 		PaymentStatus:     Word(q, "payment_status", orderPaymentStatuses, "Unknown payment status"),
 		FulfillmentStatus: Word(q, "fulfillment_status", fulfillmentStatuses, "Unknown fulfillment status"),

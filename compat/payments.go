@@ -2,30 +2,26 @@ package compat
 
 import "bookside/adapter"
 
-// Payment is a payment as lists return it.
+// Payment is a payment. Its access key, which may be null, is there only in a
+// single read: the outer pointer tells.
 type Payment struct {
-	ID             string  `json:"id"`
-	Token          *string `json:"token"`
-	InvoiceID      *string `json:"invoice_id"`
-	OrderID        string  `json:"order_id"`
-	BookingID      *string `json:"booking_id"`
-	CustomerID     string  `json:"customer_id"`
-	Processor      string  `json:"processor"`
-	PaymentMethod  string  `json:"payment_method"`
-	PaymentPortion string  `json:"payment_portion"`
-	Kind           string  `json:"kind"`
-	Amount         string  `json:"amount"`
-	Status         string  `json:"status"`
-	Notes          *string `json:"notes"`
-	ReceiptNumber  string  `json:"receipt_number"`
-	CreatedAt      string  `json:"created_at"`
-	UpdatedAt      string  `json:"updated_at"`
-}
-
-// PaymentDetail is a payment as a single read returns it.
-type PaymentDetail struct {
-	Payment
-	AccessKey *string `json:"access_key"`
+	ID             string   `json:"id"`
+	Token          *string  `json:"token"`
+	InvoiceID      *string  `json:"invoice_id"`
+	OrderID        string   `json:"order_id"`
+	BookingID      *string  `json:"booking_id"`
+	CustomerID     string   `json:"customer_id"`
+	Processor      string   `json:"processor"`
+	PaymentMethod  string   `json:"payment_method"`
+	PaymentPortion string   `json:"payment_portion"`
+	Kind           string   `json:"kind"`
+	Amount         string   `json:"amount"`
+	Status         string   `json:"status"`
+	Notes          *string  `json:"notes"`
+	ReceiptNumber  string   `json:"receipt_number"`
+	AccessKey      **string `json:"access_key,omitempty"`
+	CreatedAt      string   `json:"created_at"`
+	UpdatedAt      string   `json:"updated_at"`
 }
 
 var paymentSorts = map[string]adapter.PaymentSort{
@@ -39,8 +35,8 @@ var paymentSorts = map[string]adapter.PaymentSort{
 func (v View) PaymentFilter(q *Query) (adapter.PaymentFilter, error) {
 	f := adapter.PaymentFilter{
 		Paging:        q.Paging(10),
-		CustomerID:    q.ID("customer_id", maxInt),
-		OrderID:       q.ID("order_id", maxInt),
+		CustomerID:    q.IDOrNone("customer_id", maxInt),
+		OrderID:       q.IDOrNone("order_id", maxInt),
 		Status:        q.Text("status"),
 		PaymentMethod: q.Text("payment_method"),
 		Processor:     q.Text("processor"),
@@ -60,7 +56,9 @@ func (v View) PaymentList(page adapter.Page[adapter.Payment]) List { return list
 
 // PaymentDetail is one payment.
 func (v View) PaymentDetail(p adapter.Payment) Single {
-	return single(PaymentDetail{Payment: v.payment(p), AccessKey: p.AccessKey})
+	record := v.payment(p)
+	record.AccessKey = &p.AccessKey
+	return single(record)
 }
 
 // Transaction is one payment as a transaction of its order.

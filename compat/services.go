@@ -106,7 +106,7 @@ func (v View) ServiceFilter(q *Query) (adapter.ServiceFilter, ServiceIncludes, e
 		Name:          q.Text("name"),
 		Status:        Word(q, "status", enabledStatuses, enabledMessage),
 		Visibility:    Word(q, "visibility", visibilities, "Must be visible or hidden"),
-		CategoryID:    q.Integer("category_id", 0, maxInt),
+		CategoryID:    q.IDOrNone("category_id", maxInt),
 		LocationID:    q.ID("location_id", maxInt),
 		AgentID:       q.ID("agent_id", maxInt),
 		PriceMin:      q.Amount("price_min"),

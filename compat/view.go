@@ -84,10 +84,10 @@ func (v View) span(q *Query, name string) *adapter.Span {
 // money prints an amount as the columns hold it, with four decimals.
 func money(amount decimal.Decimal) string { return amount.StringFixed(4) }
 
-// clock prints a time of day as HH:MM, and an unknown one as nothing. The end of a day is 24:00
-// (OsTimeHelper::minutes_to_army_hours_and_minutes, LatePoint 5.6.5).
+// clock prints a time of day as HH:MM, and an unknown one as nothing. The end of
+// a day is 24:00 (OsTimeHelper::minutes_to_army_hours_and_minutes, LatePoint 5.6.5).
 func clock(m *adapter.Minutes) string {
-	if m == nil {
+	if !adapter.IsTime(m) {
 		return ""
 	}
 	return fmt.Sprintf("%02d:%02d", *m/60, *m%60)

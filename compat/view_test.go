@@ -143,7 +143,10 @@ func TestMoney(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	t.Parallel()
-	for minutes, want := range map[adapter.Minutes]string{0: "00:00", 5: "00:05", 65: "01:05", 600: "10:00", 1439: "23:59", 1440: "24:00", 1500: "25:00"} {
+	for minutes, want := range map[adapter.Minutes]string{
+		0: "00:00", 5: "00:05", 65: "01:05", 600: "10:00", 1439: "23:59", 1440: "24:00", 1500: "25:00", 2880: "48:00",
+		-1: "", -60: "", 2881: "", 100000: "",
+	} {
 		if got := clock(&minutes); got != want {
 			t.Errorf("%d is %s, want %s", minutes, got, want)
 		}

@@ -88,6 +88,42 @@ func TestAgents(t *testing.T) {
 	})
 }
 
+// TestExactTexts asks for texts that differ only in letter case, which is
+// ignored, or in accents, which are not.
+func TestExactTexts(t *testing.T) {
+	t.Parallel()
+	filters := []struct {
+		list          listing
+		table, column string
+	}{
+		{agentList, "agents", "email"},
+		{serviceList, "services", "name"},
+		{paymentList, "transactions", "processor"},
+		{paymentList, "transactions", "payment_method"},
+		{orderList, "orders", "coupon_code"},
+	}
+	database := fixtures.New(t, fixtures.Edge())
+	for _, f := range filters {
+		arrange(t, database, fmt.Sprintf("UPDATE wp_latepoint_%s SET %s = "+
+			"CASE id WHEN 1 THEN 'José' WHEN 2 THEN 'Jose' WHEN 3 THEN 'JOSE' WHEN 4 THEN 'Жозе 🎁' ELSE 'Josefa' END", f.table, f.column))
+	}
+	s := newServer(t, database)
+	for _, f := range filters {
+		t.Run(f.table+" "+f.column, func(t *testing.T) {
+			id := f.list.alias() + ".id"
+			f.list.finds(t, s, []find{
+				{query: f.column + "=josé", where: id + " = 1"},
+				{query: f.column + "=JOSÉ", where: id + " = 1"},
+				{query: f.column + "=jose", where: id + " IN (2, 3)"},
+				{query: f.column + "=ЖОЗЕ 🎁", where: id + " = 4"},
+				{query: f.column + "=ЖОЗЕ 🎉", none: true},
+				{query: f.column + "=jos", none: true},
+				{query: f.column + "=jos_", none: true},
+			})
+		})
+	}
+}
+
 // The rows of the small site were all made at one moment; here each has a day
 // of its own, and some first names are alike.
 func TestAgentsByDate(t *testing.T) {
@@ -370,6 +406,12 @@ var kinds = map[string]*regexp.Regexp{
 
 // and is the shape with more keys behind.
 func (s shape) and(more ...string) shape { return append(slices.Clone(s), more...) }
+
+// before puts a key in front of another.
+func (s shape) before(key, more string) shape {
+	i := slices.IndexFunc(s, func(line string) bool { return strings.HasPrefix(line, key+" ") })
+	return slices.Insert(slices.Clone(s), i, more)
+}
 
 // check compares an object with the shape and returns its values.
 func (s shape) check(t testing.TB, where string, object json.RawMessage) map[string]json.RawMessage {

@@ -150,7 +150,7 @@ func corsConfig(origins []string) middleware.CORSConfig {
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 		AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", requestIDHeader},
-		ExposeHeaders: []string{requestIDHeader, "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
+		ExposeHeaders: append([]string{requestIDHeader, "Retry-After"}, limitHeaders...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

@@ -189,6 +189,25 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
+// TestRateLimitWithinTheMinute asks 17 seconds into a minute: what is left of
+// the windows counts from there, their end does not move.
+func TestRateLimitWithinTheMinute(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) {
+		o.RateLimit.Enabled, o.RateLimit.Live = true, handlers.Limits{PerMinute: 1, PerHour: 10}
+	})
+	s.clock = now.Add(17 * time.Second)
+	s.get("/status").want(http.StatusOK)
+	a := s.get("/status").want(http.StatusTooManyRequests)
+	for name, want := range map[string]string{
+		"RateLimit": `"minute";r=0;t=43, "hour";r=9;t=1003`, "Retry-After": "43", "X-RateLimit-Reset": "1795221840",
+	} {
+		if got := a.header.Get(name); got != want {
+			t.Errorf("%s %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestClientGone ends the request's context: nothing is sent as if it were our
 // failure, and the log says so.
 func TestClientGone(t *testing.T) {

@@ -50,10 +50,29 @@ var parameters = map[string]map[string]string{
 	"/orders/1/invoices":     {"page": "page", "per_page": "integer"},
 	"/orders/1/transactions": {"page": "page", "per_page": "integer"},
 	"/coupons":               {"page": "page", "per_page": "integer", "status": "word", "search": "text"},
+	"/availability": {
+		"service_id": "integer", "agent_id": "id or any", "location_id": "id or any", "date": "date", "date_to": "date", "duration": "integer",
+		"total_attendees": "integer", "explain": "boolean",
+	},
+	"/agents/availability": {
+		"service_id": "id or any", "location_id": "id or any", "date": "date", "start_time": "word", "duration": "integer", "limit": "integer",
+	},
+}
+
+// valid are the parameters without which a route refuses anything.
+var valid = map[string]string{"/availability": "service_id=1&agent_id=1&date=2026-11-24&"}
+
+// refusal is the code with which a route refuses parameters.
+func refusal(path string) string {
+	if strings.HasSuffix(path, "/availability") {
+		return "invalid_request"
+	}
+	return "invalid_parameters"
 }
 
 var (
-	allButNumbers = []string{"page", "integer", "boolean", "date", "word"}
+	allButAny     = []string{"page", "integer", "boolean", "date", "word"}
+	allButNumbers = append(slices.Clone(allButAny), "id or any")
 	allButText    = append(slices.Clone(allButNumbers), "number")
 	everyKind     = append(slices.Clone(allButText), "text")
 )
@@ -65,8 +84,8 @@ var badValues = map[string]struct {
 	refused []string
 }{
 	"letters":           {"abc", allButText},
-	"negative":          {"-1", allButNumbers},
-	"beyond the column": {"99999999999", []string{"integer", "boolean", "date", "word"}},
+	"negative":          {"-1", allButAny},
+	"beyond the column": {"99999999999", []string{"integer", "boolean", "date", "word", "id or any"}},
 	"beyond int64":      {"99999999999999999999999", allButText},
 	"fraction":          {"1.5", allButNumbers},
 	"exponent":          {"1e3", allButText},
@@ -102,20 +121,26 @@ func TestBadInput(t *testing.T) {
 	for path, kinds := range parameters {
 		for name, kind := range kinds {
 			for title, bad := range badValues {
-				a := s.get(path + "?" + name + "=" + bad.raw)
+				a := s.get(path + "?" + valid[path] + name + "=" + bad.raw)
 				where := fmt.Sprintf("%s?%s= %s", path, name, title)
 				if !slices.Contains(bad.refused, kind) {
 					wantNothingOfTheKind(t, where, a)
 					continue
 				}
-				wantRefused(t, where, a, name)
+				wantRefusedAs(t, where, a, refusal(path), name)
 			}
 		}
 	}
 }
 
-// wantRefused wants a 400 that names just these parameters.
+// wantRefused wants a list's 400 that names just these parameters.
 func wantRefused(t *testing.T, where string, a answer, names ...string) {
+	t.Helper()
+	wantRefusedAs(t, where, a, "invalid_parameters", names...)
+}
+
+// wantRefusedAs wants a 400 of this code that names just these parameters.
+func wantRefusedAs(t *testing.T, where string, a answer, code string, names ...string) {
 	t.Helper()
 	if a.status != http.StatusBadRequest {
 		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)
@@ -134,7 +159,7 @@ func wantRefused(t *testing.T, where string, a answer, names ...string) {
 	}
 	got := slices.Sorted(maps.Keys(body.Error.Details))
 	slices.Sort(names)
-	if body.Status != "error" || body.Error.Code != "invalid_parameters" || body.Error.Message == "" || !slices.Equal(got, names) {
+	if body.Status != "error" || body.Error.Code != code || body.Error.Message == "" || !slices.Equal(got, names) {
 		t.Errorf("%s: %.500s", where, a.body)
 	}
 }
@@ -169,7 +194,7 @@ func TestEveryWrongParameterIsNamed(t *testing.T) {
 			}
 		}
 		if len(names) > 0 {
-			wantRefused(t, path, s.get(path+"?"+query.Encode()), names...)
+			wantRefusedAs(t, path, s.get(path+"?"+query.Encode()), refusal(path), names...)
 		}
 	}
 }

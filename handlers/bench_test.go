@@ -19,6 +19,8 @@ func BenchmarkEndpoints(b *testing.B) {
 		"/agents", "/agents/1",
 		"/services", "/services?include=category,agents,locations,categories", "/services/6", "/services/categories",
 		"/locations",
+		"/availability?service_id=6&agent_id=2&date=2027-01-12", "/availability?service_id=6&agent_id=any&date=2027-01-12",
+		"/availability?service_id=6&agent_id=any&date=2026-12-01&date_to=2027-01-31", "/agents/availability?service_id=6&date=2027-01-12&start_time=10:00",
 		"/payments", "/payments/3",
 		"/orders", "/orders/52", "/orders/52/invoices", "/orders/52/transactions",
 	} {

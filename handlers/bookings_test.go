@@ -443,6 +443,24 @@ func TestSecretMetaInAnyLetterCase(t *testing.T) {
 	})
 }
 
+// 0 asks for the bookings without a customer, agent, service or location, which
+// columns hold as 0 or as NULL.
+func TestBookingsWithoutAReference(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database,
+		"UPDATE wp_latepoint_bookings SET location_id = 0 WHERE id = 5", "UPDATE wp_latepoint_bookings SET location_id = NULL WHERE id = 6",
+		"UPDATE wp_latepoint_bookings SET customer_id = 0 WHERE id = 7", "UPDATE wp_latepoint_bookings SET agent_id = 0, service_id = 0 WHERE id = 8")
+	bookingList.finds(t, newServer(t, database), []find{
+		{query: "location_id=0", where: "COALESCE(b.location_id, 0) = 0"},
+		{query: "location_id=0&sort=id", where: "COALESCE(b.location_id, 0) = 0", order: "b.id DESC"},
+		{query: "customer_id=0", where: "b.id = 7"},
+		{query: "agent_id=0", where: "b.id = 8"},
+		{query: "service_id=0.0&agent_id=0", where: "b.id = 8"},
+		{query: "agent_id=0&customer_id=0", none: true},
+	})
+}
+
 func TestWrongBookingParameters(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -456,7 +474,7 @@ func TestWrongBookingParameters(t *testing.T) {
 		"status=unknown":              {"status": "Unknown booking status"},
 		"status=in progress":          {"status": "Unknown booking status"}, // the label of in_progress
 		"status=approved,pending":     {"status": "Unknown booking status"},
-		"customer_id=0":               {"customer_id": "Minimum allowed value is 1"},
+		"customer_id=-1":              {"customer_id": "Minimum allowed value is 0"},
 		"agent_id=8388608":            {"agent_id": "Maximum allowed value is 8388607"},
 		"service_id=any":              {"service_id": "Must be an integer"},
 		"location_id=1.5":             {"location_id": "Must be an integer"},
@@ -660,6 +678,24 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 	}
 	bookingList.finds(t, s, questions)
 	bookingList.cutIntoPages(t, s, []find{{query: ""}, {query: "agent_id=1", where: "b.agent_id = 1"}})
+}
+
+// Minutes that are no time of day are shown as times that are not stored.
+func TestBookingsAtNoTime(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	arrange(t, database,
+		"UPDATE wp_latepoint_bookings SET start_time = -5, end_time = NULL WHERE id = 12",
+		"UPDATE wp_latepoint_bookings SET start_time = 100000, end_time = 100060 WHERE id = 15",
+		"UPDATE wp_latepoint_bookings SET start_time = 1440, end_time = 2880 WHERE id = 16")
+	s := newServer(t, database)
+	for id, want := range map[string]map[string]any{
+		"12": {"start_time": "", "end_time": "", "start_datetime": nil, "end_datetime": nil},
+		"15": {"start_time": "", "end_time": "", "start_datetime": nil, "end_datetime": nil},
+		"16": {"start_time": "24:00", "end_time": "48:00", "start_datetime": "2026-12-08T00:00:00+01:00"},
+	} {
+		s.wantFields(t, "/bookings/"+id, want)
+	}
 }
 
 // Where no end is stored it is start and duration, the duration the service's

@@ -42,6 +42,7 @@ func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failur
 	var limited *limitError
 	switch {
 	case errors.Is(err, errNoRoute), errors.Is(err, echo.ErrNotFound), errors.Is(err, echo.ErrMethodNotAllowed):
+		c.Response().Header().Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
 		return compat.Failure{Status: http.StatusNotFound, Code: "rest_no_route", Message: "No route was found matching the URL and request method."}, compat.ShapeA
 	case errors.As(err, &limited):
 		c.Response().Header().Set("Retry-After", strconv.FormatInt(limited.retryAfter, 10))

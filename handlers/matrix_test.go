@@ -49,8 +49,8 @@ func TestVerbs(t *testing.T) {
 			a := s.do(verb, "/v1"+path, http.Header{"X-Api-Key": {s.key}})
 			if !slices.Contains(known, verb) {
 				a.want(http.StatusNotFound)
-				if code := a.at("code"); code != "rest_no_route" {
-					t.Errorf("%s %s: code %v", verb, path, code)
+				if code := a.at("code"); code != "rest_no_route" || a.header.Get("Allow") != "" {
+					t.Errorf("%s %s: code %v, Allow %q", verb, path, code, a.header.Get("Allow"))
 				}
 				continue
 			}
@@ -60,6 +60,37 @@ func TestVerbs(t *testing.T) {
 			if strings.Contains(string(a.body), "rest_no_route") {
 				t.Errorf("%s %s is no route", verb, path)
 			}
+		}
+	}
+}
+
+// TestCORS asks as a page of another site does: an allowed origin may read every
+// header that tells about limits, any other gets no header of this kind.
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) {
+		o.RateLimit.Enabled, o.AllowedOrigins = true, []string{"https://app.example"}
+	})
+	ask := func(origin string) http.Header {
+		return s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.key}, "Origin": {origin}}).want(http.StatusOK).header
+	}
+	header := ask("https://app.example")
+	if got := header.Get("Access-Control-Allow-Origin"); got != "https://app.example" {
+		t.Errorf("allowed origin %q", got)
+	}
+	exposed := strings.Split(header.Get("Access-Control-Expose-Headers"), ",")
+	for name := range header {
+		told := strings.Contains(name, "Ratelimit") || name == "X-Request-Id"
+		if told && !slices.ContainsFunc(exposed, func(e string) bool { return strings.EqualFold(e, name) }) {
+			t.Errorf("%s is not exposed: %v", name, exposed)
+		}
+	}
+	if !slices.Contains(exposed, "Retry-After") {
+		t.Errorf("Retry-After is not exposed: %v", exposed)
+	}
+	for name := range ask("https://other.example") {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("another origin gets %s", name)
 		}
 	}
 }

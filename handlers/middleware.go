@@ -15,7 +15,7 @@ import (
 const requestIDHeader = "X-Request-Id"
 
 // saneRequestID is what a client's own id may look like: it goes into logs.
-var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{8,128}$`)
+var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // identify gives every request an id, the client's own when it is sane.
 func (a *API) identify(next echo.HandlerFunc) echo.HandlerFunc {

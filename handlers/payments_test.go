@@ -19,7 +19,7 @@ var (
 		"processor text", "payment_method text", "payment_portion text", "kind text", "amount money", "status text",
 		"notes text|null", "receipt_number text", "created_at timestamp", "updated_at timestamp",
 	}
-	paymentDetailShape = paymentShape.and("access_key text|null")
+	paymentDetailShape = paymentShape.before("created_at", "access_key text|null")
 )
 
 var paymentList = listing{path: "/payments", from: "{transactions} t", order: "t.created_at DESC, t.id DESC", shape: paymentShape}
@@ -154,7 +154,7 @@ func TestPaymentErrors(t *testing.T) {
 			t.Errorf("payment %s: %s, want %s", id, a.body, want)
 		}
 	}
-	wantRefused(t, "several", s.get("/payments?per_page=101&amount_min=1,5&date_from=yesterday&sort=token&order=up&customer_id=0&order_id=x"),
+	wantRefused(t, "several", s.get("/payments?per_page=101&amount_min=1,5&date_from=yesterday&sort=token&order=up&customer_id=-1&order_id=x"),
 		"per_page", "amount_min", "date_from", "sort", "order", "customer_id", "order_id")
 	a := s.get("/payments?per_page=101&sort=token").want(http.StatusBadRequest)
 	if got := [2]any{a.at("error", "details", "per_page"), a.at("error", "details", "sort")}; got != [2]any{"Maximum allowed value is 100", "Invalid sorting field"} {
@@ -198,6 +198,8 @@ func TestPaymentsOfTheEdgeSite(t *testing.T) {
 		{query: "date_from=2026-11-03", where: "t.created_at >= '2026-11-03'"},
 		{query: "date_to=9999-12-31", where: "t.id <> 2"},
 		{query: "order_id=904", where: "t.id = 11"},
+		{query: "order_id=0", where: "t.order_id IS NULL"},
+		{query: "customer_id=0", where: "COALESCE(t.customer_id, 0) = 0"}, // 0 and NULL are both nobody's
 		{query: "sort=amount&order=asc", order: "t.amount IS NOT NULL, t.amount, t.id"},
 	})
 }

@@ -188,7 +188,12 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 	}
-	for _, insane := range []string{"short", "has spaces in it", strings.Repeat("x", 200), "line\nbreak-in-it"} {
+	for _, sane := range []string{"7", "short", "A-b_c.9", strings.Repeat("x", 128)} {
+		if got := s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {sane}}).header.Get("X-Request-Id"); got != sane {
+			t.Errorf("request id %q for %q", got, sane)
+		}
+	}
+	for _, insane := range []string{"", "has spaces in it", "é", strings.Repeat("x", 129), "line\nbreak-in-it"} {
 		if got := s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {insane}}).header.Get("X-Request-Id"); got == insane || len(got) < 20 {
 			t.Errorf("request id %q for %q", got, insane)
 		}

@@ -129,6 +129,9 @@ func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// limitHeaders are what setLimitHeaders sets.
+var limitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"}
+
 // setLimitHeaders tells the window with the fewest requests left in the
 // headers everybody reads, and both in those of the IETF draft.
 func setLimitHeaders(header http.Header, now int64, minute, hour state) {

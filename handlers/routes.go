@@ -42,6 +42,7 @@ var routes = []route{
 	{http.MethodGet, "/customers/:id", "read_customers", getCustomer, plain, "Read a customer"},
 
 	{http.MethodGet, "/agents", "read_agents", listAgents, plainList, "List agents"},
+	{http.MethodGet, "/agents/availability", "read_availability", listFreeAgents, plain, "Find the agents who are free"},
 	{http.MethodGet, "/agents/:id", "read_agents", getAgent, plain, "Read an agent"},
 
 	{http.MethodGet, "/services", "read_services", listServices, plainList, "List services"},
@@ -49,6 +50,8 @@ var routes = []route{
 	{http.MethodGet, "/services/:id", "read_services", getService, plain, "Read a service"},
 
 	{http.MethodGet, "/locations", "read_locations", listLocations, plainList, "List locations"},
+
+	{http.MethodGet, "/availability", "read_availability", getAvailability, plain, "Find the free start times of a day"},
 
 	{http.MethodGet, "/payments", "read_payments", listPayments, paymentList, "List payments"},
 	{http.MethodGet, "/payments/:id", "read_payments", getPayment, payment, "Read a payment"},

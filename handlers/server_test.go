@@ -35,7 +35,8 @@ type server struct {
 	handler  http.Handler
 	database *fixtures.Database
 	keys     *adapter.Keys
-	key      string // with all permissions
+	key      string    // with all permissions
+	clock    time.Time // what the server takes for the present
 	log      *logBuffer
 }
 
@@ -106,9 +107,11 @@ func newServer(t testing.TB, database *fixtures.Database, change ...func(*handle
 	for _, c := range change {
 		c(&options)
 	}
-	s := &server{t: t, database: database, keys: adapter.NewKeys(db, fixedClock, rand.Reader), log: &logBuffer{}}
+	s := &server{t: t, database: database, clock: now, log: &logBuffer{}}
+	clock := func() time.Time { return s.clock }
+	s.keys = adapter.NewKeys(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete")
-	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
+	s.handler = handlers.New(adapter.NewPlatform(db, clock), s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return s
 }
 

@@ -15,10 +15,25 @@ import (
 // concurrent use.
 type DB struct {
 	pool    *sql.DB
+	on      runner   // where statements go: the pool, or a connection or transaction
+	session *session // nil where statements go to the pool
 	version string
 	prefix  string
 	base    string
-	schema  atomic.Pointer[Schema]
+	schema  *atomic.Pointer[Schema]
+}
+
+// runner is what runs statements: *sql.DB, *sql.Conn or *sql.Tx.
+type runner interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// running is the same database with its statements going elsewhere.
+func (db *DB) running(on runner) *DB {
+	bound := *db
+	bound.on = on
+	return &bound
 }
 
 // connectionLifetime stays well below the idle limits of servers and proxies.
@@ -55,7 +70,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // New wraps a pool that is open already; its sessions are the caller's affair.
 // prefix is the site's table prefix.
 func New(pool *sql.DB, prefix string) *DB {
-	return &DB{pool: pool, prefix: prefix, base: basePrefix(prefix)}
+	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema])}
 }
 
 // OpenWhenUp opens as Open does, and while the server cannot be reached tries

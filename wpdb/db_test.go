@@ -107,11 +107,11 @@ func TestOpenDialTimeout(t *testing.T) {
 func TestOpenLosesLink(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.Legacy())
-	for name, f := range map[string]fault{
-		"at the greeting":     {lost: true},
-		"asking for version":  {on: "VERSION()"},
-		"setting the session": {on: "sql_mode"},
-		"setting isolation":   {on: "ISOLATION LEVEL"},
+	for name, f := range map[string]fixtures.Fault{
+		"at the greeting":     {Lost: true},
+		"asking for version":  {On: "VERSION()"},
+		"setting the session": {On: "sql_mode"},
+		"setting isolation":   {On: "ISOLATION LEVEL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +133,7 @@ func TestOpenWhenUp(t *testing.T) {
 	db, err := wpdb.OpenWhenUp(t.Context(), c, time.Minute, func(err error) {
 		told = append(told, err)
 		if len(told) == 2 {
-			cutOffAt(t, "unix", address, good, fault{lost: true})
+			fixtures.CutOffAt(t, "unix", address, good.DSN, fixtures.Fault{Lost: true})
 		}
 	})
 	if err != nil {
@@ -230,12 +230,12 @@ func TestServerRestart(t *testing.T) {
 	c, through := cutOff(t, configOf(database))
 	db := open(t, c)
 	for range 3 {
-		through.cutAll()
+		through.CutAll()
 		if err := change(t.Context(), db, "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	through.cutAll()
+	through.CutAll()
 	if got, err := read(t.Context(), db, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'"); err != nil || got[0] != "Legacy!!!" {
 		t.Errorf("%v, error %v", got, err)
 	}

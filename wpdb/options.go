@@ -50,26 +50,54 @@ func (db *DB) pairs(ctx context.Context, op string, stmt sq.Sqlizer) (map[string
 // activePlugins is the option active_plugins; where it says no, the network's
 // own list is asked. The plugin's folder may have any name.
 func (db *DB) PluginActive(ctx context.Context, activePlugins, file string) (bool, error) {
-	if listsPlugin(activePlugins, file) {
+	if ListsPlugin(activePlugins, file) {
 		return true, nil
 	}
-	stmt := sq.Select("meta_value").From(db.Name(Sitemeta)).Where(sq.Eq{"meta_key": "active_sitewide_plugins"}).OrderBy("meta_id").Limit(1)
-	value, _, err := One(ctx, db, "read network plugins", stmt, func(row Scanner) (value string, err error) {
+	value, err := db.networkOption(ctx, "active_sitewide_plugins")
+	if err != nil {
+		return false, err
+	}
+	return ListsPlugin(value, file), nil
+}
+
+// SuperAdmins are the logins of those who may do everything on a network; none
+// on a site of its own.
+func (db *DB) SuperAdmins(ctx context.Context) ([]string, error) {
+	list, err := db.networkOption(ctx, "site_admins")
+	if err != nil {
+		return nil, err
+	}
+	value, err := UnserializePHP(list)
+	admins, ok := value.(*PHPArray)
+	if err != nil || !ok {
+		return nil, nil //nolint:nilerr // a site of its own has no such list
+	}
+	var logins []string
+	for _, login := range admins.All() {
+		if name, ok := login.(string); ok {
+			logins = append(logins, name)
+		}
+	}
+	return logins, nil
+}
+
+// networkOption is an option of the network, "" on a site of its own.
+func (db *DB) networkOption(ctx context.Context, name string) (string, error) {
+	stmt := sq.Select("meta_value").From(db.Name(Sitemeta)).Where(sq.Eq{"meta_key": name}).OrderBy("meta_id").Limit(1)
+	value, _, err := One(ctx, db, "read network options", stmt, func(row Scanner) (value string, err error) {
 		err = row.Scan(OrZero(&value))
 		return value, err
 	})
 	if errors.Is(err, ErrSchema) {
-		return false, nil // not a network
+		return "", nil // not a network
 	}
-	if err != nil {
-		return false, err
-	}
-	return listsPlugin(value, file), nil
+	return value, err
 }
 
-// listsPlugin looks for the file among the values (a site's list) and keys (a
-// network's list) of a serialised array. What cannot be read lists nothing.
-func listsPlugin(serialised, file string) bool {
+// ListsPlugin tells whether a plugin file stands among the values (a site's
+// list) or keys (a network's list) of a serialised array. What cannot be read
+// lists nothing.
+func ListsPlugin(serialised, file string) bool {
 	value, err := UnserializePHP(serialised)
 	if err != nil {
 		return false

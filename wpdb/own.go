@@ -29,13 +29,30 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
+	// The texts have room for whatever a site's templates make: a booking must
+	// not fail because its notification is long.
+	Outbox: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		name MEDIUMTEXT NOT NULL,
+		address VARCHAR(254) NOT NULL,
+		subject MEDIUMTEXT NOT NULL,
+		content MEDIUMTEXT NOT NULL,
+		status VARCHAR(10) NOT NULL,
+		tries INT UNSIGNED NOT NULL,
+		due_at DATETIME NOT NULL,
+		failure VARCHAR(190) NOT NULL,
+		created_at DATETIME NOT NULL,
+		finished_at DATETIME NULL,
+		PRIMARY KEY (id),
+		KEY due (status, due_at)
+	)`,
 }
 
 // CreateOwnTables creates the tables of ours that do not exist yet. It alters
 // none. The schema is probed anew afterwards.
 func (db *DB) CreateOwnTables(ctx context.Context) error {
 	defer db.ForgetSchema()
-	for _, table := range []Table{APIKeys, CustomerFields} {
+	for _, table := range []Table{APIKeys, CustomerFields, Outbox} {
 		// A table definition has no parameters, and squirrel builds none.
 		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +
 			" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"

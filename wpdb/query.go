@@ -21,7 +21,7 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// Queryer runs statements: a *DB, or a *Tx inside of one.
+// Queryer runs statements: a *DB, or a *Tx.
 type Queryer interface {
 	query(ctx context.Context, text string, args []any) (*sql.Rows, error)
 	exec(ctx context.Context, text string, args []any) (sql.Result, error)
@@ -29,14 +29,16 @@ type Queryer interface {
 }
 
 func (db *DB) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
-	return db.pool.QueryContext(ctx, text, args...)
+	return db.on.QueryContext(ctx, text, args...)
 }
 
 func (db *DB) exec(ctx context.Context, text string, args []any) (sql.Result, error) {
-	return db.pool.ExecContext(ctx, text, args...)
+	return db.on.ExecContext(ctx, text, args...)
 }
 
-func (db *DB) retriable() bool { return true }
+// retriable is false on a connection of its own: once it is lost, a transaction
+// and its locks are gone, and the last statement run again would run alone.
+func (db *DB) retriable() bool { return db.session == nil }
 
 // All runs a SELECT and scans each row into a T. It is the only rows loop. A
 // read whose connection was lost is run once more.

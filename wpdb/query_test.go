@@ -305,16 +305,16 @@ func TestLostReadIsRepeated(t *testing.T) {
 	database := fixtures.Shared(t, fixtures.Legacy())
 	const text = "SELECT REPEAT('x', 20000) FROM wp_options" // many packets
 	for name, c := range map[string]struct {
-		faults  []fault
+		faults  []fixtures.Fault
 		queries int64
 		lost    bool
 	}{
-		"before the server has it": {[]fault{{on: text, lost: true}}, 2, false},
-		"before the answer":        {[]fault{{on: text}}, 2, false},
-		"in the header":            {[]fault{{on: text, answer: 3}}, 2, false},
-		"among the rows":           {[]fault{{on: text, answer: 50_000}}, 2, false},
-		"twice":                    {[]fault{{on: text}, {on: text, answer: 50_000}}, 2, true},
-		"without a sign":           {[]fault{{on: text, answer: 50_000, silent: true}}, 2, false},
+		"before the server has it": {[]fixtures.Fault{{On: text, Lost: true}}, 2, false},
+		"before the answer":        {[]fixtures.Fault{{On: text}}, 2, false},
+		"in the header":            {[]fixtures.Fault{{On: text, Answer: 3}}, 2, false},
+		"among the rows":           {[]fixtures.Fault{{On: text, Answer: 50_000}}, 2, false},
+		"twice":                    {[]fixtures.Fault{{On: text}, {On: text, Answer: 50_000}}, 2, true},
+		"without a sign":           {[]fixtures.Fault{{On: text, Answer: 50_000, Silent: true}}, 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -347,11 +347,11 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 	const text = "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"
 	for _, c := range []struct {
 		name  string
-		fault fault
+		fault fixtures.Fault
 		want  string
 	}{
-		{"before the server has it", fault{on: text, lost: true}, "Legacy"},
-		{"before the answer", fault{on: text}, "Legacy!"},
+		{"before the server has it", fixtures.Fault{On: text, Lost: true}, "Legacy"},
+		{"before the answer", fixtures.Fault{On: text}, "Legacy!"},
 	} {
 		through, _ := cutOff(t, configOf(database), c.fault)
 		db := open(t, through)

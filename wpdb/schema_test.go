@@ -283,7 +283,7 @@ func TestSitePrefixesFails(t *testing.T) {
 func TestProbeFails(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
-	c, _ = cutOff(t, c, fault{on: "information_schema"}, fault{on: "information_schema"})
+	c, _ = cutOff(t, c, fixtures.Fault{On: "information_schema"}, fixtures.Fault{On: "information_schema"})
 	db := open(t, c)
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)

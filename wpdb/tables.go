@@ -46,6 +46,7 @@ const (
 const (
 	APIKeys        Table = "bookside_api_keys"
 	CustomerFields Table = "bookside_customer_fields"
+	Outbox         Table = "bookside_outbox"
 )
 
 // required are the tables without which no LatePoint 5 site can be served.

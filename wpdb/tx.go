@@ -3,37 +3,31 @@ package wpdb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	sq "github.com/Masterminds/squirrel"
 )
 
 // attempts is how often a transaction is run before a deadlock or lock wait
 // is given up.
 const attempts = 3
 
-// Tx is a running transaction.
+// Tx is a running transaction: the database, seen from inside of it.
 type Tx struct {
-	tx *sql.Tx
+	*DB
 }
-
-func (t *Tx) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
-	return t.tx.QueryContext(ctx, text, args...)
-}
-
-func (t *Tx) exec(ctx context.Context, text string, args []any) (sql.Result, error) {
-	return t.tx.ExecContext(ctx, text, args...)
-}
-
-// retriable is false: after a lost connection the transaction is gone, and
-// running its last statement again would run it alone.
-func (t *Tx) retriable() bool { return false }
 
 // Transact runs work in one transaction: committed when work returns nil,
 // rolled back on an error or a panic, and run again from the start after a
 // deadlock or lock wait. work must not keep anything from a failed run.
 func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) error {
+	if db.session == nil {
+		return db.Session(ctx, op, func(session *DB) error { return session.Transact(ctx, op, work) })
+	}
 	for attempt := 1; ; attempt++ {
 		err := db.transactOnce(ctx, op, work)
 		if attempt == attempts || !errors.Is(err, ErrConflict) {
@@ -49,7 +43,7 @@ func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) err
 }
 
 func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error) (err error) {
-	tx, err := db.pool.BeginTx(ctx, nil)
+	tx, err := db.session.conn.BeginTx(ctx, nil)
 	count(ctx, 1, 0)
 	if err != nil {
 		return wrap(op, err)
@@ -65,7 +59,7 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error)
 			err = errors.Join(err, wrap(op+": roll back", rollback))
 		}
 	}()
-	if err := work(&Tx{tx: tx}); err != nil {
+	if err := work(&Tx{db.running(tx)}); err != nil {
 		return err
 	}
 	committed = true
@@ -75,4 +69,59 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error)
 		err = errors.Join(ctx.Err(), err) // rolled back by the pool when ctx ended
 	}
 	return wrap(op+": commit", err)
+}
+
+// session is a connection that is kept for a while.
+type session struct {
+	conn   *sql.Conn
+	locked bool // a named lock was taken
+}
+
+// Session gives work one connection of its own: its statements, transactions
+// and named locks all use it. Named locks end with the session.
+func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
+	conn, err := db.pool.Conn(ctx)
+	if err != nil {
+		return wrap(op, err)
+	}
+	s := &session{conn: conn}
+	defer func() { err = errors.Join(err, s.end(ctx, op)) }()
+	bound := db.running(conn)
+	bound.session = s
+	return work(bound)
+}
+
+// farewell is how long giving locks back may take.
+const farewell = 5 * time.Second
+
+// end gives the connection back without its locks. One that cannot give them
+// back is closed, which does.
+func (s *session) end(ctx context.Context, op string) error {
+	if s.locked {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		count(ctx, 1, 0)
+		if _, err := s.conn.ExecContext(ctx, "DO RELEASE_ALL_LOCKS()"); err != nil {
+			_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, and answers with that error
+		}
+	}
+	err := s.conn.Close()
+	if errors.Is(err, sql.ErrConnDone) {
+		return nil
+	}
+	return wrap(op, err)
+}
+
+// Lock takes a named lock for the rest of the session, and tells whether it
+// could be had within wait (whole seconds). The server keeps one space of names
+// for all its databases: the name counts within this site's alone.
+func (db *DB) Lock(ctx context.Context, name string, wait time.Duration) (bool, error) {
+	const op = "take a named lock"
+	if db.session == nil {
+		return false, fmt.Errorf("%s: not in a session", op)
+	}
+	db.session.locked = true
+	stmt := sq.Select().Column("GET_LOCK(SHA2(CONCAT(DATABASE(), ' ', ?, ' ', ?), 256), ?)", db.prefix, name, int(wait/time.Second))
+	taken, _, err := One(ctx, db, op, stmt, Value[sql.NullInt64])
+	return taken.Int64 == 1, err
 }

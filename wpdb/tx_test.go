@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	sq "github.com/Masterminds/squirrel"
+
 	"bookside/fixtures"
 	"bookside/wpdb"
 
@@ -293,8 +295,8 @@ func TestTransactMeetsDeadline(t *testing.T) {
 		if err := change(ctx, tx, mark); err != nil {
 			return err
 		}
-		for db.Stats().InUse > 0 { // until the pool has rolled back
-			time.Sleep(time.Millisecond)
+		for err := error(nil); err == nil; { // until the pool has rolled back
+			_, err = wpdb.All(context.Background(), tx, "wait", sq.Select("1"), wpdb.Value[int])
 		}
 		return nil
 	})
@@ -312,13 +314,13 @@ func TestLostTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, c := range map[string]struct {
-		fault fault
+		fault fixtures.Fault
 		want  string
 	}{
-		"at a read":                      {fault{on: "SELECT option_name"}, "Legacy"},
-		"at a write":                     {fault{on: mark}, "Legacy"},
-		"at a commit that never arrives": {fault{on: "\x03COMMIT", lost: true}, "Legacy"},
-		"at a commit that was done":      {fault{on: "\x03COMMIT"}, "Legacy!"},
+		"at a read":                      {fixtures.Fault{On: "SELECT option_name"}, "Legacy"},
+		"at a write":                     {fixtures.Fault{On: mark}, "Legacy"},
+		"at a commit that never arrives": {fixtures.Fault{On: "\x03COMMIT", Lost: true}, "Legacy"},
+		"at a commit that was done":      {fixtures.Fault{On: "\x03COMMIT"}, "Legacy!"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -348,5 +350,51 @@ func TestLostTransaction(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestLock: a named lock is one session's until it ends, and one site's.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	config := configOf(database)
+	db := open(t, config)
+	config.Prefix = "wpx_9_"
+	neighbour := open(t, config)
+	if _, err := db.Lock(t.Context(), "a", 0); err == nil {
+		t.Error("a lock without a session")
+	}
+	taken := func(db *wpdb.DB, name string) bool {
+		var ok bool
+		err := db.Session(t.Context(), "lock", func(s *wpdb.DB) (err error) {
+			ok, err = s.Lock(t.Context(), name, 0)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	err := db.Session(t.Context(), "hold", func(s *wpdb.DB) error {
+		if ok, err := s.Lock(t.Context(), "a", 0); !ok || err != nil {
+			t.Fatalf("first lock: %t, %v", ok, err)
+		}
+		if taken(db, "a") || !taken(db, "b") || !taken(neighbour, "a") {
+			t.Error("a lock of another session, name or site")
+		}
+		err := s.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error { return change(t.Context(), tx, mark) })
+		if err != nil {
+			return err
+		}
+		if taken(db, "a") {
+			t.Error("the transaction ended the lock")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !taken(db, "a") {
+		t.Error("the lock outlived its session")
 	}
 }

@@ -44,6 +44,18 @@ type config struct {
 		TestPerMinute int  `koanf:"test_per_minute"`
 		TestPerHour   int  `koanf:"test_per_hour"`
 	} `koanf:"rate_limit"`
+	Mail struct {
+		Enabled  bool   `koanf:"enabled"`
+		From     string `koanf:"from"`
+		FromName string `koanf:"from_name"`
+		SMTP     struct {
+			Host     string `koanf:"host"`
+			Port     int    `koanf:"port"`
+			TLS      string `koanf:"tls"`
+			User     string `koanf:"user"`
+			Password string `koanf:"password"`
+		} `koanf:"smtp"`
+	} `koanf:"mail"`
 	Compat struct {
 		Timestamps string `koanf:"timestamps"`
 	} `koanf:"compat"`
@@ -53,11 +65,12 @@ type config struct {
 }
 
 const (
-	keyDSN        = "db.dsn"
-	keyPrefix     = "db.prefix"
-	keyWPConfig   = "wordpress.config"
-	keyListen     = "server.listen"
-	defaultPrefix = "wp_"
+	keyDSN          = "db.dsn"
+	keyMailPassword = "mail.smtp.password"
+	keyPrefix       = "db.prefix"
+	keyWPConfig     = "wordpress.config"
+	keyListen       = "server.listen"
+	defaultPrefix   = "wp_"
 )
 
 func defaultConfig() config {
@@ -77,6 +90,7 @@ func defaultConfig() config {
 	c.RateLimit.Enabled = true
 	c.RateLimit.LivePerMinute, c.RateLimit.LivePerHour = 60, 3600
 	c.RateLimit.TestPerMinute, c.RateLimit.TestPerHour = 100, 1000
+	c.Mail.SMTP.Port, c.Mail.SMTP.TLS = 587, mailStartTLS
 	c.Compat.Timestamps = "stored"
 	c.Log.Level = "info"
 	return c
@@ -85,6 +99,9 @@ func defaultConfig() config {
 // masked is the configuration as YAML, fit to be shown.
 func (c config) masked() (string, error) {
 	c.DB.DSN = maskDSN(c.DB.DSN)
+	if c.Mail.SMTP.Password != "" {
+		c.Mail.SMTP.Password = "***"
+	}
 	sections, err := structs.Provider(c, "koanf").Read()
 	if err != nil {
 		return "", fmt.Errorf("print configuration: %w", err)
@@ -132,6 +149,15 @@ rate_limit.live_per_minute   requests of a live key in a minute; default 60
 rate_limit.live_per_hour     the same in an hour; default 3600
 rate_limit.test_per_minute   requests of a test key in a minute; default 100
 rate_limit.test_per_hour     the same in an hour; default 1000
+
+mail.enabled                 send notifications from here where the site itself does not; default false
+mail.from                    address that they come from, such as office@example.com
+mail.from_name               name beside it, such as the business's
+mail.smtp.host               mail server, such as smtp.example.com
+mail.smtp.port               its port; default 587, 465 is usual with tls
+mail.smtp.tls                starttls, tls or none; default starttls
+mail.smtp.user               user, for a server that asks for one
+mail.smtp.password           password of that user; better in a file (BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)
 
 compat.timestamps            stored: as in the database, UTC; site: in the site's zone; default stored
 log.level                    debug, info, warn or error; default info

@@ -107,6 +107,9 @@ func TestEverySetting(t *testing.T) {
 	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
 	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
 	want.RateLimit.TestPerMinute, want.RateLimit.TestPerHour = 3, 4
+	want.Mail.Enabled, want.Mail.From, want.Mail.FromName = true, "a@example.com", "A, B"
+	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
+	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Log.Level = "site", "debug"
 	settings := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
@@ -117,6 +120,9 @@ func TestEverySetting(t *testing.T) {
 		{"admin.listen", "", `""`}, {"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
 		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
 		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
+		{"mail.enabled", "true", ""}, {"mail.from", "a@example.com", ""}, {"mail.from_name", "A, B", ""},
+		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
+		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
 		{"compat.timestamps", "site", ""}, {"log.level", "debug", ""},
 	}
 	l, err := newLayers()

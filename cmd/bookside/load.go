@@ -27,7 +27,7 @@ const (
 )
 
 // secretKeys may also be given as the name of a file that holds the value.
-var secretKeys = []string{keyDSN}
+var secretKeys = []string{keyDSN, keyMailPassword}
 
 // configFlags are the flags that every command with a configuration has.
 type configFlags struct {

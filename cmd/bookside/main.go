@@ -1,8 +1,8 @@
 // Command bookside serves the booking API of a WordPress site with the
 // LatePoint plugin, from the site's own database.
 //
-// It reads the configuration, wires the other packages together and holds the
-// command line; rules, shapes and SQL are theirs.
+// It reads the configuration, wires the other packages together, holds the
+// command line and talks to the mail server; rules, shapes and SQL are theirs.
 package main
 
 import (

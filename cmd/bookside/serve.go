@@ -109,6 +109,11 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err := s.prepare(ctx, db, platform); err != nil {
 		return err
 	}
+	outbox, err := s.newOutbox(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer s.runOutbox(ctx, outbox)()
 	return s.serveAPI(ctx, listener, db, platform)
 }
 

@@ -18,6 +18,7 @@ func (c config) validate() error {
 	c.validateDatabase(&v)
 	c.validateServer(&v)
 	c.validateLimits(&v)
+	c.validateMail(&v)
 	v.check(c.Compat.Timestamps == "stored" || c.Compat.Timestamps == "site", "compat.timestamps", "write stored or site")
 	_, err := logLevel(c.Log.Level)
 	v.check(err == nil, "log.level", "write debug, info, warn or error")

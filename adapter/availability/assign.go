@@ -1,0 +1,99 @@
+package availability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// AgentOrder is the setting any_agent_order: who takes a booking for which any
+// agent was asked.
+type AgentOrder string
+
+// The orders the plugin knows. With any other nobody is found
+// (OsBookingHelper::get_any_agent_for_booking_by_rule). A price does not depend
+// on the agent, so that both price orders take the lowest id.
+const (
+	RandomAgent  AgentOrder = "random"
+	PriceHigh    AgentOrder = "price_high"
+	PriceLow     AgentOrder = "price_low"
+	BusiestAgent AgentOrder = "busy_high"
+	IdlestAgent  AgentOrder = "busy_low"
+)
+
+// Choice is how an agent is chosen among several.
+type Choice struct {
+	Order AgentOrder // empty counts as RandomAgent
+	// Load is the number of bookings on the day by agent, of every status.
+	Load map[int64]int
+	// Pick returns a number below n, at random.
+	Pick func(n int) int
+}
+
+// Free are the resources that offer a start, by location and agent.
+func (c *Calendar) Free(at Moment, q Request) []Resource {
+	var free []Resource
+	for _, r := range c.Resources {
+		if q.wants(r) && c.offers(r, at, q) {
+			free = append(free, r)
+		}
+	}
+	return free
+}
+
+func (c *Calendar) offers(r Resource, at Moment, q Request) bool {
+	return slices.ContainsFunc(c.appendSlots(nil, r, at.Day, q), func(s Slot) bool {
+		return s.Start == at.Minutes && s.Reason == Free
+	})
+}
+
+// Open are the resources that work throughout a request which begins at any
+// minute, on the grid or not, and that nothing takes.
+func (c *Calendar) Open(at Moment, q Request) []Resource {
+	var open []Resource
+	for _, r := range c.Resources {
+		works := func(h period) bool { return h.start <= at.Minutes && at.Minutes+q.Duration <= h.end }
+		if q.wants(r) && slices.ContainsFunc(c.schedule.hours(r, at.Day), works) &&
+			c.slot(at, q, c.takenOn(at.Day, r, q)).Reason == Free {
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
+// Assign chooses who gives a service and where: the location with the lowest id
+// that has a free agent, and among its free agents as Choice says
+// (OsBookingModel::is_bookable). ok is false where nobody is free, and where the
+// site's order names no rule.
+func (c *Calendar) Assign(at Moment, q Request, choice Choice) (r Resource, ok bool) {
+	free := c.Free(at, q)
+	if len(free) == 0 {
+		return Resource{}, false
+	}
+	there := free[:0]
+	for _, r := range free {
+		if r.Location == free[0].Location {
+			there = append(there, r)
+		}
+	}
+	if q.Agent != 0 {
+		return there[0], true
+	}
+	return choice.among(there)
+}
+
+// among takes resources by ascending agent; the first wins a tie.
+func (ch Choice) among(free []Resource) (r Resource, ok bool) {
+	byLoad := func(a, b Resource) int { return cmp.Compare(ch.Load[a.Agent], ch.Load[b.Agent]) }
+	switch ch.Order {
+	case RandomAgent, "":
+		return free[ch.Pick(len(free))], true
+	case PriceHigh, PriceLow:
+		return free[0], true
+	case BusiestAgent:
+		return slices.MaxFunc(free, byLoad), true
+	case IdlestAgent:
+		return slices.MinFunc(free, byLoad), true
+	default:
+		return Resource{}, false
+	}
+}

@@ -1,0 +1,165 @@
+package availability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Resource is an agent giving a service at a location: a row of
+// agents_services, where a request for slots begins.
+type Resource struct{ Agent, Service, Location int64 }
+
+// Scope says whom a rule is for; a zero stands for every agent, service or
+// location.
+type Scope struct{ Agent, Service, Location int64 }
+
+// covers tells whether a rule of this scope is meant for the resource.
+func (s Scope) covers(r Resource) bool {
+	return (s.Agent == 0 || s.Agent == r.Agent) &&
+		(s.Service == 0 || s.Service == r.Service) &&
+		(s.Location == 0 || s.Location == r.Location)
+}
+
+// WorkPeriod is a row of work_periods: working hours of one weekday, or of one
+// date. Start and End both zero say that the day is off.
+type WorkPeriod struct {
+	Scope
+	Weekday    int // ISO, 1 Monday to 7 Sunday, on dated rows too
+	Date       Day // of a dated row
+	Dated      bool
+	Start, End Minutes
+}
+
+// dayOff tells whether the row closes its day.
+func (p WorkPeriod) dayOff() bool { return p.Start == 0 && p.End == 0 }
+
+// weight mirrors OsWorkPeriodModel::calculate_weight.
+func (p WorkPeriod) weight() (weight int) {
+	for _, id := range [...]int64{p.Service, p.Agent, p.Location} {
+		if id != 0 {
+			weight++
+		}
+	}
+	if p.Dated {
+		weight += 3
+	}
+	return weight
+}
+
+// schedule holds the working hours in the order in which they are chosen from.
+type schedule struct {
+	weekly [8][]WorkPeriod // by ISO weekday
+	dated  map[Day][]WorkPeriod
+}
+
+// newSchedule takes rows in any order. A dated row under the wrong weekday is
+// never seen, as in OsWorkPeriodsHelper::get_work_periods.
+func newSchedule(rows []WorkPeriod) schedule {
+	s := schedule{dated: make(map[Day][]WorkPeriod)}
+	for _, row := range withDefaultWeek(rows) {
+		switch {
+		case row.Weekday < 1 || row.Weekday > 7:
+		case !row.Dated:
+			s.weekly[row.Weekday] = append(s.weekly[row.Weekday], row)
+		case row.Date.Weekday() == row.Weekday:
+			s.dated[row.Date] = append(s.dated[row.Date], row)
+		}
+	}
+	for _, rows := range s.weekly {
+		slices.SortFunc(rows, byScope)
+	}
+	for _, rows := range s.dated {
+		slices.SortFunc(rows, byScope)
+	}
+	return s
+}
+
+// withDefaultWeek adds the general hours that the plugin would insert before it
+// reads (OsWorkPeriodsHelper::set_default_working_hours): 08:00 to 17:00 on
+// every day where there are none at all, else a day off for each missing weekday.
+func withDefaultWeek(rows []WorkPeriod) []WorkPeriod {
+	var known [8]bool
+	start, end := Minutes(8*60), Minutes(17*60)
+	for _, row := range rows {
+		if row.Scope == (Scope{}) && !row.Dated && row.Weekday >= 1 && row.Weekday <= 7 {
+			known[row.Weekday] = true
+			start, end = 0, 0
+		}
+	}
+	rows = slices.Clip(rows)
+	for weekday := 1; weekday <= 7; weekday++ {
+		if !known[weekday] {
+			rows = append(rows, WorkPeriod{Weekday: weekday, Start: start, End: end})
+		}
+	}
+	return rows
+}
+
+// byScope is the order of OsWorkPeriodsHelper::get_work_periods within a day:
+// the rows of agents first, then of services, then of locations.
+func byScope(a, b WorkPeriod) int {
+	return cmp.Or(
+		cmp.Compare(b.Agent, a.Agent),
+		cmp.Compare(b.Service, a.Service),
+		cmp.Compare(b.Location, a.Location),
+		cmp.Compare(a.Start, b.Start),
+		cmp.Compare(a.End, b.End),
+	)
+}
+
+// hours are the working hours of a resource on a day
+// (OsResourceHelper::get_resources_grouped_by_day). The first row that covers
+// the resource settles the weight: rows of another weight do not count, rows of
+// the same weight and another scope narrow the hours, and a day off among them
+// closes the day.
+func (s *schedule) hours(r Resource, day Day) []period {
+	var groups groups
+	var last *WorkPeriod
+	for _, rows := range [...][]WorkPeriod{s.dated[day], s.weekly[day.Weekday()]} {
+		for i := range rows {
+			row := &rows[i]
+			if !row.covers(r) {
+				continue
+			}
+			if last != nil && row.weight() != last.weight() {
+				return groups.intersection()
+			}
+			if row.dayOff() {
+				return nil
+			}
+			groups.add(period{row.Start, row.End}, last == nil || row.Scope != last.Scope)
+			last = row
+		}
+	}
+	return groups.intersection()
+}
+
+// groups are the hours of each scope, to be intersected in their order.
+type groups struct {
+	result, current []period
+}
+
+func (g *groups) add(p period, begins bool) {
+	if begins {
+		g.result, g.current = g.intersection(), nil
+	}
+	g.current = append(g.current, p)
+}
+
+// intersection mirrors BookingResource::add_available_periods. It cannot tell
+// an empty result from none yet, so that hours which leave nothing of the
+// earlier ones take their place.
+func (g *groups) intersection() []period {
+	if len(g.result) == 0 {
+		return g.current
+	}
+	var common []period
+	for _, a := range g.result {
+		for _, b := range g.current {
+			if a.start <= b.end && b.start <= a.end {
+				common = append(common, period{max(a.start, b.start), min(a.end, b.end)})
+			}
+		}
+	}
+	return common
+}

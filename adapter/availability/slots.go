@@ -1,0 +1,305 @@
+package availability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Service is what slots need to know of a service.
+type Service struct {
+	ID                        int64
+	BufferBefore, BufferAfter Minutes
+	// Step is the service's own timeblock_interval, else the site's; 30 where
+	// both are empty.
+	Step                     Minutes
+	CapacityMin, CapacityMax int
+	// BlockAtMinimum closes a slot to others once the minimum is met (meta
+	// block_timeslot_when_minimum_capacity_met).
+	BlockAtMinimum bool
+}
+
+// DefaultStep is the step of sites that set none
+// (OsSettingsHelper::get_default_timeblock_interval).
+const DefaultStep Minutes = 30
+
+// needed mirrors OsServiceModel::get_capacity_needed_before_slot_is_blocked.
+func (s Service) needed() int {
+	if s.BlockAtMinimum {
+		return cmp.Or(s.CapacityMin, 1)
+	}
+	return cmp.Or(s.CapacityMax, 1)
+}
+
+// Departures are the points at which answers differ on purpose from the
+// plugin's own. The zero value departs nowhere.
+type Departures struct {
+	// BlockAcrossMidnight lets a booking that runs past midnight block its time
+	// on both dates, and asks for a new one that both dates are free; in the
+	// plugin it blocks neither.
+	BlockAcrossMidnight bool
+	// RefusePast offers nothing before now, on days before today too, and
+	// whatever the booking window says.
+	RefusePast bool
+	// StartWithinDay offers no start at or after 24:00, though hours go on.
+	StartWithinDay bool
+}
+
+// Departed is how this program answers.
+var Departed = Departures{BlockAcrossMidnight: true, RefusePast: true, StartWithinDay: true}
+
+// Input is what a Calendar is made of. The order of rows does not matter.
+type Input struct {
+	Service     Service
+	Resources   []Resource // connected; agent, service and location all enabled
+	WorkPeriods []WorkPeriod
+	Rules       Rules
+	Bookings    []Booking // that block, from the day before the first that is asked for to the day after the last
+	Window      *Window   // nil lifts it: any time may be booked, past days too
+	OffPeriods  []OffPeriod
+	Limits      DailyLimits
+	Departures  Departures
+}
+
+// Calendar answers which starts of a day are free.
+type Calendar struct {
+	Input
+	schedule schedule
+	booked   map[Day][]booked
+}
+
+// NewCalendar prepares the rows of a service for questions.
+func NewCalendar(in Input) *Calendar {
+	in.Resources = slices.Clone(in.Resources)
+	slices.SortFunc(in.Resources, byLocation)
+	in.Resources = slices.Compact(in.Resources)
+	return &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), booked: bookedByDay(in.Bookings, in.Departures)}
+}
+
+func byLocation(a, b Resource) int {
+	return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Agent, b.Agent))
+}
+
+// Request is what is to be booked.
+type Request struct {
+	Agent, Location           int64 // 0 for any
+	Duration                  Minutes
+	BufferBefore, BufferAfter Minutes
+	Attendees                 int
+	Exclude                   []int64 // bookings that do not count, such as the one to be moved
+}
+
+// wants tells whether the request may be met by a resource.
+func (q Request) wants(r Resource) bool {
+	return (q.Agent == 0 || q.Agent == r.Agent) && (q.Location == 0 || q.Location == r.Location)
+}
+
+// Reason is why a start is not offered.
+type Reason string
+
+// The reasons; Free for a start that is offered.
+const (
+	Free          Reason = ""
+	Booked        Reason = "booked"     // a booking lies there
+	Buffer        Reason = "buffer"     // only the buffers would touch a booking
+	NoCapacity    Reason = "capacity"   // too few seats are left, or the day is full
+	Off           Reason = "off_period" // time off
+	OutsideWindow Reason = "outside_window"
+	Past          Reason = "past"
+)
+
+// Slot is a start of the grid, offered or not.
+type Slot struct {
+	Start    Minutes
+	Capacity int // seats left before anybody books
+	Reason   Reason
+	Booking  int64 // that is in the way, where Reason is Booked or Buffer
+}
+
+// Day is the grid of a day, ascending, each start once: where several resources
+// have it, as the one with the most seats left has it
+// (OsResourceHelper::get_ordered_booking_slots_from_resources). It is empty on
+// days without working hours.
+func (c *Calendar) Day(day Day, q Request) []Slot {
+	var grid []Slot
+	for _, r := range c.Resources {
+		if q.wants(r) {
+			grid = c.appendSlots(grid, r, day, q)
+		}
+	}
+	slices.SortStableFunc(grid, func(a, b Slot) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), preferred(a, b))
+	})
+	return slices.CompactFunc(grid, func(a, b Slot) bool { return a.Start == b.Start })
+}
+
+// preferred puts what is offered first, then what has more seats.
+func preferred(a, b Slot) int {
+	if (a.Reason == Free) != (b.Reason == Free) {
+		if a.Reason == Free {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(b.Capacity, a.Capacity)
+}
+
+// Offered keeps the slots of a grid that can be booked.
+func Offered(grid []Slot) []Slot {
+	return slices.DeleteFunc(slices.Clone(grid), func(s Slot) bool { return s.Reason != Free })
+}
+
+// appendSlots mirrors BookingResource::build_bookable_slots: a grid from the
+// start of each working period.
+func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Slot {
+	hours := c.schedule.hours(r, day)
+	if len(hours) == 0 {
+		return grid
+	}
+	taken := c.takenOn(day, r, q)
+	for _, h := range hours {
+		for start := h.start; start <= h.end-q.Duration; start += c.Service.Step {
+			if start >= dayEnd && c.Departures.StartWithinDay {
+				break
+			}
+			grid = append(grid, c.slot(Moment{day, start}, q, taken))
+		}
+	}
+	return grid
+}
+
+// taken is what keeps a resource from being booked on a day.
+type taken struct {
+	holds  []held
+	closed []closure
+}
+
+func (c *Calendar) takenOn(day Day, r Resource, q Request) taken {
+	return taken{c.holdsOn(day, r, q), c.closedOn(day, r, q)}
+}
+
+// held is a booking's time on a day and what it takes of the resource in question.
+type held struct {
+	booked
+	hold hold
+	next bool // on the next day; its times go on from 1440
+}
+
+// holdsOn are the bookings that matter to a resource on a day, and on the next
+// one for requests that run past midnight.
+func (c *Calendar) holdsOn(day Day, r Resource, q Request) []held {
+	var holds []held
+	add := func(b booked, next bool) {
+		if hold := c.Rules.holds(b.booking, r); hold != holdsNothing && !excluded(b.booking, q.Exclude) {
+			holds = append(holds, held{b, hold, next})
+		}
+	}
+	for _, b := range c.booked[day] {
+		add(b, false)
+	}
+	if !c.Departures.BlockAcrossMidnight {
+		return holds
+	}
+	for _, b := range c.booked[day+1] {
+		if b.booking.Start.Day <= day {
+			continue // counted with its first day
+		}
+		b.time.start += dayEnd
+		b.time.end += dayEnd
+		add(b, true)
+	}
+	return holds
+}
+
+// meets tells whether a booking and a request touch, with the buffers of both.
+// Buffers alone do not reach over midnight, as in the plugin.
+func (h held) meets(wanted, guarded period) bool {
+	return (!h.next || wanted.end > dayEnd) && h.withBuffers().overlaps(guarded)
+}
+
+func excluded(b *Booking, exclude []int64) bool { return slices.Contains(exclude, b.ID) }
+
+// closure is a stretch of a day closed for a reason other than a booking.
+type closure struct {
+	period
+	reason Reason
+}
+
+// closedOn mirrors OsBookingHelper::get_blocked_periods_grouped_by_day with the
+// add-on's filter latepoint_blocked_periods_for_range.
+func (c *Calendar) closedOn(day Day, r Resource, q Request) []closure {
+	var closed []closure
+	if c.Window != nil {
+		if p, ok := c.Window.before(day, c.Departures); ok {
+			closed = append(closed, closure{p, OutsideWindow})
+		}
+		if p, ok := c.Window.after(day); ok {
+			closed = append(closed, closure{p, OutsideWindow})
+		}
+	}
+	for _, off := range c.OffPeriods {
+		if off.Day == day && off.covers(r) {
+			closed = append(closed, closure{period{off.Start, off.End}, Off})
+		}
+	}
+	if c.Limits.reached(r, day, c.booked[day], q.Exclude) {
+		closed = append(closed, closure{period{0, dayEnd}, NoCapacity})
+	}
+	return closed
+}
+
+// slot mirrors BookingSlot::can_accomodate for one start.
+func (c *Calendar) slot(at Moment, q Request, taken taken) Slot {
+	wanted := period{at.Minutes, at.Minutes + q.Duration}
+	guarded := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}
+	seats := 0
+	for _, h := range taken.holds {
+		if h.meets(wanted, guarded) {
+			seats += c.seats(h)
+		}
+	}
+	slot := Slot{Start: at.Minutes, Capacity: c.Service.CapacityMax - seats}
+	for _, closure := range taken.closed {
+		if closure.overlaps(guarded) {
+			slot.Capacity, slot.Reason = 0, c.reason(closure, Moment{at.Day, guarded.start})
+			return slot
+		}
+	}
+	if seats >= c.Service.needed() || slot.Capacity < q.Attendees {
+		slot.Reason, slot.Booking = c.culprit(taken.holds, wanted, guarded)
+	}
+	return slot
+}
+
+// seats is what a booking takes of a resource's capacity.
+func (c *Calendar) seats(h held) int {
+	if h.hold == holdsAll {
+		return c.Service.CapacityMax
+	}
+	return h.booking.Attendees
+}
+
+// reason tells what is past from what the booking window closes.
+func (c *Calendar) reason(closed closure, start Moment) Reason {
+	if closed.reason == OutsideWindow && start.Before(c.Window.Now) {
+		return Past
+	}
+	return closed.reason
+}
+
+// culprit is why a start has too few seats: the first booking in its place, else
+// the first that only buffers touch, else the seats of a group.
+func (c *Calendar) culprit(holds []held, wanted, guarded period) (reason Reason, booking int64) {
+	reason = NoCapacity
+	for _, h := range holds {
+		if h.hold == holdsSeats && c.Service.CapacityMax > 1 {
+			continue
+		}
+		switch {
+		case h.time.overlaps(wanted):
+			return Booked, h.booking.ID
+		case reason == NoCapacity && h.meets(wanted, guarded):
+			reason, booking = Buffer, h.booking.ID
+		}
+	}
+	return reason, booking
+}

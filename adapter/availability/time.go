@@ -1,0 +1,66 @@
+package availability
+
+import "time"
+
+// Minutes is a time of day, or a length, in minutes. A time of day counts from
+// site-local midnight; the end of a day is 1440.
+type Minutes int
+
+// dayEnd is midnight at the end of a day.
+const dayEnd Minutes = 24 * 60
+
+// Day is a calendar day of the site's zone, counted from 1970-01-01.
+type Day int
+
+// ParseDay reads YYYY-MM-DD; ok is false for what is no day of the calendar.
+func ParseDay(text string) (day Day, ok bool) {
+	t, err := time.Parse(time.DateOnly, text)
+	return dayOf(t), err == nil
+}
+
+// dayOf is the day that a wall clock shows.
+func dayOf(t time.Time) Day {
+	year, month, day := t.Date()
+	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+}
+
+// String is the day as YYYY-MM-DD.
+func (d Day) String() string { return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly) }
+
+// Weekday is the ISO number of the day, 1 Monday to 7 Sunday.
+func (d Day) Weekday() int {
+	const thursday = 3 // 1970-01-01, counted from Monday
+	n := (int(d) + thursday) % 7
+	if n < 0 {
+		n += 7
+	}
+	return n + 1
+}
+
+// Moment is a minute of the site's wall clock.
+type Moment struct {
+	Day     Day
+	Minutes Minutes
+}
+
+// MomentOf is what a wall clock shows at t in t's own zone; seconds are dropped
+// as the plugin drops them.
+func MomentOf(t time.Time) Moment {
+	return Moment{dayOf(t), Minutes(t.Hour()*60 + t.Minute())}
+}
+
+// Before tells whether m lies before another moment.
+func (m Moment) Before(other Moment) bool {
+	if m.Day != other.Day {
+		return m.Day < other.Day
+	}
+	return m.Minutes < other.Minutes
+}
+
+// period is a stretch of one day, its end excluded.
+type period struct{ start, end Minutes }
+
+// overlaps mirrors TimePeriod's half-open test: what touches does not overlap.
+func (p period) overlaps(other period) bool {
+	return p.start < other.end && p.end > other.start
+}

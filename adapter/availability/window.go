@@ -1,0 +1,71 @@
+package availability
+
+import "time"
+
+// Window is the span of time in which customers may book.
+type Window struct {
+	Now     Moment
+	Opens   Moment // nothing before it
+	Closes  Moment // everything ends by it
+	Bounded bool   // whether Closes counts
+}
+
+// Bounds are the settings earliest_possible_booking and
+// latest_possible_booking, or a service's columns of these names: expressions
+// such as "+2 hours", "tomorrow" or "2026-11-27", or nothing.
+type Bounds struct{ Earliest, Latest string }
+
+// NewWindow is the booking window at an instant in the site's zone. A service's
+// own bounds go before the general ones where they can be read
+// (OsSettingsHelper::get_earliest_possible_booking_restriction and its
+// counterpart; OsBookingHelper::get_blocked_periods_grouped_by_day).
+func NewWindow(now time.Time, service, general Bounds, departures Departures) *Window {
+	w := &Window{Now: MomentOf(now), Opens: MomentOf(now)}
+	if opens, ok := bound(now, service.Earliest, general.Earliest); ok {
+		w.Opens = MomentOf(opens)
+	}
+	if departures.RefusePast && w.Opens.Before(w.Now) {
+		w.Opens = w.Now
+	}
+	if closes, ok := bound(now, service.Latest, general.Latest); ok {
+		w.Closes, w.Bounded = MomentOf(closes), true
+	}
+	return w
+}
+
+func bound(now time.Time, expressions ...string) (instant time.Time, ok bool) {
+	for _, expression := range expressions {
+		if instant, ok = modify(now, expression); ok {
+			return instant, true
+		}
+	}
+	return now, false
+}
+
+// before is the part of a day that lies before the window; ok is false where
+// none does. Without departures the days before today are not looked at, nor is
+// today when the window opened on an earlier day.
+func (w *Window) before(day Day, departures Departures) (closed period, ok bool) {
+	switch {
+	case day < w.Now.Day:
+		return period{0, dayEnd}, departures.RefusePast
+	case day < w.Opens.Day:
+		return period{0, dayEnd}, true
+	case day == w.Opens.Day:
+		return period{0, w.Opens.Minutes}, true
+	default:
+		return period{}, false
+	}
+}
+
+// after is the part of a day that lies after the window.
+func (w *Window) after(day Day) (closed period, ok bool) {
+	switch {
+	case !w.Bounded || day < w.Closes.Day:
+		return period{}, false
+	case day == w.Closes.Day:
+		return period{w.Closes.Minutes, dayEnd}, true
+	default:
+		return period{0, dayEnd}, true
+	}
+}

@@ -1,0 +1,361 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/availability"
+	"bookside/wpdb"
+)
+
+// CreateBooking makes a booking with its order, as the plugin's order form does
+// (OsOrdersController::create_or_update, LatePoint 5.6.5), but only at a time
+// that the site offers to customers. finish, which may be nil, runs inside the
+// transaction before it is committed.
+//
+// What is wrong with the booking is a CodeInvalidRequest or
+// CodeValidationFailed naming every field; a time that cannot be had is a
+// CodeSlotUnavailable.
+func (s *Site) CreateBooking(ctx context.Context, b NewBooking, finish func(ctx context.Context, tx *Site, made MadeBooking) error) (made MadeBooking, err error) {
+	err = s.write(ctx, "create booking", func(tx *Site) (err error) {
+		if made, err = tx.createBooking(ctx, b); err != nil || finish == nil {
+			return err
+		}
+		return finish(ctx, tx, made)
+	})
+	return made, err
+}
+
+func (s *Site) createBooking(ctx context.Context, b NewBooking) (MadeBooking, error) {
+	w, err := s.writing(ctx)
+	if err != nil {
+		return MadeBooking{}, err
+	}
+	plan, err := s.planBooking(ctx, w, b)
+	if err != nil {
+		return MadeBooking{}, err
+	}
+	if plan.resource, err = s.takeSlot(ctx, plan.service, plan.resources, plan.slot); err != nil {
+		return MadeBooking{}, err
+	}
+	if err := s.saveCustomer(ctx, w, &plan); err != nil {
+		return MadeBooking{}, err
+	}
+	facts, err := s.insertBooking(ctx, w, plan)
+	if err != nil {
+		return MadeBooking{}, err
+	}
+	made := MadeBooking{BookingDetail: facts.BookingDetail}
+	events := []event{{kind: bookingCreated, facts: facts}, {kind: orderCreated, facts: facts}}
+	if plan.customerIsNew {
+		events = slices.Insert(events, 0, event{kind: customerCreated, facts: facts})
+	}
+	if err := s.recordEvents(ctx, w, events); err != nil {
+		return MadeBooking{}, err
+	}
+	made.ConfirmationSent, err = s.announce(ctx, w, events, b.Confirm)
+	return made, err
+}
+
+// bookingPlan is a booking that is right in itself, before it has its slot.
+type bookingPlan struct {
+	NewBooking
+	service   bookableService
+	resources []availability.Resource
+	resource  availability.Resource // the one that was chosen
+	slot      slotRequest
+	customer  BookingCustomer
+	filled    row // columns of an existing customer that are empty so far
+	// customerIsNew says that the customer is to be created with the booking.
+	customerIsNew bool
+	status        string
+	duration      int64
+	price         decimal.Decimal
+	notes         string
+}
+
+// planBooking finds out all that is wrong with a booking at once, and puts
+// together what it needs.
+func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
+	p := b.Problems.clone()
+	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: cleanText(b.Notes)}
+	s.checkLength(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
+	if b.Status != nil {
+		plan.status = *b.Status
+		if !newStatusAllowed(plan.status, w) {
+			p.Refuse("status", "Unknown status, or none that a booking can begin with")
+		}
+	}
+	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(s.localNow()).Day {
+		p.Refuse("start_date", "May not be in the past")
+	}
+	if err := s.planService(ctx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := s.planCustomer(ctx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := p.Err(); err != nil {
+		return plan, err
+	}
+	plan.duration = plan.service.duration
+	if b.Duration != nil {
+		plan.duration = *b.Duration
+	}
+	plan.price = plan.service.price(plan.duration)
+	if b.Price != nil {
+		plan.price = *b.Price
+	}
+	plan.slot = slotRequest{
+		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true,
+	}
+	plan.slot.Agent, plan.slot.Location = b.AgentID, b.LocationID
+	return plan, nil
+}
+
+// newStatusAllowed tells whether a booking may begin with a status.
+func newStatusAllowed(status string, w writing) bool {
+	switch status {
+	case StatusPending, StatusApproved, StatusCancelled:
+		return true
+	case StatusCompleted, StatusNoShow:
+		return false
+	default:
+		return slices.Contains(ownStatuses(w.settings[settingOwnStatuses]), status)
+	}
+}
+
+// planService reads the service and its connections.
+func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *Problems) error {
+	if p.Has("service_id") {
+		return nil
+	}
+	var err error
+	if plan.service, err = s.bookableService(ctx, plan.ServiceID); err != nil {
+		return p.absorb(err)
+	}
+	plan.resources, _, err = s.resources(ctx, plan.service, plan.AgentID, plan.LocationID)
+	return p.absorb(err)
+}
+
+// slotRequest asks for a start for good.
+type slotRequest struct {
+	availability.Request
+	at     availability.Moment
+	window bool // customers' rules: nothing past, and the booking window
+	// leaving is where a booking that moves comes from.
+	leaving availability.Resource
+}
+
+// takeSlot makes other writers wait, and chooses who has the slot; a
+// CodeSlotUnavailable where nobody has. Only what is read from here on counts.
+func (s *Site) takeSlot(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
+	conflict := &Error{
+		Code: CodeSlotUnavailable, Message: "The requested time slot is not available",
+		Conflict: &SlotConflict{Start: q.at, AgentID: q.Agent},
+	}
+	if len(resources) == 0 {
+		return availability.Resource{}, conflict
+	}
+	concerned := resources
+	if q.leaving.Agent != 0 {
+		concerned = append(slices.Clone(resources), q.leaving)
+	}
+	if err := s.lockSlot(ctx, service, concerned); err != nil {
+		return availability.Resource{}, err
+	}
+	calendar, err := s.calendar(ctx, service, resources, calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window})
+	if err != nil {
+		return availability.Resource{}, err
+	}
+	choice := availability.Choice{Order: availability.AgentOrder(service.settings[settingAgentOrder]), Pick: s.pick}
+	if q.Agent == 0 && (choice.Order == availability.BusiestAgent || choice.Order == availability.IdlestAgent) {
+		if choice.Load, err = s.bookingsOfDay(ctx, q.at.Day, scopeOf(resources).agents); err != nil {
+			return availability.Resource{}, err
+		}
+	}
+	if chosen, ok := calendar.Assign(q.at, q.Request, choice); ok {
+		return chosen, nil
+	}
+	for _, slot := range calendar.Day(q.at.Day, q.Request) {
+		if slot.Reason == availability.Free {
+			conflict.Conflict.Free = append(conflict.Conflict.Free, slot.Start)
+		} else if slot.Start == q.at.Minutes {
+			conflict.Conflict.BookingID = slot.Booking
+		}
+	}
+	return availability.Resource{}, conflict
+}
+
+// lockSlot locks the rows that stand for what a booking may collide over,
+// always in this order: locations where they are one agent's at a time, the
+// service where its bookings of a day are limited, agents.
+func (s *Site) lockSlot(ctx context.Context, service bookableService, resources []availability.Resource) error {
+	scope := scopeOf(resources)
+	if service.settings[settingOneAgent] == on {
+		if err := s.lockRows(ctx, wpdb.Locations, scope.locations); err != nil {
+			return err
+		}
+	}
+	limited, err := s.dailyLimitCounts(ctx, service)
+	if err != nil {
+		return err
+	}
+	if limited {
+		if err := s.lockRows(ctx, wpdb.Services, scope.services); err != nil {
+			return err
+		}
+	}
+	return s.lockRows(ctx, wpdb.Agents, scope.agents)
+}
+
+// dailyLimitCounts tells whether the service's bookings of a day are limited.
+func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (bool, error) {
+	if service.bookingsPerDay == 0 {
+		return false, nil
+	}
+	return s.addOnActive(ctx, service.settings[settingAddOns])
+}
+
+// bookingsOfDay counts the bookings of agents on a day, of every status
+// (OsBookingHelper::get_any_agent_for_booking_by_rule). Uses the index on
+// start_date.
+func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents []int64) (map[int64]int, error) {
+	type load struct {
+		agent int64
+		count int
+	}
+	stmt := sq.Select("agent_id", "COUNT(*)").From(s.db.Name(wpdb.Bookings)).
+		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")
+	loads, err := wpdb.All(ctx, s.db, "count bookings of agents", stmt, func(row wpdb.Scanner) (l load, err error) {
+		err = row.Scan(&l.agent, &l.count)
+		return l, err
+	})
+	counts := make(map[int64]int, len(loads))
+	for _, l := range loads {
+		counts[l.agent] = l.count
+	}
+	return counts, err
+}
+
+// insertBooking writes order, order item, booking, keys and invoice, in the
+// plugin's order.
+func (s *Site) insertBooking(ctx context.Context, w writing, plan bookingPlan) (bookingFacts, error) {
+	orderID, breakdown, err := s.insertOrder(ctx, w, plan)
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	amount := amountText(plan.price)
+	itemID, err := s.insert(ctx, wpdb.OrderItems, append(row{
+		{"order_id", orderID}, {"variant", "booking"}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
+		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
+	}, s.createdNow()...))
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	code, err := s.code(bookingCodeLength)
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	span := s.spanOf(plan.Start, plan.duration)
+	bookingID, err := s.insert(ctx, wpdb.Bookings, slices.Concat(row{{"booking_code", code}}, span.columns(), row{
+		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
+		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
+		{"location_id", plan.resource.Location}, {"order_item_id", itemID}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
+		{"customer_timezone", nil}, {"server_timezone", nil},
+	}, s.createdNow()))
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	itemData, err := newItemData(plan, span, bookingID)
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	if err := s.update(ctx, wpdb.OrderItems, itemID, row{{"item_data", itemData}}); err != nil {
+		return bookingFacts{}, err
+	}
+	keys, err := s.insertManageKeys(ctx, wpdb.BookingMeta, bookingID, manageKeys{})
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	if _, err := s.insertManageKeys(ctx, wpdb.OrderMeta, orderID, manageKeys{}); err != nil {
+		return bookingFacts{}, err
+	}
+	if err := s.insertInvoice(ctx, w, plan, orderID, breakdown); err != nil {
+		return bookingFacts{}, err
+	}
+	return s.newFacts(ctx, bookingID, keys, OrderItem{ID: itemID, Variant: "booking", ItemData: itemData, Subtotal: plan.price, Total: plan.price})
+}
+
+// newFacts reads a new booking back. A new order has no payments.
+func (s *Site) newFacts(ctx context.Context, id int64, keys manageKeys, item OrderItem) (bookingFacts, error) {
+	booking, err := s.Booking(ctx, id)
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	order, err := s.Order(ctx, booking.Order.ID)
+	if err != nil {
+		return bookingFacts{}, err
+	}
+	return bookingFacts{
+		BookingDetail: BookingDetail{Booking: booking, Order: &order, Payments: []Payment{}},
+		items:         []OrderItem{item}, keys: keys,
+	}, nil
+}
+
+// insertManageKeys adds the keys with which agent and customer manage a booking
+// or order, as far as it has none.
+func (s *Site) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
+	var metas []row
+	for _, k := range []struct {
+		whose string
+		key   *string
+	}{{"agent", &keys.agent}, {"customer", &keys.customer}} {
+		if *k.key != "" {
+			continue
+		}
+		var err error
+		if *k.key, err = s.manageKey(); err != nil {
+			return keys, err
+		}
+		metas = append(metas, append(row{{"object_id", id}, {"meta_key", secretMeta + "for_" + k.whose}, {"meta_value", *k.key}}, s.createdNow()...))
+	}
+	_, err := s.insert(ctx, table, metas...)
+	return keys, err
+}
+
+// itemData is what an order item says of its booking
+// (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
+type itemData struct {
+	ID                        int64    `json:"id"`
+	CustomerID                any      `json:"customer_id"`
+	AgentID                   int64    `json:"agent_id"`
+	LocationID                int64    `json:"location_id"`
+	ServiceID                 int64    `json:"service_id"`
+	RecurrenceID              *int64   `json:"recurrence_id"`
+	StartDate                 string   `json:"start_date"`
+	StartTime                 int64    `json:"start_time"`
+	EndDate                   string   `json:"end_date"`
+	EndTime                   int64    `json:"end_time"`
+	Status                    string   `json:"status"`
+	BufferBefore              int64    `json:"buffer_before"`
+	BufferAfter               int64    `json:"buffer_after"`
+	Duration                  int64    `json:"duration"`
+	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
+}
+
+func newItemData(plan bookingPlan, span bookingSpan, id int64) (string, error) {
+	data := itemData{
+		ID: id, CustomerID: plan.customer.ID, AgentID: plan.resource.Agent, LocationID: plan.resource.Location, ServiceID: plan.resource.Service,
+		StartDate: span.start.Day.String(), StartTime: int64(span.start.Minutes), EndDate: span.end.Day.String(), EndTime: int64(span.end.Minutes),
+		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
+		GenerateRecurrentSequence: []string{},
+	}
+	if !plan.customerIsNew {
+		data.CustomerID = idText(plan.customer.ID) // of a loaded customer PHP has texts
+	}
+	return process.EncodePHP(data)
+}

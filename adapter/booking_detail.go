@@ -1,0 +1,23 @@
+package adapter
+
+import "context"
+
+// BookingDetail is one booking with its order and payments; a CodeNotFound
+// where it does not exist.
+func (s *Site) BookingDetail(ctx context.Context, id int64) (BookingDetail, error) {
+	booking, err := s.Booking(ctx, id)
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	detail := BookingDetail{Booking: booking}
+	if booking.Order == nil {
+		return detail, nil
+	}
+	order, err := s.Order(ctx, booking.Order.ID)
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	detail.Order = &order
+	detail.Payments, err = s.OrderPayments(ctx, order.ID)
+	return detail, err
+}

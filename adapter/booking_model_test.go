@@ -1,0 +1,183 @@
+package adapter
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"bookside/adapter/availability"
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// modelBooking is what the model knows of a booking.
+type modelBooking struct {
+	Status, Date string
+	Start        int64
+}
+
+// TestBookingsAgainstModel makes, moves, cancels, approves and deletes bookings
+// at random. The database agrees with a model at each step, what is offered can
+// be booked, and nothing that holds its time overlaps.
+func TestBookingsAgainstModel(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA())
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+	site, err := NewPlatform(db, func() time.Time { return now }).Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := parseDay(t, "2027-02-01") // a Monday after the recorded bookings
+	week := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		week++ // of its own, so that runs do not meet
+		m := &bookingModel{site: site, database: database, monday: first + availability.Day(7*week), bookings: map[int64]modelBooking{}}
+		rt.Repeat(map[string]func(*rapid.T){
+			"create":  m.create,
+			"move":    m.move,
+			"cancel":  func(rt *rapid.T) { m.setStatus(rt, StatusCancelled) },
+			"approve": func(rt *rapid.T) { m.setStatus(rt, StatusApproved) },
+			"delete":  m.delete,
+			"":        m.check,
+		})
+	})
+}
+
+type bookingModel struct {
+	site     *Site
+	database *fixtures.Database
+	monday   availability.Day
+	bookings map[int64]modelBooking
+}
+
+// slot draws a service, an agent and a start, mostly from the grid.
+func (m *bookingModel) slot(t *rapid.T) (service, agent int64, at availability.Moment) {
+	service = rapid.SampledFrom([]int64{1, 2, 4}).Draw(t, "service")
+	agent = rapid.SampledFrom([]int64{1, 5}).Draw(t, "agent")
+	at.Day = m.monday + availability.Day(rapid.IntRange(0, 1).Draw(t, "day"))
+	at.Minutes = Minutes(15 * rapid.IntRange(36, 56).Draw(t, "start"))
+	return service, agent, at
+}
+
+// offered asks what the API offers.
+func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability.Moment) bool {
+	grid, err := m.site.Slots(t.Context(), SlotQuery{ServiceID: service, AgentID: agent, LocationID: 1, From: at.Day, To: at.Day, Attendees: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(availability.Offered(grid.Days[0].Slots), func(s availability.Slot) bool { return s.Start == at.Minutes })
+}
+
+func (m *bookingModel) create(t *rapid.T) {
+	service, agent, at := m.slot(t)
+	offered := m.offered(t, service, agent, at)
+	made, err := m.site.CreateBooking(t.Context(), NewBooking{ServiceID: service, AgentID: agent, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9}, nil)
+	switch {
+	case offered && err != nil:
+		t.Fatalf("offered, and refused: %v", err)
+	case !offered && CodeOf(err) != CodeSlotUnavailable:
+		t.Fatalf("not offered, and %v", err)
+	case err == nil:
+		m.bookings[made.ID] = modelBooking{StatusApproved, at.Day.String(), int64(at.Minutes)}
+	}
+}
+
+// any draws one of the bookings.
+func (m *bookingModel) any(t *rapid.T) int64 {
+	ids := make([]int64, 0, len(m.bookings))
+	for id := range m.bookings {
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		t.Skip("no bookings yet")
+	}
+	slices.Sort(ids)
+	return rapid.SampledFrom(ids).Draw(t, "booking")
+}
+
+func (m *bookingModel) move(t *rapid.T) {
+	id := m.any(t)
+	_, agent, at := m.slot(t)
+	_, err := m.site.UpdateBooking(t.Context(), id, BookingPatch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
+	switch {
+	case err == nil:
+		b := m.bookings[id]
+		b.Date, b.Start = at.Day.String(), int64(at.Minutes)
+		m.bookings[id] = b
+	case CodeOf(err) != CodeSlotUnavailable:
+		t.Fatal(err)
+	}
+}
+
+func (m *bookingModel) setStatus(t *rapid.T, status string) {
+	id := m.any(t)
+	b := m.bookings[id]
+	_, err := m.site.UpdateBooking(t.Context(), id, BookingPatch{Status: &status})
+	switch {
+	case err == nil:
+		b.Status = status
+		m.bookings[id] = b
+	case CodeOf(err) != CodeSlotUnavailable || status != StatusApproved || b.Status == StatusApproved:
+		t.Fatal(err)
+	}
+}
+
+func (m *bookingModel) delete(t *rapid.T) {
+	id := m.any(t)
+	forced := rapid.Bool().Draw(t, "force")
+	err := m.site.DeleteBooking(t.Context(), id, forced)
+	switch {
+	case err == nil && !forced && m.bookings[id].Status == StatusApproved:
+		t.Fatal("an approved booking was deleted without force")
+	case err == nil:
+		delete(m.bookings, id)
+	case CodeOf(err) != CodeForceRequired || forced:
+		t.Fatal(err)
+	}
+}
+
+// check compares with the database.
+func (m *bookingModel) check(t *rapid.T) {
+	where := fmt.Sprintf("start_date BETWEEN '%s' AND '%s'", m.monday, m.monday+6)
+	rows, err := m.database.SQL.QueryContext(t.Context(), "SELECT id, status, start_date, start_time FROM wp_latepoint_bookings WHERE "+where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	stored := map[int64]modelBooking{}
+	for rows.Next() {
+		var id int64
+		var b modelBooking
+		if err := rows.Scan(&id, &b.Status, &b.Date, &b.Start); err != nil {
+			t.Fatal(err)
+		}
+		stored[id] = b
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m.bookings, stored); diff != "" {
+		t.Fatalf("model and database (-model +database):\n%s", diff)
+	}
+	var overlaps int
+	err = m.database.SQL.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM wp_latepoint_bookings a JOIN wp_latepoint_bookings b
+		ON b.id > a.id AND b.agent_id = a.agent_id AND b.start_date = a.start_date
+		AND b.start_time - b.buffer_before < a.end_time + a.buffer_after AND b.end_time + b.buffer_after > a.start_time - a.buffer_before
+		WHERE a.status = 'approved' AND b.status = 'approved' AND a.`+where).Scan(&overlaps)
+	if err != nil || overlaps > 0 {
+		t.Fatalf("%d overlapping pairs (%v)", overlaps, err)
+	}
+}

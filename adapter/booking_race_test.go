@@ -1,0 +1,282 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/adapter/availability"
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// rivals are two programs on one database, as two sidecars are.
+type rivals struct {
+	t        *testing.T
+	database *fixtures.Database
+	sites    [2]*Site
+}
+
+func newRivals(t *testing.T, setup ...string) rivals {
+	t.Helper()
+	r := rivals{t: t, database: fixtures.New(t, fixtures.SiteA())}
+	for _, statement := range setup {
+		if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	for i := range r.sites {
+		db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+		if r.sites[i], err = NewPlatform(db, func() time.Time { return now }).Site(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// run lets everybody try at once, and counts who succeeded. Whoever did not was
+// told that the slot is taken, and by what.
+func (r rivals) run(tries []func(context.Context, *Site) error) (succeeded int) {
+	r.t.Helper()
+	errs := make([]error, len(tries))
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i, try := range tries {
+		all.Go(func() {
+			<-start
+			errs[i] = try(r.t.Context(), r.sites[i%len(r.sites)])
+		})
+	}
+	close(start)
+	all.Wait()
+	for i, err := range errs {
+		var known *Error
+		switch {
+		case err == nil:
+			succeeded++
+		case !errors.As(err, &known) || known.Code != CodeSlotUnavailable || known.Conflict == nil:
+			r.t.Errorf("try %d: %v", i, err)
+		}
+	}
+	return succeeded
+}
+
+// settle changes a setting.
+func settle(name, value string) string {
+	return fmt.Sprintf("INSERT INTO wp_latepoint_settings (name, value) VALUES ('%s', '%s')", name, value)
+}
+
+// book asks for a slot for an existing customer.
+func book(b NewBooking) func(context.Context, *Site) error {
+	return func(ctx context.Context, s *Site) error {
+		_, err := s.CreateBooking(ctx, b, nil)
+		return err
+	}
+}
+
+const rivalTries = 200
+
+// times asks for a slot again and again.
+func times(n int, which func(i int) NewBooking) []func(context.Context, *Site) error {
+	tries := make([]func(context.Context, *Site) error, n)
+	for i := range tries {
+		tries[i] = book(which(i))
+	}
+	return tries
+}
+
+// TestSlotIsTakenOnce: for one slot, exactly as many of 200 concurrent requests
+// succeed as it has room for.
+func TestSlotIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
+	group := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 540}
+	plain := NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9}
+	for name, c := range map[string]struct {
+		setup []string
+		try   func(i int) NewBooking
+		want  int
+	}{
+		"one agent": {
+			try: func(int) NewBooking { return plain }, want: 1,
+		},
+		"new customers with one e-mail": {
+			try: func(int) NewBooking {
+				b := plain
+				first, last, email := "Rita", "Neu", "rita.neu@example.test"
+				b.CustomerID, b.Customer = 0, CustomerFields{FirstName: &first, LastName: &last, Email: &email}
+				return b
+			}, want: 1,
+		},
+		"any agent where one agent fills a location": {
+			setup: []string{settle("one_agent_at_location", "on"), settle("any_agent_order", "busy_low")},
+			try: func(i int) NewBooking {
+				b := plain
+				b.AgentID = []int64{0, 1, 2, 5}[i%4]
+				return b
+			}, want: 1,
+		},
+		"an agent is at one location": {
+			setup: []string{settle("one_location_at_time", "on")},
+			try: func(i int) NewBooking {
+				b := plain
+				b.LocationID = int64(i%2) + 1
+				return b
+			}, want: 1,
+		},
+		"other services of the agent": {
+			try: func(i int) NewBooking {
+				b := plain
+				b.ServiceID = []int64{4, 2, 3}[i%3]
+				return b
+			}, want: 1,
+		},
+		"a group fills": {
+			try: func(int) NewBooking {
+				b := plain
+				b.ServiceID, b.AgentID, b.Start = 7, 1, group
+				return b
+			}, want: 5,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRivals(t, c.setup...)
+			got := r.run(times(rivalTries, c.try))
+			if got != c.want {
+				t.Errorf("%d succeeded, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// pendings makes bookings that hold nothing, one for each customer, and gives
+// their ids.
+func (r rivals) pendings(n int, at availability.Moment) []int64 {
+	r.t.Helper()
+	ids := make([]int64, n)
+	status := StatusPending
+	for i := range ids {
+		made, err := r.sites[0].CreateBooking(r.t.Context(), NewBooking{
+			ServiceID: 4, AgentID: 5, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9, Status: &status,
+		}, nil)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		ids[i] = made.ID
+	}
+	return ids
+}
+
+// TestBookingsMoveOntoOneSlot: whoever comes to a slot by a change competes for
+// it like a new booking.
+func TestBookingsMoveOntoOneSlot(t *testing.T) {
+	t.Parallel()
+	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
+	elsewhere := availability.Moment{Day: parseDay(t, "2027-02-08"), Minutes: 600}
+	approved := StatusApproved
+	for name, c := range map[string]struct {
+		from  availability.Moment
+		patch BookingPatch
+	}{
+		"moved in time":                 {elsewhere, BookingPatch{StartDate: &slot.Day, StartTime: &slot.Minutes, Status: &approved}},
+		"approved onto each other":      {slot, BookingPatch{Status: &approved}},
+		"approved with another service": {slot, BookingPatch{Status: &approved, ServiceID: new(int64(2))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRivals(t)
+			ids := r.pendings(40, c.from)
+			tries := times(40, func(int) NewBooking {
+				return NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9}
+			})
+			for _, id := range ids {
+				tries = append(tries, func(ctx context.Context, s *Site) error {
+					_, err := s.UpdateBooking(ctx, id, c.patch)
+					return err
+				})
+			}
+			if got := r.run(tries); got != 1 {
+				t.Errorf("%d succeeded, want 1", got)
+			}
+			var held int
+			err := r.database.SQL.QueryRowContext(t.Context(),
+				"SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status = 'approved' AND agent_id = 5 AND start_date = '2027-02-05'").Scan(&held)
+			if err != nil || held != 1 {
+				t.Errorf("%d bookings hold the slot, want 1 (%v)", held, err)
+			}
+		})
+	}
+}
+
+// TestSwappedBookings: bookings that move to each other's agents lock the same
+// agents, and never wait for each other in a circle.
+func TestSwappedBookings(t *testing.T) {
+	t.Parallel()
+	r := newRivals(t)
+	var tries []func(context.Context, *Site) error
+	for i := range 20 {
+		from, to := int64(i%2)+1, int64((i+1)%2)+1
+		at := availability.Moment{Day: parseDay(t, "2027-02-08") + availability.Day(i/2), Minutes: 600}
+		if weekday := at.Day.Weekday(); weekday > 5 {
+			at.Day += 7
+		}
+		made, err := r.sites[0].CreateBooking(t.Context(), NewBooking{ServiceID: 2, AgentID: from, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9}, nil)
+		if err != nil {
+			continue // taken by an earlier one of the list
+		}
+		tries = append(tries, func(ctx context.Context, s *Site) error {
+			_, err := s.UpdateBooking(ctx, made.ID, BookingPatch{AgentID: &to})
+			return err
+		})
+	}
+	if len(tries) < 10 {
+		t.Fatalf("only %d bookings to swap", len(tries))
+	}
+	r.run(tries) // fails the test on anything but a slot that is taken
+}
+
+// TestSiteIsNotBlocked: while one of our transactions holds its locks, the site
+// inserts bookings of the same and of other agents, and changes others.
+func TestSiteIsNotBlocked(t *testing.T) {
+	t.Parallel()
+	r := newRivals(t, settle("one_agent_at_location", "on"))
+	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
+	site, err := r.database.SQL.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Close()
+	_, err = r.sites[0].CreateBooking(t.Context(), NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9},
+		func(ctx context.Context, _ *Site, made MadeBooking) error {
+			for _, statement := range []string{
+				"SET SESSION innodb_lock_wait_timeout = 1",
+				"INSERT INTO wp_latepoint_bookings (booking_code, start_date, end_date, start_time, end_time, status, customer_id, service_id, agent_id, location_id, buffer_before, buffer_after)" +
+					" VALUES ('PHP0001', '2027-02-05', '2027-02-05', 720, 780, 'approved', 1, 4, 5, 1, 0, 0), ('PHP0002', '2027-02-05', '2027-02-05', 600, 660, 'approved', 1, 4, 1, 1, 0, 0)",
+				"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7",
+				"UPDATE wp_latepoint_customers SET phone = '1' WHERE id = 10",
+				"INSERT INTO wp_latepoint_orders (customer_id, status) VALUES (1, 'open')",
+				"INSERT INTO wp_latepoint_activities (code) VALUES ('x')",
+			} {
+				if _, err := site.ExecContext(ctx, statement); err != nil {
+					t.Errorf("%.60s: %v", statement, err)
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,403 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/availability"
+	"bookside/wpdb"
+)
+
+// UpdateBooking changes a booking and keeps its order item in step. What does
+// not change is not written. Errors are those of CreateBooking; a booking that
+// does not exist is a CodeNotFound, and a move that the caller's key does not
+// permit a CodeForbidden.
+func (s *Site) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (detail BookingDetail, err error) {
+	err = s.write(ctx, "update booking", func(tx *Site) error {
+		if err := tx.lockEmail(ctx, patch.Customer.Email); err != nil {
+			return err
+		}
+		before, err := tx.lockBooking(ctx, id)
+		if err != nil {
+			return err
+		}
+		detail, err = tx.updateBooking(ctx, before, patch)
+		return err
+	})
+	return detail, err
+}
+
+func (s *Site) updateBooking(ctx context.Context, before bookingFacts, patch BookingPatch) (BookingDetail, error) {
+	w, err := s.writing(ctx)
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	plan, err := s.planUpdate(ctx, before, patch)
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	if plan.slot != nil {
+		if plan.resource, err = s.takeSlot(ctx, plan.service, plan.resources, *plan.slot); err != nil {
+			return BookingDetail{}, err
+		}
+	}
+	changed, err := s.writeUpdate(ctx, plan)
+	if err != nil || !changed.any() {
+		return before.BookingDetail, err
+	}
+	if before.keys, err = s.ensureManageKeys(ctx, before); err != nil {
+		return BookingDetail{}, err
+	}
+	after, err := s.facts(ctx, before.ID)
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	events := changed.events(before, after)
+	if err := s.recordEvents(ctx, w, events); err != nil {
+		return BookingDetail{}, err
+	}
+	_, err = s.announce(ctx, w, events, patch.Notify)
+	return after.BookingDetail, err
+}
+
+// updatePlan is a change to a booking, before it has its slot.
+type updatePlan struct {
+	BookingPatch
+	before    bookingFacts
+	service   bookableService
+	resources []availability.Resource
+	resource  availability.Resource // the one that was chosen
+	slot      *slotRequest          // nil where nothing has to be checked
+	moved     bool                  // to other times, hands or places
+	status    string
+	customer  BookingCustomer // of the booking, with its changes
+	fields    row             // changed columns of the customer
+	notes     *string
+}
+
+// planUpdate finds out all that is wrong with a change at once.
+func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch BookingPatch) (updatePlan, error) {
+	p := patch.Problems.clone()
+	plan := updatePlan{BookingPatch: patch, before: before, status: before.Status, customer: before.Customer}
+	if patch.Status != nil {
+		plan.status = *patch.Status
+		checkMove(&p, before.Status, plan.status)
+	}
+	s.planWords(&plan, &p)
+	if err := s.planNewCustomer(ctx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := s.planMove(ctx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := p.Err(); err != nil {
+		return plan, err
+	}
+	if uncompletes(before.Status, plan.status) && !patch.MayUncomplete {
+		return plan, &Error{Code: CodeForbidden, Message: "Insufficient permissions", Required: "delete_bookings", Granted: patch.Granted}
+	}
+	return plan, nil
+}
+
+// checkMove notes a move of the status that the table of moves does not have.
+func checkMove(p *Problems, from, to string) {
+	switch {
+	case from == to, p.Has("status"), mayMove(from, to):
+	case moves[from] == nil:
+		p.Refuse("status", "Bookings with the status "+from+" cannot be moved")
+	default:
+		p.Refuse("status", "Cannot change from "+from+" to "+to)
+	}
+}
+
+// planWords checks price and notes, which belong to order item and order.
+func (s *Site) planWords(plan *updatePlan, p *Problems) {
+	if plan.Price != nil && plan.item() == nil {
+		p.Refuse("price", "This booking has no order item")
+	}
+	if plan.Notes == nil {
+		return
+	}
+	notes := cleanText(*plan.Notes)
+	plan.notes = &notes
+	s.checkLength(p, "notes", wpdb.Orders, "customer_comment", notes)
+	if plan.before.Order == nil {
+		p.Refuse("notes", "This booking has no order")
+	}
+}
+
+// item is the booking's order item, nil where there is none.
+func (plan *updatePlan) item() *OrderItem {
+	for i := range plan.before.items {
+		if plan.before.items[i].ID == plan.before.OrderItemID {
+			return &plan.before.items[i]
+		}
+	}
+	return nil
+}
+
+// alone tells whether the booking has its order to itself; a bundle is for
+// several.
+func (plan *updatePlan) alone() bool {
+	items := plan.before.items
+	return len(items) == 1 && items[0].Variant != "bundle"
+}
+
+// planMove finds out whether a slot has to be taken, and which.
+func (s *Site) planMove(ctx context.Context, plan *updatePlan, p *Problems) error {
+	b := plan.before
+	day, dayKnown := availability.ParseDay(string(b.StartDate))
+	at, timeKnown := availability.Moment{Day: day}, b.StartTime != nil
+	if timeKnown {
+		at.Minutes = *b.StartTime
+	}
+	newTime := changes(&at.Day, plan.StartDate, dayKnown)
+	newTime = changes(&at.Minutes, plan.StartTime, timeKnown) || newTime
+	serviceID, agent, location := b.serviceID(), b.Agent.ID, b.locationID()
+	newService := changes(&serviceID, plan.ServiceID, true)
+	plan.moved = changes(&agent, plan.AgentID, true) || newTime || newService
+	plan.moved = changes(&location, plan.LocationID, true) || plan.moved
+	duration := b.Duration
+	plan.moved = changes(&duration, plan.Duration, true) || plan.moved
+	statuses, err := s.blockingStatuses(ctx)
+	if err != nil {
+		return err
+	}
+	if !plan.moved && (blocks(statuses, b.Status) || !blocks(statuses, plan.status)) {
+		return nil
+	}
+	if !dayKnown && plan.StartDate == nil || !timeKnown && plan.StartTime == nil {
+		p.Refuse("start_time", "This booking has no start: send start_date and start_time")
+	}
+	if newTime && at.Day < availability.MomentOf(s.localNow()).Day {
+		p.Refuse(sentFirst(plan), "May not be in the past")
+	}
+	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil} {
+		if sent && p.Has(field) {
+			return nil
+		}
+	}
+	if plan.service, err = s.bookableService(ctx, serviceID); err != nil {
+		return p.absorb(err)
+	}
+	if plan.resources, _, err = s.resources(ctx, plan.service, agent, location); err != nil {
+		return p.absorb(err)
+	}
+	plan.slot = &slotRequest{
+		Request: availability.Request{
+			Agent: agent, Location: location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
+			BufferBefore: Minutes(b.BufferBefore), BufferAfter: Minutes(b.BufferAfter),
+		},
+		at: at, window: newTime, leaving: availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()},
+	}
+	if newService {
+		plan.slot.BufferBefore, plan.slot.BufferAfter = plan.service.BufferBefore, plan.service.BufferAfter
+		if plan.Duration == nil {
+			duration = plan.service.duration
+		}
+	}
+	plan.slot.Duration = Minutes(duration)
+	return nil
+}
+
+// changes sets what was sent, and tells whether it is another value than the
+// known one.
+func changes[T comparable](value *T, sent *T, known bool) bool {
+	if sent == nil || known && *sent == *value {
+		return false
+	}
+	*value = *sent
+	return true
+}
+
+// sentFirst is the field that moves a booking into the past.
+func sentFirst(plan *updatePlan) string {
+	if plan.StartDate != nil {
+		return "start_date"
+	}
+	return "start_time"
+}
+
+func (b Booking) serviceID() int64 {
+	if b.Service == nil {
+		return 0
+	}
+	return b.Service.ID
+}
+
+func (b Booking) locationID() int64 {
+	if b.Location.ID == nil {
+		return 0
+	}
+	return *b.Location.ID
+}
+
+func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
+	settings, err := s.db.SettingValues(ctx, settingBlockingStatuses)
+	return availability.BlockingStatuses(settings[settingBlockingStatuses]), err
+}
+
+// blocks tells whether bookings of a status hold their time. The database's
+// collation compares them, without regard to case and blanks at the end.
+func blocks(statuses []string, status string) bool {
+	return slices.ContainsFunc(statuses, func(s string) bool {
+		return strings.EqualFold(strings.TrimRight(s, " "), strings.TrimRight(status, " "))
+	})
+}
+
+// written is what an update changed; the booking with its order.
+type written struct{ booking, order, customer bool }
+
+func (c written) any() bool { return c.booking || c.customer }
+
+func (c written) events(before, after bookingFacts) []event {
+	var events []event
+	if c.customer {
+		events = append(events, event{kind: customerUpdated, facts: after, old: before})
+	}
+	if c.booking {
+		events = append(events, event{kind: bookingUpdated, facts: after, old: before})
+	}
+	if c.order && before.Order != nil && after.Order != nil {
+		events = append(events, event{kind: orderUpdated, facts: after, old: before})
+	}
+	return events
+}
+
+// writeUpdate writes the columns that change, of booking, order item, order and
+// customer.
+func (s *Site) writeUpdate(ctx context.Context, plan updatePlan) (written, error) {
+	var done written
+	columns := plan.bookingColumns(s)
+	itemChanged, err := s.updateItem(ctx, plan, columns)
+	if err != nil {
+		return done, err
+	}
+	orderChanged, err := s.updateOrderOf(ctx, plan)
+	if err != nil {
+		return done, err
+	}
+	done.order = itemChanged && plan.Price != nil || orderChanged
+	// Price and note are a booking's own to whoever asks what was updated.
+	if done.booking = len(columns) > 0 || done.order; done.booking {
+		if err := s.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, s.updatedNow())); err != nil {
+			return done, err
+		}
+	}
+	if done.customer = len(plan.fields) > 0; done.customer {
+		err = s.updateCustomerRow(ctx, plan.customer, plan.fields)
+	}
+	return done, err
+}
+
+// bookingColumns are the columns of the booking that change.
+func (plan *updatePlan) bookingColumns(s *Site) row {
+	b := plan.before
+	var columns row
+	if plan.status != b.Status {
+		columns = append(columns, column{"status", plan.status})
+	}
+	if plan.customer.ID != b.Customer.ID {
+		columns = append(columns, column{"customer_id", plan.customer.ID})
+	}
+	if !plan.moved {
+		return columns
+	}
+	columns = append(columns, s.spanOf(plan.slot.at, int64(plan.slot.Duration)).columns()...)
+	for _, c := range []struct {
+		name     string
+		old, new int64
+	}{
+		{"service_id", b.serviceID(), plan.resource.Service},
+		{"agent_id", b.Agent.ID, plan.resource.Agent},
+		{"location_id", b.locationID(), plan.resource.Location},
+		{"duration", b.Duration, int64(plan.slot.Duration)},
+		{"buffer_before", b.BufferBefore, int64(plan.slot.BufferBefore)},
+		{"buffer_after", b.BufferAfter, int64(plan.slot.BufferAfter)},
+	} {
+		if c.old != c.new {
+			columns = append(columns, column{c.name, c.new})
+		}
+	}
+	return columns
+}
+
+// updateItem keeps the order item's data in step with the booking, which the
+// plugin leaves behind where its order form is not used, and sets the price.
+func (s *Site) updateItem(ctx context.Context, plan updatePlan, columns row) (bool, error) {
+	item := plan.item()
+	if item == nil {
+		return false, nil
+	}
+	var changes row
+	data, err := withItemData(item.ItemData, columns)
+	if err != nil {
+		return false, err
+	}
+	if data != item.ItemData {
+		changes = append(changes, column{"item_data", data})
+	}
+	if plan.Price != nil && !plan.Price.Equal(item.Total) {
+		amount := amountText(*plan.Price)
+		changes = append(changes, column{"subtotal", amount}, column{"total", amount})
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	return true, s.update(ctx, wpdb.OrderItems, item.ID, append(changes, s.updatedNow()))
+}
+
+// updateOrderOf changes the order of a booking: note, price by the difference,
+// and the customer where this is its only booking.
+func (s *Site) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
+	order, item := plan.before.Order, plan.item()
+	if order == nil {
+		return false, nil
+	}
+	var changes row
+	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
+		changes = append(changes, column{"customer_comment", *plan.notes})
+	}
+	if plan.customer.ID != plan.before.Customer.ID && plan.alone() {
+		changes = append(changes, column{"customer_id", plan.customer.ID})
+	}
+	if plan.Price != nil && item != nil && !plan.Price.Equal(item.Total) {
+		more := amountText(plan.Price.Sub(item.Total))
+		changes = append(changes,
+			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
+		if plan.alone() {
+			breakdown, err := process.EncodePHP(breakdownOf(serviceName(plan), *plan.Price))
+			if err != nil {
+				return false, err
+			}
+			changes = append(changes, column{"price_breakdown", breakdown})
+		}
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	return true, s.update(ctx, wpdb.Orders, order.ID, append(changes, s.updatedNow()))
+}
+
+// serviceName is the name of the service that the booking will have.
+func serviceName(plan updatePlan) string {
+	if plan.moved {
+		return plan.service.name
+	}
+	if plan.before.Service != nil {
+		return plan.before.Service.Name
+	}
+	return ""
+}
+
+// ensureManageKeys gives a booking the keys that the history shows, as the
+// plugin does the first time it writes about one.
+func (s *Site) ensureManageKeys(ctx context.Context, f bookingFacts) (manageKeys, error) {
+	if f.keys.agent != "" && f.keys.customer != "" {
+		return f.keys, nil
+	}
+	return s.insertManageKeys(ctx, wpdb.BookingMeta, f.ID, f.keys)
+}

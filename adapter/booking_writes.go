@@ -1,0 +1,70 @@
+package adapter
+
+import (
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/availability"
+)
+
+// NewBooking is a booking to be made. Problems holds what is known to be wrong
+// with it; a field named there is not looked at again.
+type NewBooking struct {
+	ServiceID  int64
+	AgentID    int64 // 0 for any
+	LocationID int64 // 0 for the first that is free
+	Start      availability.Moment
+	Duration   *int64 // minutes; nil for the service's own
+	Attendees  int64
+	Status     *string // nil for approved
+	CustomerID int64   // 0 for the one described in Customer
+	Customer   CustomerFields
+	Price      *decimal.Decimal // nil for the service's
+	Notes      string
+	Confirm    bool   // messages of the site's automations go out; reminders always do
+	Address    string // the client's IP address, kept where the site logs it
+	Problems   Problems
+}
+
+// CustomerFields describe a customer; nil was not sent.
+type CustomerFields struct {
+	FirstName, LastName, Email, Phone *string
+}
+
+// BookingPatch changes a booking. A nil field stays as it is.
+type BookingPatch struct {
+	ServiceID, LocationID, CustomerID *int64
+	AgentID                           *int64 // 0 for any
+	StartDate                         *availability.Day
+	StartTime                         *Minutes
+	Duration                          *int64 // minutes
+	Status                            *string
+	Customer                          CustomerFields
+	Price                             *decimal.Decimal
+	Notes                             *string
+	Notify                            bool     // messages of the site's automations go out; reminders always do
+	MayUncomplete                     bool     // the caller may cancel what is completed
+	Granted                           []string // the caller's permissions, for the message
+	Problems                          Problems
+}
+
+// BookingDetail is a booking with its order and the order's payments.
+type BookingDetail struct {
+	Booking
+	Order    *Order // nil where none exists
+	Payments []Payment
+}
+
+// MadeBooking is a booking that was made.
+type MadeBooking struct {
+	BookingDetail
+	// ConfirmationSent tells that a message to the customer was handed over.
+	ConfirmationSent bool
+}
+
+// SlotConflict is why a booking cannot have its time, with CodeSlotUnavailable.
+type SlotConflict struct {
+	Start     availability.Moment
+	AgentID   int64     // 0 for any
+	BookingID int64     // in the way, or 0
+	Free      []Minutes // starts that are free on that day
+}

@@ -1,0 +1,187 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// customerWait is how long a booking waits for another one that is creating a
+// customer of the same e-mail.
+const customerWait = 5 * time.Second
+
+// bookableCustomer is a customer's row, as far as a booking needs it.
+type bookableCustomer struct {
+	BookingCustomer
+	status string
+}
+
+// planCustomer finds the customer of a booking: by id, by e-mail, or as one to
+// be created. Who shares an e-mail with a new customer waits for the outcome.
+func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems) error {
+	if plan.CustomerID != 0 {
+		found, ok, err := s.customerRow(ctx, sq.Eq{"id": plan.CustomerID})
+		if err != nil {
+			return err
+		}
+		if !ok {
+			p.Malform("customer_id", "Customer not found")
+		}
+		refuseInactive(p, "customer_id", found)
+		plan.customer = found.BookingCustomer
+		return nil
+	}
+	wanted := s.cleanCustomer(plan.Customer, inBooking, p)
+	plan.customer, plan.customerIsNew = wanted, true
+	if wanted.Email == "" || p.Has("customer.email") {
+		return nil
+	}
+	if err := s.lockEmail(ctx, &wanted.Email); err != nil {
+		return err
+	}
+	found, ok, err := s.customerRow(ctx, sq.Eq{"email": wanted.Email})
+	if err != nil || !ok {
+		return err
+	}
+	refuseInactive(p, "customer.email", found)
+	plan.customer, plan.filled = fillEmpty(found.BookingCustomer, wanted)
+	plan.customerIsNew = false
+	return nil
+}
+
+// lockEmail makes others wait who are about to store a customer with the same
+// e-mail, until this session ends. It comes before all locks of rows, for the
+// server does not see a circle of both kinds.
+func (s *Site) lockEmail(ctx context.Context, email *string) error {
+	if email == nil || cleanLine(*email) == "" {
+		return nil
+	}
+	taken, err := s.db.Lock(ctx, "customer "+strings.ToLower(cleanLine(*email)), customerWait)
+	if err != nil {
+		return err
+	}
+	if !taken {
+		return unavailable("Another request is creating this customer", nil)
+	}
+	return nil
+}
+
+// refuseInactive notes customers who may not book.
+func refuseInactive(p *Problems, field string, c bookableCustomer) {
+	if c.status == "blocked" || c.status == "inactive" {
+		p.Refuse(field, "This customer is "+c.status)
+	}
+}
+
+// fillEmpty takes over what is unknown of a customer so far.
+func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
+	var filled row
+	for _, f := range []struct {
+		column      string
+		have, offer *string
+	}{
+		{"first_name", &c.FirstName, &wanted.FirstName},
+		{"last_name", &c.LastName, &wanted.LastName},
+		{"phone", &c.Phone, &wanted.Phone},
+	} {
+		if *f.have == "" && *f.offer != "" {
+			*f.have = *f.offer
+			filled = append(filled, column{f.column, *f.offer})
+		}
+	}
+	return c, filled
+}
+
+// inBooking stands before the names of a customer's fields in a booking.
+const inBooking = "customer."
+
+// cleanCustomer is a customer as it would be stored. prefix stands before the
+// names of the fields.
+func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *Problems) BookingCustomer {
+	var c BookingCustomer
+	for _, field := range []struct {
+		name, column string
+		sent         *string
+		into         *string
+		clean        func(string) string
+	}{
+		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, cleanLine},
+		{prefix + "last_name", "last_name", f.LastName, &c.LastName, cleanLine},
+		{prefix + "email", "email", f.Email, &c.Email, cleanLine},
+		{prefix + "phone", "phone", f.Phone, &c.Phone, cleanPhone},
+	} {
+		if field.sent == nil || p.Has(field.name) {
+			continue
+		}
+		*field.into = field.clean(*field.sent)
+		s.checkLength(p, field.name, wpdb.Customers, field.column, *field.into)
+		if *field.into == "" && field.column != "phone" {
+			p.Refuse(field.name, "May not be empty")
+		}
+	}
+	if c.Email != "" && !validEmail(c.Email) {
+		p.Refuse(prefix+"email", "Invalid email")
+	}
+	return c
+}
+
+// customerRow finds one customer, the oldest of several. Uses the index on the
+// column it is asked for.
+func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCustomer, ok bool, err error) {
+	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status").From(s.db.Name(wpdb.Customers)).
+		Where(which).OrderBy("id").Limit(1)
+	return wpdb.One(ctx, s.db, "find customer", stmt, func(row wpdb.Scanner) (c bookableCustomer, err error) {
+		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone), wpdb.OrZero(&c.status))
+		return c, err
+	})
+}
+
+// saveCustomer creates the customer of a booking, or touches the existing one as
+// every order that is made or saved does.
+func (s *Site) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (err error) {
+	if plan.customerIsNew {
+		plan.customer.ID, err = s.insertCustomer(ctx, w, plan.customer)
+		return err
+	}
+	err = s.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, s.updatedNow()))
+	if errors.Is(err, errVanished) {
+		return invalidRequest("customer_id", "Customer not found")
+	}
+	return err
+}
+
+// insertCustomer writes a guest as the plugin's forms do
+// (OsCustomersController::create, LatePoint 5.6.5). The password is one that
+// nobody has: a customer asks for a new one.
+func (s *Site) insertCustomer(ctx context.Context, w writing, c BookingCustomer) (int64, error) {
+	uuid, err := s.uuid()
+	if err != nil {
+		return 0, err
+	}
+	secrets := make([]string, 3)
+	for i := range secrets {
+		if secrets[i], err = s.hexDigits(20); err != nil {
+			return 0, err
+		}
+	}
+	password := unusablePassword(secrets[0])
+	id, err := s.insert(ctx, wpdb.Customers, append(row{
+		{"uuid", uuid}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"email", c.Email}, {"phone", c.Phone},
+		{"avatar_image_id", nil}, {"status", "pending_verification"},
+		{"password", password}, {"activation_key", secrets[1]}, {"account_nonse", secrets[2]},
+		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", nil}, {"is_guest", 1}, {"notes", ""}, {"admin_notes", ""},
+	}, s.createdNow()...))
+	if err != nil {
+		return 0, err
+	}
+	return id, s.connectUser(ctx, w, id, c, password)
+}
+
+// unusablePassword has the form of a portable hash of WordPress, and no password
+// leads to it: it is not the hash of anything known.
+func unusablePassword(random string) string { return "$P$B" + random[:30] }

@@ -1,0 +1,115 @@
+package adapter
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// planNewCustomer finds the customer a booking goes to, and what changes of
+// them.
+func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *Problems) error {
+	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
+		found, ok, err := s.customerRow(ctx, sq.Eq{"id": *plan.CustomerID})
+		if err != nil {
+			return err
+		}
+		if !ok {
+			p.Malform("customer_id", "Customer not found")
+			return nil
+		}
+		refuseInactive(p, "customer_id", found)
+		plan.customer = found.BookingCustomer
+	}
+	if plan.Customer == (CustomerFields{}) {
+		return nil
+	}
+	old := plan.customer
+	plan.customer, plan.fields = s.changeCustomer(old, plan.Customer, inBooking, p)
+	return s.checkCustomerChange(ctx, old, plan.customer, inBooking+"email", p)
+}
+
+// changeCustomer is a customer with what was sent of them, and the columns that
+// change.
+func (s *Site) changeCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *Problems) (BookingCustomer, row) {
+	wanted := s.cleanCustomer(sent, prefix, p)
+	var columns row
+	for _, f := range []struct {
+		name   string
+		sent   *string
+		have   *string
+		wanted string
+	}{
+		{"first_name", sent.FirstName, &c.FirstName, wanted.FirstName},
+		{"last_name", sent.LastName, &c.LastName, wanted.LastName},
+		{"email", sent.Email, &c.Email, wanted.Email},
+		{"phone", sent.Phone, &c.Phone, wanted.Phone},
+	} {
+		if f.sent != nil && !p.Has(prefix+f.name) && *f.have != f.wanted {
+			*f.have = f.wanted
+			columns = append(columns, column{f.name, f.wanted})
+		}
+	}
+	return c, columns
+}
+
+// checkCustomerChange notes an e-mail that somebody else has, and one that may
+// not be changed: behind it stands a WordPress user with more than a customer's
+// rights, who could be taken over by a new password sent there. The e-mail is
+// locked already.
+func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *Problems) error {
+	if old.Email == customer.Email || p.Has(field) {
+		return nil
+	}
+	_, taken, err := s.customerRow(ctx, sq.And{sq.Eq{"email": customer.Email}, sq.NotEq{"id": customer.ID}})
+	if err != nil {
+		return err
+	}
+	if taken {
+		p.Refuse(field, "This email belongs to another customer")
+	}
+	user, err := s.linkedUser(ctx, customer.ID)
+	if err != nil || user.id == 0 {
+		return err
+	}
+	if user.privileged {
+		p.Refuse(field, "This email belongs to a user of the site with more rights than a customer")
+		return nil
+	}
+	stmt := sq.Select("ID").From(s.db.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
+	_, taken, err = wpdb.One(ctx, s.db, "find user", stmt, wpdb.Value[int64])
+	if taken {
+		p.Refuse(field, "This email belongs to another user of the site")
+	}
+	return err
+}
+
+// updateCustomerRow changes a customer, and the linked WordPress user with them
+// where that user is no more than a customer (the plugin's
+// save_connected_wordpress_user).
+func (s *Site) updateCustomerRow(ctx context.Context, customer BookingCustomer, fields row) error {
+	if err := s.update(ctx, wpdb.Customers, customer.ID, append(fields, s.updatedNow())); err != nil {
+		return err
+	}
+	user, err := s.linkedUser(ctx, customer.ID)
+	if err != nil || user.id == 0 || user.privileged {
+		return err
+	}
+	for _, f := range fields {
+		switch f.name {
+		case "email":
+			stmt := sq.Update(s.db.Name(wpdb.Users)).Set("user_email", f.value).Where(sq.Eq{"ID": user.id})
+			if _, err := wpdb.Exec(ctx, s.db, "update user", stmt); err != nil {
+				return err
+			}
+		case "first_name", "last_name":
+			stmt := sq.Update(s.db.Name(wpdb.Usermeta)).Set("meta_value", f.value).Where(sq.Eq{"user_id": user.id, "meta_key": f.name})
+			if _, err := wpdb.Exec(ctx, s.db, "update user", stmt); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

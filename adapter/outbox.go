@@ -1,0 +1,374 @@
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// Mail is a rendered notification.
+type Mail struct {
+	// To names one or more recipients as the plugin's processes do, such as
+	// Jane Doe <jane@example.com>, office@example.com.
+	To      string
+	Subject string
+	Content string // HTML
+}
+
+// Recipients are the people named in To, each address once. What is no address
+// is left out, so there may be none. A comma parts recipients, unless what
+// stands before it is none: then it belongs to the next one's name.
+func (m Mail) Recipients() []mail.Address {
+	var found []mail.Address
+	var name []string // what came since the last address
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(m.To, ",") {
+		shown, address, bracketed := splitRecipient(part)
+		if !validEmail(address) {
+			name = append(name, shown)
+			if bracketed {
+				name = nil // of somebody without an address
+			}
+			continue
+		}
+		if bracketed {
+			shown = strings.Join(append(name, shown), ", ")
+		}
+		name = nil
+		if key := strings.ToLower(address); !seen[key] {
+			seen[key] = true
+			found = append(found, mail.Address{Name: shownName(shown), Address: address})
+		}
+	}
+	return found
+}
+
+// splitRecipient parts Name <address>. Without brackets the whole may be an
+// address, or else a piece of a name.
+func splitRecipient(text string) (name, address string, bracketed bool) {
+	text = oneLine(text)
+	start := strings.LastIndexByte(text, '<')
+	if start < 0 || !strings.HasSuffix(text, ">") {
+		if validEmail(text) {
+			return "", text, false
+		}
+		return text, "", false
+	}
+	return strings.TrimSpace(text[:start]), strings.TrimSpace(text[start+1 : len(text)-1]), true
+}
+
+// shownName takes off the quotes of a name.
+func shownName(text string) string { return strings.TrimSpace(strings.Trim(text, `"`)) }
+
+// oneLine keeps a text from ending the line of a mail's head that it stands in.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// The states of a mail in the outbox. Its due_at is when it is to be tried while
+// it waits, and when it is to be deleted after that.
+const (
+	mailWaiting = "waiting"
+	mailSent    = "sent"
+	mailFailed  = "failed"
+)
+
+// queueMail puts mails into the outbox, one for each recipient. In a transaction
+// it is part of it; nudge the Outbox after the commit.
+func (s *Site) queueMail(ctx context.Context, mails []Mail) error {
+	stmt := sq.Insert(s.db.Name(wpdb.Outbox)).
+		Columns("name", "address", "subject", "content", "status", "tries", "due_at", "failure", "created_at")
+	now, empty := stamp(s.Now), true
+	for _, m := range mails {
+		for _, to := range m.Recipients() {
+			stmt = stmt.Values(to.Name, to.Address, oneLine(m.Subject), m.Content, mailWaiting, 0, now, "", now)
+			empty = false
+		}
+	}
+	if empty {
+		return nil
+	}
+	_, err := wpdb.Exec(ctx, s.db, "queue mail", stmt)
+	return err
+}
+
+// Message is a mail to one recipient.
+type Message struct {
+	// ID is the same whenever the mail is tried, and no other mail's.
+	ID      string
+	To      mail.Address
+	Subject string // of one line
+	Content string // HTML
+	Queued  time.Time
+}
+
+// Sender hands messages to a mail server. Its errors hold nothing of a message:
+// they are logged and stored.
+type Sender interface {
+	Send(ctx context.Context, m Message) error
+}
+
+// What a Sender says about a message that the server did not take. Every other
+// error is about the server itself, and keeps the mails behind waiting too.
+var (
+	ErrMailRefused = errors.New("mail refused") // for good
+	ErrMailPutOff  = errors.New("mail put off") // for now
+)
+
+// Limits of the outbox. claimFor is much longer than a try, because the clocks
+// of the processes may differ.
+const (
+	sendLimit = 2 * time.Minute     // of one try; some servers look at a mail for long
+	claimFor  = 10 * time.Minute    // then a mail that was being tried is free again: its process is gone
+	tooLate   = 48 * time.Hour      // then a mail misleads more than it helps
+	keepMails = 30 * 24 * time.Hour // once they are sent or given up
+	pollEvery = 30 * time.Second    // for retries, and for what other processes queued
+	sweepEach = time.Hour
+	sweepSize = 1000
+)
+
+// retryPauses follow the failed tries of a mail, a day and an hour in all.
+var retryPauses = []time.Duration{
+	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+}
+
+// notePauses follow failed tries to store what became of a mail.
+var notePauses = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}
+
+// Outbox sends the mails that were queued in a table of ours, where the site
+// does not send them. Any number of processes may do so on one database.
+//
+// A mail is claimed by raising its number of tries, which only one process can
+// do, and a claim outlasts the longest try. So a mail is sent twice only where a
+// process is lost, or loses the database, between the server's yes and noting
+// it; both then have the same Message.ID.
+type Outbox struct {
+	db     *wpdb.DB
+	now    Clock
+	sender Sender
+	log    *slog.Logger
+	nudged chan struct{}
+}
+
+// NewOutbox sends from db through sender. The log gets ids of mails, and never
+// what is in them.
+func NewOutbox(db *wpdb.DB, now Clock, sender Sender, log *slog.Logger) *Outbox {
+	return &Outbox{db: db, now: now, sender: sender, log: log, nudged: make(chan struct{}, 1)}
+}
+
+// Nudge says that mails were queued. It does not wait.
+func (o *Outbox) Nudge() {
+	select {
+	case o.nudged <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Run sends until ctx ends. A try that is running then may go on for grace;
+// one that is cut off is made again later, like any failed one.
+func (o *Outbox) Run(ctx context.Context, grace time.Duration) {
+	poll, sweep := time.NewTicker(pollEvery), time.NewTicker(sweepEach)
+	defer poll.Stop()
+	defer sweep.Stop()
+	o.complain(o.sweep(ctx))
+	for {
+		o.complain(o.deliver(ctx, grace))
+		select {
+		case <-ctx.Done():
+			return
+		case <-o.nudged:
+		case <-poll.C:
+		case <-sweep.C:
+			o.complain(o.sweep(ctx))
+		}
+	}
+}
+
+// complain logs why the outbox stands still. The next round tries again.
+func (o *Outbox) complain(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		o.log.Error("the outbox stands still", "error", err)
+	}
+}
+
+// deliver tries all mails that are due, the longest due first, up to the first
+// that the server itself is in the way of.
+func (o *Outbox) deliver(ctx context.Context, grace time.Duration) error {
+	for ctx.Err() == nil {
+		q, ok, err := o.claim(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		failure := o.try(ctx, grace, q)
+		if err := o.note(ctx, q, o.judge(q, failure)); err != nil {
+			return err
+		}
+		if failure != nil && !errors.Is(failure, ErrMailRefused) && !errors.Is(failure, ErrMailPutOff) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// queuedMail is a mail in the outbox.
+type queuedMail struct {
+	Message
+	id      int64
+	tries   int // with the one that the mail is claimed for
+	created Timestamp
+}
+
+// claim finds the next mail that is due and keeps other processes from it; ok is
+// false where none is due.
+func (o *Outbox) claim(ctx context.Context) (q queuedMail, ok bool, err error) {
+	for {
+		q, ok, err = o.next(ctx)
+		if err != nil || !ok {
+			return q, false, err
+		}
+		taken, err := o.take(ctx, q)
+		if err != nil || taken {
+			q.tries++
+			return q, taken, err
+		}
+	}
+}
+
+// next uses the index on status and due_at.
+func (o *Outbox) next(ctx context.Context) (queuedMail, bool, error) {
+	stmt := sq.Select("id", "name", "address", "subject", "content", "tries", "created_at").From(o.db.Name(wpdb.Outbox)).
+		Where(sq.Eq{"status": mailWaiting}).Where(sq.LtOrEq{"due_at": stamp(o.now())}).OrderBy("due_at", "id").Limit(1)
+	return wpdb.One(ctx, o.db, "find mail to send", stmt, o.scan)
+}
+
+func (o *Outbox) scan(row wpdb.Scanner) (q queuedMail, err error) {
+	err = row.Scan(&q.id, &q.To.Name, &q.To.Address, &q.Subject, &q.Content, &q.tries, (*string)(&q.created))
+	q.Queued, _ = q.created.Time()
+	// A hash, because ids count the site's bookings, and sites of a network may
+	// have equal ones.
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", o.db.Prefix(), q.id, q.created))
+	q.ID = hex.EncodeToString(sum[:16])
+	return q, err
+}
+
+// take is false where another process was quicker. The statement touches one
+// row by its key, so that processes do not wait for each other in a circle.
+func (o *Outbox) take(ctx context.Context, q queuedMail) (bool, error) {
+	stmt := sq.Update(o.db.Name(wpdb.Outbox)).Set("tries", q.tries+1).Set("due_at", stamp(o.now().Add(claimFor))).
+		Where(sq.Eq{"id": q.id, "tries": q.tries, "status": mailWaiting})
+	result, err := wpdb.Exec(ctx, o.db, "claim mail", stmt)
+	if errors.Is(err, wpdb.ErrConflict) {
+		return false, nil // two primaries of a cluster
+	}
+	if err != nil {
+		return false, err
+	}
+	matched, err := result.RowsAffected()
+	if err != nil {
+		return false, fmt.Errorf("claim mail: count rows: %w", err)
+	}
+	return matched == 1, nil
+}
+
+// try sends a claimed mail.
+func (o *Outbox) try(ctx context.Context, grace time.Duration, q queuedMail) error {
+	if o.now().Sub(q.Queued) > tooLate {
+		return fmt.Errorf("%w: it is older than %v", ErrMailRefused, tooLate)
+	}
+	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendLimit)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(grace):
+			cancel()
+		case <-sending.Done():
+		}
+	})
+	defer stop()
+	return o.sender.Send(sending, q.Message)
+}
+
+// verdict is what becomes of a mail after a try.
+type verdict struct {
+	status  string
+	due     time.Time
+	failure error
+}
+
+func (o *Outbox) judge(q queuedMail, failure error) verdict {
+	now := o.now()
+	switch {
+	case failure == nil:
+		return verdict{mailSent, now.Add(keepMails), nil}
+	case errors.Is(failure, ErrMailRefused), q.tries > len(retryPauses):
+		return verdict{mailFailed, now.Add(keepMails), failure}
+	default:
+		return verdict{mailWaiting, now.Add(retryPauses[q.tries-1]), failure}
+	}
+}
+
+// note stores a verdict. It does not give up soon, nor because ctx ends: a mail
+// that was sent and not noted is sent again.
+func (o *Outbox) note(ctx context.Context, q queuedMail, v verdict) error {
+	for attempt := 0; ; attempt++ {
+		err := o.store(context.WithoutCancel(ctx), q, v)
+		if err == nil || attempt == len(notePauses) {
+			return err
+		}
+		select {
+		case <-time.After(notePauses[attempt]):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (o *Outbox) store(ctx context.Context, q queuedMail, v verdict) error {
+	stmt := sq.Update(o.db.Name(wpdb.Outbox)).Set("status", v.status).Set("due_at", stamp(v.due)).Set("failure", v.reason()).
+		Where(sq.Eq{"id": q.id, "tries": q.tries})
+	if v.status != mailWaiting {
+		stmt = stmt.Set("finished_at", stamp(o.now()))
+	}
+	if _, err := wpdb.Exec(ctx, o.db, "note what became of a mail", stmt); err != nil {
+		return err
+	}
+	about := []any{"outbox_id", q.id, "tries", q.tries}
+	switch v.status {
+	case mailSent:
+		o.log.Info("mail sent", about...)
+	case mailFailed:
+		o.log.Error("mail given up", append(about, "error", v.failure)...)
+	default:
+		o.log.Warn("mail not sent yet", append(about, "error", v.failure, "next_try", stamp(v.due))...)
+	}
+	return nil
+}
+
+// reason fits its column.
+func (v verdict) reason() string {
+	if v.failure == nil {
+		return ""
+	}
+	runes := []rune(v.failure.Error())
+	return string(runes[:min(len(runes), 190)])
+}
+
+// sweep deletes mails that were kept long enough.
+func (o *Outbox) sweep(ctx context.Context) error {
+	stmt := sq.Delete(o.db.Name(wpdb.Outbox)).
+		Where(sq.Eq{"status": []string{mailSent, mailFailed}}).Where(sq.LtOrEq{"due_at": stamp(o.now())}).
+		OrderBy("due_at", "id").Limit(sweepSize)
+	_, err := wpdb.Exec(ctx, o.db, "delete old mails", stmt)
+	return err
+}

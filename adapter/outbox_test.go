@@ -1,0 +1,626 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/mail"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+func TestRecipients(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, to string
+		want     []mail.Address
+	}{
+		{"none", "", nil},
+		{"address", "jane@example.com", []mail.Address{{Address: "jane@example.com"}}},
+		{"address in brackets", " <jane@example.com> ", []mail.Address{{Address: "jane@example.com"}}},
+		{"name", "Jane Doe <jane@example.com>", []mail.Address{{Name: "Jane Doe", Address: "jane@example.com"}}},
+		{"name without a space", "Jane<jane@example.com>", []mail.Address{{Name: "Jane", Address: "jane@example.com"}}},
+		{"quoted name", `"Doe, Jane" <jane@example.com>`, []mail.Address{{Name: "Doe, Jane", Address: "jane@example.com"}}},
+		{"name with a comma", "Doe, Jane <jane@example.com>", []mail.Address{{Name: "Doe, Jane", Address: "jane@example.com"}}},
+		{"name beyond ASCII", "Zoë Müller 🎁 <zoe@example.com>", []mail.Address{{Name: "Zoë Müller 🎁", Address: "zoe@example.com"}}},
+		{"name with brackets", "Jane <JD> Doe <jane@example.com>", []mail.Address{{Name: "Jane <JD> Doe", Address: "jane@example.com"}}},
+		{"list", "Jane Doe <jane@example.com>, bob@example.com,Al <al@example.com>",
+			[]mail.Address{{Name: "Jane Doe", Address: "jane@example.com"}, {Address: "bob@example.com"}, {Name: "Al", Address: "al@example.com"}}},
+		{"twice", "Jane <jane@example.com>, JANE@example.com", []mail.Address{{Name: "Jane", Address: "jane@example.com"}}},
+		{"name alone", "Jane Doe", nil},
+		{"no address", "Jane Doe <>, bob@example.com", []mail.Address{{Address: "bob@example.com"}}},
+		{"somebody without an address", "Doe, Jane <>, Bob <bob@example.com>", []mail.Address{{Name: "Bob", Address: "bob@example.com"}}},
+		{"variable that is not known", "{{agent_email}}", nil},
+		{"line breaks", "Jane\r\nBcc: all@example.com <jane@example.com>", []mail.Address{{Name: "Jane Bcc: all@example.com", Address: "jane@example.com"}}},
+		{"line break in the address", "<jane@example.com\r\nBcc:all@example.com>", nil},
+		{"address beyond ASCII", "zoë@example.com", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, Mail{To: test.to}.Recipients()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func FuzzRecipients(f *testing.F) {
+	f.Add(`"Doe, Jane" <jane@example.com>, bob@example.com, <>, x <y@z>`)
+	f.Add("A\r\nBcc: b@example.com <a@example.com>,,<\x00@>")
+	f.Fuzz(func(t *testing.T, to string) {
+		for _, r := range (Mail{To: to}).Recipients() {
+			if strings.ContainsFunc(r.Name, unicode.IsControl) {
+				t.Errorf("%q: name %q", to, r.Name)
+			}
+			if !validEmail(r.Address) || !strings.Contains(to, r.Address) {
+				t.Errorf("%q: address %q", to, r.Address)
+			}
+			back, err := mail.ParseAddress(r.String())
+			if err != nil || back.Address != r.Address {
+				t.Errorf("%q: %q reads back as %v, %v", to, r.String(), back, err)
+			}
+		}
+	})
+}
+
+// postOffice is a site with an outbox, and a mail server that does as it is told.
+type postOffice struct {
+	t        *testing.T
+	database *fixtures.Database
+	db       *wpdb.DB
+	log      *syncBuffer
+
+	mu    sync.Mutex
+	now   time.Time
+	reply func(ctx context.Context, m Message) error // nil takes everything
+	took  []Message
+}
+
+func newPostOffice(t *testing.T) *postOffice {
+	t.Helper()
+	p := &postOffice{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &syncBuffer{}, now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
+	p.db = openDatabase(t, p.database)
+	if err := p.db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *postOffice) clock() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+func (p *postOffice) pass(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = p.now.Add(d)
+}
+
+// Send implements Sender.
+func (p *postOffice) Send(ctx context.Context, m Message) error {
+	p.mu.Lock()
+	reply := p.reply
+	p.mu.Unlock()
+	var err error
+	if reply != nil {
+		err = reply(ctx, m)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.took = append(p.took, m)
+	}
+	return err
+}
+
+// taken are the subjects of what was sent since it was last asked.
+func (p *postOffice) taken() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	subjects := []string{}
+	for _, m := range p.took {
+		subjects = append(subjects, m.Subject)
+	}
+	p.took = nil
+	return subjects
+}
+
+// outbox is that of one process.
+func (p *postOffice) outbox() *Outbox {
+	return NewOutbox(p.db, p.clock, p, slog.New(slog.NewTextHandler(p.log, nil)))
+}
+
+// queue stores one mail for each subject.
+func (p *postOffice) queue(subjects ...string) {
+	p.t.Helper()
+	mails := make([]Mail, len(subjects))
+	for i, subject := range subjects {
+		mails[i] = Mail{To: "Jane Doe <jane@example.com>", Subject: subject, Content: "<p>Hello</p>"}
+	}
+	site := &Site{db: p.db, Now: p.clock()}
+	if err := site.queueMail(p.t.Context(), mails); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// deliver lets a process send what is due, and wants these subjects sent.
+func (p *postOffice) deliver(want ...string) {
+	p.t.Helper()
+	if err := p.outbox().deliver(p.t.Context(), 0); err != nil {
+		p.t.Fatal(err)
+	}
+	if diff := cmp.Diff(append([]string{}, want...), p.taken()); diff != "" {
+		p.t.Errorf("sent at %s (-want +got):\n%s", p.clock(), diff)
+	}
+}
+
+// refuse makes the server answer mails of a subject with an error; "" is every
+// subject.
+func (p *postOffice) refuse(subject string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reply = func(_ context.Context, m Message) error {
+		if subject == "" || m.Subject == subject {
+			return err
+		}
+		return nil
+	}
+}
+
+type storedMail struct {
+	Address, Subject, Status, Due, Failure, Finished string
+	Tries                                            int
+}
+
+func (p *postOffice) stored() []storedMail {
+	p.t.Helper()
+	stmt := sq.Select("address", "subject", "status", "due_at", "failure", "finished_at", "tries").From(p.db.Name(wpdb.Outbox)).OrderBy("id")
+	rows, err := wpdb.All(p.t.Context(), p.db, "read outbox", stmt, func(row wpdb.Scanner) (m storedMail, err error) {
+		var finished sql.NullString
+		err = row.Scan(&m.Address, &m.Subject, &m.Status, &m.Due, &m.Failure, &finished, &m.Tries)
+		m.Finished = finished.String
+		return m, err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return rows
+}
+
+func (p *postOffice) wantStored(want ...storedMail) {
+	p.t.Helper()
+	if diff := cmp.Diff(want, p.stored()); diff != "" {
+		p.t.Errorf("outbox (-want +got):\n%s", diff)
+	}
+}
+
+// syncBuffer may be written while it is read.
+type syncBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *syncBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(text)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+func TestQueueMail(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	site := &Site{db: p.db, Now: p.clock()}
+	mails := []Mail{
+		{To: "Jane <jane@example.com>, Bob <bob@example.com>", Subject: "Two\r\nBcc: all@example.com", Content: "<p>1</p>"},
+		{To: "Nobody <>", Subject: "none", Content: "<p>2</p>"},
+		{To: "al@example.com", Subject: strings.Repeat("ä", 40_000), Content: strings.Repeat("ü", 70_000)},
+	}
+	lost := errors.New("changed our mind")
+	err := site.write(t.Context(), "queue and roll back", func(tx *Site) error {
+		if err := tx.queueMail(t.Context(), mails); err != nil {
+			return err
+		}
+		return lost
+	})
+	if !errors.Is(err, lost) {
+		t.Errorf("error %v, want %v", err, lost)
+	}
+	p.wantStored()
+	p.deliver()
+
+	if err := site.write(t.Context(), "queue", func(tx *Site) error { return tx.queueMail(t.Context(), mails) }); err != nil {
+		t.Fatal(err)
+	}
+	waiting := storedMail{Subject: "Two Bcc: all@example.com", Status: "waiting", Due: "2026-11-21 09:30:00"}
+	jane, bob, al := waiting, waiting, waiting
+	jane.Address, bob.Address, al.Address, al.Subject = "jane@example.com", "bob@example.com", "al@example.com", mails[2].Subject
+	p.wantStored(jane, bob, al)
+	if err := site.queueMail(t.Context(), mails[1:2]); err != nil {
+		t.Errorf("without recipients: %v", err)
+	}
+	if err := site.queueMail(t.Context(), nil); err != nil {
+		t.Errorf("without mails: %v", err)
+	}
+}
+
+func TestOutboxSends(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	site := &Site{db: p.db, Now: p.clock()}
+	if err := site.queueMail(t.Context(), []Mail{{To: "Zoë <zoe@example.com>", Subject: "Größe 🎁", Content: "<p>é</p>"}}); err != nil {
+		t.Fatal(err)
+	}
+	p.pass(time.Minute)
+	if err := p.outbox().deliver(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	want := []Message{{
+		ID: p.took[0].ID, To: mail.Address{Name: "Zoë", Address: "zoe@example.com"}, Subject: "Größe 🎁", Content: "<p>é</p>",
+		Queued: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC),
+	}}
+	if diff := cmp.Diff(want, p.took); diff != "" {
+		t.Error(diff)
+	}
+	if id := p.took[0].ID; len(id) != 32 {
+		t.Errorf("id %q", id)
+	}
+	p.taken()
+	p.wantStored(storedMail{Address: "zoe@example.com", Subject: "Größe 🎁", Status: "sent", Tries: 1, Due: "2026-12-21 09:31:00", Finished: "2026-11-21 09:31:00"})
+	p.pass(48 * time.Hour)
+	p.deliver()
+}
+
+func TestOutboxRetries(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("a")
+	p.refuse("", fmt.Errorf("%w: 450", ErrMailPutOff))
+	for i, pause := range []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
+		if pause > 0 {
+			p.pass(pause - time.Second)
+			p.deliver()
+			if tries := p.stored()[0].Tries; tries != i {
+				t.Errorf("%d tries before the pause of %s is over, want %d", tries, pause, i)
+			}
+			p.pass(time.Second)
+		}
+		p.deliver()
+		if tries := p.stored()[0].Tries; tries != i+1 {
+			t.Errorf("%d tries, want %d", tries, i+1)
+		}
+	}
+	end := stamp(p.clock())
+	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail put off: 450", Due: stamp(p.clock().Add(keepMails)), Finished: end})
+	p.refuse("nothing", nil)
+	p.pass(time.Hour)
+	p.deliver()
+}
+
+func TestOutboxRefused(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("a", "b", "c")
+	p.refuse("b", fmt.Errorf("%w: 550 5.1.1", ErrMailRefused))
+	p.deliver("a", "c")
+	if got := p.stored()[1]; got.Status != "failed" || got.Tries != 1 || got.Failure != "mail refused: 550 5.1.1" {
+		t.Errorf("refused mail: %+v", got)
+	}
+	p.refuse("nothing", nil)
+	p.pass(time.Hour)
+	p.deliver()
+}
+
+func TestOutboxPutOff(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("a", "b", "c")
+	p.refuse("b", fmt.Errorf("%w: 451", ErrMailPutOff))
+	p.deliver("a", "c")
+	p.refuse("nothing", nil)
+	p.deliver()
+	p.pass(time.Minute)
+	p.deliver("b")
+}
+
+// A server that is down is not asked for each mail anew.
+func TestOutboxServerDown(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("a", "b")
+	p.refuse("", errors.New("connection refused"))
+	p.deliver()
+	if rows := p.stored(); rows[0].Tries != 1 || rows[1].Tries != 0 {
+		t.Errorf("tries %d and %d, want one of the first mail", rows[0].Tries, rows[1].Tries)
+	}
+	p.refuse("nothing", nil)
+	p.deliver("b")
+	p.pass(time.Minute)
+	p.deliver("a")
+}
+
+// A mail that a lost process was sending is sent by another, under the same id.
+func TestOutboxLostProcess(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("a")
+	lost := p.outbox()
+	claimed, ok, err := lost.claim(t.Context())
+	if err != nil || !ok {
+		t.Fatalf("claimed: %t, error %v", ok, err)
+	}
+	p.deliver()
+	p.pass(claimFor - time.Second)
+	p.deliver()
+	p.pass(time.Second)
+	if err := p.outbox().deliver(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.took) != 1 || p.took[0].ID != claimed.ID {
+		t.Errorf("sent %+v, want one with the id %s", p.took, claimed.ID)
+	}
+	// It was only slow: what it says now changes nothing.
+	if err := lost.note(t.Context(), claimed, lost.judge(claimed, errors.New("connection lost"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.stored()[0]; got.Status != "sent" || got.Tries != 2 {
+		t.Errorf("stored %+v", got)
+	}
+}
+
+func TestOutboxProcesses(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	p := newPostOffice(t)
+	var want []string
+	for i := range 60 {
+		want = append(want, fmt.Sprintf("%02d", i))
+	}
+	p.queue(want...)
+	var processes sync.WaitGroup
+	var senders sync.Map // by subject
+	for process := range 3 {
+		db := openDatabase(t, p.database)
+		sender := senderFunc(func(_ context.Context, m Message) error {
+			if other, twice := senders.LoadOrStore(m.Subject, process); twice {
+				t.Errorf("%s was sent by process %d and by %v", m.Subject, process, other)
+			}
+			return nil
+		})
+		outbox := NewOutbox(db, p.clock, sender, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		processes.Go(func() {
+			if err := outbox.deliver(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	processes.Wait()
+	var got []string
+	senders.Range(func(subject, _ any) bool {
+		got = append(got, subject.(string))
+		return true
+	})
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, m := range p.stored() {
+		if m.Status != "sent" || m.Tries != 1 {
+			t.Errorf("stored %+v", m)
+		}
+	}
+}
+
+type senderFunc func(ctx context.Context, m Message) error
+
+func (f senderFunc) Send(ctx context.Context, m Message) error { return f(ctx, m) }
+
+// A sent mail is noted as soon as the database is back.
+func TestOutboxDatabaseAway(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("a")
+	table := p.database.Prefix + string(wpdb.Outbox)
+	rename := func(from, to string) {
+		if _, err := p.database.SQL.ExecContext(t.Context(), "RENAME TABLE "+from+" TO "+to); err != nil {
+			t.Error(err)
+		}
+	}
+	back := make(chan struct{})
+	p.reply = func(context.Context, Message) error {
+		rename(table, table+"_away")
+		time.AfterFunc(10*time.Millisecond, func() {
+			defer close(back)
+			rename(table+"_away", table)
+		})
+		return nil
+	}
+	p.deliver("a")
+	<-back
+	if got := p.stored()[0]; got.Status != "sent" {
+		t.Errorf("stored %+v", got)
+	}
+}
+
+func TestOutboxTooLate(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("a")
+	p.pass(48 * time.Hour)
+	p.queue("b")
+	p.deliver("a", "b")
+	p.queue("c")
+	p.pass(48*time.Hour + time.Second)
+	p.deliver()
+	if got := p.stored()[2]; got.Status != "failed" || got.Failure != "mail refused: it is older than 48h0m0s" {
+		t.Errorf("stored %+v", got)
+	}
+}
+
+func TestOutboxSweeps(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("sent", "refused")
+	p.refuse("refused", ErrMailRefused)
+	p.deliver("sent")
+	p.pass(keepMails - time.Second)
+	p.queue("waiting")
+	sweep := func(want ...string) {
+		t.Helper()
+		if err := p.outbox().sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range p.stored() {
+			got = append(got, m.Subject)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	sweep("sent", "refused", "waiting")
+	p.pass(time.Second)
+	sweep("waiting")
+}
+
+// running is an Outbox that runs until cancel is called; then ended is closed.
+func (p *postOffice) running(grace time.Duration) (outbox *Outbox, cancel func(), ended <-chan struct{}) {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	outbox = p.outbox()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		outbox.Run(ctx, grace)
+	}()
+	p.t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return outbox, cancel, done
+}
+
+func TestOutboxRun(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	sent := make(chan string)
+	p.reply = func(_ context.Context, m Message) error {
+		sent <- m.Subject
+		return nil
+	}
+	p.queue("before the start")
+	outbox, cancel, ended := p.running(time.Hour)
+	if got := <-sent; got != "before the start" {
+		t.Errorf("sent %q", got)
+	}
+	p.queue("later")
+	outbox.Nudge()
+	outbox.Nudge()
+	if got := <-sent; got != "later" {
+		t.Errorf("sent %q", got)
+	}
+	cancel()
+	<-ended
+	p.queue("after the end")
+	outbox.Nudge()
+	for i, want := range []string{"sent", "sent", "waiting"} {
+		if got := p.stored()[i].Status; got != want {
+			t.Errorf("mail %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestOutboxStops(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name       string
+		grace      time.Duration
+		finish     bool // the server answers within the grace
+		wantStatus string
+	}{
+		{"when the server has answered", time.Hour, true, "sent"},
+		{"at the end of the grace", time.Millisecond, false, "waiting"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPostOffice(t)
+			p.queue("a", "b")
+			sending, answer := make(chan struct{}), make(chan struct{})
+			p.reply = func(ctx context.Context, _ Message) error {
+				close(sending)
+				select {
+				case <-answer:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			_, cancel, ended := p.running(test.grace)
+			<-sending
+			cancel()
+			if test.finish {
+				close(answer)
+			}
+			<-ended
+			rows := p.stored()
+			if rows[0].Status != test.wantStatus || rows[0].Tries != 1 || rows[1].Status != "waiting" || rows[1].Tries != 0 {
+				t.Errorf("stored %+v", rows)
+			}
+		})
+	}
+}
+
+// The log tells what happens to a mail, and nothing of what is in it.
+func TestOutboxLog(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	p.queue("sent", "put off", "refused")
+	p.reply = func(_ context.Context, m Message) error {
+		return map[string]error{"put off": ErrMailPutOff, "refused": ErrMailRefused}[m.Subject]
+	}
+	p.deliver("sent")
+	table := p.database.Prefix + string(wpdb.Outbox)
+	if _, err := p.database.SQL.ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
+		t.Fatal(err)
+	}
+	outbox := p.outbox()
+	outbox.complain(outbox.deliver(t.Context(), 0))
+	log := p.log.String()
+	for _, want := range []string{
+		`level=INFO msg="mail sent" outbox_id=1 tries=1`,
+		`level=WARN msg="mail not sent yet" outbox_id=2 tries=1 error="mail put off" next_try="2026-11-21 09:31:00"`,
+		`level=ERROR msg="mail given up" outbox_id=3 tries=1 error="mail refused"`,
+		`level=ERROR msg="the outbox stands still" error="find mail to send: unknown table or column (error 1146)"`,
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no line with %s in:\n%s", want, log)
+		}
+	}
+	for _, personal := range []string{"jane", "Doe", "Hello"} {
+		if strings.Contains(log, personal) {
+			t.Errorf("%q is in the log:\n%s", personal, log)
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package adapter
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/availability"
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// TestRecordedAvailability asks what a real site was asked, for customers and
+// for administrators: with no departure from the plugin its answers are equal,
+// and our own differ from them at the named points alone. Two databases share
+// the work.
+func TestRecordedAvailability(t *testing.T) {
+	fixtures.RequireServer(t)
+	variants := fixtures.RecordedAvailability(t)
+	shares := [2]map[string]int{{}, {}}
+	t.Run("variants", func(t *testing.T) {
+		for share, differences := range shares {
+			t.Run(strconv.Itoa(share), func(t *testing.T) {
+				t.Parallel()
+				original := fixtures.Shared(t, fixtures.SiteA())
+				database := fixtures.New(t, fixtures.SiteA())
+				db := openDatabase(t, database)
+				for i := share; i < len(variants); i += len(shares) {
+					undo := database.Vary(t, original, variants[i].SQL)
+					compareVariant(t, db, variants[i], differences)
+					undo()
+				}
+			})
+		}
+	})
+	got := maps.Clone(shares[0])
+	for difference, n := range shares[1] {
+		got[difference] += n
+	}
+	want := map[string]int{
+		equalAnswer:   8424,
+		pluginThrows:  41,
+		pastMidnight:  25,
+		afterMidnight: 6,
+		pastDay:       4,
+		windowOfADate: 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+// openDatabase opens a database as the program does.
+func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, differences map[string]int) {
+	t.Helper()
+	site, err := NewPlatform(db, func() time.Time { return v.Now }).Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := recorded{t: t, site: site, variant: v.Name, services: map[int64]bookableService{}, differences: differences}
+	for _, c := range v.Cases {
+		r.compare(c)
+	}
+	for _, c := range v.Checks {
+		r.check(c)
+	}
+}
+
+// recorded compares with the answers of one variant.
+type recorded struct {
+	t           *testing.T
+	site        *Site
+	variant     string
+	services    map[int64]bookableService
+	differences map[string]int
+}
+
+// The named differences between our answers and the plugin's.
+const (
+	equalAnswer   = "equal"
+	pluginThrows  = "the plugin throws"
+	pastMidnight  = "a booking runs past midnight"
+	afterMidnight = "starts after midnight"
+	pastDay       = "the day is past"
+	// A last day given as a date ends bookings at its first minute, though the
+	// calendar offers that day up to the present time of day.
+	windowOfADate = "the window ends on a date"
+)
+
+// midnightVariant has bookings that run past midnight.
+const midnightVariant = "cross_midnight_bookings"
+
+// compare asks for a day. The day question of the plugin, which decides about
+// a booking, is what the engine mirrors; customers are shown what its calendar
+// shows.
+func (r recorded) compare(c fixtures.AvailabilityCase) {
+	r.t.Helper()
+	asPlugin, calendar := slotList(c.Slots, c.Capacity), slotList(c.Slots, c.Capacity)
+	if c.DaySlots != nil {
+		asPlugin = slotList(c.DaySlots, c.DayCapacity)
+	} else if r.variant == midnightVariant {
+		asPlugin = nil // its starts were compared with the calendar's, its seats were not kept
+	}
+	if c.CalendarError != "" || c.Request.Side == "admin" {
+		calendar = asPlugin
+	}
+	day := parseDay(r.t, c.Request.Date)
+	asked := r.ask(c.Request, day)
+	ours := asked.answer(day)
+	if c.DayError != "" {
+		r.differences[pluginThrows]++
+		return
+	}
+	plain := asked.asPlugin(r.site).answer(day)
+	if diff := cmp.Diff(asPlugin, plain); diff != "" && asPlugin != nil {
+		r.t.Errorf("%s: %s: as the plugin (-want +got):\n%s", r.variant, describe(c.Request), diff)
+	}
+	switch withinDay := before(calendar, 1440); {
+	case slices.Equal(ours, calendar):
+		r.differences[equalAnswer]++
+	case slices.Equal(ours, withinDay):
+		r.differences[afterMidnight]++
+	case r.variant == midnightVariant && subset(ours, plain):
+		r.differences[pastMidnight]++
+	default:
+		r.t.Errorf("%s: %s (-want +got):\n%s", r.variant, describe(c.Request), cmp.Diff(calendar, ours))
+	}
+}
+
+// check asks for one start.
+func (r recorded) check(c fixtures.AvailabilityCheck) {
+	r.t.Helper()
+	if c.Error != "" {
+		r.differences[pluginThrows]++
+		return
+	}
+	at := availability.Moment{Day: parseDay(r.t, c.Check.StartDate), Minutes: availability.Minutes(c.Check.StartTime)}
+	asked := r.ask(c.Check.AvailabilityRequest, at.Day)
+	free := asked.calendar != nil && len(asked.calendar.Free(at, asked.Request)) > 0
+	switch {
+	case free == c.Available:
+		r.differences[equalAnswer]++
+	case !free && at.Before(availability.MomentOf(r.site.Now.In(r.site.Zone.Location))):
+		r.differences[pastDay]++
+	case free && r.variant == "latest_global:date":
+		r.differences[windowOfADate]++
+	default:
+		r.t.Errorf("%s: %s on %s at %d: free %t, want %t", r.variant, describe(c.Check.AvailabilityRequest), at.Day, at.Minutes, free, c.Available)
+	}
+}
+
+// slot is a start with its free seats.
+type slot struct{ Start, Capacity int }
+
+func slotList(starts, capacities []int) []slot {
+	slots := make([]slot, len(starts))
+	for i := range starts {
+		slots[i] = slot{starts[i], capacities[i]}
+	}
+	return slots
+}
+
+func before(slots []slot, end int) []slot {
+	return slices.DeleteFunc(slices.Clone(slots), func(s slot) bool { return s.Start >= end })
+}
+
+func subset(slots, of []slot) bool {
+	return !slices.ContainsFunc(slots, func(s slot) bool { return !slices.Contains(of, s) })
+}
+
+func describe(q fixtures.AvailabilityRequest) string {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func parseDay(t *testing.T, text string) availability.Day {
+	t.Helper()
+	day, ok := availability.ParseDay(text)
+	if !ok {
+		t.Fatalf("no day: %s", text)
+	}
+	return day
+}
+
+// anyID is an id, or 0 for "any".
+func anyID(raw json.RawMessage) int64 {
+	id, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// question is a request with the calendar that answers it; the calendar is nil
+// where the request names what does not exist.
+type question struct {
+	service  bookableService
+	calendar *availability.Calendar
+	availability.Request
+}
+
+// ask reads what a request needs.
+func (r recorded) ask(q fixtures.AvailabilityRequest, day availability.Day) question {
+	r.t.Helper()
+	service, known := r.service(q.ServiceID)
+	if !known {
+		return question{}
+	}
+	resources, _, err := r.site.resources(r.t.Context(), service, anyID(q.AgentID), anyID(q.LocationID))
+	if CodeOf(err) == CodeInvalidRequest {
+		return question{}
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	calendar, err := r.site.calendar(r.t.Context(), service, resources, calendarQuery{from: day, to: day, customer: q.Side == "customer"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	duration, attendees := service.duration, int64(1)
+	if q.Duration != nil && *q.Duration != 0 {
+		duration = *q.Duration
+	}
+	if q.Attendees != nil {
+		attendees = *q.Attendees
+	}
+	asked := question{service: service, calendar: calendar, Request: service.request(duration, attendees)}
+	asked.Exclude = q.Exclude
+	return asked
+}
+
+// service reads each service of a variant once.
+func (r recorded) service(id int64) (service bookableService, known bool) {
+	r.t.Helper()
+	if service, known = r.services[id]; known {
+		return service, true
+	}
+	service, err := r.site.bookableService(r.t.Context(), id)
+	if CodeOf(err) == CodeInvalidRequest {
+		return service, false
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.services[id] = service
+	return service, true
+}
+
+// answer is the free slots of a day.
+func (q question) answer(day availability.Day) []slot {
+	slots := []slot{}
+	if q.calendar == nil {
+		return slots
+	}
+	for _, s := range availability.Offered(q.calendar.Day(day, q.Request)) {
+		slots = append(slots, slot{int(s.Start), s.Capacity})
+	}
+	return slots
+}
+
+// asPlugin is the same question to a calendar that departs from the plugin
+// nowhere.
+func (q question) asPlugin(site *Site) question {
+	if q.calendar == nil {
+		return q
+	}
+	in := q.calendar.Input
+	in.Departures = availability.Departures{}
+	if in.Window != nil {
+		in.Window = site.bookingWindow(q.service, in.Departures)
+	}
+	q.calendar = availability.NewCalendar(in)
+	return q
+}

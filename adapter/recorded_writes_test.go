@@ -1,0 +1,275 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// TestRecordedWrites does what a real site's plugin was made to do, and compares
+// the rows with those that the plugin wrote. They are equal but for differences
+// that are named and meant. Two databases share the work.
+func TestRecordedWrites(t *testing.T) {
+	wantEveryWriteNamed(t)
+	shares := [2]map[string]int{{}, {}}
+	t.Run("writes", func(t *testing.T) {
+		for share, differences := range shares {
+			t.Run(strconv.Itoa(share), func(t *testing.T) {
+				t.Parallel()
+				r := newReplayer(t, differences)
+				writes := fixtures.RecordedWrites(t)
+				for i := share; i < len(writes); i += len(shares) {
+					if play, ok := replays[writes[i].Name]; ok {
+						r.replay(writes[i], play)
+					}
+				}
+			})
+		}
+	})
+	got := maps.Clone(shares[0])
+	for difference, n := range shares[1] {
+		got[difference] += n
+	}
+	if diff := cmp.Diff(wantDifferences, got); diff != "" {
+		t.Errorf("writes by difference (-want +got):\n%s", diff)
+	}
+}
+
+// wantEveryWriteNamed: each recorded write is replayed, or there is a reason why
+// not.
+func wantEveryWriteNamed(t *testing.T) {
+	t.Helper()
+	recorded := map[string]bool{}
+	for _, w := range fixtures.RecordedWrites(t) {
+		recorded[w.Name] = true
+		_, replayed := replays[w.Name]
+		_, skipped := notReplayed[w.Name]
+		if replayed == skipped {
+			t.Errorf("%s: replayed %t, skipped %t", w.Name, replayed, skipped)
+		}
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(replays)), slices.Collect(maps.Keys(notReplayed))) {
+		if !recorded[name] {
+			t.Errorf("%s: not recorded", name)
+		}
+	}
+}
+
+// replays are the writes that can be done here.
+var replays = bookingReplays
+
+// replay is how a recorded write is done here.
+type replay struct {
+	do func(ctx context.Context, s *Site, command json.RawMessage) error
+	// prepare are statements that make it possible: the plugin's forms look
+	// neither at working hours nor at other bookings.
+	prepare []string
+	code    Code         // of the error; "" for success
+	differ  []difference // besides those of all writes
+}
+
+// difference is where we write something else than the plugin, on purpose.
+type difference struct {
+	name string
+	// edit makes the recorded rows what is written here.
+	edit func(e *expectation)
+}
+
+// expectation is a recorded write on its way to what is written here.
+type expectation struct {
+	*testing.T
+	fixtures.RecordedWrite
+	before *fixtures.Snapshot
+}
+
+// replayer does recorded writes on a database of its own.
+type replayer struct {
+	t           *testing.T
+	database    *fixtures.Database
+	platform    *Platform
+	now         time.Time
+	original    *fixtures.Snapshot
+	differences map[string]int
+}
+
+func newReplayer(t *testing.T, differences map[string]int) *replayer {
+	t.Helper()
+	r := &replayer{t: t, database: fixtures.New(t, fixtures.SiteA()), differences: differences}
+	r.platform = NewPlatform(openDatabase(t, r.database), func() time.Time { return r.now })
+	r.original = r.database.Snapshot(t)
+	return r
+}
+
+func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
+	r.t.Run(w.Name, func(t *testing.T) {
+		defer r.original.Restore(t)
+		for _, statement := range slices.Concat(w.Setup, play.prepare) {
+			if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+		r.now = w.Now
+		site, err := r.platform.Site(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := r.original.Again(t)
+		err = play.do(t.Context(), site, w.Command)
+		if CodeOf(err) != play.code || play.code == "" && err != nil {
+			t.Fatalf("error %v, want code %q", err, play.code)
+		}
+		e := &expectation{T: t, RecordedWrite: w, before: before}
+		r.expect(e, play.differ)
+		for _, unlike := range e.Compare(fixtures.Changes(before, before.Again(t))) {
+			t.Error(unlike)
+		}
+	})
+}
+
+// expect applies the differences: those of all writes where they occur, and the
+// write's own, which must occur.
+func (r *replayer) expect(e *expectation, own []difference) {
+	e.Helper()
+	plain := true
+	for i, d := range slices.Concat(differencesOfAll, own) {
+		before := rowsText(e)
+		d.edit(e)
+		if rowsText(e) != before {
+			r.differences[d.name]++
+			plain = false
+		} else if i >= len(differencesOfAll) {
+			e.Errorf("no difference any more: %s", d.name)
+		}
+	}
+	if plain {
+		r.differences[equalAnswer]++
+	}
+}
+
+func rowsText(e *expectation) string {
+	e.Helper()
+	text, err := json.Marshal(e.Rows)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return string(text)
+}
+
+// drop takes rows out of what is expected.
+func (e *expectation) drop(which func(fixtures.Change) bool) {
+	e.Rows = slices.DeleteFunc(e.Rows, which)
+}
+
+// rows are the expected rows of a table.
+func (e *expectation) rows(table string) []fixtures.Change {
+	return slices.DeleteFunc(slices.Clone(e.Rows), func(row fixtures.Change) bool { return row.Table != table })
+}
+
+// replace replaces texts within all values.
+func (e *expectation) replace(oldnew ...string) {
+	replacer := strings.NewReplacer(oldnew...)
+	for _, row := range e.Rows {
+		for column, value := range row.Values {
+			if text, ok := value.(string); ok {
+				row.Values[column] = replacer.Replace(text)
+			}
+		}
+		for column, values := range row.Changed {
+			if text, ok := values[1].(string); ok {
+				row.Changed[column] = [2]any{values[0], replacer.Replace(text)}
+			}
+		}
+	}
+}
+
+// replacing is a difference in some texts.
+func replacing(name string, oldnew ...string) difference {
+	return difference{name, func(e *expectation) { e.replace(oldnew...) }}
+}
+
+// refused is a difference in what is allowed: nothing is written.
+func refused(name string) difference {
+	return difference{name, func(e *expectation) { e.Rows = nil }}
+}
+
+// differencesOfAll are those that may occur in every write.
+var differencesOfAll = []difference{
+	{"who sends messages records them", func(e *expectation) {
+		e.drop(func(row fixtures.Change) bool {
+			return row.Table == "latepoint_activities" && (row.Values["code"] == "email_sent" || row.Values["code"] == "process_job_run")
+		})
+	}},
+	{"messages are not queued yet", func(e *expectation) {
+		e.drop(func(row fixtures.Change) bool { return row.Table == "latepoint_process_jobs" })
+	}},
+	{"no user of the site is logged in", func(e *expectation) {
+		for _, row := range e.rows("latepoint_activities") {
+			row.Values["initiated_by"], row.Values["initiated_by_id"] = "", "0"
+		}
+	}},
+}
+
+// wantDifferences are the numbers of writes by difference; those without any
+// are equal.
+var wantDifferences = map[string]int{
+	"a blocked customer cannot book":                               1,
+	"a booking is approved unless a status is sent":                2,
+	"a booking that ends at midnight ends on that day":             1,
+	"a booking that starts at midnight has its instants":           1,
+	"a customer who is described is known by e-mail":               1,
+	"a deleted booking gets no new keys":                           3,
+	"a move that the contract does not know is refused":            3,
+	"a service comes with its duration and buffers":                1,
+	"a time that is not open cannot be had":                        1,
+	"a time that is taken cannot be had":                           1,
+	"an order follows its only booking to another customer":        1,
+	"messages are not queued yet":                                  51,
+	"no user of the site is logged in":                             55,
+	"notes lose their tags":                                        1,
+	"the history tells the old note":                               1,
+	"the history tells what the clock shows on the day it changes": 2,
+	"the order item is kept in step with its booking":              19,
+	"the password of a guest is of no known hash":                  4,
+	"what does not change is not written":                          8,
+	"what is loaded from the database is a text in the history":    1,
+	"who sends messages records them":                              51,
+	equalAnswer:                                                    7,
+}
+
+// notReplayed are the other recorded writes, with the reason.
+var notReplayed = because(map[string]string{
+	"the public form goes through carts and order intents":        "create_public_flow create_public_flow_new_customer create_public_flow_taken",
+	"the abilities of WordPress leave columns empty":              "create_by_ability update_booking_ability order_ability_update agent_disable_ability location_disable_ability",
+	"the same as status_pending_to_approved, without the history": "status_by_model_no_hook",
+	"the same as notes_order_form and change_customer_order_form": "notes_order_model change_customer_order_model",
+	"a booking keeps its number of attendees":                     "attendees_order_form",
+	"meta of bookings is only read":                               "booking_meta_set",
+	"only bookings are deleted, and payments":                     "delete_order delete_order_two_items delete_customer service_delete",
+	"agents and locations are only read":                          "agent_disable location_disable",
+	"a payment's, not a booking's":                                "transaction_create transaction_create_full_intent transaction_create_partial_intent transaction_create_processing transaction_create_failed transaction_create_refund_kind transaction_create_comma_amount transaction_in_order_form_new transaction_update_order_form transaction_update_failed_in_form transaction_update_model transaction_delete transaction_refund_flow",
+	"an order's, not a booking's":                                 "order_totals_form order_totals_model order_status_completed order_status_cancelled order_payment_status order_status_model",
+	"an invoice's, not a booking's":                               "invoice_status_paid invoice_status_void invoice_status_uncollectible invoice_status_draft invoice_status_partially_paid invoice_status_paid_to_open invoice_status_same invoice_data",
+	"a customer's, not a booking's":                               "customer_create_guest customer_create_full customer_create_no_email customer_create_bad_email customer_create_duplicate_email customer_create_wpusers_on customer_create_wpusers_on_admin_unknown customer_create_registered_model customer_create_registered_wp_user customer_link_existing_wp_user customer_link_admin_refused customer_update_phone customer_update_email_linked customer_update_email_linked_wpusers_on customer_update_email_model_linked customer_update_email_taken customer_update_email_empty customer_update_nothing customer_update_names customer_block customer_block_by_form customer_set_guest customer_password customer_cf_set_new customer_cf_change customer_cf_empty customer_cf_zero customer_cf_delete",
+	"a service's, not a booking's":                                "service_create_form service_create_form_agents service_create_minimal service_create_no_name service_update_form service_update_model",
+})
+
+// because turns reasons with the writes they are for into writes with their
+// reason.
+func because(reasons map[string]string) map[string]string {
+	writes := map[string]string{}
+	for reason, names := range reasons {
+		for name := range strings.FieldsSeq(names) {
+			writes[name] = reason
+		}
+	}
+	return writes
+}

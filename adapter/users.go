@@ -1,0 +1,182 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// linkedUser is the WordPress user behind a customer; id 0 where there is none.
+type linkedUser struct {
+	id         int64
+	privileged bool // holds a role beyond those of customers
+}
+
+// harmlessRoles are the roles that WordPress, the plugin and shops give to
+// customers.
+var harmlessRoles = map[string]bool{"latepoint_customer": true, "subscriber": true, "customer": true}
+
+// linkedUser reads who stands behind a customer. A user whose roles cannot be
+// read counts as privileged.
+func (s *Site) linkedUser(ctx context.Context, customer int64) (linkedUser, error) {
+	stmt := s.usersWithRoles().Join(s.db.As(wpdb.Customers, "c") + " ON c.wordpress_user_id = u.ID").Where(sq.Eq{"c.id": customer})
+	return s.oneUser(ctx, stmt)
+}
+
+// userNamed finds the user whose e-mail or login is this.
+func (s *Site) userNamed(ctx context.Context, email string) (linkedUser, error) {
+	return s.oneUser(ctx, s.usersWithRoles().Where(sq.Or{sq.Eq{"u.user_email": email}, sq.Eq{"u.user_login": email}}))
+}
+
+// usersWithRoles are the users with their roles on this site, and with the logins
+// of a network's super admins, who need no role.
+func (s *Site) usersWithRoles() sq.SelectBuilder {
+	return sq.Select("u.ID", "u.user_login", "m.meta_value").From(s.db.As(wpdb.Users, "u")).
+		LeftJoin(s.db.As(wpdb.Usermeta, "m")+" ON m.user_id = u.ID AND m.meta_key = ?", s.db.Prefix()+"capabilities").
+		OrderBy("u.ID").Limit(1)
+}
+
+func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (linkedUser, error) {
+	var login string
+	user, found, err := wpdb.One(ctx, s.db, "read user", stmt, func(row wpdb.Scanner) (u linkedUser, err error) {
+		var roles string
+		err = row.Scan(&u.id, &login, wpdb.OrZero(&roles))
+		u.privileged = !onlyHarmless(roles)
+		return u, err
+	})
+	if err != nil || !found || user.privileged {
+		return user, err
+	}
+	admins, err := s.db.SuperAdmins(ctx)
+	for _, admin := range admins {
+		if strings.EqualFold(admin, login) {
+			user.privileged = true
+		}
+	}
+	return user, err
+}
+
+// onlyHarmless reads a serialised array of role => true.
+func onlyHarmless(serialised string) bool {
+	if serialised == "" {
+		return true // a user without a role
+	}
+	value, err := wpdb.UnserializePHP(serialised)
+	roles, ok := value.(*wpdb.PHPArray)
+	if err != nil || !ok {
+		return false
+	}
+	for role := range roles.All() {
+		name, ok := role.(string)
+		if !ok || !harmlessRoles[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// connectUser gives a new customer a WordPress user where the site makes its
+// customers users (the plugin's save_connected_wordpress_user): an existing one
+// that is no more than a customer and nobody else's, else a new one with the
+// customer's own password hash.
+func (s *Site) connectUser(ctx context.Context, w writing, id int64, c BookingCustomer, password string) error {
+	if w.settings[settingUsersAsCustomers] != on || c.Email == "" {
+		return nil
+	}
+	user, err := s.userNamed(ctx, c.Email)
+	if err != nil {
+		return err
+	}
+	if user.id == 0 {
+		user.id, err = s.insertUser(ctx, w, c, password)
+		if err != nil || user.id == 0 {
+			return err
+		}
+		return s.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}})
+	}
+	if user.privileged {
+		return nil
+	}
+	stmt := sq.Select("1").From(s.db.Name(wpdb.Customers)).Where(sq.Eq{"wordpress_user_id": user.id}).Limit(1)
+	_, taken, err := wpdb.One(ctx, s.db, "find customer of user", stmt, wpdb.Value[int64])
+	if err != nil || taken {
+		return err
+	}
+	return s.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}, {"is_guest", 0}})
+}
+
+// The longest login and nice name that WordPress takes.
+const (
+	longestLogin    = 60
+	longestNicename = 50
+)
+
+// insertUser adds a user and what WordPress notes of one (wp_insert_user); id 0
+// where the e-mail is too long for a login.
+func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, password string) (int64, error) {
+	if len(c.Email) > longestLogin {
+		return 0, nil
+	}
+	nicename, err := s.freeNicename(ctx, c.Email)
+	if err != nil {
+		return 0, err
+	}
+	name := strings.TrimSpace(c.FirstName + " " + c.LastName)
+	stmt := sq.Insert(s.db.Name(wpdb.Users)).
+		Columns("user_login", "user_pass", "user_nicename", "user_email", "user_url", "user_registered", "user_activation_key", "user_status", "display_name").
+		Values(c.Email, password, nicename, c.Email, "", stamp(s.Now), "", 0, name)
+	result, err := wpdb.Exec(ctx, s.db, "insert user", stmt)
+	if err != nil {
+		return 0, err
+	}
+	id, err := result.LastInsertId()
+	if err != nil {
+		return 0, fmt.Errorf("insert user: %w", err)
+	}
+	role := w.settings[settingCustomerRole]
+	if role == "" {
+		role = "latepoint_customer"
+	}
+	meta := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value")
+	for _, m := range [][2]string{
+		{"nickname", c.Email}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"description", ""}, {"rich_editing", "true"},
+		{"syntax_highlighting", "true"}, {"comment_shortcuts", "false"}, {"admin_color", "modern"}, {"use_ssl", "0"}, {"show_admin_bar_front", "true"},
+		{"locale", ""}, {s.db.Prefix() + "capabilities", fmt.Sprintf(`a:1:{s:%d:"%s";b:1;}`, len(role), role)}, {s.db.Prefix() + "user_level", "0"},
+	} {
+		meta = meta.Values(id, m[0], m[1])
+	}
+	_, err = wpdb.Exec(ctx, s.db, "insert user meta", meta)
+	return id, err
+}
+
+var (
+	notInNicename = regexp.MustCompile(`[^a-z0-9_\s-]`)
+	gaps          = regexp.MustCompile(`[\s-]+`)
+)
+
+// freeNicename is a login as it stands in addresses (sanitize_title), numbered
+// where others have it already.
+func (s *Site) freeNicename(ctx context.Context, login string) (string, error) {
+	base := strings.ReplaceAll(strings.ToLower(login[:min(len(login), longestNicename)]), ".", "-")
+	base = strings.Trim(gaps.ReplaceAllString(notInNicename.ReplaceAllString(base, ""), "-"), "-")
+	stmt := sq.Select("user_nicename").From(s.db.Name(wpdb.Users)).Where(sq.Or{sq.Eq{"user_nicename": base}, sq.Like{"user_nicename": base + "-%"}})
+	taken, err := wpdb.All(ctx, s.db, "find nice names", stmt, wpdb.Value[string])
+	if err != nil {
+		return "", err
+	}
+	used := map[string]bool{}
+	for _, name := range taken {
+		used[strings.ToLower(name)] = true
+	}
+	name := base
+	for n := 2; used[name]; n++ {
+		suffix := fmt.Sprintf("-%d", n)
+		name = base[:min(len(base), longestNicename-len(suffix))] + suffix
+	}
+	return name, nil
+}

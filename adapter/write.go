@@ -1,0 +1,135 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// write runs work on the site inside of one transaction: all of it happens, or
+// nothing. work may run several times, and must keep nothing from a run that
+// failed.
+func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) error {
+	if table, ok := s.untransacted(); ok {
+		return unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, s.schema.Engine(table)))
+	}
+	return s.db.Transact(ctx, op, func(tx *wpdb.Tx) error {
+		within := *s
+		within.db = tx.DB
+		return work(&within)
+	})
+}
+
+// untransacted finds a table whose engine cannot take a write back.
+func (s *Site) untransacted() (table wpdb.Table, found bool) {
+	for _, table := range []wpdb.Table{wpdb.Bookings, wpdb.Orders, wpdb.OrderItems, wpdb.Customers, wpdb.Agents} {
+		if engine := s.schema.Engine(table); engine != "" && !strings.EqualFold(engine, "InnoDB") {
+			return table, true
+		}
+	}
+	return "", false
+}
+
+// column is a column and what to store in it.
+type column struct {
+	name  string
+	value any
+}
+
+// row is what an INSERT or UPDATE stores. Columns that this site's table lacks
+// are left out.
+type row []column
+
+// insert stores rows of one shape in a table, in one statement, and returns the
+// id of the first. Columns of others, which PHP would leave to the server's
+// lenient mode, get their zero value.
+func (s *Site) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64, error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	var names []string
+	for _, c := range rows[0] {
+		if _, ok := s.schema.Column(table, c.name); ok {
+			names = append(names, c.name)
+		}
+	}
+	zeros := s.schema.Zeros(table, names)
+	stmt := sq.Insert(s.db.Name(table)).Columns(names...)
+	for _, zero := range zeros {
+		stmt = stmt.Columns(zero.Name)
+	}
+	for _, r := range rows {
+		values := make([]any, 0, len(names)+len(zeros))
+		for _, c := range r {
+			if _, ok := s.schema.Column(table, c.name); ok {
+				values = append(values, c.value)
+			}
+		}
+		for _, zero := range zeros {
+			values = append(values, zero.Value)
+		}
+		stmt = stmt.Values(values...)
+	}
+	result, err := wpdb.Exec(ctx, s.db, "insert into "+string(table), stmt)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// update changes columns of one row, and no others: PHP may have written them a
+// moment ago.
+func (s *Site) update(ctx context.Context, table wpdb.Table, id int64, changes row) error {
+	stmt := sq.Update(s.db.Name(table)).Where(sq.Eq{"id": id})
+	changed := false
+	for _, c := range changes {
+		if _, ok := s.schema.Column(table, c.name); ok {
+			stmt = stmt.Set(c.name, c.value)
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	result, err := wpdb.Exec(ctx, s.db, "update "+string(table), stmt)
+	if err != nil {
+		return err
+	}
+	// Connections count the rows that were found, changed or not.
+	if found, err := result.RowsAffected(); err != nil || found == 0 {
+		return errors.Join(err, fmt.Errorf("update %s %d: %w", table, id, errVanished))
+	}
+	return nil
+}
+
+// errVanished is a row that somebody deleted a moment ago.
+var errVanished = errors.New("the row is gone")
+
+// createdNow are the timestamps of a new row, in UTC as the plugin stores them.
+func (s *Site) createdNow() row {
+	return row{{"created_at", stamp(s.Now)}, {"updated_at", stamp(s.Now)}}
+}
+
+// updatedNow is the timestamp of a changed row.
+func (s *Site) updatedNow() column { return column{"updated_at", stamp(s.Now)} }
+
+// lockRows makes other writers wait for these rows of a table that stands still,
+// such as agents: in the order of their ids, so that no two wait for each other.
+func (s *Site) lockRows(ctx context.Context, table wpdb.Table, ids []int64) error {
+	stmt := sq.Select("id").From(s.db.Name(table)).Where(sq.Eq{"id": ids}).OrderBy("id").Suffix("FOR UPDATE")
+	_, err := wpdb.All(ctx, s.db, "lock "+string(table), stmt, wpdb.Value[int64])
+	return err
+}
+
+// checkLength notes a text that does not fit its column.
+func (s *Site) checkLength(p *Problems, field string, table wpdb.Table, name, text string) {
+	c, ok := s.schema.Column(table, name)
+	if ok && !c.Holds(text) {
+		p.Refuse(field, "Too long")
+	}
+}

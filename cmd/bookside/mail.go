@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"strconv"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"bookside/adapter"
+	"bookside/wpdb"
+)
+
+// How the connection to the mail server is protected.
+const (
+	mailStartTLS = "starttls" // encrypted after the greeting, or not used at all
+	mailTLS      = "tls"      // encrypted from the start
+	mailPlain    = "none"
+)
+
+// mailer sends messages through the configured mail server, each over a
+// connection of its own.
+type mailer struct {
+	host      string
+	port      int
+	tls       string // one of the words above
+	tlsConfig *tls.Config
+	login     []gomail.Option // none for a server that asks for no password
+	from      mail.Address
+	domain    string // of from
+}
+
+// newMailer takes a valid configuration. roots are nil for those of the system.
+func (c config) newMailer(roots *x509.CertPool) *mailer {
+	smtp := c.Mail.SMTP
+	m := &mailer{
+		host: smtp.Host, port: smtp.Port, tls: smtp.TLS,
+		tlsConfig: &tls.Config{ServerName: smtp.Host, RootCAs: roots, MinVersion: tls.VersionTLS12},
+		from:      mail.Address{Name: c.Mail.FromName, Address: c.Mail.From},
+		domain:    c.Mail.From[strings.LastIndexByte(c.Mail.From, '@')+1:],
+	}
+	if smtp.User != "" {
+		// All of them over TLS only, so the ones that most servers know come first.
+		m.login = []gomail.Option{
+			gomail.WithUsername(smtp.User), gomail.WithPassword(smtp.Password),
+			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5),
+		}
+	}
+	return m
+}
+
+// Send implements adapter.Sender. What the server says about the recipient or
+// the content decides about the message; what it says before, about the login
+// or the sender, is about the configuration.
+func (m *mailer) Send(ctx context.Context, message adapter.Message) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client, err := gomail.NewClient(m.host, m.options(ctx)...)
+	if err != nil {
+		return fmt.Errorf("prepare for the mail server: %w", err)
+	}
+	composed := m.compose(message)
+	err = client.DialAndSendWithContext(ctx, composed)
+	if composed.IsDelivered() {
+		return nil // what went wrong while parting from the server undoes nothing
+	}
+	return explainSending(ctx, err)
+}
+
+func (m *mailer) options(ctx context.Context) []gomail.Option {
+	policy := gomail.NoTLS // also where the dialer encrypts
+	if m.tls == mailStartTLS {
+		policy = gomail.TLSMandatory
+	}
+	return append([]gomail.Option{
+		gomail.WithDialContextFunc(func(dialing context.Context, _, _ string) (net.Conn, error) { return m.dial(ctx, dialing) }),
+		gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(m.tlsConfig),
+		gomail.WithTimeout(time.Hour), // ctx ends sooner
+		gomail.WithHELO(m.domain),     // the name of a container would be refused by many
+		gomail.WithoutNoop(), gomail.WithoutRset(),
+		gomail.WithoutSMTPUTF8(), // addresses are ASCII, and not every server behind this one knows it
+	}, m.login...)
+}
+
+// dial makes a connection that ends with ctx. The library itself closes it only
+// when all went well, and heeds its context only while dialing.
+func (m *mailer) dial(ctx, dialing context.Context) (net.Conn, error) {
+	var dialer interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	} = &net.Dialer{}
+	if m.tls == mailTLS {
+		dialer = &tls.Dialer{Config: m.tlsConfig}
+	}
+	conn, err := dialer.DialContext(dialing, "tcp", net.JoinHostPort(m.host, strconv.Itoa(m.port)))
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { _ = conn.Close() }) // it may be closed already
+	return conn, nil
+}
+
+func (m *mailer) compose(message adapter.Message) *gomail.Msg {
+	composed := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	composed.FromMailAddress(&m.from)
+	composed.ToMailAddress(&message.To)
+	composed.Subject(message.Subject)
+	composed.SetDateWithValue(message.Queued)
+	composed.SetMessageIDWithValue(message.ID + "@" + m.domain)
+	composed.SetGenHeader("Auto-Submitted", "auto-generated") // so that no absence is reported to it
+	composed.SetBodyString(gomail.TypeTextHTML, message.Content)
+	return composed
+}
+
+// explainSending keeps a server's own words back once it was told an address,
+// because it may quote it.
+func explainSending(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("gave up waiting for the mail server: %w", ctx.Err())
+	}
+	var told *gomail.SendError
+	if !errors.As(err, &told) {
+		return fmt.Errorf("mail server: %w", err)
+	}
+	answer := "no answer"
+	if told.ErrorCode() != 0 {
+		answer = strings.TrimSpace(fmt.Sprintf("%d %s", told.ErrorCode(), told.EnhancedStatusCode()))
+	}
+	err = fmt.Errorf("mail server: %v: %s", told.Reason, answer)
+	switch told.Reason {
+	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
+	default:
+		return err
+	}
+	switch told.ErrorCode() / 100 {
+	case 4:
+		return fmt.Errorf("%w: %w", adapter.ErrMailPutOff, err)
+	case 5:
+		return fmt.Errorf("%w: %w", adapter.ErrMailRefused, err)
+	default:
+		return err
+	}
+}
+
+// newOutbox is nil where mail is switched off.
+func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*adapter.Outbox, error) {
+	if !s.config.Mail.Enabled {
+		return nil, nil
+	}
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return nil, s.target.explain(err)
+	}
+	if !schema.Has(wpdb.Outbox) {
+		return nil, failf(exitRefused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once with one that may, or switch mail off", db.Prefix(), wpdb.Outbox)
+	}
+	return adapter.NewOutbox(db, s.now, s.config.newMailer(nil), s.log), nil
+}
+
+// runOutbox sends in the background until ctx ends or stop is called, which
+// waits for the mail that is being sent.
+func (s *service) runOutbox(ctx context.Context, outbox *adapter.Outbox) (stop func()) {
+	if outbox == nil {
+		return func() {}
+	}
+	s.log.Info("mails are sent from here", "server", net.JoinHostPort(s.config.Mail.SMTP.Host, strconv.Itoa(s.config.Mail.SMTP.Port)))
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		outbox.Run(ctx, s.config.Server.ShutdownTimeout)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+func (c config) validateMail(v *validation) {
+	smtp := c.Mail.SMTP
+	v.check(!c.Mail.Enabled || smtp.Host != "", "mail.smtp.host", "write the name of the mail server, such as smtp.example.com; mail.enabled needs it")
+	v.check(!strings.ContainsAny(smtp.Host, " /@:") || net.ParseIP(smtp.Host) != nil, "mail.smtp.host", "write a name or an address without a port, such as smtp.example.com")
+	v.check(smtp.Port >= 1 && smtp.Port <= 65535, "mail.smtp.port", "write a number from 1 to 65535, such as 587")
+	v.check(smtp.TLS == mailStartTLS || smtp.TLS == mailTLS || smtp.TLS == mailPlain, "mail.smtp.tls", "write starttls, tls or none")
+	v.check(smtp.User != "" || smtp.Password == "", "mail.smtp.user", "write the user whose password is given")
+	v.check(smtp.User == "" || smtp.Password != "", keyMailPassword, "write the password of the user that is given (%s, or %s)", envName(keyMailPassword), envName(keyMailPassword)+fileSuffix)
+	v.check(smtp.User == "" || smtp.TLS != mailPlain, "mail.smtp.tls", "none would send the password for everybody to read; write starttls or tls")
+	v.check(!c.Mail.Enabled || c.Mail.From != "", "mail.from", "write the address that mails come from, such as office@example.com; mail.enabled needs it")
+	v.check(c.Mail.From == "" || plainAddress(c.Mail.From), "mail.from", "write one plain address, such as office@example.com; its name goes to mail.from_name")
+	v.check(!strings.ContainsFunc(c.Mail.FromName, func(r rune) bool { return r < ' ' }), "mail.from_name", "write one line")
+}
+
+func plainAddress(text string) bool {
+	address, err := mail.ParseAddress(text)
+	return err == nil && address.Address == text && !strings.ContainsFunc(text, func(r rune) bool { return r > '~' })
+}

@@ -1,0 +1,547 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/quotedprintable"
+	"net/mail"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// mailConfig is a configuration for a mail server of the test.
+func mailConfig(t *testing.T, s *smtpServer) config {
+	t.Helper()
+	c := defaultConfig()
+	port, err := strconv.Atoi(s.port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Mail.Enabled = true
+	c.Mail.From, c.Mail.FromName = "office@practice.example", "Praxis Müller"
+	c.Mail.SMTP.Host, c.Mail.SMTP.Port, c.Mail.SMTP.TLS = "127.0.0.1", port, mailPlain
+	return c
+}
+
+func confirmation() adapter.Message {
+	return adapter.Message{
+		ID: "0123456789abcdef", To: mail.Address{Name: "Zoë Doe", Address: "zoe@example.com"}, Subject: "Ihr Termin: Größe 🎁",
+		Content: "<p>Liebe Zoë,</p>\n.\n<p>" + strings.Repeat("bis bald ", 50) + "</p>", Queued: now,
+	}
+}
+
+// wantMail compares a message that came with the one that was sent.
+func wantMail(t *testing.T, got smtpMessage, want adapter.Message) {
+	t.Helper()
+	parsed, err := mail.ReadMessage(strings.NewReader(got.data))
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, got.data)
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
+	if err != nil {
+		t.Error(err)
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(parsed.Body))
+	if err != nil {
+		t.Error(err)
+	}
+	head := map[string]string{"Subject": subject, "Content": strings.TrimRight(strings.ReplaceAll(string(body), "\r\n", "\n"), "\n")}
+	for _, name := range []string{"From", "To"} {
+		address, err := mail.ParseAddress(parsed.Header.Get(name))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		head[name] = address.Name + " " + address.Address
+		parsed.Header[name] = nil
+	}
+	for _, name := range []string{"Date", "Message-Id", "Auto-Submitted", "Content-Type", "Bcc", "Cc", "User-Agent", "X-Mailer"} {
+		head[name] = parsed.Header.Get(name)
+	}
+	wantHead := map[string]string{
+		"From": "Praxis Müller office@practice.example", "To": want.To.Name + " " + want.To.Address, "Subject": want.Subject, "Content": want.Content,
+		"Date": "Sat, 21 Nov 2026 09:30:00 +0000", "Message-Id": "<" + want.ID + "@practice.example>",
+		"Auto-Submitted": "auto-generated", "Content-Type": "text/html; charset=UTF-8", "Bcc": "", "Cc": "", "User-Agent": "", "X-Mailer": "",
+	}
+	if diff := cmp.Diff(wantHead, head); diff != "" {
+		t.Errorf("%s\n%s", diff, got.data)
+	}
+	if got.hello != "practice.example" || got.from != "FROM:<office@practice.example> BODY=8BITMIME" || !slices.Equal(got.to, []string{"TO:<" + want.To.Address + ">"}) {
+		t.Errorf("hello %s, from %s, to %v", got.hello, got.from, got.to)
+	}
+}
+
+func TestMailer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, tls, auth, user string
+		want                  string // who logged in
+	}{
+		{"plain", mailPlain, "AUTH PLAIN", "", ""},
+		{"STARTTLS", mailStartTLS, "AUTH PLAIN", "", ""},
+		{"TLS", mailTLS, "AUTH PLAIN", "", ""},
+		{"STARTTLS and login", mailStartTLS, "AUTH CRAM-MD5 LOGIN PLAIN", "office", "office s3cret"},
+		{"TLS and login", mailTLS, "AUTH PLAIN", "office", "office s3cret"},
+		{"STARTTLS and the other way of login", mailStartTLS, "AUTH LOGIN XOAUTH2", "office", "office s3cret"},
+		{"TLS and the other way of login", mailTLS, "AUTH LOGIN", "office", "office s3cret"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := newSMTPServer(t, func(s *smtpServer) {
+				s.encrypts = test.tls == mailTLS
+				s.offers = []string{"8BITMIME", "SMTPUTF8", "STARTTLS", test.auth}
+			})
+			c := mailConfig(t, server)
+			c.Mail.SMTP.TLS, c.Mail.SMTP.User = test.tls, test.user
+			if test.user != "" {
+				c.Mail.SMTP.Password = "s3cret"
+			}
+			if err := c.newMailer(server.roots).Send(t.Context(), confirmation()); err != nil {
+				t.Fatal(err)
+			}
+			got := server.received()
+			if len(got) != 1 {
+				t.Fatalf("%d messages", len(got))
+			}
+			wantMail(t, got[0], confirmation())
+			if got[0].user != test.want {
+				t.Errorf("logged in: %q, want %q", got[0].user, test.want)
+			}
+		})
+	}
+}
+
+// Nothing in a message adds a line to its head, or a recipient.
+func TestMailerInjection(t *testing.T) {
+	t.Parallel()
+	const inject = "x\r\nBcc: all@example.com\r\n\r\nbody"
+	tests := []struct {
+		name   string
+		change func(*adapter.Message)
+	}{
+		{"name", func(m *adapter.Message) { m.To.Name = inject }},
+		{"subject", func(m *adapter.Message) { m.Subject = inject }},
+		{"id", func(m *adapter.Message) { m.ID = inject }},
+		{"address", func(m *adapter.Message) { m.To.Address = "zoe@example.com>\r\nRCPT TO:<all@example.com" }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := newSMTPServer(t)
+			m := confirmation()
+			test.change(&m)
+			if err := mailConfig(t, server).newMailer(nil).Send(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			for _, got := range server.received() {
+				parsed, err := mail.ReadMessage(strings.NewReader(got.data))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if parsed.Header.Get("Bcc") != "" || len(got.to) != 1 {
+					t.Errorf("recipients %v in:\n%s", got.to, got.data)
+				}
+			}
+			if _, lines := server.conversation(); strings.Contains(lines, "all@example.com") {
+				t.Errorf("commands:\n%s", lines)
+			}
+		})
+	}
+}
+
+func TestMailerRefused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		line   string // that the server says no to
+		answer string
+		want   error  // about the message; nil for an error about the server
+		text   string // "" for sent
+	}{
+		{"greeting", "", "421 4.3.2 too busy for zoe@example.com", nil, `mail server: dial failed: 421 "4.3.2 too busy`},
+		{"login", "AUTH", "535 5.7.8 wrong password", nil, `535 "5.7.8 wrong password"`},
+		{"sender", "MAIL", "550 5.7.1 <office@practice.example> not yours", nil, "mail server: sending SMTP MAIL FROM command: 550 5.7.1"},
+		{"recipient", "RCPT", "550 5.1.1 <zoe@example.com> unknown", adapter.ErrMailRefused, "mail refused: mail server: sending SMTP RCPT TO command: 550 5.1.1"},
+		{"recipient for now", "RCPT", "450 4.2.0 <zoe@example.com> greylisted", adapter.ErrMailPutOff, "mail put off: mail server: sending SMTP RCPT TO command: 450 4.2.0"},
+		{"data", "DATA", "554 5.7.1 no", adapter.ErrMailRefused, "mail refused: mail server: sending SMTP DATA command: 554 5.7.1"},
+		{"content", ".", "552 5.3.4 too big for zoe@example.com", adapter.ErrMailRefused, "mail refused: mail server: closing SMTP DATA writer: 552 5.3.4"},
+		{"content for now", ".", "451 4.3.0 come back", adapter.ErrMailPutOff, "mail put off: mail server: closing SMTP DATA writer: 451 4.3.0"},
+		{"lost before the answer", ".", hangUp, nil, "mail server: closing SMTP DATA writer: no answer"},
+		{"lost at the recipient", "RCPT", hangUp, nil, "mail server: sending SMTP RCPT TO command: no answer"},
+		{"lost after the answer", "QUIT", hangUp, nil, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := newSMTPServer(t, func(s *smtpServer) {
+				s.encrypts = true
+				s.answer = func(line string) string {
+					if verb, _, _ := strings.Cut(line, " "); verb == test.line {
+						return test.answer
+					}
+					return ""
+				}
+			})
+			c := mailConfig(t, server)
+			c.Mail.SMTP.TLS, c.Mail.SMTP.User, c.Mail.SMTP.Password = mailTLS, "office", "s3cret"
+			err := c.newMailer(server.roots).Send(t.Context(), confirmation())
+			if test.text == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatal("sent")
+			}
+			for _, about := range []error{adapter.ErrMailRefused, adapter.ErrMailPutOff} {
+				if errors.Is(err, about) != errors.Is(test.want, about) {
+					t.Errorf("error %v, want %v", err, test.want)
+				}
+			}
+			wantTexts(t, err.Error(), test.text)
+			if test.line != "" && strings.Contains(err.Error(), "zoe") || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("told: %v", err)
+			}
+			if len(server.received()) > 0 {
+				t.Error("a message was taken")
+			}
+		})
+	}
+}
+
+// A connection that is not protected as configured carries nothing.
+func TestMailerProtects(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		tls    string
+		server func(*smtpServer)
+		trust  bool
+		want   string
+	}{
+		{"no STARTTLS", mailStartTLS, func(s *smtpServer) { s.offers = []string{"AUTH PLAIN LOGIN"} }, true, "does not support STARTTLS"},
+		{"certificate not trusted, STARTTLS", mailStartTLS, func(*smtpServer) {}, false, "certificate"},
+		{"certificate not trusted, TLS", mailTLS, func(s *smtpServer) { s.encrypts = true }, false, "certificate"},
+		{"no login", mailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS"} }, true, "does not support SMTP AUTH"},
+		{"no way of login that is known", mailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS", "AUTH XOAUTH2"} }, true, "mail server: dial failed: "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := newSMTPServer(t, test.server)
+			c := mailConfig(t, server)
+			c.Mail.SMTP.TLS, c.Mail.SMTP.User, c.Mail.SMTP.Password = test.tls, "office", "s3cret"
+			roots := server.roots
+			if !test.trust {
+				_, roots = newIdentity(t)
+			}
+			err := c.newMailer(roots).Send(t.Context(), confirmation())
+			if err == nil {
+				t.Fatal("sent")
+			}
+			wantTexts(t, err.Error(), test.want)
+			if _, lines := server.conversation(); strings.Contains(lines, "AUTH") || strings.Contains(lines, "MAIL") {
+				t.Errorf("commands:\n%s", lines)
+			}
+		})
+	}
+}
+
+// A server that does not answer holds a message no longer than its context.
+func TestMailerSilence(t *testing.T) {
+	t.Parallel()
+	for _, silentAt := range []string{"", "EHLO", "."} {
+		t.Run("at "+strconv.Quote(silentAt), func(t *testing.T) {
+			t.Parallel()
+			reached, end := make(chan struct{}), make(chan struct{})
+			server := newSMTPServer(t, func(s *smtpServer) {
+				s.answer = func(line string) string {
+					if verb, _, _ := strings.Cut(line, " "); verb != silentAt {
+						return ""
+					}
+					close(reached)
+					<-end
+					return hangUp
+				}
+			})
+			defer close(end)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-reached
+				cancel()
+			}()
+			err := mailConfig(t, server).newMailer(nil).Send(ctx, confirmation())
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v, want %v", err, context.Canceled)
+			}
+		})
+	}
+}
+
+// mailSettings are those of a program that sends through the server.
+func mailSettings(db *fixtures.Database, s *smtpServer, more ...string) []string {
+	return settingsFor(db, append([]string{
+		"BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__FROM=office@practice.example", "BOOKSIDE_MAIL__FROM_NAME=Praxis Müller",
+		"BOOKSIDE_MAIL__SMTP__HOST=127.0.0.1", "BOOKSIDE_MAIL__SMTP__PORT=" + s.port(), "BOOKSIDE_MAIL__SMTP__TLS=none",
+	}, more...)...)
+}
+
+// queueMails puts mails into the outbox, as the writes of another process would.
+func queueMails(t *testing.T, db *fixtures.Database, subjects ...string) {
+	t.Helper()
+	newKey(t, settingsFor(db)) // makes the tables
+	for _, subject := range subjects {
+		_, err := db.SQL.ExecContext(t.Context(), "INSERT INTO "+db.Prefix+"bookside_outbox"+
+			" (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES ('Zoë Doe', 'zoe@example.com', ?, '<p>Grüße</p>', 'waiting', 0, ?, '', ?)",
+			subject, now.Format(time.DateTime), now.Format(time.DateTime))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// outboxStates are "status, tries" of the mails.
+func outboxStates(t *testing.T, db *fixtures.Database) []string {
+	t.Helper()
+	rows, err := db.SQL.QueryContext(t.Context(), "SELECT CONCAT(status, ', ', tries) FROM "+db.Prefix+"bookside_outbox ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var states []string
+	for rows.Next() {
+		var state string
+		if err := rows.Scan(&state); err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, state)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return states
+}
+
+func subjectsOf(t *testing.T, messages []smtpMessage) []string {
+	t.Helper()
+	var subjects []string
+	for _, m := range messages {
+		parsed, err := mail.ReadMessage(strings.NewReader(m.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		subjects = append(subjects, parsed.Header.Get("Subject"))
+	}
+	slices.Sort(subjects)
+	return subjects
+}
+
+// Two programs on one database send each mail once.
+func TestServeSendsMails(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	server := newSMTPServer(t)
+	var want, sent []string
+	for i := range 20 {
+		want = append(want, fmt.Sprintf("mail %02d", i))
+		sent = append(sent, "sent, 1")
+	}
+	queueMails(t, db, want...)
+	programs := []*serving{serve(t, mailSettings(db, server)), serve(t, mailSettings(db, server))}
+	programs[0].eventually("all mails", func() bool { return slices.Equal(outboxStates(t, db), sent) })
+	for _, p := range programs {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+		wantTexts(t, p.stderr.String(), `"msg":"mails are sent from here","server":"127.0.0.1:`+server.port()+`"`)
+		if strings.Contains(p.stderr.String(), "zoe") {
+			t.Errorf("log: %s", p.stderr)
+		}
+	}
+	if diff := cmp.Diff(want, subjectsOf(t, server.received())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestServeWithoutMail(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	server := newSMTPServer(t)
+	queueMails(t, db, "a")
+	s := serve(t, lastWins(mailSettings(db, server, "BOOKSIDE_MAIL__ENABLED=false")))
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"waiting, 0"}, outboxStates(t, db)); diff != "" {
+		t.Error(diff)
+	}
+	if dialed, _ := server.conversation(); dialed != 0 {
+		t.Errorf("%d connections", dialed)
+	}
+}
+
+// A program that ends cuts off a mail server that does not answer, and the next
+// one sends the mail under the same id.
+func TestServeResumesMails(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	var silent atomic.Bool
+	silent.Store(true)
+	reached, end := make(chan string, 1), make(chan struct{})
+	server := newSMTPServer(t, func(s *smtpServer) {
+		s.answer = func(line string) string {
+			if line != "." || !silent.Load() {
+				return ""
+			}
+			reached <- line
+			<-end
+			return hangUp
+		}
+	})
+	defer close(end)
+	queueMails(t, db, "a", "b")
+	first := serve(t, mailSettings(db, server, "BOOKSIDE_SERVER__SHUTDOWN_TIMEOUT=1ms"))
+	<-reached
+	if err := first.stop(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"waiting, 1", "waiting, 0"}, outboxStates(t, db)); diff != "" {
+		t.Error(diff)
+	}
+	silent.Store(false)
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_outbox SET due_at = created_at")
+	second := serve(t, mailSettings(db, server))
+	second.eventually("both mails", func() bool { return slices.Equal(outboxStates(t, db), []string{"sent, 2", "sent, 1"}) })
+	if diff := cmp.Diff([]string{"a", "b"}, subjectsOf(t, server.received())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Mails outlast a server that is down.
+func TestMailServerDownAndUp(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	server := newSMTPServer(t)
+	server.stop()
+	queueMails(t, db, "a", "b")
+	site, err := wpdb.Open(t.Context(), wpdb.Config{DSN: db.DSN, Prefix: db.Prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var passed atomic.Int64
+	var log output
+	outbox := adapter.NewOutbox(site, func() time.Time { return now.Add(time.Duration(passed.Load())) },
+		mailConfig(t, server).newMailer(nil), slog.New(slog.NewJSONHandler(&log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		outbox.Run(ctx, 0)
+		ended <- site.Close()
+	}()
+	s := &serving{t: t, stderr: &log}
+	s.eventually("a try", func() bool { return slices.Equal(outboxStates(t, db), []string{"waiting, 1", "waiting, 0"}) })
+	server.start(server.address)
+	passed.Store(int64(time.Minute))
+	s.eventually("both mails", func() bool {
+		outbox.Nudge()
+		return slices.Equal(outboxStates(t, db), []string{"sent, 2", "sent, 1"})
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, subjectsOf(t, server.received())); diff != "" {
+		t.Error(diff)
+	}
+	wantTexts(t, log.String(), `"msg":"mail not sent yet"`, "connection refused")
+}
+
+// A user who may not create the table of mails cannot send any.
+func TestMailWithoutTable(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	server := newSMTPServer(t)
+	newKey(t, settingsFor(db))
+	execute(t, db.SQL, "DROP TABLE "+db.Prefix+"bookside_outbox")
+	env := append(reader(t, db), slices.DeleteFunc(mailSettings(db, server), func(entry string) bool { return !strings.HasPrefix(entry, "BOOKSIDE_MAIL__") })...)
+	run(t, env, "", "serve").want(t, exitRefused, "mail.enabled: the database user may not create the table wp_bookside_outbox; run keys create once with one that may")
+}
+
+func TestValidateMail(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*config)
+		want   string // "" for valid
+	}{
+		{"valid", func(*config) {}, ""},
+		{"login", func(c *config) { c.Mail.SMTP.User, c.Mail.SMTP.Password = "u", "p" }, ""},
+		{"address", func(c *config) { c.Mail.SMTP.Host = "::1" }, ""},
+		{"off", func(c *config) { c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = false, "", "" }, ""},
+		{"no host", func(c *config) { c.Mail.SMTP.Host = "" }, "mail.smtp.host: write the name of the mail server"},
+		{"host with port", func(c *config) { c.Mail.SMTP.Host = "mail:25" }, "mail.smtp.host: write a name or an address without a port"},
+		{"host as URL", func(c *config) { c.Mail.SMTP.Host = "unix:///run/mail" }, "mail.smtp.host: write a name or an address without a port"},
+		{"port", func(c *config) { c.Mail.SMTP.Port = 0 }, "mail.smtp.port: write a number from 1 to 65535"},
+		{"port, large", func(c *config) { c.Mail.SMTP.Port = 65536 }, "mail.smtp.port: write a number from 1 to 65535"},
+		{"tls", func(c *config) { c.Mail.SMTP.TLS = "ssl" }, "mail.smtp.tls: write starttls, tls or none"},
+		{"user alone", func(c *config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of the user that is given (BOOKSIDE_MAIL__SMTP__PASSWORD, or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
+		{"password alone", func(c *config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user whose password is given"},
+		{"password in the clear", func(c *config) { c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", mailPlain }, "mail.smtp.tls: none would send the password"},
+		{"no sender", func(c *config) { c.Mail.From = "" }, "mail.from: write the address that mails come from"},
+		{"sender with name", func(c *config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
+		{"sender beyond ASCII", func(c *config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
+		{"name of two lines", func(c *config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := defaultConfig()
+			c.DB.DSN = "u:p@tcp(h)/d"
+			c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = true, "office@example.com", "smtp.example.com"
+			test.change(&c)
+			err := c.validate()
+			switch {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && err == nil:
+				t.Error("no error")
+			case test.want != "":
+				wantTexts(t, err.Error(), "\n  "+test.want)
+			}
+		})
+	}
+}
+
+func TestMailPassword(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "password", "s3cret\n")
+	env := []string{
+		"BOOKSIDE_DB__DSN=u:p@tcp(h)/d", "BOOKSIDE_MAIL__SMTP__USER=office", "BOOKSIDE_MAIL__SMTP__PASSWORD_FILE=" + path,
+	}
+	c, err := configFrom(t, "", env)
+	if err != nil || c.Mail.SMTP.Password != "s3cret" {
+		t.Errorf("password %q, error %v", c.Mail.SMTP.Password, err)
+	}
+	got := run(t, env, "", "serve", "--print-config").want(t, exitOK)
+	wantTexts(t, got.stdout, "password: '***'\n", "user: office\n")
+	if strings.Contains(got.stdout+got.stderr, "s3cret") {
+		t.Error("the password is printed")
+	}
+}

@@ -1,0 +1,241 @@
+package compat
+
+import (
+	"strconv"
+	"strings"
+
+	"bookside/adapter"
+	"bookside/adapter/availability"
+)
+
+// Availability is the free starts of a day.
+type Availability struct {
+	Date           string       `json:"date"`
+	Timezone       string       `json:"timezone"`
+	ServiceID      int64        `json:"service_id"`
+	AgentID        idOrAny      `json:"agent_id"`
+	LocationID     idOrAny      `json:"location_id"`
+	Duration       int64        `json:"duration"`
+	AvailableSlots []string     `json:"available_slots"`
+	Slots          []Slot       `json:"slots"`
+	Explain        *Explanation `json:"explain,omitempty"`
+}
+
+// AvailabilityDays is the free starts of several days, by date.
+type AvailabilityDays struct {
+	Date       string              `json:"date"`
+	DateTo     string              `json:"date_to"`
+	Timezone   string              `json:"timezone"`
+	ServiceID  int64               `json:"service_id"`
+	AgentID    idOrAny             `json:"agent_id"`
+	LocationID idOrAny             `json:"location_id"`
+	Duration   int64               `json:"duration"`
+	Days       map[string][]string `json:"days"`
+}
+
+// Slot is a free start.
+type Slot struct {
+	StartTime         string `json:"start_time"`
+	EndTime           string `json:"end_time"`
+	AvailableCapacity int    `json:"available_capacity"`
+}
+
+// Explanation tells why starts of the grid are not offered, or why there is no
+// grid.
+type Explanation struct {
+	Missing     *string       `json:"missing"`
+	Unavailable []Unavailable `json:"unavailable"`
+}
+
+// Unavailable is a start that is not offered, and the booking in its way, if
+// it is one.
+type Unavailable struct {
+	StartTime string `json:"start_time"`
+	Reason    string `json:"reason"`
+	BookingID *int64 `json:"booking_id,omitempty"`
+}
+
+// idOrAny is an id; 0 is shown as "any".
+type idOrAny int64
+
+// MarshalJSON writes a number or the word any.
+func (id idOrAny) MarshalJSON() ([]byte, error) {
+	if id == 0 {
+		return []byte(`"any"`), nil
+	}
+	return strconv.AppendInt(nil, int64(id), 10), nil
+}
+
+// required refuses a parameter that was not sent.
+func (q *Query) required(name string, sent bool) {
+	if !sent {
+		q.refuse(name, required)
+	}
+}
+
+// maxDays is how many days one question may cover.
+const maxDays = 62
+
+// maxDuration is the longest booking there can be, in minutes.
+const maxDuration = 24 * 60
+
+// AvailabilityRequest is what GET /availability was asked.
+type AvailabilityRequest struct {
+	adapter.SlotQuery
+	ManyDays bool // date_to was sent
+	Explain  bool
+}
+
+// AvailabilityRequest reads the parameters of GET /availability.
+func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
+	r := AvailabilityRequest{Explain: q.Flag("explain"), SlotQuery: adapter.SlotQuery{Attendees: 1, Duration: q.Integer("duration", 1, maxDuration)}}
+	service := q.ID("service_id", maxMediumInt)
+	q.required("service_id", service != nil)
+	if service != nil {
+		r.ServiceID = *service
+	}
+	var agentSent, dateSent bool
+	r.AgentID, agentSent = q.AnyID("agent_id")
+	q.required("agent_id", agentSent)
+	r.LocationID, _ = q.AnyID("location_id")
+	if attendees := q.Integer("total_attendees", 1, maxMediumInt); attendees != nil {
+		r.Attendees = *attendees
+	}
+	r.From, dateSent = q.Day("date")
+	q.required("date", dateSent)
+	r.To, r.ManyDays = q.Day("date_to")
+	switch {
+	case !r.ManyDays:
+		r.To = r.From
+	case r.Explain:
+		q.refuse("explain", "Explains one day: leave out date_to")
+	case dateSent && (r.To < r.From || r.To >= r.From+maxDays):
+		q.refuse("date_to", "Must be a date from date on, at most %d days in all", maxDays)
+	}
+	return r, q.RequestErr()
+}
+
+// Availability is the answer to GET /availability.
+func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezone string) BothSingle {
+	if r.ManyDays {
+		return bothSingle(availabilityDays(grid, timezone))
+	}
+	day := grid.Days[0]
+	a := Availability{
+		Date: day.Day.String(), Timezone: timezone, ServiceID: grid.ServiceID,
+		AgentID: idOrAny(grid.AgentID), LocationID: idOrAny(grid.LocationID), Duration: *grid.Duration,
+	}
+	offered := availability.Offered(day.Slots)
+	a.AvailableSlots = each(offered, startTime)
+	a.Slots = make([]Slot, len(offered))
+	for i, s := range offered {
+		a.Slots[i] = Slot{StartTime: a.AvailableSlots[i], EndTime: endTime(s.Start + availability.Minutes(a.Duration)), AvailableCapacity: s.Capacity}
+	}
+	if r.Explain {
+		a.Explain = explanation(grid.Missing, day.Slots)
+	}
+	return bothSingle(a)
+}
+
+func availabilityDays(grid adapter.SlotGrid, timezone string) AvailabilityDays {
+	a := AvailabilityDays{
+		Date: grid.From.String(), DateTo: grid.To.String(), Timezone: timezone, ServiceID: grid.ServiceID,
+		AgentID: idOrAny(grid.AgentID), LocationID: idOrAny(grid.LocationID), Duration: *grid.Duration,
+		Days: make(map[string][]string, len(grid.Days)),
+	}
+	for _, day := range grid.Days {
+		a.Days[day.Day.String()] = each(availability.Offered(day.Slots), startTime)
+	}
+	return a
+}
+
+func startTime(s availability.Slot) string { return clock(&s.Start) }
+
+// endTime is a time of day; one past midnight is of the next day, as bookings
+// are stored.
+func endTime(end availability.Minutes) string {
+	if end > maxDuration {
+		end -= maxDuration
+	}
+	return clock(&end)
+}
+
+func explanation(missing adapter.Missing, grid []availability.Slot) *Explanation {
+	e := &Explanation{Unavailable: []Unavailable{}}
+	if missing != "" {
+		e.Missing = (*string)(&missing)
+	}
+	for _, s := range grid {
+		if s.Reason == availability.Free {
+			continue
+		}
+		u := Unavailable{StartTime: startTime(s), Reason: string(s.Reason)}
+		if s.Booking != 0 {
+			u.BookingID = &s.Booking
+		}
+		e.Unavailable = append(e.Unavailable, u)
+	}
+	return e
+}
+
+// FreeAgents is who is free, and what was asked.
+type FreeAgents struct {
+	ServiceID  idOrAny `json:"service_id"`
+	LocationID idOrAny `json:"location_id"`
+	Date       *string `json:"date"`
+	StartTime  *string `json:"start_time"`
+	Duration   *int64  `json:"duration"`
+	Total      int     `json:"total"`
+	Agents     []Agent `json:"agents"`
+}
+
+// AgentSlotQuery reads the parameters of GET /agents/availability. Date and
+// start time count together alone.
+func (v View) AgentSlotQuery(q *Query) (adapter.AgentSlotQuery, error) {
+	f := adapter.AgentSlotQuery{Limit: 50, Duration: q.Integer("duration", 1, maxDuration)}
+	f.ServiceID, _ = q.AnyID("service_id")
+	f.LocationID, _ = q.AnyID("location_id")
+	if limit := q.Integer("limit", 1, 100); limit != nil {
+		f.Limit = *limit
+	}
+	day, dated := q.Day("date")
+	minutes, timed := q.timeOfDay("start_time")
+	if dated && timed {
+		f.At = &availability.Moment{Day: day, Minutes: minutes}
+	}
+	return f, q.RequestErr()
+}
+
+// timeOfDay reads HH:MM, or minutes after midnight.
+func (q *Query) timeOfDay(name string) (minutes availability.Minutes, sent bool) {
+	text, ok := q.text(name)
+	if !ok {
+		return 0, false
+	}
+	minutes, ok = parseTimeOfDay(text)
+	if !ok {
+		q.refuse(name, "Must be a time of day as HH:MM or in minutes after midnight")
+	}
+	return minutes, ok
+}
+
+func parseTimeOfDay(text string) (minutes availability.Minutes, ok bool) {
+	if strings.Contains(text, ":") {
+		return parseClock(text)
+	}
+	m, err := strconv.ParseUint(text, 10, 16)
+	return availability.Minutes(m), err == nil && m < maxDuration
+}
+
+// FreeAgents is the answer to GET /agents/availability.
+func (v View) FreeAgents(q adapter.AgentSlotQuery, agents []adapter.Agent) BothSingle {
+	f := FreeAgents{
+		ServiceID: idOrAny(q.ServiceID), LocationID: idOrAny(q.LocationID), Duration: q.Duration,
+		Total: len(agents), Agents: each(agents, v.agent),
+	}
+	if q.At != nil {
+		date, start := q.At.Day.String(), clock(&q.At.Minutes)
+		f.Date, f.StartTime = &date, &start
+	}
+	return bothSingle(f)
+}

@@ -1,0 +1,1336 @@
+package handlers_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// dayAnswer is what GET /availability answers for a day.
+type dayAnswer struct {
+	Timezone       string   `json:"timezone"`
+	Duration       int      `json:"duration"`
+	AvailableSlots []string `json:"available_slots"`
+	Slots          []struct {
+		StartTime         string `json:"start_time"`
+		EndTime           string `json:"end_time"`
+		AvailableCapacity int    `json:"available_capacity"`
+	} `json:"slots"`
+	Explain *struct {
+		Missing     *string `json:"missing"`
+		Unavailable []struct {
+			StartTime string `json:"start_time"`
+			Reason    string `json:"reason"`
+			BookingID int64  `json:"booking_id"`
+		} `json:"unavailable"`
+	} `json:"explain"`
+}
+
+// day asks for a day, and wants both lists of slots to say the same.
+func (s *server) day(t testing.TB, query string) dayAnswer {
+	t.Helper()
+	a := s.get("/availability?" + query).want(http.StatusOK)
+	var body struct {
+		Data dayAnswer `json:"data"`
+	}
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		t.Fatalf("%s: %v: %.500s", query, err, a.body)
+	}
+	day := body.Data
+	starts := make([]string, len(day.Slots))
+	for i, slot := range day.Slots {
+		starts[i] = slot.StartTime
+		if end := clockOf((minutesOf(t, slot.StartTime)+day.Duration-1)%1440 + 1); slot.EndTime != end {
+			t.Errorf("%s: %s ends at %s, want %s", query, slot.StartTime, slot.EndTime, end)
+		}
+	}
+	if !slices.Equal(starts, day.AvailableSlots) {
+		t.Errorf("%s: available_slots %v, slots %v", query, day.AvailableSlots, starts)
+	}
+	return day
+}
+
+func clockOf(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }
+
+func minutesOf(t testing.TB, clock string) int {
+	t.Helper()
+	var hours, minutes int
+	if _, err := fmt.Sscanf(clock, "%d:%d", &hours, &minutes); err != nil || clock != clockOf(60*hours+minutes) {
+		t.Fatalf("%q is no time of day", clock)
+	}
+	return 60*hours + minutes
+}
+
+// What becomes of the recorded questions.
+const (
+	replayEqual         = "equal"
+	replayOtherDuration = "refused: the service does not offer the duration"
+	replayUnknown       = "refused: something does not exist"
+	replayThrows        = "the plugin throws"
+	replayPastMidnight  = "a booking runs past midnight"
+	replayAfterMidnight = "starts after midnight"
+	replayNoCustomer    = "not asked: an administrator's question"
+	replayExclusion     = "not asked: leaves out a booking"
+	replayNobody        = "not asked: for no attendees"
+)
+
+// TestRecordedDays asks over HTTP what customers asked a real site: the slots
+// and their seats are those of its calendar, except at the named points. Two
+// servers share the work.
+func TestRecordedDays(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	variants := fixtures.RecordedAvailability(t)
+	shares := [2]map[string]int{{}, {}}
+	t.Run("variants", func(t *testing.T) {
+		for share, outcomes := range shares {
+			t.Run(strconv.Itoa(share), func(t *testing.T) {
+				t.Parallel()
+				original := fixtures.Shared(t, fixtures.SiteA())
+				database := fixtures.New(t, fixtures.SiteA())
+				s := newServer(t, database)
+				for i := share; i < len(variants); i += len(shares) {
+					undo := database.Vary(t, original, variants[i].SQL)
+					s.clock = variants[i].Now
+					r := replay{server: s, variant: variants[i].Name, offered: s.durations(t)}
+					for _, c := range variants[i].Cases {
+						outcomes[r.ask(t, c)]++
+					}
+					undo()
+				}
+			})
+		}
+	})
+	got := maps.Clone(shares[0])
+	for outcome, n := range shares[1] {
+		got[outcome] += n
+	}
+	want := map[string]int{
+		replayEqual:         5358,
+		replayOtherDuration: 134,
+		replayUnknown:       24,
+		replayThrows:        29,
+		replayPastMidnight:  25,
+		replayAfterMidnight: 5,
+		replayNoCustomer:    1732,
+		replayExclusion:     60,
+		replayNobody:        9,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+// durations are those that each service offers, by its id.
+func (s *server) durations(t testing.TB) map[int64][]int64 {
+	t.Helper()
+	offered := map[int64][]int64{}
+	for _, pair := range s.ids(t, "SELECT CONCAT(id, ' ', duration) FROM {services}") {
+		var id, duration int64
+		if _, err := fmt.Sscan(pair, &id, &duration); err != nil {
+			t.Fatal(err)
+		}
+		offered[id] = []int64{duration}
+	}
+	offered[6] = append(offered[6], 90, 120) // its meta
+	return offered
+}
+
+// replay asks the questions of one variant.
+type replay struct {
+	server  *server
+	variant string
+	offered map[int64][]int64
+}
+
+// ask asks a question, compares the answer and tells what became of it.
+func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) {
+	t.Helper()
+	q := c.Request
+	switch {
+	case q.Side != "customer":
+		return replayNoCustomer
+	case len(q.Exclude) > 0:
+		return replayExclusion
+	case q.Attendees != nil && *q.Attendees == 0:
+		return replayNobody
+	}
+	query := replayQuery(q)
+	if refused := r.refused(q); len(refused) > 0 {
+		r.server.wantRequestRefused(t, "/availability?"+query, refused)
+		if refused["duration"] != "" {
+			return replayOtherDuration
+		}
+		return replayUnknown
+	}
+	day := r.server.day(t, query)
+	got := []string{}
+	for _, slot := range day.Slots {
+		got = append(got, fmt.Sprintf("%s %d", slot.StartTime, slot.AvailableCapacity))
+	}
+	calendar := slotTexts(c.Slots, c.Capacity)
+	if c.CalendarError != "" { // of another day of the month; the question for the day has an answer
+		calendar = slotTexts(c.DaySlots, c.DayCapacity)
+	}
+	switch {
+	case c.DayError != "":
+		return replayThrows
+	case slices.Equal(got, calendar):
+		return replayEqual
+	case slices.Equal(got, withinDay(calendar)):
+		return replayAfterMidnight
+	case r.variant == "cross_midnight_bookings" && offersFewer(t, day, c):
+		return replayPastMidnight
+	}
+	t.Errorf("%s: %s (-want +got):\n%s", r.variant, query, cmp.Diff(calendar, got))
+	return "different"
+}
+
+// replayQuery is a recorded question as a client asks it.
+func replayQuery(q fixtures.AvailabilityRequest) string {
+	values := url.Values{
+		"service_id": {strconv.FormatInt(q.ServiceID, 10)}, "date": {q.Date},
+		"agent_id": {strings.Trim(string(q.AgentID), `"`)}, "location_id": {strings.Trim(string(q.LocationID), `"`)},
+	}
+	if q.Duration != nil && *q.Duration != 0 {
+		values.Set("duration", strconv.FormatInt(*q.Duration, 10))
+	}
+	if q.Attendees != nil {
+		values.Set("total_attendees", strconv.FormatInt(*q.Attendees, 10))
+	}
+	return values.Encode()
+}
+
+// refused are the parameters that name what does not exist, with the messages.
+func (r replay) refused(q fixtures.AvailabilityRequest) map[string]string {
+	refused := map[string]string{}
+	offered, known := r.offered[q.ServiceID]
+	if !known {
+		refused["service_id"] = "Service not found"
+	}
+	if string(q.AgentID) == "99999" {
+		refused["agent_id"] = "Agent not found"
+	}
+	if string(q.LocationID) == "99999" {
+		refused["location_id"] = "Location not found"
+	}
+	if known && q.Duration != nil && *q.Duration != 0 && !slices.Contains(offered, *q.Duration) {
+		refused["duration"] = durationMessage(*q.Duration, offered)
+	}
+	return refused
+}
+
+func durationMessage(duration int64, offered []int64) string {
+	switch {
+	case duration < 1:
+		return "Minimum allowed value is 1"
+	case duration > 1440:
+		return "Maximum allowed value is 1440"
+	default:
+		return "Must be one of the service's durations: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(offered), " ", ", "), "[]")
+	}
+}
+
+// slotTexts are starts with their free seats.
+func slotTexts(starts, capacities []int) []string {
+	texts := make([]string, len(starts))
+	for i := range starts {
+		texts[i] = fmt.Sprintf("%s %d", clockOf(starts[i]), capacities[i])
+	}
+	return texts
+}
+
+func withinDay(slots []string) []string {
+	return slices.DeleteFunc(slices.Clone(slots), func(slot string) bool { return slot >= "24:00" })
+}
+
+// offersFewer tells whether a day offers no start that the plugin would not
+// book. Its calendar takes a booking until midnight for one of the next day,
+// too, so that seats are not compared.
+func offersFewer(t *testing.T, day dayAnswer, c fixtures.AvailabilityCase) bool {
+	t.Helper()
+	bookable := c.Slots
+	if c.DaySlots != nil {
+		bookable = c.DaySlots
+	}
+	return !slices.ContainsFunc(day.AvailableSlots, func(start string) bool { return !slices.Contains(bookable, minutesOf(t, start)) })
+}
+
+// wantRequestRefused wants a 400 that names the wrong parameters, each with its
+// message, and nothing else.
+func (s *server) wantRequestRefused(t testing.TB, path string, details map[string]string) {
+	t.Helper()
+	wrong := map[string]any{}
+	for name, message := range details {
+		wrong[name] = message
+	}
+	want := map[string]any{"status": "error", "error": map[string]any{"code": "invalid_request", "message": "Invalid input data", "details": wrong}}
+	if diff := cmp.Diff(want, s.get(path).want(http.StatusBadRequest).object()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestAvailability(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	for name, query := range map[string]string{
+		"availability":           "service_id=6&agent_id=2&location_id=2&date=2026-11-24&duration=120",
+		"availability_any":       "service_id=7&agent_id=any&date=2026-11-30&total_attendees=4",
+		"availability_explained": "service_id=7&agent_id=2&date=2026-12-01&total_attendees=4&explain=1",
+		"availability_days":      "service_id=6&agent_id=1&date=2026-11-24&date_to=2026-11-27",
+	} {
+		golden(t, name, s.get("/availability?"+query).want(http.StatusOK).body)
+	}
+	golden(t, "free_agents", s.get("/agents/availability?service_id=6&location_id=2&date=2026-11-24&start_time=600&limit=1").want(http.StatusOK).body)
+}
+
+// TestAvailabilityWords asks the same question in several ways.
+func TestAvailabilityWords(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	for query, same := range map[string][]string{
+		"service_id=6&agent_id=any&date=2026-11-24": {
+			"service_id=6&agent_id=-1&date=2026-11-24",
+			"service_id=6&agent_id=ANY&location_id=Any&date=2026-11-24",
+			"service_id=6.0&agent_id=+any+&location_id=-1&date=+2026-11-24+",
+			"service_id=6&agent_id=any&date=2026-11-24&duration=60&total_attendees=1",
+			"service_id=6&agent_id=any&date=2026-11-24&duration=60.0&total_attendees=&location_id=&date_to=&explain=",
+			"service_id=6&agent_id=any&date=2026-11-24&explain=no&unknown=1",
+			"service_id=x&agent_id[]=1&date=never&service_id=6&agent_id=any&date=2026-11-24",
+			"date=2026-11-24&agent%5Fid=any&service%5Fid=6",
+		},
+		"service_id=6&agent_id=any&date=2026-11-24&date_to=2026-11-24": {
+			"service_id=6&agent_id=any&date=2026-11-24&date_to=2026-11-24&explain=0",
+		},
+	} {
+		want := s.get("/availability?" + query).want(http.StatusOK)
+		for _, other := range same {
+			if got := s.get("/availability?" + other).want(http.StatusOK); string(got.body) != string(want.body) {
+				t.Errorf("%s differs from %s: %.500s", other, query, got.body)
+			}
+		}
+	}
+	if all, one := s.day(t, "service_id=6&agent_id=any&date=2026-11-24"), s.day(t, "service_id=6&agent_id=any&location_id=1&date=2026-11-24"); len(one.Slots) == 0 || len(one.Slots) >= len(all.Slots) {
+		t.Errorf("%d slots anywhere, %d at one location", len(all.Slots), len(one.Slots))
+	}
+}
+
+// TestAvailabilityOfManyDays compares days asked for together with the same
+// days one by one.
+func TestAvailabilityOfManyDays(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	days := make([]string, 62)
+	for i := range days {
+		days[i] = now.AddDate(0, 0, i-1).Format(time.DateOnly)
+	}
+	for _, question := range []string{"service_id=6&agent_id=any", "service_id=1&agent_id=2&location_id=1", "service_id=10&agent_id=any", "service_id=7&agent_id=any&total_attendees=3"} {
+		a := s.get("/availability?" + question + "&date=" + days[0] + "&date_to=" + days[61]).want(http.StatusOK)
+		together, _ := a.at("data", "days").(map[string]any)
+		if len(together) != len(days) {
+			t.Errorf("%s: %d days", question, len(together))
+		}
+		offering := 0
+		for _, date := range days {
+			starts := []any{}
+			for _, start := range s.day(t, question+"&date="+date).AvailableSlots {
+				starts = append(starts, start)
+			}
+			if diff := cmp.Diff(starts, together[date]); diff != "" {
+				t.Errorf("%s on %s (-alone +together):\n%s", question, date, diff)
+			}
+			offering += min(len(starts), 1)
+		}
+		if offering < 15 || offering == len(days) {
+			t.Errorf("%s: %d days offer something: the case shows nothing", question, offering)
+		}
+	}
+}
+
+func TestAvailabilityRefuses(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for query, details := range map[string]map[string]string{
+		"":                             {"service_id": "Required", "agent_id": "Required", "date": "Required"},
+		"service_id=&agent_id=&date=+": {"service_id": "Required", "agent_id": "Required", "date": "Required"},
+		"service_id=1&agent_id=1":      {"date": "Required"},
+		"service_id=0&agent_id=0&location_id=0&total_attendees=0&duration=0&date=2026-11-23": {
+			"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1", "location_id": "Minimum allowed value is 1",
+			"total_attendees": "Minimum allowed value is 1", "duration": "Minimum allowed value is 1",
+		},
+		"service_id=any&agent_id=all&location_id=-2&date=23.11.2026&date_to=2026-02-30&explain=why": {
+			"service_id": "Must be an integer", "agent_id": "Must be an integer", "location_id": "Minimum allowed value is 1",
+			"date": "Must be a date in the format YYYY-MM-DD", "date_to": "Must be a date in the format YYYY-MM-DD", "explain": "Must be true or false",
+		},
+		"service_id=8388608&agent_id=8388608&date=2026-11-23&duration=1441&total_attendees=8388608": {
+			"service_id": "Maximum allowed value is 8388607", "agent_id": "Maximum allowed value is 8388607",
+			"duration": "Maximum allowed value is 1440", "total_attendees": "Maximum allowed value is 8388607",
+		},
+		"service_id[]=1&agent_id[0]=1&date[x]=2026-11-23&duration[]=": {
+			"service_id": "Must be a single value, not a list", "agent_id": "Must be a single value, not a list",
+			"date": "Must be a single value, not a list", "duration": "Must be a single value, not a list",
+		},
+		"service_id=1&agent_id=1&date=2026-11-23&date_to=2026-11-22":           {"date_to": "Must be a date from date on, at most 62 days in all"},
+		"service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-24":           {"date_to": "Must be a date from date on, at most 62 days in all"},
+		"service_id=1&agent_id=1&date=2026-11-23&date_to=9999-12-31":           {"date_to": "Must be a date from date on, at most 62 days in all"},
+		"service_id=1&agent_id=1&date=2026-11-23&date_to=2026-11-23&explain=1": {"explain": "Explains one day: leave out date_to"},
+		"service_id=99&agent_id=1&date=2026-11-23":                             {"service_id": "Service not found"},
+		"service_id=1&agent_id=99&date=2026-11-23":                             {"agent_id": "Agent not found"},
+		"service_id=1&agent_id=1&location_id=99&date=2026-11-23":               {"location_id": "Location not found"},
+		"service_id=99&agent_id=98&location_id=97&duration=7&date=2026-11-23": {
+			"service_id": "Service not found", "agent_id": "Agent not found", "location_id": "Location not found",
+		},
+		"service_id=3&agent_id=98&duration=7&date=2026-11-23": {"agent_id": "Agent not found", "duration": "Must be one of the service's durations: 60, 90"},
+		"service_id=1&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 15"},
+		"service_id=6&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 75"},
+	} {
+		s.wantRequestRefused(t, "/availability?"+query, details)
+	}
+	s.day(t, "service_id=3&agent_id=1&duration=90&date=2026-11-23")
+	s.get("/availability?service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-23").want(http.StatusOK)
+	s.get("/availability?service_id=1&agent_id=1&date=9999-12-31&date_to=9999-12-31").want(http.StatusOK)
+	s.get("/availability?service_id=1&agent_id=1&date=1000-01-01").want(http.StatusOK)
+}
+
+// TestAvailabilityNeedsItsPermission: both routes, and no other permission to
+// read.
+func TestAvailabilityNeedsItsPermission(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, path := range []string{"/v1/availability?service_id=1&agent_id=1&date=2026-11-23", "/v1/agents/availability"} {
+		for permission, status := range map[string]int{"read_availability": http.StatusOK, "read_agents": http.StatusForbidden, "write_availability": http.StatusForbidden} {
+			a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.newKey(permission)}}).want(status)
+			if status == http.StatusForbidden && a.at("error", "details", "required_permission") != "read_availability" {
+				t.Errorf("%s: %s", path, a.body)
+			}
+		}
+		want := `{"status":"error","error":{"code":"unauthorized","message":"Invalid or missing API key"}}`
+		if a := s.do(http.MethodGet, path, nil).want(http.StatusUnauthorized); string(a.body) != want {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+}
+
+// appointment is a booking that a test enters.
+type appointment struct {
+	id, agent, service, location int
+	date                         string
+	start, end                   string // of the day; an end before the start is of the next day
+	buffer                       int    // minutes before and after
+	seats                        int    // 1 unless set
+	status                       string // approved unless set
+}
+
+// sql enters the booking.
+func (a appointment) sql(t testing.TB) string {
+	t.Helper()
+	start, end, days := minutesOf(t, a.start), minutesOf(t, a.end), 0
+	if end < start || end == 1440 {
+		days = 1
+	}
+	status := a.status
+	if status == "" {
+		status = "approved"
+	}
+	return fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (id, start_date, end_date, start_time, end_time, buffer_before, buffer_after, status,
+		customer_id, service_id, agent_id, location_id, total_attendees) VALUES (%d, '%s', DATE_ADD('%[2]s', INTERVAL %d DAY), %d, %d, %d, %[6]d, '%s', 1, %d, %d, %d, %d)`,
+		a.id, a.date, days, start, end, a.buffer, status, a.service, a.agent, a.location, max(a.seats, 1))
+}
+
+// everyDay are general hours for every day of the week.
+func everyDay(t testing.TB, from, to string) string {
+	t.Helper()
+	rows := make([]string, 7)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("(0, 0, 0, %d, %d, %d)", i+1, minutesOf(t, from), minutesOf(t, to))
+	}
+	return "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, start_time, end_time) VALUES " + strings.Join(rows, ", ")
+}
+
+// quiet is the small site with the same hours every day and no bookings but
+// those given. Service 1 takes an hour and begins every 30 minutes; service 4 is
+// a course of an hour for six that agent 3 gives at location 1.
+func quiet(t testing.TB, from, to string, appointments ...appointment) *server {
+	t.Helper()
+	database := fixtures.New(t, fixtures.Small(now))
+	arrange(t, database,
+		"DELETE FROM wp_latepoint_bookings", "DELETE FROM wp_latepoint_work_periods", everyDay(t, from, to),
+		"UPDATE wp_latepoint_services SET duration = 60, timeblock_interval = 30 WHERE id = 1")
+	for _, a := range appointments {
+		arrange(t, database, a.sql(t))
+	}
+	return newServer(t, database)
+}
+
+// unavailable are the starts of a day that are not offered, each with its reason
+// and the booking in its way.
+func (d dayAnswer) unavailable() []string {
+	found := []string{}
+	for _, u := range d.Explain.Unavailable {
+		text := u.StartTime + " " + u.Reason
+		if u.BookingID != 0 {
+			text += fmt.Sprintf(" %d", u.BookingID)
+		}
+		found = append(found, text)
+	}
+	return found
+}
+
+// TestExplain arranges every reason for which a start is not offered.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	const next = "2026-11-24" // a Tuesday
+	visit := appointment{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "10:30", buffer: 15}
+	course := appointment{id: 12, agent: 3, service: 4, location: 1, date: next, start: "10:00", end: "11:00", seats: 4}
+	addOn := activate(pluginFile, addOnFile)
+	for name, c := range map[string]struct {
+		appointments []appointment
+		arrange      []string
+		clock        time.Time // now unless set
+		query        string
+		offered      []string
+		unavailable  []string
+	}{
+		"everything is free": {
+			query:   "service_id=1&agent_id=1&date=" + next,
+			offered: []string{"09:00", "09:30", "10:00", "10:30", "11:00"},
+		},
+		"booked, and buffers of the booking": {
+			appointments: []appointment{visit},
+			query:        "service_id=1&agent_id=1&location_id=1&date=" + next,
+			offered:      []string{"11:00"},
+			unavailable:  []string{"09:00 buffer 11", "09:30 booked 11", "10:00 booked 11", "10:30 buffer 11"},
+		},
+		"buffers of the service": {
+			appointments: []appointment{{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "10:30"}},
+			arrange:      []string{"UPDATE wp_latepoint_services SET buffer_before = 5, buffer_after = 10 WHERE id = 1"},
+			query:        "service_id=1&agent_id=1&location_id=1&date=" + next,
+			offered:      []string{"11:00"},
+			unavailable:  []string{"09:00 buffer 11", "09:30 booked 11", "10:00 booked 11", "10:30 buffer 11"},
+		},
+		"another service of the agent": {
+			appointments: []appointment{course},
+			query:        "service_id=1&agent_id=3&location_id=1&date=" + next,
+			offered:      []string{"09:00", "11:00"},
+			unavailable:  []string{"09:30 booked 12", "10:00 booked 12", "10:30 booked 12"},
+		},
+		"free elsewhere": {
+			appointments: []appointment{visit},
+			query:        "service_id=1&agent_id=1&date=" + next,
+			offered:      []string{"09:00", "09:30", "10:00", "10:30", "11:00"},
+		},
+		"another agent is free": {
+			appointments: []appointment{visit},
+			query:        "service_id=1&agent_id=any&location_id=1&date=" + next,
+			offered:      []string{"09:00", "09:30", "10:00", "10:30", "11:00"},
+		},
+		"too few seats": {
+			appointments: []appointment{course},
+			query:        "service_id=4&agent_id=3&total_attendees=3&date=" + next,
+			offered:      []string{"09:00", "11:00"},
+			unavailable:  []string{"10:00 capacity"},
+		},
+		"enough seats": {
+			appointments: []appointment{course},
+			query:        "service_id=4&agent_id=3&total_attendees=2&date=" + next,
+			offered:      []string{"09:00", "10:00", "11:00"},
+		},
+		"more seats than there are": {
+			query:       "service_id=4&agent_id=3&total_attendees=7&date=" + next,
+			unavailable: []string{"09:00 capacity", "10:00 capacity", "11:00 capacity"},
+		},
+		"time off": {
+			arrange: []string{addOn, "INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (1, 0, 0, '" + next + "', 590, 630)"},
+			query:   "service_id=1&agent_id=1&date=" + next,
+			offered: []string{"10:30", "11:00"}, unavailable: []string{"09:00 off_period", "09:30 off_period", "10:00 off_period"},
+		},
+		"the full number of bookings a day": {
+			appointments: []appointment{{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "11:00"}},
+			arrange:      []string{addOn, "INSERT INTO wp_latepoint_agent_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '1')"},
+			query:        "service_id=1&agent_id=1&date=" + next,
+			unavailable:  []string{"09:00 capacity", "09:30 capacity", "10:00 capacity", "10:30 capacity", "11:00 capacity"},
+		},
+		"past, and before the window": {
+			arrange:     []string{"INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+1 hour')"},
+			clock:       time.Date(2026, 11, 24, 8, 40, 0, 0, time.UTC),
+			query:       "service_id=1&agent_id=1&date=" + next,
+			offered:     []string{"11:00"},
+			unavailable: []string{"09:00 past", "09:30 past", "10:00 outside_window", "10:30 outside_window"},
+		},
+		"after the window": {
+			arrange:     []string{"UPDATE wp_latepoint_services SET latest_possible_booking = '2026-11-24 11:30' WHERE id = 1"},
+			query:       "service_id=1&agent_id=1&date=" + next,
+			offered:     []string{"09:00", "09:30", "10:00", "10:30"},
+			unavailable: []string{"11:00 outside_window"},
+		},
+		"a past day, booked or not": {
+			appointments: []appointment{visit},
+			clock:        time.Date(2026, 11, 25, 8, 0, 0, 0, time.UTC),
+			query:        "service_id=1&agent_id=1&location_id=1&date=" + next,
+			unavailable:  []string{"09:00 past", "09:30 past", "10:00 past", "10:30 past", "11:00 past"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := quiet(t, "09:00", "12:00", c.appointments...)
+			arrange(t, s.database, c.arrange...)
+			if !c.clock.IsZero() {
+				s.clock = c.clock
+			}
+			day := s.day(t, c.query+"&explain=1")
+			if day.Explain == nil || day.Explain.Missing != nil {
+				t.Fatalf("explain is %+v", day.Explain)
+			}
+			if diff := cmp.Diff(append([]string{}, c.offered...), day.AvailableSlots); diff != "" {
+				t.Errorf("offered (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(append([]string{}, c.unavailable...), day.unavailable()); diff != "" {
+				t.Errorf("unavailable (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// activate makes these the active plugins.
+func activate(files ...string) string {
+	var list strings.Builder
+	for i, file := range files {
+		fmt.Fprintf(&list, "i:%d;s:%d:\"%s\";", i, len(file), file)
+	}
+	return fmt.Sprintf("UPDATE wp_options SET option_value = 'a:%d:{%s}' WHERE option_name = 'active_plugins'", len(files), list.String())
+}
+
+// TestExplainMissing: why a day has no grid at all.
+func TestExplainMissing(t *testing.T) {
+	t.Parallel()
+	s := quiet(t, "09:00", "12:00")
+	arrange(t, s.database, "DELETE FROM wp_latepoint_work_periods WHERE week_day = 7",
+		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 3 AND service_id = 1 AND location_id = 2")
+	for query, missing := range map[string]string{
+		"service_id=6&agent_id=1&date=2026-11-24":                 "status", // a disabled service
+		"service_id=6&agent_id=any&date=2026-11-24":               "status",
+		"service_id=1&agent_id=4&date=2026-11-24":                 "status", // a disabled agent
+		"service_id=1&agent_id=1&location_id=3&date=2026-11-24":   "status", // a disabled location
+		"service_id=2&agent_id=2&date=2026-11-24":                 "connection",
+		"service_id=1&agent_id=3&location_id=2&date=2026-11-24":   "connection",
+		"service_id=4&agent_id=any&location_id=2&date=2026-11-24": "connection",
+		"service_id=1&agent_id=1&date=2026-11-22":                 "working_hours", // a Sunday
+		"service_id=1&agent_id=any&date=2026-11-22":               "working_hours",
+	} {
+		day := s.day(t, query+"&explain=1")
+		if len(day.AvailableSlots) != 0 || day.Explain == nil || day.Explain.Missing == nil || *day.Explain.Missing != missing || len(day.Explain.Unavailable) != 0 {
+			t.Errorf("%s: %+v, want %s", query, day, missing)
+		}
+		if plain := s.day(t, query); plain.Explain != nil || len(plain.AvailableSlots) != 0 {
+			t.Errorf("%s explains without being asked", query)
+		}
+	}
+	if day := s.day(t, "service_id=5&agent_id=1&date=2026-11-24&explain=1"); len(day.AvailableSlots) == 0 {
+		t.Error("a hidden service offers nothing")
+	}
+}
+
+// TestExplainTellsNothingPersonal looks at every key of every explanation of a
+// busy week.
+func TestExplainTellsNothingPersonal(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	explained := 0
+	for agent := range 7 {
+		for day := 23; day <= 28; day++ {
+			a := s.get(fmt.Sprintf("/availability?service_id=1&agent_id=%d&date=2026-11-%d&explain=1", agent+1, day)).want(http.StatusOK)
+			explain := availabilityShape.and("explain object").check(t, "data", dataOf(t, a))["explain"]
+			for _, u := range (shape{"start_time text", "reason text", "booking_id integer"}).elements(t, "unavailable", shape{"missing null|text", "unavailable array"}.check(t, "explain", explain)["unavailable"]) {
+				explained++
+				if u["booking_id"] == nil {
+					t.Error("no booking_id")
+				}
+			}
+		}
+	}
+	if explained < 100 {
+		t.Errorf("%d starts are explained: the case shows nothing", explained)
+	}
+}
+
+var (
+	availabilityShape = shape{
+		"date date", "timezone text", "service_id integer", "agent_id integer|text", "location_id integer|text", "duration integer", "available_slots array", "slots array",
+	}
+	availabilityDaysShape = shape{
+		"date date", "date_to date", "timezone text", "service_id integer", "agent_id integer|text", "location_id integer|text", "duration integer", "days object",
+	}
+	freeAgentsShape = shape{
+		"service_id integer|text", "location_id integer|text", "date date|null", "start_time text|null", "duration integer|null", "total integer", "agents array",
+	}
+)
+
+// freeAgents are the ids of the agents who are free.
+func (s *server) freeAgents(t testing.TB, query string) []string {
+	t.Helper()
+	a := s.get("/agents/availability?" + query).want(http.StatusOK)
+	ids := idsOf(a.at("data", "agents"))
+	if total := fmt.Sprint(a.at("data", "total")); total != strconv.Itoa(len(ids)) {
+		t.Errorf("%s: total %s of %v", query, total, ids)
+	}
+	return ids
+}
+
+// TestFreeAgents asks on a Tuesday on which agent 2 works from 10 to 14, the
+// others from 9 to 12; agent 4 is disabled.
+func TestFreeAgents(t *testing.T) {
+	t.Parallel()
+	const tuesday = "2026-11-24"
+	s := quiet(t, "09:00", "12:00",
+		appointment{id: 11, agent: 1, service: 3, location: 1, date: tuesday, start: "10:00", end: "11:00", buffer: 10},
+		appointment{id: 12, agent: 3, service: 1, location: 2, date: tuesday, start: "09:00", end: "10:00", status: "pending"},
+		appointment{id: 13, agent: 3, service: 1, location: 2, date: tuesday, start: "11:00", end: "12:00", status: "cancelled"},
+		appointment{id: 14, agent: 2, service: 1, location: 1, date: tuesday, start: "13:00", end: "14:00", status: "completed"},
+		appointment{id: 15, agent: 3, service: 4, location: 1, date: "2026-11-25", start: "09:00", end: "10:00", seats: 2})
+	arrange(t, s.database, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, start_time, end_time) VALUES (2, 0, 0, 2, 600, 840)")
+	for query, want := range map[string][]string{
+		"service_id=1&date=2026-11-24&start_time=09:00":               {"1", "3"}, // buffer and pending elsewhere
+		"service_id=1&location_id=1&date=2026-11-24&start_time=09:00": {"3"},      // a buffer, and pending elsewhere
+		"service_id=1&location_id=2&date=2026-11-24&start_time=09:00": {"1"},      // pending here
+		"service_id=1&location_id=2&date=2026-11-24&start_time=09:30": {"1"},
+		"service_id=1&location_id=2&date=2026-11-24&start_time=10:00": {"1", "2", "3"},
+		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00": {"2", "3"},
+		"service_id=1&location_id=1&date=2026-11-24&start_time=600":   {"2", "3"},
+		"service_id=1&location_id=1&date=2026-11-24&start_time=10:30": {"2", "3"},
+		"service_id=1&location_id=1&date=2026-11-24&start_time=11:00": {"2", "3"}, // the buffer
+		"service_id=1&location_id=2&date=2026-11-24&start_time=11:00": {"1", "2", "3"},
+		"service_id=1&date=2026-11-24&start_time=13:00":               {"2"}, // completed
+		"service_id=1&date=2026-11-24&start_time=780":                 {"2"},
+		"service_id=1&date=2026-11-24&start_time=10:10":               {}, // off the grid
+		"service_id=1&date=2026-11-24&start_time=08:30":               {},
+		"service_id=1&date=2026-11-24&start_time=14:00":               {},
+		"service_id=1&date=2026-11-24&start_time=0":                   {},
+		"service_id=1&date=2026-11-20&start_time=10:00":               {}, // past
+		"service_id=3&duration=90&date=2026-11-24&start_time=11:00":   {"2"},
+		"service_id=3&duration=45&date=2026-11-24&start_time=11:00":   {"1", "2", "3"},
+		"service_id=2&date=2026-11-24&start_time=11:00":               {"1", "3"}, // agent 2 does not give it
+		"service_id=4&date=2026-11-25&start_time=09:00":               {"3"},      // seats are left
+		"service_id=4&location_id=2&date=2026-11-25&start_time=09:00": {},
+		"service_id=5&date=2026-11-24&start_time=11:00":               {"1", "2", "3"}, // hidden
+		"service_id=6&date=2026-11-24&start_time=11:00":               {},              // disabled
+		"service_id=1&location_id=3":                                  {},              // a disabled location
+		"service_id=6":                                                {},
+
+		"date=2026-11-24&start_time=09:00&duration=50":   {"1"}, // nobody is at two places
+		"date=2026-11-24&start_time=09:00":               {},    // the buffer
+		"date=2026-11-24&start_time=10:00":               {"2", "3"},
+		"date=2026-11-24&start_time=600":                 {"2", "3"},
+		"date=2026-11-24&start_time=10:07&duration=23":   {"2", "3"}, // off every grid
+		"date=2026-11-24&start_time=11:10&duration=50":   {"1", "2", "3"},
+		"date=2026-11-24&start_time=11:09&duration=50":   {"2", "3"}, // the buffer
+		"date=2026-11-24&start_time=11:10":               {"2"},      // an hour, unless told
+		"date=2026-11-24&start_time=13:59&duration=1":    {"2"},
+		"date=2026-11-24&start_time=13:59&duration=2":    {},
+		"date=2026-11-25&start_time=09:00":               {"1", "2"}, // no seat of a course is free for something else
+		"location_id=2&date=2026-11-25&start_time=09:00": {"1", "2"},
+		"location_id=3&date=2026-11-25&start_time=09:00": {},
+
+		"":                                    {"1", "2", "3"}, // who is there at all
+		"date=2026-11-24":                     {"1", "2", "3"},
+		"start_time=09:00":                    {"1", "2", "3"},
+		"service_id=any&location_id=-1&date=": {"1", "2", "3"},
+		"service_id=2":                        {"1", "3"},
+		"service_id=4&location_id=1":          {"3"},
+		"service_id=4&location_id=2":          {},
+		"limit=2":                             {"1", "2"},
+		"limit=100":                           {"1", "2", "3"},
+		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00&limit=1": {"2"},
+	} {
+		if diff := cmp.Diff(want, s.freeAgents(t, query)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+	// What was asked stands in the answer; date and time together alone.
+	for query, want := range map[string]map[string]any{
+		"service_id=1&location_id=2&date=2026-11-24&start_time=870&duration=30": {
+			"service_id": json.Number("1"), "location_id": json.Number("2"), "date": "2026-11-24", "start_time": "14:30", "duration": json.Number("30"),
+		},
+		"date=2026-11-24": {"service_id": "any", "location_id": "any", "date": nil, "start_time": nil, "duration": nil},
+	} {
+		s.wantFields(t, "/agents/availability?"+query, want)
+	}
+}
+
+// TestFreeAgentsAreAgents compares them with the list of agents.
+func TestFreeAgentsAreAgents(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	free := s.get("/agents/availability").want(http.StatusOK).at("data", "agents")
+	listed := s.get("/agents?status=active&order_by=id").want(http.StatusOK).at("data")
+	if diff := cmp.Diff(listed, free); diff != "" {
+		t.Errorf("free agents (-list +free):\n%s", diff)
+	}
+	// Who is free at a start of a service is who offers it, while no booking is
+	// pending.
+	database := fixtures.New(t, fixtures.SiteA())
+	arrange(t, database, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE status = 'pending'")
+	s = newServer(t, database)
+	for _, start := range []string{"09:00", "10:00", "12:30", "14:00", "17:30"} {
+		want := []string{}
+		for agent := range 8 {
+			id := strconv.Itoa(agent + 1)
+			if slices.Contains(s.day(t, "service_id=2&agent_id="+id+"&date=2026-11-25").AvailableSlots, start) {
+				want = append(want, id)
+			}
+		}
+		if diff := cmp.Diff(want, s.freeAgents(t, "service_id=2&date=2026-11-25&start_time="+start)); diff != "" || len(want) == 0 {
+			t.Errorf("free at %s (-want +got):\n%s", start, diff)
+		}
+	}
+}
+
+func TestFreeAgentsRefuses(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	const noTime = "Must be a time of day as HH:MM or in minutes after midnight"
+	for query, details := range map[string]map[string]string{
+		"service_id=99":                {"service_id": "Service not found"},
+		"location_id=99":               {"location_id": "Location not found"},
+		"service_id=99&location_id=98": {"service_id": "Service not found", "location_id": "Location not found"},
+		"service_id=x&location_id=1.5&date=tomorrow&start_time=noon&duration=0&limit=0": {
+			"service_id": "Must be an integer", "location_id": "Must be an integer", "date": "Must be a date in the format YYYY-MM-DD",
+			"start_time": noTime, "duration": "Minimum allowed value is 1", "limit": "Minimum allowed value is 1",
+		},
+		"limit=101&duration=1441":      {"limit": "Maximum allowed value is 100", "duration": "Maximum allowed value is 1440"},
+		"limit[]=1&start_time[]=09:00": {"limit": "Must be a single value, not a list", "start_time": "Must be a single value, not a list"},
+		"start_time=24:00":             {"start_time": noTime},
+		"start_time=1440":              {"start_time": noTime},
+		"start_time=9:5":               {"start_time": noTime},
+		"start_time=09:60":             {"start_time": noTime},
+		"start_time=09:00:00":          {"start_time": noTime},
+		"start_time=%2B9:00":           {"start_time": noTime},
+		"start_time=-1":                {"start_time": noTime},
+		"start_time=9.5":               {"start_time": noTime},
+		"start_time=09:":               {"start_time": noTime},
+		"start_time=:30":               {"start_time": noTime},
+		"start_time=9+AM":              {"start_time": noTime},
+	} {
+		s.wantRequestRefused(t, "/agents/availability?"+query, details)
+	}
+}
+
+// The files of the plugin and of the add-on that makes limits count.
+const (
+	pluginFile = "latepoint/latepoint.php"
+	addOnFile  = "latepoint-pro-features/latepoint-pro-features.php"
+)
+
+// TestAddOn: off periods and daily limits count where the add-on is active,
+// whoever says that it is.
+func TestAddOn(t *testing.T) {
+	t.Parallel()
+	rows := []string{
+		"INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, end_date, start_time, end_time) VALUES " +
+			"(1, 0, 0, '2026-11-23', '2026-11-23', 540, 600), (0, 0, 2, '2026-11-23', '2026-11-23', 600, 660), (0, 4, 0, '2026-11-23', '2026-11-23', 0, 1440), (NULL, NULL, NULL, '2026-11-23', '2026-11-23', 0, 1440)",
+		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '2')",
+		"INSERT INTO wp_latepoint_agent_meta (object_id, meta_key, meta_value) VALUES (2, 'max_bookings_per_day', '1'), (3, 'max_bookings_per_day', '')",
+	}
+	appointments := []appointment{
+		// The service is full on Tuesday, agent 2 on Wednesday.
+		{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:00", end: "10:00"},
+		{id: 12, agent: 3, service: 1, location: 2, date: "2026-11-24", start: "09:00", end: "10:00"},
+		{id: 13, agent: 2, service: 3, location: 1, date: "2026-11-25", start: "09:00", end: "10:00"},
+		{id: 14, agent: 3, service: 1, location: 2, date: "2026-11-25", start: "09:00", end: "10:00", status: "pending"},
+		{id: 15, agent: 3, service: 1, location: 2, date: "2026-11-25", start: "09:00", end: "10:00"},
+	}
+	grid := []string{"09:00", "09:30", "10:00", "10:30", "11:00"}
+	questions := []struct {
+		name, query   string
+		without, with []string // the starts that are offered without the add-on and with it
+	}{
+		{"an agent's time off", "service_id=1&agent_id=1&location_id=1&date=2026-11-23", grid, grid[2:]},
+		{"a location's", "service_id=1&agent_id=3&location_id=2&date=2026-11-23", grid, []string{"09:00", "11:00"}},
+		{"both", "service_id=1&agent_id=1&location_id=2&date=2026-11-23", grid, grid[4:]},
+		{"of each its own", "service_id=1&agent_id=any&date=2026-11-23", grid, grid},
+		{"a service's", "service_id=4&agent_id=any&date=2026-11-23", []string{"09:00", "10:00", "11:00"}, nil},
+		{"the day after", "service_id=4&agent_id=any&date=2026-11-24", []string{"09:00", "10:00", "11:00"}, []string{"09:00", "10:00", "11:00"}},
+		{"the service is full", "service_id=1&agent_id=2&date=2026-11-24", grid, nil},
+		{"for any agent, too", "service_id=1&agent_id=any&date=2026-11-24", grid, nil},
+		{"another service is not", "service_id=3&agent_id=3&location_id=1&date=2026-11-24", grid, grid},
+		{"the agent is full", "service_id=1&agent_id=2&location_id=2&date=2026-11-25", grid, nil},
+		{"the others are not", "service_id=1&agent_id=1&date=2026-11-25", grid, grid},
+		{"an empty limit is none", "service_id=3&agent_id=3&location_id=1&date=2026-11-25", grid, grid},
+	}
+	for name, c := range map[string]struct {
+		arrange []string
+		active  bool
+	}{
+		"without the add-on":        {nil, false},
+		"active on the site":        {[]string{activate(pluginFile, addOnFile)}, true},
+		"in another folder":         {[]string{activate("latepoint-pro/latepoint-pro-features.php", pluginFile)}, true},
+		"in the plugin's own list":  {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features"]')`}, true},
+		"another one of the maker":  {[]string{activate(pluginFile, "latepoint-payments-stripe/latepoint-payments-stripe.php")}, false},
+		"an empty list of add-ons":  {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[]')`}, false},
+		"its name inside of others": {[]string{activate(pluginFile, "not-latepoint-pro-features.php/other.php")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := quiet(t, "09:00", "12:00", appointments...)
+			arrange(t, s.database, append(c.arrange, rows...)...)
+			for _, asked := range questions {
+				want := asked.without
+				if c.active {
+					want = asked.with
+				}
+				if diff := cmp.Diff(append([]string{}, want...), s.day(t, asked.query).AvailableSlots); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", asked.name, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestAddOnOfANetwork activates the add-on for all sites of a network.
+func TestAddOnOfANetwork(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Prefixed())
+	s := newServer(t, database)
+	arrange(t, database, "INSERT INTO wpx_7_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (0, 0, 0, '2026-11-24', 0, 1440)")
+	const question = "service_id=1&agent_id=1&date=2026-11-24"
+	if len(s.day(t, question).Slots) == 0 {
+		t.Error("time off counts without the add-on")
+	}
+	arrange(t, database, fmt.Sprintf(`UPDATE wpx_sitemeta SET meta_value = 'a:2:{s:23:"%s";i:1;s:49:"%s";i:1;}' WHERE meta_key = 'active_sitewide_plugins'`, pluginFile, addOnFile))
+	if len(s.day(t, question).Slots) != 0 {
+		t.Error("time off does not count with the add-on")
+	}
+}
+
+// TestAvailabilityZones asks around the changes of the clock and at the edge of
+// the day, in processes of several zones. Not parallel: the zone is the
+// process's.
+func TestAvailabilityZones(t *testing.T) {
+	local := time.Local
+	t.Cleanup(func() { time.Local = local })
+	s := quiet(t, "00:00", "24:00")
+	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 15, timeblock_interval = 15 WHERE id = 1")
+	for _, c := range []struct {
+		name, zone, offset string
+		clock              string // UTC
+		date, first        string // the first start, "" for none
+		shown              string // timezone in the answer
+	}{
+		{"Berlin, before the gap", "Europe/Berlin", "", "2027-03-28T00:59:00Z", "2027-03-28", "02:00", "Europe/Berlin"},
+		{"Berlin, after the gap", "Europe/Berlin", "", "2027-03-28T01:00:00Z", "2027-03-28", "03:00", "Europe/Berlin"},
+		{"Berlin, the day before the gap", "Europe/Berlin", "", "2027-03-27T22:59:59Z", "2027-03-28", "00:00", "Europe/Berlin"},
+		{"Berlin, the first 02:30", "Europe/Berlin", "", "2027-10-31T00:30:00Z", "2027-10-31", "02:30", "Europe/Berlin"},
+		{"Berlin, the second 02:30", "Europe/Berlin", "", "2027-10-31T01:30:00Z", "2027-10-31", "02:30", "Europe/Berlin"},
+		{"Berlin, seconds do not count", "Europe/Berlin", "", "2027-10-31T02:45:59Z", "2027-10-31", "03:45", "Europe/Berlin"},
+		{"Berlin, a day gone by", "Europe/Berlin", "", "2026-11-21T23:00:00Z", "2026-11-21", "", "Europe/Berlin"},
+		{"Berlin, the last minute of a day", "Europe/Berlin", "", "2026-11-21T22:59:00Z", "2026-11-21", "", "Europe/Berlin"},
+		{"New York, before the gap", "America/New_York", "1", "2027-03-14T06:59:00Z", "2027-03-14", "02:00", "America/New_York"},
+		{"New York, after the gap", "America/New_York", "1", "2027-03-14T07:00:00Z", "2027-03-14", "03:00", "America/New_York"},
+		{"New York, the first 01:30", "America/New_York", "", "2027-11-07T05:30:00Z", "2027-11-07", "01:30", "America/New_York"},
+		{"New York, the second 01:30", "America/New_York", "", "2027-11-07T06:30:00Z", "2027-11-07", "01:30", "America/New_York"},
+		{"New York, yesterday in UTC", "America/New_York", "", "2026-11-21T04:50:00Z", "2026-11-20", "", "America/New_York"},
+		{"+5.5", "", "5.5", "2026-11-21T00:43:00Z", "2026-11-21", "06:15", "+05:30"},
+		{"+5.5, tomorrow in UTC", "", "5.5", "2026-11-21T18:31:00Z", "2026-11-22", "00:15", "+05:30"},
+		{"-3.5", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-20", "21:15", "-03:30"},
+		{"-3.5, tomorrow", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-21", "00:00", "-03:30"},
+		{"-3.5, yesterday", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-19", "", "-03:30"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clock, err := time.Parse(time.RFC3339, c.clock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.clock = clock
+			arrange(t, s.database, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'",
+				"UPDATE wp_options SET option_value = '"+c.offset+"' WHERE option_name = 'gmt_offset'")
+			want := []string{}
+			if c.first != "" {
+				for start := minutesOf(t, c.first); start < 1440; start += 15 {
+					want = append(want, clockOf(start))
+				}
+			}
+			for _, process := range []string{"UTC", "Pacific/Auckland", "America/Los_Angeles"} {
+				if time.Local, err = time.LoadLocation(process); err != nil {
+					t.Fatal(err)
+				}
+				day := s.day(t, "service_id=1&agent_id=1&date="+c.date)
+				if diff := cmp.Diff(want, day.AvailableSlots); diff != "" || day.Timezone != c.shown {
+					t.Errorf("in a process of %s, zone %s (-want +got):\n%s", process, day.Timezone, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestAvailabilityAcrossMidnight: a booking that runs past midnight blocks both
+// days, one that ends at midnight its own, and no start lies after 24:00, though
+// hours do.
+func TestAvailabilityAcrossMidnight(t *testing.T) {
+	t.Parallel()
+	s := quiet(t, "00:00", "24:00",
+		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "23:00", end: "01:30"},
+		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "22:00", end: "24:00"})
+	arrange(t, s.database, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) VALUES (0, 0, 0, 7, '2026-11-29', 1320, 1620)")
+	const question = "service_id=1&agent_id=1&location_id=1&date="
+	for date, edges := range map[string][2]string{
+		"2026-11-24": {"00:00", "22:00"}, "2026-11-25": {"01:30", "23:00"}, "2026-11-26": {"00:00", "21:00"}, "2026-11-27": {"00:00", "23:00"},
+		"2026-11-29": {"22:00", "23:30"},
+	} {
+		starts := s.day(t, question+date).AvailableSlots
+		if got := [2]string{starts[0], starts[len(starts)-1]}; got != edges {
+			t.Errorf("%s: from %s to %s, want %s to %s", date, got[0], got[1], edges[0], edges[1])
+		}
+	}
+	if day := s.day(t, question+"2026-11-29&duration=60"); day.Slots[len(day.Slots)-1].EndTime != "00:30" {
+		t.Errorf("23:30 ends at %s", day.Slots[len(day.Slots)-1].EndTime)
+	}
+}
+
+// TestAvailabilityOfBadRows: rows over which the plugin stumbles are passed over.
+func TestAvailabilityOfBadRows(t *testing.T) {
+	t.Parallel()
+	s := quiet(t, "09:00", "12:00",
+		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:00", end: "12:00"},
+		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-25", start: "09:00", end: "12:00"},
+		appointment{id: 13, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "09:00", end: "10:00"},
+		appointment{id: 14, agent: 3, service: 4, location: 1, date: "2026-11-24", start: "09:00", end: "10:00", seats: 1})
+	arrange(t, s.database,
+		"UPDATE wp_latepoint_bookings SET end_time = NULL WHERE id = 11", "UPDATE wp_latepoint_bookings SET end_date = '0000-00-00' WHERE id = 12",
+		"UPDATE wp_latepoint_bookings SET total_attendees = NULL WHERE id = 13", "UPDATE wp_latepoint_services SET capacity_max = NULL WHERE id = 4",
+		"UPDATE wp_latepoint_services SET timeblock_interval = -5 WHERE id = 1", "UPDATE wp_latepoint_settings SET value = 'often' WHERE name = 'timeblock_interval'",
+		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'durations', '{broken'), (2, 'durations', '[{\"duration\":\"30\"},{\"duration\":null},{\"duration\":-5},{\"duration\":40}]')")
+	grid := []string{"09:00", "09:30", "10:00", "10:30", "11:00"}
+	for query, want := range map[string][]string{
+		"service_id=1&agent_id=1&location_id=1&date=2026-11-24": grid,
+		"service_id=1&agent_id=1&location_id=1&date=2026-11-25": grid,
+		"service_id=1&agent_id=1&location_id=1&date=2026-11-26": grid[2:],
+		"service_id=4&agent_id=3&date=2026-11-24":               {"10:00", "11:00"},
+		"service_id=2&agent_id=1&date=2026-11-24&duration=40":   grid,
+	} {
+		if diff := cmp.Diff(want, s.day(t, query).AvailableSlots); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+	s.wantRequestRefused(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40"})
+	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 0 WHERE id = 1")
+	if day := s.day(t, "service_id=1&agent_id=1&location_id=2&date=2026-11-24"); day.Duration != 0 || len(day.Slots) != 7 {
+		t.Errorf("a service without a duration: %+v", day)
+	}
+}
+
+// TestAvailabilityOfTheLegacySite: a site with fewer tables and columns.
+func TestAvailabilityOfTheLegacySite(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	s := newServer(t, database)
+	want := []string{}
+	for start := 8 * 60; start < 17*60; start += 30 {
+		if start != 9*60 {
+			want = append(want, clockOf(start))
+		}
+	}
+	for _, active := range []string{activate(pluginFile), activate(pluginFile, addOnFile)} {
+		arrange(t, database, active)
+		if diff := cmp.Diff(want, s.day(t, "service_id=1&agent_id=1&date=2026-12-01").AvailableSlots); diff != "" {
+			t.Errorf("slots (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"2"}, s.freeAgents(t, "service_id=1&date=2026-12-02&start_time=10:30")); diff != "" {
+			t.Errorf("free agents (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestAvailabilityOfThePrefixedSite: the same rows under another prefix give the
+// same answers.
+func TestAvailabilityOfThePrefixedSite(t *testing.T) {
+	t.Parallel()
+	plain, prefixed := newServer(t, small(t)), newServer(t, fixtures.Shared(t, fixtures.Prefixed()))
+	for service := range 6 {
+		for _, query := range []string{
+			fmt.Sprintf("/availability?service_id=%d&agent_id=any&date=2026-11-21&date_to=2026-12-20", service+1),
+			fmt.Sprintf("/availability?service_id=%d&agent_id=2&date=2026-11-24&explain=1", service+1),
+			fmt.Sprintf("/agents/availability?service_id=%d&date=2026-11-24&start_time=11:00", service+1),
+		} {
+			want, got := plain.get(query).want(http.StatusOK), prefixed.get(query).want(http.StatusOK)
+			if diff := cmp.Diff(string(want.body), string(got.body)); diff != "" {
+				t.Errorf("%s (-plain +prefixed):\n%s", query, diff)
+			}
+		}
+	}
+}
+
+// TestAvailabilityOfEverySite asks for every service of every site and compares
+// keys, their order and types.
+func TestAvailabilityOfEverySite(t *testing.T) {
+	t.Parallel()
+	slotShape := shape{"start_time text", "end_time text", "available_capacity integer"}
+	for name, site := range sites {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, fixtures.Shared(t, site))
+			offered, free := 0, 0
+			for _, service := range s.ids(t, "SELECT id FROM {services}") {
+				path := "/availability?agent_id=any&date=2026-11-24&service_id=" + service
+				day := availabilityShape.check(t, path, successStatus.check(t, path, s.get(path).want(http.StatusOK).body)["data"])
+				offered += len(slotShape.elements(t, path, day["slots"]))
+				path += "&date_to=2026-12-04"
+				days := availabilityDaysShape.check(t, path, successStatus.check(t, path, s.get(path).want(http.StatusOK).body)["data"])
+				if dates, _ := members(t, days["days"]); len(dates) != 11 || !slices.IsSorted(dates) {
+					t.Errorf("%s: %v", path, dates)
+				}
+				path = "/agents/availability?date=2026-11-24&start_time=10:00&service_id=" + service
+				agents := freeAgentsShape.check(t, path, successStatus.check(t, path, s.get(path).want(http.StatusOK).body)["data"])
+				free += len(agentShape.elements(t, path, agents["agents"]))
+			}
+			if offered == 0 || free == 0 {
+				t.Errorf("%d slots, %d free agents: the case shows nothing", offered, free)
+			}
+		})
+	}
+}
+
+// TestAvailabilityStatements: how many statements a question costs, the key's
+// included, depends on nothing it asks for.
+func TestAvailabilityStatements(t *testing.T) {
+	t.Parallel()
+	shared, changed := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now))
+	arrange(t, changed, activate(pluginFile, addOnFile), "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '5')")
+	for name, c := range map[string]struct {
+		database *fixtures.Database
+		queries  map[string]int
+	}{
+		"site": {shared, map[string]int{
+			"/availability?service_id=6&agent_id=1&date=2026-11-24":                                     7,
+			"/availability?service_id=6&agent_id=1&location_id=1&date=2026-11-24&duration=90&explain=1": 7,
+			"/availability?service_id=6&agent_id=any&date=2026-11-24":                                   7,
+			"/availability?service_id=6&agent_id=any&date=2026-11-24&date_to=2027-01-24":                7,
+			"/availability?service_id=6&agent_id=1&date=2026-11-22":                                     7, // closed
+			"/availability?service_id=6&agent_id=1&date=2025-11-22":                                     7, // past
+			"/availability?service_id=12&agent_id=any&date=2026-11-24":                                  5, // disabled
+			"/availability?service_id=12&agent_id=1&location_id=1&date=2026-11-24":                      7,
+			"/availability?service_id=99&agent_id=any&date=2026-11-24":                                  3,
+			"/availability?service_id=6&agent_id=1":                                                     1, // refused
+			"/agents/availability?service_id=6&date=2026-11-24&start_time=10:00":                        10,
+			"/agents/availability?service_id=6&date=2026-11-24&start_time=10:00&limit=1":                10,
+			"/agents/availability?date=2027-01-19&start_time=10:00":                                     8,
+			"/agents/availability?date=2026-11-24&start_time=10:00":                                     5, // nobody
+			"/agents/availability?location_id=1":                                                        6,
+			"/agents/availability":                                                                      6,
+		}},
+		"with the add-on": {changed, map[string]int{
+			"/availability?service_id=1&agent_id=1&date=2026-11-24":                      9,
+			"/availability?service_id=1&agent_id=any&date=2026-11-24":                    9,
+			"/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2027-01-24": 9,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, c.database)
+			s.get("/status").want(http.StatusOK) // the key's use is noted, the schema probed
+			for path, want := range c.queries {
+				s.get(path)
+				if got := s.log.last(t).Queries; got != want {
+					t.Errorf("%s: %d statements, want %d", path, got, want)
+				}
+			}
+		})
+	}
+}
+
+// statement is what the database was asked.
+type statement struct {
+	text string
+	args []any
+}
+
+// tapped is a connector whose connections show their SELECTs. see may fail one.
+type tapped struct {
+	driver.Connector
+	see func(statement) error
+}
+
+// Connect opens a connection that shows its SELECTs.
+func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tappedConn{conn.(mysqlConn), c.see}, nil
+}
+
+// mysqlConn is what database/sql uses of the driver's connections here.
+type mysqlConn interface {
+	driver.Conn
+	driver.QueryerContext
+	driver.ExecerContext
+	driver.NamedValueChecker
+}
+
+type tappedConn struct {
+	mysqlConn
+	see func(statement) error
+}
+
+// QueryContext shows the statement before it is run.
+func (c *tappedConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	shown := statement{text: text}
+	for _, arg := range args {
+		shown.args = append(shown.args, arg.Value)
+	}
+	if err := c.see(shown); err != nil {
+		return nil, err
+	}
+	return c.mysqlConn.QueryContext(ctx, text, args)
+}
+
+// tappedServer serves a database whose SELECTs see is shown.
+func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error) *server {
+	t.Helper()
+	config, err := mysql.ParseDSN(database.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.InterpolateParams = true
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(tapped{connector, see})
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db := wpdb.New(pool, database.Prefix)
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, database: database, clock: now, log: &logBuffer{}, keys: adapter.NewKeys(db, fixedClock, rand.Reader)}
+	s.key = s.newKey("read")
+	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
+		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})
+	return s
+}
+
+var tableName = regexp.MustCompile("FROM `wp_(\\w+)`")
+
+// TestAvailabilityUsesIndexes looks at every statement of a question: bookings
+// are found by their date, and what grows with the site by its key.
+func TestAvailabilityUsesIndexes(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine has a planner of its own
+	var seen []statement
+	s := tappedServer(t, fixtures.Shared(t, fixtures.SiteA()), func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.get("/status").want(http.StatusOK)
+	keys := map[string]string{
+		"bookside_api_keys": "key_hash", "latepoint_services": "PRIMARY", "latepoint_bookings": "start_date_index",
+	}
+	for _, query := range []string{"service_id=6&agent_id=1&date=2026-11-24", "service_id=6&agent_id=any&date=2026-11-24"} {
+		seen = nil
+		s.day(t, query)
+		var tables []string
+		for _, shown := range seen {
+			table := tableName.FindStringSubmatch(shown.text)[1]
+			tables = append(tables, table)
+			if used := s.explain(t, shown)[0]; keys[table] != "" && strings.Split(used, "|")[0] != keys[table] {
+				t.Errorf("%s: %s is read by %q, want %q", query, table, used, keys[table])
+			}
+		}
+		want := []string{
+			"bookside_api_keys", "latepoint_services", "latepoint_service_meta", "latepoint_settings",
+			"latepoint_agents_services", "latepoint_work_periods", "latepoint_bookings",
+		}
+		if diff := cmp.Diff(want, tables); diff != "" {
+			t.Errorf("%s: statements (-want +got):\n%s", query, diff)
+		}
+	}
+}
+
+// explain are the keys that the server uses for a statement, by its steps.
+func (s *server) explain(t testing.TB, shown statement) []string {
+	t.Helper()
+	rows, err := s.database.SQL.QueryContext(t.Context(), "EXPLAIN "+shown.text, shown.args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []string
+	for rows.Next() {
+		var key sql.NullString
+		values := make([]any, len(columns))
+		for i, column := range columns {
+			values[i] = new(sql.RawBytes)
+			if column == "key" {
+				values[i] = &key
+			}
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		used = append(used, key.String)
+	}
+	if err := rows.Err(); err != nil || len(used) == 0 {
+		t.Fatalf("%d steps: %v", len(used), err)
+	}
+	return used
+}
+
+// TestAvailabilityFailsWithAnyStatement lets one statement after the other fail:
+// none is passed over.
+func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	arrange(t, database, activate(pluginFile, addOnFile))
+	left := -1 // statements until one fails
+	s := tappedServer(t, database, func(statement) error {
+		left--
+		if left == -1 {
+			return &mysql.MySQLError{Number: 9999, Message: "secret"}
+		}
+		return nil
+	})
+	for path, statements := range map[string]int{
+		"/availability?service_id=1&agent_id=1&date=2026-11-24":               9,
+		"/availability?service_id=6&agent_id=1&location_id=1&date=2026-11-24": 7,
+		"/agents/availability?service_id=1&date=2026-11-24&start_time=10:00":  12,
+		"/agents/availability?date=2026-11-24&start_time=10:00":               10,
+	} {
+		left = -1
+		s.get(path).want(http.StatusOK) // the key's use is noted, the schema probed
+		for fails := range statements {
+			left = fails
+			if a := s.get(path).want(http.StatusInternalServerError); a.at("code") != "server_error" || strings.Contains(string(a.body), "secret") {
+				t.Errorf("%s, statement %d: %s", path, fails, a.body)
+			}
+		}
+		left = statements
+		s.get(path).want(http.StatusOK)
+	}
+}

@@ -1,0 +1,51 @@
+package wpdb
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Zero is a column that an INSERT must fill though nobody knows it, and what
+// with.
+type Zero struct {
+	Name  string
+	Value any
+}
+
+// Zeros are the columns of a table that take no NULL, have no default and are
+// not among the given ones: rows of older versions and of add-ons. PHP, whose
+// sessions are not strict, stores the zero of the type in them.
+func (s *Schema) Zeros(t Table, given []string) []Zero {
+	var zeros []Zero
+	for name, c := range s.columns[t] {
+		if c.HasDefault || slices.Contains(given, name) {
+			continue
+		}
+		zero := Zero{Name: name, Value: 0}
+		switch {
+		case c.MaxLength > 0:
+			zero.Value = ""
+		case c.Type == "date":
+			zero.Value = "0000-00-00"
+		case c.Type == "datetime", c.Type == "timestamp":
+			zero.Value = "0000-00-00 00:00:00"
+		}
+		zeros = append(zeros, zero)
+	}
+	slices.SortFunc(zeros, func(a, b Zero) int { return cmp.Compare(a.Name, b.Name) })
+	return zeros
+}
+
+// Holds tells whether a text fits the column: in length, and in its character
+// set where that is MySQL's older utf8, which has no emoji.
+func (c Column) Holds(text string) bool {
+	if strings.HasPrefix(c.Charset, "utf8") && c.Charset != "utf8mb4" && strings.ContainsFunc(text, func(r rune) bool { return r > 0xffff }) {
+		return false
+	}
+	if strings.HasSuffix(c.Type, "text") {
+		return int64(len(text)) <= c.MaxLength
+	}
+	return int64(utf8.RuneCountInString(text)) <= c.MaxLength
+}
