@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 

@@ -8,6 +8,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 

@@ -15,8 +15,10 @@ var tags = regexp.MustCompile(`(?is)<!--.*?(?:-->|$)|<(?:script|style)\b[^<>]*>.
 var opening = regexp.MustCompile(`<+([a-zA-Z/!?])`)
 
 // withoutTags takes tags from a text. What becomes a tag only now, as in
-// <<b>script>, loses its bracket.
+// <<b>script>, loses its bracket. What is no UTF-8 would be refused by the
+// database.
 func withoutTags(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	return opening.ReplaceAllString(tags.ReplaceAllString(text, ""), "$1")
 }
 

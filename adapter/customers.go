@@ -142,81 +142,74 @@ func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) 
 	return records, nil
 }
 
+// addCustomerStats counts bookings and sums up payments in one statement: some
+// rows for a customer, each with the columns of the others empty.
 func (s *Site) addCustomerStats(ctx context.Context, ids []int64, records []Customer) error {
-	stats, err := s.bookingStats(ctx, ids)
+	bookings, err := s.bookingCounts(ids)
 	if err != nil {
 		return err
 	}
-	spent, err := s.spent(ctx, ids)
+	stmt := bookings.SuffixExpr(sq.ConcatExpr("UNION ALL ", s.paidSums(ids)))
+	if s.schema.Has(wpdb.TransactionRefunds) {
+		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL ", s.refundSums(ids)))
+	}
+	parts, err := grouped(ctx, s, "sum up customers", stmt, func(row wpdb.Scanner, customer *int64) (c CustomerStats, err error) {
+		var spent decimal.NullDecimal
+		err = row.Scan(customer, &c.Total, &c.Completed, &c.Cancelled, wpdb.OrZero(&c.Future),
+			wpdb.OrZero((*string)(&c.Last)), wpdb.OrZero((*string)(&c.Next)), &spent)
+		c.Spent = spent.Decimal
+		return c, err
+	})
 	if err != nil {
 		return err
 	}
 	for i := range records {
-		id := records[i].ID
-		records[i].Stats = stats[id]
-		records[i].Stats.Spent = spent[id]
+		for _, part := range parts[records[i].ID] {
+			records[i].Stats.add(part)
+		}
 	}
 	return nil
 }
 
-// bookingStats counts bookings by customer in one pass over the index on
+func (c *CustomerStats) add(part CustomerStats) {
+	c.Total += part.Total
+	c.Completed += part.Completed
+	c.Cancelled += part.Cancelled
+	c.Future += part.Future
+	c.Spent = c.Spent.Add(part.Spent)
+	c.Last, c.Next = c.Last+part.Last, c.Next+part.Next // one of each is empty
+}
+
+// bookingCounts counts bookings by customer in one pass over the index on
 // customer_id.
-func (s *Site) bookingStats(ctx context.Context, ids []int64) (map[int64]CustomerStats, error) {
-	future := s.startsAfterNow("b", true)
-	condition, now, err := future.ToSql()
-	if err != nil {
-		return nil, err
-	}
-	stmt := sq.Select("b.customer_id", "COUNT(*)", "SUM(b.status = 'completed')", "SUM(b.status = 'cancelled')").
+func (s *Site) bookingCounts(customers []int64) (sq.SelectBuilder, error) {
+	condition, now, err := s.startsAfterNow("b", true).ToSql()
+	return sq.Select("b.customer_id", "COUNT(*)", "SUM(b.status = 'completed')", "SUM(b.status = 'cancelled')").
 		Column("SUM(b.status <> 'cancelled' AND "+condition+")", now...).
 		Column("MAX(CASE WHEN b.status <> 'cancelled' AND NOT "+condition+" THEN b.start_date END)", now...).
 		Column("MIN(CASE WHEN b.status <> 'cancelled' AND "+condition+" THEN b.start_date END)", now...).
-		From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.customer_id": ids}).GroupBy("b.customer_id")
-	groups, err := grouped(ctx, s, "count bookings of customers", stmt, func(row wpdb.Scanner, owner *int64) (c CustomerStats, err error) {
-		err = row.Scan(owner, &c.Total, &c.Completed, &c.Cancelled, wpdb.OrZero(&c.Future),
-			wpdb.OrZero((*string)(&c.Last)), wpdb.OrZero((*string)(&c.Next)))
-		return c, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	stats := make(map[int64]CustomerStats, len(groups))
-	for id, group := range groups {
-		stats[id] = group[0]
-	}
-	return stats, nil
+		Column("NULL").
+		From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.customer_id": customers}).GroupBy("b.customer_id"), err
 }
 
-// spent is the net of customers' payments over their orders: succeeded
-// transactions less refunds, which are transactions of that kind and rows of
-// their own table. DISTINCT makes the few orders a table of their own; joined
-// directly, each transaction of the site would look up its order.
-func (s *Site) spent(ctx context.Context, customers []int64) (map[int64]decimal.Decimal, error) {
+// noCounts fill the columns of bookingCounts.
+var noCounts = []string{"0", "0", "0", "0", "NULL", "NULL"}
+
+// paidSums is the net of customers' succeeded transactions over their orders.
+// DISTINCT makes the few orders a table of their own; joined directly, each
+// transaction of the site would look up its order.
+func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
 	orders := sq.Select("id", "customer_id").Distinct().From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers})
-	stmt := sq.Select("o.customer_id", paidSum("t")).From(s.db.As(wpdb.Transactions, "t")).
+	return sq.Select("o.customer_id").Columns(noCounts...).Column(paidSum("t")).From(s.db.As(wpdb.Transactions, "t")).
 		JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")).GroupBy("o.customer_id")
-	if s.schema.Has(wpdb.TransactionRefunds) {
-		refunds := sq.Select("o.customer_id", "-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
-			Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").
-			Join(s.db.As(wpdb.Orders, "o") + " ON o.id = t.order_id").
-			Where(sq.Eq{"o.customer_id": customers}).GroupBy("o.customer_id")
-		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL ", refunds))
-	}
-	sums, err := grouped(ctx, s, "sum up payments", stmt, func(row wpdb.Scanner, customer *int64) (decimal.Decimal, error) {
-		var sum decimal.NullDecimal
-		err := row.Scan(customer, &sum)
-		return sum.Decimal, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	spent := make(map[int64]decimal.Decimal, len(sums))
-	for customer, parts := range sums {
-		for _, part := range parts {
-			spent[customer] = spent[customer].Add(part)
-		}
-	}
-	return spent, nil
+}
+
+// refundSums is what rows of their own gave back, negative.
+func (s *Site) refundSums(customers []int64) sq.SelectBuilder {
+	return sq.Select("o.customer_id").Columns(noCounts...).Column("-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
+		Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").
+		Join(s.db.As(wpdb.Orders, "o") + " ON o.id = t.order_id").
+		Where(sq.Eq{"o.customer_id": customers}).GroupBy("o.customer_id")
 }
 
 // profileKeys are the fields of a customer that live in customer_meta under

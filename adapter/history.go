@@ -9,6 +9,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 
@@ -29,6 +30,7 @@ const (
 	settingBusinessAddress = "business_address"
 	settingOwnStatuses     = "additional_booking_statuses"
 
+	settingDashboard        = "page_url_customer_dashboard"
 	settingUsersAsCustomers = "wp_users_as_customers"
 	settingCustomerRole     = "default_wp_role_for_customer"
 )
@@ -36,7 +38,7 @@ const (
 var writingSettings = append([]string{
 	settingDateFormat, settingTimeSystem, settingInvoices, settingFreeInvoices, settingInvoiceCompany, settingInvoiceFrom, settingInvoiceTo,
 	settingInvoiceTaxID, settingLogAddress, settingMailProcessor, settingBusinessName, settingBusinessPhone, settingBusinessAddress, settingOwnStatuses,
-	settingUsersAsCustomers, settingCustomerRole,
+	settingDashboard, settingUsersAsCustomers, settingCustomerRole,
 }, currencySettings...)
 
 // writing is how the site writes about its bookings.

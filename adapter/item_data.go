@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"bookside/adapter/process"
 )
 
 // itemKeys are the keys of an order item's data that repeat a column of its

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 

@@ -147,6 +147,15 @@ func (p *postOffice) outbox() *Outbox {
 	return NewOutbox(p.db, p.clock, p, slog.New(slog.NewTextHandler(p.log, nil)))
 }
 
+func (p *postOffice) site() *Site {
+	p.t.Helper()
+	site, err := NewPlatform(p.db, p.clock).Site(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return site
+}
+
 // queue stores one mail for each subject.
 func (p *postOffice) queue(subjects ...string) {
 	p.t.Helper()
@@ -154,8 +163,7 @@ func (p *postOffice) queue(subjects ...string) {
 	for i, subject := range subjects {
 		mails[i] = Mail{To: "Jane Doe <jane@example.com>", Subject: subject, Content: "<p>Hello</p>"}
 	}
-	site := &Site{db: p.db, Now: p.clock()}
-	if err := site.queueMail(p.t.Context(), mails); err != nil {
+	if err := p.site().queueMail(p.t.Context(), mails); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -232,7 +240,7 @@ func (b *syncBuffer) String() string {
 func TestQueueMail(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
-	site := &Site{db: p.db, Now: p.clock()}
+	site := p.site()
 	mails := []Mail{
 		{To: "Jane <jane@example.com>, Bob <bob@example.com>", Subject: "Two\r\nBcc: all@example.com", Content: "<p>1</p>"},
 		{To: "Nobody <>", Subject: "none", Content: "<p>2</p>"},
@@ -269,7 +277,7 @@ func TestQueueMail(t *testing.T) {
 func TestOutboxSends(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
-	site := &Site{db: p.db, Now: p.clock()}
+	site := p.site()
 	if err := site.queueMail(t.Context(), []Mail{{To: "Zoë <zoe@example.com>", Subject: "Größe 🎁", Content: "<p>é</p>"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -554,13 +562,14 @@ func TestOutboxRun(t *testing.T) {
 func TestOutboxStops(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name       string
-		grace      time.Duration
-		finish     bool // the server answers within the grace
-		wantStatus string
+		name        string
+		grace       time.Duration
+		finish      bool // the server answers within the grace
+		wantStatus  string
+		wantFailure string
 	}{
-		{"when the server has answered", time.Hour, true, "sent"},
-		{"at the end of the grace", time.Millisecond, false, "waiting"},
+		{"when the server has answered", time.Hour, true, "sent", ""},
+		{"at the end of the grace", time.Millisecond, false, "waiting", "context canceled"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -585,7 +594,7 @@ func TestOutboxStops(t *testing.T) {
 			}
 			<-ended
 			rows := p.stored()
-			if rows[0].Status != test.wantStatus || rows[0].Tries != 1 || rows[1].Status != "waiting" || rows[1].Tries != 0 {
+			if rows[0].Status != test.wantStatus || rows[0].Failure != test.wantFailure || rows[0].Tries != 1 || rows[1].Status != "waiting" || rows[1].Tries != 0 {
 				t.Errorf("stored %+v", rows)
 			}
 		})

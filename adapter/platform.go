@@ -23,6 +23,8 @@ type Platform struct {
 	// site wants any agent at random. NewPlatform sets both.
 	Random io.Reader
 	Pick   func(n int) int
+	// Outbox sends the mails of sites that send none themselves; nil for none.
+	Outbox *Outbox
 
 	db    *wpdb.DB
 	now   Clock
@@ -46,6 +48,7 @@ type Site struct {
 	activePlugins string
 	random        io.Reader
 	pick          func(n int) int
+	outbox        *Outbox
 }
 
 // pluginFile is what the plugin is known by, whatever its folder is called.
@@ -99,7 +102,7 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 	zone := p.zones.find(options["timezone_string"], options["gmt_offset"])
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
-		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick,
+		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox,
 	}, nil
 }
 

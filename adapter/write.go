@@ -18,11 +18,15 @@ func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) 
 	if table, ok := s.untransacted(); ok {
 		return unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, s.schema.Engine(table)))
 	}
-	return s.db.Transact(ctx, op, func(tx *wpdb.Tx) error {
+	err := s.db.Transact(ctx, op, func(tx *wpdb.Tx) error {
 		within := *s
 		within.db = tx.DB
 		return work(&within)
 	})
+	if err == nil && s.outbox != nil {
+		s.outbox.Nudge()
+	}
+	return err
 }
 
 // untransacted finds a table whose engine cannot take a write back.

@@ -207,37 +207,39 @@ func bookingLocation(l adapter.BookingLocation) BookingLocation {
 	return record
 }
 
-// BookingContext is what a single read shows around a booking.
-type BookingContext struct {
+// BookingTimes are when a booking is, in the site's zone.
+type BookingTimes struct {
 	Zone       string
-	Start, End *time.Time // in the site's zone; nil where no date is stored
-	Payments   []adapter.Payment
-	Order      *adapter.Order
+	Start, End *time.Time // nil where no date is stored
 }
 
-// BookingDetail is one booking with what is around it.
-func (v View) BookingDetail(b adapter.Booking, around BookingContext) Single {
+// BookingDetail is one booking with its order and payments.
+func (v View) BookingDetail(d adapter.BookingDetail, times BookingTimes) Single {
+	return single(v.bookingDetail(d, times))
+}
+
+func (v View) bookingDetail(d adapter.BookingDetail, times BookingTimes) BookingDetail {
 	record := BookingDetail{
-		Booking:       v.booking(b),
-		StartDatetime: rfc3339(around.Start), EndDatetime: rfc3339(around.End), EndDate: string(b.EndDate), Timezone: around.Zone,
-		BufferBefore: b.BufferBefore, BufferAfter: b.BufferAfter,
-		Transactions: each(around.Payments, v.payment),
-		Meta:         b.Meta,
+		Booking:       v.booking(d.Booking),
+		StartDatetime: rfc3339(times.Start), EndDatetime: rfc3339(times.End), EndDate: string(d.EndDate), Timezone: times.Zone,
+		BufferBefore: d.BufferBefore, BufferAfter: d.BufferAfter,
+		Transactions: each(d.Payments, v.payment),
+		Meta:         d.Meta,
 	}
-	if b.Service != nil {
-		record.ServiceName = b.Service.Name
+	if d.Service != nil {
+		record.ServiceName = d.Service.Name
 	}
-	if b.Order != nil {
-		record.CustomerComment = b.Order.CustomerComment
+	if d.Booking.Order != nil {
+		record.CustomerComment = d.Booking.Order.CustomerComment
 	}
-	if created, ok := b.CreatedAt.Time(); ok {
+	if created, ok := d.CreatedAt.Time(); ok {
 		record.CreatedDatetime = rfc3339(&created)
 	}
-	if around.Order != nil {
-		order := v.orderRow(*around.Order)
+	if d.Order != nil {
+		order := v.orderRow(*d.Order)
 		record.Order = &order
 	}
-	return single(record)
+	return record
 }
 
 func rfc3339(t *time.Time) *string {

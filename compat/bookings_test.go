@@ -115,7 +115,7 @@ func TestEmptyBooking(t *testing.T) {
 	}{
 		"in a list":             {View{}.booking(adapter.Booking{}), list + `}`},
 		"in a list with meta":   {View{}.booking(adapter.Booking{Meta: map[string]string{}}), list + `,"meta":{}}`},
-		"alone":                 {View{}.BookingDetail(adapter.Booking{Meta: map[string]string{}}, BookingContext{}), `{"success":true,"data":` + detail + `}}`},
+		"alone":                 {View{}.BookingDetail(adapter.BookingDetail{Booking: adapter.Booking{Meta: map[string]string{}}}, BookingTimes{}), `{"success":true,"data":` + detail + `}}`},
 		"a list":                {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 1, PerPage: 20}}), `{"success":true,"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0,"has_next_page":false,"has_previous_page":false}}`},
 		"a page beyond the end": {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 9, PerPage: 20}, Total: 41}), `{"success":true,"data":[],"pagination":{"page":9,"per_page":20,"total":41,"total_pages":3,"has_next_page":false,"has_previous_page":true}}`},
 	} {
@@ -135,8 +135,11 @@ func TestBookingDetailInSiteTime(t *testing.T) {
 	t.Parallel()
 	stamps := adapter.Timestamp("2026-07-01 12:00:00")
 	booking := adapter.Booking{CreatedAt: stamps, UpdatedAt: stamps, Order: &adapter.BookingOrder{ID: 1}}
-	around := BookingContext{Order: &adapter.Order{ID: 1, CreatedAt: stamps, UpdatedAt: stamps}, Payments: []adapter.Payment{{CreatedAt: stamps, UpdatedAt: stamps}}}
-	body, err := json.Marshal(View{Location: location(t, "Europe/Berlin")}.BookingDetail(booking, around))
+	detail := adapter.BookingDetail{
+		Booking: booking, Order: &adapter.Order{ID: 1, CreatedAt: stamps, UpdatedAt: stamps},
+		Payments: []adapter.Payment{{CreatedAt: stamps, UpdatedAt: stamps}},
+	}
+	body, err := json.Marshal(View{Location: location(t, "Europe/Berlin")}.BookingDetail(detail, BookingTimes{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,3 +62,21 @@ type BothSingle struct {
 func bothSingle(record any) BothSingle {
 	return BothSingle{Success: true, Status: "success", Data: record}
 }
+
+// BothMessage is BothSingle for what was written.
+type BothMessage struct {
+	Success bool   `json:"success"`
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	Data    any    `json:"data"`
+}
+
+func bothMessage(message string, record any) BothMessage {
+	return BothMessage{Success: true, Status: "success", Message: message, Data: record}
+}
+
+// Done is the envelope of what leaves no record.
+type Done struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+}

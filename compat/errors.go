@@ -1,6 +1,12 @@
 package compat
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+
+	"bookside/adapter"
+	"bookside/adapter/availability"
+)
 
 // Shape is the form of an endpoint's error bodies.
 type Shape int
@@ -72,4 +78,25 @@ var ListUnauthorized = Failure{Status: http.StatusUnauthorized, Code: "rest_forb
 type PermissionDetails struct {
 	Required string   `json:"required_permission"`
 	Current  []string `json:"current_permissions"`
+}
+
+// ConflictDetails tell why a booking cannot have its time.
+type ConflictDetails struct {
+	RequestedTime  string   `json:"requested_time"`
+	AgentID        idOrAny  `json:"agent_id"`
+	BookingID      *int64   `json:"conflicting_booking_id"`
+	AvailableSlots []string `json:"available_slots"` // of the same day
+}
+
+// Conflict is a conflict as clients see it.
+func Conflict(c adapter.SlotConflict) ConflictDetails {
+	details := ConflictDetails{
+		RequestedTime:  fmt.Sprintf("%s %s", c.Start.Day, clock(&c.Start.Minutes)),
+		AgentID:        idOrAny(c.AgentID),
+		AvailableSlots: each(c.Free, func(start availability.Minutes) string { return clock(&start) }),
+	}
+	if c.BookingID != 0 {
+		details.BookingID = &c.BookingID
+	}
+	return details
 }

@@ -91,15 +91,21 @@ func (a *API) add(e *echo.Echo, base string, r route) {
 // serve runs a route's function on the site as it is now.
 func (a *API) serve(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		sent, err := readBody(c)
+		if err != nil {
+			return err
+		}
 		var answer response
 		admission, _ := admissionOf(c)
-		err := a.platform.Read(c.Request().Context(), admission, func(site *adapter.Site) error {
+		err = a.platform.Read(c.Request().Context(), admission, func(site *adapter.Site) error {
 			view := compat.View{}
 			if a.options.SiteTimestamps {
 				view.Location = site.Zone.Location
 			}
 			var err error
-			answer, err = r.handle(&request{echo: c, site: site, view: view, query: compat.ParseQuery(c.Request().URL.RawQuery)})
+			answer, err = r.handle(&request{
+				api: a, route: r, echo: c, site: site, view: view, query: compat.ParseQuery(c.Request().URL.RawQuery), sent: sent,
+			})
 			return err
 		})
 		if err != nil {
@@ -149,8 +155,8 @@ func corsConfig(origins []string) middleware.CORSConfig {
 	return middleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", requestIDHeader},
-		ExposeHeaders: append([]string{requestIDHeader, "Retry-After"}, limitHeaders...),
+		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, "X-API-Key", requestIDHeader},
+		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", replayedHeader}, limitHeaders...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

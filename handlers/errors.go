@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,19 +28,26 @@ func (a *API) fail(c echo.Context, err error) {
 	}
 	form := formOf(c)
 	failure, shape := a.describe(c, form, err)
-	if failure.Status >= http.StatusInternalServerError {
-		a.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
-			slog.String("request_id", requestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
-	}
+	a.logFailure(c, failure, err)
 	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {
 		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", requestID(c), "error", sendErr)
 	}
+}
+
+// logFailure logs an error that is ours, or the platform's.
+func (a *API) logFailure(c echo.Context, failure compat.Failure, err error) {
+	if failure.Status < http.StatusInternalServerError {
+		return
+	}
+	a.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
+		slog.String("request_id", requestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
 }
 
 // describe finds status, code, message and shape of an error.
 func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failure, compat.Shape) {
 	var known *adapter.Error
 	var limited *limitError
+	var unreadable *compat.BodyError
 	switch {
 	case errors.Is(err, errNoRoute), errors.Is(err, echo.ErrNotFound), errors.Is(err, echo.ErrMethodNotAllowed):
 		c.Response().Header().Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
@@ -47,6 +55,10 @@ func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failur
 	case errors.As(err, &limited):
 		c.Response().Header().Set("Retry-After", strconv.FormatInt(limited.retryAfter, 10))
 		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.message}, compat.ShapeB
+	case errors.Is(err, errBodyTooLarge):
+		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.ShapeA
+	case errors.As(err, &unreadable):
+		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.ShapeA
 	case errors.As(err, &known) && known.Code != adapter.CodeUnavailable:
 		return describeKnown(form, known)
 	case adapter.Unavailable(err):
@@ -78,7 +90,8 @@ func ourFailure(form errorForm, id string) (compat.Failure, compat.Shape) {
 	if shape == compat.ShapeB {
 		shape = compat.ShapeA
 	}
-	return compat.Failure{Status: http.StatusInternalServerError, Code: "server_error", Message: form.failure, RequestID: id}, shape
+	code := cmp.Or(form.code, "server_error")
+	return compat.Failure{Status: http.StatusInternalServerError, Code: code, Message: form.failure, RequestID: id}, shape
 }
 
 func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
@@ -95,8 +108,33 @@ func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Sha
 		}, compat.ShapeB
 	case adapter.CodeNotFound:
 		return notFound(form, e)
+	case adapter.CodeForceRequired:
+		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message}, compat.ShapeA
 	default:
-		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message, Details: e.Fields}, compat.ShapeB
+		return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
+	}
+}
+
+// statusOf is the status of what is wrong with a request.
+func statusOf(code adapter.Code) int {
+	switch code {
+	case adapter.CodeSlotUnavailable, adapter.CodeInProgress:
+		return http.StatusConflict
+	case adapter.CodeValidationFailed, adapter.CodeKeyReused:
+		return http.StatusUnprocessableEntity
+	default:
+		return http.StatusBadRequest
+	}
+}
+
+func details(e *adapter.Error) any {
+	switch {
+	case e.Conflict != nil:
+		return compat.Conflict(*e.Conflict)
+	case len(e.Fields) > 0:
+		return e.Fields
+	default:
+		return nil
 	}
 }
 

@@ -19,6 +19,7 @@ var reserved = map[string][]string{
 	"github.com/go-sql-driver/mysql":     {"wpdb", "fixtures"},
 	"github.com/Masterminds/squirrel":    {"adapter", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd"},
+	"github.com/wneessen/go-mail":        {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures"},
 	"bookside/fixtures":                  {"fixtures", "cmd/demo"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo"},

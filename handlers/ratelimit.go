@@ -112,21 +112,30 @@ func (w window) state(name string, length, limit int64) state {
 // limit is the middleware; it runs once the key is known.
 func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		admission, known := admissionOf(c)
-		if !l.options.Enabled || !known {
-			return next(c)
+		if err := l.charge(c, 1); err != nil {
+			return err
 		}
-		minute, hour, allowed := l.take(admission.Key, 1)
-		setLimitHeaders(c.Response().Header(), l.now().Unix(), minute, hour)
-		if allowed {
-			return next(c)
-		}
-		exhausted := minute
-		if hour.remain < 1 {
-			exhausted = hour
-		}
-		return &limitError{message: "Rate limit exceeded", retryAfter: secondsUntil(l.now(), exhausted.reset)}
+		return next(c)
 	}
+}
+
+// charge counts a request of some cost and tells the client what is left; a
+// limitError where that is not enough.
+func (l *limiter) charge(c echo.Context, cost int64) error {
+	admission, known := admissionOf(c)
+	if !l.options.Enabled || !known {
+		return nil
+	}
+	minute, hour, allowed := l.take(admission.Key, cost)
+	setLimitHeaders(c.Response().Header(), l.now().Unix(), minute, hour)
+	if allowed {
+		return nil
+	}
+	exhausted := minute
+	if hour.remain < cost {
+		exhausted = hour
+	}
+	return &limitError{message: "Rate limit exceeded", retryAfter: secondsUntil(l.now(), exhausted.reset)}
 }
 
 // limitHeaders are what setLimitHeaders sets.

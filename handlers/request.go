@@ -15,10 +15,13 @@ import (
 
 // request is what a route's function works with.
 type request struct {
+	api   *API
+	route route
 	echo  echo.Context
 	site  *adapter.Site
 	view  compat.View
 	query *compat.Query
+	sent  []byte // the body
 }
 
 func (r *request) ctx() context.Context { return r.echo.Request().Context() }

@@ -15,6 +15,9 @@ const contentType = "application/json; charset=UTF-8"
 // ok answers 200.
 func ok(body any) response { return response{status: http.StatusOK, body: body} }
 
+// created answers 201.
+func created(body any) response { return response{status: http.StatusCreated, body: body} }
+
 // buffers are reused between responses; large ones are left to the collector.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
@@ -30,10 +33,18 @@ func send(c echo.Context, r response) error {
 			buffers.Put(buffer)
 		}
 	}()
+	if err := encode(buffer, r.body); err != nil {
+		return err
+	}
+	return c.Blob(r.status, contentType, buffer.Bytes())
+}
+
+func encode(buffer *bytes.Buffer, body any) error {
 	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r.body); err != nil {
+	if err := encoder.Encode(body); err != nil {
 		return fmt.Errorf("encode response: %w", err)
 	}
-	return c.Blob(r.status, contentType, bytes.TrimSuffix(buffer.Bytes(), []byte("\n")))
+	buffer.Truncate(buffer.Len() - 1) // the encoder ends lines
+	return nil
 }

@@ -22,13 +22,17 @@ type errorForm struct {
 	list    bool         // a list: a refused key is answered in shape A
 	shape   compat.Shape // of everything that has no shape of its own
 	failure string       // message of a failure of ours
+	code    string       // of a failure of ours; "" for server_error
 }
 
 var (
-	plain       = errorForm{failure: "Internal server error"}
-	plainList   = errorForm{failure: "Internal server error", list: true}
-	payment     = errorForm{failure: "Failed to retrieve payment", shape: compat.ShapeC}
-	paymentList = errorForm{failure: "Failed to retrieve payments", shape: compat.ShapeC, list: true}
+	plain           = errorForm{failure: "Internal server error"}
+	plainList       = errorForm{failure: "Internal server error", list: true}
+	bookingCreation = errorForm{failure: "Failed to create booking"}
+	bookingUpdate   = errorForm{failure: "Failed to update booking"}
+	bookingDeletion = errorForm{failure: "Failed to delete booking", code: "delete_error"}
+	payment         = errorForm{failure: "Failed to retrieve payment", shape: compat.ShapeC}
+	paymentList     = errorForm{failure: "Failed to retrieve payments", shape: compat.ShapeC, list: true}
 )
 
 // routes is the whole API.
@@ -37,6 +41,10 @@ var routes = []route{
 
 	{http.MethodGet, "/bookings", "read_bookings", listBookings, plainList, "List bookings"},
 	{http.MethodGet, "/bookings/:id", "read_bookings", getBooking, plain, "Read a booking"},
+	{http.MethodPost, "/bookings", "write_bookings", createBooking, bookingCreation, "Create a booking"},
+	{http.MethodPost, "/bookings/bulk", "write_bookings", createBookings, bookingCreation, "Create up to 50 bookings"},
+	{http.MethodPut, "/bookings/:id", "write_bookings", updateBooking, bookingUpdate, "Change a booking"},
+	{http.MethodDelete, "/bookings/:id", "delete_bookings", deleteBooking, bookingDeletion, "Delete a booking"},
 
 	{http.MethodGet, "/customers", "read_customers", listCustomers, plainList, "List customers"},
 	{http.MethodGet, "/customers/:id", "read_customers", getCustomer, plain, "Read a customer"},

@@ -34,6 +34,7 @@ type server struct {
 	t        testing.TB
 	handler  http.Handler
 	database *fixtures.Database
+	platform *adapter.Platform
 	keys     *adapter.Keys
 	key      string    // with all permissions
 	clock    time.Time // what the server takes for the present
@@ -111,7 +112,8 @@ func newServer(t testing.TB, database *fixtures.Database, change ...func(*handle
 	clock := func() time.Time { return s.clock }
 	s.keys = adapter.NewKeys(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete")
-	s.handler = handlers.New(adapter.NewPlatform(db, clock), s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
+	s.platform = adapter.NewPlatform(db, clock)
+	s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return s
 }
 
@@ -140,17 +142,23 @@ func (s *server) get(path string) answer {
 
 func (s *server) do(method, path string, header http.Header) answer {
 	s.t.Helper()
-	request := httptest.NewRequestWithContext(s.t.Context(), method, path, nil)
+	return s.send(method, path, header, "")
+}
+
+// send is do with a body.
+func (s *server) send(method, path string, header http.Header, body string) answer {
+	s.t.Helper()
+	request := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
 	for name, values := range header {
 		request.Header[name] = values
 	}
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
-	body, err := io.ReadAll(recorder.Body)
+	received, err := io.ReadAll(recorder.Body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: body}
+	return answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: received}
 }
 
 // want fails the test unless the status is this one.

@@ -29,6 +29,19 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
+	// What was answered to a request, item by item where it had several.
+	Idempotency: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		scope CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		item SMALLINT UNSIGNED NOT NULL,
+		body_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		status SMALLINT UNSIGNED NOT NULL,
+		answer MEDIUMBLOB NOT NULL,
+		created_at DATETIME NOT NULL,
+		PRIMARY KEY (id),
+		UNIQUE KEY scope_item (scope, item),
+		KEY created_at (created_at)
+	)`,
 	// The texts have room for whatever a site's templates make: a booking must
 	// not fail because its notification is long.
 	Outbox: `(
@@ -52,7 +65,7 @@ var ownTables = map[Table]string{
 // none. The schema is probed anew afterwards.
 func (db *DB) CreateOwnTables(ctx context.Context) error {
 	defer db.ForgetSchema()
-	for _, table := range []Table{APIKeys, CustomerFields, Outbox} {
+	for _, table := range []Table{APIKeys, CustomerFields, Idempotency, Outbox} {
 		// A table definition has no parameters, and squirrel builds none.
 		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +
 			" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"

@@ -46,6 +46,7 @@ const (
 const (
 	APIKeys        Table = "bookside_api_keys"
 	CustomerFields Table = "bookside_customer_fields"
+	Idempotency    Table = "bookside_idempotency"
 	Outbox         Table = "bookside_outbox"
 )
 

@@ -113,6 +113,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	platform.Outbox = outbox
 	defer s.runOutbox(ctx, outbox)()
 	return s.serveAPI(ctx, listener, db, platform)
 }

@@ -1,0 +1,398 @@
+package adapter
+
+import (
+	"context"
+	"net/mail"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/process"
+	"bookside/wpdb"
+)
+
+// jobCron is the scheduled hook in whose runs the site sends what is due.
+const jobCron = "latepoint_process_scheduled_jobs"
+
+// eventTypes are the types of processes that an event sets off; reminders are
+// those of start and end (OsProcessJobsHelper).
+var eventTypes = map[eventKind][]string{
+	customerCreated: {"customer_created"},
+	bookingCreated:  {"booking_created", bookingStart, bookingEnd},
+	bookingUpdated:  {"booking_updated", bookingStart, bookingEnd},
+	orderCreated:    {"order_created"},
+	orderUpdated:    {"order_updated"},
+}
+
+const (
+	bookingStart = "booking_start"
+	bookingEnd   = "booking_end"
+)
+
+// announce hands over what the site's automations say about events: to the site
+// itself where it sends in its cron, else to our outbox where there is one.
+// Without tell, reminders alone are handed over. told says that a message to the
+// customer is among what goes out now.
+//
+// What an earlier state of a record had scheduled is taken back first.
+func (s *Site) announce(ctx context.Context, w writing, events []event, tell bool) (told bool, err error) {
+	if !s.schema.Has(wpdb.Processes) || !s.schema.Has(wpdb.ProcessJobs) {
+		return false, nil
+	}
+	for _, e := range events {
+		if err := s.takeBackJobs(ctx, e); err != nil {
+			return false, err
+		}
+	}
+	processes, err := s.processes(ctx, wantedTypes(events, tell))
+	if err != nil || len(processes) == 0 {
+		return false, err
+	}
+	var rows []row
+	var mails []Mail
+	byCron := strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""
+	for _, e := range events {
+		subject, err := s.subjectOf(ctx, w, e)
+		if err != nil {
+			return false, err
+		}
+		for _, eventType := range eventTypes[e.kind] {
+			subject.At = s.instantOf(e, eventType)
+			for _, job := range process.Jobs(processes, eventType, subject, s.Now) {
+				switch later := job.DueAt.After(s.Now); {
+				case later || byCron:
+					stored, err := s.jobRow(e, job, subject, later)
+					if err != nil {
+						return false, err
+					}
+					rows = append(rows, stored)
+				case s.outbox != nil:
+					mails = append(mails, mailsOf(job)...)
+				default:
+					continue
+				}
+				told = told || !job.DueAt.After(s.Now) && reaches(job, e.facts.Customer.Email)
+			}
+		}
+	}
+	if _, err := s.insert(ctx, wpdb.ProcessJobs, rows...); err != nil {
+		return false, err
+	}
+	if len(mails) > 0 {
+		err = s.queueMail(ctx, mails)
+	}
+	return told, err
+}
+
+// takeBackJobs deletes what is scheduled for a record that has changed
+// (OsProcessJobsHelper::handle_booking_updated and its like).
+func (s *Site) takeBackJobs(ctx context.Context, e event) error {
+	switch e.kind {
+	case bookingUpdated:
+		return s.deleteJobs(ctx, sq.Eq{"status": "scheduled", "object_id": e.facts.ID, "object_model_type": "booking"})
+	case orderUpdated:
+		return s.deleteJobs(ctx, sq.Eq{"status": "scheduled", "object_id": e.facts.Order.ID, "object_model_type": "order"})
+	default:
+		return nil
+	}
+}
+
+// wantedTypes are the types of processes to look for.
+func wantedTypes(events []event, tell bool) []string {
+	var types []string
+	for _, e := range events {
+		for _, eventType := range eventTypes[e.kind] {
+			if tell || eventType == bookingStart || eventType == bookingEnd {
+				types = append(types, eventType)
+			}
+		}
+	}
+	return types
+}
+
+// processes are the site's active automations of some types.
+func (s *Site) processes(ctx context.Context, types []string) ([]process.Process, error) {
+	if len(types) == 0 {
+		return nil, nil
+	}
+	stmt := sq.Select("id", "name", "event_type", "actions_json").From(s.db.Name(wpdb.Processes)).
+		Where(sq.Eq{"status": "active", "event_type": types}).OrderBy("id")
+	return wpdb.All(ctx, s.db, "read automations", stmt, func(row wpdb.Scanner) (p process.Process, err error) {
+		err = row.Scan(&p.ID, &p.Name, &p.EventType, wpdb.OrZero(&p.ActionsJSON))
+		return p, err
+	})
+}
+
+// instantOf is when an event of a type happens.
+func (s *Site) instantOf(e event, eventType string) time.Time {
+	var at time.Time
+	known := false
+	switch eventType {
+	case bookingStart:
+		at, known = s.Start(e.facts.Booking)
+	case bookingEnd:
+		at, known = s.End(e.facts.Booking)
+	}
+	if !known {
+		return s.Now.UTC()
+	}
+	return at.UTC()
+}
+
+// jobRow is a job for the site to do. One that is due now must outlive the next
+// change of its record, at which the site takes back what carries the record's
+// type; one that is due later must not.
+func (s *Site) jobRow(e event, job process.Job, subject process.Subject, later bool) (row, error) {
+	settings, err := job.SettingsJSON(subject.ActivityData)
+	if err != nil {
+		return nil, err
+	}
+	info, err := job.InfoJSON()
+	if err != nil {
+		return nil, err
+	}
+	objectType, id := e.record()
+	processID := job.ProcessID
+	if !later {
+		processID, objectType = 0, "n/a"
+	}
+	return append(row{
+		{"process_id", processID}, {"object_id", id}, {"object_model_type", objectType}, {"settings", settings},
+		{"to_run_after_utc", stamp(job.DueAt)}, {"status", "scheduled"}, {"run_result", nil}, {"process_info", info},
+	}, s.createdNow()...), nil
+}
+
+// record is the record that an event is about, by the platform's word and id.
+func (e event) record() (objectType string, id int64) {
+	switch e.kind {
+	case customerCreated, customerUpdated:
+		return "customer", e.facts.Customer.ID
+	case orderCreated, orderUpdated:
+		return "order", e.facts.Order.ID
+	default:
+		return "booking", e.facts.ID
+	}
+}
+
+// reaches tells whether a job mails to an address.
+func reaches(job process.Job, address string) bool {
+	return slices.ContainsFunc(mailsOf(job), func(m Mail) bool {
+		return slices.ContainsFunc(m.Recipients(), func(to mail.Address) bool { return strings.EqualFold(to.Address, address) })
+	})
+}
+
+func mailsOf(job process.Job) []Mail {
+	var mails []Mail
+	for _, a := range job.Actions {
+		mails = append(mails, Mail{To: a.To, Subject: a.Subject, Content: a.Content})
+	}
+	return mails
+}
+
+// What a message was about, as the history has it.
+type (
+	bookingActivity struct {
+		BookingID  any `json:"booking_id"`
+		AgentID    any `json:"agent_id"`
+		ServiceID  any `json:"service_id"`
+		CustomerID any `json:"customer_id"`
+	}
+	orderActivity struct {
+		OrderID    any `json:"order_id"`
+		CustomerID any `json:"customer_id"`
+	}
+	customerActivity struct {
+		CustomerID any `json:"customer_id"`
+	}
+)
+
+// activityData says what a message was about. A new record has numbers where a
+// loaded one has texts, as in PHP.
+func (e event) activityData() any {
+	id := func(n int64) any {
+		if e.kind == bookingUpdated || e.kind == orderUpdated {
+			return idText(n)
+		}
+		return n
+	}
+	f := e.facts
+	switch objectType, record := e.record(); objectType {
+	case "customer":
+		return customerActivity{id(record)}
+	case "order":
+		return orderActivity{id(record), id(f.Customer.ID)}
+	default:
+		return bookingActivity{id(record), id(f.Agent.ID), id(f.serviceID()), id(f.Customer.ID)}
+	}
+}
+
+// subjectOf is all that templates and conditions can ask about an event.
+func (s *Site) subjectOf(ctx context.Context, w writing, e event) (process.Subject, error) {
+	subject := process.Subject{
+		Objects: map[string]map[string]string{"customer": customerAttributes(e.facts)}, Variables: map[string]string{}, ActivityData: e.activityData(),
+	}
+	customerVariables(subject.Variables, e.facts)
+	w.businessVariables(subject.Variables)
+	if e.facts.ID != 0 {
+		more, err := s.staff(ctx, e.facts)
+		if err != nil {
+			return subject, err
+		}
+		subject.Objects["booking"] = bookingAttributes(e.facts)
+		s.bookingVariables(w, subject.Variables, e.facts, more)
+	}
+	if e.facts.Order != nil {
+		subject.Objects["order"] = orderAttributes(e.facts)
+		w.orderVariables(subject.Variables, e.facts)
+	}
+	if e.kind == bookingUpdated {
+		subject.Objects["old_booking"] = bookingAttributes(e.old)
+	}
+	if e.kind == orderUpdated {
+		subject.Objects["old_order"] = orderAttributes(e.old)
+	}
+	return subject, nil
+}
+
+func customerAttributes(f bookingFacts) map[string]string {
+	c := f.Customer
+	return map[string]string{"id": idText(c.ID), "first_name": c.FirstName, "last_name": c.LastName, "email": c.Email, "phone": c.Phone}
+}
+
+func bookingAttributes(f bookingFacts) map[string]string {
+	attributes := map[string]string{
+		"id": idText(f.ID), "booking_code": f.Code, "status": f.Status, "start_date": string(f.StartDate), "end_date": string(f.EndDate),
+		"duration": idText(f.Duration), "buffer_before": idText(f.BufferBefore), "buffer_after": idText(f.BufferAfter),
+		"service_id": idText(f.serviceID()), "agent_id": idText(f.Agent.ID), "location_id": idText(f.locationID()), "customer_id": idText(f.Customer.ID),
+		"total_attendees": idText(f.Attendees),
+	}
+	for name, at := range map[string]*Minutes{"start_time": f.StartTime, "end_time": f.EndTime} {
+		if at != nil {
+			attributes[name] = strconv.Itoa(int(*at))
+		}
+	}
+	if f.Order != nil {
+		attributes["payment_status"] = f.Order.PaymentStatus
+	}
+	return attributes
+}
+
+func orderAttributes(f bookingFacts) map[string]string {
+	if f.Order == nil {
+		return nil
+	}
+	o := f.Order
+	return map[string]string{
+		"id": idText(o.ID), "status": o.Status, "payment_status": o.PaymentStatus, "fulfillment_status": o.FulfillmentStatus,
+		"customer_id": idText(o.CustomerID), "total": amountText(o.Total), "subtotal": amountText(o.Subtotal),
+		"confirmation_code": o.ConfirmationCode, "order_item_counts": strconv.Itoa(len(f.items)),
+	}
+}
+
+// staffDetails are what templates say of agent and service beyond a booking's
+// own record.
+type staffDetails struct {
+	first, last, display, moreEmails, morePhones string
+	category                                     string
+}
+
+func (s *Site) staff(ctx context.Context, f bookingFacts) (staffDetails, error) {
+	stmt := sq.Select("a.first_name", "a.last_name", "a.display_name", "a.extra_emails", "a.extra_phones", "c.name").From(s.db.As(wpdb.Bookings, "b")).
+		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
+		LeftJoin(s.db.As(wpdb.Services, "s") + " ON s.id = b.service_id").
+		LeftJoin(s.db.As(wpdb.ServiceCategories, "c") + " ON c.id = s.category_id").
+		Where(sq.Eq{"b.id": f.ID})
+	details, _, err := wpdb.One(ctx, s.db, "read agent of booking", stmt, func(row wpdb.Scanner) (d staffDetails, err error) {
+		err = row.Scan(wpdb.OrZero(&d.first), wpdb.OrZero(&d.last), wpdb.OrZero(&d.display), wpdb.OrZero(&d.moreEmails), wpdb.OrZero(&d.morePhones),
+			wpdb.OrZero(&d.category))
+		return d, err
+	})
+	return details, err
+}
+
+// The variables of templates (OsReplacerHelper, LatePoint 5.6.5). Those that are
+// HTML of the plugin are blank here.
+
+func customerVariables(v map[string]string, f bookingFacts) {
+	c := f.Customer
+	v["customer_full_name"] = strings.TrimSpace(c.FirstName + " " + c.LastName)
+	v["customer_first_name"], v["customer_last_name"] = c.FirstName, c.LastName
+	v["customer_email"], v["customer_phone"] = c.Email, c.Phone
+	v["customer_notes"] = ""
+}
+
+func (w writing) businessVariables(v map[string]string) {
+	v["business_name"], v["business_phone"] = w.settings[settingBusinessName], w.settings[settingBusinessPhone]
+	v["business_address"] = w.settings[settingBusinessAddress]
+	v["business_logo_image"], v["business_logo_url"] = "", ""
+	v["customer_dashboard_url"] = w.pageURL(w.settings[settingDashboard])
+}
+
+// pageURL is the address of a page that the site names by its path.
+func (w writing) pageURL(path string) string {
+	if path == "" || strings.Contains(path, "://") {
+		return path
+	}
+	return strings.TrimRight(w.siteURL, "/") + "/" + strings.TrimLeft(path, "/")
+}
+
+// statusLabels are the plugin's words for booking statuses.
+var statusLabels = map[string]string{
+	StatusApproved: "Approved", StatusPending: "Pending Approval", "payment_pending": "Payment Pending",
+	StatusCancelled: "Cancelled", StatusNoShow: "No Show", StatusCompleted: "Completed",
+}
+
+// statusLabel is the word for a status, one of the site's own by its setting.
+func (w writing) statusLabel(status string) string {
+	if label, ok := statusLabels[status]; ok {
+		return label
+	}
+	for label := range strings.SplitSeq(w.settings[settingOwnStatuses], ",") {
+		if codes := ownStatuses(label); len(codes) == 1 && codes[0] == status {
+			return strings.TrimSpace(label)
+		}
+	}
+	return status
+}
+
+func (s *Site) bookingVariables(w writing, v map[string]string, f bookingFacts, more staffDetails) {
+	first := s.firstLevel(w, f)
+	v["booking_id"], v["booking_code"] = idText(f.ID), f.Code
+	v["booking_price"] = w.currency.Format(f.Price)
+	v["service_name"], v["service_category"] = first.ServiceName, more.category
+	v["start_date"], v["start_time"], v["end_time"] = first.StartDate, first.StartTime, ""
+	if f.StartTime != nil {
+		v["end_time"] = w.clock(wallClock(f.Booking).Add(time.Duration(f.Duration) * time.Minute))
+	}
+	v["booking_status"] = w.statusLabel(f.Status)
+	v["location_name"], v["location_full_address"] = f.Location.Name, f.Location.FullAddress
+	v["booking_duration"] = strconv.FormatInt(f.Duration, 10) + " minutes"
+	v["manage_booking_url_agent"], v["manage_booking_url_customer"] = first.ManageForAgent, first.ManageForCustomer
+	v["agent_first_name"], v["agent_last_name"], v["agent_full_name"] = more.first, more.last, f.Agent.FullName
+	v["agent_display_name"] = more.display
+	if more.display == "" {
+		v["agent_display_name"] = f.Agent.FullName
+	}
+	v["agent_email"], v["agent_phone"] = f.Agent.Email, f.Agent.Phone
+	v["agent_additional_emails"], v["agent_additional_phones"] = more.moreEmails, more.morePhones
+}
+
+func (w writing) orderVariables(v map[string]string, f bookingFacts) {
+	o := f.Order
+	paid := paidOf(f.Payments)
+	for name, value := range map[string]string{
+		"order_id": idText(o.ID), "order_confirmation_code": o.ConfirmationCode, "order_coupon_code": orText(o.CouponCode, ""),
+		"order_tax_total": w.currency.Format(o.TaxTotal), "order_coupon_discount": w.currency.Format(o.CouponDiscount),
+		"order_subtotal": w.currency.Format(o.Subtotal), "order_total": w.currency.Format(o.Total),
+		"order_status": o.Status, "order_fulfillment_status": o.FulfillmentStatus, "order_payment_status": o.PaymentStatus,
+		"order_payments_total": w.currency.Format(paid), "order_balance_due_total": w.currency.Format(o.Total.Sub(paid)),
+		"order_transactions_breakdown": "", "order_summary_breakdown": "", "order_items": "",
+		"order_agents_emails": f.Agent.Email, "order_agents_full_names": f.Agent.FullName,
+		"manage_order_url_agent": "", "manage_order_url_customer": "",
+	} {
+		v[name] = value
+	}
+}

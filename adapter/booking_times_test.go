@@ -1,0 +1,62 @@
+package adapter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/availability"
+)
+
+// TestSpanOf: the instants of Berlin are those that the plugin stored, but for
+// those at midnight, which it leaves out or has a day late.
+func TestSpanOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, zone, day string
+		start           Minutes
+		duration        int64
+		want            row
+	}{
+		{"an hour", "Europe/Berlin", "2026-11-27", 600, 60, spanRow("2026-11-27", 600, "2026-11-27", 660, "2026-11-27 09:00:00", "2026-11-27 10:00:00")},
+		{"summer", "Europe/Berlin", "2027-07-01", 600, 60, spanRow("2027-07-01", 600, "2027-07-01", 660, "2027-07-01 08:00:00", "2027-07-01 09:00:00")},
+		{"up to a minute before midnight", "Europe/Berlin", "2026-12-15", 1380, 59, spanRow("2026-12-15", 1380, "2026-12-15", 1439, "2026-12-15 22:00:00", "2026-12-15 22:59:00")},
+		{"up to midnight", "Europe/Berlin", "2026-12-15", 1380, 60, spanRow("2026-12-15", 1380, "2026-12-16", 1440, "2026-12-15 22:00:00", "2026-12-15 23:00:00")},
+		{"past midnight", "Europe/Berlin", "2026-12-15", 1380, 120, spanRow("2026-12-15", 1380, "2026-12-16", 60, "2026-12-15 22:00:00", "2026-12-16 00:00:00")},
+		{"past the end of a year", "Europe/Berlin", "2026-12-31", 1380, 120, spanRow("2026-12-31", 1380, "2027-01-01", 60, "2026-12-31 22:00:00", "2027-01-01 00:00:00")},
+		{"from midnight", "Europe/Berlin", "2026-12-15", 0, 60, spanRow("2026-12-15", 0, "2026-12-15", 60, "2026-12-14 23:00:00", "2026-12-15 00:00:00")},
+		{"all day", "Europe/Berlin", "2026-12-15", 0, 1440, spanRow("2026-12-15", 0, "2026-12-15", 1440, "2026-12-14 23:00:00", "2026-12-15 23:00:00")},
+		{"the longest, as late as can be", "Europe/Berlin", "2026-12-15", 1439, 1440, spanRow("2026-12-15", 1439, "2026-12-16", 1439, "2026-12-15 22:59:00", "2026-12-16 22:59:00")},
+		{"in the hour that is skipped", "Europe/Berlin", "2027-03-28", 120, 60, spanRow("2027-03-28", 120, "2027-03-28", 180, "2027-03-28 01:00:00", "2027-03-28 01:00:00")},
+		{"over the hour that is skipped", "Europe/Berlin", "2027-03-28", 90, 120, spanRow("2027-03-28", 90, "2027-03-28", 210, "2027-03-28 00:30:00", "2027-03-28 01:30:00")},
+		{"into the day the clock goes forward", "Europe/Berlin", "2027-03-27", 1380, 300, spanRow("2027-03-27", 1380, "2027-03-28", 240, "2027-03-27 22:00:00", "2027-03-28 02:00:00")},
+		{"out of the hour that comes twice", "Europe/Berlin", "2027-10-31", 150, 60, spanRow("2027-10-31", 150, "2027-10-31", 210, "2027-10-31 00:30:00", "2027-10-31 02:30:00")},
+		{"up to midnight as the clock goes back", "Europe/Berlin", "2027-10-31", 1380, 60, spanRow("2027-10-31", 1380, "2027-11-01", 1440, "2027-10-31 22:00:00", "2027-10-31 23:00:00")},
+		{"New York", "America/New_York", "2026-11-27", 600, 60, spanRow("2026-11-27", 600, "2026-11-27", 660, "2026-11-27 15:00:00", "2026-11-27 16:00:00")},
+		{"up to midnight in New York", "America/New_York", "2026-12-15", 1380, 60, spanRow("2026-12-15", 1380, "2026-12-16", 1440, "2026-12-16 04:00:00", "2026-12-16 05:00:00")},
+		{"from midnight in New York", "America/New_York", "2026-12-15", 0, 60, spanRow("2026-12-15", 0, "2026-12-15", 60, "2026-12-15 05:00:00", "2026-12-15 06:00:00")},
+		{"forward in New York", "America/New_York", "2027-03-14", 120, 60, spanRow("2027-03-14", 120, "2027-03-14", 180, "2027-03-14 07:00:00", "2027-03-14 07:00:00")},
+		{"back in New York", "America/New_York", "2027-11-07", 60, 60, spanRow("2027-11-07", 60, "2027-11-07", 120, "2027-11-07 05:00:00", "2027-11-07 07:00:00")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			location, err := time.LoadLocation(tt.zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			site := &Site{Zone: Zone{Name: tt.zone, Location: location}}
+			span := site.spanOf(availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start}, tt.duration)
+			if diff := cmp.Diff(tt.want, span.columns(), cmp.AllowUnexported(column{})); diff != "" {
+				t.Errorf("columns (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func spanRow(startDate string, start int64, endDate string, end int64, startUTC, endUTC string) row {
+	return row{
+		{"start_date", startDate}, {"end_date", endDate}, {"start_time", start}, {"end_time", end},
+		{"start_datetime_utc", startUTC}, {"end_datetime_utc", endUTC},
+	}
+}

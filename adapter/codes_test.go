@@ -1,0 +1,104 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// TestCodeLetters: what the plugin hands out holds no two letters that people
+// mistake for each other.
+func TestCodeLetters(t *testing.T) {
+	t.Parallel()
+	seen := map[rune]bool{}
+	for _, letter := range codeLetters {
+		if seen[letter] || strings.ContainsRune("018BGIOQ", letter) {
+			t.Errorf("letter %c", letter)
+		}
+		seen[letter] = true
+	}
+	if len(seen) != 28 {
+		t.Errorf("%d letters", len(seen))
+	}
+}
+
+// TestCode: each random byte gives the same letter to all, and bytes that would
+// favour some letters are passed over.
+func TestCode(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		random []byte
+		want   string
+	}{
+		{"the first letters", []byte{0, 1, 2, 3, 4, 5, 6}, "2345679"},
+		{"the last letter, and round", []byte{27, 28, 55, 56, 251, 0, 223}, "Z2Z2Z2Z"},
+		{"bytes beyond the last round", []byte{252, 253, 254, 255, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2}, "2223333"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			site := &Site{random: bytes.NewReader(tt.random)}
+			if got, err := site.code(7); got != tt.want || err != nil {
+				t.Errorf("code %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestCodeIsFair: over all bytes, every letter comes equally often.
+func TestCodeIsFair(t *testing.T) {
+	t.Parallel()
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	site := &Site{random: bytes.NewReader(bytes.Repeat(all, 2))}
+	code, err := site.code(252)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, letter := range codeLetters {
+		if n := strings.Count(code, string(letter)); n != 9 {
+			t.Errorf("%c came %d times", letter, n)
+		}
+	}
+}
+
+func TestKeysAndUUIDs(t *testing.T) {
+	t.Parallel()
+	for _, random := range [][]byte{bytes.Repeat([]byte{0}, 18), bytes.Repeat([]byte{0xff}, 18)} {
+		site := &Site{random: bytes.NewReader(random)}
+		key, err := site.manageKey()
+		if err != nil || !regexp.MustCompile(`^[0-9a-f]{36}$`).MatchString(key) {
+			t.Errorf("key %q, %v", key, err)
+		}
+		site.random = bytes.NewReader(random)
+		uuid, err := site.uuid()
+		if err != nil || !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(uuid) {
+			t.Errorf("UUID %q, %v", uuid, err)
+		}
+	}
+}
+
+// TestNoRandomness: without randomness there are no codes, rather than ones that
+// can be guessed.
+func TestNoRandomness(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("no entropy")
+	for _, source := range []io.Reader{iotest.ErrReader(failure), io.MultiReader(bytes.NewReader(make([]byte, 6)), iotest.ErrReader(failure))} {
+		site := &Site{random: source}
+		for name, make := range map[string]func() (string, error){
+			"code": func() (string, error) { return site.code(bookingCodeLength) },
+			"key":  site.manageKey,
+			"UUID": site.uuid,
+		} {
+			if got, err := make(); !errors.Is(err, failure) || got != "" {
+				t.Errorf("%s %q, %v", name, got, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package handlers
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/compat"
+)
+
+// maxBody is how large the body of a request may be.
+const maxBody = 1 << 20
+
+// errBodyTooLarge is a body beyond maxBody.
+var errBodyTooLarge = errors.New("body too large")
+
+// readBody reads what a POST or PUT sent. It does so once: the site may be
+// looked at twice.
+func readBody(c echo.Context) ([]byte, error) {
+	request := c.Request()
+	if request.Method != http.MethodPost && request.Method != http.MethodPut {
+		return nil, nil
+	}
+	sent, err := io.ReadAll(http.MaxBytesReader(c.Response(), request.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return sent, nil
+	case errors.As(err, &large):
+		return nil, errBodyTooLarge
+	case request.Context().Err() != nil:
+		return nil, request.Context().Err()
+	default:
+		return nil, &compat.BodyError{Message: "The request body broke off"}
+	}
+}
+
+// document is the request's body, an object or a list.
+func (r *request) document() (compat.Document, error) {
+	return compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.sent)
+}
+
+// body is the request's body, an object.
+func (r *request) body() (*compat.Body, error) {
+	document, err := r.document()
+	if err != nil {
+		return nil, err
+	}
+	return document.Body()
+}

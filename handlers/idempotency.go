@@ -1,0 +1,82 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"bookside/adapter"
+)
+
+const (
+	idempotencyKey = "Idempotency-Key"
+	replayedHeader = "Idempotent-Replayed"
+)
+
+// keep stores the answer of a request in the transaction of what it did.
+type keep func(ctx context.Context, tx *adapter.Site, answer response) error
+
+// once does a POST's work. Under an Idempotency-Key it is done a single time,
+// and its answer given again.
+func (r *request) once(work func(*adapter.Site, keep) (response, error)) (answer response, err error) {
+	err = r.attempt(func(site *adapter.Site, l *adapter.Ledger) (err error) {
+		if kept := l.Answers(); len(kept) > 0 {
+			r.replayed()
+			answer = response{kept[0].Status, json.RawMessage(kept[0].Body)}
+			return nil
+		}
+		answer, err = work(site, func(ctx context.Context, tx *adapter.Site, answer response) error {
+			body, err := encoded(answer.body)
+			if err != nil {
+				return err
+			}
+			return l.Keep(ctx, tx, adapter.Answer{Status: answer.status, Body: body})
+		})
+		return err
+	})
+	return answer, err
+}
+
+// attempt runs work, under an Idempotency-Key never two at a time. Without one
+// the site is the request's own, and the ledger nil.
+func (r *request) attempt(work func(*adapter.Site, *adapter.Ledger) error) error {
+	sent := r.echo.Request().Header.Values(idempotencyKey)
+	if len(sent) == 0 {
+		return work(r.site, nil)
+	}
+	if !saneIdempotencyKey(sent) {
+		return adapter.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
+	}
+	return r.site.Once(r.ctx(), adapter.Attempt{Scope: r.scope(sent[0]), Body: hashOf(r.sent)}, work)
+}
+
+func saneIdempotencyKey(sent []string) bool {
+	return len(sent) == 1 && sent[0] != "" && len(sent[0]) <= 255 &&
+		!strings.ContainsFunc(sent[0], func(c rune) bool { return c < ' ' || c > '~' })
+}
+
+// scope is what all tries of the request have in common: key, endpoint under
+// whatever base path, and the client's name for the request.
+func (r *request) scope(name string) string {
+	admission, _ := admissionOf(r.echo)
+	return hashOf(fmt.Appendf(nil, "%d %s %s %q %s", admission.ID, r.route.method, r.route.path, r.echo.ParamValues(), name))
+}
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// replayed tells that nothing was done anew.
+func (r *request) replayed() { r.echo.Response().Header().Set(replayedHeader, "true") }
+
+// encoded is a body as it is sent.
+func encoded(body any) ([]byte, error) {
+	var b bytes.Buffer
+	err := encode(&b, body)
+	return b.Bytes(), err
+}
