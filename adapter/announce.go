@@ -212,20 +212,22 @@ type (
 // activityData says what a message was about. A new record has numbers where a
 // loaded one has texts, as in PHP.
 func (e event) activityData() any {
-	id := func(n int64) any {
-		if e.kind == bookingUpdated || e.kind == orderUpdated {
+	as := func(loaded bool, n int64) any {
+		if loaded {
 			return idText(n)
 		}
 		return n
 	}
 	f := e.facts
+	updated := e.kind == bookingUpdated || e.kind == orderUpdated
+	customer := as(updated || !e.newCustomer, f.Customer.ID)
 	switch objectType, record := e.record(); objectType {
 	case "customer":
-		return customerActivity{id(record)}
+		return customerActivity{record}
 	case "order":
-		return orderActivity{id(record), id(f.Customer.ID)}
+		return orderActivity{as(updated, record), customer}
 	default:
-		return bookingActivity{id(record), id(f.Agent.ID), id(f.serviceID()), id(f.Customer.ID)}
+		return bookingActivity{as(updated, record), as(updated, f.Agent.ID), as(updated, f.serviceID()), customer}
 	}
 }
 

@@ -50,7 +50,10 @@ func (s *Site) createBooking(ctx context.Context, b NewBooking) (MadeBooking, er
 		return MadeBooking{}, err
 	}
 	made := MadeBooking{BookingDetail: facts.BookingDetail}
-	events := []event{{kind: bookingCreated, facts: facts}, {kind: orderCreated, facts: facts}}
+	events := []event{
+		{kind: bookingCreated, facts: facts, newCustomer: plan.customerIsNew},
+		{kind: orderCreated, facts: facts, newCustomer: plan.customerIsNew},
+	}
 	if plan.customerIsNew {
 		events = slices.Insert(events, 0, event{kind: customerCreated, facts: facts})
 	}

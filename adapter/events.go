@@ -21,6 +21,8 @@ type event struct {
 	kind  eventKind
 	facts bookingFacts // afterwards; before, where it is no more
 	old   bookingFacts // before, of an update
+	// newCustomer says that the customer was created along with a new booking.
+	newCustomer bool
 }
 
 // recordEvents adds events to the site's history, so that it shows what was done

@@ -1,0 +1,476 @@
+package compat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter"
+)
+
+const (
+	typeJSON = "application/json"
+	typeForm = "application/x-www-form-urlencoded"
+	typeOdd  = "text/plain"
+)
+
+// parsed is a document, or what is wrong with it behind a !.
+func parsed(t testing.TB, contentType, sent string) string {
+	t.Helper()
+	document, err := ParseBody(contentType, []byte(sent))
+	if err == nil {
+		return string(document)
+	}
+	var unreadable *BodyError
+	if !errors.As(err, &unreadable) || document != nil {
+		t.Fatalf("%.100q: document %.100q, error %v", sent, document, err)
+	}
+	return "!" + unreadable.Message
+}
+
+func TestParseBody(t *testing.T) {
+	t.Parallel()
+	const noJSON, noUTF8, noObject = "!The request body is not valid JSON", "!The request body is not valid UTF-8", "!The request body must be a JSON object"
+	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	for name, c := range map[string]struct{ contentType, sent, want string }{
+		"an object":                 {typeJSON, `{"a":1}`, `{"a":1}`},
+		"with a character set":      {"application/json; charset=utf-8", `{"a":1}`, `{"a":1}`},
+		"of a JSON type":            {"application/vnd.api+json", `{"a":1}`, `{"a":1}`},
+		"a list":                    {typeJSON, `[1]`, `[1]`},
+		"blanks around":             {typeJSON, " \n{\"a\":1}\r\n\t", `{"a":1}`},
+		"empty":                     {typeJSON, "", `{}`},
+		"blank":                     {typeJSON, " \n", `{}`},
+		"empty, of no type":         {"", "", `{}`},
+		"empty form":                {typeForm, "", `{}`},
+		"empty multipart":           {"multipart/form-data; boundary=x", "", `{}`},
+		"a text":                    {typeJSON, `"a"`, noObject},
+		"a number":                  {typeJSON, `1`, noObject},
+		"null":                      {typeJSON, `null`, noObject},
+		"broken":                    {typeJSON, `{"a":1`, noJSON},
+		"something behind":          {typeJSON, `{"a":1}x`, noJSON},
+		"another document behind":   {typeJSON, `{"a":1}{"a":2}`, noJSON},
+		"a comma behind":            {typeJSON, `{"a":1,}`, noJSON},
+		"single quotes":             {typeJSON, `{'a':1}`, noJSON},
+		"a comment":                 {typeJSON, `{"a":1}//`, noJSON},
+		"a byte order mark":         {typeJSON, "\ufeff{}", noJSON},
+		"NUL":                       {typeJSON, "{\"a\":\"\x00\"}", noJSON},
+		"NUL behind":                {typeJSON, "{}\x00", noJSON},
+		"no number":                 {typeJSON, `{"a":NaN}`, noJSON},
+		"a form":                    {typeJSON, `a=1`, noJSON},
+		"invalid UTF-8":             {typeJSON, "{\"a\":\"\xff\"}", noUTF8},
+		"UTF-16":                    {typeJSON, "{\x00}\x00", noJSON},
+		"as deep as may be":         {typeJSON, deep(512), deep(512)},
+		"deeper":                    {typeJSON, deep(513), noJSON},
+		"deep in a text":            {typeJSON, `{"a":"\"` + strings.Repeat("[", 999) + `"}`, `{"a":"\"` + strings.Repeat("[", 999) + `"}`},
+		"very deep":                 {typeJSON, strings.Repeat("[", 200_000), noJSON},
+		"a form of its type":        {typeForm, `a=1&b=x+y%21`, `{"a":"1","b":"x y!"}`},
+		"a form of no type":         {"", `a=1`, `{"a":"1"}`},
+		"JSON as a form, like curl": {typeForm, `{"a":1}`, `{"a":1}`},
+		"a JSON list as a form":     {typeForm, ` [1]`, `[1]`},
+		"JSON of no type":           {"", `{"a":1}`, `{"a":1}`},
+		"broken JSON as a form":     {typeForm, `{"a":1`, noJSON},
+		"JSON of another type":      {typeOdd, `{"a":1}`, `{"a":1}`},
+		"a form of another type":    {typeOdd, `a=1`, noJSON},
+		"JSON of a broken type":     {"application/json; charset", `{"a":1}`, `{"a":1}`},
+		"a form of a broken type":   {typeForm + "; x", `a=1`, `{"a":"1"}`},
+		"a form in capitals":        {"Application/X-WWW-Form-URLencoded", `a=1`, `{"a":"1"}`},
+		"a form, invalid UTF-8":     {typeForm, `a=%ff`, noUTF8},
+		"a name, invalid UTF-8":     {typeForm, `%ff=a`, noUTF8},
+		"nothing but separators":    {typeForm, `&&=&`, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := parsed(t, c.contentType, c.sent); got != c.want {
+				t.Errorf("%.200q, want %.200q", got, c.want)
+			}
+		})
+	}
+}
+
+// Names in brackets make what PHP makes of them.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[string]string{
+		"a=1&a=2":                       `{"a":"2"}`,
+		"a":                             `{"a":""}`,
+		"a=b=c":                         `{"a":"b=c"}`,
+		"customer[email]=x@y.z":         `{"customer":{"email":"x@y.z"}}`,
+		"customer%5Bemail%5D=x":         `{"customer":{"email":"x"}}`,
+		"customer.email=x":              `{"customer.email":"x"}`,
+		"a[]=1&a[]=2":                   `{"a":["1","2"]}`,
+		"a[0]=1&a[1]=2":                 `{"a":["1","2"]}`,
+		"a[5]=1&a[]=2":                  `{"a":["1","2"]}`,
+		"a[1]=x&a[0]=y":                 `{"a":["x","y"]}`,
+		"a[01]=x":                       `{"a":{"01":"x"}}`,
+		"a[x]=1&a[]=2":                  `{"a":{"0":"2","x":"1"}}`,
+		"a[b][c][d]=1":                  `{"a":{"b":{"c":{"d":"1"}}}}`,
+		"b[0][x]=1&b[0][y]=2&b[1][x]=3": `{"b":[{"x":"1","y":"2"},{"x":"3"}]}`,
+		"b[][x]=1&b[][x]=2":             `{"b":[{"x":"1"},{"x":"2"}]}`,
+		"a=1&a[b]=2":                    `{"a":{"b":"2"}}`,
+		"a[b]=2&a=1":                    `{"a":"1"}`,
+		"a[b]c=1":                       `{"a":{"b":"1"}}`,
+		"a[b=1":                         `{"a[b":"1"}`,
+		"a]b=1":                         `{"a]b":"1"}`,
+		"+a=1":                          `{"a":"1"}`,
+		"=1":                            `{}`,
+		"0=x&1=y":                       `{"0":"x","1":"y"}`,
+		"a[-1]=x":                       `{"a":["x"]}`,
+		"n=<b>&m=é":                     `{"m":"é","n":"<b>"}`,
+		"a" + strings.Repeat("[b]", 70): `{}`,
+	} {
+		if got := parsed(t, typeForm, form); got != want {
+			t.Errorf("%s gives %s, want %s", form, got, want)
+		}
+	}
+}
+
+func TestMultipart(t *testing.T) {
+	t.Parallel()
+	part := func(head, value string) string {
+		return "--x\r\nContent-Disposition: form-data; " + head + "\r\n\r\n" + value + "\r\n"
+	}
+	const end = "--x--\r\n"
+	const broken = "!The request body is not valid multipart/form-data"
+	for name, c := range map[string]struct{ contentType, sent, want string }{
+		"fields":            {"multipart/form-data; boundary=x", part(`name="a"`, "1") + part(`name="c[email]"`, "ü@x") + end, `{"a":"1","c":{"email":"ü@x"}}`},
+		"lines":             {"multipart/form-data; boundary=x", part(`name="a"`, "1\r\n2") + end, `{"a":"1\r\n2"}`},
+		"a file":            {"multipart/form-data; boundary=x", part(`name="f"; filename="x.png"`, "\xff\x00") + part(`name="a"`, "1") + end, `{"a":"1"}`},
+		"no name":           {"multipart/form-data; boundary=x", part(`x="a"`, "1") + end, `{}`},
+		"invalid UTF-8":     {"multipart/form-data; boundary=x", part(`name="a"`, "\xff") + end, "!The request body is not valid UTF-8"},
+		"no end":            {"multipart/form-data; boundary=x", part(`name="a"`, "1"), broken},
+		"no boundary":       {"multipart/form-data", part(`name="a"`, "1") + end, broken},
+		"another boundary":  {"multipart/form-data; boundary=y", part(`name="a"`, "1") + end, broken},
+		"JSON":              {"multipart/form-data; boundary=x", `{"a":1}`, broken},
+		"a broken head":     {"multipart/form-data; boundary=x", "--x\r\nnothing\r\n\r\n1\r\n" + end, broken},
+		"nothing but ended": {"multipart/form-data; boundary=x", end, `{}`},
+	} {
+		if got := parsed(t, c.contentType, c.sent); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// bodyOf reads an object.
+func bodyOf(t testing.TB, text string) *Body {
+	t.Helper()
+	document, err := ParseBody(typeJSON, []byte(text))
+	if err != nil {
+		t.Fatalf("%.200s: %v", text, err)
+	}
+	b, err := document.Body()
+	if err != nil {
+		t.Fatalf("%.200s: %v", text, err)
+	}
+	return b
+}
+
+// faultsIn are the wrong fields with their messages, and whether the request is
+// malformed or refused.
+func faultsIn(t testing.TB, err error) (code adapter.Code, fields map[string]string) {
+	t.Helper()
+	if err == nil {
+		return "", nil
+	}
+	var known *adapter.Error
+	if !errors.As(err, &known) {
+		t.Fatal(err)
+	}
+	return known.Code, known.Fields
+}
+
+// What a getter makes of a: its value as text, "nil", or a message behind ! for
+// what is malformed and ? for what is refused.
+func readBodyField[T any](t *testing.T, raw string, get func(*Body) *T) string {
+	t.Helper()
+	b := bodyOf(t, `{"a":`+raw+`}`)
+	got := "nil"
+	if value := get(b); value != nil {
+		got = fmt.Sprint(*value)
+	}
+	code, fields := faultsIn(t, b.Err())
+	if code == "" {
+		return got
+	}
+	if got != "nil" || len(fields) != 1 {
+		t.Errorf("%.100s: value %.100s beside the faults %v", raw, got, fields)
+	}
+	if code == adapter.CodeValidationFailed {
+		return "?" + fields["a"]
+	}
+	return "!" + fields["a"]
+}
+
+func TestBodyGetters(t *testing.T) {
+	t.Parallel()
+	const noInteger, noNumber, noBoolean, noDate, noTime = "!Must be an integer", "!Must be a number", "!Must be true or false", "!Must be a date in the format YYYY-MM-DD", "!Invalid time format, use HH:MM"
+	long := strings.Repeat("9", 400)
+	getters := map[string]struct {
+		get  func(t *testing.T, raw string) string
+		want map[string]string
+	}{
+		"integer": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *int64 { return b.Integer("a", 1, 1440) })
+			},
+			map[string]string{
+				`60`: "60", `"60"`: "60", `60.0`: "60", `" 60 "`: "60", `null`: "nil", `""`: "nil", `" "`: "nil", `-0`: "?Minimum allowed value is 1",
+				`0`: "?Minimum allowed value is 1", `-5`: "?Minimum allowed value is 1", `525600`: "?Maximum allowed value is 1440",
+				`99999999999999999999999`: "?Maximum allowed value is 1440", `60.5`: noInteger, `6e1`: noInteger, `1e999999999`: noInteger,
+				`"abc"`: noInteger, `true`: noInteger, `false`: noInteger, `"0x10"`: noInteger, `"6\u0000"`: noInteger, `"٦٠"`: noInteger,
+				`[60]`: "!" + notAList, `{}`: "!" + notAList, long: "!Maximum allowed length is 320 characters",
+			},
+		},
+		"id": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *int64 { return b.ID("a", maxMediumInt) })
+			},
+			map[string]string{
+				`8388607`: "8388607", `8388608`: "!Maximum allowed value is 8388607", `0`: "!Minimum allowed value is 1", `-1`: "!Minimum allowed value is 1", `"any"`: noInteger,
+			},
+		},
+		"id or any": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *int64 { return b.anyIDSent("a") })
+			},
+			map[string]string{
+				`"any"`: "0", `"ANY"`: "0", `-1`: "0", `"-1"`: "0", `5`: "5", `"5"`: "5", `""`: "nil", `null`: "nil",
+				`0`: "!Minimum allowed value is 1", `-2`: "!Minimum allowed value is 1", `"some"`: noInteger, `99999999`: "!Maximum allowed value is 8388607", `[]`: "!" + notAList,
+			},
+		},
+		"price": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *string {
+					amount := b.price("a")
+					if amount == nil {
+						return nil
+					}
+					text := amount.String()
+					return &text
+				})
+			},
+			map[string]string{
+				`12`: "12", `12.50`: "12.5", `"12.50"`: "12.5", `0.1`: "0.1", `0.30000000000000004`: "?May have at most 4 decimals", `12.34560`: "12.3456",
+				`9999999999999999.9999`: "9999999999999999.9999", `10000000000000000`: "?Must be between -9999999999999999.9999 and 9999999999999999.9999",
+				`-0.01`: "?May not be negative", `0`: "0", `"12,50"`: noNumber, `"12 €"`: noNumber, `1e2`: noNumber, `""`: "nil", `null`: "nil", `true`: noNumber, `"NaN"`: noNumber,
+			},
+		},
+		"boolean": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *bool { return b.Boolean("a") })
+			},
+			map[string]string{
+				`true`: "true", `false`: "false", `1`: "true", `0`: "false", `"1"`: "true", `"0"`: "false", `"yes"`: "true", `"NO"`: "false", `"on"`: "true", `"off"`: "false",
+				`""`: "nil", `null`: "nil", `2`: noBoolean, `"maybe"`: noBoolean, `1.0`: noBoolean, `[true]`: "!" + notAList,
+			},
+		},
+		"date": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *adapter.Date { return b.Date("a") })
+			},
+			map[string]string{
+				`"2026-11-27"`: "2026-11-27", `"2026-02-30"`: noDate, `"27.11.2026"`: noDate, `"0000-00-00"`: noDate, `20261127`: noDate, `"tomorrow"`: noDate, `""`: "nil",
+			},
+		},
+		"time of day": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *string {
+					m := b.TimeOfDay("a")
+					if m == nil {
+						return nil
+					}
+					text := clock(m)
+					return &text
+				})
+			},
+			map[string]string{
+				`"10:00"`: "10:00", `"9:05"`: "09:05", `"00:00"`: "00:00", `"23:59"`: "23:59", `" 10:00 "`: "10:00", `""`: "nil",
+				`"24:00"`: noTime, `"25:61"`: noTime, `"10:60"`: noTime, `"10:5"`: noTime, `"10"`: noTime, `600`: noTime, `"10:00:00"`: noTime, `"-1:30"`: noTime, `"+1:30"`: noTime,
+				`"10:00 am"`: noTime, `"1O:00"`: noTime, `"10.00"`: noTime, `"010:00"`: noTime, `true`: noTime,
+			},
+		},
+		"text": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *string { return b.Text("a") })
+			},
+			map[string]string{
+				`"x"`: "x", `" x\n"`: " x\n", `""`: "", `null`: "nil", `12.50`: "12.50", `"<b>\u0000"`: "<b>\x00", `"😀"`: "😀",
+				`true`: "!Must be a text", `"true"`: "true", `["x"]`: "!" + notAList, `{"a":1}`: "!" + notAList,
+			},
+		},
+		"word": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *int { return Word(b, "a", map[string]int{"open": 1}, "Must be open") })
+			},
+			map[string]string{`"open"`: "1", `"OPEN"`: "1", `""`: "nil", `"shut"`: "?Must be open", `1`: "?Must be open", `[]`: "!" + notAList},
+		},
+		"object": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *string {
+					within := b.Object("a")
+					if within == nil {
+						return nil
+					}
+					text := within.path
+					return &text
+				})
+			},
+			map[string]string{`{}`: "a.", `{"x":1}`: "a.", `[]`: "a.", `null`: "nil", `[1]`: "!Must be an object", `"x"`: "!Must be an object", `""`: "!Must be an object", `1`: "!Must be an object", `false`: "!Must be an object"},
+		},
+		"list": {
+			func(t *testing.T, raw string) string {
+				return readBodyField(t, raw, func(b *Body) *int {
+					elements, ok := b.List("a")
+					if !ok {
+						return nil
+					}
+					n := len(elements)
+					return &n
+				})
+			},
+			map[string]string{`[]`: "0", `[1,null]`: "2", `null`: "nil", `{}`: "!Must be a list", `{"0":1}`: "!Must be a list", `"x"`: "!Must be a list", `1`: "!Must be a list"},
+		},
+	}
+	for name, getter := range getters {
+		for raw, want := range getter.want {
+			if got := getter.get(t, raw); got != want {
+				t.Errorf("%s: %.100s gives %q, want %q", name, raw, got, want)
+			}
+		}
+	}
+}
+
+// Names with a dot mean members of an object, and count where both are sent;
+// faults are named by the whole path.
+func TestDottedNames(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"customer":{"email":"a"}}`:                                "a",
+		`{"customer.email":"a"}`:                                    "a",
+		`{"customer.email":"a","customer":{"email":"b"}}`:           "a",
+		`{"customer":{"email":"b"},"customer.email":"a"}`:           "a",
+		`{"customer":{"phone":"1"},"customer.email":"a"}`:           "a",
+		`{"customer":null,"customer.email":"a"}`:                    "a",
+		`{"customer":[],"customer.email":"a"}`:                      "a",
+		`{"customer":{"email":"x"},"customer":{"email":"a"}}`:       "a", // the last of repeated ones
+		`{"customer.email":"x","customer.email":"a"}`:               "a",
+		`{"Customer":{"email":"x"},"customer":{"email":"a","b":1}}`: "a",
+	} {
+		got := bodyOf(t, text).Object("customer").Text("email")
+		if got == nil || *got != want {
+			t.Errorf("%s gives %v", text, got)
+		}
+	}
+	b := bodyOf(t, `{"customer":{"email":["x"]},"customer.phone":{},"duration":0}`)
+	customer := b.Object("customer")
+	customer.Text("email")
+	customer.Text("phone")
+	b.Integer("duration", 1, 2)
+	code, fields := faultsIn(t, b.Err())
+	want := map[string]string{"customer.email": notAList, "customer.phone": notAList, "duration": "Minimum allowed value is 1"}
+	if diff := cmp.Diff(want, fields); diff != "" || code != adapter.CodeInvalidRequest {
+		t.Errorf("%s (-want +got):\n%s", code, diff)
+	}
+}
+
+func TestBodyIsAnObject(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{`{}`: true, `[]`: true, `[ ]`: true, `[1]`: false, `[{}]`: false} {
+		document, err := ParseBody(typeJSON, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := document.Body()
+		var unreadable *BodyError
+		if (err == nil) != ok || err != nil && !errors.As(err, &unreadable) {
+			t.Errorf("%s: %v, %v", text, b, err)
+		}
+	}
+}
+
+// FuzzParseBody: whatever was sent becomes an object, a list or a *BodyError,
+// and reading it as a booking panics nowhere.
+func FuzzParseBody(f *testing.F) {
+	for _, contentType := range []string{typeJSON, typeForm, "", typeOdd, "multipart/form-data; boundary=x"} {
+		for _, sent := range []string{
+			`{"service_id":1,"customer":{"email":"x"},"customer.phone":[1]}`, `[{"a":1},null,[],""]`, `{"bookings":[{}]}`, "a=1&b[0][c]=2&b[]=3&[=4&]=5",
+			"--x\r\nContent-Disposition: form-data; name=\"a[b]\"\r\n\r\n1\r\n--x--\r\n", "\xff", `"`, `{"a":"\ud800"}`,
+		} {
+			f.Add(contentType, []byte(sent))
+		}
+	}
+	f.Fuzz(func(t *testing.T, contentType string, sent []byte) {
+		document, err := ParseBody(contentType, sent)
+		if err != nil {
+			var unreadable *BodyError
+			if !errors.As(err, &unreadable) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if !json.Valid(document) || !utf8.Valid(document) || document[0] != '{' && document[0] != '[' {
+			t.Fatalf("document %q", document)
+		}
+		if bookings, err := BulkBookings(document); err == nil {
+			for i, b := range bookings {
+				_ = b.Problems.Err()
+				if _, err := json.Marshal(BulkRefused(i, b.Submitted, &adapter.Error{})); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		b, err := document.Body()
+		if err != nil {
+			return
+		}
+		booking := NewBooking(b)
+		_ = booking.Problems.Err()
+		patch := BookingPatch(b)
+		_ = patch.Problems.Err()
+	})
+}
+
+// FuzzFormsAreJSON: a form means what the same names mean in JSON.
+func FuzzFormsAreJSON(f *testing.F) {
+	f.Add("customer", "email", "x@example.test", "notes", "a & b\r\n<c> 😀")
+	f.Add("a.b", "c d", "", "é", "%00+")
+	f.Fuzz(func(t *testing.T, outer, inner, value, flat, text string) {
+		for _, name := range []string{outer, inner, flat} {
+			// PHP reads these otherwise.
+			if name == "" || strings.ContainsAny(name, "[]") || strings.HasPrefix(name, " ") || !utf8.ValidString(name) || strings.Trim(name, "-0123456789") == "" {
+				t.Skip()
+			}
+		}
+		if outer == inner || outer == flat || outer == "list" || flat == "list" || !utf8.ValidString(value) || !utf8.ValidString(text) {
+			t.Skip()
+		}
+		tree := map[string]any{
+			outer: map[string]any{inner: value}, flat: text,
+			"list": []any{map[string]any{inner: value}, map[string]any{inner: text, outer: map[string]any{inner: value}}},
+		}
+		sent, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := url.Values{}
+		form.Set(outer+"["+inner+"]", value)
+		form.Set(flat, text)
+		form.Set("list[0]["+inner+"]", value)
+		form.Set("list[1]["+inner+"]", text)
+		form.Set("list[1]["+outer+"]["+inner+"]", value)
+		var fromForm, fromJSON any
+		for into, document := range map[*any]string{&fromForm: parsed(t, typeForm, form.Encode()), &fromJSON: parsed(t, typeJSON, string(sent))} {
+			if err := json.Unmarshal([]byte(document), into); err != nil {
+				t.Fatalf("%s: %v", document, err)
+			}
+		}
+		if diff := cmp.Diff(fromJSON, fromForm); diff != "" {
+			t.Errorf("form %s (-JSON +form):\n%s", form.Encode(), diff)
+		}
+	})
+}

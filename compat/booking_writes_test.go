@@ -1,0 +1,207 @@
+package compat
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+	"bookside/adapter/availability"
+)
+
+// bookingsEqual leaves out Problems, which are compared on their own.
+var bookingsEqual = cmp.Options{
+	cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) }),
+	cmp.Comparer(func(a, b adapter.Problems) bool { return true }),
+}
+
+func ptr[T any](value T) *T { return &value }
+
+func dayOf(t testing.TB, text string) availability.Day {
+	t.Helper()
+	day, ok := availability.ParseDay(text)
+	if !ok {
+		t.Fatal(text)
+	}
+	return day
+}
+
+func TestNewBooking(t *testing.T) {
+	t.Parallel()
+	const basis = `"service_id":4,"agent_id":5,"start_date":"2026-11-27","start_time":"10:00"`
+	at := availability.Moment{Day: dayOf(t, "2026-11-27"), Minutes: 600}
+	plain := adapter.NewBooking{ServiceID: 4, AgentID: 5, Start: at, Attendees: 1, Confirm: true}
+	for name, c := range map[string]struct {
+		body   string
+		change func(*adapter.NewBooking)
+	}{
+		"an existing customer": {`{` + basis + `,"customer_id":"9","customer":{"email":[]}}`, func(b *adapter.NewBooking) { b.CustomerID = 9 }},
+		"a new customer": {
+			`{` + basis + `,"customer":{"first_name":" A ","last_name":"B","email":"c","phone":123}}`,
+			func(b *adapter.NewBooking) {
+				b.Customer = adapter.CustomerFields{FirstName: ptr(" A "), LastName: ptr("B"), Email: ptr("c"), Phone: ptr("123")}
+			},
+		},
+		"everything": {
+			`{` + basis + `,"customer_id":9,"location_id":2,"duration":"90","status":" Pending","notes":" x\n","price":"12.50","total_attendees":3,"send_confirmation":"no","unknown":{}}`,
+			func(b *adapter.NewBooking) {
+				b.CustomerID, b.LocationID, b.Duration, b.Status, b.Notes = 9, 2, ptr(int64(90)), ptr("pending"), " x\n"
+				b.Price, b.Attendees, b.Confirm = ptr(decimal.RequireFromString("12.5")), 3, false
+			},
+		},
+		"nothing where it is optional": {
+			`{` + basis + `,"customer_id":9,"location_id":"","duration":null,"status":"","notes":null,"price":"","total_attendees":"","send_confirmation":null}`,
+			func(b *adapter.NewBooking) { b.CustomerID = 9 },
+		},
+		"any agent": {strings.Replace(`{`+basis+`,"customer_id":9,"location_id":"any"}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
+		"agent -1":  {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":-1`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
+	} {
+		want := plain
+		c.change(&want)
+		got := NewBooking(bodyOf(t, c.body))
+		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if err := got.Problems.Err(); err != nil {
+			_, fields := faultsIn(t, err)
+			t.Errorf("%s: %v", name, fields)
+		}
+	}
+}
+
+func TestNewBookingProblems(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]map[string]string{
+		`{}`: {"service_id": required, "agent_id": required, "start_date": required, "start_time": required, "customer": required},
+		`{"service_id":"","agent_id":" ","start_date":null,"start_time":"","customer_id":"","customer":null}`: {
+			"service_id": required, "agent_id": required, "start_date": required, "start_time": required, "customer": required,
+		},
+		`{"service_id":0,"agent_id":"x","start_date":"2026-02-30","start_time":"24:00","customer":{}}`: {
+			"service_id": "Minimum allowed value is 1", "agent_id": "Must be an integer", "start_date": "Must be a date in the format YYYY-MM-DD",
+			"start_time": "Invalid time format, use HH:MM", "customer.first_name": required, "customer.last_name": required, "customer.email": required,
+		},
+		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer_id":0,"customer":{"email":1}}`: {"customer_id": "Minimum allowed value is 1"},
+		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer":"x"}`:                         {"customer": "Must be an object"},
+		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer":{"first_name":" ","last_name":{},"email":null,"phone":true}}`: {
+			"customer.first_name": required, "customer.last_name": notAList, "customer.email": required, "customer.phone": "Must be a text",
+		},
+		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer_id":1,"duration":0,"price":-1,"total_attendees":0,"location_id":[],"notes":{},"status":false,"send_confirmation":"x"}`: {
+			"duration": "Minimum allowed value is 1", "price": "May not be negative", "total_attendees": "Minimum allowed value is 1", "location_id": notAList,
+			"notes": notAList, "status": "Must be a text", "send_confirmation": "Must be true or false",
+		},
+	} {
+		booking := NewBooking(bodyOf(t, body))
+		_, fields := faultsIn(t, booking.Problems.Err())
+		if diff := cmp.Diff(want, fields); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+	}
+}
+
+func TestBookingPatch(t *testing.T) {
+	t.Parallel()
+	day := dayOf(t, "2026-11-27")
+	for body, want := range map[string]adapter.BookingPatch{
+		`{}`: {},
+		`{"service_id":"","agent_id":null,"location_id":"","start_date":"","start_time":null,"duration":"","status":" ","customer_id":"","price":null,"notes":null,"customer":null,"send_notification":""}`: {},
+		`{"notes":"","customer":{"phone":"","email":null}}`: {Notes: ptr(""), Customer: adapter.CustomerFields{Phone: ptr("")}},
+		`{"service_id":1,"agent_id":"any","location_id":"any","start_date":"2026-11-27","start_time":"00:00","duration":1440,"status":"NO_SHOW","customer_id":3,"customer.email":"x","price":0,"send_notification":1}`: {
+			ServiceID: ptr(int64(1)), AgentID: ptr(int64(0)), LocationID: ptr(int64(0)), StartDate: &day, StartTime: ptr(adapter.Minutes(0)), Duration: ptr(int64(1440)),
+			Status: ptr("no_show"), CustomerID: ptr(int64(3)), Customer: adapter.CustomerFields{Email: ptr("x")}, Price: ptr(decimal.Zero), Notify: true,
+		},
+	} {
+		got := BookingPatch(bodyOf(t, body))
+		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Problems.Err() != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", body, got.Problems.Err(), diff)
+		}
+	}
+}
+
+func TestBulkBookings(t *testing.T) {
+	t.Parallel()
+	many := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("{},", n), ",") + "]" }
+	const bounds = "Must be a list of 1 to 50 bookings"
+	for body, want := range map[string]struct {
+		n       int
+		confirm bool
+		wrong   map[string]string
+	}{
+		`[{}]`:                          {n: 1},
+		many(50):                        {n: 50},
+		`{"bookings":[{},null,1]}`:      {n: 3},
+		`{"bookings":` + many(50) + `}`: {n: 50},
+		`{"bookings":[{"send_confirmation":"x"}],"send_confirmation":true}`: {n: 1, confirm: true},
+		many(51):                        {wrong: map[string]string{"bookings": bounds}},
+		`[]`:                            {wrong: map[string]string{"bookings": bounds}},
+		`{"bookings":[]}`:               {wrong: map[string]string{"bookings": bounds}},
+		`{}`:                            {wrong: map[string]string{"bookings": required}},
+		`{"bookings":null}`:             {wrong: map[string]string{"bookings": required}},
+		`{"bookings":{"service_id":1}}`: {wrong: map[string]string{"bookings": "Must be a list"}},
+		`{"bookings":"x","send_confirmation":[]}`: {wrong: map[string]string{"bookings": "Must be a list", "send_confirmation": notAList}},
+	} {
+		document, err := ParseBody(typeJSON, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bookings, err := BulkBookings(document)
+		code, fields := faultsIn(t, err)
+		if diff := cmp.Diff(want.wrong, fields); diff != "" || err != nil && code != adapter.CodeInvalidRequest || len(bookings) != want.n {
+			t.Errorf("%.60s: %d bookings, %s (-want +got):\n%s", body, len(bookings), code, diff)
+		}
+		for _, b := range bookings {
+			if b.Confirm != want.confirm || b.Problems.Has("send_confirmation") {
+				t.Errorf("%.60s: confirm %t", body, b.Confirm)
+			}
+		}
+	}
+}
+
+func TestBulkRefused(t *testing.T) {
+	t.Parallel()
+	submitted := json.RawMessage(`{"a":"<b>"}`)
+	for name, c := range map[string]struct {
+		reason adapter.Error
+		want   string
+	}{
+		"the first missing field": {
+			adapter.Error{Code: adapter.CodeInvalidRequest, Message: "Invalid input data", Fields: map[string]string{"start_time": required, "agent_id": required, "service_id": "Must be an integer"}},
+			`"error":"Missing required field: agent_id","booking_data":{"a":"<b>"}}`,
+		},
+		"missing of the customer": {
+			adapter.Error{Code: adapter.CodeInvalidRequest, Message: "Invalid input data", Fields: map[string]string{"customer.email": required}},
+			`"error":"Missing required field: customer.email","booking_data":{"a":"<b>"}}`,
+		},
+		"no slot": {adapter.Error{Code: adapter.CodeSlotUnavailable, Message: "x"}, `"error":"Time slot not available","booking_data":{"a":"<b>"}}`},
+		"others": {
+			adapter.Error{Code: adapter.CodeValidationFailed, Message: "Validation failed", Fields: map[string]string{"price": "May not be negative"}},
+			`"error":"Validation failed","booking_data":{"a":"<b>"},"details":{"price":"May not be negative"}}`,
+		},
+	} {
+		var b strings.Builder
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(BulkRefused(3, submitted, &c.reason)); err != nil {
+			t.Fatal(err)
+		}
+		if want := `{"index":3,` + c.want + "\n"; b.String() != want {
+			t.Errorf("%s: %swant %s", name, b.String(), want)
+		}
+	}
+}
+
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	at := availability.Moment{Day: dayOf(t, "2026-11-27"), Minutes: 600}
+	for want, c := range map[string]adapter.SlotConflict{
+		`{"requested_time":"2026-11-27 10:00","agent_id":"any","conflicting_booking_id":null,"available_slots":[]}`:         {Start: at},
+		`{"requested_time":"2026-11-27 10:00","agent_id":5,"conflicting_booking_id":7,"available_slots":["09:00","23:30"]}`: {Start: at, AgentID: 5, BookingID: 7, Free: []availability.Minutes{540, 1410}},
+	} {
+		got, err := json.Marshal(Conflict(c))
+		if err != nil || string(got) != want {
+			t.Errorf("%s, want %s (%v)", got, want, err)
+		}
+	}
+}
