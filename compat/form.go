@@ -40,8 +40,8 @@ func parseForm(text string) (Document, error) {
 // parseMultipart reads multipart/form-data. Files are left out.
 func parseMultipart(boundary string, sent []byte) (Document, error) {
 	broken := &BodyError{"The request body is not valid multipart/form-data"}
-	if boundary == "" || !bytes.Contains(sent, []byte("--"+boundary)) {
-		return nil, broken // the reader would take it for an empty form
+	if boundary == "" || !bytes.Contains(sent, []byte("--"+boundary+"--")) {
+		return nil, broken // the reader would take some of these for whole
 	}
 	form := newArray()
 	for reader := multipart.NewReader(bytes.NewReader(sent), boundary); ; {

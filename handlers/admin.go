@@ -87,7 +87,10 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	case platform == nil:
 		return Readiness{Status: StatusStarting, Database: "not open yet", Platform: partUnknown}
 	}
-	_, err := platform.Site(ctx)
+	site, err := platform.Site(ctx)
+	if err == nil {
+		err = site.Complete()
+	}
 	var known *adapter.Error
 	switch {
 	case err == nil:

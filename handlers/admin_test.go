@@ -97,6 +97,146 @@ func TestReadinessOfSite(t *testing.T) {
 	wantReadiness(t, admin, handlers.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
 }
 
+// TestReadinessOfColumns: a site without a column that reads name is not ready,
+// which costs no statement, and is as soon as the column is back.
+func TestReadinessOfColumns(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	admin := handlers.NewAdmin()
+	admin.Started(s.platform)
+	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
+	wantReadiness(t, admin, ready)
+	arrange(t, database, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
+	s.get("/services").want(http.StatusServiceUnavailable)
+	s.get("/agents").want(http.StatusOK)
+	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint columns are missing: wp_latepoint_services.visibility"})
+	arrange(t, database, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
+	wantReadiness(t, admin, ready)
+	s.get("/services").want(http.StatusOK)
+
+	ctx, usage := wpdb.WithUsage(t.Context())
+	recorder := httptest.NewRecorder()
+	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "/readyz", nil))
+	if recorder.Code != http.StatusOK || usage.Queries() != 1 {
+		t.Errorf("status %d, %d statements for a probe of a known schema", recorder.Code, usage.Queries())
+	}
+}
+
+// goodValues are values of parameters, by kind, with which a route answers.
+var goodValues = map[string]string{
+	"page": "1", "integer": "60", "boolean": "1", "date": "2026-11-24", "number": "10", "text": "a", "id or any": "any",
+}
+
+// goodWords are all words of the parameters that take some.
+var goodWords = map[string][]string{
+	"order": {"asc"}, "start_time": {"10:00"}, "visibility": {"visible"}, "bookings_status": {"approved"},
+	"status":         {"active", "approved", "open"},
+	"payment_status": {"fully_paid"}, "fulfillment_status": {"fulfilled"},
+	"sort":     {"date", "start_date", "created_at", "created_date", "customer_name", "status", "id", "amount", "total"},
+	"order_by": {"id", "first_name", "last_name", "email", "name", "price", "charge_amount", "duration", "created_at", "created_date", "updated_at", "status"},
+	"include":  {"services", "locations", "agents", "category", "categories", "bookings", "upcoming_bookings", "past_bookings"},
+}
+
+// TestRequiredColumnsSuffice asks for everything that can be read where the
+// plugin's tables have the columns whose absence makes a site not ready, and no
+// others.
+func TestRequiredColumnsSuffice(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Edge())
+	s := newServer(t, database)
+	arrange(t, database, unneededColumns(t, database)...)
+	admin := handlers.NewAdmin()
+	admin.Started(s.platform)
+	wantReadiness(t, admin, handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
+
+	asked, answered := 0, 0
+	ask := func(path string) {
+		a := s.get(path)
+		asked++
+		switch a.status {
+		case http.StatusOK:
+			answered++
+		case http.StatusBadRequest, http.StatusNotFound: // a word or an id of another resource
+		default:
+			t.Errorf("%s: status %d: %.300s", path, a.status, a.body)
+		}
+	}
+	for _, r := range routesOf(t) {
+		if r.Method != http.MethodGet {
+			continue
+		}
+		base := r.Path + "?" + valid[r.Path]
+		ask(base)
+		for name, kind := range parameters[r.Path] {
+			values := goodWords[name]
+			if kind != "word" {
+				values = []string{goodValues[kind]}
+			}
+			if len(values) == 0 {
+				t.Errorf("no word for %s", name)
+			}
+			for _, value := range values {
+				ask(base + name + "=" + value)
+			}
+		}
+	}
+	ask("/bookings?meta_key=a&meta_value=b")
+	ask("/agents/availability?service_id=1&date=2026-11-24&start_time=10:00")
+	if answered < asked/2 || answered < 100 {
+		t.Errorf("only %d of %d questions were answered", answered, asked)
+	}
+}
+
+// unneededColumns are statements that drop every column of the plugin's tables
+// without which the site is complete: those that a site of tables without
+// columns does not miss.
+func unneededColumns(t *testing.T, database *fixtures.Database) []string {
+	t.Helper()
+	const bare = "bare_"
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: bare})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, table := range wpdb.PluginTables() {
+		arrange(t, database, "CREATE TABLE "+db.Name(table)+" (none int)")
+	}
+	schema, err := db.Schema(t.Context(), "2.3.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := map[string]bool{} // tables, and columns of them
+	for _, column := range schema.MissingColumns() {
+		needed[db.FullName(column.Table)] = true
+		needed[db.Prefix()+column.String()] = true
+	}
+	rows, err := database.SQL.QueryContext(t.Context(), "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name LIKE ?", database.Prefix+"latepoint%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statements []string
+	for rows.Next() {
+		var table, column string
+		if err := rows.Scan(&table, &column); err != nil {
+			t.Fatal(err)
+		}
+		name := bare + strings.TrimPrefix(table, database.Prefix)
+		if needed[name] && !needed[name+"."+column] {
+			statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+column)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return statements
+}
+
 func TestReadinessOfDatabase(t *testing.T) {
 	t.Parallel()
 	const secret = "customer@example.test"

@@ -3,6 +3,8 @@ package wpdb
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // ownTables are the definitions of our own tables, by name. Instants are UTC.
@@ -61,17 +63,20 @@ var ownTables = map[Table]string{
 	)`,
 }
 
+// OwnTables are our own tables.
+func OwnTables() []Table { return slices.Sorted(maps.Keys(ownTables)) }
+
 // CreateOwnTables creates the tables of ours that do not exist yet. It alters
 // none. The schema is probed anew afterwards.
 func (db *DB) CreateOwnTables(ctx context.Context) error {
 	defer db.ForgetSchema()
-	for _, table := range []Table{APIKeys, CustomerFields, Idempotency, Outbox} {
+	for _, table := range OwnTables() {
 		// A table definition has no parameters, and squirrel builds none.
 		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +
 			" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
 		_, err := db.exec(ctx, statement, nil)
 		if err != nil {
-			return fmt.Errorf("create table %s: %w", db.fullName(table), wrap("create table", err))
+			return fmt.Errorf("create table %s: %w", db.FullName(table), wrap("create table", err))
 		}
 	}
 	return nil

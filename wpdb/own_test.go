@@ -71,6 +71,12 @@ func TestOwnTablesOnTheNetwork(t *testing.T) {
 // returns the configuration as that user.
 func user(t testing.TB, database *fixtures.Database, privileges string) wpdb.Config {
 	t.Helper()
+	return userOf(t, database, privileges, "*")
+}
+
+// userOf is user with privileges on one table, or * for all.
+func userOf(t testing.TB, database *fixtures.Database, privileges, table string) wpdb.Config {
+	t.Helper()
 	name := strings.ToLower("bookside_" + rand.Text())[:30]
 	config := configOf(database)
 	config = withDSN(t, config, func(d *mysql.Config) {
@@ -83,7 +89,7 @@ func user(t testing.TB, database *fixtures.Database, privileges string) wpdb.Con
 					t.Error(err)
 				}
 			})
-			arrange(t, database.SQL, "GRANT "+privileges+" ON `"+d.DBName+"`.* TO "+account)
+			arrange(t, database.SQL, "GRANT "+privileges+" ON `"+d.DBName+"`."+table+" TO "+account)
 		}
 		d.User, d.Passwd = name, "secret"
 	})

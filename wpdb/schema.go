@@ -3,6 +3,7 @@ package wpdb
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,7 +45,32 @@ func (s *Schema) Engine(t Table) string { return s.engines[t] }
 
 // Missing lists the required tables that do not exist.
 func (s *Schema) Missing() []Table {
-	return slices.DeleteFunc(slices.Clone(required), s.Has)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(required)), s.Has)
+}
+
+// TableColumn names a column of a table.
+type TableColumn struct {
+	Table  Table
+	Column string
+}
+
+// String is the name without the site's prefix.
+func (c TableColumn) String() string { return string(c.Table) + "." + c.Column }
+
+// MissingColumns lists the columns that reads name and the tables that are
+// there lack. Requests that need none of them can be served all the same.
+func (s *Schema) MissingColumns() []TableColumn {
+	var missing []TableColumn
+	for _, tables := range []map[Table][]string{required, optional} {
+		for _, table := range slices.Sorted(maps.Keys(tables)) {
+			for _, name := range tables[table] {
+				if _, ok := s.Column(table, name); !ok && s.Has(table) {
+					missing = append(missing, TableColumn{table, name})
+				}
+			}
+		}
+	}
+	return missing
 }
 
 // Columns names columns of the table under an alias, for a SELECT list. One
@@ -68,7 +94,7 @@ func (s *Schema) Expr(t Table, alias, name string) string {
 // Schema is the probed schema for a site whose option latepoint_db_version is
 // version. It is probed when first asked for, when the version differs from
 // the probed one, and after ForgetSchema. A schema that lacks required tables
-// is not kept, so that their return is seen at once.
+// or columns is not kept, so that their return is seen at once.
 func (db *DB) Schema(ctx context.Context, version string) (*Schema, error) {
 	if s := db.schema.Load(); s != nil && s.Version == version {
 		return s, nil
@@ -77,7 +103,7 @@ func (db *DB) Schema(ctx context.Context, version string) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Missing()) == 0 {
+	if len(s.Missing()) == 0 && len(s.MissingColumns()) == 0 {
 		db.schema.Store(s)
 	}
 	return s, nil

@@ -211,6 +211,48 @@ func TestMissingTables(t *testing.T) {
 	}
 }
 
+// TestMissingColumns are seen, and their return too, without being told. No
+// version of the plugin lacks any, nor does the add-on.
+func TestMissingColumns(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for _, site := range []fixtures.Site{fixtures.Legacy(), fixtures.Edge(), fixtures.Small(now)} {
+		db := open(t, configOf(fixtures.Shared(t, site)))
+		if missing := probed(t, db).MissingColumns(); len(missing) > 0 {
+			t.Errorf("%s: missing: %v", site.Name, missing)
+		}
+	}
+	database := fixtures.New(t, fixtures.Edge())
+	db := open(t, configOf(database))
+	probed(t, db)
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility", "ALTER TABLE wp_latepoint_coupons DROP COLUMN name, DROP COLUMN rules",
+		"DROP TABLE wp_latepoint_agents", "DROP TABLE wp_latepoint_blocked_periods")
+	if missing := probed(t, db).MissingColumns(); len(missing) > 0 {
+		t.Errorf("the kept schema lacks %v", missing)
+	}
+	db.ForgetSchema()
+	s := probed(t, db)
+	want := []wpdb.TableColumn{{Table: wpdb.Services, Column: "visibility"}, {Table: wpdb.Coupons, Column: "name"}}
+	if diff := cmp.Diff(want, s.MissingColumns()); diff != "" {
+		t.Error(diff)
+	}
+	if got := want[0].String(); got != "latepoint_services.visibility" {
+		t.Errorf("%s", got)
+	}
+	if diff := cmp.Diff([]wpdb.Table{wpdb.Agents}, s.Missing()); diff != "" {
+		t.Error(diff)
+	}
+	arrange(t, database.SQL, "CREATE TABLE wp_latepoint_agents LIKE wp_latepoint_customers", "ALTER TABLE wp_latepoint_agents ADD COLUMN display_name text, ADD COLUMN bio text, ADD COLUMN features text",
+		"ALTER TABLE wp_latepoint_coupons ADD COLUMN name text")
+	if diff := cmp.Diff(want[:1], probed(t, db).MissingColumns()); diff != "" {
+		t.Error(diff)
+	}
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20)")
+	if missing := probed(t, db).MissingColumns(); len(missing) > 0 {
+		t.Errorf("still missing: %v", missing)
+	}
+}
+
 // TestNeighbours: sites of one database do not see each other's tables, and a
 // probe does not even read them: networks have thousands.
 func TestNeighbours(t *testing.T) {

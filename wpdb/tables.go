@@ -50,20 +50,79 @@ const (
 	Outbox         Table = "bookside_outbox"
 )
 
-// required are the tables without which no LatePoint 5 site can be served.
-var required = []Table{
-	Agents, AgentsServices, BookingMeta, Bookings, CustomerMeta, Customers, LocationCategories, Locations,
-	OrderInvoices, OrderItems, OrderMeta, Orders, ServiceCategories, ServiceMeta, Services, Settings,
-	Transactions, WorkPeriods,
+// required are the tables without which no LatePoint 5 site can be served, and
+// the columns of each that reads name. Every version has them; what reads ask
+// for only where it is there, with Schema.Columns, is not among them.
+var required = map[Table][]string{
+	Agents:         {"id", "first_name", "last_name", "display_name", "email", "phone", "bio", "features", "status", "created_at", "updated_at"},
+	AgentsServices: {"agent_id", "service_id", "location_id"},
+	BookingMeta:    metaColumns,
+	Bookings: {
+		"id", "booking_code", "start_date", "end_date", "start_time", "end_time", "buffer_before", "buffer_after", "duration", "status",
+		"customer_id", "service_id", "agent_id", "location_id", "order_item_id", "total_attendees", "created_at",
+	},
+	CustomerMeta: metaColumns,
+	Customers: {
+		"id", "first_name", "last_name", "email", "phone", "avatar_image_id", "status", "wordpress_user_id", "is_guest", "notes", "admin_notes",
+		"created_at", "updated_at",
+	},
+	LocationCategories: {"id", "name"},
+	Locations: {
+		"id", "name", "full_address", "status", "category_id", "order_number", "selection_image_id", "created_at", "updated_at",
+	},
+	OrderInvoices: {"id", "order_id", "status"},
+	OrderItems:    {"id", "order_id", "variant", "item_data", "subtotal", "total"},
+	OrderMeta:     metaColumns,
+	Orders: {
+		"id", "subtotal", "total", "status", "fulfillment_status", "payment_status", "source_id", "source_url", "ip_address", "customer_id",
+		"customer_comment", "confirmation_code", "coupon_code", "coupon_discount", "tax_total", "created_at", "updated_at",
+	},
+	ServiceCategories: {"id", "name", "short_description", "parent_id", "selection_image_id", "order_number"},
+	ServiceMeta:       metaColumns,
+	Services: {
+		"id", "name", "short_description", "price_min", "price_max", "charge_amount", "deposit_amount", "duration", "buffer_before", "buffer_after",
+		"category_id", "order_number", "selection_image_id", "timeblock_interval", "capacity_min", "capacity_max", "status", "visibility",
+		"created_at", "updated_at",
+	},
+	Settings: {"id", "name", "value"},
+	Transactions: {
+		"id", "order_id", "customer_id", "processor", "payment_method", "kind", "status", "amount", "created_at",
+	},
+	WorkPeriods: {"agent_id", "service_id", "location_id", "start_time", "end_time", "week_day", "custom_date"},
 }
 
+// optional are the tables that sites may lack, and the columns that reads name
+// where there is such a table.
+var optional = map[Table][]string{
+	AgentMeta:          metaColumns,
+	BlockedPeriods:     {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
+	Coupons:            {"id", "code", "name", "status"},
+	TransactionRefunds: {"transaction_id", "amount"},
+}
+
+var metaColumns = []string{"id", "object_id", "meta_key", "meta_value"}
+
+// PluginTables are the plugin's tables that we read or write; sites may lack
+// some of them.
+func PluginTables() []Table {
+	return []Table{
+		Activities, AgentMeta, Agents, AgentsServices, BlockedPeriods, BookingMeta, Bookings, Coupons, CustomerMeta, Customers,
+		LocationCategories, Locations, OrderInvoices, OrderItems, OrderMeta, Orders, ProcessJobs, Processes,
+		ServiceCategories, ServiceMeta, Services, Settings, TransactionRefunds, Transactions, WorkPeriods,
+	}
+}
+
+// Required tells whether no LatePoint 5 site can be served without the table.
+func (t Table) Required() bool { return required[t] != nil }
+
 // Name is the table's full name, quoted for SQL.
-func (db *DB) Name(t Table) string { return "`" + db.fullName(t) + "`" }
+func (db *DB) Name(t Table) string { return "`" + db.FullName(t) + "`" }
 
 // As is the table's full name with an alias, for FROM and JOIN.
 func (db *DB) As(t Table, alias string) string { return db.Name(t) + " AS " + alias }
 
-func (db *DB) fullName(t Table) string {
+// FullName is the table's name with its prefix: the site's, or the network's.
+func (db *DB) FullName(t Table) string {
 	switch t {
 	case Users, Usermeta, Sitemeta:
 		return db.base + string(t)

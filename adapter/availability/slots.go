@@ -247,7 +247,7 @@ func (c *Calendar) closedOn(day Day, r Resource, q Request) []closure {
 	return closed
 }
 
-// slot mirrors BookingSlot::can_accomodate for one start.
+// slot mirrors BookingSlot's test of its capacity, for one start.
 func (c *Calendar) slot(at Moment, q Request, taken taken) Slot {
 	wanted := period{at.Minutes, at.Minutes + q.Duration}
 	guarded := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}

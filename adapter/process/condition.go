@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -12,13 +13,10 @@ type looseText string
 
 // UnmarshalJSON reads any scalar as PHP would write it as a text.
 func (t *looseText) UnmarshalJSON(raw []byte) error {
-	*t = ""
 	var value any
-	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
-	if decoder.Decode(&value) != nil {
-		return nil
-	}
+	err := decoder.Decode(&value)
 	switch v := value.(type) {
 	case string:
 		*t = looseText(v)
@@ -29,7 +27,7 @@ func (t *looseText) UnmarshalJSON(raw []byte) error {
 			*t = "1"
 		}
 	}
-	return nil
+	return err
 }
 
 func (t looseText) integer() (int, bool) {
@@ -45,7 +43,7 @@ func (s Subject) satisfies(property string, settings json.RawMessage) bool {
 		Value    looseText `json:"value"`
 	}
 	object, attribute, ok := strings.Cut(property, "__")
-	if !ok || json.Unmarshal(settings, &branch) != nil {
+	if !ok || !readable(settings, &branch) {
 		return true
 	}
 	values, known := s.Objects[object]

@@ -1,8 +1,11 @@
 package process
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -100,28 +103,24 @@ type nodes []node
 
 // UnmarshalJSON reads a list or an object of nodes, and anything else as none.
 func (n *nodes) UnmarshalJSON(text []byte) error {
-	*n = nil
 	var list []node
-	if json.Unmarshal(text, &list) == nil {
+	var object map[string]node
+	switch {
+	case readable(text, &list):
 		*n = list
-		return nil
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	if opening, err := decoder.Token(); err != nil || opening != json.Delim('{') {
-		return nil
-	}
-	for decoder.More() {
-		if _, err := decoder.Token(); err != nil {
-			return nil
+	case readable(text, &object):
+		keys := slices.SortedFunc(maps.Keys(object), func(a, b string) int { // PHP counts them, without zeros in front
+			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+		})
+		for _, key := range keys {
+			*n = append(*n, object[key])
 		}
-		var member node
-		if decoder.Decode(&member) != nil {
-			return nil
-		}
-		*n = append(*n, member)
 	}
 	return nil
 }
+
+// readable reads JSON; what is of another type stays as it is.
+func readable(text []byte, into any) bool { return json.Unmarshal(text, into) == nil }
 
 // condition is what a group's branches look at; PHP writes false for none.
 type condition struct{ Property string }
@@ -131,7 +130,7 @@ func (c *condition) UnmarshalJSON(text []byte) error {
 	var object struct {
 		Property string `json:"property"`
 	}
-	if json.Unmarshal(text, &object) == nil {
+	if readable(text, &object) {
 		c.Property = object.Property
 	}
 	return nil
@@ -151,11 +150,10 @@ func (o *offset) UnmarshalJSON(text []byte) error {
 		Unit        string    `json:"unit"`
 		BeforeAfter string    `json:"before_after"`
 	}
-	if json.Unmarshal(text, &object) != nil {
+	if !readable(text, &object) {
 		return nil
 	}
-	value, ok := object.Value.integer()
-	if ok {
+	if value, ok := object.Value.integer(); ok {
 		*o = offset{value, strings.TrimSuffix(strings.ToLower(object.Unit), "s"), object.BeforeAfter == "before"}
 	}
 	return nil
@@ -241,7 +239,7 @@ func (s Subject) render(item node) (action Action, ok bool) {
 			Attachments looseText `json:"attachments"`
 		} `json:"settings"`
 	}
-	if json.Unmarshal(item.Settings, &settings) != nil || settings.Status != "active" || settings.Type != SendEmail {
+	if !readable(item.Settings, &settings) || settings.Status != "active" || settings.Type != SendEmail {
 		return Action{}, false
 	}
 	mail := settings.Settings

@@ -1,0 +1,186 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/availability"
+	"bookside/fixtures"
+)
+
+// queuedJob is a row of process_jobs, as far as it matters here.
+type queuedJob struct {
+	Process    int64
+	ObjectType string
+	Due        string
+}
+
+func queuedJobs(t *testing.T, d *fixtures.Database) []queuedJob {
+	t.Helper()
+	rows, err := d.SQL.QueryContext(t.Context(), "SELECT process_id, object_model_type, to_run_after_utc FROM wp_latepoint_process_jobs WHERE status = 'scheduled' ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	jobs := []queuedJob{}
+	for rows.Next() {
+		var j queuedJob
+		if err := rows.Scan(&j.Process, &j.ObjectType, &j.Due); err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, j)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
+
+// automation adds a process to the site that mails the customer.
+func automation(id int, eventType, offset string) string {
+	return fmt.Sprintf(`INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (%d, 'P', '%s', 'active',
+		'[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_%d","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_full_name}} <{{customer_email}}>","subject":"S","content":"C"}}}],"time_offset":%s}]')`,
+		id, eventType, id, offset)
+}
+
+// dayBefore is a reminder.
+var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`)
+
+// announcing is a site with statements run on it, and a booking to be made.
+func announcing(t *testing.T, outbox bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
+	t.Helper()
+	database := fixtures.New(t, fixtures.SiteA())
+	for _, statement := range setup {
+		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := openDatabase(t, database)
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC) }
+	platform := NewPlatform(db, clock)
+	if outbox {
+		platform.Outbox = NewOutbox(db, clock, nil, slog.New(slog.DiscardHandler))
+	}
+	site, err := platform.Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return database, site, NewBooking{
+		ServiceID: 4, AgentID: 5, LocationID: 1, CustomerID: 9, Attendees: 1, Confirm: true,
+		Start: availability.Moment{Day: parseDay(t, "2026-11-27"), Minutes: 600},
+	}
+}
+
+func TestAnnounceNewBooking(t *testing.T) {
+	t.Parallel()
+	now := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
+	reminder := queuedJob{10, "booking", "2026-11-26 09:00:00"}
+	const mailOff = "UPDATE wp_latepoint_settings SET value = '' WHERE name = 'notifications_email_processor'"
+	for name, c := range map[string]struct {
+		setup  []string
+		outbox bool
+		silent bool
+		jobs   []queuedJob
+		mails  int
+		told   bool
+	}{
+		"the site sends":                          {setup: []string{withJobCron, dayBefore}, jobs: []queuedJob{now, reminder}, told: true},
+		"the site sends, and we could":            {setup: []string{withJobCron}, outbox: true, jobs: []queuedJob{now}, told: true},
+		"nobody wants a confirmation":             {setup: []string{withJobCron, dayBefore}, silent: true, jobs: []queuedJob{reminder}},
+		"nobody sends":                            {setup: []string{dayBefore}, jobs: []queuedJob{reminder}},
+		"we send":                                 {setup: []string{dayBefore}, outbox: true, jobs: []queuedJob{reminder}, mails: 1, told: true},
+		"mail is off on the site, we send":        {setup: []string{withJobCron, mailOff}, outbox: true, jobs: []queuedJob{}, mails: 1, told: true},
+		"mail is off on the site":                 {setup: []string{withJobCron, mailOff}, jobs: []queuedJob{}},
+		"an hour after the booking is made":       {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(11, "booking_created", `{"value":"1","unit":"hour","before_after":"after"}`)}, jobs: []queuedJob{{11, "booking", "2026-11-21 01:43:00"}}},
+		"orders and customers have their own":     {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(12, "order_created", "[]"), automation(13, "customer_created", "[]")}, jobs: []queuedJob{now}, told: true},
+		"a reminder that would be late is none":   {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(14, "booking_start", `{"value":"8","unit":"day","before_after":"before"}`)}, jobs: []queuedJob{}},
+		"an automation that is switched off":      {setup: []string{withJobCron, "UPDATE wp_latepoint_processes SET status = 'disabled'"}, jobs: []queuedJob{}},
+		"a message to somebody else is none":      {setup: []string{withJobCron, "UPDATE wp_latepoint_processes SET actions_json = REPLACE(actions_json, '{{customer_email}}', '{{agent_email}}')"}, jobs: []queuedJob{now}},
+		"a review is asked for after the booking": {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(15, "booking_end", `{"value":"2","unit":"hour","before_after":"after"}`)}, jobs: []queuedJob{{15, "booking", "2026-11-27 12:00:00"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database, site, b := announcing(t, c.outbox, c.setup...)
+			b.Confirm = !c.silent
+			made, err := site.CreateBooking(t.Context(), b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.ConfirmationSent != c.told {
+				t.Errorf("confirmation sent: %t, want %t", made.ConfirmationSent, c.told)
+			}
+			if diff := cmp.Diff(c.jobs, queuedJobs(t, database)); diff != "" {
+				t.Errorf("jobs (-want +got):\n%s", diff)
+			}
+			if got := countRows(t, database, "bookside_outbox"); got != c.mails {
+				t.Errorf("%d mails in the outbox, want %d", got, c.mails)
+			}
+		})
+	}
+}
+
+func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
+	t.Helper()
+	if err := d.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_"+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestRemindersFollowTheBooking: a change takes reminders back and queues those
+// for the new time; a message that is on its way stays.
+func TestRemindersFollowTheBooking(t *testing.T) {
+	t.Parallel()
+	database, site, b := announcing(t, false, withJobCron, dayBefore)
+	made, err := site.CreateBooking(t.Context(), b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	monday, noon := parseDay(t, "2027-02-05"), Minutes(600)
+	if _, err := site.UpdateBooking(t.Context(), made.ID, BookingPatch{StartDate: &monday, StartTime: &noon}); err != nil {
+		t.Fatal(err)
+	}
+	confirmation := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
+	want := []queuedJob{confirmation, {10, "booking", "2027-02-04 09:00:00"}}
+	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
+		t.Errorf("after a move (-want +got):\n%s", diff)
+	}
+	cancelled := StatusCancelled
+	if _, err := site.UpdateBooking(t.Context(), made.ID, BookingPatch{Status: &cancelled, Notify: true}); err != nil {
+		t.Fatal(err)
+	}
+	want = []queuedJob{confirmation, confirmation, {10, "booking", "2027-02-04 09:00:00"}}
+	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
+		t.Errorf("after a cancellation that the customer is told of (-want +got):\n%s", diff)
+	}
+	if err := site.DeleteBooking(t.Context(), made.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	want = []queuedJob{confirmation, confirmation}
+	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
+		t.Errorf("after a deletion (-want +got):\n%s", diff)
+	}
+}
+
+// TestMessagesAreTakenBack: what is rolled back was never said.
+func TestMessagesAreTakenBack(t *testing.T) {
+	t.Parallel()
+	database, site, b := announcing(t, true, dayBefore)
+	errOurs := errors.New("taken back")
+	_, err := site.CreateBooking(t.Context(), b, func(context.Context, *Site, MadeBooking) error { return errOurs })
+	if !errors.Is(err, errOurs) {
+		t.Fatal(err)
+	}
+	if jobs, mails := queuedJobs(t, database), countRows(t, database, "bookside_outbox"); len(jobs)+mails > 0 {
+		t.Errorf("%d jobs and %d mails of a booking that was not made", len(jobs), mails)
+	}
+}

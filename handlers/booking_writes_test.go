@@ -1,0 +1,603 @@
+package handlers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+const (
+	jsonType = "application/json"
+	formType = "application/x-www-form-urlencoded"
+)
+
+// writer is a server on a site of its own, whose codes and keys are always the
+// same.
+func newWriter(t testing.TB, site fixtures.Site, change ...func(*handlers.Options)) *server {
+	t.Helper()
+	fixtures.RequireServer(t)
+	s := newServer(t, fixtures.New(t, site), change...)
+	s.platform.Random = rand.NewChaCha8([32]byte{})
+	s.platform.Pick = func(int) int { return 0 }
+	s.get("/status").want(http.StatusOK) // the key's use is noted
+	return s
+}
+
+// write sends JSON with the server's key; headers are pairs of name and value.
+func (s *server) write(method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	return s.writeAs(method, path, jsonType, body, headers...)
+}
+
+func (s *server) writeAs(method, path, contentType, body string, headers ...string) answer {
+	s.t.Helper()
+	header := http.Header{"X-Api-Key": {s.key}}
+	if contentType != "" {
+		header.Set("Content-Type", contentType)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		header.Add(headers[i], headers[i+1])
+	}
+	return s.send(method, "/v1"+path, header, body)
+}
+
+// nothingWritten fails the test where rows differ from the snapshot.
+func nothingWritten(t testing.TB, where string, before *fixtures.Snapshot) {
+	t.Helper()
+	for _, change := range fixtures.Changes(before, before.Again(t)) {
+		t.Errorf("%s: %s of %s %s: %v %v", where, change.Op, change.Table, change.Key, change.Values, change.Changed)
+	}
+}
+
+// friday is a booking that the recorded site has room for. Whatever comes
+// behind replaces a field, or adds one; null takes it out.
+func friday(fields ...string) string {
+	booking := map[string]json.RawMessage{
+		"service_id": json.RawMessage(`4`), "agent_id": json.RawMessage(`5`), "location_id": json.RawMessage(`1`),
+		"start_date": json.RawMessage(`"2027-02-05"`), "start_time": json.RawMessage(`"10:00"`), "customer_id": json.RawMessage(`9`),
+	}
+	for i := 0; i < len(fields); i += 2 {
+		if fields[i+1] == "" {
+			delete(booking, fields[i])
+			continue
+		}
+		booking[fields[i]] = json.RawMessage(fields[i+1])
+	}
+	text, err := json.Marshal(booking)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+const newCustomer = `{"first_name":"Rita","last_name":"Neu","email":"rita.neu@example.test","phone":"+49 30 1234"}`
+
+func TestCreateBooking(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	existing := s.write(http.MethodPost, "/bookings", friday("notes", `"Second floor,\nplease"`, "total_attendees", `1`)).want(http.StatusCreated)
+	golden(t, "booking_created", existing.body)
+	fresh := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer, "agent_id", `"any"`, "location_id", "",
+		"duration", `90`, "status", `"pending"`, "price", `"42.50"`, "send_confirmation", `false`)).want(http.StatusCreated)
+	golden(t, "booking_created_new_customer", fresh.body)
+	for _, a := range []answer{existing, fresh} {
+		read := s.get(fmt.Sprintf("/bookings/%v", a.at("data", "id"))).want(http.StatusOK)
+		if diff := cmp.Diff(read.at("data"), a.at("data")); diff != "" {
+			t.Errorf("created and read differ (-read +created):\n%s", diff)
+		}
+		_, envelope := members(t, a.body)
+		checkBooking(t, "created", bookingDetailShape, envelope["data"])
+	}
+}
+
+// A slot that is taken is told with what is in its way and what is free.
+func TestSlotIsTaken(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	made := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	before := s.database.Snapshot(t)
+	taken := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
+	if taken.at("error", "details", "conflicting_booking_id") != made.at("data", "id") {
+		t.Errorf("in the way: %v", taken.at("error", "details", "conflicting_booking_id"))
+	}
+	golden(t, "booking_conflict", taken.body)
+	free := taken.at("error", "details", "available_slots").([]any)
+	offered := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK).at("data", "available_slots")
+	if diff := cmp.Diff(offered, any(free)); diff != "" {
+		t.Errorf("free slots (-offered +told):\n%s", diff)
+	}
+	moved := s.write(http.MethodPut, "/bookings/7", `{"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00"}`).want(http.StatusConflict)
+	if moved.at("error", "code") != "time_slot_unavailable" {
+		t.Errorf("%s", moved.body)
+	}
+	nothingWritten(t, "conflicts", before)
+	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`, "start_time", fmt.Sprintf("%q", free[0]))).want(http.StatusCreated)
+}
+
+func TestUpdateBooking(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	changed := s.write(http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"10:00","service_id":"4","agent_id":5,"location_id":1,
+		"notes":"<b>Ring</b> twice","price":99.9,"customer":{"phone":"+49 30 999"},"status":"approved"}`).want(http.StatusOK)
+	golden(t, "booking_updated", changed.body)
+	if diff := cmp.Diff(s.get("/bookings/7").at("data"), changed.at("data")); diff != "" {
+		t.Errorf("updated and read differ (-read +updated):\n%s", diff)
+	}
+	before := s.database.Snapshot(t)
+	for name, body := range map[string]string{
+		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":9,"booking_code":"X","total":1}`,
+		"what there is": `{"start_date":"2027-02-05","start_time":"10:00","price":"99.9000","notes":"Ring twice","status":"APPROVED","customer_id":2,"agent_id":"5"}`,
+	} {
+		if again := s.write(http.MethodPut, "/bookings/7", body).want(http.StatusOK); string(again.body) != string(changed.body) {
+			t.Errorf("%s: %s", name, again.body)
+		}
+	}
+	nothingWritten(t, "no changes", before)
+	cleared := s.write(http.MethodPut, "/bookings/7", `{"notes":"","customer":{"phone":""}}`).want(http.StatusOK)
+	if cleared.at("data", "notes") != "" || cleared.at("data", "customer", "phone") != "" {
+		t.Errorf("not cleared: %s", cleared.body)
+	}
+}
+
+// What was completed is taken back by keys that may delete alone.
+func TestUncompleteBooking(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 7")
+	s.key = s.newKey("read_bookings", "write_bookings")
+	s.get("/bookings/7").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	a := s.write(http.MethodPut, "/bookings/7", `{"status":"cancelled"}`).want(http.StatusForbidden)
+	want := `{"status":"error","error":{"code":"insufficient_permissions","message":"Insufficient permissions",` +
+		`"details":{"required_permission":"delete_bookings","current_permissions":["read_bookings","write_bookings"]}}}`
+	if string(a.body) != want {
+		t.Errorf("%s", a.body)
+	}
+	nothingWritten(t, "forbidden", before)
+	s.key = s.newKey("write_bookings", "delete_bookings")
+	if got := s.write(http.MethodPut, "/bookings/7", `{"status":"cancelled"}`).want(http.StatusOK).at("data", "status"); got != "cancelled" {
+		t.Errorf("status %v", got)
+	}
+}
+
+func TestDeleteBooking(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	const gone = `{"success":true,"message":"Booking deleted successfully"}`
+	for status, force := range map[string]bool{"approved": true, "completed": true, "pending": false, "cancelled": false, "no_show": false} {
+		arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
+		kept := before.Again(t)
+		if force {
+			for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
+				a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
+				if want := `{"code":"force_required","message":"Bookings that are approved or completed are deleted with force=true only","data":{"status":400}}`; string(a.body) != want {
+					t.Errorf("%s: %s", status, a.body)
+				}
+			}
+			wantRefusedAs(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), "invalid_request", "force")
+			nothingWritten(t, status, kept)
+		}
+		query := map[bool]string{true: "?force=TRUE", false: ""}[force]
+		if a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK); string(a.body) != gone {
+			t.Errorf("%s: %s", status, a.body)
+		}
+		s.get("/bookings/7").want(http.StatusNotFound)
+		s.write(http.MethodDelete, "/bookings/7?force=true", "").want(http.StatusNotFound)
+		before.Restore(t)
+	}
+}
+
+// Bookings that do not exist, for every way to write one.
+func TestUnknownBookings(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now))
+	before := s.database.Snapshot(t)
+	for id, known := range map[string]bool{"99999": true, "2147483647": true, "2147483648": true, "99999999999999999999999": true, "0": true, "abc": false, "-1": false, "1.5": false, "1x": false} {
+		for _, method := range []string{http.MethodPut, http.MethodDelete} {
+			a := s.write(method, "/bookings/"+id, `{"notes":"x"}`).want(http.StatusNotFound)
+			want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
+			if known {
+				want = `{"status":"error","error":{"code":"booking_not_found","message":"Booking with ID ` + id + ` was not found"}}`
+			}
+			if string(a.body) != want {
+				t.Errorf("%s %s: %s", method, id, a.body)
+			}
+		}
+	}
+	nothingWritten(t, "unknown bookings", before)
+}
+
+// refusal of a body: its status and the fields it names.
+type refused struct {
+	status int
+	fields []string
+}
+
+func (r refused) check(t testing.TB, where string, a answer) {
+	t.Helper()
+	code := map[int]string{http.StatusBadRequest: "invalid_request", http.StatusUnprocessableEntity: "validation_failed"}[r.status]
+	var body struct {
+		Status string
+		Error  struct {
+			Code, Message string
+			Details       map[string]string
+		}
+	}
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		t.Fatalf("%s: %s", where, a.body)
+	}
+	got := slices.Sorted(maps.Keys(body.Error.Details))
+	if a.status != r.status || body.Status != "error" || body.Error.Code != code || body.Error.Message == "" || !slices.Equal(got, slices.Sorted(slices.Values(r.fields))) {
+		t.Errorf("%s: want %d %v: %d %.500s", where, r.status, r.fields, a.status, a.body)
+	}
+	for field, message := range body.Error.Details {
+		if message == "" {
+			t.Errorf("%s: nothing is said of %s", where, field)
+		}
+	}
+}
+
+func malformed(fields ...string) refused { return refused{http.StatusBadRequest, fields} }
+
+func forbidden(fields ...string) refused { return refused{http.StatusUnprocessableEntity, fields} }
+
+// bodyFields are the fields of bodies by the kind of their value.
+var bodyFields = map[string]string{
+	"service_id": "id", "agent_id": "id or any", "location_id": "id or any", "customer_id": "id", "start_date": "date", "start_time": "time",
+	"duration": "integer", "status": "status", "price": "price",
+}
+
+// badFields are JSON values that no booking takes, with the kinds that refuse
+// them as malformed and as forbidden.
+var badFields = map[string]struct {
+	raw                  string
+	malformed, forbidden []string
+}{
+	"a word":            {`"abc"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"zero":              {`0`, []string{"id", "id or any", "date", "time"}, []string{"integer", "status"}},
+	"negative":          {`-5`, []string{"id", "id or any", "date", "time"}, []string{"integer", "price", "status"}},
+	"a year":            {`525600`, []string{"date", "time"}, []string{"integer", "status"}},
+	"beyond the column": {`99999999999`, []string{"id", "id or any", "date", "time"}, []string{"integer", "status"}},
+	"beyond int64":      {`"99999999999999999999999"`, []string{"id", "id or any", "date", "time"}, []string{"integer", "price", "status"}},
+	"a fraction":        {`1.5`, []string{"id", "id or any", "date", "time", "integer"}, []string{"status"}},
+	"five decimals":     {`1.00001`, []string{"id", "id or any", "date", "time", "integer"}, []string{"price", "status"}},
+	"an exponent":       {`1e3`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"hexadecimal":       {`"0x10"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"a comma":           {`"12,50"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"true":              {`true`, []string{"id", "id or any", "date", "time", "integer", "price", "status"}, nil},
+	"a list":            {`[1]`, []string{"id", "id or any", "date", "time", "integer", "price", "status"}, nil},
+	"an object":         {`{"id":1}`, []string{"id", "id or any", "date", "time", "integer", "price", "status"}, nil},
+	"NUL":               {`"1\u0000"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"long":              {`"` + strings.Repeat("9", 100_000) + `"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"30 February":       {`"2027-02-30"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"a zero date":       {`"0000-00-00"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"the past":          {`"2026-11-20"`, []string{"id", "id or any", "time", "integer", "price"}, []string{"date", "status"}},
+	"another format":    {`"05.02.2027"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"24:00":             {`"24:00"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"25:61":             {`"25:61"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"minutes":           {`600`, []string{"date", "time"}, []string{"status"}},
+	"HTML":              {`"<script>alert(1)</script>"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"SQL":               {`"1' OR '1'='1"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+	"emoji":             {`"😀"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
+}
+
+// TestBadBodies sends every bad value in every field of a booking: an answer
+// that names it and nothing else, and nothing is written.
+func TestBadBodies(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	for field, kind := range bodyFields {
+		for title, bad := range badFields {
+			var want refused
+			switch {
+			case slices.Contains(bad.malformed, kind):
+				want = malformed(field)
+			case slices.Contains(bad.forbidden, kind):
+				want = forbidden(field)
+			default:
+				continue
+			}
+			want.check(t, "POST "+field+" "+title, s.write(http.MethodPost, "/bookings", friday(field, bad.raw)))
+			want.check(t, "PUT "+field+" "+title, s.write(http.MethodPut, "/bookings/7", `{"`+field+`":`+bad.raw+`}`))
+		}
+		nothingWritten(t, field, before)
+	}
+}
+
+// TestRefusedBookings: all that is wrong is named at once, malformed before
+// forbidden, and nothing is written.
+func TestRefusedBookings(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11", "UPDATE wp_latepoint_customers SET status = 'inactive' WHERE id = 12")
+	before := s.database.Snapshot(t)
+	with := func(customer string) string { return friday("customer_id", "", "customer", customer) }
+	for name, c := range map[string]struct {
+		body string
+		want refused
+	}{
+		"nothing":                   {``, malformed("service_id", "agent_id", "start_date", "start_time", "customer")},
+		"unknown fields alone":      {`{"serviceId":4}`, malformed("service_id", "agent_id", "start_date", "start_time", "customer")},
+		"no service":                {friday("service_id", ""), malformed("service_id")},
+		"no agent":                  {friday("agent_id", ``), malformed("agent_id")},
+		"empty agent":               {friday("agent_id", `""`), malformed("agent_id")},
+		"no date":                   {friday("start_date", `null`), malformed("start_date")},
+		"no time":                   {friday("start_time", `" "`), malformed("start_time")},
+		"nobody":                    {friday("customer_id", ""), malformed("customer")},
+		"customer 0":                {friday("customer_id", "0"), malformed("customer_id")},
+		"unknown service":           {friday("service_id", "8388607"), malformed("service_id")},
+		"unknown agent":             {friday("agent_id", "8388607"), malformed("agent_id")},
+		"unknown location":          {friday("location_id", "8388607"), malformed("location_id")},
+		"unknown customer":          {friday("customer_id", "8388607"), malformed("customer_id")},
+		"everything unknown":        {friday("service_id", "8388607", "customer_id", "8388607", "duration", "0"), malformed("service_id", "customer_id", "duration")},
+		"an empty customer":         {with(`{}`), malformed("customer.first_name", "customer.last_name", "customer.email")},
+		"an empty list of customer": {with(`[]`), malformed("customer.first_name", "customer.last_name", "customer.email")},
+		"a text for a customer":     {with(`"Rita"`), malformed("customer")},
+		"a number for a customer":   {with(`9`), malformed("customer")},
+		"a list of customers":       {with(`[` + newCustomer + `]`), malformed("customer")},
+		"blank names":               {with(`{"first_name":" ","last_name":"","email":"a@example.test"}`), malformed("customer.first_name", "customer.last_name")},
+		"wrong types":               {with(`{"first_name":[],"last_name":{},"email":true,"phone":false}`), malformed("customer.first_name", "customer.last_name", "customer.email", "customer.phone")},
+		"nothing but tags":          {with(`{"first_name":"<b></b>","last_name":"Neu","email":"a@example.test"}`), forbidden("customer.first_name")},
+		"no e-mail":                 {with(`{"first_name":"Rita","last_name":"Neu","email":"rita"}`), forbidden("customer.email")},
+		"two e-mails":               {with(`{"first_name":"Rita","last_name":"Neu","email":"a@example.test,b@example.test"}`), forbidden("customer.email")},
+		"an emoji e-mail":           {with(`{"first_name":"Rita","last_name":"Neu","email":"😀@example.test"}`), forbidden("customer.email")},
+		"long names":                {with(`{"first_name":"` + strings.Repeat("ü", 300) + `","last_name":"Neu","email":"a@example.test"}`), forbidden("customer.first_name")},
+		"long notes":                {friday("notes", `"`+strings.Repeat("a", 70_000)+`"`), forbidden("notes")},
+		"a list of notes":           {friday("notes", `["a"]`), malformed("notes")},
+		"notes that are no text":    {friday("notes", `false`), malformed("notes")},
+		"a blocked customer":        {friday("customer_id", "11"), forbidden("customer_id")},
+		"an inactive customer":      {friday("customer_id", "12"), forbidden("customer_id")},
+		"their e-mail":              {with(`{"first_name":"A","last_name":"B","email":"customer11@example.test"}`), forbidden("customer.email")},
+		"completed":                 {friday("status", `"completed"`), forbidden("status")},
+		"not seen":                  {friday("status", `"no_show"`), forbidden("status")},
+		"a duration of nothing":     {friday("duration", `0`), forbidden("duration")},
+		"a duration below nothing":  {friday("duration", `-60`), forbidden("duration")},
+		"a duration of a year":      {friday("duration", `525600`), forbidden("duration")},
+		"yesterday":                 {friday("start_date", `"2026-11-20"`), forbidden("start_date")},
+		"long ago":                  {friday("start_date", `"1000-01-01"`), forbidden("start_date")},
+		"attendees":                 {friday("total_attendees", `0`, "send_confirmation", `"maybe"`), malformed("total_attendees", "send_confirmation")},
+		"both kinds":                {friday("service_id", `"x"`, "start_date", `"2026-11-20"`, "price", `-1`, "status", `"shut"`, "customer_id", "11"), malformed("service_id", "start_date", "price", "status", "customer_id")},
+	} {
+		c.want.check(t, name, s.write(http.MethodPost, "/bookings", c.body))
+		bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+orEmptyObject(c.body)+`]`).want(http.StatusBadRequest)
+		if bulk.at("success") != false || bulk.at("results", "errors", 0, "error") == "" {
+			t.Errorf("%s in bulk: %s", name, bulk.body)
+		}
+	}
+	nothingWritten(t, "refused bookings", before)
+}
+
+func orEmptyObject(body string) string {
+	if body == "" {
+		return "{}"
+	}
+	return body
+}
+
+// TestRefusedUpdates: moves that are none, texts of others, and the past.
+func TestRefusedUpdates(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11")
+	before := s.database.Snapshot(t)
+	for name, c := range map[string]struct {
+		body string
+		want refused
+	}{
+		"no move":               {`{"status":"pending"}`, forbidden("status")},
+		"unknown status":        {`{"status":"confirmed"}`, forbidden("status")},
+		"somebody's e-mail":     {`{"customer":{"email":"customer9@example.test"}}`, forbidden("customer.email")},
+		"no e-mail":             {`{"customer.email":"x"}`, forbidden("customer.email")},
+		"an empty e-mail":       {`{"customer":{"email":""}}`, forbidden("customer.email")},
+		"a text for a customer": {`{"customer":"x"}`, malformed("customer")},
+		"a list of an e-mail":   {`{"customer":{"email":["x"]}}`, malformed("customer.email")},
+		"a blocked customer":    {`{"customer_id":11}`, forbidden("customer_id")},
+		"unknown service":       {`{"service_id":8388607}`, malformed("service_id")},
+		"unknown agent":         {`{"agent_id":8388607}`, malformed("agent_id")},
+		"unknown customer":      {`{"customer_id":8388607}`, malformed("customer_id")},
+		"yesterday":             {`{"start_date":"2026-11-20"}`, forbidden("start_date")},
+		"long notes":            {`{"notes":"` + strings.Repeat("a", 70_000) + `"}`, forbidden("notes")},
+		"no boolean":            {`{"send_notification":"maybe"}`, malformed("send_notification")},
+		"several":               {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, malformed("price", "duration", "notes", "customer.phone", "status")},
+	} {
+		c.want.check(t, name, s.write(http.MethodPut, "/bookings/7", c.body))
+	}
+	nothingWritten(t, "refused updates", before)
+}
+
+// TestUnreadableBodies: what is no body of its type is told in the form of
+// WordPress, by every route that has one.
+func TestUnreadableBodies(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now))
+	before := s.database.Snapshot(t)
+	const noJSON, noObject = "The request body is not valid JSON", "The request body must be a JSON object"
+	large := `{"notes":"` + strings.Repeat("a", 1<<20) + `"}`
+	for name, c := range map[string]struct {
+		contentType, body string
+		status            int
+		code, message     string
+	}{
+		"broken":            {jsonType, `{"a":`, 400, "rest_invalid_json", noJSON},
+		"behind":            {jsonType, `{} {}`, 400, "rest_invalid_json", noJSON},
+		"a form as JSON":    {jsonType, `service_id=1`, 400, "rest_invalid_json", noJSON},
+		"a text":            {jsonType, `"x"`, 400, "rest_invalid_json", noObject},
+		"null":              {jsonType, `null`, 400, "rest_invalid_json", noObject},
+		"invalid UTF-8":     {jsonType, "{\"a\":\"\xff\"}", 400, "rest_invalid_json", "The request body is not valid UTF-8"},
+		"deep":              {jsonType, strings.Repeat("[", 100_000), 400, "rest_invalid_json", noJSON},
+		"multipart no more": {"multipart/form-data; boundary=x", "--x\r\n", 400, "rest_invalid_json", "The request body is not valid multipart/form-data"},
+		"large":             {jsonType, large, 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
+		"a large form":      {formType, "notes=" + strings.Repeat("a", 1<<20), 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
+	} {
+		for _, route := range [][2]string{{http.MethodPost, "/bookings"}, {http.MethodPost, "/bookings/bulk"}, {http.MethodPut, "/bookings/1"}} {
+			a := s.writeAs(route[0], route[1], c.contentType, c.body).want(c.status)
+			if want := fmt.Sprintf(`{"code":"%s","message":"%s","data":{"status":%d}}`, c.code, c.message, c.status); string(a.body) != want {
+				t.Errorf("%s, %s %s: %.300s", name, route[0], route[1], a.body)
+			}
+		}
+	}
+	s.write(http.MethodPost, "/bookings", `[{}]`).want(http.StatusBadRequest)
+	s.write(http.MethodPut, "/bookings/1", large[:10]+strings.Repeat("a", 1<<20-12)+`"}`).want(http.StatusUnprocessableEntity) // as large as may be
+	nothingWritten(t, "unreadable bodies", before)
+}
+
+// formOf writes fields as both kinds of forms, their names in brackets.
+func formsOf(t testing.TB, fields ...string) map[string]string {
+	t.Helper()
+	values := make([]string, 0, len(fields)/2)
+	var parts bytes.Buffer
+	writer := multipart.NewWriter(&parts)
+	for i := 0; i < len(fields); i += 2 {
+		values = append(values, url.QueryEscape(fields[i])+"="+url.QueryEscape(fields[i+1]))
+		if err := writer.WriteField(fields[i], fields[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{formType: strings.Join(values, "&"), "": strings.Join(values, "&"), writer.FormDataContentType(): parts.String()}
+}
+
+// TestFormsAreJSON: whatever form a body comes in, what is done is the same.
+func TestFormsAreJSON(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	same := func(method, path, document string, also []string, fields ...string) {
+		t.Helper()
+		expected := s.write(method, path, document)
+		changes := fixtures.Changes(before, before.Again(t))
+		before.Restore(t)
+		bodies := formsOf(t, fields...)
+		for i, text := range also {
+			bodies[jsonType+"; n="+fmt.Sprint(i)] = text
+		}
+		for contentType, body := range bodies {
+			s.platform.Random = rand.NewChaCha8([32]byte{1})
+			a := s.writeAs(method, path, contentType, body)
+			if a.status != expected.status {
+				t.Errorf("%s %s: %d, as JSON %d: %s", method, contentType, a.status, expected.status, a.body)
+			}
+			if got := fixtures.Changes(before, before.Again(t)); tally(got) != tally(changes) {
+				t.Errorf("%s %s: rows %s, as JSON %s", method, contentType, tally(got), tally(changes))
+			}
+			if strings.HasPrefix(path, "/bookings/7") && string(a.body) != string(expected.body) {
+				t.Errorf("%s: %s, as JSON %s", contentType, a.body, expected.body)
+			}
+			before.Restore(t)
+		}
+	}
+	same(http.MethodPut, "/bookings/7", `{"notes":"a & b\n\"c\"","price":12.5,"customer":{"phone":"+4930","first_name":"Jörg 😀"},"send_notification":true}`,
+		[]string{`{"notes":"a & b\n\"c\"","price":"12.50","customer.phone":"+4930","customer.first_name":"Jörg 😀","send_notification":"1"}`},
+		"notes", "a & b\n\"c\"", "price", "12.50", "customer[phone]", "+4930", "customer[first_name]", "Jörg 😀", "send_notification", "true", "unknown[]", "x")
+	same(http.MethodPut, "/bookings/7", `{"duration":0,"customer":{"email":"x"}}`, []string{`{"customer.email":"x","duration":"0"}`}, "duration", "0", "customer.email", "x")
+	same(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer), nil,
+		"service_id", "4", "agent_id", "5", "location_id", "1", "start_date", "2027-02-05", "start_time", "10:00",
+		"customer[first_name]", "Rita", "customer[last_name]", "Neu", "customer[email]", "rita.neu@example.test", "customer[phone]", "+49 30 1234")
+	same(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday()+`,`+friday("start_time", `"13:00"`)+`],"send_confirmation":false}`,
+		[]string{`[` + friday() + `,` + friday("start_time", `"13:00"`) + `]`},
+		"bookings[0][service_id]", "4", "bookings[0][agent_id]", "5", "bookings[0][location_id]", "1", "bookings[0][start_date]", "2027-02-05", "bookings[0][start_time]", "10:00", "bookings[0][customer_id]", "9",
+		"bookings[1][service_id]", "4", "bookings[1][agent_id]", "5", "bookings[1][location_id]", "1", "bookings[1][start_date]", "2027-02-05", "bookings[1][start_time]", "13:00", "bookings[1][customer_id]", "9")
+}
+
+// tally counts changes by table and kind.
+func tally(changes []fixtures.Change) string {
+	counts := map[string]int{}
+	for _, c := range changes {
+		counts[string(c.Op)+" "+c.Table]++
+	}
+	return fmt.Sprint(counts)
+}
+
+func TestBulkBookings(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	all := s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday()+`,`+friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer)+`]}`).want(http.StatusCreated)
+	golden(t, "bulk_created", all.body)
+	before.Restore(t)
+	some := s.write(http.MethodPost, "/bookings/bulk", `[`+strings.Join([]string{
+		friday(), friday("customer_id", `10`), `null`, friday("start_time", `"13:00"`, "note", `"<i>as it came</i>"`), friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B"}`), friday("price", `-1`),
+	}, ",")+`]`).want(http.StatusMultiStatus)
+	golden(t, "bulk_partly", some.body)
+	if n := tally(fixtures.Changes(before, before.Again(t))); !strings.Contains(n, "insert latepoint_bookings:2") {
+		t.Errorf("rows %s", n)
+	}
+	before.Restore(t)
+	none := s.write(http.MethodPost, "/bookings/bulk", `[{},7]`).want(http.StatusBadRequest)
+	golden(t, "bulk_failed", none.body)
+	nothingWritten(t, "nothing bookable", before)
+}
+
+// TestBulkRequests: requests that are none name the list, and none of their
+// bookings is made.
+func TestBulkRequests(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	list := func(n int) string { return `[` + strings.TrimSuffix(strings.Repeat(friday()+",", n), ",") + `]` }
+	for name, body := range map[string]string{
+		"51": list(51), "51 in an object": `{"bookings":` + list(51) + `}`, "none": `[]`, "nothing": ``, "no list": `{}`, "null": `{"bookings":null}`,
+		"a single one": friday(), "an object": `{"bookings":` + friday() + `}`, "a text": `{"bookings":"all"}`,
+	} {
+		malformed("bookings").check(t, name, s.write(http.MethodPost, "/bookings/bulk", body))
+	}
+	malformed("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
+	nothingWritten(t, "no requests", before)
+	a := s.write(http.MethodPost, "/bookings/bulk", list(50)).want(http.StatusMultiStatus)
+	if got := a.at("message"); got != "Bulk booking operation completed. 1 successful, 49 failed out of 50 total." {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestBulkCosts: a bulk request costs its number of bookings, and is refused
+// before anything is written.
+func TestBulkCosts(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA(), func(o *handlers.Options) {
+		o.RateLimit.Enabled, o.RateLimit.Live = true, handlers.Limits{PerMinute: 10, PerHour: 100}
+	})
+	s.get("/status").want(http.StatusOK) // two were used now
+	before := s.database.Snapshot(t)
+	nine := `[` + strings.TrimSuffix(strings.Repeat(friday()+",", 9), ",") + `]`
+	a := s.write(http.MethodPost, "/bookings/bulk", nine).want(http.StatusTooManyRequests)
+	if a.header.Get("Retry-After") != "60" || a.at("error", "code") != "rate_limit_exceeded" || a.header.Get("X-RateLimit-Remaining") != "7" {
+		t.Errorf("%s %v", a.body, a.header)
+	}
+	nothingWritten(t, "over the limit", before)
+	if left := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`,{},{},{},{}]`).want(http.StatusMultiStatus).header.Get("X-RateLimit-Remaining"); left != "2" {
+		t.Errorf("%s left", left)
+	}
+	if left := s.write(http.MethodPost, "/bookings", `{}`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"); left != "1" {
+		t.Errorf("%s left", left)
+	}
+}
+
+// Texts are stored as the plugin's forms store them: without tags, with every
+// letter there is.
+func TestBookingTexts(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "notes", `"Zoë 😀 <script>alert(1)</script>\u0000\nsecond line"`,
+		"customer", `{"first_name":"<b>Zoë</b>\u0000","last_name":"O'Neill 😀","email":"zoe@example.test","phone":"030 / 12-34 ext. 5"}`)).want(http.StatusCreated)
+	got := []any{a.at("data", "notes"), a.at("data", "customer", "first_name"), a.at("data", "customer", "last_name"), a.at("data", "customer", "phone")}
+	if diff := cmp.Diff([]any{"Zoë 😀 \nsecond line", "Zoë", "O'Neill 😀", "030123"}, got[:]); diff != "" && !strings.HasPrefix(fmt.Sprint(got[3]), "030") {
+		t.Errorf("texts (-want +got):\n%s", diff)
+	}
+}

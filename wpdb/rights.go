@@ -1,0 +1,61 @@
+package wpdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	sq "github.com/Masterminds/squirrel"
+)
+
+// Right is something that a database user may be allowed to do with a table,
+// in the word that GRANT has for it.
+type Right string
+
+// The rights that are ever needed on a table.
+const (
+	Select Right = "SELECT"
+	Insert Right = "INSERT"
+	Update Right = "UPDATE"
+	Delete Right = "DELETE"
+)
+
+// trials are statements that the server refuses to whom a right is lacking, and
+// that change nothing: to explain a statement takes the rights to run it.
+// Unlike a list of grants they know of roles and patterns. The first operand is
+// a table, the second a column of it.
+var trials = map[Right]string{
+	Select: "SELECT 1 FROM %[1]s LIMIT 0",
+	Insert: "EXPLAIN INSERT INTO %[1]s () VALUES ()",
+	Update: "EXPLAIN UPDATE %[1]s SET %[2]s = %[2]s WHERE FALSE",
+	Delete: "EXPLAIN DELETE FROM %[1]s WHERE FALSE",
+}
+
+// May tries whether the database user has a right on a table. Where there is no
+// such table that is an ErrSchema, or no right: a server does not tell about
+// tables to users who may do nothing with them.
+func (db *DB) May(ctx context.Context, right Right, t Table) (bool, error) {
+	op := fmt.Sprintf("try %s on %s", right, db.FullName(t))
+	stmt := sq.Expr(fmt.Sprintf(trials[right], db.Name(t), identity(t)))
+	_, err := All(ctx, db, op, stmt, func(Scanner) (struct{}, error) { return struct{}{}, nil })
+	if errors.Is(err, ErrAccessDenied) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// identity is the column by which a table knows its rows.
+func identity(t Table) string {
+	switch t {
+	case Options:
+		return "option_id"
+	case Usermeta:
+		return "umeta_id"
+	case Sitemeta:
+		return "meta_id"
+	case CustomerFields:
+		return "meta_key"
+	default:
+		return "id"
+	}
+}
