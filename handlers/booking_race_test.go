@@ -1,0 +1,79 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+)
+
+// TestSlotIsSoldOnce: for one slot, requests of every kind to two servers at
+// once: single and bulk bookings, any agent, moves and approvals of others. One
+// gets it; each other one is told who has it.
+func TestSlotIsSoldOnce(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA())
+	// Any agent means agent 5 here: nobody else gives the service at location 1.
+	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5"); err != nil {
+		t.Fatal(err)
+	}
+	servers := []*server{newServer(t, database), newServer(t, database)}
+	const slot = `"service_id":4,"location_id":1,"start_date":"2027-02-05","start_time":"10:00","customer_id":9`
+	moving := make([]string, 20)
+	for i := range moving {
+		friday := time.Date(2027, 2, 12+7*i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		made := servers[0].write(http.MethodPost, "/bookings",
+			`{"service_id":4,"agent_id":5,"location_id":1,"start_date":"`+friday+`","start_time":"10:00","customer_id":9}`).want(http.StatusCreated)
+		moving[i] = fmt.Sprint(made.at("data", "id"))
+	}
+	kinds := []func(s *server, i int) answer{
+		func(s *server, _ int) answer { return s.write(http.MethodPost, "/bookings", `{"agent_id":5,`+slot+`}`) },
+		func(s *server, _ int) answer {
+			return s.write(http.MethodPost, "/bookings", `{"agent_id":"any",`+slot+`}`)
+		},
+		func(s *server, _ int) answer {
+			return s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[{"agent_id":-1,`+slot+`},{"agent_id":5,`+slot+`}]}`)
+		},
+		func(s *server, i int) answer {
+			return s.write(http.MethodPut, "/bookings/"+moving[i%len(moving)], `{"start_date":"2027-02-05","start_time":"10:00"}`)
+		},
+	}
+	var mu sync.Mutex
+	var got []answer
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for i := range 200 {
+		all.Go(func() {
+			<-start
+			a := kinds[i%len(kinds)](servers[i/len(kinds)%len(servers)], i/len(kinds))
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, a)
+		})
+	}
+	close(start)
+	all.Wait()
+	for _, a := range got {
+		switch a.status {
+		case http.StatusOK, http.StatusCreated, http.StatusMultiStatus:
+		case http.StatusBadRequest: // a bulk request of which nothing was made
+			if a.at("results", "errors", 0, "error") != "Time slot not available" {
+				t.Errorf("%s", a.body)
+			}
+		default:
+			a.want(http.StatusConflict)
+			if a.at("error", "details", "conflicting_booking_id") == nil {
+				t.Errorf("nobody has the slot: %s", a.body)
+			}
+		}
+	}
+	var held int
+	err := database.SQL.QueryRowContext(t.Context(),
+		"SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status = 'approved' AND agent_id = 5 AND start_date = '2027-02-05'").Scan(&held)
+	if err != nil || held != 1 {
+		t.Errorf("%d bookings hold the slot, want 1 (%v)", held, err)
+	}
+}
