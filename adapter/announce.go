@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"net/mail"
 	"slices"
@@ -187,6 +188,9 @@ func reaches(job process.Job, address string) bool {
 func mailsOf(job process.Job) []Mail {
 	var mails []Mail
 	for _, a := range job.Actions {
+		if a.Type != process.SendEmail {
+			continue
+		}
 		mails = append(mails, Mail{To: a.To, Subject: a.Subject, Content: a.Content})
 	}
 	return mails
@@ -233,22 +237,25 @@ func (e event) activityData() any {
 
 // subjectOf is all that templates and conditions can ask about an event.
 func (s *Site) subjectOf(ctx context.Context, w writing, e event) (process.Subject, error) {
-	subject := process.Subject{
-		Objects: map[string]map[string]string{"customer": customerAttributes(e.facts)}, Variables: map[string]string{}, ActivityData: e.activityData(),
+	f := e.facts
+	subject := process.Subject{Objects: map[string]map[string]string{"customer": customerAttributes(f)}, ActivityData: e.activityData()}
+	sources := []process.VariableSource{
+		process.CustomerVariables{FirstName: f.Customer.FirstName, LastName: f.Customer.LastName, Email: f.Customer.Email, Phone: f.Customer.Phone},
+		w.businessVariables(),
 	}
-	customerVariables(subject.Variables, e.facts)
-	w.businessVariables(subject.Variables)
-	if e.facts.ID != 0 {
-		more, err := s.staff(ctx, e.facts)
+	var agent process.AgentVariables
+	if f.ID != 0 {
+		more, err := s.staff(ctx, f)
 		if err != nil {
 			return subject, err
 		}
-		subject.Objects["booking"] = bookingAttributes(e.facts)
-		s.bookingVariables(w, subject.Variables, e.facts, more)
+		agent = more.agent(f.Agent)
+		subject.Objects["booking"] = bookingAttributes(f)
+		sources = append(sources, s.bookingVariables(w, f, more.category), agent)
 	}
-	if e.facts.Order != nil {
-		subject.Objects["order"] = orderAttributes(e.facts)
-		w.orderVariables(subject.Variables, e.facts)
+	if f.Order != nil {
+		subject.Objects["order"] = orderAttributes(f)
+		sources = append(sources, w.orderVariables(f, agent))
 	}
 	if e.kind == bookingUpdated {
 		subject.Objects["old_booking"] = bookingAttributes(e.old)
@@ -256,6 +263,7 @@ func (s *Site) subjectOf(ctx context.Context, w writing, e event) (process.Subje
 	if e.kind == orderUpdated {
 		subject.Objects["old_order"] = orderAttributes(e.old)
 	}
+	subject.Variables = process.VariablesOf(sources...)
 	return subject, nil
 }
 
@@ -315,22 +323,19 @@ func (s *Site) staff(ctx context.Context, f bookingFacts) (staffDetails, error) 
 	return details, err
 }
 
-// The variables of templates (OsReplacerHelper, LatePoint 5.6.5). Those that are
-// HTML of the plugin are blank here.
-
-func customerVariables(v map[string]string, f bookingFacts) {
-	c := f.Customer
-	v["customer_full_name"] = strings.TrimSpace(c.FirstName + " " + c.LastName)
-	v["customer_first_name"], v["customer_last_name"] = c.FirstName, c.LastName
-	v["customer_email"], v["customer_phone"] = c.Email, c.Phone
-	v["customer_notes"] = ""
+// agent is an agent as templates show one.
+func (d staffDetails) agent(a BookingAgent) process.AgentVariables {
+	return process.AgentVariables{
+		FirstName: d.first, LastName: d.last, DisplayName: cmp.Or(d.display, a.FullName),
+		Email: a.Email, Phone: a.Phone, AdditionalEmails: d.moreEmails, AdditionalPhones: d.morePhones,
+	}
 }
 
-func (w writing) businessVariables(v map[string]string) {
-	v["business_name"], v["business_phone"] = w.settings[settingBusinessName], w.settings[settingBusinessPhone]
-	v["business_address"] = w.settings[settingBusinessAddress]
-	v["business_logo_image"], v["business_logo_url"] = "", ""
-	v["customer_dashboard_url"] = w.pageURL(w.settings[settingDashboard])
+func (w writing) businessVariables() process.BusinessVariables {
+	return process.BusinessVariables{
+		Name: w.settings[settingBusinessName], Phone: w.settings[settingBusinessPhone], Address: w.settings[settingBusinessAddress],
+		DashboardURL: w.pageURL(w.settings[settingDashboard]),
+	}
 }
 
 // pageURL is the address of a page that the site names by its path.
@@ -341,60 +346,32 @@ func (w writing) pageURL(path string) string {
 	return strings.TrimRight(w.siteURL, "/") + "/" + strings.TrimLeft(path, "/")
 }
 
-// statusLabels are the plugin's words for booking statuses.
-var statusLabels = map[string]string{
-	StatusApproved: "Approved", StatusPending: "Pending Approval", "payment_pending": "Payment Pending",
-	StatusCancelled: "Cancelled", StatusNoShow: "No Show", StatusCompleted: "Completed",
+func (s *Site) bookingVariables(w writing, f bookingFacts, category string) process.BookingVariables {
+	v := process.BookingVariables{
+		ID: f.ID, Code: f.Code, Price: w.currency.Format(f.Price), ServiceCategory: category,
+		Date: wallClock(f.Booking), DateFormat: process.ReadableDateFormat(w.dateFormat, w.settings[settingTerseDates] == on),
+		Start: (*int)(f.StartTime), End: (*int)(f.EndTime), Clock24: w.clock24, Duration: f.Duration,
+		Status:   process.BookingStatusLabel(f.Status, w.settings[settingOwnStatuses]),
+		Location: f.Location.Name, LocationAddress: f.Location.FullAddress,
+		ManageURLForAgent: w.manageURL(f.keys.agent), ManageURLForCustomer: w.manageURL(f.keys.customer),
+	}
+	if f.Service != nil {
+		v.Service = f.Service.Name
+	}
+	return v
 }
 
-// statusLabel is the word for a status, one of the site's own by its setting.
-func (w writing) statusLabel(status string) string {
-	if label, ok := statusLabels[status]; ok {
-		return label
+func (w writing) orderVariables(f bookingFacts, agent process.AgentVariables) process.OrderVariables {
+	o, paid := f.Order, paidOf(f.Payments)
+	v := process.OrderVariables{
+		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: orText(o.CouponCode, ""),
+		TaxTotal: amountText(o.TaxTotal), CouponDiscount: w.currency.Format(o.CouponDiscount),
+		Subtotal: w.currency.Format(o.Subtotal), Total: w.currency.Format(o.Total),
+		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
+		PaymentsTotal: w.currency.Format(paid), BalanceDue: w.currency.Format(o.Total.Sub(paid)),
 	}
-	for label := range strings.SplitSeq(w.settings[settingOwnStatuses], ",") {
-		if codes := ownStatuses(label); len(codes) == 1 && codes[0] == status {
-			return strings.TrimSpace(label)
-		}
+	if f.ID != 0 {
+		v.Agents = []process.AgentVariables{agent}
 	}
-	return status
-}
-
-func (s *Site) bookingVariables(w writing, v map[string]string, f bookingFacts, more staffDetails) {
-	first := s.firstLevel(w, f)
-	v["booking_id"], v["booking_code"] = idText(f.ID), f.Code
-	v["booking_price"] = w.currency.Format(f.Price)
-	v["service_name"], v["service_category"] = first.ServiceName, more.category
-	v["start_date"], v["start_time"], v["end_time"] = first.StartDate, first.StartTime, ""
-	if f.StartTime != nil {
-		v["end_time"] = w.clock(wallClock(f.Booking).Add(time.Duration(f.Duration) * time.Minute))
-	}
-	v["booking_status"] = w.statusLabel(f.Status)
-	v["location_name"], v["location_full_address"] = f.Location.Name, f.Location.FullAddress
-	v["booking_duration"] = strconv.FormatInt(f.Duration, 10) + " minutes"
-	v["manage_booking_url_agent"], v["manage_booking_url_customer"] = first.ManageForAgent, first.ManageForCustomer
-	v["agent_first_name"], v["agent_last_name"], v["agent_full_name"] = more.first, more.last, f.Agent.FullName
-	v["agent_display_name"] = more.display
-	if more.display == "" {
-		v["agent_display_name"] = f.Agent.FullName
-	}
-	v["agent_email"], v["agent_phone"] = f.Agent.Email, f.Agent.Phone
-	v["agent_additional_emails"], v["agent_additional_phones"] = more.moreEmails, more.morePhones
-}
-
-func (w writing) orderVariables(v map[string]string, f bookingFacts) {
-	o := f.Order
-	paid := paidOf(f.Payments)
-	for name, value := range map[string]string{
-		"order_id": idText(o.ID), "order_confirmation_code": o.ConfirmationCode, "order_coupon_code": orText(o.CouponCode, ""),
-		"order_tax_total": w.currency.Format(o.TaxTotal), "order_coupon_discount": w.currency.Format(o.CouponDiscount),
-		"order_subtotal": w.currency.Format(o.Subtotal), "order_total": w.currency.Format(o.Total),
-		"order_status": o.Status, "order_fulfillment_status": o.FulfillmentStatus, "order_payment_status": o.PaymentStatus,
-		"order_payments_total": w.currency.Format(paid), "order_balance_due_total": w.currency.Format(o.Total.Sub(paid)),
-		"order_transactions_breakdown": "", "order_summary_breakdown": "", "order_items": "",
-		"order_agents_emails": f.Agent.Email, "order_agents_full_names": f.Agent.FullName,
-		"manage_order_url_agent": "", "manage_order_url_customer": "",
-	} {
-		v[name] = value
-	}
+	return v
 }

@@ -31,6 +31,7 @@ const (
 	settingOwnStatuses     = "additional_booking_statuses"
 
 	settingDashboard        = "page_url_customer_dashboard"
+	settingTerseDates       = "disable_verbose_date_output"
 	settingUsersAsCustomers = "wp_users_as_customers"
 	settingCustomerRole     = "default_wp_role_for_customer"
 )
@@ -38,7 +39,7 @@ const (
 var writingSettings = append([]string{
 	settingDateFormat, settingTimeSystem, settingInvoices, settingFreeInvoices, settingInvoiceCompany, settingInvoiceFrom, settingInvoiceTo,
 	settingInvoiceTaxID, settingLogAddress, settingMailProcessor, settingBusinessName, settingBusinessPhone, settingBusinessAddress, settingOwnStatuses,
-	settingDashboard, settingUsersAsCustomers, settingCustomerRole,
+	settingDashboard, settingTerseDates, settingUsersAsCustomers, settingCustomerRole,
 }, currencySettings...)
 
 // writing is how the site writes about its bookings.
@@ -81,7 +82,7 @@ func (w writing) clock(t time.Time) string {
 	if w.clock24 {
 		return process.FormatDate(t, "H:i")
 	}
-	return process.FormatDate(t, "g:ia")
+	return process.FormatDate(t, "h:ia")
 }
 
 // manageURL is where a booking can be managed with a key.
@@ -308,9 +309,9 @@ func amountText(amount decimal.Decimal) string { return amount.StringFixed(4) }
 
 // activity is an entry of the site's history.
 type activity struct {
-	code                           string
-	bookingID, customerID, orderID *int64
-	description                    any
+	code                                                string
+	bookingID, customerID, orderID, serviceID, couponID *int64
+	description                                         any // nil for none
 }
 
 // record adds entries to the site's history. Nobody is named as their author:
@@ -323,12 +324,13 @@ func (s *Site) record(ctx context.Context, activities ...activity) error {
 			return err
 		}
 		var stored any = description
-		if c, ok := s.schema.Column(wpdb.Activities, "description"); ok && !c.Holds(description) {
+		c, ok := s.schema.Column(wpdb.Activities, "description")
+		if a.description == nil || ok && !c.Holds(description) {
 			stored = nil // a text cut off would be no JSON
 		}
 		rows[i] = append(row{
-			{"agent_id", nil}, {"booking_id", a.bookingID}, {"service_id", nil}, {"customer_id", a.customerID}, {"location_id", nil},
-			{"order_id", a.orderID}, {"order_item_id", nil}, {"coupon_id", nil},
+			{"agent_id", nil}, {"booking_id", a.bookingID}, {"service_id", a.serviceID}, {"customer_id", a.customerID}, {"location_id", nil},
+			{"order_id", a.orderID}, {"order_item_id", nil}, {"coupon_id", a.couponID},
 			{"code", a.code}, {"description", stored}, {"initiated_by", ""}, {"initiated_by_id", 0},
 		}, s.createdNow()...)
 	}

@@ -1,105 +1,106 @@
 package process
 
 import (
-	"bytes"
-	"encoding/json"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// looseText is a text that may also stand as a number or boolean in JSON.
-type looseText string
-
-// UnmarshalJSON reads any scalar as PHP would write it as a text.
-func (t *looseText) UnmarshalJSON(raw []byte) error {
-	var value any
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	err := decoder.Decode(&value)
-	switch v := value.(type) {
-	case string:
-		*t = looseText(v)
-	case json.Number:
-		*t = looseText(v.String())
-	case bool:
-		if v {
-			*t = "1"
-		}
-	}
-	return err
+// condition is a demand on an attribute of an object.
+type condition struct {
+	object, attribute string
+	operator, value   string
 }
 
-func (t looseText) integer() (int, bool) {
-	n, err := strconv.Atoi(strings.TrimSpace(string(t)))
-	return n, err == nil && n > -1_000_000 && n < 1_000_000
+// conditionOn reads a property such as booking__status.
+func conditionOn(property, operator, value string) condition {
+	parts := strings.SplitN(property, "__", 3)
+	return condition{object: parts[0], attribute: append(parts, "")[1], operator: operator, value: value}
 }
 
-// satisfies tells whether a branch's condition holds. One on an object that the
-// event is not about holds always.
-func (s Subject) satisfies(property string, settings json.RawMessage) bool {
-	var branch struct {
-		Operator string    `json:"operator"`
-		Value    looseText `json:"value"`
-	}
-	object, attribute, ok := strings.Cut(property, "__")
-	if !ok || !readable(settings, &branch) {
-		return true
-	}
-	values, known := s.Objects[object]
-	if !known {
-		return true
-	}
-	return s.compare(branch.Operator, object, attribute, values[attribute], string(branch.Value))
+// satisfies tells whether all conditions hold
+// (OsProcessModel::check_if_objects_satisfy_trigger_conditions). One on an object
+// that the event is not about holds always.
+func (s Subject) satisfies(conditions []condition) bool {
+	return !slices.ContainsFunc(conditions, func(c condition) bool {
+		attributes, known := s.Objects[c.object]
+		return known && !s.holds(c, attributes[c.attribute])
+	})
 }
 
-func (s Subject) compare(operator, object, attribute, have, want string) bool {
-	switch operator {
+func (s Subject) holds(c condition, have string) bool {
+	switch c.operator {
 	case "equal":
-		return slices.ContainsFunc(strings.Split(want, ","), func(w string) bool { return loosely(have, w) })
+		return amongst(have, c.value)
 	case "not_equal":
-		return !slices.ContainsFunc(strings.Split(want, ","), func(w string) bool { return loosely(have, w) })
+		return !amongst(have, c.value)
 	case "greater_than":
-		return number(have) > number(want)
+		return toFloat(have) > toFloat(c.value)
 	case "less_than":
-		return number(have) < number(want)
+		return toFloat(have) < toFloat(c.value)
 	case "greater_or_equal":
-		return number(have) >= number(want)
+		return toFloat(have) >= toFloat(c.value)
 	case "less_or_equal":
-		return number(have) <= number(want)
+		return toFloat(have) <= toFloat(c.value)
 	case "changed":
-		return s.changed(object, attribute, have)
+		now, known := s.Objects[strings.TrimPrefix(c.object, "old_")]
+		return !known || !looselyEqual(have, now[c.attribute])
 	case "not_changed":
-		return false // the plugin asks for both at once
+		return false // the plugin demands changed as well
 	default:
 		return true
 	}
 }
 
-// changed compares an attribute of old_booking and its like with that of the
-// object as it is now.
-func (s Subject) changed(object, attribute, old string) bool {
-	now, ok := s.Objects[strings.TrimPrefix(object, "old_")]
-	return ok && !loosely(now[attribute], old)
+// amongst tells whether a comma list has a value. Blanks count.
+func amongst(have, list string) bool {
+	return slices.ContainsFunc(strings.Split(list, ","), func(value string) bool { return looselyEqual(have, value) })
 }
 
-// loosely is PHP's == of two texts: as numbers where both are.
-func loosely(a, b string) bool {
-	x, errX := strconv.ParseFloat(strings.TrimSpace(a), 64)
-	y, errY := strconv.ParseFloat(strings.TrimSpace(b), 64)
-	if errX == nil && errY == nil {
-		return x == y
+// Texts that PHP takes for numbers: as a whole, or what they begin with.
+var (
+	numeric      = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?)[ \t\n\r\v\f]*$`)
+	leadingFloat = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
+)
+
+// looselyEqual is PHP's == of two texts: as numbers where both are. Those that PHP
+// has no exact number for count as texts.
+func looselyEqual(a, b string) bool {
+	x, y := numeric.FindStringSubmatch(a), numeric.FindStringSubmatch(b)
+	if x == nil || y == nil {
+		return a == b
 	}
-	return a == b
+	if isInteger(x) && isInteger(y) {
+		i, errI := strconv.ParseInt(x[1], 10, 64)
+		j, errJ := strconv.ParseInt(y[1], 10, 64)
+		if errI != nil || errJ != nil {
+			return a == b
+		}
+		return i == j
+	}
+	f, g := parseFloat(x[1]), parseFloat(y[1])
+	if f == g && math.IsInf(f, 0) {
+		return a == b
+	}
+	return f == g
 }
 
-// number is PHP's cast of a text to a float: what it begins with, or 0.
-func number(text string) float64 {
-	text = strings.TrimSpace(text)
-	for end := len(text); end > 0; end-- {
-		if n, err := strconv.ParseFloat(text[:end], 64); err == nil {
-			return n
-		}
+// isInteger looks at a match of numeric.
+func isInteger(match []string) bool { return match[2] == "" && match[3] == "" && match[4] == "" }
+
+// toFloat is PHP's cast of a text to a float: what it begins with, or 0.
+func toFloat(value string) float64 {
+	if match := leadingFloat.FindStringSubmatch(value); match != nil {
+		return parseFloat(match[1])
 	}
 	return 0
+}
+
+// parseFloat reads what is a number but for its range: one too big for a float is
+// infinite.
+func parseFloat(digits string) float64 {
+	value, _ := strconv.ParseFloat(digits, 64)
+	return value
 }

@@ -7,33 +7,50 @@ import (
 	"time"
 )
 
-// FormatDate writes a time as PHP's date() does.
-func FormatDate(t time.Time, format string) string {
+// FormatDate writes a time in its zone as PHP's date_format does, with English
+// names. A lone backslash at the end of the format is left out.
+func FormatDate(t time.Time, phpFormat string) string {
 	var b strings.Builder
-	letters := []rune(format)
-	for i := 0; i < len(letters); i++ {
-		if letters[i] == '\\' && i+1 < len(letters) {
+	for i := 0; i < len(phpFormat); i++ {
+		switch letter := phpFormat[i]; {
+		case letter != '\\':
+			b.WriteString(formatLetter(t, letter))
+		case i+1 < len(phpFormat):
 			i++
-			b.WriteRune(letters[i])
-			continue
+			b.WriteByte(phpFormat[i])
 		}
-		b.WriteString(formatLetter(t, letters[i]))
 	}
 	return b.String()
 }
 
 // layouts are the letters that Go's own layouts know.
-var layouts = map[rune]string{
-	'd': "02", 'D': "Mon", 'j': "2", 'l': "Monday", 'F': "January", 'm': "01", 'M': "Jan", 'n': "1", 'y': "06",
-	'a': "pm", 'A': "PM", 'g': "3", 'h': "03", 'H': "15", 'i': "04", 's': "05", 'O': "-0700", 'P': "-07:00", 'T': "MST",
-	'c': "2006-01-02T15:04:05-07:00", 'r': "Mon, 02 Jan 2006 15:04:05 -0700",
+var layouts = map[byte]string{
+	'd': "02", 'D': "Mon", 'j': "2", 'l': "Monday", 'F': "January", 'm': "01", 'M': "Jan", 'n': "1",
+	'a': "pm", 'A': "PM", 'g': "3", 'h': "03", 'H': "15", 'i': "04", 's': "05", 'O': "-0700", 'P': "-07:00",
 }
 
-func formatLetter(t time.Time, letter rune) string {
+func formatLetter(t time.Time, letter byte) string {
 	if layout, ok := layouts[letter]; ok {
 		return t.Format(layout)
 	}
-	year, week := t.ISOWeek()
+	switch letter {
+	case 'N', 'S', 'w', 'z', 'W', 't', 'L', 'o', 'Y', 'y', 'x', 'X':
+		return formatDay(t, letter)
+	case 'B', 'G', 'u', 'v', 'U':
+		return formatClock(t, letter)
+	case 'e', 'I', 'p', 'T', 'Z':
+		return formatZone(t, letter)
+	case 'c':
+		return fmt.Sprintf("%04d", t.Year()) + t.Format("-01-02T15:04:05-07:00")
+	case 'r':
+		return t.Format("Mon, 02 Jan ") + fmt.Sprintf("%04d", t.Year()) + t.Format(" 15:04:05 -0700")
+	default:
+		return string([]byte{letter}) // any byte, of a longer character too
+	}
+}
+
+func formatDay(t time.Time, letter byte) string {
+	isoYear, isoWeek := t.ISOWeek()
 	switch letter {
 	case 'N':
 		return strconv.Itoa((int(t.Weekday())+6)%7 + 1)
@@ -44,15 +61,35 @@ func formatLetter(t time.Time, letter rune) string {
 	case 'z':
 		return strconv.Itoa(t.YearDay() - 1)
 	case 'W':
-		return fmt.Sprintf("%02d", week)
+		return fmt.Sprintf("%02d", isoWeek)
 	case 't':
 		return strconv.Itoa(time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
 	case 'L':
 		return flag(time.Date(t.Year(), time.December, 31, 0, 0, 0, 0, time.UTC).YearDay() == 366)
 	case 'o':
-		return strconv.Itoa(year)
-	case 'Y', 'x', 'X':
-		return fmt.Sprintf("%04d", t.Year())
+		return strconv.Itoa(isoYear)
+	case 'y':
+		return fmt.Sprintf("%02d", t.Year()%100)
+	default:
+		return formatYear(t.Year(), letter)
+	}
+}
+
+// formatYear writes a year of four digits: Y without a plus, X with, x with where
+// four digits are not enough.
+func formatYear(year int, letter byte) string {
+	switch {
+	case year < 0:
+		return fmt.Sprintf("-%04d", -year)
+	case letter == 'X', letter == 'x' && year > 9999:
+		return fmt.Sprintf("+%04d", year)
+	default:
+		return fmt.Sprintf("%04d", year)
+	}
+}
+
+func formatClock(t time.Time, letter byte) string {
+	switch letter {
 	case 'B':
 		return fmt.Sprintf("%03d", swatchBeat(t))
 	case 'G':
@@ -61,22 +98,32 @@ func formatLetter(t time.Time, letter rune) string {
 		return fmt.Sprintf("%06d", t.Nanosecond()/1000)
 	case 'v':
 		return fmt.Sprintf("%03d", t.Nanosecond()/1_000_000)
+	default:
+		return strconv.FormatInt(t.Unix(), 10)
+	}
+}
+
+func formatZone(t time.Time, letter byte) string {
+	abbreviation, seconds := t.Zone()
+	name := t.Location().String()
+	isOffset := strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-")
+	switch letter {
 	case 'e':
-		return t.Location().String()
+		return name
 	case 'I':
 		return flag(t.IsDST())
 	case 'p':
-		if _, offset := t.Zone(); offset == 0 {
+		if seconds == 0 && (isOffset || abbreviation == "UTC") {
 			return "Z"
 		}
 		return t.Format("-07:00")
-	case 'Z':
-		_, offset := t.Zone()
-		return strconv.Itoa(offset)
-	case 'U':
-		return strconv.FormatInt(t.Unix(), 10)
+	case 'T':
+		if isOffset {
+			return "GMT" + t.Format("-0700")
+		}
+		return abbreviation
 	default:
-		return string(letter)
+		return strconv.Itoa(seconds)
 	}
 }
 

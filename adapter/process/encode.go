@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// EncodePHP writes JSON as PHP's json_encode does: slashes escaped, everything
-// beyond ASCII as \u escapes.
+// EncodePHP writes JSON as wp_json_encode does: slashes escaped, everything
+// beyond ASCII as \u escapes, and <, > and & as they are. A value's own
+// MarshalJSON has to leave these alone too.
 func EncodePHP(v any) (string, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
+	encoded, err := encode(v)
+	if err != nil {
 		return "", fmt.Errorf("encode JSON: %w", err)
 	}
 	var out strings.Builder
-	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+	for _, r := range string(encoded) {
 		switch {
 		case r == '/':
 			out.WriteString(`\/`)
@@ -31,4 +30,38 @@ func EncodePHP(v any) (string, error) {
 		}
 	}
 	return out.String(), nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// MarshalJSON keeps the order of the members.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		key, err := encode(m.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := encode(m.value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }

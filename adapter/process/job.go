@@ -1,37 +1,31 @@
 package process
 
 // SettingsJSON is the column settings of the job's row: what its actions are and
-// what they say (OsProcessJobModel, LatePoint 5.6.5).
+// what they say (OsProcessJobModel, LatePoint 5.6.5). activityData is that of the
+// job's Subject. A row takes 64 KiB of it.
 func (j Job) SettingsJSON(activityData any) (string, error) {
-	settings := jobSettings{Info: map[string]actionInfo{}, Data: map[string]actionData{}}
+	var info, data object
 	for _, a := range j.Actions {
-		settings.Info[a.ID] = actionInfo{a.Type}
-		settings.Data[a.ID] = actionData{ActivityData: activityData, To: a.To, Subject: a.Subject, Content: a.Content, Attachments: a.Attachments}
+		info = info.set(a.ID, object{{"type", a.Type}})
+		data = data.set(a.ID, a.settings(activityData))
 	}
-	return EncodePHP(settings)
+	return EncodePHP(object{{"action_info", info}, {"action_data", data}})
+}
+
+// settings is what the plugin needs to run the action.
+func (a Action) settings(activityData any) object {
+	settings := object{{"activity_data", activityData}}
+	switch a.Type {
+	case SendSMS:
+		return append(settings, member{"to", a.To}, member{"content", a.Content})
+	case TriggerWebhook:
+		return append(settings, member{"content", a.Data}, member{"url", a.URL})
+	default:
+		return append(settings, member{"to", a.To}, member{"subject", a.Subject}, member{"content", a.Content}, member{"attachments", a.Attachments})
+	}
 }
 
 // InfoJSON is the column process_info of the job's row.
 func (j Job) InfoJSON() (string, error) {
-	return EncodePHP(struct {
-		Name      string `json:"name"`
-		EventType string `json:"event_type"`
-	}{j.Name, j.EventType})
-}
-
-type jobSettings struct {
-	Info map[string]actionInfo `json:"action_info"`
-	Data map[string]actionData `json:"action_data"`
-}
-
-type actionInfo struct {
-	Type string `json:"type"`
-}
-
-type actionData struct {
-	ActivityData any      `json:"activity_data"`
-	To           string   `json:"to"`
-	Subject      string   `json:"subject"`
-	Content      string   `json:"content"`
-	Attachments  []string `json:"attachments"`
+	return EncodePHP(object{{"name", j.Name}, {"event_type", j.EventType}})
 }

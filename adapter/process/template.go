@@ -1,0 +1,80 @@
+package process
+
+import (
+	"strings"
+	"unicode"
+)
+
+// render fills in the templates of actions (ProcessAction::prepare_data_for_run).
+// A message to nobody is left out: the plugin only notes that it failed.
+func (s Subject) render(actions []action) []Action {
+	fill := s.Variables.replacer(func(_, value string) string { return value })
+	fillRecipients := s.Variables.replacer(recipient)
+	var rendered []Action
+	for _, a := range actions {
+		setting := func(name string) string { return text(a.settings.get(name)) }
+		done := Action{ID: a.id, Type: a.kind, Attachments: []string{}}
+		switch a.kind {
+		case SendEmail:
+			done.To = oneLine(fillRecipients.Replace(setting("to_email")))
+			done.Subject = oneLine(fill.Replace(setting("subject")))
+			done.Content = fill.Replace(setting("content"))
+			done.Attachments = split(commaList(a.settings.get("attachments")))
+		case SendSMS:
+			done.To = oneLine(fill.Replace(setting("to_phone")))
+			done.Content = fill.Replace(setting("content"))
+		case TriggerWebhook:
+			done.URL = escapeHTML.Replace(oneLine(fill.Replace(setting("url"))))
+			done.Data = s.Data
+		}
+		if done.To != "" || done.Data != nil {
+			rendered = append(rendered, done)
+		}
+	}
+	return rendered
+}
+
+// replacer fills in variables, each as shown gives it. All are replaced at once:
+// what a customer typed is never a template itself, where the plugin's own way,
+// one variable after the other, would fill in what stands in a name.
+func (v Variables) replacer(shown func(name, value string) string) *strings.Replacer {
+	pairs := make([]string, 0, 2*len(v))
+	for name, value := range v {
+		pairs = append(pairs, "{{"+name+"}}", shown(name, value))
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// recipient keeps people from adding recipients by their name: it loses what
+// parts recipients from each other and names from addresses.
+func recipient(name, value string) string {
+	if strings.HasSuffix(name, "_email") || strings.HasSuffix(name, "_emails") {
+		return value
+	}
+	return notInNames.Replace(value)
+}
+
+var notInNames = strings.NewReplacer(",", " ", ";", " ", "<", "", ">", "", `"`, "")
+
+// oneLine keeps a line of a mail's head from becoming two.
+func oneLine(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, line)
+}
+
+// escapeHTML is esc_html: the site shows the address of a webhook as it is stored.
+var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
+
+func split(list string) []string {
+	parts := []string{}
+	for part := range strings.SplitSeq(list, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
