@@ -32,14 +32,16 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // cleanText takes tags and control characters from a text of several lines
 // (sanitize_textarea_field).
-func cleanText(text string) string {
-	text = strings.Map(func(r rune) rune {
+func cleanText(text string) string { return strings.TrimSpace(withoutTags(withoutControls(text))) }
+
+// withoutControls keeps of the control characters those that lay out a text.
+func withoutControls(text string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r
 	}, newlines.Replace(text))
-	return strings.TrimSpace(withoutTags(text))
 }
 
 // cleanPhone keeps the digits of a phone number, up to an extension, and a

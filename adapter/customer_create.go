@@ -55,7 +55,7 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems)
 }
 
 // lockEmail makes others wait who are about to store a customer with the same
-// e-mail, until this session ends. It comes before all locks of rows, for the
+// e-mail, until this transaction ends. It comes before all locks of rows, for the
 // server does not see a circle of both kinds.
 func (s *Site) lockEmail(ctx context.Context, email *string) error {
 	if email == nil || cleanLine(*email) == "" {

@@ -19,6 +19,7 @@ const (
 	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict says what is in the way
 	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count says how many
 	CodeForceRequired       Code = "force_required"           // deletion of what is not to be lost by accident
+	CodePaymentCompleted    Code = "payment_completed"        // deletion of a payment that succeeded
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being worked on
 	CodeKeyReused           Code = "idempotency_key_reused"   // by another request than before
 	CodeNotFound            Code = "not_found"                // Error.Resource names what

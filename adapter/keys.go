@@ -18,7 +18,7 @@ import (
 	"bookside/wpdb"
 )
 
-// KeyKind says what a key is for. The limits of test keys are wider.
+// KeyKind says what a key is for. Test keys have limits of their own.
 type KeyKind string
 
 // The kinds of keys.
@@ -36,8 +36,8 @@ type Key struct {
 	ID          int64
 	Name        string
 	Kind        KeyKind
-	Start       string // the secret's first characters
-	LastFour    string
+	Start       string // the secret's first characters; fewer, or none, of a short one
+	LastFour    string // its last characters, likewise
 	Permissions []string
 	Revoked     bool
 	CreatedAt   Timestamp
@@ -111,11 +111,11 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (secret string, key Key, er
 var ErrBadKey = errors.New("key cannot be imported")
 
 // Import stores a key that another program gave out, so that its clients keep
-// it. Importing a stored key again is an ErrBadKey.
+// it, however short it is. Importing a stored key again is an ErrBadKey.
 func (k *Keys) Import(ctx context.Context, secret string, n NewKey) (Key, error) {
 	switch {
-	case len(secret) < 16:
-		return Key{}, fmt.Errorf("%w: shorter than 16 characters", ErrBadKey)
+	case secret == "":
+		return Key{}, fmt.Errorf("%w: it is empty", ErrBadKey)
 	case len(secret) > maxSecret:
 		return Key{}, fmt.Errorf("%w: longer than %d characters", ErrBadKey, maxSecret)
 	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
@@ -133,9 +133,9 @@ func (k *Keys) Import(ctx context.Context, secret string, n NewKey) (Key, error)
 func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, PerMinute: n.PerMinute, PerHour: n.PerHour,
-		Start: secret[:min(8, len(secret)/2)], LastFour: secret[len(secret)-4:],
 		CreatedAt: Timestamp(stamp(k.now())),
 	}
+	key.Start, key.LastFour = shown(secret)
 	var expires *string
 	if n.ExpiresAt != nil {
 		text := stamp(*n.ExpiresAt)
@@ -155,6 +155,17 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 		return Key{}, fmt.Errorf("store key: read its id: %w", err)
 	}
 	return key, nil
+}
+
+// shown are the parts of a secret by which people tell it from others: at most a
+// third of it, and nothing where a third would be a hint to the rest.
+func shown(secret string) (start, end string) {
+	third := len(secret) / 3
+	if third < 4 {
+		return "", ""
+	}
+	last := min(4, third/3)
+	return secret[:min(8, third-last)], secret[len(secret)-last:]
 }
 
 var keyColumns = []string{"k.id", "k.key_hash", "k.name", "k.kind", "k.key_start", "k.last_four", "k.permissions", "k.status", "k.created_at",

@@ -89,6 +89,37 @@ func TestNewSecret(t *testing.T) {
 	}
 }
 
+// TestShown: no more than a third of a secret is told, and nothing of a very
+// short one.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	const long = "lp_live_abcdefghijklmnopqrstuvwxyz0123456789"
+	for _, c := range []struct {
+		secret     string
+		start, end string
+	}{
+		{"x", "", ""},
+		{"secret", "", ""},
+		{long[:11], "", ""},
+		{long[:12], "lp_", "d"},
+		{long[:16], "lp_l", "h"},
+		{long[:24], "lp_liv", "op"},
+		{long[:35], "lp_live_", "yz0"},
+		{long[:36], "lp_live_", "yz01"},
+		{long, "lp_live_", "6789"},
+		{strings.Repeat("x", 255), "xxxxxxxx", "xxxx"},
+	} {
+		if start, end := shown(c.secret); start != c.start || end != c.end {
+			t.Errorf("of %q: %q…%q, want %q…%q", c.secret, start, end, c.start, c.end)
+		}
+	}
+	for length := 1; length <= maxSecret; length++ {
+		if start, end := shown(strings.Repeat("x", length)); 3*len(start+end) > length {
+			t.Errorf("of %d characters %d are shown", length, len(start+end))
+		}
+	}
+}
+
 func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	t.Parallel()
 	for _, foreign := range []string{"", "lp_", "lp_live_", "lp_live_short", "lp_" + strings.Repeat("a", 40), "lp_live_" + strings.Repeat("a", 39), strings.Repeat("x", 46)} {

@@ -92,7 +92,19 @@ const (
 // (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
 // the site makes none, or none for what is free.
 func (s *Site) insertInvoice(ctx context.Context, w writing, plan bookingPlan, orderID int64, breakdown priceBreakdown) error {
-	if !w.onUnlessSet(settingInvoices) || !plan.price.IsPositive() && w.settings[settingFreeInvoices] != on {
+	return s.invoiceOrder(ctx, w, invoicedOrder{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown})
+}
+
+// invoicedOrder is what an invoice says of a new order.
+type invoicedOrder struct {
+	id              int64
+	customer        BookingCustomer
+	subtotal, total decimal.Decimal
+	breakdown       priceBreakdown
+}
+
+func (s *Site) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) error {
+	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
 		return nil
 	}
 	template := func(setting, fallback string) string {
@@ -101,12 +113,12 @@ func (s *Site) insertInvoice(ctx context.Context, w writing, plan bookingPlan, o
 		}
 		return fallback
 	}
-	total := amountText(plan.price)
+	total := amountText(o.total)
 	data, err := process.EncodePHP(invoiceData{
 		Company: w.settings[settingInvoiceCompany],
-		From:    w.replaceParties(template(settingInvoiceFrom, defaultInvoiceFrom), plan.customer),
-		To:      w.replaceParties(template(settingInvoiceTo, defaultInvoiceTo), plan.customer),
-		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: breakdown, Totals: invoiceTotals{Subtotal: total, Total: total},
+		From:    w.replaceParties(template(settingInvoiceFrom, defaultInvoiceFrom), o.customer),
+		To:      w.replaceParties(template(settingInvoiceTo, defaultInvoiceTo), o.customer),
+		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: o.breakdown, Totals: invoiceTotals{Subtotal: amountText(o.subtotal), Total: total},
 	})
 	if err != nil {
 		return err
@@ -116,7 +128,7 @@ func (s *Site) insertInvoice(ctx context.Context, w writing, plan bookingPlan, o
 		return err
 	}
 	_, err = s.insert(ctx, wpdb.OrderInvoices, append(row{
-		{"order_id", orderID}, {"invoice_number", nil}, {"data", data}, {"status", "open"}, {"charge_amount", total},
+		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", "open"}, {"charge_amount", total},
 		{"due_at", stamp(s.Now)}, {"payment_portion", "full"}, {"access_key", key},
 	}, s.createdNow()...))
 	return err

@@ -46,12 +46,12 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 	}
 }
 
-var notUTF8 = &BodyError{"The request body is not valid UTF-8"}
+var errNotUTF8 = &BodyError{"The request body is not valid UTF-8"}
 
 func parseJSON(text []byte) (Document, error) {
 	switch {
 	case !utf8.Valid(text):
-		return nil, notUTF8
+		return nil, errNotUTF8
 	case !json.Valid(text), depth(text) > maxDepth:
 		return nil, &BodyError{"The request body is not valid JSON"}
 	case text[0] != '{' && text[0] != '[':
@@ -174,7 +174,7 @@ func (b *Body) scalar(name string) (text string, isText, ok bool) {
 }
 
 func (b *Body) text(name string) (value string, ok bool) {
-	value, _, ok = b.scalar(name)
+	value, _, _ = b.scalar(name)
 	value = strings.TrimSpace(value)
 	if utf8.RuneCountInString(value) > maxText {
 		b.note(name, tooLong)

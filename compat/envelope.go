@@ -75,6 +75,18 @@ func bothMessage(message string, record any) BothMessage {
 	return BothMessage{Success: true, Status: "success", Message: message, Data: record}
 }
 
+// SuccessMessage is the envelope of a record that was written, where the contract
+// shows it with success.
+type SuccessMessage struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+	Data    any    `json:"data"`
+}
+
+func successMessage(message string, record any) SuccessMessage {
+	return SuccessMessage{Success: true, Message: message, Data: record}
+}
+
 // Done is the envelope of what leaves no record.
 type Done struct {
 	Success bool   `json:"success"`

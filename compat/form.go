@@ -68,7 +68,7 @@ func parseMultipart(boundary string, sent []byte) (Document, error) {
 // add stores a value of a form under its name.
 func (a *array) add(name, value string) error {
 	if !utf8.ValidString(name) || !utf8.ValidString(value) {
-		return notUTF8
+		return errNotUTF8
 	}
 	a.set(splitName(name), value)
 	return nil

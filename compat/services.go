@@ -91,6 +91,8 @@ var serviceSorts = map[string]adapter.ServiceSort{
 
 var visibilities = map[string]string{"visible": "visible", "hidden": "hidden"}
 
+const visibilityMessage = "Must be visible or hidden"
+
 // ServiceIncludes are the associations asked for with services.
 type ServiceIncludes struct {
 	adapter.ServiceIncludes
@@ -105,7 +107,7 @@ func (v View) ServiceFilter(q *Query) (adapter.ServiceFilter, ServiceIncludes, e
 		Search:        q.Text("search"),
 		Name:          q.Text("name"),
 		Status:        Word(q, "status", enabledStatuses, enabledMessage),
-		Visibility:    Word(q, "visibility", visibilities, "Must be visible or hidden"),
+		Visibility:    Word(q, "visibility", visibilities, visibilityMessage),
 		CategoryID:    q.IDOrNone("category_id", maxInt),
 		LocationID:    q.ID("location_id", maxInt),
 		AgentID:       q.ID("agent_id", maxInt),

@@ -23,7 +23,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	if request.Method != http.MethodPost && request.Method != http.MethodPut {
 		return nil, nil
 	}
-	sent, err := io.ReadAll(http.MaxBytesReader(c.Response(), request.Body, maxBody))
+	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, request.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:

@@ -1,5 +1,12 @@
 package handlers
 
+import (
+	"context"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
+
 func listCoupons(r *request) (response, error) {
 	filter, err := r.view.CouponFilter(r.query)
 	if err != nil {
@@ -34,4 +41,46 @@ func getCoupon(r *request) (response, error) {
 		return response{}, err
 	}
 	return ok(r.view.CouponDetail(coupon, orders, currency)), nil
+}
+
+func createCoupon(r *request) (response, error) {
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	coupon := compat.NewCoupon(body)
+	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
+		_, err = site.CreateCoupon(r.ctx(), coupon, func(ctx context.Context, tx *adapter.Site, made adapter.Coupon) error {
+			answer = created(r.view.CouponCreated(made))
+			return keep(ctx, tx, answer)
+		})
+		return answer, err
+	})
+}
+
+func updateCoupon(r *request) (response, error) {
+	code, err := r.code("code")
+	if err != nil {
+		return response{}, err
+	}
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	coupon, err := r.site.UpdateCoupon(r.ctx(), code, compat.CouponPatch(body))
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.CouponUpdated(coupon)), nil
+}
+
+func deleteCoupon(r *request) (response, error) {
+	code, err := r.code("code")
+	if err != nil {
+		return response{}, err
+	}
+	if err := r.site.DeleteCoupon(r.ctx(), code); err != nil {
+		return response{}, err
+	}
+	return ok(compat.CouponDeleted()), nil
 }

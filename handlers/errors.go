@@ -108,11 +108,25 @@ func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Sha
 		}, compat.ShapeB
 	case adapter.CodeNotFound:
 		return notFound(form, e)
+	case adapter.CodeInvalidRequest, adapter.CodeValidationFailed, adapter.CodePaymentCompleted:
+		return faulty(form, e)
 	case adapter.CodeForceRequired:
 		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message}, compat.ShapeA
 	default:
 		return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
 	}
+}
+
+// faulty is a request that is wrong in itself.
+func faulty(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
+	if form.shape == compat.ShapeC {
+		message := e.Message
+		if len(e.Fields) > 0 {
+			message = compat.PaymentFault(e.Fields)
+		}
+		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.ShapeC
+	}
+	return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
 }
 
 // statusOf is the status of what is wrong with a request.

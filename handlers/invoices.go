@@ -1,6 +1,9 @@
 package handlers
 
-import "bookside/adapter"
+import (
+	"bookside/adapter"
+	"bookside/compat"
+)
 
 func listInvoices(r *request) (response, error) {
 	order, err := r.id("id", maxBigInt, adapter.OrderResource)
@@ -32,4 +35,25 @@ func getInvoice(r *request) (response, error) {
 		return response{}, err
 	}
 	return ok(r.view.InvoiceDetail(invoice)), nil
+}
+
+func updateInvoice(r *request) (response, error) {
+	order, err := r.id("id", maxBigInt, adapter.OrderResource)
+	if err != nil {
+		return response{}, err
+	}
+	id, err := r.id("invoice_id", maxBigInt, adapter.InvoiceResource)
+	if err != nil {
+		return response{}, err
+	}
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	patch, force := compat.InvoicePatch(body)
+	invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, force)
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.InvoiceUpdated(invoice)), nil
 }

@@ -35,7 +35,7 @@ func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures
 // table answer, HEAD as GET without a body, and the others are no route.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, small(t))
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	served := map[string][]string{}
 	for _, r := range routesOf(t) {
 		served[r.Path] = append(served[r.Path], r.Method)
@@ -127,7 +127,7 @@ func permissions() []string {
 // own and its verb's shorthand open it, no other does.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, small(t))
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	for _, permission := range permissions() {
 		key := http.Header{"X-Api-Key": {s.newKey(permission)}}
 		for _, r := range routesOf(t) {

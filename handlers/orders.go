@@ -1,6 +1,11 @@
 package handlers
 
-import "bookside/adapter"
+import (
+	"context"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
 
 func listOrders(r *request) (response, error) {
 	filter, err := r.view.OrderFilter(r.query)
@@ -60,4 +65,35 @@ func getTransaction(r *request) (response, error) {
 		return response{}, err
 	}
 	return ok(r.view.Transaction(transaction)), nil
+}
+
+func createOrder(r *request) (response, error) {
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	order := adapter.NewOrder{OrderPatch: compat.OrderPatch(body), Address: r.echo.RealIP()}
+	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
+		_, err = site.CreateOrder(r.ctx(), order, func(ctx context.Context, tx *adapter.Site, made adapter.Order) error {
+			answer = created(r.view.OrderWritten(made))
+			return keep(ctx, tx, answer)
+		})
+		return answer, err
+	})
+}
+
+func updateOrder(r *request) (response, error) {
+	id, err := r.id("id", maxBigInt, adapter.OrderResource)
+	if err != nil {
+		return response{}, err
+	}
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	order, err := r.site.UpdateOrder(r.ctx(), id, compat.OrderPatch(body))
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.OrderWritten(order)), nil
 }

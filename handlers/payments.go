@@ -1,6 +1,11 @@
 package handlers
 
-import "bookside/adapter"
+import (
+	"context"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
 
 func listPayments(r *request) (response, error) {
 	filter, err := r.view.PaymentFilter(r.query)
@@ -24,4 +29,46 @@ func getPayment(r *request) (response, error) {
 		return response{}, err
 	}
 	return ok(r.view.PaymentDetail(payment)), nil
+}
+
+func createPayment(r *request) (response, error) {
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	payment := compat.NewPayment(body)
+	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
+		_, err = site.CreatePayment(r.ctx(), payment, func(ctx context.Context, tx *adapter.Site, made adapter.Payment) error {
+			answer = created(r.view.PaymentCreated(made))
+			return keep(ctx, tx, answer)
+		})
+		return answer, err
+	})
+}
+
+func updatePayment(r *request) (response, error) {
+	id, err := r.id("id", maxMediumInt, adapter.PaymentResource)
+	if err != nil {
+		return response{}, err
+	}
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	payment, err := r.site.UpdatePayment(r.ctx(), id, compat.PaymentPatch(body))
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.PaymentUpdated(payment)), nil
+}
+
+func deletePayment(r *request) (response, error) {
+	id, err := r.id("id", maxMediumInt, adapter.PaymentResource)
+	if err != nil {
+		return response{}, err
+	}
+	if err := r.site.DeletePayment(r.ctx(), id); err != nil {
+		return response{}, err
+	}
+	return ok(compat.PaymentDeleted()), nil
 }

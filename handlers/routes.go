@@ -32,6 +32,9 @@ var (
 	bookingUpdate   = errorForm{failure: "Failed to update booking"}
 	bookingDeletion = errorForm{failure: "Failed to delete booking", code: "delete_error"}
 	payment         = errorForm{failure: "Failed to retrieve payment", shape: compat.ShapeC}
+	paymentCreation = errorForm{failure: "Failed to create payment", shape: compat.ShapeC}
+	paymentUpdate   = errorForm{failure: "Failed to update payment", shape: compat.ShapeC}
+	paymentDeletion = errorForm{failure: "Failed to delete payment", shape: compat.ShapeC}
 	paymentList     = errorForm{failure: "Failed to retrieve payments", shape: compat.ShapeC, list: true}
 )
 
@@ -56,6 +59,8 @@ var routes = []route{
 	{http.MethodGet, "/services", "read_services", listServices, plainList, "List services"},
 	{http.MethodGet, "/services/categories", "read_services", listCategories, plainList, "List service categories"},
 	{http.MethodGet, "/services/:id", "read_services", getService, plain, "Read a service"},
+	{http.MethodPost, "/services", "write_services", createService, plain, "Create a service"},
+	{http.MethodPut, "/services/:id", "write_services", updateService, plain, "Change a service"},
 
 	{http.MethodGet, "/locations", "read_locations", listLocations, plainList, "List locations"},
 
@@ -63,16 +68,25 @@ var routes = []route{
 
 	{http.MethodGet, "/payments", "read_payments", listPayments, paymentList, "List payments"},
 	{http.MethodGet, "/payments/:id", "read_payments", getPayment, payment, "Read a payment"},
+	{http.MethodPost, "/payments", "write_payments", createPayment, paymentCreation, "Record a payment"},
+	{http.MethodPut, "/payments/:id", "write_payments", updatePayment, paymentUpdate, "Change a payment"},
+	{http.MethodDelete, "/payments/:id", "delete_payments", deletePayment, paymentDeletion, "Delete a payment that did not succeed"},
 
 	{http.MethodGet, "/orders", "read_orders", listOrders, plainList, "List orders"},
 	{http.MethodGet, "/orders/:id", "read_orders", getOrder, plain, "Read an order"},
+	{http.MethodPost, "/orders", "write_orders", createOrder, plain, "Create an order"},
+	{http.MethodPut, "/orders/:id", "write_orders", updateOrder, plain, "Change an order"},
 	{http.MethodGet, "/orders/:id/invoices", "read_orders", listInvoices, plainList, "List the invoices of an order"},
 	{http.MethodGet, "/orders/:id/invoices/:invoice_id", "read_orders", getInvoice, plain, "Read an invoice of an order"},
+	{http.MethodPut, "/orders/:id/invoices/:invoice_id", "write_orders", updateInvoice, plain, "Change an invoice of an order"},
 	{http.MethodGet, "/orders/:id/transactions", "read_orders", listTransactions, plainList, "List the transactions of an order"},
 	{http.MethodGet, "/orders/:id/transactions/:transaction_id", "read_orders", getTransaction, plain, "Read a transaction of an order"},
 
 	{http.MethodGet, "/coupons", "read_coupons", listCoupons, plainList, "List coupons"},
 	{http.MethodGet, "/coupons/:code", "read_coupons", getCoupon, plain, "Read a coupon"},
+	{http.MethodPost, "/coupons", "write_coupons", createCoupon, plain, "Create a coupon"},
+	{http.MethodPut, "/coupons/:code", "write_coupons", updateCoupon, plain, "Change a coupon"},
+	{http.MethodDelete, "/coupons/:code", "delete_coupons", deleteCoupon, plain, "Delete a coupon"},
 }
 
 // RouteInfo is what the outside may know of a route.

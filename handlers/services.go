@@ -1,6 +1,11 @@
 package handlers
 
-import "bookside/adapter"
+import (
+	"context"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
 
 func listServices(r *request) (response, error) {
 	filter, include, err := r.view.ServiceFilter(r.query)
@@ -35,4 +40,35 @@ func getService(r *request) (response, error) {
 		return response{}, err
 	}
 	return ok(r.view.ServiceDetail(service, include)), nil
+}
+
+func createService(r *request) (response, error) {
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	service := adapter.NewService{ServicePatch: compat.ServicePatch(body)}
+	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
+		_, err = site.CreateService(r.ctx(), service, func(ctx context.Context, tx *adapter.Site, made adapter.Service) error {
+			answer = created(r.view.ServiceCreated(made))
+			return keep(ctx, tx, answer)
+		})
+		return answer, err
+	})
+}
+
+func updateService(r *request) (response, error) {
+	id, err := r.id("id", maxMediumInt, adapter.ServiceResource)
+	if err != nil {
+		return response{}, err
+	}
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	service, err := r.site.UpdateService(r.ctx(), id, compat.ServicePatch(body))
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.ServiceUpdated(service)), nil
 }

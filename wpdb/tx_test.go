@@ -353,7 +353,8 @@ func TestLostTransaction(t *testing.T) {
 	}
 }
 
-// TestLock: a named lock is one session's until it ends, and one site's.
+// TestLock: a named lock is one session's until it ends, or its transaction
+// does, and one site's.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -382,12 +383,28 @@ func TestLock(t *testing.T) {
 		if taken(db, "a") || !taken(db, "b") || !taken(neighbour, "a") {
 			t.Error("a lock of another session, name or site")
 		}
-		err := s.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error { return change(t.Context(), tx, mark) })
-		if err != nil {
-			return err
-		}
-		if taken(db, "a") {
-			t.Error("the transaction ended the lock")
+		errTry := errors.New("try")
+		for _, want := range []error{nil, errTry} {
+			err := s.Transact(t.Context(), "lock within", func(tx *wpdb.Tx) error {
+				for _, name := range []string{"b", "c", "b"} {
+					if ok, err := tx.Lock(t.Context(), name, 0); !ok || err != nil {
+						t.Errorf("lock within: %t, %v", ok, err)
+					}
+				}
+				if taken(db, "b") || taken(db, "c") {
+					t.Error("the transaction has no locks")
+				}
+				return want
+			})
+			if !errors.Is(err, want) {
+				return err
+			}
+			if taken(db, "a") {
+				t.Error("the transaction ended the lock of the session")
+			}
+			if !taken(db, "b") || !taken(db, "c") {
+				t.Error("the locks outlived their transaction")
+			}
 		}
 		return nil
 	})

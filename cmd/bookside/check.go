@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,9 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutCheck = `Opens the database and tells what it finds there: its version, the plugin, the tables, the time
-zone, the API keys. It ends with 0 when the site can be served, else it says what to do.
+const aboutCheck = `Opens the database and tells what it finds there: its version, the plugin, the tables, what the
+database user may do with them, the time zone, the API keys. It changes nothing. It ends with 0
+when the site can be served, else it says what to do.
 
 With --live it asks the running server instead, at admin.listen, as a container's health check.`
 
@@ -50,108 +52,147 @@ func (p *program) checkSite(ctx context.Context, c config) (err error) {
 	if err != nil {
 		return fmt.Errorf("look at the site: %w", err)
 	}
-	if err := p.print(f.report(t)); err != nil {
+	if err := p.print(f.report(t, db)); err != nil {
 		return err
 	}
-	if len(f.todo) > 0 {
-		return failf(exitFailure, nil, "the site cannot be served:\n  %s", strings.Join(f.todo, "\n  "))
+	if len(f.todo) == 0 {
+		return nil
 	}
-	return nil
+	code := exitFailure
+	if len(f.rights.unreadable) > 0 {
+		code = exitRefused
+	}
+	return failf(code, nil, "the site cannot be served:\n  %s", strings.Join(f.todo, "\n  "))
 }
 
 // findings are what check tells about a site.
 type findings struct {
-	version         string // of the database server
+	rights          rights
 	platformVersion string
 	platform        string
 	missing         []wpdb.Table
 	clock           string
-	ownTables       bool
-	validKeys, keys int
+	missingOwn      []wpdb.Table
+	keys            string
 	todo            []string
 }
 
-func look(ctx context.Context, db *wpdb.DB, now adapter.Clock) (findings, error) {
-	f := findings{version: db.Version(), clock: "not known before the site can be served", platform: "active"}
-	options, err := db.OptionValues(ctx, "latepoint_db_version")
-	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
+func look(ctx context.Context, db *wpdb.DB, now adapter.Clock) (f findings, err error) {
+	f.clock, f.keys = "not known before the site can be served", "0 valid of 0"
+	if f.rights, err = tryRights(ctx, db); err != nil {
 		return f, err
 	}
-	f.platformVersion = options["latepoint_db_version"]
-	schema, err := db.Schema(ctx, f.platformVersion)
-	if err != nil {
-		return f, err
-	}
-	f.missing = schema.Missing()
-	if err := f.lookAtPlatform(ctx, adapter.NewPlatform(db, now)); err != nil {
+	if len(f.rights.unreadable) > 0 {
+		f.platform = "not known before its tables can be read"
+		f.todo = append(f.todo, fmt.Sprintf("the database user may not read %s: grant it SELECT on them", named(db, f.rights.unreadable)))
+	} else if err := f.lookAtPlatform(ctx, db, now); err != nil {
 		return f, err
 	}
 	return f, f.lookAtKeys(ctx, db, now)
 }
 
-func (f *findings) lookAtPlatform(ctx context.Context, platform *adapter.Platform) error {
-	site, err := platform.Site(ctx)
+func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.Clock) error {
+	options, err := db.OptionValues(ctx, "latepoint_db_version")
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	f.platformVersion = options["latepoint_db_version"]
+	schema, err := db.Schema(ctx, f.platformVersion)
+	if err != nil {
+		return err
+	}
+	f.missing = schema.Missing()
+	f.platform = "active"
+	site, err := adapter.NewPlatform(db, now).Site(ctx)
+	if errors.Is(err, wpdb.ErrAccessDenied) {
+		f.hiddenNetwork(db)
+		return nil
+	}
+	remedy := "activate LatePoint 5 in the site's administration, so that it completes its tables"
+	if err == nil {
+		f.clock = site.Zone.Name + ", now " + site.Now.In(site.Zone.Location).Format(time.DateTime)
+		err = site.Complete()
+		remedy = "deactivate LatePoint in the site's administration and activate it again, so that it completes its tables"
+	}
 	var known *adapter.Error
 	switch {
 	case err == nil:
-		f.clock = site.Zone.Name + ", now " + site.Now.In(site.Zone.Location).Format(time.DateTime)
 	case errors.As(err, &known) && known.Code == adapter.CodeUnavailable:
 		f.platform = known.Message
-		f.todo = append(f.todo, known.Message+": activate LatePoint 5 in the site's administration, so that it completes its tables")
+		f.todo = append(f.todo, known.Message+": "+remedy)
 	default:
 		return err
 	}
 	return nil
 }
 
-func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Clock) error {
-	present, err := hasOwnTables(ctx, db)
-	if err != nil || !present {
+// hiddenNetwork notes a plugin that only a network's list can tell of, which
+// cannot be read.
+func (f *findings) hiddenNetwork(db *wpdb.DB) {
+	f.platform = "not active on this site itself"
+	f.todo = append(f.todo, fmt.Sprintf("LatePoint is not active on this site itself: activate it, or, where it is active for a whole network, grant the database user SELECT on %s",
+		db.FullName(wpdb.Sitemeta)))
+}
+
+func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Clock) (err error) {
+	f.missingOwn, err = missingOwnTables(ctx, db)
+	if err != nil || slices.Contains(f.missingOwn, wpdb.APIKeys) {
 		return err
 	}
-	f.ownTables = true
 	keys, err := adapter.NewKeys(db, now, rand.Reader).List(ctx)
-	if err != nil {
-		return err
+	if errors.Is(err, wpdb.ErrAccessDenied) {
+		f.keys = "cannot be read"
+		return nil
 	}
-	f.keys = len(keys)
+	valid := 0
 	for _, key := range keys {
 		if keyStatus(key, now()) == "active" {
-			f.validKeys++
+			valid++
 		}
 	}
-	return nil
+	f.keys = fmt.Sprintf("%d valid of %d", valid, len(keys))
+	return err
 }
 
-func (f findings) report(t target) string {
-	return columns([][]string{
-		{"database", fmt.Sprintf("%s, %s at %s", f.version, t.database, t.address)},
-		{"table prefix", t.config.Prefix},
+func (f findings) report(t target, db *wpdb.DB) string {
+	table := columns([][]string{
+		{"database", fmt.Sprintf("%s, %s at %s", db.Version(), t.database, t.address)},
+		{"table prefix", db.Prefix()},
+		{"rights", f.rights.summary()},
 		{"LatePoint", f.platform},
 		{"its version", cmp.Or(f.platformVersion, "none")},
-		{"its tables", f.tables(t.config.Prefix)},
+		{"its tables", f.tables(db)},
 		{"time zone", f.clock},
-		{"own tables", f.own()},
-		{"API keys", fmt.Sprintf("%d valid of %d", f.validKeys, f.keys)},
+		{"own tables", f.own(db)},
+		{"API keys", f.keys},
 	})
+	for _, warning := range f.rights.warnings(db) {
+		table += "warning: " + warning + "\n"
+	}
+	return table
 }
 
-func (f findings) tables(prefix string) string {
-	if len(f.missing) == 0 {
+func (f findings) tables(db *wpdb.DB) string {
+	switch {
+	case len(f.rights.unreadable) > 0:
+		return "cannot be read"
+	case len(f.missing) > 0:
+		return "missing " + named(db, f.missing)
+	default:
 		return "all there"
 	}
-	names := make([]string, len(f.missing))
-	for i, table := range f.missing {
-		names[i] = prefix + string(table)
-	}
-	return "missing " + strings.Join(names, ", ")
 }
 
-func (f findings) own() string {
-	if f.ownTables {
+func (f findings) own(db *wpdb.DB) string {
+	const makers = "; serve and keys create make them"
+	switch len(f.missingOwn) {
+	case 0:
 		return "all there"
+	case len(wpdb.OwnTables()):
+		return "not there yet" + makers
+	default:
+		return "missing " + named(db, f.missingOwn) + makers
 	}
-	return "not there yet; serve and keys create make them"
 }
 
 // checkLive asks the running server; no database is needed.

@@ -1,17 +1,23 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
 	"bookside/fixtures"
+	"bookside/wpdb"
 )
 
 func TestCheckGood(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	got := run(t, env, "", "check").want(t, exitOK)
-	wantTexts(t, got.stdout, "table prefix   wp_\n", "LatePoint      active\n", "its version    2.3.1\n", "its tables     all there\n",
+	wantTexts(t, got.stdout, "table prefix   wp_\n", "LatePoint      active\n", "its version    2.3.1\n", "its tables     all there\n", "rights         to read",
 		"time zone      Europe/Berlin, now 2026-11-21 10:30:00\n", "own tables     not there yet; serve and keys create make them\n", "API keys       0 valid of 0\n")
 
 	newKey(t, env)
@@ -42,7 +48,10 @@ func TestCheckBad(t *testing.T) {
 			"its version    1.4.0\n", todo + "LatePoint 5 is not installed on this site"},
 		{"no version", "DELETE FROM {prefix}options WHERE option_name = 'latepoint_db_version'", exitFailure, "its version    none\n", todo},
 		{"no WordPress", "DROP TABLE {prefix}options", exitFailure, "time zone      not known", todo + "No WordPress tables under this prefix"},
-		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exitNoTables, "", "under wp_ or any other prefix"},
+		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exitNoTables, "", "no LatePoint tables under the prefix wp_ or any other in the database"},
+		{"column missing", "ALTER TABLE {prefix}latepoint_services DROP COLUMN visibility, DROP COLUMN status", exitFailure,
+			"LatePoint      LatePoint columns are missing: wp_latepoint_services.status, wp_latepoint_services.visibility\n",
+			todo + "LatePoint columns are missing: wp_latepoint_services.status, wp_latepoint_services.visibility: deactivate LatePoint"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -52,6 +61,127 @@ func TestCheckBad(t *testing.T) {
 			got := run(t, settingsFor(db), "", "check").want(t, test.code, test.wantStderr)
 			wantTexts(t, got.stdout, test.wantStdout)
 		})
+	}
+}
+
+// grantsExcept are all rights on all tables but some.
+func grantsExcept(t *testing.T, db *fixtures.Database, hidden ...string) []string {
+	t.Helper()
+	rows, err := db.SQL.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var grants []string
+	for rows.Next() {
+		var table string
+		if err := rows.Scan(&table); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(hidden, table) {
+			grants = append(grants, "SELECT, INSERT, UPDATE, DELETE ON "+table)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return grants
+}
+
+func TestCheckRights(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	tests := []struct {
+		name       string
+		grants     []string
+		hidden     []string // tables without any right, where no grants are given
+		more       string   // one more grant
+		code       int
+		wantStdout []string
+		wantStderr string
+	}{
+		{name: "all", grants: []string{"SELECT, INSERT, UPDATE, DELETE ON *"}, wantStdout: []string{"rights         to read and to write\n"}},
+		{name: "to read", grants: []string{"SELECT ON *"}, wantStdout: []string{
+			"rights         to read, but not to write everything\n",
+			"warning: the database user lacks INSERT, UPDATE on wp_users, wp_usermeta: requests that write there will fail\n",
+			"warning: the database user lacks INSERT, UPDATE, DELETE on wp_latepoint_activities, wp_latepoint_agent_meta, ", ", wp_bookside_outbox: requests",
+		}},
+		{name: "to write but one", grants: []string{"SELECT, INSERT, UPDATE ON *", "DELETE ON wp_latepoint_bookings"}, wantStdout: []string{
+			"warning: the database user lacks DELETE on wp_latepoint_activities", "wp_latepoint_booking_meta, wp_latepoint_coupons, ",
+		}},
+		{name: "no own table", hidden: []string{"wp_bookside_api_keys"}, wantStdout: []string{
+			"own tables     missing wp_bookside_api_keys; serve and keys create make them\n",
+			"warning: the database user may not read wp_sitemeta, wp_bookside_api_keys: they count as missing, if they are there\n",
+		}},
+		{name: "own table not to read", hidden: []string{"wp_bookside_api_keys"}, more: "INSERT ON wp_bookside_api_keys",
+			wantStdout: []string{"own tables     all there\n", "API keys       cannot be read\n"}},
+		{name: "options only", grants: []string{"SELECT ON wp_options"}, code: exitNoTables,
+			wantStderr: "no LatePoint tables are to be seen under the prefix wp_ or any other in the database"},
+		{name: "options only, reason", grants: []string{"SELECT ON wp_options"}, code: exitNoTables,
+			wantStderr: "either they are missing, or the database user may not see them: grant it SELECT on wp_latepoint_bookings"},
+		{name: "no options", hidden: []string{"wp_options"}, code: exitRefused, wantStdout: []string{"rights         not enough to read\n", "LatePoint      not known before"},
+			wantStderr: "the site cannot be served:\n  the database user may not read wp_options: grant it SELECT on them"},
+		{name: "no orders", hidden: []string{"wp_latepoint_orders", "wp_latepoint_settings"}, code: exitRefused, wantStdout: []string{"its tables     cannot be read\n"},
+			wantStderr: "the database user may not read wp_latepoint_orders, wp_latepoint_settings: grant it SELECT"},
+		{name: "orders not to read", hidden: []string{"wp_latepoint_orders"}, more: "INSERT ON wp_latepoint_orders", code: exitRefused,
+			wantStderr: "the database user may not read wp_latepoint_orders: grant it SELECT"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := small(t)
+			newKey(t, settingsFor(db))
+			if test.grants == nil {
+				test.grants = grantsExcept(t, db, test.hidden...)
+			}
+			if test.more != "" {
+				test.grants = append(test.grants, test.more)
+			}
+			got := run(t, account(t, db, test.grants...), "", "check").want(t, test.code, test.wantStderr)
+			wantTexts(t, got.stdout, test.wantStdout...)
+			if test.name == "all" && strings.Contains(got.stdout, "warning") {
+				t.Errorf("warned: %s", got.stdout)
+			}
+		})
+	}
+}
+
+// A plugin that is not active by the site's own list may be by that of a
+// network, which not everybody may read.
+func TestCheckHiddenNetwork(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	run(t, account(t, db, grantsExcept(t, db)...), "", "check").
+		want(t, exitFailure, "LatePoint is not active on this site itself: activate it, or, where it is active for a whole network, grant the database user SELECT on wp_sitemeta")
+}
+
+// A server that gives no answer about writing is no reason to fail.
+func TestRightsUntold(t *testing.T) {
+	t.Parallel()
+	pool, mock, err := sqlmock.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	mock.MatchExpectationsInOrder(false)
+	readOnly := &mysql.MySQLError{Number: 1290}
+	for range 100 {
+		mock.ExpectQuery("^SELECT 1").WillReturnRows(sqlmock.NewRows([]string{"1"}))
+		mock.ExpectQuery("^EXPLAIN").WillReturnError(readOnly)
+	}
+	db := wpdb.New(pool, "wp_")
+	r, err := tryRights(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.summary(); got != "to read; to write could not be told" {
+		t.Errorf("summary: %s", got)
+	}
+	want := []string{"whether the database user may write to all tables could not be told"}
+	if diff := cmp.Diff(want, r.warnings(db)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -51,17 +52,23 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return failf(exitUsage, nil, "no command given\n\n%s", overview())
 	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
+	switch {
+	case asksForHelp(args[0]):
 		return p.help(args[1:])
-	case "-version", "--version":
+	case args[0] == "-version", args[0] == "--version":
 		args = []string{"version"}
+	case len(args) > 1 && isGroup(args[0]) && asksForHelp(args[1]):
+		return p.help(slices.Delete(slices.Clone(args), 1, 2))
 	}
 	c, rest, ok := findCommand(args)
 	if !ok {
 		return unknownCommand(args)
 	}
 	return c.run(ctx, p, rest)
+}
+
+func asksForHelp(word string) bool {
+	return slices.Contains([]string{"help", "-h", "-help", "--help"}, word)
 }
 
 // findCommand takes the name of a command off the arguments.
@@ -75,12 +82,20 @@ func findCommand(args []string) (c command, rest []string, ok bool) {
 	return command{}, nil, false
 }
 
+// isGroup tells the first word of commands of two.
+func isGroup(word string) bool {
+	return slices.ContainsFunc(commands(), func(c command) bool { return strings.HasPrefix(c.name, word+" ") })
+}
+
 func unknownCommand(args []string) error {
-	given := args[0]
-	if given == "keys" {
-		given = strings.Join(args[:min(2, len(args))], " ")
+	switch group := args[0]; {
+	case !isGroup(group):
+		return failf(exitUsage, nil, "there is no command %q\n\n%s", group, overview())
+	case len(args) == 1:
+		return failf(exitUsage, nil, "%s: which of its commands?\n\n%s", group, groupUsage(group))
+	default:
+		return failf(exitUsage, nil, "there is no command %q\n\n%s", group+" "+args[1], groupUsage(group))
 	}
-	return failf(exitUsage, nil, "there is no command %q\n\n%s", given, overview())
 }
 
 func (c command) run(ctx context.Context, p *program, args []string) error {
@@ -150,8 +165,11 @@ func (p *program) help(args []string) error {
 	if len(args) == 0 {
 		return p.print(overview())
 	}
-	if args[0] == "config" {
+	switch {
+	case args[0] == "config":
 		return p.print(configHelp)
+	case len(args) == 1 && isGroup(args[0]):
+		return p.print(groupUsage(args[0]))
 	}
 	c, _, ok := findCommand(args)
 	if !ok {
@@ -168,6 +186,18 @@ func overview() string {
 	}
 	rows = append(rows, []string{"  help COMMAND", "tell the flags of a command"}, []string{"  help config", "tell all settings"})
 	return "Usage: bookside COMMAND [flags]\n\n" + columns(rows) + exitHelp
+}
+
+// groupUsage is the help of the commands that begin with one word.
+func groupUsage(group string) string {
+	var rows [][]string
+	for _, c := range commands() {
+		if strings.HasPrefix(c.name, group+" ") {
+			rows = append(rows, []string{"  " + c.synopsis(), c.summary})
+		}
+	}
+	rows = append(rows, []string{"  help " + group + " COMMAND", "tell the flags of a command"})
+	return fmt.Sprintf("Usage: bookside %s COMMAND [flags]\n\n%s", group, columns(rows))
 }
 
 func (c command) synopsis() string { return strings.TrimSpace(c.name + " " + c.operands) }
@@ -189,8 +219,8 @@ Exit codes:
   1   failed, for a reason that has no code of its own
   2   wrong command line or configuration
   3   the database cannot be reached
-  4   the database refuses the user or password, or does not exist
-  5   there are no LatePoint tables under the prefix
+  4   the database does not exist, or refuses the user, the password or a right that is needed
+  5   no LatePoint tables are to be seen under the prefix
   6   the port is taken
 `
 

@@ -73,6 +73,7 @@ func TestLayers(t *testing.T) {
 		{"last --set", yaml, env, []string{"--listen=127.0.0.1:5", "--set", "server.listen=127.0.0.1:4"}, "127.0.0.1:4", 2, 90 * time.Second},
 		{"empty sections", "server:\ndb: {}\nlog:\n  level:\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
 		{"empty file", "# nothing yet\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"one document", "# settings\n---\ndb:\n  max_open: 7\n...\n", nil, nil, "127.0.0.1:8080", 7, 30 * time.Second},
 		{"keys with dots", "db.max_open: 7\n", nil, nil, "127.0.0.1:8080", 7, 30 * time.Second},
 	}
 	for _, test := range tests {
@@ -232,6 +233,9 @@ func TestUnreadableConfig(t *testing.T) {
 		{"bad YAML", "db:\n  dsn: *" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
 		{"bad YAML with its line", "db:\n  dsn: a\n   b: c\n", nil, nil, "line 3"},
 		{"key that may be a secret", "wp:" + secret + "@tcp(h)/d: 1\n", nil, nil, "what is written there is no key"},
+		{"second document", "db:\n  max_open: 4\n---\ndb:\n  dsn: " + secret + "\n", nil, nil, "bookside.yaml: a second YAML document begins there with a line ---"},
+		{"second document, empty", "db:\n  max_open: 4\n---\n", nil, nil, "a second YAML document"},
+		{"second document, bad", "db:\n  max_open: 4\n---\n*" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
 		{"missing file", "", nil, []string{"--config", "/nowhere/b.yaml"}, "configuration file: open /nowhere/b.yaml: no such file"},
 		{"missing secret file", "", []string{"BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN_FILE: open /nowhere/dsn: no such file"},
 		{"secret twice", "", []string{"BOOKSIDE_DB__DSN=" + secret, "BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN and BOOKSIDE_DB__DSN_FILE: set one of them only"},
@@ -362,6 +366,28 @@ func TestPrintConfig(t *testing.T) {
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// The printed prefix is the one in wp-config.php, unless another one is set; the
+// number of a network's site stands beside it.
+func TestPrintConfigPrefix(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'db');\n$table_prefix = 'wpx_';\n")
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "prefix: wpx_\n"},
+		{[]string{"--prefix", "abc_"}, "prefix: abc_\n"},
+		{[]string{"--set", "wordpress.site_id=7"}, "prefix: wpx_\n"},
+	} {
+		got := run(t, nil, "", append([]string{"serve", "--print-config", "--wp-config", path}, test.args...)...).want(t, exitOK)
+		wantTexts(t, got.stdout, test.want)
+		if strings.Contains(got.stdout, "s3cret") {
+			t.Error("the password is printed")
+		}
+	}
+	run(t, nil, "", "serve", "--print-config", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "no such file")
 }
 
 func TestTarget(t *testing.T) {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 // to people without its secrets.
 type target struct {
 	config      wpdb.Config
+	basePrefix  string // before the number of a network's site
 	address     string
 	database    string
 	credentials string // where user and password are written
@@ -22,14 +25,14 @@ type target struct {
 // target finds database and prefix, in wp-config.php where one is named.
 func (c config) target() (target, error) {
 	t := target{credentials: "db.dsn (BOOKSIDE_DB__DSN)"}
-	prefix := c.DB.Prefix
+	t.basePrefix = c.DB.Prefix
 	if c.WordPress.Config != "" {
 		site, err := c.readWPConfig()
 		if err != nil {
 			return target{}, err
 		}
-		if prefix == "" {
-			prefix = site.TablePrefix
+		if t.basePrefix == "" {
+			t.basePrefix = site.TablePrefix
 		}
 		t.config.DSN, t.address, t.database = site.FormatDSN(), site.Address, site.Name
 		t.credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
@@ -40,7 +43,7 @@ func (c config) target() (target, error) {
 	if t.address == "" {
 		t.address = "the usual address of MySQL on this machine"
 	}
-	t.config.Prefix = wpdb.SitePrefix(prefix, c.WordPress.SiteID)
+	t.config.Prefix = wpdb.SitePrefix(t.basePrefix, c.WordPress.SiteID)
 	t.config.MaxOpen = c.DB.MaxOpen
 	t.config.StatementTimeout = c.DB.StatementTimeout
 	// The server must be the first to give up on a statement: it says why.
@@ -106,32 +109,52 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 	if schema.Has(wpdb.Bookings) {
 		return nil
 	}
-	prefixes, err := db.SitePrefixes(ctx)
+	found, err := t.otherPrefixes(ctx, db)
 	if err != nil {
+		return err
+	}
+	// Whoever may do nothing with a table is not even told that it is there.
+	readable, err := db.May(ctx, wpdb.Select, wpdb.Bookings)
+	if err == nil && !readable {
+		return failf(exitNoTables, nil, "no LatePoint tables are to be seen under the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others",
+			t.config.Prefix, found, t.config.Prefix)
+	}
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return t.explain(err)
 	}
-	if len(prefixes) == 0 {
-		return failf(exitNoTables, nil, "no LatePoint tables in the database %s, under %s or any other prefix; see that it is the site's database and that the plugin was activated once", t.database, t.config.Prefix)
-	}
-	return failf(exitNoTables, nil, "no LatePoint tables under the prefix %s; this database has them under: %s; set db.prefix (BOOKSIDE_DB__PREFIX)", t.config.Prefix, strings.Join(prefixes, ", "))
+	return failf(exitNoTables, nil, "no LatePoint tables under the prefix %s%s", t.config.Prefix, found)
 }
 
-// ensureOwnTables makes the tables of ours that are missing. present is false
-// where that is not allowed.
-func ensureOwnTables(ctx context.Context, db *wpdb.DB) (present bool, err error) {
+// otherPrefixes tells where the database has LatePoint tables, as the rest of a
+// sentence.
+func (t target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) {
+	prefixes, err := db.SitePrefixes(ctx)
+	switch {
+	case err != nil:
+		return "", t.explain(err)
+	case len(prefixes) == 0:
+		return fmt.Sprintf(" or any other in the database %s; see that it is the site's database and that the plugin was activated once", t.database), nil
+	default:
+		return fmt.Sprintf("; this database has them under: %s; set db.prefix (%s)", strings.Join(prefixes, ", "), envName(keyPrefix)), nil
+	}
+}
+
+// ensureOwnTables makes the tables of ours that are missing. Where that is not
+// allowed, missing are those that still are.
+func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, err error) {
 	err = db.CreateOwnTables(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) || errors.Is(err, wpdb.ErrReadOnly) {
-		return hasOwnTables(ctx, db) // who may not create may still find them there
+		return missingOwnTables(ctx, db) // who may not create may still find them there
 	}
-	return err == nil, err
+	return nil, err
 }
 
-// hasOwnTables tells whether the tables of ours are there.
-func hasOwnTables(ctx context.Context, db *wpdb.DB) (bool, error) {
+// missingOwnTables are the tables of ours that are not there, or not to be seen.
+func missingOwnTables(ctx context.Context, db *wpdb.DB) ([]wpdb.Table, error) {
 	db.ForgetSchema() // they may have been made a moment ago
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return schema.Has(wpdb.APIKeys) && schema.Has(wpdb.CustomerFields), nil
+	return slices.DeleteFunc(wpdb.OwnTables(), schema.Has), nil
 }

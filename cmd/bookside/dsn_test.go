@@ -53,9 +53,7 @@ func FuzzMaskDSN(f *testing.F) {
 	f.Add("a@b", "")
 	f.Add("/", "/@\n")
 	f.Fuzz(func(t *testing.T, user, password string) {
-		if strings.Contains(user, ":") {
-			t.Skip("a colon ends the user")
-		}
+		user, _, _ = strings.Cut(user, ":") // a colon ends the user
 		const rest = "@tcp(db:3306)/site"
 		if got, want := maskDSN(user+":"+password+rest), user+":***"+rest; got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -12,8 +12,8 @@ const (
 	exitFailure     = 1 // anything that has no code of its own
 	exitUsage       = 2 // command line or configuration
 	exitUnreachable = 3 // no database answers
-	exitRefused     = 4 // the database does not let us in, or does not exist
-	exitNoTables    = 5 // no LatePoint tables under the prefix
+	exitRefused     = 4 // the database does not let us in or read, or does not exist
+	exitNoTables    = 5 // no LatePoint tables to be seen under the prefix
 	exitPortTaken   = 6
 )
 

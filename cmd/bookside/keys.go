@@ -27,14 +27,17 @@ A permission is read, write or delete, or one of them for a resource: bookings, 
 services, locations, payments, orders, coupons, availability; such as read,write_bookings.`
 
 const aboutKeysList = `Lists all API keys, revoked and expired ones too. The keys themselves are not stored: only their
-first and last characters are shown.`
+first and last characters are shown, at most a third of a key, and none of a very short one.`
 
 const aboutKeysRevoke = `Ends the API key with this ID (see keys list) at once, for every server on this database.`
 
 const aboutKeysImport = `Reads a key that another program gave out from the standard input and stores its hash, so that
 clients can keep it:
 
-  bookside keys import --name shop --permissions read < key.txt`
+  bookside keys import --name shop --permissions read < key.txt
+
+Any key of 1 to 255 printable characters without spaces will do. Replace a short one soon: it can
+be guessed.`
 
 // openSite opens the database a configuration names, without waiting, and
 // makes sure that a site with LatePoint is there.
@@ -73,12 +76,12 @@ func (p *program) withKeys(ctx context.Context, given configFlags, use func(*wpd
 // withNewKeys is withKeys once the tables for keys are there.
 func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*adapter.Keys) error) error {
 	return p.withKeys(ctx, given, func(db *wpdb.DB, keys *adapter.Keys) error {
-		present, err := ensureOwnTables(ctx, db)
+		missing, err := ensureOwnTables(ctx, db)
 		switch {
 		case err != nil:
 			return err
-		case !present:
-			return failf(exitRefused, nil, "the database user may not create the tables for API keys; use one that may for this command")
+		case slices.Contains(missing, wpdb.APIKeys):
+			return failf(exitRefused, nil, "the database user may not create the table for API keys; use one that may for this command")
 		default:
 			return use(keys)
 		}
@@ -88,16 +91,25 @@ func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*
 // keyFlags are what the maker of a key decides.
 type keyFlags struct {
 	name, permissions, kind, expires string
-	perMinute, perHour               int64
+	perMinute, perHour               *string // as written; nil where not given
 }
 
 func (k *keyFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&k.name, "name", "", "`NAME` that tells the key from others, 1 to 190 characters; required")
 	flags.StringVar(&k.permissions, "permissions", "", "`LIST` of permissions, separated by commas; required")
-	flags.StringVar(&k.kind, "kind", string(adapter.LiveKey), "`KIND` of the key, live or test: test keys have wider limits; default live")
+	flags.StringVar(&k.kind, "kind", string(adapter.LiveKey), "`KIND` of the key, live or test, each with limits of its own (rate_limit in help config); default live")
 	flags.StringVar(&k.expires, "expires", "", "`WHEN` the key ends: 90d from now, or after the day 2027-01-31 (UTC); default never")
-	flags.Int64Var(&k.perMinute, "per-minute", 0, "requests a minute, `N`; default as configured")
-	flags.Int64Var(&k.perHour, "per-hour", 0, "requests an hour, `N`; default as configured")
+	// Kept as text: 0 is no way to say that there is no limit, or the default.
+	optional(flags, &k.perMinute, "per-minute", "requests a minute, `N`; default as configured for the kind")
+	optional(flags, &k.perHour, "per-hour", "requests an hour, `N`; default as configured for the kind")
+}
+
+// optional defines a flag that stays nil where it is not given.
+func optional(flags *flag.FlagSet, into **string, name, usage string) {
+	flags.Func(name, usage, func(text string) error {
+		*into = &text
+		return nil
+	})
 }
 
 func (k keyFlags) newKey(now time.Time) (adapter.NewKey, error) {
@@ -130,16 +142,18 @@ func validName(name string) bool {
 	return length >= 1 && length <= 190 && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// requestLimit is nil for 0, which leaves the limit to the configuration.
-func requestLimit(name string, n int64) (*int64, error) {
-	switch {
-	case n == 0:
+// requestLimit is nil where none is given, which leaves the limit to the
+// configuration.
+func requestLimit(name string, text *string) (*int64, error) {
+	const most = 1_000_000_000
+	if text == nil {
 		return nil, nil
-	case n < 0 || n > 1_000_000_000:
-		return nil, misusef("%s: write a number from 1 to 1000000000", name)
-	default:
-		return &n, nil
 	}
+	n, err := strconv.ParseInt(*text, 10, 64)
+	if err != nil || n < 1 || n > most {
+		return nil, misusef("%s: write a number from 1 to %d; without the flag the configured limit holds", name, most)
+	}
+	return &n, nil
 }
 
 // longestLife of a key is more than anybody means, and less than a DATETIME holds.
@@ -217,9 +231,19 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 			if err != nil {
 				return err
 			}
-			return p.print("Imported.\n" + describeKey(key))
+			return p.print("Imported.\n" + describeKey(key) + warnOfLength(secret))
 		})
 	}
+}
+
+// safeLength is what a key needs at least so that nobody guesses it.
+const safeLength = 16
+
+func warnOfLength(secret string) string {
+	if len(secret) >= safeLength {
+		return ""
+	}
+	return fmt.Sprintf("It has fewer than %d characters and can be guessed: give its clients a key of keys create soon.\n", safeLength)
 }
 
 // readSecret takes a key from the standard input: the arguments of a program

@@ -107,10 +107,48 @@ func TestImportKey(t *testing.T) {
 	if strings.Contains(got.stderr, secret) {
 		t.Error("the key is told")
 	}
-	run(t, env, "short", args...).want(t, exitFailure, "shorter than 16 characters")
 	run(t, env, "two words of a sentence", args...).want(t, exitFailure, "spaces")
 	run(t, env, " \n", args...).want(t, exitUsage, "the standard input is empty")
 	run(t, env, "", append(args, secret)...).want(t, exitUsage, "keys import: it takes flags only, got 1")
+}
+
+// Keys of any form are taken, and no more than a third of one is ever shown.
+func TestImportShortKeys(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	s := serve(t, env)
+	for _, test := range []struct{ secret, shown string }{
+		{"x", "  …  "},
+		{"abc", "  …  "},
+		{"hunter2!", "  …  "},
+		{"abcdefghijkl", "  abc…l  "},
+		{"abcdefghijklmno", "  abcd…o  "},
+		{"ABCDEFGHIJKLMNOPQRSTUVWX", "  ABCDEF…WX  "},
+	} {
+		t.Run(test.secret, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, env, test.secret+"\n", "keys", "import", "--name", test.secret[:1], "--permissions", "read").want(t, exitOK)
+			if warned := strings.Contains(got.stdout, "can be guessed"); warned != (len(test.secret) < 16) {
+				t.Errorf("%d characters: %s", len(test.secret), got.stdout)
+			}
+			if status, body := get(t, s.url+"/v1/status", test.secret); status != http.StatusOK {
+				t.Errorf("status %d: %s", status, body)
+			}
+			wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, test.shown)
+		})
+	}
+	run(t, env, strings.Repeat("x", 256), "keys", "import", "--name", "long", "--permissions", "read").want(t, exitFailure, "longer than 255 characters")
+}
+
+// Help tells the real difference between the kinds.
+func TestKindsInHelp(t *testing.T) {
+	t.Parallel()
+	c := defaultConfig().RateLimit
+	if c.TestPerMinute <= c.LivePerMinute || c.TestPerHour >= c.LivePerHour {
+		t.Fatalf("neither kind has both wider limits: %+v", c)
+	}
+	help := run(t, nil, "", "keys", "create", "--help").want(t, exitOK).stdout
+	wantTexts(t, help, "live or test, each with limits of its own (rate_limit in help config)")
 }
 
 func TestKeyFlags(t *testing.T) {
@@ -133,7 +171,11 @@ func TestKeyFlags(t *testing.T) {
 		{"past date", []string{"--name", "a", "--permissions", "read", "--expires", "2026-11-20"}, "--expires: this day is over"},
 		{"far date", []string{"--name", "a", "--permissions", "read", "--expires", "9999-12-31"}, "--expires: write a day within 36500 days"},
 		{"bad limit", []string{"--name", "a", "--permissions", "read", "--per-minute", "-1"}, "--per-minute: write a number from 1"},
-		{"bad hourly limit", []string{"--name", "a", "--permissions", "read", "--per-hour", "x"}, "invalid value"},
+		{"no requests a minute", []string{"--name", "a", "--permissions", "read", "--per-minute", "0"}, "--per-minute: write a number from 1"},
+		{"no requests an hour", []string{"--name", "a", "--permissions", "read", "--per-hour=0"}, "--per-hour: write a number from 1 to 1000000000; without the flag the configured limit holds"},
+		{"empty hourly limit", []string{"--name", "a", "--permissions", "read", "--per-hour="}, "--per-hour: write a number from 1"},
+		{"huge hourly limit", []string{"--name", "a", "--permissions", "read", "--per-hour", "1000000001"}, "--per-hour: write a number from 1"},
+		{"bad hourly limit", []string{"--name", "a", "--permissions", "read", "--per-hour", "x"}, "--per-hour: write a number from 1"},
 	}
 	for _, test := range tests {
 		for _, command := range []string{"create", "import"} {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -18,6 +20,7 @@ import (
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 const (
@@ -138,9 +141,12 @@ func (l *layers) loadFile(path string) error {
 		return nil
 	}
 	content := koanf.New(".")
-	err := content.Load(file.Provider(path), yaml.Parser())
+	err := content.Load(file.Provider(path), &singleDocument{})
 	var unreadable *fs.PathError
 	switch {
+	case errors.Is(err, errSecondDocument):
+		l.problem("%s: a second YAML document begins there with a line ---; write all settings into the first", path)
+		return nil
 	case errors.As(err, &unreadable):
 		l.problem("configuration file: %v", unreadable)
 		return nil
@@ -161,6 +167,30 @@ func (l *layers) loadFile(path string) error {
 		}
 	}
 	return l.overlay(accepted)
+}
+
+// singleDocument parses YAML as koanf's own parser does, which reads the first
+// document of a file and passes over what follows.
+type singleDocument struct{ yaml.YAML }
+
+var errSecondDocument = errors.New("second YAML document")
+
+// Unmarshal is part of koanf.Parser.
+func (*singleDocument) Unmarshal(content []byte) (map[string]any, error) {
+	documents := yamlv3.NewDecoder(bytes.NewReader(content))
+	var settings map[string]any
+	if err := documents.Decode(&settings); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var second any
+	switch err := documents.Decode(&second); {
+	case errors.Is(err, io.EOF):
+		return settings, nil
+	case err != nil:
+		return nil, err
+	default:
+		return nil, errSecondDocument
+	}
 }
 
 // isEmpty tells a setting or section written without anything behind it.

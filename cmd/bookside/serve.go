@@ -37,11 +37,7 @@ func (p *program) serve(flags *flag.FlagSet) action {
 		case err != nil:
 			return err
 		case *printOnly:
-			text, err := c.masked()
-			if err != nil {
-				return err
-			}
-			return p.print(text)
+			return p.printConfig(c)
 		}
 		s, err := newService(c, p)
 		if err != nil {
@@ -49,6 +45,20 @@ func (p *program) serve(flags *flag.FlagSet) action {
 		}
 		return s.run(ctx)
 	}
+}
+
+// printConfig prints the configuration with the prefix that wp-config.php has.
+func (p *program) printConfig(c config) error {
+	t, err := c.target()
+	if err != nil {
+		return err
+	}
+	c.DB.Prefix = t.basePrefix
+	text, err := c.masked()
+	if err != nil {
+		return err
+	}
+	return p.print(text)
 }
 
 // service is the program while it serves.
@@ -151,16 +161,19 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 	if err := s.target.requireTables(ctx, db); err != nil {
 		return err
 	}
-	_, err := platform.Site(ctx)
+	site, err := platform.Site(ctx)
+	if err == nil {
+		err = site.Complete()
+	}
 	switch {
 	case adapter.CodeOf(err) == adapter.CodeUnavailable:
 		s.log.Warn("the site cannot be served yet; requests get 503 until it can", "error", err)
 	case err != nil:
 		return fmt.Errorf("look at the site: %w", err)
 	}
-	present, err := ensureOwnTables(ctx, db)
-	if err == nil && !present {
-		s.log.Warn("the database user may not create the tables for API keys; run keys create with one that may")
+	missing, err := ensureOwnTables(ctx, db)
+	if err == nil && len(missing) > 0 {
+		s.log.Warn("the database user may not create the tables of Bookside; run keys create with one that may", "missing", named(db, missing))
 	}
 	return err
 }

@@ -67,6 +67,21 @@ func TestProbes(t *testing.T) {
 		want(t, exitFailure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
 }
 
+// A site without a column is served as far as that goes, and said not to be
+// ready.
+func TestServeWithoutColumn(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	execute(t, db.SQL, "ALTER TABLE "+db.Prefix+"latepoint_services DROP COLUMN visibility")
+	s := serve(t, settingsFor(db))
+	const missing = "LatePoint columns are missing: wp_latepoint_services.visibility"
+	wantTexts(t, s.stderr.String(), missing)
+	wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: "unavailable", Database: "ok", Platform: missing})
+	if status, body := get(t, s.url+"/v1/agents", newKey(t, settingsFor(db))); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
 func wantProbe(t *testing.T, admin string, want handlers.Readiness) {
 	t.Helper()
 	status, body := get(t, admin+"/readyz", "")
@@ -219,6 +234,13 @@ func TestRefusedByDatabase(t *testing.T) {
 // reader makes a database user who may only read.
 func reader(t *testing.T, db *fixtures.Database) (env []string) {
 	t.Helper()
+	return account(t, db, "SELECT ON *")
+}
+
+// account makes a database user with some grants, such as SELECT ON * for all
+// tables of the database.
+func account(t *testing.T, db *fixtures.Database, grants ...string) (env []string) {
+	t.Helper()
 	parts, _ := parseDSN(db.DSN)
 	user := "r" + parts.database[len(parts.database)-16:]
 	execute(t, db.SQL, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 's3cret'")
@@ -227,7 +249,10 @@ func reader(t *testing.T, db *fixtures.Database) (env []string) {
 			t.Error(err)
 		}
 	})
-	execute(t, db.SQL, "GRANT SELECT ON "+parts.database+".* TO '"+user+"'@'%'")
+	for _, grant := range grants {
+		rights, table, _ := strings.Cut(grant, " ON ")
+		execute(t, db.SQL, "GRANT "+rights+" ON "+parts.database+"."+table+" TO '"+user+"'@'%'")
+	}
 	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withCredentials(db.DSN, user, "s3cret")))
 }
 
@@ -237,8 +262,8 @@ func TestReadOnlyUser(t *testing.T) {
 	db := small(t)
 	env := reader(t, db)
 	s := serve(t, env)
-	wantTexts(t, s.stderr.String(), "may not create the tables for API keys")
-	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exitRefused, "may not create the tables for API keys")
+	wantTexts(t, s.stderr.String(), "may not create the tables of Bookside", "wp_bookside_api_keys, wp_bookside_customer_fields")
+	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exitRefused, "may not create the table for API keys")
 	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusUnauthorized {
 		t.Errorf("before there are keys: status %d", status)
 	}

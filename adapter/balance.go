@@ -1,0 +1,113 @@
+package adapter
+
+import (
+	"context"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// The statuses of payments that count, and the kinds that are no income.
+const (
+	paymentSucceeded  = "succeeded"
+	paymentProcessing = "processing"
+
+	kindCapture       = "capture"
+	kindRefund        = "refund"
+	kindAuthorization = "authorization"
+	kindVoid          = "void"
+)
+
+// The payment statuses of orders.
+const (
+	orderNotPaid           = "not_paid"
+	orderPartiallyPaid     = "partially_paid"
+	orderFullyPaid         = "fully_paid"
+	orderProcessing        = "processing"
+	orderRefunded          = "refunded"
+	orderPartiallyRefunded = "partially_refunded"
+)
+
+// captured tells a payment that took money from one that did not or not yet.
+func (p Payment) captured() bool {
+	return strings.EqualFold(p.Kind, kindCapture) && strings.EqualFold(p.Status, paymentSucceeded)
+}
+
+// balance is what was paid for an order and what was given back.
+type balance struct {
+	total, paid, refunded decimal.Decimal
+	processing            bool // some payment is under way
+}
+
+// add counts a payment, as paidSum does. The columns compare without regard to
+// case.
+func (b *balance) add(status, kind string, amount decimal.Decimal) {
+	switch status, kind = strings.ToLower(status), strings.ToLower(kind); {
+	case status == paymentProcessing:
+		b.processing = true
+	case status != paymentSucceeded, kind == kindAuthorization, kind == kindVoid:
+	case kind == kindRefund:
+		b.refunded = b.refunded.Add(amount)
+	default:
+		b.paid = b.paid.Add(amount)
+	}
+}
+
+// net is what is left of what was paid.
+func (b balance) net() decimal.Decimal { return b.paid.Sub(b.refunded) }
+
+// paymentStatus is what an order's payment status has to be. One that costs
+// nothing keeps the present one.
+func (b balance) paymentStatus(present string) string {
+	net := b.net()
+	switch {
+	case b.total.IsZero():
+		return present
+	case b.refunded.IsPositive() && !net.IsPositive():
+		return orderRefunded
+	case b.refunded.IsPositive():
+		return orderPartiallyRefunded
+	case net.GreaterThanOrEqual(b.total):
+		return orderFullyPaid
+	case net.IsPositive():
+		return orderPartiallyPaid
+	case b.processing:
+		return orderProcessing
+	default:
+		return orderNotPaid
+	}
+}
+
+// balance sums up the payments of an order. transactions.order_id has no index:
+// one scan.
+func (s *Site) balance(ctx context.Context, order Order) (balance, error) {
+	type movement struct {
+		id           int64
+		status, kind string
+		amount       decimal.NullDecimal
+	}
+	b := balance{total: order.Total}
+	stmt := sq.Select("id", "status", "kind", "amount").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": order.ID}).OrderBy("id")
+	movements, err := wpdb.All(ctx, s.db, "sum up payments of order", stmt, func(row wpdb.Scanner) (m movement, err error) {
+		err = row.Scan(&m.id, &m.status, wpdb.OrZero(&m.kind), &m.amount)
+		return m, err
+	})
+	if err != nil || len(movements) == 0 {
+		return b, err
+	}
+	ids := make([]int64, len(movements))
+	for i, m := range movements {
+		ids[i] = m.id
+		b.add(m.status, m.kind, m.amount.Decimal)
+	}
+	if !s.schema.Has(wpdb.TransactionRefunds) {
+		return b, nil
+	}
+	stmt = sq.Select("SUM(amount)").From(s.db.Name(wpdb.TransactionRefunds)).Where(sq.Eq{"transaction_id": ids})
+	refunds, _, err := wpdb.One(ctx, s.db, "sum up refunds of order", stmt, wpdb.Value[decimal.NullDecimal])
+	b.refunded = b.refunded.Add(refunds.Decimal)
+	return b, err
+}

@@ -1,0 +1,373 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/process"
+	"bookside/wpdb"
+)
+
+// CouponPatch changes a coupon. A nil field stays as it is. Problems holds what
+// is known to be wrong with it; a field named there is not looked at again.
+type CouponPatch struct {
+	Name, Description                 *string
+	DiscountType                      *string // percent, and fixed or fixed_amount
+	DiscountValue                     *decimal.Decimal
+	Status                            *string // active, and disabled or inactive
+	ActiveFrom, ActiveTo              *Date   // "" or 0000-00-00 for none
+	UsageLimit                        *int64  // 0 is unlimited
+	MinOrderAmount, MaxDiscountAmount *decimal.Decimal
+	Problems                          Problems
+}
+
+// NewCoupon is a coupon to be made. It needs a code, the type and the value of
+// its discount.
+type NewCoupon struct {
+	Code string
+	CouponPatch
+}
+
+// CreateCoupon makes a coupon as the add-on's form does (OsCouponsController,
+// LatePoint Pro Features). finish, which may be nil, runs inside the transaction
+// before it is committed.
+//
+// What is wrong with the coupon is a CodeInvalidRequest or CodeValidationFailed
+// naming every field; a site without the add-on is a CodeUnavailable.
+func (s *Site) CreateCoupon(ctx context.Context, n NewCoupon, finish func(ctx context.Context, tx *Site, made Coupon) error) (made Coupon, err error) {
+	exists, err := s.hasCoupons(ctx)
+	if err != nil {
+		return Coupon{}, err
+	}
+	if !exists {
+		return Coupon{}, unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
+	}
+	err = s.write(ctx, "create coupon", func(tx *Site) (err error) {
+		if made, err = tx.createCoupon(ctx, n); err != nil || finish == nil {
+			return err
+		}
+		return finish(ctx, tx, made)
+	})
+	return made, err
+}
+
+func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
+	p := n.Problems.clone()
+	n.Code = couponCode(cleanLine(n.Code))
+	for _, needed := range []struct {
+		field string
+		sent  bool
+	}{{"code", n.Code != ""}, {"discount_type", n.DiscountType != nil}, {"discount_value", n.DiscountValue != nil}} {
+		if !needed.sent {
+			p.Malform(needed.field, "Required")
+		}
+	}
+	s.checkLength(&p, "code", wpdb.Coupons, "code", n.Code)
+	if err := s.checkCodeFree(ctx, n.Code, &p); err != nil {
+		return Coupon{}, err
+	}
+	patch := s.cleanCoupon(n.CouponPatch, Coupon{}, &p)
+	if err := p.Err(); err != nil {
+		return Coupon{}, err
+	}
+	rules, err := patch.rules(CouponRules{})
+	if err != nil {
+		return Coupon{}, err
+	}
+	id, err := s.insert(ctx, wpdb.Coupons, append(row{
+		{"code", n.Code}, {"name", orText(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
+		{"description", orText(patch.Description, "")}, {"rules", nullableText(rules)}, {"status", orText(patch.Status, couponActive)},
+		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
+	}, s.createdNow()...))
+	switch {
+	case errors.Is(err, wpdb.ErrDuplicate): // made by another request a moment ago
+		p.Refuse("code", codeTaken)
+		return Coupon{}, p.Err()
+	case err != nil:
+		return Coupon{}, err
+	}
+	return s.couponWritten(ctx, id, "coupon_created")
+}
+
+// couponCode is a code as coupons have it.
+func couponCode(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
+
+const codeTaken = "A coupon with this code exists already"
+
+// checkCodeFree notes a code that a coupon has, in the opinion of the column's
+// collation: its index has it too.
+func (s *Site) checkCodeFree(ctx context.Context, code string, p *Problems) error {
+	if p.Has("code") {
+		return nil
+	}
+	stmt := sq.Select("id").From(s.db.Name(wpdb.Coupons)).Where(sq.Eq{"code": code}).Limit(1)
+	_, taken, err := wpdb.One(ctx, s.db, "find coupon", stmt, wpdb.Value[int64])
+	if taken {
+		p.Refuse("code", codeTaken)
+	}
+	return err
+}
+
+// couponWritten adds a coupon to the site's history, under a name that the
+// plugin has a label for, and reads it back.
+func (s *Site) couponWritten(ctx context.Context, id int64, code string) (Coupon, error) {
+	if err := s.record(ctx, activity{code: code, couponID: &id}); err != nil {
+		return Coupon{}, err
+	}
+	records, err := s.coupons(ctx, sq.Eq{"k.id": id})
+	if err == nil && len(records) == 0 {
+		err = errVanished
+	}
+	if err != nil {
+		return Coupon{}, err
+	}
+	return records[0], nil
+}
+
+// UpdateCoupon changes a coupon, found by its code in any letter case. Rules
+// that are no fields here stay as they are. Errors are those of CreateCoupon; a
+// code that does not exist is a CodeNotFound.
+func (s *Site) UpdateCoupon(ctx context.Context, code string, patch CouponPatch) (c Coupon, err error) {
+	err = s.write(ctx, "update coupon", func(tx *Site) (err error) {
+		c, err = tx.updateCoupon(ctx, code, patch)
+		return err
+	})
+	return c, err
+}
+
+func (s *Site) updateCoupon(ctx context.Context, code string, sent CouponPatch) (Coupon, error) {
+	before, err := s.lockCoupon(ctx, code)
+	if err != nil {
+		return Coupon{}, err
+	}
+	p := sent.Problems.clone()
+	patch := s.cleanCoupon(sent, before, &p)
+	if err := p.Err(); err != nil {
+		return Coupon{}, err
+	}
+	columns := patch.edits(before)
+	rules, err := patch.rules(before.Rules)
+	if err != nil {
+		return Coupon{}, err
+	}
+	columns.text("rules", &rules, before.Rules.Stored)
+	if len(columns) == 0 {
+		return before, nil
+	}
+	if err := s.update(ctx, wpdb.Coupons, before.ID, append(row(columns), s.updatedNow())); err != nil {
+		return Coupon{}, err
+	}
+	return s.couponWritten(ctx, before.ID, "coupon_updated")
+}
+
+// DeleteCoupon deletes a coupon, found by its code in any letter case; a
+// CodeNotFound where it does not exist. Orders keep the code.
+func (s *Site) DeleteCoupon(ctx context.Context, code string) error {
+	return s.write(ctx, "delete coupon", func(tx *Site) error {
+		c, err := tx.lockCoupon(ctx, code)
+		if err != nil {
+			return err
+		}
+		return tx.deleteByID(ctx, wpdb.Coupons, sq.Eq{"id": c.ID})
+	})
+}
+
+// lockCoupon makes other writers of a coupon wait, and reads it as it is now; a
+// CodeNotFound where it does not exist.
+func (s *Site) lockCoupon(ctx context.Context, code string) (Coupon, error) {
+	found, err := s.Coupon(ctx, code)
+	if err != nil {
+		return Coupon{}, err
+	}
+	if err := s.lockRows(ctx, wpdb.Coupons, []int64{found.ID}); err != nil {
+		return Coupon{}, err
+	}
+	return s.Coupon(ctx, code)
+}
+
+// couponActive is the status of coupons that count.
+const couponActive = "active"
+
+// The words for types and statuses of coupons, ours and the add-on's, as stored.
+var (
+	discountTypes  = map[string]string{"percent": "percent", "fixed": "fixed", "fixed_amount": "fixed"}
+	couponStatuses = map[string]string{couponActive: couponActive, "inactive": "disabled", "disabled": "disabled"}
+)
+
+// cleanCoupon finds out all that is wrong with a patch, cleans its texts and
+// puts its words as they are stored.
+func (s *Site) cleanCoupon(patch CouponPatch, before Coupon, p *Problems) CouponPatch {
+	s.cleanSent(p, "name", &patch.Name, cleanLine, wpdb.Coupons, "name")
+	s.cleanSent(p, "description", &patch.Description, cleanText, wpdb.Coupons, "description")
+	storedWord(p, "discount_type", &patch.DiscountType, before.DiscountType, discountTypes)
+	storedWord(p, "status", &patch.Status, before.Status, couponStatuses)
+	checkDiscount(p, patch, before)
+	s.checkPeriod(p, patch, before)
+	checkNumber(p, "usage_limit", patch.UsageLimit, 0, notNegative)
+	checkAmount(p, "min_order_amount", patch.MinOrderAmount)
+	checkAmount(p, "max_discount_amount", patch.MaxDiscountAmount)
+	return patch
+}
+
+// storedWord puts a word as it is stored, and notes an unknown one.
+func storedWord(p *Problems, field string, sent **string, stored string, words map[string]string) {
+	if *sent == nil || **sent == stored {
+		return
+	}
+	word, ok := words[**sent]
+	if !ok {
+		p.Refuse(field, "Unknown "+field)
+		return
+	}
+	*sent = &word
+}
+
+// checkDiscount notes a discount of nothing, and one of more than all.
+func checkDiscount(p *Problems, patch CouponPatch, before Coupon) {
+	checkAmount(p, "discount_value", patch.DiscountValue)
+	if patch.DiscountValue == nil && patch.DiscountType == nil || p.Has("discount_value") || p.Has("discount_type") {
+		return
+	}
+	value := before.DiscountValue
+	if patch.DiscountValue != nil {
+		value = *patch.DiscountValue
+	}
+	switch percent := orText(patch.DiscountType, before.DiscountType) == "percent"; {
+	case patch.DiscountValue != nil && value.IsZero():
+		p.Refuse("discount_value", "Must be more than 0")
+	case percent && value.GreaterThan(decimal.NewFromInt(100)):
+		p.Refuse("discount_value", "May be at most 100 percent")
+	}
+}
+
+// checkPeriod notes dates that are none, that end before they begin, or that the
+// site's version of the add-on has no columns for.
+func (s *Site) checkPeriod(p *Problems, patch CouponPatch, before Coupon) {
+	sent := ""
+	for _, d := range []struct {
+		field string
+		date  *Date
+	}{{"active_from", patch.ActiveFrom}, {"active_to", patch.ActiveTo}} {
+		if d.date == nil || d.date.unset() {
+			continue
+		}
+		sent = d.field
+		if _, ok := d.date.Time(time.UTC); !ok {
+			p.Malform(d.field, "Invalid date")
+		}
+		if _, ok := s.schema.Column(wpdb.Coupons, d.field); !ok {
+			p.Refuse(d.field, "The site's version of the coupon add-on has no dates")
+		}
+	}
+	from, to := orDate(patch.ActiveFrom, before.ActiveFrom), orDate(patch.ActiveTo, before.ActiveTo)
+	if sent != "" && !from.unset() && !to.unset() && to < from && !p.Has("active_from") && !p.Has("active_to") {
+		p.Refuse(sent, "The coupon would end before it begins")
+	}
+}
+
+// unset tells no date, which columns hold as NULL or as a zero date.
+func (d Date) unset() bool { return d == "" || d == "0000-00-00" }
+
+func orDate(sent *Date, stored Date) Date {
+	if sent == nil {
+		return stored
+	}
+	return *sent
+}
+
+// nullableDate stores no date as NULL.
+func nullableDate(d *Date) any {
+	if d == nil || d.unset() {
+		return nil
+	}
+	return string(*d)
+}
+
+// nullableText stores an empty text as NULL.
+func nullableText(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// edits are the columns that change, without the rules.
+func (patch CouponPatch) edits(c Coupon) edits {
+	var e edits
+	e.text("name", patch.Name, c.Name)
+	e.text("description", patch.Description, c.Description)
+	e.text("discount_type", patch.DiscountType, c.DiscountType)
+	e.amount("discount_value", patch.DiscountValue, c.DiscountValue)
+	e.text("status", patch.Status, c.Status)
+	e.date("active_from", patch.ActiveFrom, c.ActiveFrom)
+	e.date("active_to", patch.ActiveTo, c.ActiveTo)
+	return e
+}
+
+func (e *edits) date(name string, sent *Date, stored Date) {
+	if sent != nil && *sent != stored && (!sent.unset() || !stored.unset()) {
+		e.set(name, nullableDate(sent))
+	}
+}
+
+// rules are a coupon's rules as JSON with those that were sent; its other rules
+// and their order stay. Numbers are texts there, as the add-on writes them.
+func (patch CouponPatch) rules(stored CouponRules) (string, error) {
+	var changes []member
+	set := func(key, value string) { changes = append(changes, member{key, json.RawMessage(`"` + value + `"`)}) }
+	if patch.UsageLimit != nil && *patch.UsageLimit != stored.LimitTotal {
+		limit := ""
+		if *patch.UsageLimit > 0 {
+			limit = strconv.FormatInt(*patch.UsageLimit, 10)
+		}
+		set("limit_total", limit)
+	}
+	if patch.MinOrderAmount != nil && !patch.MinOrderAmount.Equal(stored.MinOrderAmount) {
+		set("min_order_amount", patch.MinOrderAmount.String())
+	}
+	if most := patch.MaxDiscountAmount; most != nil && (stored.MaxDiscountAmount == nil || !most.Equal(*stored.MaxDiscountAmount)) {
+		set("max_discount_amount", most.String())
+	}
+	if len(changes) == 0 {
+		return stored.Stored, nil
+	}
+	return withMembers(stored.Stored, changes)
+}
+
+// withMembers is a JSON object with some members set, in the place that they
+// have or else at the end. What is no object becomes one.
+func withMembers(text string, changes []member) (string, error) {
+	members, err := objectMembers(text)
+	if err != nil {
+		members = nil // it had no rule that anybody could read
+	}
+	for _, c := range changes {
+		same := func(m member) bool { return m.key == c.key }
+		at := slices.IndexFunc(members, same)
+		members = slices.DeleteFunc(members, same)
+		if at < 0 {
+			at = len(members)
+		}
+		members = slices.Insert(members, at, c)
+	}
+	var b strings.Builder
+	for i, m := range members {
+		key, err := process.EncodePHP(m.key)
+		if err != nil {
+			return "", err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(key + ":" + string(m.value))
+	}
+	return "{" + b.String() + "}", nil
+}

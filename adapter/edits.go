@@ -1,0 +1,92 @@
+package adapter
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// edits are the columns that a patch changes: what was sent and is stored
+// already is not written.
+type edits row
+
+func (e *edits) set(name string, value any) { *e = append(*e, column{name, value}) }
+
+func (e *edits) text(name string, sent *string, stored string) {
+	if sent != nil && *sent != stored {
+		e.set(name, *sent)
+	}
+}
+
+func (e *edits) number(name string, sent *int64, stored int64) {
+	if sent != nil && *sent != stored {
+		e.set(name, *sent)
+	}
+}
+
+func (e *edits) amount(name string, sent *decimal.Decimal, stored decimal.Decimal) {
+	if sent != nil && !sent.Equal(stored) {
+		e.set(name, amountText(*sent))
+	}
+}
+
+// maxAmount is the largest amount that the money columns hold.
+var maxAmount = decimal.RequireFromString("9999999999999999.9999")
+
+// checkAmount notes an amount that is not to be, or that its column would
+// round.
+func checkAmount(p *Problems, field string, amount *decimal.Decimal) {
+	switch {
+	case amount == nil:
+	case amount.IsNegative():
+		p.Refuse(field, "May not be negative")
+	case amount.GreaterThan(maxAmount):
+		p.Refuse(field, "Too large")
+	case !amount.Equal(amount.Truncate(4)):
+		p.Refuse(field, "May have at most 4 decimals")
+	}
+}
+
+// checkWord notes a word that is none of the known ones. What is stored already
+// may be sent again, whatever it is.
+func checkWord(p *Problems, field string, sent *string, stored string, known ...string) {
+	if sent != nil && *sent != stored && !slices.Contains(known, *sent) {
+		p.Refuse(field, "Unknown "+field)
+	}
+}
+
+// checkNumber notes a number below the least.
+func checkNumber(p *Problems, field string, sent *int64, least int64, message string) {
+	if sent != nil && *sent < least {
+		p.Refuse(field, message)
+	}
+}
+
+// cleanSent cleans a text where one was sent, and notes one that does not fit
+// its column.
+func (s *Site) cleanSent(p *Problems, field string, sent **string, clean func(string) string, table wpdb.Table, name string) {
+	if *sent == nil {
+		return
+	}
+	text := clean(**sent)
+	*sent = &text
+	s.checkLength(p, field, table, name, text)
+}
+
+// orAmount is an amount as its column holds it, 0 where none was sent.
+func orAmount(sent *decimal.Decimal) string {
+	if sent == nil {
+		return amountText(decimal.Zero)
+	}
+	return amountText(*sent)
+}
+
+// orNumber is the number that was sent, or else the fallback.
+func orNumber(sent *int64, fallback int64) int64 {
+	if sent == nil {
+		return fallback
+	}
+	return *sent
+}

@@ -1,0 +1,107 @@
+package adapter
+
+import (
+	"context"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// InvoicePatch changes an invoice. A nil field stays as it is. Problems holds
+// what is known to be wrong with it; a field named there is not looked at again.
+type InvoicePatch struct {
+	Status       *string // open, paid, partially_paid, draft, void or uncollectible
+	ChargeAmount *decimal.Decimal
+	Problems     Problems
+}
+
+// The statuses of invoices that payments lead from and to.
+const (
+	invoiceOpen = "open"
+	invoicePaid = "paid"
+)
+
+// UpdateInvoice changes an invoice of an order, and nothing else
+// (OsInvoiceModel::change_status, LatePoint 5.6.5). Without force it is not paid
+// while what was paid for the order, less what was refunded, does not cover it.
+//
+// What is wrong with the patch is a CodeInvalidRequest or CodeValidationFailed
+// naming every field; an order or invoice that does not exist, or an invoice of
+// another order, is a CodeNotFound.
+func (s *Site) UpdateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (v Invoice, err error) {
+	err = s.write(ctx, "update invoice", func(tx *Site) (err error) {
+		v, err = tx.updateInvoice(ctx, orderID, id, patch, force)
+		return err
+	})
+	return v, err
+}
+
+func (s *Site) updateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
+	order, err := s.lockOrder(ctx, orderID)
+	if err != nil {
+		return Invoice{}, err
+	}
+	if err := s.lockRows(ctx, wpdb.OrderInvoices, []int64{id}); err != nil {
+		return Invoice{}, err
+	}
+	before, err := s.OrderInvoice(ctx, orderID, id)
+	if err != nil {
+		return Invoice{}, err
+	}
+	p := patch.Problems.clone()
+	s.checkInvoice(patch, before, &p)
+	var columns edits
+	columns.text("status", patch.Status, before.Status)
+	columns.amount("charge_amount", patch.ChargeAmount, before.ChargeAmount)
+	if !force && len(columns) > 0 {
+		if err := s.checkCovered(ctx, order, patch, before, &p); err != nil {
+			return Invoice{}, err
+		}
+	}
+	if err := p.Err(); err != nil || len(columns) == 0 {
+		return before, err
+	}
+	if err := s.update(ctx, wpdb.OrderInvoices, id, append(row(columns), s.updatedNow())); err != nil {
+		return Invoice{}, err
+	}
+	return s.OrderInvoice(ctx, orderID, id)
+}
+
+// checkInvoice finds out all that is wrong with a patch by itself.
+func (s *Site) checkInvoice(patch InvoicePatch, before Invoice, p *Problems) {
+	checkWord(p, "status", patch.Status, before.Status, invoiceOpen, invoicePaid, "partially_paid", "draft", "void", "uncollectible")
+	checkAmount(p, "charge_amount", patch.ChargeAmount)
+	if patch.ChargeAmount != nil && !s.invoicesHaveAmounts() {
+		p.Refuse("charge_amount", "Invoices of this version of LatePoint have no amount")
+	}
+}
+
+// invoicesHaveAmounts is false before LatePoint 5.1, where an invoice is over
+// the whole order.
+func (s *Site) invoicesHaveAmounts() bool {
+	_, ok := s.schema.Column(wpdb.OrderInvoices, "charge_amount")
+	return ok
+}
+
+// checkCovered notes an invoice that would be paid and is not.
+func (s *Site) checkCovered(ctx context.Context, order Order, patch InvoicePatch, before Invoice, p *Problems) error {
+	field := "charge_amount"
+	if patch.Status != nil {
+		field = "status"
+	}
+	amount := before.ChargeAmount
+	switch {
+	case orText(patch.Status, before.Status) != invoicePaid, p.Has("status"), p.Has("charge_amount"):
+		return nil
+	case patch.ChargeAmount != nil:
+		amount = *patch.ChargeAmount
+	case !s.invoicesHaveAmounts():
+		amount = order.Total
+	}
+	b, err := s.balance(ctx, order)
+	if err == nil && b.net().LessThan(amount) {
+		p.Refuse(field, "The order's payments do not cover this invoice: record them first, or send force=true")
+	}
+	return err
+}

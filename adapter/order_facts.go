@@ -1,0 +1,137 @@
+package adapter
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// orderFacts is an order with all that its history says of it.
+type orderFacts struct {
+	Order
+	customer BookingCustomer
+	payments []Payment
+	items    []OrderItem
+	bookings []bookingFacts // of all its items
+}
+
+// orderFacts reads what is around an order.
+func (s *Site) orderFacts(ctx context.Context, order Order) (f orderFacts, err error) {
+	f.Order = order
+	if f.customer, _, err = s.orderCustomer(ctx, order.CustomerID); err != nil {
+		return f, err
+	}
+	if f.payments, err = s.OrderPayments(ctx, order.ID); err != nil {
+		return f, err
+	}
+	if f.items, err = s.OrderItems(ctx, order.ID); err != nil {
+		return f, err
+	}
+	ids, err := s.orderBookings(ctx, order.CustomerID, f.items)
+	if err != nil || len(ids) == 0 {
+		return f, err
+	}
+	records, err := s.bookingsByID(ctx, ids, false)
+	if err != nil {
+		return f, err
+	}
+	const forAgent, forCustomer = secretMeta + "for_agent", secretMeta + "for_customer"
+	keys, err := s.metas(ctx, wpdb.BookingMeta, ids, sq.Eq{"meta_key": []string{forAgent, forCustomer}})
+	for _, b := range records {
+		f.bookings = append(f.bookings, bookingFacts{
+			BookingDetail: BookingDetail{Booking: b, Order: &f.Order, Payments: f.payments},
+			items:         f.items, keys: manageKeys{agent: keys[b.ID][forAgent], customer: keys[b.ID][forCustomer]},
+		})
+	}
+	return f, err
+}
+
+// orderCustomer is a customer by id. One who does not exist keeps it.
+func (s *Site) orderCustomer(ctx context.Context, id int64) (c BookingCustomer, exists bool, err error) {
+	found, exists, err := s.customerRow(ctx, sq.Eq{"id": id})
+	found.ID = id
+	return found.BookingCustomer, exists, err
+}
+
+// orderBookings finds the bookings of an order's items. bookings.order_item_id
+// has no index: the items' own JSON names their bookings, but for those of a
+// bundle, which are looked for among the customer's.
+func (s *Site) orderBookings(ctx context.Context, customer int64, items []OrderItem) ([]int64, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(items))
+	var named []int64
+	for i, item := range items {
+		ids[i] = item.ID
+		if id := itemBooking(item.ItemData); id > 0 {
+			named = append(named, id)
+		}
+	}
+	within := sq.Or{sq.Eq{"id": named}}
+	if len(named) < len(items) {
+		within = append(within, sq.Eq{"customer_id": customer})
+	}
+	stmt := sq.Select("id").From(s.db.Name(wpdb.Bookings)).Where(within).Where(sq.Eq{"order_item_id": ids}).OrderBy("id")
+	return wpdb.All(ctx, s.db, "find bookings of order", stmt, wpdb.Value[int64])
+}
+
+// facts is the order as events have it, without a booking.
+func (f *orderFacts) facts() (b bookingFacts) {
+	b.Customer, b.Order, b.Payments, b.items = f.customer, &f.Order, f.payments, f.items
+	return b
+}
+
+// bookingOf is the booking that an item is for.
+func (f *orderFacts) bookingOf(item OrderItem) (bookingFacts, bool) {
+	for _, b := range f.bookings {
+		if b.OrderItemID == item.ID && item.Variant != "bundle" {
+			return b, true
+		}
+	}
+	return bookingFacts{}, false
+}
+
+// orderHistory is what the history says of an order (OsOrderModel::get_data_vars,
+// LatePoint 5.6.5).
+func (s *Site) orderHistory(w writing, f orderFacts) orderVars {
+	vars := s.orderVars(w, f.facts())
+	for i, item := range f.items {
+		if booking, ok := f.bookingOf(item); ok {
+			shown := s.firstLevel(w, booking)
+			shown.Duration = booking.Duration
+			vars.Items[i].ItemData = shown
+		}
+	}
+	return vars
+}
+
+// ensureOrderKeys gives the bookings of an order the keys that its history
+// shows.
+func (s *Site) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
+	for i, b := range f.bookings {
+		if f.bookings[i].keys, err = s.ensureManageKeys(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordOrderUpdate adds a changed order to the site's history, and is the event
+// to announce. Of what was before only the order itself and its customer count:
+// the plugin reads items and payments when it writes the entry.
+func (s *Site) recordOrderUpdate(ctx context.Context, w writing, before Order, now orderFacts) (event, error) {
+	old := now
+	old.Order = before
+	var err error
+	if before.CustomerID != now.CustomerID {
+		if old.customer, _, err = s.orderCustomer(ctx, before.CustomerID); err != nil {
+			return event{}, err
+		}
+	}
+	entry := orderEntry{change{New: s.orderHistory(w, now), Old: s.orderHistory(w, old)}}
+	err = s.record(ctx, activity{code: string(orderUpdated), orderID: &now.ID, description: entry})
+	return event{kind: orderUpdated, facts: now.facts(), old: old.facts()}, err
+}

@@ -1,0 +1,358 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/process"
+	"bookside/wpdb"
+)
+
+// OrderPatch changes an order. A nil field stays as it is. Problems holds what
+// is known to be wrong with it; a field named there is not looked at again.
+type OrderPatch struct {
+	CustomerID                                       *int64
+	Subtotal, Total, TaxTotal                        *decimal.Decimal
+	DiscountTotal, CouponDiscount                    *decimal.Decimal
+	CouponCode, CustomerComment, Notes               *string
+	Status                                           *string // open, cancelled or completed
+	PaymentStatus                                    *string // not_paid, partially_paid, fully_paid, processing, refunded or partially_refunded
+	FulfillmentStatus                                *string // not_fulfilled, partially_fulfilled or fulfilled
+	ConfirmationCode, IPAddress, SourceID, SourceURL *string
+	Problems                                         Problems
+}
+
+// NewOrder is an order to be made. It needs customer, subtotal and total; any
+// other nil field gets the default of the plugin's form.
+type NewOrder struct {
+	OrderPatch
+	Address string // the client's IP address, kept where the site logs it and no other was sent
+}
+
+// CreateOrder makes an order without items, as the plugin's order form does
+// (OsOrdersController::create_or_update, LatePoint 5.6.5), and its invoice where
+// the site makes invoices. finish, which may be nil, runs inside the transaction
+// before it is committed.
+//
+// What is wrong with the order is a CodeInvalidRequest or CodeValidationFailed
+// naming every field.
+func (s *Site) CreateOrder(ctx context.Context, n NewOrder, finish func(ctx context.Context, tx *Site, made Order) error) (made Order, err error) {
+	err = s.write(ctx, "create order", func(tx *Site) (err error) {
+		if made, err = tx.createOrder(ctx, n); err != nil || finish == nil {
+			return err
+		}
+		return finish(ctx, tx, made)
+	})
+	return made, err
+}
+
+func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
+	p := n.Problems.clone()
+	for _, needed := range []struct {
+		field string
+		sent  bool
+	}{{"customer_id", n.CustomerID != nil}, {"subtotal", n.Subtotal != nil}, {"total", n.Total != nil}} {
+		if !needed.sent {
+			p.Malform(needed.field, "Required")
+		}
+	}
+	n.OrderPatch = s.cleanOrder(n.OrderPatch, Order{}, &p)
+	customer, err := s.takeCustomer(ctx, n.CustomerID, &p)
+	if err != nil {
+		return Order{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Order{}, err
+	}
+	w, err := s.writing(ctx)
+	if err != nil {
+		return Order{}, err
+	}
+	id, err := s.insertNewOrder(ctx, w, n, customer)
+	if err != nil {
+		return Order{}, err
+	}
+	made, err := s.Order(ctx, id)
+	if err != nil {
+		return Order{}, err
+	}
+	facts := orderFacts{Order: made, customer: customer}
+	vars := s.orderHistory(w, facts)
+	vars.ID = id // of a new record PHP has a number
+	if err := s.record(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
+		return Order{}, err
+	}
+	_, err = s.announce(ctx, w, []event{{kind: orderCreated, facts: facts.facts()}}, true)
+	return made, err
+}
+
+// takeCustomer reads the customer whom an order is for, and keeps them from
+// being deleted meanwhile.
+func (s *Site) takeCustomer(ctx context.Context, id *int64, p *Problems) (BookingCustomer, error) {
+	if id == nil || p.Has("customer_id") {
+		return BookingCustomer{}, nil
+	}
+	if err := s.lockRows(ctx, wpdb.Customers, []int64{*id}); err != nil {
+		return BookingCustomer{}, err
+	}
+	found, ok, err := s.orderCustomer(ctx, *id)
+	if err == nil && !ok {
+		p.Malform("customer_id", "Customer not found")
+	}
+	return found, err
+}
+
+// insertNewOrder writes an order with what belongs to one, and touches its
+// customer as every order does.
+func (s *Site) insertNewOrder(ctx context.Context, w writing, n NewOrder, customer BookingCustomer) (int64, error) {
+	// With a breakdown the plugin does not compute prices from the items.
+	breakdown := priceBreakdown{BeforeSubtotal: []breakdownPart{}}
+	stored, err := process.EncodePHP(breakdown)
+	if err != nil {
+		return 0, err
+	}
+	code := orText(n.ConfirmationCode, "")
+	if code == "" {
+		if code, err = s.code(confirmationCodeLength); err != nil {
+			return 0, err
+		}
+	}
+	address := n.IPAddress
+	if address == nil && n.Address != "" && w.settings[settingLogAddress] == on {
+		address = &n.Address
+	}
+	if err := s.update(ctx, wpdb.Customers, customer.ID, row{s.updatedNow()}); err != nil {
+		return 0, err
+	}
+	id, err := s.insert(ctx, wpdb.Orders, append(row{
+		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", orText(n.Status, "open")},
+		{"fulfillment_status", orText(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", orText(n.PaymentStatus, orderNotPaid)},
+		{"source_id", n.SourceID}, {"source_url", orText(n.SourceURL, "")}, {"ip_address", address},
+		{"customer_id", customer.ID}, {"customer_comment", orText(n.CustomerComment, "")}, {"confirmation_code", code},
+		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
+		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
+	}, s.createdNow()...))
+	if err != nil {
+		return 0, err
+	}
+	if _, err := s.insertManageKeys(ctx, wpdb.OrderMeta, id, manageKeys{}); err != nil {
+		return 0, err
+	}
+	if err := s.saveMeta(ctx, wpdb.OrderMeta, id, n.metas(Order{})); err != nil {
+		return 0, err
+	}
+	return id, s.invoiceOrder(ctx, w, invoicedOrder{id: id, customer: customer, subtotal: *n.Subtotal, total: *n.Total, breakdown: breakdown})
+}
+
+// UpdateOrder changes an order. One that goes to another customer takes its
+// bookings along; nothing else of an order has an effect on bookings, invoices
+// or payments, as in the plugin. Errors are those of CreateOrder; an order that
+// does not exist is a CodeNotFound.
+func (s *Site) UpdateOrder(ctx context.Context, id int64, patch OrderPatch) (o Order, err error) {
+	err = s.write(ctx, "update order", func(tx *Site) (err error) {
+		o, err = tx.updateOrder(ctx, id, patch)
+		return err
+	})
+	return o, err
+}
+
+func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
+	if sent.CustomerID != nil {
+		if err := s.lockBookingsOf(ctx, id); err != nil {
+			return Order{}, err
+		}
+	}
+	before, err := s.lockOrder(ctx, id)
+	if err != nil {
+		return Order{}, err
+	}
+	p := sent.Problems.clone()
+	patch := s.cleanOrder(sent, before, &p)
+	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID
+	if moves {
+		if _, err := s.takeCustomer(ctx, patch.CustomerID, &p); err != nil {
+			return Order{}, err
+		}
+	}
+	if err := p.Err(); err != nil {
+		return Order{}, err
+	}
+	columns, metas := patch.edits(before), patch.metas(before)
+	if len(columns)+len(metas) == 0 {
+		return before, nil
+	}
+	var moved []bookingFacts
+	if moves {
+		if moved, err = s.moveBookings(ctx, before, *patch.CustomerID); err != nil {
+			return Order{}, err
+		}
+	}
+	if err := s.update(ctx, wpdb.Orders, id, append(row(columns), s.updatedNow())); err != nil {
+		return Order{}, err
+	}
+	if err := s.saveMeta(ctx, wpdb.OrderMeta, id, metas); err != nil {
+		return Order{}, err
+	}
+	w, err := s.writing(ctx)
+	if err != nil {
+		return Order{}, err
+	}
+	return s.tellOrder(ctx, w, before, moved)
+}
+
+// lockBookingsOf makes other writers of an order's bookings wait. It comes
+// before the order itself: whoever changes a booking locks it first, and then
+// its order.
+func (s *Site) lockBookingsOf(ctx context.Context, id int64) error {
+	order, err := s.Order(ctx, id)
+	if err != nil {
+		return err
+	}
+	items, err := s.OrderItems(ctx, id)
+	if err != nil {
+		return err
+	}
+	bookings, err := s.orderBookings(ctx, order.CustomerID, items)
+	if err != nil || len(bookings) == 0 {
+		return err
+	}
+	return s.lockRows(ctx, wpdb.Bookings, bookings)
+}
+
+// lockOrder makes other writers of an order, its payments and its invoices wait,
+// and reads it as it is now; a CodeNotFound where it does not exist.
+func (s *Site) lockOrder(ctx context.Context, id int64) (Order, error) {
+	if err := s.lockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
+		return Order{}, err
+	}
+	return s.Order(ctx, id)
+}
+
+// cleanOrder finds out all that is wrong with a patch by itself, and cleans its
+// texts.
+func (s *Site) cleanOrder(patch OrderPatch, before Order, p *Problems) OrderPatch {
+	s.cleanSent(p, "coupon_code", &patch.CouponCode, cleanLine, wpdb.Orders, "coupon_code")
+	s.cleanSent(p, "customer_comment", &patch.CustomerComment, cleanText, wpdb.Orders, "customer_comment")
+	s.cleanSent(p, "notes", &patch.Notes, cleanText, wpdb.OrderMeta, "meta_value")
+	s.cleanSent(p, "confirmation_code", &patch.ConfirmationCode, cleanLine, wpdb.Orders, "confirmation_code")
+	s.cleanSent(p, "ip_address", &patch.IPAddress, cleanLine, wpdb.Orders, "ip_address")
+	s.cleanSent(p, "source_id", &patch.SourceID, cleanLine, wpdb.Orders, "source_id")
+	s.cleanSent(p, "source_url", &patch.SourceURL, cleanLine, wpdb.Orders, "source_url")
+	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" && before.ConfirmationCode != "" {
+		p.Refuse("confirmation_code", "May not be empty")
+	}
+	checkAmount(p, "subtotal", patch.Subtotal)
+	checkAmount(p, "total", patch.Total)
+	checkAmount(p, "tax_total", patch.TaxTotal)
+	checkAmount(p, "discount_total", patch.DiscountTotal)
+	checkAmount(p, "coupon_discount", patch.CouponDiscount)
+	checkWord(p, "status", patch.Status, before.Status, "open", "cancelled", "completed")
+	checkWord(p, "payment_status", patch.PaymentStatus, before.PaymentStatus,
+		orderNotPaid, orderPartiallyPaid, orderFullyPaid, orderProcessing, orderRefunded, orderPartiallyRefunded)
+	checkWord(p, "fulfillment_status", patch.FulfillmentStatus, before.FulfillmentStatus, "not_fulfilled", "partially_fulfilled", "fulfilled")
+	return patch
+}
+
+// edits are the columns that change.
+func (patch OrderPatch) edits(o Order) edits {
+	var e edits
+	e.number("customer_id", patch.CustomerID, o.CustomerID)
+	e.amount("subtotal", patch.Subtotal, o.Subtotal)
+	e.amount("total", patch.Total, o.Total)
+	e.amount("tax_total", patch.TaxTotal, o.TaxTotal)
+	e.amount("coupon_discount", patch.CouponDiscount, o.CouponDiscount)
+	e.text("coupon_code", patch.CouponCode, orText(o.CouponCode, ""))
+	e.text("customer_comment", patch.CustomerComment, orText(o.CustomerComment, ""))
+	e.text("status", patch.Status, o.Status)
+	e.text("payment_status", patch.PaymentStatus, o.PaymentStatus)
+	e.text("fulfillment_status", patch.FulfillmentStatus, o.FulfillmentStatus)
+	e.text("confirmation_code", patch.ConfirmationCode, o.ConfirmationCode)
+	e.text("ip_address", patch.IPAddress, orText(o.IPAddress, ""))
+	e.text("source_id", patch.SourceID, orText(o.SourceID, ""))
+	e.text("source_url", patch.SourceURL, orText(o.SourceURL, ""))
+	return e
+}
+
+// metas are the fields without a column that change.
+func (patch OrderPatch) metas(o Order) map[string]string {
+	metas := map[string]string{}
+	if patch.Notes != nil && *patch.Notes != o.Notes {
+		metas["notes"] = *patch.Notes
+	}
+	if patch.DiscountTotal != nil && !patch.DiscountTotal.Equal(o.DiscountTotal) {
+		metas["discount_total"] = ""
+		if !patch.DiscountTotal.IsZero() {
+			metas["discount_total"] = amountText(*patch.DiscountTotal)
+		}
+	}
+	return metas
+}
+
+// moveBookings gives the bookings of an order to another customer, and its items
+// with them. It returns the bookings that moved, as they were.
+func (s *Site) moveBookings(ctx context.Context, order Order, customer int64) (moved []bookingFacts, err error) {
+	facts, err := s.orderFacts(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	owner := column{"customer_id", customer}
+	for _, item := range facts.items {
+		data, err := withItemData(item.ItemData, row{owner})
+		if err != nil {
+			return nil, err
+		}
+		if data == item.ItemData {
+			continue
+		}
+		if err := s.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", data}, s.updatedNow()}); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range facts.bookings {
+		if b.Customer.ID == customer {
+			continue
+		}
+		if err := s.update(ctx, wpdb.Bookings, b.ID, row{owner, s.updatedNow()}); err != nil {
+			return nil, err
+		}
+		moved = append(moved, b)
+	}
+	return moved, nil
+}
+
+// tellOrder records and announces an order that was changed, and the bookings
+// that moved with it, and reads it as it is now.
+func (s *Site) tellOrder(ctx context.Context, w writing, before Order, moved []bookingFacts) (Order, error) {
+	order, err := s.Order(ctx, before.ID)
+	if err != nil {
+		return Order{}, err
+	}
+	now, err := s.orderFacts(ctx, order)
+	if err != nil {
+		return Order{}, err
+	}
+	if err := s.ensureOrderKeys(ctx, &now); err != nil {
+		return Order{}, err
+	}
+	var events []event
+	for _, b := range now.bookings {
+		at := slices.IndexFunc(moved, func(old bookingFacts) bool { return old.ID == b.ID })
+		if at < 0 {
+			continue
+		}
+		old := moved[at]
+		old.keys = b.keys
+		events = append(events, event{kind: bookingUpdated, facts: b, old: old})
+	}
+	if err := s.recordEvents(ctx, w, events); err != nil {
+		return Order{}, err
+	}
+	updated, err := s.recordOrderUpdate(ctx, w, before, now)
+	if err != nil {
+		return Order{}, err
+	}
+	_, err = s.announce(ctx, w, append(events, updated), true)
+	return order, err
+}

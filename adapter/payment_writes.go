@@ -1,0 +1,323 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// PaymentPatch changes a payment. A nil field stays as it is. Problems holds
+// what is known to be wrong with it; a field named there is not looked at again.
+type PaymentPatch struct {
+	Amount                                         *decimal.Decimal
+	Processor, PaymentMethod, PaymentPortion, Kind *string
+	Status                                         *string // succeeded, processing or failed
+	Token, Notes, ReceiptNumber                    *string
+	Problems                                       Problems
+}
+
+// NewPayment is a payment to be made, of an order or of a booking's order. It
+// needs an amount; any other nil field gets its default.
+type NewPayment struct {
+	OrderID, BookingID *int64
+	CustomerID         int64 // 0 for none
+	PaymentPatch
+}
+
+// CreatePayment adds a payment to an order, settles the invoice that it pays,
+// and brings the order's payment status in step. The plugin does so for payments
+// through its own links alone, and leaves the rest to people. finish, which may
+// be nil, runs inside the transaction before it is committed.
+//
+// What is wrong with the payment is a CodeInvalidRequest or CodeValidationFailed
+// naming every field.
+func (s *Site) CreatePayment(ctx context.Context, n NewPayment, finish func(ctx context.Context, tx *Site, made Payment) error) (made Payment, err error) {
+	err = s.write(ctx, "create payment", func(tx *Site) (err error) {
+		if made, err = tx.createPayment(ctx, n); err != nil || finish == nil {
+			return err
+		}
+		return finish(ctx, tx, made)
+	})
+	return made, err
+}
+
+func (s *Site) createPayment(ctx context.Context, n NewPayment) (Payment, error) {
+	p := n.Problems.clone()
+	order, err := s.orderToPay(ctx, n, &p)
+	if err != nil {
+		return Payment{}, err
+	}
+	if n.Amount == nil {
+		p.Malform("amount", "Required")
+	}
+	n.PaymentPatch = s.cleanPayment(n.PaymentPatch, Payment{}, &p)
+	if err := s.checkPayer(ctx, n.CustomerID, &p); err != nil {
+		return Payment{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Payment{}, err
+	}
+	id, err := s.insertPayment(ctx, n, order.ID)
+	if err != nil {
+		return Payment{}, err
+	}
+	return s.followPayment(ctx, order, Payment{}, id)
+}
+
+// orderToPay finds and locks the order that a payment is for.
+func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order, error) {
+	if p.Has("order_id") || p.Has("booking_id") {
+		return Order{}, nil
+	}
+	id := n.OrderID
+	if n.BookingID != nil {
+		found, err := s.bookingsByID(ctx, []int64{*n.BookingID}, false)
+		switch {
+		case err != nil:
+			return Order{}, err
+		case len(found) == 0:
+			p.Malform("booking_id", "Booking not found")
+		case found[0].Order == nil:
+			p.Malform("booking_id", "This booking has no order")
+		case id == nil:
+			id = &found[0].Order.ID
+		case *id != found[0].Order.ID:
+			p.Malform("booking_id", "This booking is of another order")
+		}
+	}
+	switch {
+	case id == nil && !p.Has("booking_id"):
+		p.Malform("order_id", "Required")
+		return Order{}, nil
+	case id == nil:
+		return Order{}, nil
+	}
+	order, err := s.lockOrder(ctx, *id)
+	if CodeOf(err) == CodeNotFound {
+		p.Malform("order_id", "Order not found")
+		return Order{}, nil
+	}
+	return order, err
+}
+
+// checkPayer notes a customer who does not exist.
+func (s *Site) checkPayer(ctx context.Context, id int64, p *Problems) error {
+	if id == 0 || p.Has("customer_id") {
+		return nil
+	}
+	_, exists, err := s.orderCustomer(ctx, id)
+	if err == nil && !exists {
+		p.Malform("customer_id", "Customer not found")
+	}
+	return err
+}
+
+// cleanPayment finds out all that is wrong with a patch by itself, and cleans
+// its texts.
+func (s *Site) cleanPayment(patch PaymentPatch, before Payment, p *Problems) PaymentPatch {
+	checkAmount(p, "amount", patch.Amount)
+	s.cleanSent(p, "processor", &patch.Processor, cleanLine, wpdb.Transactions, "processor")
+	s.cleanSent(p, "payment_method", &patch.PaymentMethod, cleanLine, wpdb.Transactions, "payment_method")
+	s.cleanSent(p, "payment_portion", &patch.PaymentPortion, cleanLine, wpdb.Transactions, "payment_portion")
+	s.cleanSent(p, "kind", &patch.Kind, cleanLine, wpdb.Transactions, "kind")
+	checkWord(p, "status", patch.Status, before.Status, paymentSucceeded, paymentProcessing, "failed")
+	s.cleanSent(p, "token", &patch.Token, cleanLine, wpdb.Transactions, "token")
+	s.cleanSent(p, "notes", &patch.Notes, cleanText, wpdb.Transactions, "notes")
+	s.cleanSent(p, "receipt_number", &patch.ReceiptNumber, cleanLine, wpdb.Transactions, "receipt_number")
+	return patch
+}
+
+// Lengths of receipt numbers.
+const receiptNumberLength = 8
+
+func (s *Site) insertPayment(ctx context.Context, n NewPayment, order int64) (int64, error) {
+	receipt := orText(n.ReceiptNumber, "")
+	if receipt == "" {
+		var err error
+		if receipt, err = s.code(receiptNumberLength); err != nil {
+			return 0, err
+		}
+	}
+	key, err := s.uuid()
+	if err != nil {
+		return 0, err
+	}
+	return s.insert(ctx, wpdb.Transactions, append(row{
+		{"token", n.Token}, {"invoice_id", nil}, {"order_id", order}, {"customer_id", n.CustomerID},
+		{"processor", orDefault(n.Processor, "manual")}, {"payment_method", orDefault(n.PaymentMethod, "other")},
+		{"payment_portion", orDefault(n.PaymentPortion, "full")}, {"kind", orDefault(n.Kind, kindCapture)},
+		{"status", orDefault(n.Status, paymentSucceeded)}, {"amount", orAmount(n.Amount)},
+		{"receipt_number", receipt}, {"access_key", key}, {"notes", n.Notes},
+	}, s.createdNow()...))
+}
+
+// orDefault is the text that was sent, or else the fallback, as for an empty one.
+func orDefault(sent *string, fallback string) string {
+	if sent == nil || *sent == "" {
+		return fallback
+	}
+	return *sent
+}
+
+// UpdatePayment changes a payment, with the same effects on its order and
+// invoice as CreatePayment. An invoice that was settled once stays so. Errors are
+// those of CreatePayment; a payment that does not exist is a CodeNotFound.
+func (s *Site) UpdatePayment(ctx context.Context, id int64, patch PaymentPatch) (payment Payment, err error) {
+	err = s.write(ctx, "update payment", func(tx *Site) (err error) {
+		payment, err = tx.updatePayment(ctx, id, patch)
+		return err
+	})
+	return payment, err
+}
+
+func (s *Site) updatePayment(ctx context.Context, id int64, sent PaymentPatch) (Payment, error) {
+	before, order, err := s.lockPayment(ctx, id)
+	if err != nil {
+		return Payment{}, err
+	}
+	p := sent.Problems.clone()
+	patch := s.cleanPayment(sent, before, &p)
+	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
+		p.Refuse("receipt_number", "May not be empty")
+	}
+	if err := p.Err(); err != nil {
+		return Payment{}, err
+	}
+	columns := patch.edits(before)
+	if len(columns) == 0 {
+		return before, nil
+	}
+	if err := s.update(ctx, wpdb.Transactions, id, append(row(columns), s.updatedNow())); err != nil {
+		return Payment{}, err
+	}
+	return s.followPayment(ctx, order, before, id)
+}
+
+// edits are the columns that change.
+func (patch PaymentPatch) edits(v Payment) edits {
+	var e edits
+	e.amount("amount", patch.Amount, v.Amount)
+	e.text("processor", patch.Processor, v.Processor)
+	e.text("payment_method", patch.PaymentMethod, v.PaymentMethod)
+	e.text("payment_portion", patch.PaymentPortion, v.PaymentPortion)
+	e.text("kind", patch.Kind, v.Kind)
+	e.text("status", patch.Status, v.Status)
+	e.text("token", patch.Token, orText(v.Token, ""))
+	e.text("notes", patch.Notes, orText(v.Notes, ""))
+	e.text("receipt_number", patch.ReceiptNumber, orText(v.ReceiptNumber, ""))
+	return e
+}
+
+// DeletePayment deletes a payment and brings its order's payment status in step.
+// What was refunded of it stays in its table, as in the plugin. A payment that
+// succeeded is a CodePaymentCompleted, one that does not exist a CodeNotFound.
+func (s *Site) DeletePayment(ctx context.Context, id int64) error {
+	return s.write(ctx, "delete payment", func(tx *Site) error {
+		payment, order, err := tx.lockPayment(ctx, id)
+		if err != nil {
+			return err
+		}
+		if strings.EqualFold(payment.Status, paymentSucceeded) {
+			return &Error{Code: CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
+		}
+		if err := tx.deleteByID(ctx, wpdb.Transactions, sq.Eq{"id": id}); err != nil {
+			return err
+		}
+		return tx.followPayments(ctx, order)
+	})
+}
+
+// lockPayment makes other writers of a payment and of its order wait, and reads
+// both as they are now. The order is zero where none exists.
+func (s *Site) lockPayment(ctx context.Context, id int64) (Payment, Order, error) {
+	found, err := s.Payment(ctx, id)
+	if err != nil {
+		return Payment{}, Order{}, err
+	}
+	var order Order
+	if found.OrderID != nil {
+		order, err = s.lockOrder(ctx, *found.OrderID)
+		if err != nil && CodeOf(err) != CodeNotFound {
+			return Payment{}, Order{}, err
+		}
+	}
+	if err := s.lockRows(ctx, wpdb.Transactions, []int64{id}); err != nil {
+		return Payment{}, Order{}, err
+	}
+	payment, err := s.Payment(ctx, id)
+	if err == nil && orNumber(payment.OrderID, 0) != orNumber(found.OrderID, 0) {
+		err = fmt.Errorf("payment %d changed its order meanwhile: %w", id, wpdb.ErrConflict)
+	}
+	return payment, order, err
+}
+
+// followPayment does for invoice and order what a payment, which was written
+// just now, means for them, and reads the payment back.
+func (s *Site) followPayment(ctx context.Context, order Order, before Payment, id int64) (Payment, error) {
+	payment, err := s.Payment(ctx, id)
+	if err != nil {
+		return Payment{}, err
+	}
+	settled, err := s.settleInvoice(ctx, before, payment)
+	if err != nil {
+		return Payment{}, err
+	}
+	if settled != 0 {
+		payment.InvoiceID = &settled
+	}
+	return payment, s.followPayments(ctx, order)
+}
+
+// settleInvoice marks the invoice as paid that a payment pays, and returns its
+// id: the oldest open one of the order with exactly that amount, or the one that
+// the payment names. 0 is none; a payment pays once.
+func (s *Site) settleInvoice(ctx context.Context, before, now Payment) (int64, error) {
+	again := before.captured() && before.Amount.Equal(now.Amount)
+	if !now.captured() || again || now.OrderID == nil || !s.invoicesHaveAmounts() {
+		return 0, nil
+	}
+	// As a decimal: the server compares it with a text as floating-point numbers.
+	stmt := sq.Select("id").From(s.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"order_id": *now.OrderID, "status": invoiceOpen}).
+		Where("charge_amount = CAST(? AS DECIMAL(20,4))", amountText(now.Amount)).OrderBy("id").Limit(1)
+	if now.InvoiceID != nil && *now.InvoiceID != 0 {
+		stmt = stmt.Where(sq.Eq{"id": *now.InvoiceID})
+	}
+	id, found, err := wpdb.One(ctx, s.db, "find invoice to settle", stmt, wpdb.Value[int64])
+	if err != nil || !found {
+		return 0, err
+	}
+	if err := s.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoicePaid}, s.updatedNow()}); err != nil {
+		return 0, err
+	}
+	return id, s.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
+}
+
+// followPayments brings an order's payment status in step with its payments. The
+// order is locked; a zero one is none.
+func (s *Site) followPayments(ctx context.Context, order Order) error {
+	if order.ID == 0 {
+		return nil
+	}
+	b, err := s.balance(ctx, order)
+	if err != nil {
+		return err
+	}
+	status := b.paymentStatus(order.PaymentStatus)
+	if status == order.PaymentStatus {
+		return nil
+	}
+	if err := s.update(ctx, wpdb.Orders, order.ID, row{{"payment_status", status}, s.updatedNow()}); err != nil {
+		return err
+	}
+	w, err := s.writing(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.tellOrder(ctx, w, order, nil)
+	return err
+}

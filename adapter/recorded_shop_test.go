@@ -1,0 +1,364 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"bookside/fixtures"
+)
+
+// TestRecordedShopWrites does with services, payments, orders and invoices what
+// a real site's plugin was made to do, as TestRecordedWrites does with bookings.
+func TestRecordedShopWrites(t *testing.T) {
+	t.Parallel()
+	differences := map[string]int{}
+	r := newReplayer(t, differences)
+	seen := map[string]bool{}
+	for _, w := range fixtures.RecordedWrites(t) {
+		if play, ok := shopReplays[w.Name]; ok {
+			seen[w.Name] = true
+			r.replay(w, play)
+		}
+	}
+	for name := range shopReplays {
+		if !seen[name] {
+			t.Errorf("%s: not recorded", name)
+		}
+	}
+	for _, d := range differencesOfAll {
+		delete(differences, d.name)
+	}
+	delete(differences, equalAnswer)
+	want := map[string]int{
+		"a completed payment is not deleted":               1,
+		"a payment settles the invoice of its amount":      1,
+		"an empty source is an empty text in the history":  3,
+		"an empty text does not take the place of none":    1,
+		"an invoice keeps its day":                         1,
+		"an order's payment status follows its payments":   7,
+		"nobody offers a service that was just made":       1,
+		"the history tells of every change":                1,
+		"the order item is kept in step with its booking":  1,
+		"what a service does not have here stays as it is": 2,
+		"what does not change is not written":              7,
+		"what the form of a service takes away stays":      1,
+	}
+	if diff := cmp.Diff(want, differences); diff != "" {
+		t.Errorf("writes by difference (-want +got):\n%s", diff)
+	}
+}
+
+// shopReplays are the recorded writes of services, payments, orders and
+// invoices.
+var shopReplays = map[string]replay{
+	"service_create_form":        {do: saveService, differ: []difference{notOfServices}},
+	"service_create_form_agents": {do: saveService, differ: []difference{nobodyOffers}},
+	"service_create_no_name":     {do: saveService, code: CodeValidationFailed},
+	"service_update_form":        {do: saveService, differ: []difference{notOfServices, hoursStay}},
+	"service_update_model":       {do: saveService, differ: []difference{serviceHistory}},
+
+	"transaction_create":                {do: pay, differ: []difference{statusFollows(1403, orderPartiallyPaid)}},
+	"transaction_create_full_intent":    {do: pay},
+	"transaction_create_partial_intent": {do: pay, differ: []difference{statusFollows(1403, orderPartiallyPaid)}},
+	"transaction_create_processing":     {do: pay, differ: []difference{statusFollows(1403, orderProcessing)}},
+	"transaction_create_failed":         {do: pay},
+	"transaction_create_refund_kind":    {do: pay, differ: []difference{statusFollows(10, orderPartiallyRefunded)}},
+	"transaction_in_order_form_new":     {do: payInForm, differ: []difference{shopForm, statusFollows(1403, orderPartiallyPaid)}},
+	"transaction_update_order_form":     {do: payInForm, differ: []difference{shopForm}},
+	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{shopForm, noteStaysNone, invoiceSettled, statusFollows(249, orderFullyPaid)}},
+	"transaction_update_model":          {do: changePayment, differ: []difference{statusFollows(10, orderNotPaid)}},
+	"transaction_delete":                {do: deletePayment, code: CodePaymentCompleted, differ: []difference{completedStays}},
+
+	"order_totals_form":          {do: changeOrder, differ: []difference{shopForm}},
+	"order_totals_model":         {do: changeOrder, differ: []difference{emptySource}},
+	"order_status_completed":     {do: changeOrder, differ: []difference{shopForm}},
+	"order_status_cancelled":     {do: changeOrder, differ: []difference{shopForm}},
+	"order_payment_status":       {do: changeOrder, differ: []difference{emptySource}},
+	"order_status_model":         {do: changeOrder, differ: []difference{emptySource}},
+	"change_customer_order_form": {do: changeOrder, differ: []difference{transferForm, itemInStep}},
+
+	"invoice_status_paid":           {do: changeInvoice},
+	"invoice_status_void":           {do: changeInvoice},
+	"invoice_status_uncollectible":  {do: changeInvoice},
+	"invoice_status_draft":          {do: changeInvoice},
+	"invoice_status_partially_paid": {do: changeInvoice},
+	"invoice_status_paid_to_open":   {do: changeInvoice},
+	"invoice_status_same":           {do: changeInvoice},
+	"invoice_data":                  {do: changeInvoice, differ: []difference{dayStays}},
+}
+
+// The differences of single writes.
+var (
+	notOfServices = difference{"what a service does not have here stays as it is", func(e *expectation) {
+		for _, row := range e.rows("latepoint_services") {
+			delete(row.Changed, "buffer_after")
+			if row.Op == fixtures.Insert {
+				row.Values["buffer_before"], row.Values["timeblock_interval"] = "0", nil
+			}
+		}
+	}}
+	nobodyOffers = difference{"nobody offers a service that was just made", func(e *expectation) {
+		e.drop(func(row fixtures.Change) bool { return row.Table == "latepoint_agents_services" })
+	}}
+	hoursStay = difference{"what the form of a service takes away stays", func(e *expectation) {
+		e.drop(func(row fixtures.Change) bool {
+			return row.Table == "latepoint_work_periods" || row.Table == "latepoint_service_meta"
+		})
+	}}
+	serviceHistory = difference{"the history tells of every change", func(e *expectation) {
+		e.expectActivity("service_updated", "service_id", "4", nil)
+	}}
+	noteStaysNone = difference{"an empty text does not take the place of none", func(e *expectation) {
+		delete(e.rows("latepoint_transactions")[0].Changed, "notes")
+	}}
+	// The recorded payment is exactly what invoice 224 is over.
+	invoiceSettled = difference{"a payment settles the invoice of its amount", func(e *expectation) {
+		e.rows("latepoint_transactions")[0].Changed["invoice_id"] = [2]any{nil, "224"}
+		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "224", Changed: map[string][2]any{
+			"status": {invoiceOpen, invoicePaid}, "updated_at": {e.before.Row("latepoint_order_invoices", "224")["updated_at"], "<now_utc>"},
+		}})
+	}}
+	completedStays = refused("a completed payment is not deleted")
+	emptySource    = replacing("an empty source is an empty text in the history", `"source_url":false`, `"source_url":""`)
+	shopForm       = difference{orderForm.name, (*expectation).forgetOrderForm}
+	transferForm   = difference{orderForm.name, func(e *expectation) {
+		e.forgetForm()
+		e.orderAsLoaded()
+	}}
+	dayStays = difference{"an invoice keeps its day", func(e *expectation) {
+		delete(e.rows("latepoint_order_invoices")[0].Changed, "due_at")
+	}}
+)
+
+// statusFollows expects that a payment changes the payment status of its order.
+func statusFollows(order int64, status string) difference {
+	return difference{"an order's payment status follows its payments", func(e *expectation) {
+		key := strconv.FormatInt(order, 10)
+		stored := e.before.Row("latepoint_orders", key)
+		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_orders", Op: fixtures.Update, Key: key, Changed: map[string][2]any{
+			"payment_status": {stored["payment_status"], status}, "updated_at": {stored["updated_at"], "<now_utc>"},
+		}})
+		e.expectActivity("order_updated", "order_id", key, "<text:history>")
+	}}
+}
+
+// expectActivity expects one more entry of the history.
+func (e *expectation) expectActivity(code, about, id string, description any) {
+	values := map[string]any{
+		"id": "<id:activity:100>", "agent_id": nil, "booking_id": nil, "service_id": nil, "customer_id": nil, "location_id": nil,
+		"order_id": nil, "order_item_id": nil, "coupon_id": nil, "code": code, "description": description,
+		"initiated_by": "", "initiated_by_id": "0", "created_at": "<now_utc>", "updated_at": "<now_utc>",
+	}
+	values[about] = id
+	e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_activities", Op: fixtures.Insert, Values: values})
+}
+
+// forgetOrderForm takes out what the order form writes besides the order and its
+// payments: every row that it shows.
+func (e *expectation) forgetOrderForm() {
+	orderChanges := slices.ContainsFunc(e.rows("latepoint_orders"), func(row fixtures.Change) bool { return len(row.Changed) > 1 })
+	e.drop(func(row fixtures.Change) bool {
+		switch row.Table {
+		case "latepoint_orders":
+			return !orderChanges
+		case "latepoint_activities":
+			return row.Values["code"] != "order_updated" || !orderChanges
+		default:
+			return row.Table != "latepoint_transactions"
+		}
+	})
+	e.orderAsLoaded()
+}
+
+// orderAsLoaded expects an order in the history as the database gives it to PHP.
+func (e *expectation) orderAsLoaded() {
+	for _, row := range e.rows("latepoint_activities") {
+		if id, ok := row.Values["order_id"].(string); ok {
+			e.replace(`{"order_data_vars":{"new":{"id":`+id+`,`, `{"order_data_vars":{"new":{"id":"`+id+`",`)
+		}
+	}
+	e.replace(`"source_url":false`, `"source_url":""`)
+}
+
+// shopFields are fields in the recorder's words, numbers as texts or not.
+type shopFields map[string]any
+
+func (f shopFields) text(name string) *string {
+	if f[name] == nil {
+		return nil
+	}
+	text := fmt.Sprint(f[name])
+	return &text
+}
+
+func (f shopFields) number(name string) *int64 {
+	text := f.text(name)
+	if text == nil {
+		return nil
+	}
+	n, err := strconv.ParseInt(*text, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return &n
+}
+
+func (f shopFields) amount(name string) *decimal.Decimal {
+	text := f.text(name)
+	if text == nil {
+		return nil
+	}
+	return new(decimal.RequireFromString(*text))
+}
+
+// or is the fields of an object within, of the first that there is.
+func (f shopFields) or(names ...string) shopFields {
+	for _, name := range names {
+		if fields, ok := f[name].(map[string]any); ok {
+			return fields
+		}
+	}
+	return f
+}
+
+func readFields(command json.RawMessage) (fields shopFields, err error) {
+	decoder := json.NewDecoder(strings.NewReader(string(command)))
+	decoder.UseNumber()
+	err = decoder.Decode(&fields)
+	return fields, err
+}
+
+// saveService replays a service made or changed in its form or by its model.
+func saveService(ctx context.Context, s *Site, command json.RawMessage) error {
+	c, err := readFields(command)
+	if err != nil {
+		return err
+	}
+	f := c.or("service", "set")
+	patch := ServicePatch{
+		Name: f.text("name"), ShortDescription: f.text("short_description"), Duration: f.number("duration"),
+		PriceMin: f.amount("price_min"), PriceMax: f.amount("price_max"), ChargeAmount: f.amount("charge_amount"), DepositAmount: f.amount("deposit_amount"),
+		CapacityMin: f.number("capacity_min"), CapacityMax: f.number("capacity_max"), Status: f.text("status"), Visibility: f.text("visibility"),
+		CategoryID: f.number("category_id"),
+	}
+	for _, id := range []*int64{c.number("id"), f.number("id")} {
+		if id != nil {
+			_, err = s.UpdateService(ctx, *id, patch)
+			return err
+		}
+	}
+	_, err = s.CreateService(ctx, NewService{patch}, nil)
+	return err
+}
+
+func (f shopFields) payment() PaymentPatch {
+	return PaymentPatch{
+		Amount: f.amount("amount"), Processor: f.text("processor"), PaymentMethod: f.text("payment_method"), PaymentPortion: f.text("payment_portion"),
+		Kind: f.text("kind"), Status: f.text("status"), Token: f.text("token"), Notes: f.text("notes"), ReceiptNumber: f.text("receipt_number"),
+	}
+}
+
+// pay replays a payment. The plugin's are of the order's customer, and by other
+// means where nothing else is said.
+func pay(ctx context.Context, s *Site, command json.RawMessage) error {
+	c, err := readFields(command)
+	if err != nil {
+		return err
+	}
+	return payOrder(ctx, s, *c.number("order_id"), c)
+}
+
+func payOrder(ctx context.Context, s *Site, orderID int64, f shopFields) error {
+	order, err := s.Order(ctx, orderID)
+	if err != nil {
+		return err
+	}
+	n := NewPayment{OrderID: &orderID, CustomerID: order.CustomerID, PaymentPatch: f.payment()}
+	if n.Processor == nil {
+		n.Processor = new("other")
+	}
+	_, err = s.CreatePayment(ctx, n, nil)
+	return err
+}
+
+// payInForm replays payments made and changed in the order form, which makes all
+// of them succeeded.
+func payInForm(ctx context.Context, s *Site, command json.RawMessage) error {
+	c, err := readFields(command)
+	if err != nil {
+		return err
+	}
+	for _, posted := range c.or("transactions") {
+		f := shopFields(posted.(map[string]any))
+		f["status"] = paymentSucceeded
+		id, parseErr := strconv.ParseInt(*f.text("id"), 10, 64)
+		if parseErr != nil { // a new one
+			err = payOrder(ctx, s, *c.number("order_id"), f)
+		} else {
+			_, err = s.UpdatePayment(ctx, id, f.payment())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changePayment replays a change of a payment's model.
+func changePayment(ctx context.Context, s *Site, command json.RawMessage) error {
+	c, err := readFields(command)
+	if err != nil {
+		return err
+	}
+	_, err = s.UpdatePayment(ctx, *c.number("id"), c.or("set").payment())
+	return err
+}
+
+func deletePayment(ctx context.Context, s *Site, command json.RawMessage) error {
+	c, err := readFields(command)
+	if err != nil {
+		return err
+	}
+	return s.DeletePayment(ctx, *c.number("id"))
+}
+
+// changeOrder replays a change of an order in its form or by its model.
+func changeOrder(ctx context.Context, s *Site, command json.RawMessage) error {
+	c, err := readFields(command)
+	if err != nil {
+		return err
+	}
+	id := c.number("order_id")
+	if id == nil {
+		id = c.number("id")
+	}
+	f := c.or("order", "set")
+	_, err = s.UpdateOrder(ctx, *id, OrderPatch{
+		CustomerID: f.number("customer_id"), Subtotal: f.amount("subtotal"), Total: f.amount("total"), TaxTotal: f.amount("tax_total"),
+		CouponDiscount: f.amount("coupon_discount"), CouponCode: f.text("coupon_code"), Status: f.text("status"),
+		PaymentStatus: f.text("payment_status"), FulfillmentStatus: f.text("fulfillment_status"),
+	})
+	return err
+}
+
+// changeInvoice replays a change of an invoice. The plugin does not look whether
+// one is paid.
+func changeInvoice(ctx context.Context, s *Site, command json.RawMessage) error {
+	c, err := readFields(command)
+	if err != nil {
+		return err
+	}
+	id := *c.number("id")
+	f := c.or("invoice")
+	orders := map[int64]int64{1270: 1403, 10: 10}
+	_, err = s.UpdateInvoice(ctx, orders[id], id, InvoicePatch{Status: f.text("status"), ChargeAmount: f.amount("charge_amount")}, true)
+	return err
+}

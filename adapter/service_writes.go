@@ -1,0 +1,257 @@
+package adapter
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/shopspring/decimal"
+
+	"bookside/wpdb"
+)
+
+// ServicePatch changes a service. A nil field stays as it is. Problems holds
+// what is known to be wrong with it; a field named there is not looked at again.
+type ServicePatch struct {
+	Name, ShortDescription, Description             *string
+	Duration                                        *int64 // minutes
+	PriceMin, PriceMax, ChargeAmount, DepositAmount *decimal.Decimal
+	CapacityMin, CapacityMax                        *int64
+	OrderNumber, SelectionImageID                   *int64
+	Status                                          *string // active or disabled
+	Visibility                                      *string // visible or hidden
+	CategoryID                                      *int64  // 0 for none
+	CustomerLimit                                   *string // "" for none
+	Problems                                        Problems
+}
+
+// NewService is a service to be made. It needs a name; any other nil field gets
+// the default of the plugin's form.
+type NewService struct{ ServicePatch }
+
+// CreateService makes a service as the plugin's form does
+// (OsServicesController::create, LatePoint 5.6.5). It is on the site at once,
+// but nobody offers it until it is connected with agents there. finish, which
+// may be nil, runs inside the transaction before it is committed.
+//
+// What is wrong with the service is a CodeInvalidRequest or
+// CodeValidationFailed naming every field.
+func (s *Site) CreateService(ctx context.Context, n NewService, finish func(ctx context.Context, tx *Site, made Service) error) (made Service, err error) {
+	err = s.write(ctx, "create service", func(tx *Site) (err error) {
+		if made, err = tx.createService(ctx, n.ServicePatch); err != nil || finish == nil {
+			return err
+		}
+		return finish(ctx, tx, made)
+	})
+	return made, err
+}
+
+func (s *Site) createService(ctx context.Context, sent ServicePatch) (Service, error) {
+	p := sent.Problems.clone()
+	if sent.Name == nil {
+		p.Malform("name", "Required")
+	}
+	patch, err := s.cleanService(ctx, sent, Service{}, &p)
+	if err != nil {
+		return Service{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Service{}, err
+	}
+	color, err := s.nextColor(ctx)
+	if err != nil {
+		return Service{}, err
+	}
+	id, err := s.insert(ctx, wpdb.Services, append(row{
+		{"name", patch.Name}, {"short_description", patch.ShortDescription}, {"is_price_variable", nil},
+		{"price_min", orAmount(patch.PriceMin)}, {"price_max", orAmount(patch.PriceMax)},
+		{"charge_amount", orAmount(patch.ChargeAmount)}, {"deposit_amount", orAmount(patch.DepositAmount)}, {"is_deposit_required", nil},
+		{"duration_name", ""}, {"override_default_booking_status", ""}, {"duration", orNumber(patch.Duration, serviceDuration)},
+		{"buffer_before", 0}, {"buffer_after", 0}, {"category_id", orNumber(patch.CategoryID, 0)}, {"order_number", patch.OrderNumber},
+		{"selection_image_id", nullable(orNumber(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
+		{"earliest_possible_booking", nil}, {"latest_possible_booking", nil}, {"timeblock_interval", nil},
+		{"capacity_min", orNumber(patch.CapacityMin, 1)}, {"capacity_max", orNumber(patch.CapacityMax, 1)},
+		{"status", orText(patch.Status, "active")}, {"visibility", orText(patch.Visibility, "visible")},
+	}, s.createdNow()...))
+	if err != nil {
+		return Service{}, err
+	}
+	metas := patch.metas(Service{})
+	metas["durations"] = "[]" // the service's own, and no others
+	if err := s.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
+		return Service{}, err
+	}
+	if err := s.record(ctx, activity{code: "service_created", serviceID: &id}); err != nil {
+		return Service{}, err
+	}
+	return s.Service(ctx, id, ServiceIncludes{})
+}
+
+// serviceDuration is that of the plugin's form, in minutes.
+const serviceDuration = 60
+
+// UpdateService changes a service. Its connections, its working hours and its
+// other durations stay; the plugin's own form writes all of them anew, and takes
+// away the hours where they are not sent along. Errors are those of
+// CreateService; a service that does not exist is a CodeNotFound.
+func (s *Site) UpdateService(ctx context.Context, id int64, patch ServicePatch) (v Service, err error) {
+	err = s.write(ctx, "update service", func(tx *Site) (err error) {
+		v, err = tx.updateService(ctx, id, patch)
+		return err
+	})
+	return v, err
+}
+
+func (s *Site) updateService(ctx context.Context, id int64, sent ServicePatch) (Service, error) {
+	if err := s.lockRows(ctx, wpdb.Services, []int64{id}); err != nil {
+		return Service{}, err
+	}
+	before, err := s.Service(ctx, id, ServiceIncludes{})
+	if err != nil {
+		return Service{}, err
+	}
+	p := sent.Problems.clone()
+	patch, err := s.cleanService(ctx, sent, before, &p)
+	if err != nil {
+		return Service{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Service{}, err
+	}
+	columns, metas := patch.edits(before), patch.metas(before)
+	if len(columns)+len(metas) == 0 {
+		return before, nil
+	}
+	if err := s.update(ctx, wpdb.Services, id, append(row(columns), s.updatedNow())); err != nil {
+		return Service{}, err
+	}
+	if err := s.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
+		return Service{}, err
+	}
+	if err := s.record(ctx, activity{code: "service_updated", serviceID: &id}); err != nil {
+		return Service{}, err
+	}
+	return s.Service(ctx, id, ServiceIncludes{})
+}
+
+// cleanService finds out all that is wrong with a patch at once, and cleans its
+// texts.
+func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Service, p *Problems) (ServicePatch, error) {
+	s.cleanSent(p, "name", &patch.Name, cleanLine, wpdb.Services, "name")
+	s.cleanSent(p, "short_description", &patch.ShortDescription, cleanHTML, wpdb.Services, "short_description")
+	s.cleanSent(p, "description", &patch.Description, cleanHTML, wpdb.ServiceMeta, "meta_value")
+	s.cleanSent(p, "customer_limit", &patch.CustomerLimit, cleanLine, wpdb.ServiceMeta, "meta_value")
+	if patch.Name != nil && *patch.Name == "" {
+		p.Refuse("name", "May not be empty")
+	}
+	checkNumber(p, "duration", patch.Duration, 1, "Must be at least 1 minute")
+	checkAmount(p, "price_min", patch.PriceMin)
+	checkAmount(p, "price_max", patch.PriceMax)
+	checkAmount(p, "charge_amount", patch.ChargeAmount)
+	checkAmount(p, "deposit_amount", patch.DepositAmount)
+	checkNumber(p, "capacity_min", patch.CapacityMin, 0, notNegative)
+	checkNumber(p, "capacity_max", patch.CapacityMax, 0, notNegative)
+	checkNumber(p, "order_number", patch.OrderNumber, 0, notNegative)
+	checkNumber(p, "selection_image_id", patch.SelectionImageID, 0, notNegative)
+	checkWord(p, "status", patch.Status, before.Status, "active", "disabled")
+	checkWord(p, "visibility", patch.Visibility, before.Visibility, "visible", "hidden")
+	return patch, s.checkCategory(ctx, patch.CategoryID, before.CategoryID, p)
+}
+
+const notNegative = "May not be negative"
+
+// checkCategory notes a category of services that does not exist.
+func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *Problems) error {
+	if sent == nil || *sent == 0 || stored != nil && *stored == *sent || p.Has("category_id") {
+		return nil
+	}
+	stmt := sq.Select("1").From(s.db.Name(wpdb.ServiceCategories)).Where(sq.Eq{"id": *sent})
+	_, found, err := wpdb.One(ctx, s.db, "find category", stmt, wpdb.Value[int64])
+	if err == nil && !found {
+		p.Malform("category_id", "Category not found")
+	}
+	return err
+}
+
+// edits are the columns that change.
+func (patch ServicePatch) edits(v Service) edits {
+	var e edits
+	e.text("name", patch.Name, v.Name)
+	e.text("short_description", patch.ShortDescription, v.ShortDescription)
+	e.number("duration", patch.Duration, v.Duration)
+	e.amount("price_min", patch.PriceMin, v.PriceMin)
+	e.amount("price_max", patch.PriceMax, v.PriceMax)
+	e.amount("charge_amount", patch.ChargeAmount, v.ChargeAmount)
+	e.amount("deposit_amount", patch.DepositAmount, v.DepositAmount)
+	e.number("capacity_min", patch.CapacityMin, v.CapacityMin)
+	e.number("capacity_max", patch.CapacityMax, v.CapacityMax)
+	e.number("order_number", patch.OrderNumber, v.OrderNumber)
+	e.number("selection_image_id", patch.SelectionImageID, v.SelectionImageID)
+	e.text("status", patch.Status, v.Status)
+	e.text("visibility", patch.Visibility, v.Visibility)
+	e.number("category_id", patch.CategoryID, orNumber(v.CategoryID, 0))
+	return e
+}
+
+// metas are the fields without a column that change.
+func (patch ServicePatch) metas(v Service) map[string]string {
+	metas := map[string]string{}
+	if patch.Description != nil && *patch.Description != orText(v.Description, "") {
+		metas["description"] = *patch.Description
+	}
+	if patch.CustomerLimit != nil && *patch.CustomerLimit != v.CustomerLimit {
+		metas["customer_limit"] = *patch.CustomerLimit
+	}
+	return metas
+}
+
+// serviceColors are the colours that the plugin gives to new services in turn,
+// and the one that it gives to all others.
+var serviceColors = []string{"#2752E4", "#C066F1", "#26B7DD", "#E8C634", "#19CED6", "#2FEAA3", "#252a3e", "#8d87a5", "#b9b784"}
+
+const furtherColor = "#3d52ea"
+
+// nextColor is the first colour that no service has.
+func (s *Site) nextColor(ctx context.Context) (string, error) {
+	stmt := sq.Select("bg_color").Distinct().From(s.db.Name(wpdb.Services)).Where(sq.NotEq{"bg_color": nil})
+	used, err := wpdb.All(ctx, s.db, "read colours of services", stmt, wpdb.Value[string])
+	if err != nil {
+		return "", err
+	}
+	for _, color := range serviceColors {
+		if !slices.ContainsFunc(used, func(u string) bool { return strings.EqualFold(u, color) }) {
+			return color, nil
+		}
+	}
+	return furtherColor, nil
+}
+
+// harmlessHTML is close to what WordPress lets stand in posts (wp_kses_post).
+var harmlessHTML = bluemonday.UGCPolicy()
+
+// cleanHTML takes everything but harmless tags from a text.
+func cleanHTML(text string) string {
+	text = strings.TrimSpace(withoutControls(strings.ToValidUTF8(text, "\uFFFD")))
+	if !strings.Contains(text, "<") {
+		return text // nothing can be a tag, and the policy would write quotes as entities
+	}
+	clean := harmlessHTML.Sanitize(text)
+	var b strings.Builder
+	at := 0
+	for _, tag := range htmlTags.FindAllStringIndex(clean, -1) {
+		b.WriteString(plainQuotes.Replace(clean[at:tag[0]]))
+		b.WriteString(clean[tag[0]:tag[1]])
+		at = tag[1]
+	}
+	b.WriteString(plainQuotes.Replace(clean[at:]))
+	return strings.TrimSpace(b.String())
+}
+
+var (
+	// htmlTags are the tags of clean HTML, where no other < or > is left.
+	htmlTags    = regexp.MustCompile(`<[^>]*>`)
+	plainQuotes = strings.NewReplacer("&#34;", `"`, "&#39;", "'")
+)

@@ -1,0 +1,111 @@
+package compat
+
+import (
+	"slices"
+	"strings"
+
+	"bookside/adapter"
+)
+
+// WrittenPayment is a payment as writes return it, its amount without trailing
+// zeros.
+type WrittenPayment struct {
+	ID             string  `json:"id"`
+	BookingID      *string `json:"booking_id"`
+	CustomerID     string  `json:"customer_id"`
+	Processor      string  `json:"processor"`
+	PaymentMethod  string  `json:"payment_method"`
+	PaymentPortion string  `json:"payment_portion"`
+	Kind           string  `json:"kind"`
+	Amount         string  `json:"amount"`
+	Status         string  `json:"status"`
+	Token          *string `json:"token"`
+	Notes          *string `json:"notes"`
+	OrderID        string  `json:"order_id"`
+	InvoiceID      *string `json:"invoice_id"`
+	ReceiptNumber  string  `json:"receipt_number"`
+	CreatedAt      string  `json:"created_at"`
+	UpdatedAt      string  `json:"updated_at"`
+}
+
+var paymentStatuses = sameWords("succeeded", "processing", "failed")
+
+// NewPayment reads the body of POST /payments. What is wrong with it is in the
+// payment's Problems.
+func NewPayment(b *Body) adapter.NewPayment {
+	payment := adapter.NewPayment{OrderID: b.ID("order_id", maxInt), BookingID: b.ID("booking_id", maxInt)}
+	if customer := b.IDOrNone("customer_id", maxMediumInt); customer != nil {
+		payment.CustomerID = *customer
+	}
+	payment.PaymentPatch = PaymentPatch(b)
+	return payment
+}
+
+// PaymentPatch reads the body of PUT /payments/{id}. What is wrong with it is in
+// the patch's Problems.
+func PaymentPatch(b *Body) adapter.PaymentPatch {
+	patch := adapter.PaymentPatch{
+		Amount: b.price("amount"), Processor: b.Text("processor"), PaymentMethod: b.Text("payment_method"),
+		PaymentPortion: b.Text("payment_portion"), Kind: b.Text("kind"),
+		Status: Word(b, "status", paymentStatuses, "Must be succeeded, processing or failed"),
+		Token:  b.Text("token"), Notes: b.Text("notes"), ReceiptNumber: b.Text("receipt_number"),
+	}
+	patch.Problems = *b.problems
+	return patch
+}
+
+// PaymentCreated is the answer to POST /payments.
+func (v View) PaymentCreated(p adapter.Payment) SuccessMessage {
+	return successMessage("Payment created successfully", v.writtenPayment(p))
+}
+
+// PaymentUpdated is the answer to PUT /payments/{id}.
+func (v View) PaymentUpdated(p adapter.Payment) SuccessMessage {
+	return successMessage("Payment updated successfully", v.writtenPayment(p))
+}
+
+// PaymentDeleted is the answer to DELETE /payments/{id}.
+func PaymentDeleted() Done { return Done{Success: true, Message: "Payment deleted successfully"} }
+
+func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
+	return WrittenPayment{
+		ID: number(p.ID), BookingID: optionalNumber(p.BookingID), CustomerID: number(p.CustomerID),
+		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,
+		Amount: p.Amount.String(), Status: p.Status, Token: p.Token, Notes: p.Notes,
+		OrderID: orEmpty(optionalNumber(p.OrderID)), InvoiceID: optionalNumber(p.InvoiceID), ReceiptNumber: orEmpty(p.ReceiptNumber),
+		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
+	}
+}
+
+// paymentFields are the fields of a payment, in the order in which the first
+// wrong one is told of, with the words for those that have their own.
+var paymentFields = []struct{ name, words string }{
+	{"order_id", "order ID"}, {"booking_id", "booking ID"}, {"amount", "amount"}, {"customer_id", "customer ID"}, {"status", "payment status"},
+	{"processor", "processor"}, {"payment_method", "payment method"}, {"payment_portion", "payment portion"}, {"kind", "kind"},
+	{"token", "token"}, {"notes", "notes"}, {"receipt_number", "receipt number"},
+}
+
+// PaymentFault is what is wrong with a payment, in one sentence: all the fields
+// that are missing, else the first that is wrong.
+func PaymentFault(fields map[string]string) string {
+	var missing []string
+	first := ""
+	for _, f := range slices.Backward(paymentFields) {
+		message, wrong := fields[f.name]
+		switch {
+		case !wrong:
+		case message == required:
+			missing = append([]string{f.name}, missing...)
+		default:
+			first = "Invalid " + f.words + " provided"
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return "Missing required fields: " + strings.Join(missing, ", ")
+	case first != "":
+		return first
+	default:
+		return "Invalid input data"
+	}
+}

@@ -1,0 +1,393 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// count is how many rows a table has under a condition.
+func (s *server) count(table, where string) (n int) {
+	s.t.Helper()
+	if err := s.database.SQL.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM wp_"+table+" WHERE "+where).Scan(&n); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// replayed wants an answer that was given before.
+func (a answer) replayed(t testing.TB, first answer) {
+	t.Helper()
+	if a.status != first.status || string(a.body) != string(first.body) || a.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("not given again: %d, Idempotent-Replayed %q, %s, first %d %s", a.status, a.header.Get("Idempotent-Replayed"), a.body, first.status, first.body)
+	}
+}
+
+func wantCode(t testing.TB, a answer, status int, code string) {
+	t.Helper()
+	if a.status != status || a.at("error", "code") != code || a.header.Get("Idempotent-Replayed") != "" {
+		t.Errorf("%d %s, want %d %s", a.status, a.body, status, code)
+	}
+}
+
+// TestIdempotency: the same request again is answered again, and done once. A
+// request is the same by API key, endpoint and header, under whatever base path.
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
+	if first.header.Get("Idempotent-Replayed") != "" {
+		t.Error("the first answer is no repetition")
+	}
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, first)
+	header := http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}, "Idempotency-Key": {"a"}}
+	s.send(http.MethodPost, "/wp-json/latepoint-api/v1/bookings/", header, friday()).replayed(t, first)
+	wantCode(t, s.write(http.MethodPost, "/bookings", friday("notes", `"x"`), "Idempotency-Key", "a"), http.StatusUnprocessableEntity, "idempotency_key_reused")
+	nothingWritten(t, "repetitions", before)
+
+	for name, a := range map[string]answer{
+		"another name":      s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "A"),
+		"none":              s.write(http.MethodPost, "/bookings", friday()),
+		"another API key":   s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.newKey("write")}, "Content-Type": {jsonType}, "Idempotency-Key": {"a"}}, friday()),
+		"a name of two":     s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a a"),
+		"255 characters":    s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", strings.Repeat("~", 255)),
+		"a quoted name":     s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", `"a"`),
+		"after a refusal":   s.write(http.MethodPost, "/bookings", friday("price", "-1"), "Idempotency-Key", "b").afterRefusal(t, s),
+		"another site time": s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "c"),
+	} {
+		if a.status != http.StatusConflict || a.at("error", "code") != "time_slot_unavailable" {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
+		t.Errorf("%d answers are kept", n)
+	}
+	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").replayed(t, bulk)
+}
+
+// afterRefusal sends a body under the name of one that was refused.
+func (a answer) afterRefusal(t testing.TB, s *server) answer {
+	t.Helper()
+	a.want(http.StatusUnprocessableEntity)
+	return s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "b")
+}
+
+// Refusals are forgotten: the request may be put right under its name.
+func TestRefusalsAreNotKept(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	for _, body := range []string{`{}`, `{`, friday("price", "-1"), friday("service_id", "8388607")} {
+		if a := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", "a"); a.status != http.StatusBadRequest && a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	s.write(http.MethodPost, "/bookings/bulk", `[{},{}]`, "Idempotency-Key", "a").want(http.StatusBadRequest)
+	nothingWritten(t, "refusals", before)
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings/bulk", `[{},`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusMultiStatus)
+}
+
+func TestIdempotencyNames(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	for name, headers := range map[string][]string{
+		"empty": {"Idempotency-Key", ""}, "256 characters": {"Idempotency-Key", strings.Repeat("a", 256)}, "a control character": {"Idempotency-Key", "a\x01"},
+		"a tab": {"Idempotency-Key", "a\tb"}, "letters of others": {"Idempotency-Key", "é"}, "two": {"Idempotency-Key", "a", "Idempotency-Key", "a"},
+	} {
+		for path, body := range map[string]string{"/bookings": friday(), "/bookings/bulk": `[` + friday() + `]`} {
+			malformed("Idempotency-Key").check(t, name, s.write(http.MethodPost, path, body, headers...))
+		}
+	}
+	nothingWritten(t, "names", before)
+	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "").want(http.StatusOK)
+}
+
+// waitForLock waits until a transaction of this database waits for a row.
+func (s *server) waitForLock(t testing.TB) {
+	t.Helper()
+	for range 100 {
+		time.Sleep(200 * time.Millisecond) // the server shows nothing new to whoever asks more often
+		var waiting int
+		const query = "SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id" +
+			" WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()"
+		if err := s.database.SQL.QueryRowContext(t.Context(), query).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+		if waiting > 0 {
+			return
+		}
+	}
+	t.Fatal("nobody waits")
+}
+
+// TestIdempotencyInProgress: while a request runs, the same one is told so; other
+// requests go on.
+func TestIdempotencyInProgress(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	site, err := s.database.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Rollback()
+	if _, err := site.ExecContext(t.Context(), "SELECT id FROM wp_latepoint_agents WHERE id = 5 FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan answer, 1)
+	go func() { first <- s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a") }()
+	s.waitForLock(t)
+	wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a"), http.StatusConflict, "idempotency_in_progress")
+	wantCode(t, s.write(http.MethodPost, "/bookings", `{"notes":"x"}`, "Idempotency-Key", "a"), http.StatusConflict, "idempotency_in_progress")
+	s.write(http.MethodPost, "/bookings", `{}`, "Idempotency-Key", "b").want(http.StatusBadRequest)
+	s.write(http.MethodPost, "/bookings/bulk", `[{}]`, "Idempotency-Key", "a").want(http.StatusBadRequest)
+	if err := site.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	made := (<-first).want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, made)
+}
+
+// TestIdempotencyRace: of many at once, one is done, and the others are told to
+// wait or what was done.
+func TestIdempotencyRace(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	answers := make([]answer, 40)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() {
+			answers[i] = s.write(http.MethodPost, "/bookings", friday("agent_id", `"any"`, "location_id", ""), "Idempotency-Key", "a")
+		})
+	}
+	all.Wait()
+	done := s.write(http.MethodPost, "/bookings", friday("agent_id", `"any"`, "location_id", ""), "Idempotency-Key", "a").want(http.StatusCreated)
+	fresh := 0
+	for _, a := range answers {
+		switch {
+		case a.status == http.StatusCreated && a.header.Get("Idempotent-Replayed") == "":
+			fresh++
+		case a.status == http.StatusCreated:
+			a.replayed(t, done)
+		default:
+			wantCode(t, a, http.StatusConflict, "idempotency_in_progress")
+		}
+	}
+	if n := s.count("latepoint_bookings", "start_date = '2027-02-05' AND id > 2000"); fresh != 1 || n != 1 {
+		t.Errorf("%d answers, %d bookings", fresh, n)
+	}
+}
+
+// TestIdempotencyEnds: after a day a request is a new one, and the old answer is
+// swept away, by whoever comes.
+func TestIdempotencyEnds(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "b").want(http.StatusCreated)
+	s.clock = now.Add(24*time.Hour - time.Second)
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, first)
+	s.clock = now.Add(24 * time.Hour)
+	wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a"), http.StatusConflict, "time_slot_unavailable")
+	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
+		t.Errorf("%d answers are kept", n)
+	}
+	monday := friday("start_date", `"2027-02-08"`)
+	again := s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").want(http.StatusCreated) // with another body
+	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").replayed(t, again)
+	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 { // b is swept
+		t.Errorf("%d answers are kept", n)
+	}
+	old := strings.TrimSuffix(strings.Repeat("('%s', 0, '', 201, '', '2026-11-01 00:00:00'),", 250), ",")
+	scopes := make([]any, 250)
+	for i := range scopes {
+		scopes[i] = fmt.Sprint(i)
+	}
+	arrange(t, s.database, "INSERT INTO wp_bookside_idempotency (scope, item, body_hash, status, answer, created_at) VALUES "+fmt.Sprintf(old, scopes...))
+	s.write(http.MethodPost, "/bookings", `{}`, "Idempotency-Key", "c").want(http.StatusBadRequest)
+	if n := s.count("bookside_idempotency", "created_at < '2026-11-21'"); n != 150 {
+		t.Errorf("%d old answers are left of 250", n)
+	}
+}
+
+// cutWriter is a writer over a link that can be cut.
+func cutWriter(t *testing.T) (*server, *fixtures.Cutter) {
+	t.Helper()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA())
+	direct := *database
+	dsn, cutter := fixtures.CutOff(t, database.DSN)
+	direct.DSN = dsn
+	s := newServer(t, &direct)
+	s.get("/status").want(http.StatusOK)
+	return s, cutter
+}
+
+// TestIdempotencyAfterALostCommit: a client that did not learn of its booking
+// learns of it from the next try.
+func TestIdempotencyAfterALostCommit(t *testing.T) {
+	t.Parallel()
+	s, cutter := cutWriter(t)
+	for name, c := range map[string]struct {
+		fault fixtures.Fault
+		made  bool
+		start string
+	}{
+		"before the server has it": {fixtures.Fault{On: "COMMIT", Lost: true}, false, `"10:00"`},
+		"before the answer":        {fixtures.Fault{On: "COMMIT"}, true, `"13:00"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body, at := friday("start_time", c.start), "start_date = '2027-02-05' AND start_time = "+map[string]string{`"10:00"`: "600", `"13:00"`: "780"}[c.start]
+			cutter.Arm(c.fault)
+			a := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).want(http.StatusServiceUnavailable)
+			if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
+				t.Errorf("%s", a.body)
+			}
+			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != map[bool]int{true: 1}[c.made] {
+				t.Errorf("%d bookings after the cut", n)
+			}
+			again := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).want(http.StatusCreated)
+			if told := again.header.Get("Idempotent-Replayed") == "true"; told != c.made {
+				t.Errorf("replayed: %t", told)
+			}
+			s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).replayed(t, again)
+			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != 1 {
+				t.Errorf("%d bookings", n)
+			}
+		})
+	}
+}
+
+// fridays are a bulk request of which the third booking is refused, and whose
+// last two are.
+func fridays() string {
+	return `[` + strings.Join([]string{
+		friday(), friday("start_time", `"13:00"`), friday("customer_id", `10`), friday("start_date", `"2027-02-08"`), friday("start_date", `"2027-02-08"`, "start_time", `"13:00"`),
+		friday("price", `-1`), `null`,
+	}, ",") + `]`
+}
+
+// TestBulkGoesOn cuts the link at each statement that begins or ends something
+// in turn: tries under the same name go on where the last one came to, make
+// each booking once, and answer what one try would have.
+func TestBulkGoesOn(t *testing.T) {
+	t.Parallel()
+	s, cutter := cutWriter(t)
+	before := s.database.Snapshot(t)
+	for _, on := range []string{"START TRANSACTION", "INSERT INTO `wp_bookside_idempotency`", "COMMIT"} {
+		for _, lost := range []bool{true, false} {
+			for skip := range 5 {
+				where := fmt.Sprintf("%s %d, lost %t", on, skip, lost)
+				cutter.Arm(fixtures.Fault{On: on, Skip: skip, Lost: lost})
+				tries := 1
+				a := s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a")
+				for ; a.status == http.StatusServiceUnavailable && tries < 4; tries++ {
+					a = s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a")
+				}
+				if cut := cutter.Disarm() == 0; cut != (tries == 2) {
+					t.Errorf("%s: cut %t, %d tries", where, cut, tries)
+				}
+				a.want(http.StatusMultiStatus)
+				if got := a.at("message"); got != "Bulk booking operation completed. 4 successful, 3 failed out of 7 total." {
+					t.Errorf("%s: %v", where, got)
+				}
+				for i, want := range []string{"0", "1", "3", "4"} {
+					id := a.at("results", "success", i, "booking_id")
+					if got := fmt.Sprint(a.at("results", "success", i, "index")); got != want || s.count("latepoint_bookings", fmt.Sprintf("id = %v", id)) != 1 {
+						t.Errorf("%s: booking %v is item %s, want %s", where, id, got, want)
+					}
+				}
+				s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a").replayed(t, a)
+				if n := s.count("latepoint_bookings", "id > 2000"); n != 4 {
+					t.Errorf("%s: %d bookings", where, n)
+				}
+				before.Restore(t)
+			}
+		}
+	}
+}
+
+// TestBulksThatCross: requests that create the same customers in other orders
+// never wait for each other in a circle.
+func TestBulksThatCross(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	var all sync.WaitGroup
+	for i, date := range []string{`"2027-02-05"`, `"2027-02-08"`, `"2027-02-09"`, `"2027-02-10"`} {
+		bookings := make([]string, 8)
+		for j := range bookings {
+			customer := j
+			if i%2 == 1 {
+				customer = len(bookings) - 1 - j
+			}
+			bookings[j] = friday("start_date", date, "start_time", fmt.Sprintf(`"%02d:00"`, 8+j), "customer_id", "",
+				"customer", fmt.Sprintf(`{"first_name":"A","last_name":"B","email":"c%d@example.test"}`, customer))
+		}
+		all.Go(func() {
+			a := s.write(http.MethodPost, "/bookings/bulk", `[`+strings.Join(bookings, ",")+`]`, "Idempotency-Key", date)
+			if a.status != http.StatusMultiStatus && a.status != http.StatusBadRequest {
+				t.Errorf("%s: %d %s", date, a.status, a.body)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// What fails in the middle of a bulk request without a name is told beside what
+// was made, for nobody could ask again.
+func TestBulkWithoutAName(t *testing.T) {
+	t.Parallel()
+	s, cutter := cutWriter(t)
+	cutter.Arm(fixtures.Fault{On: "INSERT INTO `wp_latepoint_bookings`", Skip: 1, Lost: true})
+	a := s.write(http.MethodPost, "/bookings/bulk", fridays()).want(http.StatusMultiStatus)
+	if got := a.at("results", "errors", 0, "error"); got != "The booking platform is not available" || fmt.Sprint(a.at("results", "errors", 0, "index")) != "1" {
+		t.Errorf("%s", a.body)
+	}
+	if n := s.count("latepoint_bookings", "id > 2000"); fmt.Sprint(a.at("results", "summary", "successful")) != fmt.Sprint(n) || n != 3 {
+		t.Errorf("%d bookings: %s", n, a.at("message"))
+	}
+	if !strings.Contains(s.log.String(), `"request failed"`) {
+		t.Error("the failure is not in the log")
+	}
+	cutter.Arm(fixtures.Fault{On: "START TRANSACTION", Lost: true})
+	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_date", `"2027-02-09"`)+`]`).want(http.StatusServiceUnavailable)
+}
+
+// Without the header nothing is asked about it, and nothing kept.
+func TestWithoutIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	plain := s.log.last(t).Queries
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "a").want(http.StatusCreated)
+	if more := s.log.last(t).Queries - plain; more != 5 { // lock, look, sweep, keep, unlock
+		t.Errorf("the header costs %d queries", more)
+	}
+	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
+		t.Errorf("%d answers are kept", n)
+	}
+	arrange(t, s.database, "DROP TABLE wp_bookside_idempotency")
+	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`), "Idempotency-Key", "b").want(http.StatusServiceUnavailable)
+	nothingWritten(t, "without the table", before)
+}
+
+// Replayed answers are read by pages of other sites, too.
+func TestReplayedHeaderIsExposed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.AllowedOrigins = []string{"https://app.example"} })
+	a := s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.key}, "Origin": {"https://app.example"}})
+	if exposed := a.header.Get("Access-Control-Expose-Headers"); !strings.Contains(exposed, "Idempotent-Replayed") {
+		t.Errorf("exposed: %s", exposed)
+	}
+}
