@@ -219,7 +219,7 @@ func (s *Site) cleanCoupon(patch CouponPatch, before Coupon, p *Problems) Coupon
 
 // storedWord puts a word as it is stored, and notes an unknown one.
 func storedWord(p *Problems, field string, sent **string, stored string, words map[string]string) {
-	if *sent == nil || **sent == stored {
+	if *sent == nil || **sent == stored && stored != "" {
 		return
 	}
 	word, ok := words[**sent]

@@ -120,6 +120,9 @@ func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *Problems) Booki
 		}
 		*field.into = field.clean(*field.sent)
 		s.checkLength(p, field.name, wpdb.Customers, field.column, *field.into)
+		if field.column == "phone" && strings.Trim(c.Phone, "+") == "" && strings.TrimSpace(*field.sent) != "" {
+			p.Refuse(field.name, "Invalid phone number")
+		}
 		if *field.into == "" && field.column != "phone" {
 			p.Refuse(field.name, "May not be empty")
 		}
@@ -145,7 +148,7 @@ func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCus
 // every order that is made or saved does.
 func (s *Site) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (err error) {
 	if plan.customerIsNew {
-		plan.customer.ID, err = s.insertCustomer(ctx, w, plan.customer)
+		plan.customer.ID, err = s.insertCustomer(ctx, w, plan.customer, nil)
 		return err
 	}
 	err = s.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, s.updatedNow()))
@@ -156,9 +159,10 @@ func (s *Site) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (
 }
 
 // insertCustomer writes a guest as the plugin's forms do
-// (OsCustomersController::create, LatePoint 5.6.5). The password is one that
-// nobody has: a customer asks for a new one.
-func (s *Site) insertCustomer(ctx context.Context, w writing, c BookingCustomer) (int64, error) {
+// (OsCustomersController::create, LatePoint 5.6.5); behind whom a WordPress user
+// stands is no guest. The password is one that nobody has: a customer asks for a
+// new one.
+func (s *Site) insertCustomer(ctx context.Context, w writing, c BookingCustomer, user *int64) (int64, error) {
 	uuid, err := s.uuid()
 	if err != nil {
 		return 0, err
@@ -174,10 +178,10 @@ func (s *Site) insertCustomer(ctx context.Context, w writing, c BookingCustomer)
 		{"uuid", uuid}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"email", c.Email}, {"phone", c.Phone},
 		{"avatar_image_id", nil}, {"status", "pending_verification"},
 		{"password", password}, {"activation_key", secrets[1]}, {"account_nonse", secrets[2]},
-		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", nil}, {"is_guest", 1}, {"notes", ""}, {"admin_notes", ""},
+		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", user}, {"is_guest", user == nil}, {"notes", ""}, {"admin_notes", ""},
 	}, s.createdNow()...))
-	if err != nil {
-		return 0, err
+	if err != nil || user != nil {
+		return id, err
 	}
 	return id, s.connectUser(ctx, w, id, c, password)
 }

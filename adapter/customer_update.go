@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -12,6 +13,10 @@ import (
 // them.
 func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *Problems) error {
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
+		// Nobody deletes the customer before the booking is theirs.
+		if err := s.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
+			return err
+		}
 		found, ok, err := s.customerRow(ctx, sq.Eq{"id": *plan.CustomerID})
 		if err != nil {
 			return err
@@ -74,8 +79,12 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 	if err != nil || user.id == 0 {
 		return err
 	}
-	if user.privileged {
+	switch {
+	case user.privileged:
 		p.Refuse(field, "This email belongs to a user of the site with more rights than a customer")
+		return nil
+	case len(customer.Email) > longestUserEmail:
+		p.Refuse(field, "Too long for a user of the site")
 		return nil
 	}
 	stmt := sq.Select("ID").From(s.db.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
@@ -93,6 +102,9 @@ func (s *Site) updateCustomerRow(ctx context.Context, customer BookingCustomer, 
 	if err := s.update(ctx, wpdb.Customers, customer.ID, append(fields, s.updatedNow())); err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(fields, func(c column) bool { return c.name == "email" || c.name == "first_name" || c.name == "last_name" }) {
+		return nil
+	}
 	user, err := s.linkedUser(ctx, customer.ID)
 	if err != nil || user.id == 0 || user.privileged {
 		return err
@@ -100,15 +112,12 @@ func (s *Site) updateCustomerRow(ctx context.Context, customer BookingCustomer, 
 	for _, f := range fields {
 		switch f.name {
 		case "email":
-			stmt := sq.Update(s.db.Name(wpdb.Users)).Set("user_email", f.value).Where(sq.Eq{"ID": user.id})
-			if _, err := wpdb.Exec(ctx, s.db, "update user", stmt); err != nil {
-				return err
-			}
+			err = s.updateUserEmail(ctx, user.id, customer.Email)
 		case "first_name", "last_name":
-			stmt := sq.Update(s.db.Name(wpdb.Usermeta)).Set("meta_value", f.value).Where(sq.Eq{"user_id": user.id, "meta_key": f.name})
-			if _, err := wpdb.Exec(ctx, s.db, "update user", stmt); err != nil {
-				return err
-			}
+			err = s.saveUserMeta(ctx, user.id, f.name, f.value)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -52,9 +52,10 @@ func checkAmount(p *Problems, field string, amount *decimal.Decimal) {
 // checkWord notes a word that is none of the known ones. What is stored already
 // may be sent again, whatever it is.
 func checkWord(p *Problems, field string, sent *string, stored string, known ...string) {
-	if sent != nil && *sent != stored && !slices.Contains(known, *sent) {
-		p.Refuse(field, "Unknown "+field)
+	if sent == nil || *sent == stored && stored != "" || slices.Contains(known, *sent) {
+		return
 	}
+	p.Refuse(field, "Unknown "+field)
 }
 
 // checkNumber notes a number below the least.

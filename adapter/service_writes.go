@@ -247,7 +247,7 @@ func cleanHTML(text string) string {
 		at = tag[1]
 	}
 	b.WriteString(plainQuotes.Replace(clean[at:]))
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(withoutControls(b.String())) // entities may stand for some
 }
 
 var (

@@ -2,9 +2,12 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -33,31 +36,36 @@ func (s *Site) userNamed(ctx context.Context, email string) (linkedUser, error) 
 	return s.oneUser(ctx, s.usersWithRoles().Where(sq.Or{sq.Eq{"u.user_email": email}, sq.Eq{"u.user_login": email}}))
 }
 
-// usersWithRoles are the users with their roles on this site, and with the logins
-// of a network's super admins, who need no role.
+// usersWithRoles are users with their roles, a row for each site of a network:
+// who is an editor of any of its sites is one who must not be taken over.
 func (s *Site) usersWithRoles() sq.SelectBuilder {
 	return sq.Select("u.ID", "u.user_login", "m.meta_value").From(s.db.As(wpdb.Users, "u")).
-		LeftJoin(s.db.As(wpdb.Usermeta, "m")+" ON m.user_id = u.ID AND m.meta_key = ?", s.db.Prefix()+"capabilities").
-		OrderBy("u.ID").Limit(1)
+		LeftJoin(s.db.As(wpdb.Usermeta, "m")+" ON m.user_id = u.ID AND m.meta_key LIKE ?", "%capabilities").OrderBy("u.ID")
 }
 
-func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (linkedUser, error) {
-	var login string
-	user, found, err := wpdb.One(ctx, s.db, "read user", stmt, func(row wpdb.Scanner) (u linkedUser, err error) {
-		var roles string
-		err = row.Scan(&u.id, &login, wpdb.OrZero(&roles))
-		u.privileged = !onlyHarmless(roles)
-		return u, err
+// oneUser is the first of the users with their roles. A network's super admins
+// need no role.
+func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (user linkedUser, err error) {
+	type role struct {
+		user         int64
+		login, roles string
+	}
+	rows, err := wpdb.All(ctx, s.db, "read user", stmt, func(row wpdb.Scanner) (r role, err error) {
+		err = row.Scan(&r.user, &r.login, wpdb.OrZero(&r.roles))
+		return r, err
 	})
-	if err != nil || !found || user.privileged {
+	if err != nil || len(rows) == 0 {
 		return user, err
 	}
-	admins, err := s.db.SuperAdmins(ctx)
-	for _, admin := range admins {
-		if strings.EqualFold(admin, login) {
+	user.id = rows[0].user
+	for _, r := range rows {
+		if r.user == user.id && !onlyHarmless(r.roles) {
 			user.privileged = true
+			return user, nil
 		}
 	}
+	admins, err := s.db.SuperAdmins(ctx)
+	user.privileged = slices.ContainsFunc(admins, func(admin string) bool { return strings.EqualFold(admin, rows[0].login) })
 	return user, err
 }
 
@@ -110,27 +118,32 @@ func (s *Site) connectUser(ctx context.Context, w writing, id int64, c BookingCu
 	return s.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}, {"is_guest", 0}})
 }
 
-// The longest login and nice name that WordPress takes.
+// The longest texts that WordPress keeps of a user, in characters.
 const (
-	longestLogin    = 60
-	longestNicename = 50
+	longestLogin     = 60
+	longestNicename  = 50
+	longestUserEmail = 100
+	longestUserName  = 250
 )
 
 // insertUser adds a user and what WordPress notes of one (wp_insert_user); id 0
-// where the e-mail is too long for a login.
+// where its tables, which may be older than the plugin's, cannot hold them.
 func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, password string) (int64, error) {
-	if len(c.Email) > longestLogin {
+	name := strings.TrimSpace(c.FirstName + " " + c.LastName)
+	if len(c.Email) > longestLogin || utf8.RuneCountInString(name) > longestUserName {
 		return 0, nil
 	}
 	nicename, err := s.freeNicename(ctx, c.Email)
 	if err != nil {
 		return 0, err
 	}
-	name := strings.TrimSpace(c.FirstName + " " + c.LastName)
 	stmt := sq.Insert(s.db.Name(wpdb.Users)).
 		Columns("user_login", "user_pass", "user_nicename", "user_email", "user_url", "user_registered", "user_activation_key", "user_status", "display_name").
 		Values(c.Email, password, nicename, c.Email, "", stamp(s.Now), "", 0, name)
 	result, err := wpdb.Exec(ctx, s.db, "insert user", stmt)
+	if errors.Is(err, wpdb.ErrBadValue) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -152,6 +165,33 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	}
 	_, err = wpdb.Exec(ctx, s.db, "insert user meta", meta)
 	return id, err
+}
+
+// updateUserEmail changes where a user's mail goes (wp_update_user). A new
+// password that was asked for at the old address is no longer to be had.
+func (s *Site) updateUserEmail(ctx context.Context, user int64, email string) error {
+	stmt := sq.Update(s.db.Name(wpdb.Users)).Set("user_email", email).Set("user_activation_key", "").Where(sq.Eq{"ID": user})
+	_, err := wpdb.Exec(ctx, s.db, "update user", stmt)
+	return err
+}
+
+// saveUserMeta stores a meta of a user. One beyond the character set of the
+// table stays as it was.
+func (s *Site) saveUserMeta(ctx context.Context, user int64, key string, value any) error {
+	stmt := sq.Update(s.db.Name(wpdb.Usermeta)).Set("meta_value", value).Where(sq.Eq{"user_id": user, "meta_key": key})
+	result, err := wpdb.Exec(ctx, s.db, "update user meta", stmt)
+	if errors.Is(err, wpdb.ErrBadValue) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if found, err := result.RowsAffected(); err != nil || found > 0 {
+		return err
+	}
+	insert := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value").Values(user, key, value)
+	_, err = wpdb.Exec(ctx, s.db, "insert user meta", insert)
+	return err
 }
 
 var (

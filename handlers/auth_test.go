@@ -92,7 +92,7 @@ func TestImportedKeys(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	n := adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read_services"}}
-	for _, secret := range []string{"lp_" + strings.Repeat("aB3dE", 8), "lp_live_of-the-old-kind", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"} {
+	for _, secret := range []string{"lp_" + strings.Repeat("aB3dE", 8), "lp_live_of-the-old-kind", "lp_short", "x", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"} {
 		if _, err := s.keys.Import(t.Context(), secret, n); err != nil {
 			t.Fatalf("import: %v", err)
 		}
@@ -103,7 +103,7 @@ func TestImportedKeys(t *testing.T) {
 		}
 	}
 	for name, secret := range map[string]string{
-		"short": "lp_short", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
+		"none": "", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
 		"ours, misspelt": s.key[:20] + "?" + s.key[21:],
 	} {
 		if _, err := s.keys.Import(t.Context(), secret, n); !errors.Is(err, adapter.ErrBadKey) {

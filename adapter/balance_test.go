@@ -1,0 +1,83 @@
+package adapter
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+)
+
+func TestOrderPaymentStatus(t *testing.T) {
+	t.Parallel()
+	const nothing = "0.0000"
+	tests := []struct {
+		name     string
+		total    string
+		payments string // status, kind and amount of each
+		refunds  string // rows of their own
+		present  string
+		want     string
+	}{
+		{"no payment", "100", "", nothing, orderFullyPaid, orderNotPaid},
+		{"a part", "100", "succeeded capture 99.9999", nothing, orderNotPaid, orderPartiallyPaid},
+		{"all", "100", "succeeded capture 100", nothing, orderNotPaid, orderFullyPaid},
+		{"all in parts", "0.3", "succeeded capture 0.1, succeeded capture 0.2", nothing, orderNotPaid, orderFullyPaid},
+		{"more than all", "100", "succeeded capture 250", nothing, orderNotPaid, orderFullyPaid},
+		{"a kind that nobody knows is income", "100", "succeeded sale 100", nothing, orderNotPaid, orderFullyPaid},
+		{"no kind is income", "100", "succeeded - 100", nothing, orderNotPaid, orderFullyPaid},
+		{"failed", "100", "failed capture 100", nothing, orderNotPaid, orderNotPaid},
+		{"refunded by an ability of WordPress", "100", "refunded capture 100", nothing, orderFullyPaid, orderNotPaid},
+		{"under way", "100", "processing capture 100", nothing, orderNotPaid, orderProcessing},
+		{"a part, and the rest under way", "100", "succeeded capture 1, processing capture 99", nothing, orderNotPaid, orderPartiallyPaid},
+		{"all, and more under way", "100", "succeeded capture 100, processing capture 1", nothing, orderNotPaid, orderFullyPaid},
+		{"authorised", "100", "succeeded authorization 100", nothing, orderNotPaid, orderNotPaid},
+		{"authorised and captured", "100", "succeeded authorization 100, succeeded capture 100", nothing, orderNotPaid, orderFullyPaid},
+		{"taken back before it was captured", "100", "succeeded void 100", nothing, orderNotPaid, orderNotPaid},
+		{"refunded in part", "100", "succeeded capture 100, succeeded refund 0.0001", nothing, orderFullyPaid, orderPartiallyRefunded},
+		{"refunded in part, and still paid in full", "100", "succeeded capture 150, succeeded refund 50", nothing, orderFullyPaid, orderPartiallyRefunded},
+		{"refunded", "100", "succeeded capture 100, succeeded refund 100", nothing, orderFullyPaid, orderRefunded},
+		{"refunded more than was paid", "100", "succeeded capture 50, succeeded refund 80", nothing, orderFullyPaid, orderRefunded},
+		{"refunded without a payment", "100", "succeeded refund 80", nothing, orderNotPaid, orderRefunded},
+		{"a refund that failed", "100", "succeeded capture 100, failed refund 100", nothing, orderNotPaid, orderFullyPaid},
+		{"a refund under way", "100", "succeeded capture 100, processing refund 100", nothing, orderNotPaid, orderFullyPaid},
+		{"refunded by the gateway", "100", "succeeded capture 100", "100", orderFullyPaid, orderRefunded},
+		{"refunded in part by the gateway", "100", "succeeded capture 100", "0.01", orderFullyPaid, orderPartiallyRefunded},
+		{"refunded in both ways", "100", "succeeded capture 100, succeeded refund 40", "60", orderFullyPaid, orderRefunded},
+		{"letter case", "100", "Succeeded Capture 100, SUCCEEDED REFUND 100", nothing, orderFullyPaid, orderRefunded},
+		{"free, as it was", "0", "", nothing, orderNotPaid, orderNotPaid},
+		{"free, as somebody set it", "0", "succeeded capture 100", nothing, "own word", "own word"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := balance{total: decimal.RequireFromString(test.total), refunded: decimal.RequireFromString(test.refunds)}
+			for payment := range strings.SplitSeq(test.payments, ", ") {
+				if words := strings.Fields(payment); len(words) == 3 {
+					b.add(words[0], strings.Trim(words[1], "-"), decimal.RequireFromString(words[2]))
+				}
+			}
+			if got := b.paymentStatus(test.present); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCaptured(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind, status string
+		want         bool
+	}{
+		"captured":      {"capture", "succeeded", true},
+		"letter case":   {"Capture", "Succeeded", true},
+		"under way":     {"capture", "processing", false},
+		"refund":        {"refund", "succeeded", false},
+		"authorisation": {"authorization", "succeeded", false},
+		"no kind":       {"", "succeeded", false},
+	} {
+		if got := (Payment{Kind: c.kind, Status: c.status}).captured(); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}

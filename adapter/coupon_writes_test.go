@@ -1,0 +1,282 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// newCoupon is the row of a coupon of which only code, type and value were sent.
+func newCoupon(other map[string]any) fixtures.Change {
+	values := map[string]any{
+		"id": "<id:coupon:1>", "code": "HALF", "name": "", "discount_type": "percent", "discount_value": "50.0000", "description": "",
+		"rules": nil, "status": "active", "active_from": nil, "active_to": nil,
+	}
+	for name, value := range other {
+		values[name] = value
+	}
+	return added("latepoint_coupons", values)
+}
+
+func TestCreateCoupon(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA().WithCoupons())
+	create := func(n NewCoupon) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			made, err := site.CreateCoupon(t.Context(), n, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := site.Coupon(t.Context(), n.Code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(read, made); diff != "" {
+				t.Errorf("answer (-read +made):\n%s", diff)
+			}
+		}
+	}
+	needed := CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50")}
+	history := told("coupon_created", "coupon_id", "<id:coupon:1>", nil)
+	s.try("code, type and value are enough", nil, create(NewCoupon{Code: " half ", CouponPatch: needed}), newCoupon(nil), history)
+	s.try("everything", nil, create(NewCoupon{Code: "HALF", CouponPatch: CouponPatch{
+		Name: new("Half <b>off</b>"), Description: new("a\r\nb"), DiscountType: new("fixed_amount"), DiscountValue: euros("12.3456"), Status: new("inactive"),
+		ActiveFrom: new(Date("2026-12-01")), ActiveTo: new(Date("2026-12-01")), UsageLimit: new(int64(5)), MinOrderAmount: euros("20.50"), MaxDiscountAmount: euros("0"),
+	}}), newCoupon(map[string]any{
+		"name": "Half off", "description": "a\nb", "discount_type": "fixed", "discount_value": "12.3456", "status": "disabled",
+		"active_from": "2026-12-01", "active_to": "2026-12-01", "rules": `{"limit_total":"5","min_order_amount":"20.5","max_discount_amount":"0"}`,
+	}), history)
+	s.try("the add-on's words, no dates and no limits", nil, create(NewCoupon{Code: "HALF", CouponPatch: CouponPatch{
+		DiscountType: new("fixed"), DiscountValue: euros("50"), Status: new("disabled"), ActiveFrom: new(Date("")), ActiveTo: new(Date("0000-00-00")),
+		UsageLimit: new(int64(0)), MinOrderAmount: euros("0"),
+	}}), newCoupon(map[string]any{"discount_type": "fixed", "status": "disabled"}), history)
+	s.try("nothing where it cannot be finished", nil, func(t *testing.T, site *Site) {
+		failed := errors.New("no")
+		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: "HALF", CouponPatch: needed}, func(context.Context, *Site, Coupon) error { return failed })
+		if !errors.Is(err, failed) {
+			t.Errorf("error %v, want that of finish", err)
+		}
+	})
+	for name, code := range map[string]string{"taken": "welcome10", "taken in the eyes of the collation": "Wélcome10"} {
+		s.try(name, nil, func(t *testing.T, site *Site) {
+			_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: code, CouponPatch: needed}, nil)
+			wantFields(t, err, CodeValidationFailed, map[string]string{"code": codeTaken})
+		})
+	}
+}
+
+func TestCouponProblems(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA().WithCoupons())
+	long := strings.Repeat("x", 111)
+	s.try("nothing", nil, func(t *testing.T, site *Site) {
+		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: " <b> "}, nil)
+		wantFields(t, err, CodeInvalidRequest, map[string]string{"code": "Required", "discount_type": "Required", "discount_value": "Required"})
+	})
+	wrong := CouponPatch{
+		Name: &long, Description: new(strings.Repeat("x", 1<<16)), DiscountType: new("gift"), DiscountValue: euros("-1"), Status: new(""),
+		ActiveFrom: new(Date("2026-02-30")), UsageLimit: new(int64(-1)), MinOrderAmount: euros("-1"), MaxDiscountAmount: euros("0.00001"),
+	}
+	want := map[string]string{
+		"name": "Too long", "description": "Too long", "discount_type": "Unknown discount_type", "discount_value": notNegative, "status": "Unknown status",
+		"active_from": "Invalid date", "usage_limit": notNegative, "min_order_amount": notNegative, "max_discount_amount": "May have at most 4 decimals",
+	}
+	s.try("not allowed", nil, func(t *testing.T, site *Site) {
+		_, err := site.UpdateCoupon(t.Context(), "MINUS5", wrong)
+		wantFields(t, err, CodeInvalidRequest, want)
+		want["code"] = "Too long"
+		_, err = site.CreateCoupon(t.Context(), NewCoupon{Code: long, CouponPatch: wrong}, nil)
+		wantFields(t, err, CodeInvalidRequest, want)
+	})
+	for name, c := range map[string]struct {
+		code  string
+		patch CouponPatch
+		want  map[string]string
+	}{
+		"a discount of nothing": {"MINUS5", CouponPatch{DiscountValue: euros("0")}, map[string]string{"discount_value": "Must be more than 0"}},
+		"more than all":         {"WELCOME10", CouponPatch{DiscountValue: euros("100.0001")}, map[string]string{"discount_value": "May be at most 100 percent"}},
+		"more than all by type": {"BIG", CouponPatch{DiscountType: new("percent")}, map[string]string{"discount_value": "May be at most 100 percent"}},
+		"ends before it begins": {"WELCOME10", CouponPatch{ActiveTo: new(Date("2025-12-31"))}, map[string]string{"active_to": "The coupon would end before it begins"}},
+		"begins after its end":  {"WELCOME10", CouponPatch{ActiveFrom: new(Date("2028-01-01"))}, map[string]string{"active_from": "The coupon would end before it begins"}},
+	} {
+		s.try(name, []string{"INSERT INTO wp_latepoint_coupons (code, discount_type, discount_value, status) VALUES ('BIG', 'fixed', 150, 'active')"}, func(t *testing.T, site *Site) {
+			_, err := site.UpdateCoupon(t.Context(), c.code, c.patch)
+			wantFields(t, err, CodeValidationFailed, c.want)
+		})
+	}
+}
+
+func TestUpdateCoupon(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA().WithCoupons())
+	update := func(code string, patch CouponPatch) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			written, err := site.UpdateCoupon(t.Context(), code, patch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := site.Coupon(t.Context(), code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(read, written); diff != "" {
+				t.Errorf("answer (-read +written):\n%s", diff)
+			}
+		}
+	}
+	history := func(id string) fixtures.Change { return told("coupon_updated", "coupon_id", id, nil) }
+	untouched := func(row fixtures.Change) fixtures.Change { // by anybody before
+		row.Changed["updated_at"] = [2]any{nil, "<now_utc>"}
+		return row
+	}
+	s.try("nothing sent", nil, update("WELCOME10", CouponPatch{}))
+	s.try("nothing new", nil, update(" welcome10", CouponPatch{
+		Name: new("Ten percent"), Description: new("For new customers"), DiscountType: new("percent"), DiscountValue: euros("10.0"), Status: new("active"),
+		ActiveFrom: new(Date("2026-01-01")), ActiveTo: new(Date("2027-12-31")), UsageLimit: new(int64(100)), MinOrderAmount: euros("0"),
+	}))
+	s.try("no dates, however they are stored", nil, update("FOREVER", CouponPatch{ActiveFrom: new(Date("")), ActiveTo: new(Date("0000-00-00")), Description: new("")}))
+	s.try("everything", nil, update("WELCOME10", CouponPatch{
+		Name: new("Five"), Description: new(""), DiscountType: new("fixed_amount"), DiscountValue: euros("500"), Status: new("inactive"),
+		ActiveFrom: new(Date("0000-00-00")), ActiveTo: new(Date("2026-12-31")), UsageLimit: new(int64(0)), MinOrderAmount: euros("49.99"), MaxDiscountAmount: euros("5"),
+	}), changed("latepoint_coupons", 1, "name", "Ten percent", "Five", "description", "For new customers", "", "discount_type", "percent", "fixed",
+		"discount_value", "10.0000", "500.0000", "status", "active", "disabled", "active_from", "2026-01-01", nil, "active_to", "2027-12-31", "2026-12-31",
+		"rules", `{"limit_total":"100","limit_per_customer":"1"}`,
+		`{"limit_total":"","limit_per_customer":"1","min_order_amount":"49.99","max_discount_amount":"5"}`), history("1"))
+	s.try("rules of others stay", nil, update("MINUS5", CouponPatch{UsageLimit: new(int64(3))}),
+		changed("latepoint_coupons", 2, "rules", `{"limit_total":"","agent_ids":"","service_ids":"4"}`, `{"limit_total":"3","agent_ids":"","service_ids":"4"}`), history("2"))
+	s.try("the first rule", nil, update("FOREVER", CouponPatch{UsageLimit: new(int64(3))}),
+		untouched(changed("latepoint_coupons", 4, "rules", nil, `{"limit_total":"3"}`)), history("4"))
+	s.try("zero dates become dates", nil, update("FOREVER", CouponPatch{ActiveFrom: new(Date("2026-12-01"))}),
+		untouched(changed("latepoint_coupons", 4, "active_from", "0000-00-00", "2026-12-01")), history("4"))
+	s.try("words that are there already", []string{"UPDATE wp_latepoint_coupons SET discount_type = 'odd', status = 'odd', discount_value = 0 WHERE id = 1"},
+		update("WELCOME10", CouponPatch{DiscountType: new("odd"), Status: new("odd"), Name: new("x")}), changed("latepoint_coupons", 1, "name", "Ten percent", "x"), history("1"))
+	s.try("unknown", nil, func(t *testing.T, site *Site) {
+		for _, code := range []string{"NONE", "Wélcome10", ""} {
+			if _, err := site.UpdateCoupon(t.Context(), code, CouponPatch{Name: new("x")}); CodeOf(err) != CodeNotFound {
+				t.Errorf("%q: error %v, want not found", code, err)
+			}
+			if err := site.DeleteCoupon(t.Context(), code); CodeOf(err) != CodeNotFound {
+				t.Errorf("%q: error %v, want not found", code, err)
+			}
+		}
+	})
+	s.try("deleted", nil, func(t *testing.T, site *Site) {
+		if err := site.DeleteCoupon(t.Context(), "summer"); err != nil {
+			t.Error(err)
+		}
+	}, fixtures.Change{Table: "latepoint_coupons", Op: fixtures.Delete, Key: "3"})
+}
+
+// TestCouponsWithoutDates: earlier versions of the add-on have no such columns.
+func TestCouponsWithoutDates(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA().WithCoupons(), "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
+	history := told("coupon_created", "coupon_id", "<id:coupon:1>", nil)
+	row := newCoupon(nil)
+	delete(row.Values, "active_from")
+	delete(row.Values, "active_to")
+	patch := CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50"), ActiveFrom: new(Date("")), ActiveTo: new(Date("0000-00-00"))}
+	s.try("none sent", nil, func(t *testing.T, site *Site) {
+		if _, err := site.CreateCoupon(t.Context(), NewCoupon{Code: "HALF", CouponPatch: patch}, nil); err != nil {
+			t.Error(err)
+		}
+	}, row, history)
+	s.try("one sent", nil, func(t *testing.T, site *Site) {
+		_, err := site.UpdateCoupon(t.Context(), "MINUS5", CouponPatch{ActiveTo: new(Date("2026-12-31"))})
+		wantFields(t, err, CodeValidationFailed, map[string]string{"active_to": "The site's version of the coupon add-on has no dates"})
+	})
+}
+
+func TestSiteWithoutCoupons(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	s.try("nothing", nil, func(t *testing.T, site *Site) {
+		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: "HALF"}, nil)
+		var known *Error
+		if CodeOf(err) != CodeUnavailable || !errors.As(err, &known) || !strings.Contains(known.Message, "coupon add-on") {
+			t.Errorf("error %v, want one that names the add-on", err)
+		}
+		if _, err := site.UpdateCoupon(t.Context(), "HALF", CouponPatch{}); CodeOf(err) != CodeNotFound {
+			t.Errorf("error %v, want not found", err)
+		}
+		if err := site.DeleteCoupon(t.Context(), "HALF"); CodeOf(err) != CodeNotFound {
+			t.Errorf("error %v, want not found", err)
+		}
+	})
+}
+
+// TestCouponsAtOnce: of many coupons with one code there is one in the end, and
+// all others are told.
+func TestCouponsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA().WithCoupons())
+	site := s.site(t)
+	const count = 20
+	errs := make(chan error, count)
+	for range count {
+		go func() {
+			_, err := site.CreateCoupon(context.WithoutCancel(t.Context()), NewCoupon{Code: "half", CouponPatch: CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50")}}, nil)
+			errs <- err
+		}()
+	}
+	made := 0
+	for range count {
+		switch err := <-errs; {
+		case err == nil:
+			made++
+		case CodeOf(err) != CodeValidationFailed:
+			t.Error(err)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d were made, want 1", made)
+	}
+}
+
+func TestWithMembers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ stored, want string }{
+		"no text":             {"", `{"limit_total":"5"}`},
+		"no rules":            {"{}", `{"limit_total":"5"}`},
+		"PHP's empty array":   {"[]", `{"limit_total":"5"}`},
+		"cut off":             {`{"limit_total":`, `{"limit_total":"5"}`},
+		"in its place":        {`{"a":[1, 2],"limit_total":"1","b":{"c":null}}`, `{"a":[1, 2],"limit_total":"5","b":{"c":null}}`},
+		"at the end":          {`{"a":1.50}`, `{"a":1.50,"limit_total":"5"}`},
+		"all of its name":     {`{"limit_total":1,"a":2,"limit_total":3}`, `{"limit_total":"5","a":2}`},
+		"escapes and accents": {`{"\u00e4":"\u00f6\/","limit_total":1}`, `{"\u00e4":"\u00f6\/","limit_total":"5"}`},
+	} {
+		got, err := withMembers(c.stored, []member{{"limit_total", json.RawMessage(`"5"`)}})
+		if err != nil || got != c.want {
+			t.Errorf("%s: %s, want %s (%v)", name, got, c.want, err)
+		}
+	}
+}
+
+func FuzzWithMembers(f *testing.F) {
+	for _, seed := range []string{"", "{}", "[]", `{"a":1,"limit_total":"2"}`, `{"a":{"limit_total":1}}`, `{"":null}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, stored string) {
+		text, err := withMembers(stored, []member{{"limit_total", json.RawMessage(`"7"`)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after map[string]any
+		if err := json.Unmarshal([]byte(text), &after); err != nil || after["limit_total"] != "7" {
+			t.Fatalf("%q becomes %q (%v)", stored, text, err)
+		}
+		if json.Unmarshal([]byte(stored), &before) != nil || before == nil {
+			return
+		}
+		before["limit_total"] = "7"
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("%q becomes %q:\n%s", stored, text, diff)
+		}
+	})
+}

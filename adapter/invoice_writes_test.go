@@ -1,0 +1,105 @@
+package adapter
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// TestUpdateInvoice: order 10 paid its invoice 10 of 85 euros, order 1403 has
+// not paid its invoice 1270 of 135.
+func TestUpdateInvoice(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	update := func(order, id int64, patch InvoicePatch, force bool) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			written, err := site.UpdateInvoice(t.Context(), order, id, patch, force)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := site.OrderInvoice(t.Context(), order, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(read, written); diff != "" {
+				t.Errorf("answer (-read +written):\n%s", diff)
+			}
+		}
+	}
+	refuse := func(order, id int64, patch InvoicePatch, field string) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			_, err := site.UpdateInvoice(t.Context(), order, id, patch, false)
+			wantFields(t, err, CodeValidationFailed, map[string]string{field: "The order's payments do not cover this invoice: record them first, or send force=true"})
+		}
+	}
+	status := func(id int64, from, to string) fixtures.Change {
+		return changed("latepoint_order_invoices", id, "status", from, to)
+	}
+	pay := func(amount string) []string {
+		return []string{"INSERT INTO wp_latepoint_transactions (order_id, kind, status, amount) VALUES (1403, 'capture', 'succeeded', " + amount + ")"}
+	}
+	paid := InvoicePatch{Status: new(invoicePaid)}
+
+	s.try("nothing sent", nil, update(1403, 1270, InvoicePatch{}, false))
+	s.try("nothing new", nil, update(1403, 1270, InvoicePatch{Status: new("open"), ChargeAmount: euros("135")}, false))
+	s.try("paid already, though nothing was", []string{"UPDATE wp_latepoint_order_invoices SET status = 'paid' WHERE id = 1270"}, update(1403, 1270, paid, false))
+	s.try("another status", nil, update(1403, 1270, InvoicePatch{Status: new("void")}, false), status(1270, "open", "void"))
+	s.try("open again", nil, update(10, 10, InvoicePatch{Status: new("open")}, false), status(10, "paid", "open"))
+	s.try("another amount", nil, update(1403, 1270, InvoicePatch{ChargeAmount: euros("0.5")}, false),
+		changed("latepoint_order_invoices", 1270, "charge_amount", "135.0000", "0.5000"))
+	s.try("not covered", nil, refuse(1403, 1270, paid, "status"))
+	s.try("not quite covered", pay("134.9999"), refuse(1403, 1270, paid, "status"))
+	s.try("covered", pay("135"), update(1403, 1270, paid, false), status(1270, "open", "paid"))
+	s.try("covered, but for a refund", append(pay("135"), "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) SELECT MAX(id), 1 FROM wp_latepoint_transactions"),
+		refuse(1403, 1270, paid, "status"))
+	s.try("forced", nil, update(1403, 1270, paid, true), status(1270, "open", "paid"))
+	s.try("less, and covered so", pay("100"), update(1403, 1270, InvoicePatch{Status: new("paid"), ChargeAmount: euros("100")}, false),
+		changed("latepoint_order_invoices", 1270, "status", "open", "paid", "charge_amount", "135.0000", "100.0000"))
+	s.try("more, and not covered so", nil, refuse(10, 10, InvoicePatch{ChargeAmount: euros("85.0001")}, "charge_amount"))
+	s.try("more, and open so", nil, update(10, 10, InvoicePatch{Status: new("partially_paid"), ChargeAmount: euros("100")}, false),
+		changed("latepoint_order_invoices", 10, "status", "paid", "partially_paid", "charge_amount", "85.0000", "100.0000"))
+	s.try("a status that is there already", []string{"UPDATE wp_latepoint_order_invoices SET status = 'odd' WHERE id = 10"},
+		update(10, 10, InvoicePatch{Status: new("odd"), ChargeAmount: euros("1")}, false), changed("latepoint_order_invoices", 10, "charge_amount", "85.0000", "1.0000"))
+	s.try("not allowed", nil, func(t *testing.T, site *Site) {
+		_, err := site.UpdateInvoice(t.Context(), 1403, 1270, InvoicePatch{Status: new("settled"), ChargeAmount: euros("-1")}, true)
+		wantFields(t, err, CodeValidationFailed, map[string]string{"status": "Unknown status", "charge_amount": notNegative})
+	})
+	for name, c := range map[string]struct {
+		order, id int64
+		want      Resource
+	}{
+		"unknown order":   {99999, 1270, OrderResource},
+		"unknown invoice": {1403, 99999, InvoiceResource},
+		"another order's": {10, 1270, InvoiceResource},
+	} {
+		s.try(name, nil, func(t *testing.T, site *Site) {
+			_, err := site.UpdateInvoice(t.Context(), c.order, c.id, paid, true)
+			if CodeOf(err) != CodeNotFound || resourceOf(err) != c.want {
+				t.Errorf("error %v about %q, want %q not found", err, resourceOf(err), c.want)
+			}
+		})
+	}
+}
+
+// TestInvoicesOfEarlierVersions: an invoice without an amount is over its whole
+// order.
+func TestInvoicesOfEarlierVersions(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.Legacy())
+	s.try("an amount", nil, func(t *testing.T, site *Site) {
+		_, err := site.UpdateInvoice(t.Context(), 1, 1, InvoicePatch{ChargeAmount: euros("1")}, false)
+		wantFields(t, err, CodeValidationFailed, map[string]string{"charge_amount": "Invoices of this version of LatePoint have no amount"})
+	})
+	s.try("not covered", nil, func(t *testing.T, site *Site) {
+		if _, err := site.UpdateInvoice(t.Context(), 1, 1, InvoicePatch{Status: new("paid")}, false); CodeOf(err) != CodeValidationFailed {
+			t.Errorf("error %v, want a refusal", err)
+		}
+	})
+	s.try("covered", []string{"UPDATE wp_latepoint_order_invoices SET status = 'not_paid' WHERE id = 2"}, func(t *testing.T, site *Site) {
+		if _, err := site.UpdateInvoice(t.Context(), 3, 2, InvoicePatch{Status: new("paid")}, false); err != nil {
+			t.Error(err)
+		}
+	}, changed("latepoint_order_invoices", 2, "status", "not_paid", "paid"))
+}

@@ -1,0 +1,334 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// newTransaction is the row of a payment of order 1403 of which only the amount
+// was sent.
+func newTransaction(amount string, other map[string]any) fixtures.Change {
+	values := map[string]any{
+		"id": "<id:transaction:1>", "token": nil, "invoice_id": nil, "order_id": "1403", "customer_id": "0", "processor": "manual",
+		"payment_method": "other", "payment_portion": "full", "kind": "capture", "status": "succeeded", "amount": amount,
+		"receipt_number": "<code8:transaction.receipt_number:1>", "access_key": "<uuid:transaction.access_key:1>", "notes": nil,
+	}
+	for name, value := range other {
+		values[name] = value
+	}
+	return added("latepoint_transactions", values)
+}
+
+// statusChanged is an order whose payment status follows, with its history.
+func statusChanged(order int64, from, to string) []fixtures.Change {
+	return []fixtures.Change{changed("latepoint_orders", order, "payment_status", from, to), orderTold(order)}
+}
+
+// TestCreatePayment: order 1403 costs 135 and is not paid; invoice 1270 is open
+// over all of it, and booking 1441 is its only one.
+func TestCreatePayment(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	create := func(n NewPayment) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			made, err := site.CreatePayment(t.Context(), n, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := site.Payment(t.Context(), made.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(read, made); diff != "" {
+				t.Errorf("answer (-read +made):\n%s", diff)
+			}
+		}
+	}
+	order := func(patch PaymentPatch) NewPayment { return NewPayment{OrderID: new(int64(1403)), PaymentPatch: patch} }
+	part := statusChanged(1403, orderNotPaid, orderPartiallyPaid)
+	paid := statusChanged(1403, orderNotPaid, orderFullyPaid)
+	invoice := changed("latepoint_order_invoices", 1270, "status", "open", "paid")
+	settled := map[string]any{"invoice_id": "1270"}
+
+	s.try("an amount is enough", nil, create(order(PaymentPatch{Amount: euros("0.5")})), append(part, newTransaction("0.5000", nil))...)
+	s.try("everything", nil, create(NewPayment{OrderID: new(int64(1403)), BookingID: new(int64(1441)), CustomerID: 12, PaymentPatch: PaymentPatch{
+		Amount: euros("12.3456"), Processor: new("stripe"), PaymentMethod: new(" card "), PaymentPortion: new("deposit"), Kind: new("capture"),
+		Status: new("failed"), Token: new("tok_<b>1</b>"), Notes: new("a\r\nb"), ReceiptNumber: new("R-1"),
+	}}), newTransaction("12.3456", map[string]any{
+		"customer_id": "12", "processor": "stripe", "payment_method": "card", "payment_portion": "deposit", "status": "failed", "token": "tok_1",
+		"notes": "a\nb", "receipt_number": "R-1",
+	}))
+	s.try("empty texts are none", nil, create(order(PaymentPatch{
+		Amount: euros("1"), Processor: new(""), PaymentMethod: new(" "), PaymentPortion: new(""), Kind: new(""), ReceiptNumber: new(""), Token: new(""),
+	})), append(part, newTransaction("1.0000", map[string]any{"token": ""}))...)
+	s.try("by the booking", nil, create(NewPayment{BookingID: new(int64(1441)), PaymentPatch: PaymentPatch{Amount: euros("1")}}),
+		append(part, newTransaction("1.0000", nil))...)
+	s.try("all", nil, create(order(PaymentPatch{Amount: euros("135")})), append(paid, newTransaction("135.0000", settled), invoice)...)
+	s.try("more than all settles nothing", nil, create(order(PaymentPatch{Amount: euros("135.0001")})), append(paid, newTransaction("135.0001", nil))...)
+	s.try("all of a part", []string{
+		"INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES" +
+			" (9001, 1403, 'draft', 35), (9002, 1402, 'open', 35), (9003, 1403, 'open', 35), (9004, 1403, 'open', 35), (9005, 1403, 'open', NULL)",
+		"UPDATE wp_latepoint_order_invoices SET updated_at = '2026-01-01 00:00:00' WHERE id > 9000",
+	}, create(order(PaymentPatch{Amount: euros("35")})), append(part, newTransaction("35.0000", map[string]any{"invoice_id": "9003"}),
+		changed("latepoint_order_invoices", 9003, "status", "open", "paid"))...)
+	s.try("a large amount to the last digit", []string{
+		"UPDATE wp_latepoint_order_invoices SET charge_amount = 9999999999999999.9999 WHERE id = 1270",
+		"UPDATE wp_latepoint_orders SET total = 9999999999999999.9999 WHERE id = 1403",
+	}, create(order(PaymentPatch{Amount: euros("9999999999999999.9998")})), append(part, newTransaction("9999999999999999.9998", nil))...)
+	s.try("under way", nil, create(order(PaymentPatch{Amount: euros("135"), Status: new("processing")})),
+		append(statusChanged(1403, orderNotPaid, orderProcessing), newTransaction("135.0000", map[string]any{"status": "processing"}))...)
+	s.try("a refund settles nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("refund")})),
+		append(statusChanged(1403, orderNotPaid, orderRefunded), newTransaction("135.0000", map[string]any{"kind": "refund"}))...)
+	s.try("an authorisation changes nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("authorization")})),
+		newTransaction("135.0000", map[string]any{"kind": "authorization"}))
+	s.try("for a free order", []string{"UPDATE wp_latepoint_orders SET total = 0 WHERE id = 1403"}, create(order(PaymentPatch{Amount: euros("1")})),
+		newTransaction("1.0000", nil))
+	s.try("with refunds of the gateway", []string{
+		"INSERT INTO wp_latepoint_transactions (id, order_id, kind, status, amount) VALUES (9001, 1403, 'capture', 'succeeded', 50)",
+		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (9001, 20), (8000, 500)",
+	}, create(order(PaymentPatch{Amount: euros("1")})), append(statusChanged(1403, orderNotPaid, orderPartiallyRefunded), newTransaction("1.0000", nil))...)
+	s.try("without invoices", []string{"DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403"}, create(order(PaymentPatch{Amount: euros("135")})),
+		append(paid, newTransaction("135.0000", nil))...)
+	s.try("nothing where it cannot be finished", nil, func(t *testing.T, site *Site) {
+		failed := errors.New("no")
+		_, err := site.CreatePayment(t.Context(), order(PaymentPatch{Amount: euros("135")}), func(_ context.Context, _ *Site, made Payment) error {
+			if made.InvoiceID == nil || *made.InvoiceID != 1270 {
+				t.Errorf("invoice %v, want 1270", made.InvoiceID)
+			}
+			return failed
+		})
+		if !errors.Is(err, failed) {
+			t.Errorf("error %v, want that of finish", err)
+		}
+	})
+}
+
+func TestPaymentProblems(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA(), "UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id = 5")
+	one, order := PaymentPatch{Amount: euros("1")}, new(int64(1403))
+	known := PaymentPatch{Amount: euros("1")}
+	known.Problems.Malform("order_id", "Must be an id")
+	known.Problems.Malform("customer_id", "Must be an id")
+	long := strings.Repeat("x", 101)
+	for name, c := range map[string]struct {
+		payment NewPayment
+		code    Code
+		want    map[string]string
+	}{
+		"nothing":          {NewPayment{}, CodeInvalidRequest, map[string]string{"order_id": "Required", "amount": "Required"}},
+		"unknown order":    {NewPayment{OrderID: new(int64(99999)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"order_id": "Order not found"}},
+		"unknown booking":  {NewPayment{BookingID: new(int64(99999)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"booking_id": "Booking not found"}},
+		"lonely booking":   {NewPayment{BookingID: new(int64(5)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"booking_id": "This booking has no order"}},
+		"another order":    {NewPayment{OrderID: order, BookingID: new(int64(10)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"booking_id": "This booking is of another order"}},
+		"unknown customer": {NewPayment{OrderID: order, CustomerID: 99999, PaymentPatch: one}, CodeInvalidRequest, map[string]string{"customer_id": "Customer not found"}},
+		"known before":     {NewPayment{CustomerID: 99999, PaymentPatch: known}, CodeInvalidRequest, map[string]string{"order_id": "Must be an id", "customer_id": "Must be an id"}},
+		"not allowed": {NewPayment{OrderID: order, PaymentPatch: PaymentPatch{
+			Amount: euros("-1"), Processor: &long, PaymentMethod: &long, PaymentPortion: &long, Kind: &long, Status: new("completed"), ReceiptNumber: &long,
+		}}, CodeValidationFailed, map[string]string{
+			"amount": notNegative, "processor": "Too long", "payment_method": "Too long", "payment_portion": "Too long", "kind": "Too long",
+			"status": "Unknown status", "receipt_number": "Too long",
+		}},
+		"both": {NewPayment{OrderID: new(int64(99999)), PaymentPatch: PaymentPatch{Amount: euros("0.00001")}}, CodeInvalidRequest, map[string]string{
+			"order_id": "Order not found", "amount": "May have at most 4 decimals",
+		}},
+	} {
+		s.try(name, nil, func(t *testing.T, site *Site) {
+			_, err := site.CreatePayment(t.Context(), c.payment, nil)
+			wantFields(t, err, c.code, c.want)
+		})
+	}
+	s.try("changes that are not allowed", nil, func(t *testing.T, site *Site) {
+		_, err := site.UpdatePayment(t.Context(), 7, PaymentPatch{Amount: euros("-1"), Status: new("cancelled"), ReceiptNumber: new("")})
+		wantFields(t, err, CodeValidationFailed, map[string]string{"amount": notNegative, "status": "Unknown status", "receipt_number": "May not be empty"})
+	})
+}
+
+// TestUpdatePayment: payment 7 paid order 10 and its invoice 10, 85 euros.
+func TestUpdatePayment(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	update := func(id int64, patch PaymentPatch) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			written, err := site.UpdatePayment(t.Context(), id, patch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := site.Payment(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(read, written); diff != "" {
+				t.Errorf("answer (-read +written):\n%s", diff)
+			}
+		}
+	}
+	pending := "INSERT INTO wp_latepoint_transactions (id, order_id, invoice_id, kind, status, amount, updated_at) VALUES (9001, 1403, %s, 'capture', 'processing', 135, '2026-01-01 00:00:00')"
+	another := "INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount, updated_at) VALUES (9001, 1403, 'open', 135, '2026-01-01 00:00:00')"
+
+	s.try("nothing sent", nil, update(7, PaymentPatch{}))
+	s.try("nothing new", nil, update(7, PaymentPatch{Amount: euros("85.00"), Processor: new("paypal"), Status: new("succeeded"), Notes: new(""), ReceiptNumber: new("NUJPRRWR")}))
+	s.try("words alone", nil, update(7, PaymentPatch{Notes: new("Thanks"), ReceiptNumber: new("R-1"), Token: new("")}),
+		changed("latepoint_transactions", 7, "notes", "", "Thanks", "receipt_number", "NUJPRRWR", "R-1", "token", "TX8R5CKI27HT", ""))
+	s.try("less", nil, update(7, PaymentPatch{Amount: euros("80")}),
+		append(statusChanged(10, orderFullyPaid, orderPartiallyPaid), changed("latepoint_transactions", 7, "amount", "85.0000", "80.0000"))...)
+	s.try("failed after all, and the invoice stays paid", nil, update(7, PaymentPatch{Status: new("failed")}),
+		append(statusChanged(10, orderFullyPaid, orderNotPaid), changed("latepoint_transactions", 7, "status", "succeeded", "failed"))...)
+	s.try("succeeded at last", []string{fmt.Sprintf(pending, "NULL")}, update(9001, PaymentPatch{Status: new("succeeded")}),
+		append(statusChanged(1403, orderNotPaid, orderFullyPaid), changed("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
+			changed("latepoint_order_invoices", 1270, "status", "open", "paid"))...)
+	s.try("succeeded for the invoice that it names", []string{another, fmt.Sprintf(pending, "9001")}, update(9001, PaymentPatch{Status: new("succeeded")}),
+		append(statusChanged(1403, orderNotPaid, orderFullyPaid), changed("latepoint_transactions", 9001, "status", "processing", "succeeded"),
+			changed("latepoint_order_invoices", 9001, "status", "open", "paid"))...)
+	s.try("what paid once pays no second invoice", []string{
+		"INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES (9001, 10, 'open', 85)", "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = 7",
+	}, update(7, PaymentPatch{Notes: new("x")}), changed("latepoint_transactions", 7, "notes", "", "x"))
+	s.try("a status that is there already", []string{"UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 7"},
+		update(7, PaymentPatch{Status: new("refunded"), Notes: new("x")}),
+		append(statusChanged(10, orderFullyPaid, orderNotPaid), changed("latepoint_transactions", 7, "notes", "", "x"))...)
+	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 10"}, update(7, PaymentPatch{Amount: euros("1")}),
+		changed("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
+	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),
+		changed("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
+	s.try("unknown", nil, func(t *testing.T, site *Site) {
+		if _, err := site.UpdatePayment(t.Context(), 99999, PaymentPatch{Notes: new("x")}); CodeOf(err) != CodeNotFound {
+			t.Errorf("error %v, want not found", err)
+		}
+	})
+}
+
+func TestDeletePayment(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	remove := func(id int64, code Code) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			err := site.DeletePayment(t.Context(), id)
+			if CodeOf(err) != code || code == "" && err != nil {
+				t.Errorf("error %v, want code %q", err, code)
+			}
+		}
+	}
+	gone := fixtures.Change{Table: "latepoint_transactions", Op: fixtures.Delete, Key: "3"}
+	s.try("one that failed", nil, remove(3, ""), gone)
+	s.try("one under way", []string{
+		"UPDATE wp_latepoint_transactions SET status = 'processing' WHERE id = 3", "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 4",
+		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (3, 1)",
+	}, remove(3, ""), append(statusChanged(4, orderProcessing, orderNotPaid), gone)...)
+	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 4"}, remove(3, ""), gone)
+	s.try("one that succeeded", nil, remove(7, CodePaymentCompleted))
+	s.try("unknown", nil, remove(99999, CodeNotFound))
+}
+
+// TestPaymentsOfEarlierVersions: columns that came later are left out, and no
+// invoice has an amount to be settled.
+func TestPaymentsOfEarlierVersions(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.Legacy())
+	updated := orderTold(1)
+	delete(updated.Values, "coupon_id")
+	s.try("made and changed", nil, func(t *testing.T, site *Site) {
+		made, err := site.CreatePayment(t.Context(), NewPayment{OrderID: new(int64(1)), PaymentPatch: PaymentPatch{Amount: euros("30"), ReceiptNumber: new("R-1")}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.ReceiptNumber != nil || made.AccessKey != nil || made.InvoiceID != nil {
+			t.Errorf("payment %+v has what it has no column for", made)
+		}
+		order, err := site.Order(t.Context(), 1)
+		if err != nil || order.PaymentStatus != orderFullyPaid {
+			t.Errorf("payment status %q, want %s (%v)", order.PaymentStatus, orderFullyPaid, err)
+		}
+		if _, err := site.UpdatePayment(t.Context(), made.ID, PaymentPatch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
+			t.Fatal(err)
+		}
+		if err := site.DeletePayment(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+	}, changed("latepoint_orders", 1), updated, updated)
+}
+
+// TestPaymentsOfOneOrder: of many payments at once each settles an invoice of
+// its own, and the order's payment status is right in the end.
+func TestPaymentsOfOneOrder(t *testing.T) {
+	t.Parallel()
+	const count = 100
+	invoices := make([]string, count)
+	for i := range invoices {
+		invoices[i] = fmt.Sprintf("(%d, 1403, 'open', 1)", 9001+i)
+	}
+	r := newRivals(t, "INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES "+strings.Join(invoices, ", "),
+		"UPDATE wp_latepoint_orders SET total = 100 WHERE id = 1403")
+	var tries []func(context.Context, *Site) error
+	for range count {
+		tries = append(tries, func(ctx context.Context, s *Site) error {
+			_, err := s.CreatePayment(ctx, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}, nil)
+			return err
+		})
+	}
+	if got := r.run(tries); got != count {
+		t.Errorf("%d payments were made, want %d", got, count)
+	}
+	r.wantCounts(map[string]int{
+		"SELECT COUNT(*) FROM wp_latepoint_order_invoices WHERE id > 9000 AND status = 'paid'":                   count,
+		"SELECT COUNT(DISTINCT invoice_id) FROM wp_latepoint_transactions WHERE order_id = 1403":                 count,
+		"SELECT COUNT(*) FROM wp_latepoint_orders WHERE id = 1403 AND payment_status = 'fully_paid'":             1,
+		"SELECT COUNT(*) FROM wp_latepoint_activities WHERE order_id = 1403 AND code = 'order_updated'":          2,
+		"SELECT COUNT(*) FROM wp_latepoint_order_invoices WHERE id = 1270 AND status = 'open'":                   1,
+		"SELECT COUNT(DISTINCT receipt_number, access_key) FROM wp_latepoint_transactions WHERE order_id = 1403": count,
+	})
+}
+
+// TestPaymentsAtOnce: payments are made, changed and deleted at once, with the
+// order and its invoice, and nobody waits in a circle. The payment status is
+// that of what is left.
+func TestPaymentsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRivals(t, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 1403",
+		"INSERT INTO wp_latepoint_transactions (id, order_id, kind, status, amount)"+
+			" SELECT 9000 + id, 1403, 'capture', 'processing', 3 FROM wp_latepoint_bookings WHERE id <= 40")
+	var tries []func(context.Context, *Site) error
+	for i := range int64(20) {
+		tries = append(tries, func(ctx context.Context, s *Site) error {
+			_, err := s.CreatePayment(ctx, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}, nil)
+			return err
+		}, func(ctx context.Context, s *Site) error {
+			_, err := s.UpdatePayment(ctx, 9001+i, PaymentPatch{Status: new("succeeded")})
+			return err
+		}, func(ctx context.Context, s *Site) error {
+			return s.DeletePayment(ctx, 9021+i)
+		}, func(ctx context.Context, s *Site) error {
+			_, err := s.UpdateInvoice(ctx, 1403, 1270, InvoicePatch{ChargeAmount: euros(fmt.Sprint(200 + i))}, false)
+			return err
+		}, func(ctx context.Context, s *Site) error {
+			_, err := s.UpdateOrder(ctx, 1403, OrderPatch{CustomerComment: new(fmt.Sprint(i))})
+			return err
+		})
+	}
+	if got := r.run(tries); got != len(tries) {
+		t.Errorf("%d succeeded, want all %d", got, len(tries))
+	}
+	r.wantCounts(map[string]int{
+		"SELECT SUM(amount) FROM wp_latepoint_transactions WHERE order_id = 1403 AND status = 'succeeded'": 80,
+		"SELECT COUNT(*) FROM wp_latepoint_transactions WHERE order_id = 1403":                             40,
+		"SELECT COUNT(*) FROM wp_latepoint_orders WHERE id = 1403 AND payment_status = 'partially_paid'":   1,
+		"SELECT COUNT(*) FROM wp_latepoint_order_invoices WHERE id = 1270 AND status = 'open'":             1,
+	})
+}
+
+// wantCounts asks for numbers.
+func (r rivals) wantCounts(want map[string]int) {
+	r.t.Helper()
+	for query, n := range want {
+		var got float64
+		if err := r.database.SQL.QueryRowContext(r.t.Context(), query).Scan(&got); err != nil || got != float64(n) {
+			r.t.Errorf("%s: %v, want %d (%v)", query, got, n, err)
+		}
+	}
+}

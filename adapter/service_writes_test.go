@@ -1,0 +1,211 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// newService is the row of a service of which only the name was sent.
+func newService(name string, other map[string]any) fixtures.Change {
+	values := map[string]any{
+		"id": "<id:service:1>", "name": name, "short_description": nil, "is_price_variable": nil,
+		"price_min": "0.0000", "price_max": "0.0000", "charge_amount": "0.0000", "deposit_amount": "0.0000", "is_deposit_required": nil,
+		"duration_name": "", "override_default_booking_status": "", "duration": "60", "buffer_before": "0", "buffer_after": "0",
+		"category_id": "0", "order_number": nil, "selection_image_id": nil, "description_image_id": nil, "bg_color": "#3d52ea",
+		"earliest_possible_booking": nil, "latest_possible_booking": nil, "timeblock_interval": nil, "capacity_min": "1", "capacity_max": "1",
+		"status": "active", "visibility": "visible",
+	}
+	for name, value := range other {
+		values[name] = value
+	}
+	return added("latepoint_services", values)
+}
+
+// serviceMeta is a new meta row of the new service.
+func serviceMeta(place, key, value string) fixtures.Change {
+	return added("latepoint_service_meta", map[string]any{
+		"id": "<id:service_meta:" + place + ">", "object_id": "<id:service:1>", "meta_key": key, "meta_value": value,
+	})
+}
+
+func TestCreateService(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	create := func(n NewService) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			made, err := site.CreateService(t.Context(), n, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := site.Service(t.Context(), made.ID, ServiceIncludes{Agents: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(read, made); diff != "" {
+				t.Errorf("answer (-read +made):\n%s", diff)
+			}
+		}
+	}
+	history := told("service_created", "service_id", "<id:service:1>", nil)
+	s.try("a name is enough", nil, create(NewService{ServicePatch{Name: new(" Bath\n<b>")}}),
+		newService("Bath", nil), serviceMeta("1", "durations", "[]"), history)
+	s.try("everything", nil, create(NewService{ServicePatch{
+		Name: new("Bath"), ShortDescription: new(`<em>Warm</em><script>x</script>`), Description: new("Very\r\nwarm"), Duration: new(int64(90)),
+		PriceMin: euros("1"), PriceMax: euros("2.5"), ChargeAmount: euros("2.0001"), DepositAmount: euros("0.5"), CapacityMin: new(int64(2)),
+		CapacityMax: new(int64(5)), OrderNumber: new(int64(7)), SelectionImageID: new(int64(11)), Status: new("disabled"), Visibility: new("hidden"),
+		CategoryID: new(int64(1)), CustomerLimit: new("3"),
+	}}), newService("Bath", map[string]any{
+		"short_description": "<em>Warm</em>", "duration": "90", "price_min": "1.0000", "price_max": "2.5000", "charge_amount": "2.0001",
+		"deposit_amount": "0.5000", "capacity_min": "2", "capacity_max": "5", "order_number": "7", "selection_image_id": "11",
+		"status": "disabled", "visibility": "hidden", "category_id": "1",
+	}), serviceMeta("1", "customer_limit", "3"), serviceMeta("2", "description", "Very\nwarm"), serviceMeta("3", "durations", "[]"), history)
+	s.try("the first colour that is free", []string{"UPDATE wp_latepoint_services SET bg_color = LOWER(bg_color) WHERE id <> 3", "UPDATE wp_latepoint_services SET bg_color = NULL WHERE id = 3"},
+		create(NewService{ServicePatch{Name: new("Bath")}}),
+		newService("Bath", map[string]any{"bg_color": "#26B7DD"}), serviceMeta("1", "durations", "[]"), history)
+	s.try("nothing where it cannot be finished", nil, func(t *testing.T, site *Site) {
+		failed := errors.New("no")
+		_, err := site.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath")}}, func(ctx context.Context, tx *Site, made Service) error {
+			if _, err := tx.Service(ctx, made.ID, ServiceIncludes{}); err != nil {
+				t.Errorf("the service is not there yet: %v", err)
+			}
+			return failed
+		})
+		if !errors.Is(err, failed) {
+			t.Errorf("error %v, want that of finish", err)
+		}
+	})
+}
+
+func TestUpdateService(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	update := func(id int64, patch ServicePatch) func(*testing.T, *Site) {
+		return func(t *testing.T, site *Site) {
+			if _, err := site.UpdateService(t.Context(), id, patch); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	history := told("service_updated", "service_id", "4", nil)
+	s.try("nothing sent", nil, update(4, ServicePatch{}))
+	s.try("nothing new", nil, update(4, ServicePatch{
+		Name: new("Physiotherapy"), Duration: new(int64(60)), ChargeAmount: euros("85"), Status: new("active"), CategoryID: new(int64(2)),
+		Description: new(""), CustomerLimit: new(""), OrderNumber: new(int64(4)), SelectionImageID: new(int64(0)),
+	}))
+	// Service 4 has working hours of its own, and connections.
+	s.try("hours, connections and durations stay", nil, update(4, ServicePatch{Name: new("Physio"), ChargeAmount: euros("90.5"), CategoryID: new(int64(0))}),
+		changed("latepoint_services", 4, "name", "Physiotherapy", "Physio", "charge_amount", "85.0000", "90.5000", "category_id", "2", "0"), history)
+	s.try("fields without a column", []string{"INSERT INTO wp_latepoint_service_meta (id, object_id, meta_key, meta_value) VALUES (70, 4, 'description', 'old'), (71, 4, 'customer_limit', '5')"},
+		update(4, ServicePatch{Description: new("new"), CustomerLimit: new("")}),
+		changed("latepoint_services", 4), history,
+		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Update, Key: "70", Changed: map[string][2]any{"meta_value": {"old", "new"}, "updated_at": {nil, "<now_utc>"}}},
+		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Delete, Key: "71"})
+	s.try("words that are there already", []string{"UPDATE wp_latepoint_services SET status = 'archived', category_id = 99 WHERE id = 4"},
+		update(4, ServicePatch{Status: new("archived"), CategoryID: new(int64(99)), Duration: new(int64(61))}),
+		changed("latepoint_services", 4, "duration", "60", "61"), history)
+	s.try("unknown", nil, func(t *testing.T, site *Site) {
+		if _, err := site.UpdateService(t.Context(), 99, ServicePatch{Name: new("x")}); CodeOf(err) != CodeNotFound {
+			t.Errorf("error %v, want not found", err)
+		}
+	})
+}
+
+func TestServiceProblems(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.SiteA())
+	long := strings.Repeat("ü", 256)
+	s.try("missing", nil, func(t *testing.T, site *Site) {
+		_, err := site.CreateService(t.Context(), NewService{}, nil)
+		wantFields(t, err, CodeInvalidRequest, map[string]string{"name": "Required"})
+	})
+	s.try("unknown", nil, func(t *testing.T, site *Site) {
+		_, err := site.CreateService(t.Context(), NewService{ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}}, nil)
+		wantFields(t, err, CodeInvalidRequest, map[string]string{"category_id": "Category not found", "status": "Unknown status"})
+	})
+	wrong := ServicePatch{
+		Name: new("<i>"), ShortDescription: new(strings.Repeat("x", 1<<16)), Description: new(strings.Repeat("ü", 1<<15)), Duration: new(int64(0)),
+		PriceMin: euros("-1"), PriceMax: euros("10000000000000000"), ChargeAmount: euros("0.00001"), DepositAmount: euros("-0.0001"),
+		CapacityMin: new(int64(-1)), CapacityMax: new(int64(-1)), OrderNumber: new(int64(-1)), SelectionImageID: new(int64(-1)),
+		Status: new("Active"), Visibility: new(""), CustomerLimit: new("1"),
+	}
+	wrong.Problems.Refuse("customer_limit", "Seen before")
+	want := map[string]string{
+		"name": "May not be empty", "short_description": "Too long", "description": "Too long", "duration": "Must be at least 1 minute",
+		"price_min": notNegative, "price_max": "Too large", "charge_amount": "May have at most 4 decimals", "deposit_amount": notNegative,
+		"capacity_min": notNegative, "capacity_max": notNegative, "order_number": notNegative, "selection_image_id": notNegative,
+		"status": "Unknown status", "visibility": "Unknown visibility", "customer_limit": "Seen before",
+	}
+	s.try("refused", nil, func(t *testing.T, site *Site) {
+		_, err := site.CreateService(t.Context(), NewService{wrong}, nil)
+		wantFields(t, err, CodeValidationFailed, want)
+		_, err = site.UpdateService(t.Context(), 4, wrong)
+		wantFields(t, err, CodeValidationFailed, want)
+		_, err = site.UpdateService(t.Context(), 4, ServicePatch{Name: &long})
+		wantFields(t, err, CodeValidationFailed, map[string]string{"name": "Too long"})
+	})
+}
+
+// TestServicesOfEarlierVersions: columns that came later are left out.
+func TestServicesOfEarlierVersions(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, fixtures.Legacy())
+	s.try("made and changed", nil, func(t *testing.T, site *Site) {
+		made, err := site.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath"), Description: new("Warm")}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made, err = site.UpdateService(t.Context(), made.ID, ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
+			t.Fatal(err)
+		}
+		if made.Duration != 45 || made.Description != nil {
+			t.Errorf("duration %d, description %v", made.Duration, made.Description)
+		}
+		// For the rest of the test: what was made goes again.
+		s.execute(t, "DELETE FROM wp_latepoint_services WHERE name = 'Bath'", "DELETE FROM wp_latepoint_service_meta", "DELETE FROM wp_latepoint_activities")
+	})
+}
+
+func TestCleanHTML(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"plain":              {"Women's hair & \"more\" > less", "Women's hair & \"more\" > less"},
+		"entities":           {"5 &lt; 6 &amp; 7", "5 &lt; 6 &amp; 7"},
+		"harmless":           {"<p>One</p>\n<ul><li><strong>a</strong></li></ul>", "<p>One</p>\n<ul><li><strong>a</strong></li></ul>"},
+		"quotes beside tags": {`<b>Women's</b> "best"`, `<b>Women's</b> "best"`},
+		"quotes in tags":     {`<a href="https://x.test/?a='b'">'x'</a>`, `<a href="https://x.test/?a=&#39;b&#39;" rel="nofollow">'x'</a>`},
+		"script":             {"a<script>alert(1)</script>b", "ab"},
+		"handler":            {`<img src="x.png" onerror="alert(1)">`, `<img src="x.png">`},
+		"javascript link":    {`<a href="javascript:alert(1)">x</a>`, "x"},
+		"style":              {`<p style="position:fixed">x</p>`, "<p>x</p>"},
+		"comment":            {"a<!-- b -->c", "ac"},
+		"unfinished":         {"a<script", "a"},
+		"less than":          {"a < b", "a &lt; b"},
+		"line breaks":        {" one\r\ntwo\x00\t ", "one\ntwo"},
+		"no UTF-8":           {"a\xffb", "a\uFFFDb"},
+	} {
+		if got := cleanHTML(c.text); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func FuzzCleanHTML(f *testing.F) {
+	for _, seed := range []string{"", "<b>x</b>", "a<script>b", `<a title='"'>`, "&#34;<i>&#39;", "<<b>script>", `<p title="&lt;x&gt;">y</p>`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		clean := cleanHTML(text)
+		if strings.Contains(strings.ToLower(clean), "<script") {
+			t.Errorf("%q: a script is left in %q", text, clean)
+		}
+		if again := cleanHTML(clean); again != clean {
+			t.Errorf("%q: %q becomes %q when it is cleaned once more", text, clean, again)
+		}
+	})
+}

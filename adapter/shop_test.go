@@ -1,0 +1,130 @@
+package adapter
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"bookside/fixtures"
+)
+
+// shopNow is the present of a shop.
+var shopNow = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+
+// shop is a site of a test's own, whose rows are what they were after each try.
+type shop struct {
+	t        *testing.T
+	database *fixtures.Database
+	platform *Platform
+	original *fixtures.Snapshot
+}
+
+func newShop(t *testing.T, site fixtures.Site, setup ...string) *shop {
+	t.Helper()
+	s := &shop{t: t, database: fixtures.New(t, site)}
+	s.execute(t, setup...)
+	s.platform = NewPlatform(openDatabase(t, s.database), func() time.Time { return shopNow })
+	s.original = s.database.Snapshot(t)
+	return s
+}
+
+func (s *shop) execute(t *testing.T, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := s.database.SQL.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// site is the site as a request sees it.
+func (s *shop) site(t *testing.T) *Site {
+	t.Helper()
+	site, err := s.platform.Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site
+}
+
+// try does something to the site, after some statements, and wants exactly some
+// rows to change.
+func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site), want ...fixtures.Change) {
+	s.t.Helper()
+	s.t.Run(name, func(t *testing.T) {
+		defer s.original.Restore(t)
+		s.execute(t, setup...)
+		before := s.original.Again(t)
+		do(t, s.site(t))
+		expected := fixtures.RecordedWrite{Now: shopNow, Rows: want}
+		for _, unlike := range expected.Compare(fixtures.Changes(before, before.Again(t))) {
+			t.Error(unlike)
+		}
+	})
+}
+
+// anyText stands for a value that is not looked at.
+const anyText = "<text:any>"
+
+// changed is a row that changes now. Columns alternate with their values before
+// and after.
+func changed(table string, id int64, columns ...any) fixtures.Change {
+	row := fixtures.Change{Table: table, Op: fixtures.Update, Key: strconv.FormatInt(id, 10), Changed: map[string][2]any{"updated_at": {anyText, "<now_utc>"}}}
+	for i := 0; i < len(columns); i += 3 {
+		row.Changed[columns[i].(string)] = [2]any{columns[i+1], columns[i+2]}
+	}
+	return row
+}
+
+// added is a row that is made now.
+func added(table string, values map[string]any) fixtures.Change {
+	values["created_at"], values["updated_at"] = "<now_utc>", "<now_utc>"
+	return fixtures.Change{Table: table, Op: fixtures.Insert, Values: values}
+}
+
+// told is an entry of the history about a record.
+func told(code, about, id string, description any) fixtures.Change {
+	values := map[string]any{
+		"id": anyText, "agent_id": nil, "booking_id": nil, "service_id": nil, "customer_id": nil, "location_id": nil,
+		"order_id": nil, "order_item_id": nil, "coupon_id": nil, "code": code, "description": description,
+		"initiated_by": "", "initiated_by_id": "0",
+	}
+	values[about] = id
+	return added("latepoint_activities", values)
+}
+
+// orderTold is the entry about a changed order.
+func orderTold(id int64) fixtures.Change {
+	return told("order_updated", "order_id", strconv.FormatInt(id, 10), anyText)
+}
+
+// wantFields wants an error about some fields and no others.
+func wantFields(t *testing.T, err error, code Code, want map[string]string) {
+	t.Helper()
+	if CodeOf(err) != code {
+		t.Fatalf("error %v, want code %q", err, code)
+	}
+	var known *Error
+	if !errors.As(err, &known) {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, known.Fields); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+// euros is an amount of money.
+func euros(text string) *decimal.Decimal { return new(decimal.RequireFromString(text)) }
+
+// resourceOf is what an error says was not found.
+func resourceOf(err error) Resource {
+	var known *Error
+	if !errors.As(err, &known) {
+		return ""
+	}
+	return known.Resource
+}
