@@ -1,0 +1,255 @@
+package availability
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// monday is far enough in the future for no window to matter.
+var monday = mustDay("2026-12-07")
+
+func mustDay(text string) Day {
+	day, ok := ParseDay(text)
+	if !ok {
+		panic(text)
+	}
+	return day
+}
+
+// clock reads HH:MM.
+func clock(text string) Minutes {
+	var h, m int
+	if _, err := fmt.Sscanf(text, "%d:%d", &h, &m); err != nil {
+		panic(text)
+	}
+	return Minutes(60*h + m)
+}
+
+// The agent A, the service 1 and the location 1 of the examples, and others.
+const (
+	agentA, agentB = 1, 2
+	service        = 1
+	otherService   = 2
+)
+
+// weekly is a rule for Mondays: scope agent, service, location; hours "9-12".
+func weekly(agent, service, location int64, hours string) WorkPeriod {
+	start, end, _ := strings.Cut(hours, "-")
+	return WorkPeriod{Scope: Scope{agent, service, location}, Weekday: 1, Start: hour(start), End: hour(end)}
+}
+
+func dated(p WorkPeriod) WorkPeriod {
+	p.Dated, p.Date = true, monday
+	return p
+}
+
+func hour(text string) Minutes {
+	if !strings.Contains(text, ":") {
+		text += ":00"
+	}
+	return clock(text)
+}
+
+// taken is an approved booking on Monday.
+func bookedAt(id int64, hours string, change ...func(*Booking)) Booking {
+	start, end, _ := strings.Cut(hours, "-")
+	b := Booking{
+		ID: id, Agent: agentA, Service: service, Location: 1, Attendees: 1,
+		Start: Moment{monday, hour(start)}, End: Moment{monday, hour(end)},
+	}
+	for _, c := range change {
+		c(&b)
+	}
+	return b
+}
+
+func buffers(before, after Minutes) func(*Booking) {
+	return func(b *Booking) { b.BufferBefore, b.BufferAfter = before, after }
+}
+
+func of(agent, service, location int64) func(*Booking) {
+	return func(b *Booking) { b.Agent, b.Service, b.Location = agent, service, location }
+}
+
+func seats(n int) func(*Booking) { return func(b *Booking) { b.Attendees = n } }
+
+// example is one set-up of the table; zero values are those of its heading.
+type example struct {
+	name                      string
+	resources                 []Resource // agent A at location 1 unless given
+	hours                     []WorkPeriod
+	bookings                  []Booking
+	rules                     Rules
+	service                   Service
+	duration                  Minutes // 60 unless given
+	bufferBefore, bufferAfter Minutes
+	attendees                 int // 1 unless given
+	agent, location           int64
+	day                       Day
+	window                    *Window
+	want                      string // "09:00 09:30", with seats "09:00(3)"
+}
+
+// run gives the offered starts.
+func (e example) run(departures Departures, withSeats bool) string {
+	if e.resources == nil {
+		e.resources = []Resource{{agentA, service, 1}}
+	}
+	if e.service.Step == 0 {
+		e.service.Step = DefaultStep
+	}
+	if e.service.CapacityMax == 0 {
+		e.service.CapacityMax = 1
+	}
+	if e.duration == 0 {
+		e.duration = 60
+	}
+	if e.attendees == 0 {
+		e.attendees = 1
+	}
+	if e.day == 0 {
+		e.day = monday
+	}
+	e.service.ID = service
+	c := NewCalendar(Input{
+		Service: e.service, Resources: e.resources, WorkPeriods: e.hours, Bookings: e.bookings, Rules: e.rules, Window: e.window, Departures: departures,
+	})
+	var words []string
+	for _, s := range Offered(c.Day(e.day, Request{
+		Agent: e.agent, Location: e.location, Duration: e.duration, BufferBefore: e.bufferBefore, BufferAfter: e.bufferAfter, Attendees: e.attendees,
+	})) {
+		word := fmt.Sprintf("%02d:%02d", s.Start/60, s.Start%60)
+		if withSeats {
+			word += fmt.Sprintf("(%d)", s.Capacity)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// TestWorkedExamples are set-ups that were executed on a real site; on Monday,
+// one agent at one location, an hour long, every half hour, one seat.
+func TestWorkedExamples(t *testing.T) {
+	t.Parallel()
+	every := func(from, to string, step Minutes) string {
+		var words []string
+		for m := clock(from); m <= clock(to); m += step {
+			words = append(words, fmt.Sprintf("%02d:%02d", m/60, m%60))
+		}
+		return strings.Join(words, " ")
+	}
+	general := func(hours ...string) (rows []WorkPeriod) {
+		for _, h := range hours {
+			rows = append(rows, weekly(0, 0, 0, h))
+		}
+		return rows
+	}
+	group := Service{CapacityMin: 2, CapacityMax: 5}
+	twoSeats := bookedAt(1, "10-11", seats(2))
+	other := bookedAt(1, "10-11", of(agentA, otherService, 1))
+	both := []Resource{{agentA, service, 1}, {agentB, service, 1}}
+	late := append(general("20-24"), WorkPeriod{Weekday: 2, Start: 0, End: 180})
+	pastMidnight := bookedAt(1, "23-1", func(b *Booking) { b.End = Moment{monday + 1, 60} })
+	toMidnight := bookedAt(1, "22-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
+	for _, e := range []example{
+		{name: "1 no hours at all", want: every("08:00", "16:00", 30)},
+		{name: "2 a lunch break", hours: general("9-12", "13-17"), want: every("09:00", "11:00", 30) + " " + every("13:00", "16:00", 30)},
+		{name: "2 on Tuesday", hours: general("9-12", "13-17"), day: monday + 1, want: ""},
+		{name: "3 buffers add up", hours: general("9-17"), bookings: []Booking{bookedAt(1, "11-12", buffers(15, 15))}, bufferBefore: 15, bufferAfter: 15, want: "09:00 09:30 " + every("12:30", "16:00", 30)},
+		{name: "3b a step of 15", hours: general("9-17"), service: Service{Step: 15}, bookings: []Booking{bookedAt(1, "11-12", buffers(15, 15))}, bufferBefore: 15, bufferAfter: 15, want: "09:00 09:15 09:30 " + every("12:30", "16:00", 15)},
+		{name: "4 a booking", hours: general("9-12"), bookings: []Booking{bookedAt(1, "9-10")}, want: "10:00 10:30 11:00"},
+		{name: "5 agent and service intersect", hours: append(general("8-17"), weekly(agentA, 0, 0, "9-12"), weekly(0, service, 0, "10-15")), want: "10:00 10:30 11:00"},
+		{name: "6 the agent sorts first", hours: append(general("8-17"), weekly(agentA, 0, 0, "9-12"), weekly(0, service, 1, "10-15")), want: every("09:00", "11:00", 30)},
+		{name: "7 the heavier sorts first", hours: append(general("8-17"), weekly(agentA, 0, 1, "9-12"), weekly(0, service, 0, "10-15")), want: every("09:00", "11:00", 30)},
+		{name: "8 the service is off", hours: append(general("8-17"), weekly(agentA, 0, 0, "9-12"), weekly(0, service, 0, "0-0")), want: ""},
+		{name: "9 the date is off", hours: append(general("9-17"), weekly(agentA, 0, 0, "9-12"), dated(weekly(0, 0, 0, "0-0"))), want: ""},
+		{name: "9 but not for the agent", hours: append(general("9-17"), dated(weekly(0, 0, 0, "0-0")), dated(weekly(agentA, 0, 0, "10-13"))), want: every("10:00", "12:00", 30)},
+		{name: "10 a date ties with a triple", hours: append(general("9-17"), weekly(agentA, service, 1, "11-15"), dated(weekly(0, 0, 0, "10-13"))), want: "11:00 11:30 12:00"},
+		{name: "11 two intervals and one", hours: []WorkPeriod{weekly(agentA, 0, 0, "9-12"), weekly(agentA, 0, 0, "13-17"), weekly(0, service, 0, "11-15")}, want: "11:00 13:00 13:30 14:00"},
+		{name: "12 the last of the disjoint", hours: []WorkPeriod{weekly(agentA, 0, 0, "9-10"), weekly(0, service, 0, "11-12"), weekly(0, 0, 1, "13-16")}, want: every("13:00", "15:00", 30)},
+		{name: "13 longer", hours: general("9-12"), duration: 90, want: "09:00 09:30 10:00 10:30"},
+		{name: "13 all of it", hours: general("9-12"), duration: 180, want: "09:00"},
+		{name: "13 too long", hours: general("9-12"), duration: 181, want: ""},
+		{name: "14 a step of 45", hours: general("9-12"), service: Service{Step: 45}, duration: 30, want: "09:00 09:45 10:30 11:15"},
+		{name: "14 a step of 20", hours: general("9-12"), service: Service{Step: 20}, duration: 45, want: every("09:00", "11:00", 20)},
+		{name: "14 from ten past", hours: general("9:10-12"), want: every("09:10", "10:40", 30)},
+		{name: "15 buffers leave the hours", hours: general("9-11"), bufferBefore: 30, bufferAfter: 30, want: "09:00 09:30 10:00"},
+		{name: "17 another service", hours: general("9-13"), bookings: []Booking{other}, want: "09:00 11:00 11:30 12:00"},
+		{name: "17 several at a time", hours: general("9-13"), bookings: []Booking{other}, rules: Rules{MultipleServicesAtTime: true}, want: every("09:00", "12:00", 30)},
+		{name: "17 at another location", hours: general("9-13"), bookings: []Booking{other}, resources: []Resource{{agentA, service, 2}}, want: every("09:00", "12:00", 30)},
+		{name: "17 one location at a time", hours: general("9-13"), bookings: []Booking{other}, resources: []Resource{{agentA, service, 2}}, rules: Rules{OneLocationAtTime: true}, want: "09:00 11:00 11:30 12:00"},
+		{name: "18 one agent at the location", hours: general("9-13"), service: Service{CapacityMax: 3}, resources: both, agent: agentA, bookings: []Booking{bookedAt(1, "10-11", of(agentB, service, 1))}, rules: Rules{OneAgentAtLocation: true}, want: "09:00 11:00 11:30 12:00"},
+		{name: "19 two grids", resources: both, hours: []WorkPeriod{weekly(agentA, 0, 0, "9-11"), weekly(agentB, 0, 0, "10:15-12:15")}, want: "09:00 09:30 10:00 10:15 10:45 11:15"},
+		{name: "20 any location", resources: []Resource{{agentA, service, 1}, {agentA, service, 2}}, hours: general("9-11"), bookings: []Booking{bookedAt(1, "9-10")}, want: "09:00 09:30 10:00"},
+		{name: "20 one location", resources: []Resource{{agentA, service, 1}, {agentA, service, 2}}, location: 1, hours: general("9-11"), bookings: []Booking{bookedAt(1, "9-10")}, want: "10:00"},
+		{name: "21 past midnight", hours: late, duration: 120, bookings: []Booking{pastMidnight}, want: every("20:00", "22:00", 30)},
+		{name: "21 past midnight, Tuesday", hours: late, duration: 120, day: monday + 1, bookings: []Booking{pastMidnight}, want: "00:00 00:30 01:00"},
+		{name: "21 to midnight", hours: late, duration: 120, bookings: []Booking{toMidnight}, want: "20:00"},
+		{name: "26 the booking's own buffers", hours: general("9-13"), duration: 30, bookings: []Booking{bookedAt(1, "10-11", of(agentA, otherService, 1), buffers(15, 30))}, want: "09:00 11:30 12:00 12:30"},
+		{name: "27 overlapping rows, each start once", hours: general("9-12", "10-13"), want: every("09:00", "12:00", 30)},
+		{name: "28 two seats of one", hours: general("9-12"), attendees: 2, want: ""},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(e.want, e.run(Departures{}, false)); diff != "" {
+				t.Errorf("offered (-want +got):\n%s", diff)
+			}
+		})
+	}
+	threeSeats := bookedAt(2, "10:30-11:30", seats(3))
+	minimum := group
+	minimum.BlockAtMinimum = true
+	for _, e := range []example{
+		{name: "16 a group", service: group, bookings: []Booking{twoSeats}, want: "09:00(5) 09:30(3) 10:00(3) 10:30(3) 11:00(5) 11:30(5) 12:00(5)"},
+		{name: "16 four seats", service: group, attendees: 4, bookings: []Booking{twoSeats}, want: "09:00(5) 11:00(5) 11:30(5) 12:00(5)"},
+		{name: "16 the minimum is met", service: minimum, bookings: []Booking{twoSeats}, want: "09:00(5) 11:00(5) 11:30(5) 12:00(5)"},
+		{name: "16 two bookings", service: group, bookings: []Booking{twoSeats, threeSeats}, want: "09:00(5) 09:30(3) 11:00(2) 11:30(5) 12:00(5)"},
+		{name: "18 any agent", service: Service{CapacityMax: 3}, resources: both, bookings: []Booking{bookedAt(1, "10-11", of(agentB, service, 1))}, rules: Rules{OneAgentAtLocation: true}, want: "09:00(3) 09:30(2) 10:00(2) 10:30(2) 11:00(3) 11:30(3) 12:00(3)"},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			e.hours = general("9-13")
+			if diff := cmp.Diff(e.want, e.run(Departures{}, true)); diff != "" {
+				t.Errorf("offered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDepartures: what differs from the plugin on purpose, off and on.
+func TestDepartures(t *testing.T) {
+	t.Parallel()
+	late := []WorkPeriod{weekly(0, 0, 0, "20-24"), {Weekday: 2, Start: 0, End: 180}}
+	long := []WorkPeriod{weekly(0, 0, 0, "22-26")}
+	pastMidnight := bookedAt(1, "23-1", func(b *Booking) { b.End = Moment{monday + 1, 60} })
+	toMidnight := bookedAt(1, "23-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
+	incomplete := bookedAt(1, "20-21", func(b *Booking) { b.Incomplete = true })
+	tuesday := bookedAt(1, "0-1", func(b *Booking) { b.Start.Day, b.End.Day = monday+1, monday+1 })
+	for _, c := range []struct {
+		name         string
+		e            example
+		plugin, ours string
+		departs      Departures
+	}{
+		{"past midnight, the first day", example{hours: late, bookings: []Booking{pastMidnight}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00", Departures{BlockAcrossMidnight: true}},
+		{"past midnight, the second day", example{hours: late, bookings: []Booking{pastMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "01:00 01:30 02:00", Departures{BlockAcrossMidnight: true}},
+		{"to midnight, the next day is free", example{hours: late, bookings: []Booking{toMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "00:00 00:30 01:00 01:30 02:00", Departed},
+		{"a new one past midnight", example{hours: long, duration: 90, bookings: []Booking{tuesday}}, "22:00 22:30 23:00 23:30 24:00 24:30", "22:00 22:30", Departures{BlockAcrossMidnight: true}},
+		{"starts after midnight", example{hours: long}, "22:00 22:30 23:00 23:30 24:00 24:30 25:00", "22:00 22:30 23:00 23:30", Departures{StartWithinDay: true}},
+		{"days before today", example{hours: late, window: &Window{Now: Moment{monday + 1, 0}, Opens: Moment{monday + 1, 0}}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Departures{RefusePast: true}},
+		{"rows that cannot be read are passed over", example{hours: late, bookings: []Booking{incomplete}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", Departed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.plugin, c.e.run(Departures{}, false)); diff != "" {
+				t.Errorf("as the plugin (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.ours, c.e.run(c.departs, false)); diff != "" {
+				t.Errorf("as we answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package availability
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+	_ "time/tzdata"
+)
+
+// TestModify compares with PHP; testdata/expressions.php tells how the
+// expectations were made.
+func TestModify(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/expressions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][4]*string
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		t.Fatal(err)
+	}
+	const layout = "2006-01-02 15:04"
+	for _, row := range rows {
+		now, err := time.ParseInLocation(time.DateTime, *row[1], zoneOf(t, *row[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := "", ""
+		if instant, ok := modify(now, *row[2]); ok {
+			got = instant.Format(layout)
+		}
+		if row[3] != nil {
+			want = *row[3]
+		}
+		if got != want {
+			t.Errorf("%s %s %q: %q, want %q", *row[0], *row[1], *row[2], got, want)
+		}
+	}
+}
+
+func zoneOf(t *testing.T, name string) *time.Location {
+	t.Helper()
+	if offset, err := time.Parse("-07:00", name); err == nil {
+		return offset.Location()
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// TestUnreadExpressions are forms that PHP knows and that are no bound here.
+func TestUnreadExpressions(t *testing.T) {
+	t.Parallel()
+	for _, expression := range []string{
+		"next week", "this week", "next monday", "last monday", "first day of next month", "+3 weekdays", "27.11.2026", "11/27/2026",
+		"2026/11/27", "20261127", "@1800000000", "+1 wk", "+1.5 hours", "2026-11-27T14:30:00Z", "2026-02-30", "++1 day", "+9999999999 days", "2026",
+	} {
+		if got, ok := modify(time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC), expression); ok {
+			t.Errorf("%q is read as %v", expression, got)
+		}
+	}
+}
+
+func FuzzModify(f *testing.F) {
+	for _, seed := range []string{"+2 hours", "tomorrow 9am", "2026-11-27 14:30", "3 days ago", "friday", "+1 week 2 days"} {
+		f.Add(seed)
+	}
+	now := time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, expression string) {
+		instant, ok := modify(now, expression)
+		if !ok && !instant.Equal(now) {
+			t.Errorf("%q is not read, and moves to %v", expression, instant)
+		}
+	})
+}
+
+// TestNewWindow: a service's bound goes before the general one where it can be
+// read; a window that opened in the past opens now.
+func TestNewWindow(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 10, 17, 59, 0, time.UTC)
+	at := func(text string) Moment {
+		moment, err := time.Parse("2006-01-02 15:04", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return MomentOf(moment)
+	}
+	for name, c := range map[string]struct {
+		service, general Bounds
+		want             Window
+	}{
+		"none":                       {Bounds{}, Bounds{}, Window{Opens: at("2026-11-24 10:17")}},
+		"general":                    {Bounds{}, Bounds{"+2 hours", "+1 week"}, Window{Opens: at("2026-11-24 12:17"), Closes: at("2026-12-01 10:17"), Bounded: true}},
+		"of the service":             {Bounds{"+4 hours", "+1 day"}, Bounds{"+2 days", "+1 week"}, Window{Opens: at("2026-11-24 14:17"), Closes: at("2026-11-25 10:17"), Bounded: true}},
+		"junk of the service":        {Bounds{"junk", "0"}, Bounds{"+2 hours", ""}, Window{Opens: at("2026-11-24 12:17")}},
+		"a date keeps the clock":     {Bounds{}, Bounds{"2026-11-27", "2026-11-28"}, Window{Opens: at("2026-11-27 10:17"), Closes: at("2026-11-28 10:17"), Bounded: true}},
+		"an opening date has passed": {Bounds{}, Bounds{"2026-11-01", ""}, Window{Opens: at("2026-11-24 10:17")}},
+	} {
+		c.want.Now = at("2026-11-24 10:17")
+		if got := NewWindow(now, c.service, c.general, Departed); *got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, *got, c.want)
+		}
+	}
+	if got := NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Departures{}); got.Opens != at("2026-11-01 10:17") {
+		t.Errorf("as the plugin, a window opens at %+v", got.Opens)
+	}
+}

@@ -1,0 +1,131 @@
+package availability
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReasons: why each start of the grid is not offered.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	base := func() Input {
+		return Input{
+			Service: Service{ID: service, Step: 60, CapacityMax: 1}, Resources: []Resource{{agentA, service, 1}},
+			WorkPeriods: []WorkPeriod{weekly(0, 0, 0, "9-13")}, Departures: Departed,
+		}
+	}
+	request := Request{Duration: 60, Attendees: 1}
+	for name, c := range map[string]struct {
+		change func(*Input, *Request)
+		want   []Slot
+	}{
+		"nothing in the way": {func(*Input, *Request) {}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"a booking, and its buffer": {func(in *Input, _ *Request) {
+			in.Bookings = []Booking{bookedAt(7, "10-11", buffers(0, 15))}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Reason: Booked, Booking: 7}, {Start: 660, Reason: Buffer, Booking: 7}, {Start: 720, Capacity: 1}}},
+		"the request's own buffer": {func(in *Input, q *Request) {
+			in.Bookings, q.BufferAfter = []Booking{bookedAt(7, "10-11")}, 15
+		}, []Slot{{Start: 540, Reason: Buffer, Booking: 7}, {Start: 600, Reason: Booked, Booking: 7}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"too few seats": {func(in *Input, q *Request) {
+			in.Service.CapacityMax, q.Attendees, in.Bookings = 3, 2, []Booking{bookedAt(7, "10-11", seats(2))}
+		}, []Slot{{Start: 540, Capacity: 3}, {Start: 600, Capacity: 1, Reason: NoCapacity}, {Start: 660, Capacity: 3}, {Start: 720, Capacity: 3}}},
+		"more people than seats": {func(_ *Input, q *Request) { q.Attendees = 2 }, []Slot{
+			{Start: 540, Capacity: 1, Reason: NoCapacity}, {Start: 600, Capacity: 1, Reason: NoCapacity}, {Start: 660, Capacity: 1, Reason: NoCapacity}, {Start: 720, Capacity: 1, Reason: NoCapacity},
+		}},
+		"time off goes before bookings": {func(in *Input, _ *Request) {
+			in.OffPeriods = []OffPeriod{{Scope: Scope{Agent: agentA}, Day: monday, Start: 600, End: 720}, {Scope: Scope{Agent: agentB}, Day: monday, Start: 0, End: 1440}, {Day: monday + 1, Start: 0, End: 1440}}
+			in.Bookings = []Booking{bookedAt(7, "10-11")}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Reason: Off}, {Start: 660, Reason: Off}, {Start: 720, Capacity: 1}}},
+		"the day is full for the service": {func(in *Input, _ *Request) {
+			in.Bookings, in.Limits = []Booking{bookedAt(7, "10-11", of(agentB, service, 2)), bookedAt(8, "12-13", of(agentB, otherService, 2))}, DailyLimits{Service: 1}
+		}, []Slot{{Start: 540, Reason: NoCapacity}, {Start: 600, Reason: NoCapacity}, {Start: 660, Reason: NoCapacity}, {Start: 720, Reason: NoCapacity}}},
+		"the day is full for the agent, but not for another": {func(in *Input, q *Request) {
+			in.Resources = append(in.Resources, Resource{agentB, service, 1})
+			in.Bookings, in.Limits = []Booking{bookedAt(7, "10-11")}, DailyLimits{Agents: map[int64]int{agentA: 1}}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"the booking that moves does not fill the day": {func(in *Input, q *Request) {
+			in.Bookings, in.Limits, q.Exclude = []Booking{bookedAt(7, "10-11")}, DailyLimits{Service: 1}, []int64{7}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"past, early and late": {func(in *Input, _ *Request) {
+			in.Window = &Window{Now: Moment{monday, 570}, Opens: Moment{monday, 630}, Closes: Moment{monday, 750}, Bounded: true}
+		}, []Slot{{Start: 540, Reason: Past}, {Start: 600, Reason: OutsideWindow}, {Start: 660, Capacity: 1}, {Start: 720, Reason: OutsideWindow}}},
+		"a day after the last": {func(in *Input, _ *Request) {
+			in.Window = &Window{Now: Moment{monday - 3, 0}, Opens: Moment{monday - 3, 0}, Closes: Moment{monday - 1, 750}, Bounded: true}
+		}, []Slot{{Start: 540, Reason: OutsideWindow}, {Start: 600, Reason: OutsideWindow}, {Start: 660, Reason: OutsideWindow}, {Start: 720, Reason: OutsideWindow}}},
+		"a day before the first": {func(in *Input, _ *Request) {
+			in.Window = &Window{Now: Moment{monday - 3, 0}, Opens: Moment{monday + 1, 0}}
+		}, []Slot{{Start: 540, Reason: OutsideWindow}, {Start: 600, Reason: OutsideWindow}, {Start: 660, Reason: OutsideWindow}, {Start: 720, Reason: OutsideWindow}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in, q := base(), request
+			c.change(&in, &q)
+			if diff := cmp.Diff(c.want, NewCalendar(in).Day(monday, q)); diff != "" {
+				t.Errorf("grid (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAssign: the location with the lowest id where somebody is free, and there
+// whom the site's order names.
+func TestAssign(t *testing.T) {
+	t.Parallel()
+	c := NewCalendar(Input{
+		Service:     Service{ID: service, Step: 60, CapacityMax: 1},
+		Resources:   []Resource{{3, service, 2}, {agentB, service, 1}, {agentA, service, 1}, {3, service, 1}},
+		WorkPeriods: []WorkPeriod{weekly(0, 0, 0, "9-11")},
+		Bookings:    []Booking{bookedAt(1, "10-11"), bookedAt(2, "10-11", of(agentB, service, 1)), bookedAt(3, "10-11", of(3, service, 1))},
+	})
+	q := Request{Duration: 60, Attendees: 1}
+	load := map[int64]int{agentA: 2, agentB: 1, 3: 2}
+	last := func(n int) int { return n - 1 }
+	nine, ten := Moment{monday, 540}, Moment{monday, 600}
+	for name, got := range map[string]struct {
+		at    Moment
+		q     Request
+		order AgentOrder
+		want  int64 // 0 for nobody
+	}{
+		"random":                      {nine, q, RandomAgent, 3},
+		"not set":                     {nine, q, "", 3},
+		"the dearest":                 {nine, q, PriceHigh, agentA},
+		"the cheapest":                {nine, q, PriceLow, agentA},
+		"the busiest, first of two":   {nine, q, BusiestAgent, agentA},
+		"the idlest":                  {nine, q, IdlestAgent, agentB},
+		"an order nobody knows":       {nine, q, "alphabetical", 0},
+		"at the next location":        {ten, q, IdlestAgent, 3},
+		"a certain agent":             {nine, Request{Agent: agentB, Duration: 60, Attendees: 1}, "alphabetical", agentB},
+		"a certain agent who is busy": {ten, Request{Agent: agentB, Duration: 60, Attendees: 1}, RandomAgent, 0},
+		"off the grid":                {Moment{monday, 545}, q, RandomAgent, 0},
+	} {
+		r, ok := c.Assign(got.at, got.q, Choice{Order: got.order, Load: load, Pick: last})
+		if ok != (got.want != 0) || r.Agent != got.want {
+			t.Errorf("%s: %v (%t), want agent %d", name, r, ok, got.want)
+		}
+	}
+	if open := c.Open(Moment{monday, 545}, q); len(open) != 1 || open[0] != (Resource{3, service, 2}) {
+		// the bookings at ten leave nobody else
+		t.Errorf("open at 09:05: %v", open)
+	}
+	if open := c.Open(Moment{monday, 630}, q); len(open) != 0 {
+		t.Errorf("open beyond the hours: %v", open)
+	}
+}
+
+func TestDays(t *testing.T) {
+	t.Parallel()
+	for text, weekday := range map[string]int{"1970-01-01": 4, "1969-12-28": 7, "2026-12-07": 1, "2027-02-28": 7, "2028-02-29": 2} {
+		day := mustDay(text)
+		if day.String() != text || day.Weekday() != weekday {
+			t.Errorf("%s: %s, weekday %d, want %d", text, day, day.Weekday(), weekday)
+		}
+	}
+	if _, ok := ParseDay("2027-02-29"); ok {
+		t.Error("a day that is none")
+	}
+	if diff := cmp.Diff([]string{"approved", " pending"}, BlockingStatuses("approved, pending")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
