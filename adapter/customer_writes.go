@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -17,7 +18,10 @@ type CustomerValues struct {
 	Status, Notes, AdminNotes *string
 	IsGuest                   *bool
 	AvatarImageID             *int64 // 0 for none
-	WordPressUserID           *int64 // of a new customer only
+	// WordPressUserID is that of a new customer only, UserField what it was sent
+	// as.
+	WordPressUserID *int64
+	UserField       string
 	// Profile are the fields without a column, by name; "" removes one.
 	Profile map[string]string
 	// CustomFields are merged with those there are; "" removes one.
@@ -40,20 +44,23 @@ func (s *Site) CreateCustomer(ctx context.Context, v CustomerValues, finish func
 }
 
 func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, error) {
+	v = v.clean()
 	p := v.Problems.clone()
 	for field, sent := range map[string]*string{"first_name": v.FirstName, "last_name": v.LastName} {
-		if sent == nil {
+		if sent == nil || strings.TrimSpace(*sent) == "" {
 			p.Malform(field, "Required")
 		}
 	}
 	wanted := s.cleanCustomer(v.CustomerFields, "", &p)
-	s.checkValues(v, &p)
+	if err := s.checkValues(ctx, v, &p); err != nil {
+		return Customer{}, err
+	}
 	if wanted.Email != "" && !p.Has("email") {
 		if err := s.checkNewEmail(ctx, wanted.Email, &p); err != nil {
 			return Customer{}, err
 		}
 	}
-	if err := s.checkUser(ctx, v.WordPressUserID, &p); err != nil {
+	if err := s.checkUser(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
 	if err := p.Err(); err != nil {
@@ -63,22 +70,20 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 	if err != nil {
 		return Customer{}, err
 	}
-	wanted.ID, err = s.insertCustomer(ctx, w, wanted)
+	wanted.ID, err = s.insertCustomer(ctx, w, wanted, v.WordPressUserID)
 	if err != nil {
 		return Customer{}, err
 	}
-	// The plugin knows neither at this point; what follows is the API's own.
-	columns := append(row{{"status", orText(v.Status, "active")}}, v.columns()...)
-	if v.WordPressUserID != nil {
-		columns = append(columns, column{"wordpress_user_id", *v.WordPressUserID})
-		if v.IsGuest == nil {
-			columns = append(columns, column{"is_guest", 0})
-		}
-	}
-	if err := s.update(ctx, wpdb.Customers, wanted.ID, columns); err != nil {
+	// The plugin's forms take nothing of this.
+	active := "active"
+	v.Status = cmp.Or(v.Status, &active)
+	if err := s.update(ctx, wpdb.Customers, wanted.ID, v.columns()); err != nil {
 		return Customer{}, err
 	}
-	if err := s.saveCustomerMeta(ctx, wanted.ID, v); err != nil {
+	if err := s.saveMeta(ctx, wpdb.CustomerMeta, wanted.ID, v.metas()); err != nil {
+		return Customer{}, err
+	}
+	if err := s.rememberFields(ctx, v.unknown(Customer{})); err != nil {
 		return Customer{}, err
 	}
 	events := []event{{kind: customerCreated, facts: customerFacts(wanted)}}
@@ -104,15 +109,33 @@ func orText(text *string, fallback string) string {
 	return *text
 }
 
-// columns are the columns that were sent and need no more than cleaning.
+// clean takes what may not be from texts. Those of custom fields may have
+// several lines.
+func (v CustomerValues) clean() CustomerValues {
+	for _, text := range []**string{&v.Notes, &v.AdminNotes} {
+		if *text != nil {
+			*text = new(cleanText(**text))
+		}
+	}
+	v.Profile, v.CustomFields = maps.Clone(v.Profile), maps.Clone(v.CustomFields)
+	for name, value := range v.Profile {
+		v.Profile[name] = cleanLine(value)
+	}
+	for name, value := range v.CustomFields {
+		v.CustomFields[name] = cleanText(value)
+	}
+	return v
+}
+
+// columns are the columns that were sent and are of no concern to others.
 func (v CustomerValues) columns() row {
 	var columns row
 	for _, f := range []struct {
 		name string
 		sent *string
-	}{{"notes", v.Notes}, {"admin_notes", v.AdminNotes}} {
+	}{{"status", v.Status}, {"notes", v.Notes}, {"admin_notes", v.AdminNotes}} {
 		if f.sent != nil {
-			columns = append(columns, column{f.name, cleanText(*f.sent)})
+			columns = append(columns, column{f.name, *f.sent})
 		}
 	}
 	if v.IsGuest != nil {
@@ -132,31 +155,80 @@ func nullable(n int64) any {
 	return n
 }
 
+// changes are the columns of v that are other than stored.
+func (c Customer) changes(v CustomerValues) row {
+	stored := map[string]any{"status": c.Status, "notes": c.Notes, "admin_notes": c.AdminNotes, "is_guest": c.IsGuest, "avatar_image_id": nil}
+	if c.AvatarImageID != nil {
+		stored["avatar_image_id"] = nullable(*c.AvatarImageID)
+	}
+	return slices.DeleteFunc(v.columns(), func(sent column) bool { return sent.value == stored[sent.name] })
+}
+
+// metas are all fields without a column. Their names differ.
+func (v CustomerValues) metas() map[string]string {
+	metas := make(map[string]string, len(v.Profile)+len(v.CustomFields))
+	maps.Copy(metas, v.Profile)
+	maps.Copy(metas, v.CustomFields)
+	return metas
+}
+
+// unknown are the names of the custom fields that get a value and that nothing
+// yet tells from metas of others.
+func (v CustomerValues) unknown(stored Customer) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.CustomFields)), func(name string) bool {
+		_, known := stored.CustomFields[name]
+		return known || v.CustomFields[name] == "" || strings.HasPrefix(name, "cf_")
+	})
+}
+
 // checkValues notes texts that do not fit, and custom fields that are none.
-func (s *Site) checkValues(v CustomerValues, p *Problems) {
+func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *Problems) error {
 	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
 		if sent != nil {
-			s.checkLength(p, field, wpdb.Customers, field, cleanText(*sent))
+			s.checkLength(p, field, wpdb.Customers, field, *sent)
 		}
 	}
 	for name, value := range v.Profile {
 		s.checkLength(p, name, wpdb.CustomerMeta, "meta_value", value)
 	}
+	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
-		field := "custom_fields." + name
-		if name == "" || cleanLine(name) != name || reservedField(name) {
-			p.Refuse(field, "Not a name for a custom field")
+		field := customField(name)
+		if name == "" || cleanLine(name) != name {
+			p.Refuse(field, notAField)
 		}
 		s.checkLength(p, field, wpdb.CustomerMeta, "meta_key", name)
 		s.checkLength(p, field, wpdb.CustomerMeta, "meta_value", v.CustomFields[name])
+		if !p.Has(field) {
+			names = append(names, name)
+		}
 	}
+	return s.checkNames(ctx, names, p)
 }
 
-// reservedField tells names that the platform, or a field without a column, has
-// for itself.
-func reservedField(name string) bool {
-	name = strings.ToLower(name)
-	return slices.Contains(profileKeys, name) || slices.Contains(platformKeys, name) || strings.HasPrefix(name, "password_")
+func customField(name string) string { return "custom_fields." + name }
+
+const notAField = "Not a name for a custom field"
+
+// checkNames notes names of custom fields that the platform, or a field without
+// a column, has for itself. The database tells: its collation takes more letters
+// for the same than their case, and the plugin finds a meta by it. The names of
+// the table's own column, of which there are none here, bring the collation in.
+func (s *Site) checkNames(ctx context.Context, names []string, p *Problems) error {
+	if len(names) == 0 {
+		return nil
+	}
+	named := sq.Select("meta_key AS name", "0 AS sent").From(s.db.Name(wpdb.CustomerMeta)).Where("1 = 0")
+	for i, name := range names {
+		named = named.SuffixExpr(sq.Expr("UNION ALL SELECT ?, ?", name, i))
+	}
+	reserved := slices.Concat(profileKeys, platformKeys)
+	stmt := sq.Select("sent").FromSelect(named, "named").Where(sq.Or{sq.Eq{"name": reserved}, sq.Like{"name": `password\_%`}})
+	found, err := wpdb.All(ctx, s.db, "check names of custom fields", stmt, wpdb.Value[int])
+	for _, i := range found {
+		p.Refuse(customField(names[i]), notAField)
+	}
+	return err
 }
 
 // checkNewEmail notes an e-mail that a customer has already. Whoever else is
@@ -174,31 +246,36 @@ func (s *Site) checkNewEmail(ctx context.Context, email string, p *Problems) err
 
 // checkUser notes a WordPress user who cannot stand behind a new customer: one
 // who does not exist, has more rights than a customer, or is another's already.
-func (s *Site) checkUser(ctx context.Context, id *int64, p *Problems) error {
-	if id == nil || p.Has("wordpress_user_id") {
+// Two who want the same one wait for each other.
+func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *Problems) error {
+	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
 	}
-	user, err := s.oneUser(ctx, s.usersWithRoles().Where(sq.Eq{"u.ID": *id}))
+	id := *v.WordPressUserID
+	if err := s.lockRows(ctx, wpdb.Users, []int64{id}); err != nil {
+		return err
+	}
+	user, err := s.oneUser(ctx, s.usersWithRoles().Where(sq.Eq{"u.ID": id}))
 	if err != nil {
 		return err
 	}
-	_, taken, err := s.customerRow(ctx, sq.Eq{"wordpress_user_id": *id})
+	_, taken, err := s.customerRow(ctx, sq.Eq{"wordpress_user_id": id})
 	switch {
 	case err != nil:
 		return err
 	case user.id == 0:
-		p.Malform("wordpress_user_id", "User not found")
+		p.Malform(v.UserField, "User not found")
 	case user.privileged:
-		p.Refuse("wordpress_user_id", "This user has more rights than a customer")
+		p.Refuse(v.UserField, "This user has more rights than a customer")
 	case taken:
-		p.Refuse("wordpress_user_id", "This user belongs to another customer")
+		p.Refuse(v.UserField, "This user belongs to another customer")
 	}
 	return nil
 }
 
 // UpdateCustomer changes what was sent of a customer, and the linked WordPress
-// user with name and e-mail. What is wrong is a CodeInvalidRequest or
-// CodeValidationFailed naming every field.
+// user with name and e-mail. What does not change is not written. What is wrong
+// is a CodeInvalidRequest or CodeValidationFailed naming every field.
 func (s *Site) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (c Customer, err error) {
 	err = s.write(ctx, "update customer", func(tx *Site) (err error) {
 		c, err = tx.updateCustomer(ctx, id, v)
@@ -218,10 +295,13 @@ func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (
 	if err != nil {
 		return Customer{}, err
 	}
+	v = v.clean()
 	p := v.Problems.clone()
 	old := before.short()
 	after, columns := s.changeCustomer(old, v.CustomerFields, "", &p)
-	s.checkValues(v, &p)
+	if err := s.checkValues(ctx, v, &p); err != nil {
+		return Customer{}, err
+	}
 	if err := s.checkCustomerChange(ctx, old, after, "email", &p); err != nil {
 		return Customer{}, err
 	}
@@ -229,17 +309,20 @@ func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (
 		return Customer{}, err
 	}
 	personal := len(columns) > 0
-	if v.Status != nil {
-		columns = append(columns, column{"status", *v.Status})
-	}
-	columns = append(columns, v.columns()...)
-	if len(columns)+len(v.Profile)+len(v.CustomFields) == 0 {
-		return before, nil
-	}
-	if err := s.updateCustomerRow(ctx, after, columns); err != nil {
+	columns = append(columns, before.changes(v)...)
+	metas, err := s.metaChanges(ctx, wpdb.CustomerMeta, id, v.metas())
+	if err != nil {
 		return Customer{}, err
 	}
-	if err := s.saveCustomerMeta(ctx, id, v); err != nil {
+	if err := s.rememberFields(ctx, v.unknown(before)); err != nil {
+		return Customer{}, err
+	}
+	if len(columns) > 0 || metas.any() {
+		if err := s.updateCustomerRow(ctx, after, columns); err != nil {
+			return Customer{}, err
+		}
+	}
+	if err := s.changeMeta(ctx, wpdb.CustomerMeta, metas); err != nil {
 		return Customer{}, err
 	}
 	if personal { // the plugin's history keeps nothing else of a customer
@@ -255,76 +338,108 @@ func (c Customer) short() BookingCustomer {
 	return BookingCustomer{ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone}
 }
 
-// saveCustomerMeta stores the fields without a column. The names of custom
-// fields are remembered, so that they are told from metas of others.
-func (s *Site) saveCustomerMeta(ctx context.Context, id int64, v CustomerValues) error {
-	if err := s.saveMeta(ctx, wpdb.CustomerMeta, id, v.Profile); err != nil {
-		return err
-	}
-	if err := s.saveMeta(ctx, wpdb.CustomerMeta, id, v.CustomFields); err != nil {
-		return err
-	}
-	remembered := sq.Insert(s.db.Name(wpdb.CustomerFields)).Options("IGNORE").Columns("meta_key")
-	some := false
-	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
-		if v.CustomFields[name] != "" && !strings.HasPrefix(name, "cf_") {
-			remembered, some = remembered.Values(name), true
-		}
-	}
-	if !some || !s.schema.Has(wpdb.CustomerFields) {
+// rememberFields keeps the names of custom fields, by which they are told from
+// metas of others.
+func (s *Site) rememberFields(ctx context.Context, names []string) error {
+	if len(names) == 0 || !s.schema.Has(wpdb.CustomerFields) {
 		return nil
 	}
-	_, err := wpdb.Exec(ctx, s.db, "remember custom fields", remembered)
+	stmt := sq.Insert(s.db.Name(wpdb.CustomerFields)).Options("IGNORE").Columns("meta_key")
+	for _, name := range names {
+		stmt = stmt.Values(name)
+	}
+	_, err := wpdb.Exec(ctx, s.db, "remember custom fields", stmt)
 	return err
 }
 
-// saveMeta stores metas of a record: an existing row changes, an empty value
-// removes all rows of its key (OsMetaModel::save_by_key and
-// delete_meta_by_key, LatePoint 5.6.5; unlike there, "0" is a value).
-func (s *Site) saveMeta(ctx context.Context, table wpdb.Table, id int64, values map[string]string) error {
+// metaChanges are the rows of metas that a change adds, alters and removes.
+type metaChanges struct {
+	added   []row
+	altered []alteredMeta
+	removed []int64
+}
+
+type alteredMeta struct {
+	id    int64
+	value string
+}
+
+func (m metaChanges) any() bool { return len(m.added)+len(m.altered)+len(m.removed) > 0 }
+
+// metaChanges compares metas with what is stored of a record: an existing row
+// changes, an empty value removes all rows of its key
+// (OsMetaModel::save_by_key and delete_meta_by_key, LatePoint 5.6.5; unlike
+// there, "0" is a value).
+func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, values map[string]string) (m metaChanges, err error) {
 	if len(values) == 0 {
-		return nil
+		return m, nil
 	}
 	type stored struct {
 		id         int64
 		key, value string
 	}
 	stmt := sq.Select("id", "meta_key", "meta_value").From(s.db.Name(table)).Where(sq.Eq{"object_id": id}).OrderBy("id")
-	rows, err := wpdb.All(ctx, s.db, "read meta", stmt, func(row wpdb.Scanner) (m stored, err error) {
-		err = row.Scan(&m.id, &m.key, wpdb.OrZero(&m.value))
-		return m, err
+	rows, err := wpdb.All(ctx, s.db, "read meta", stmt, func(row wpdb.Scanner) (r stored, err error) {
+		err = row.Scan(&r.id, &r.key, wpdb.OrZero(&r.value))
+		return r, err
 	})
 	if err != nil {
-		return err
+		return m, err
 	}
-	var added []row
+	byKey := map[string][]stored{}
+	for _, r := range rows {
+		key := strings.ToLower(r.key)
+		byKey[key] = append(byKey[key], r)
+	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		value := values[key]
-		same := slices.DeleteFunc(slices.Clone(rows), func(m stored) bool { return !strings.EqualFold(m.key, key) })
+		value, same := values[key], byKey[strings.ToLower(key)]
 		switch {
-		case value == "" && len(same) > 0:
-			stmt := sq.Delete(s.db.Name(table)).Where(sq.Eq{"object_id": id, "meta_key": key})
-			_, err = wpdb.Exec(ctx, s.db, "delete meta", stmt)
 		case value == "":
+			for _, r := range same {
+				m.removed = append(m.removed, r.id)
+			}
 		case len(same) == 0:
-			added = append(added, append(row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.createdNow()...))
+			m.added = append(m.added, append(row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.createdNow()...))
 		case same[0].value != value:
-			err = s.update(ctx, table, same[0].id, row{{"meta_value", value}, s.updatedNow()})
+			m.altered = append(m.altered, alteredMeta{same[0].id, value})
 		}
-		if err != nil {
+	}
+	return m, nil
+}
+
+// changeMeta writes changes of metas.
+func (s *Site) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
+	if len(m.removed) > 0 {
+		stmt := sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": m.removed})
+		if _, err := wpdb.Exec(ctx, s.db, "delete meta", stmt); err != nil {
 			return err
 		}
 	}
-	_, err = s.insert(ctx, table, added...)
+	for _, altered := range m.altered {
+		if err := s.update(ctx, table, altered.id, row{{"meta_value", altered.value}, s.updatedNow()}); err != nil {
+			return err
+		}
+	}
+	_, err := s.insert(ctx, table, m.added...)
 	return err
+}
+
+// saveMeta stores metas of a record.
+func (s *Site) saveMeta(ctx context.Context, table wpdb.Table, id int64, values map[string]string) error {
+	m, err := s.metaChanges(ctx, table, id, values)
+	if err != nil {
+		return err
+	}
+	return s.changeMeta(ctx, table, m)
 }
 
 // DeleteCustomer deletes a customer who has no bookings, with orders, payments
 // and metas as the plugin does (OsCustomerModel::delete, LatePoint 5.6.5):
-// invoices and the WordPress user stay. One with bookings is a
-// CodeCustomerHasBookings.
+// invoices and the WordPress user stay. One with bookings, whatever their status,
+// is a CodeCustomerHasBookings.
 func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 	return s.write(ctx, "delete customer", func(tx *Site) error {
+		// Who books for the customer holds their row too, until the booking is there.
 		if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
 			return err
 		}
@@ -335,15 +450,32 @@ func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 		if !found {
 			return notFound(CustomerResource, id)
 		}
-		count, err := tx.count(ctx, "count bookings of customer", list{filter: sq.Select().From(tx.db.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": id})})
+		bookings, err := tx.bookingsThrough(ctx, id)
 		if err != nil {
 			return err
 		}
-		if count > 0 {
-			return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: count}
+		if bookings > 0 {
+			return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: bookings}
 		}
 		return tx.deleteCustomerRows(ctx, id)
 	})
+}
+
+// bookingsThrough counts the bookings of a customer, and those that others have
+// in the customer's orders: the plugin deletes both with the customer.
+func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, error) {
+	stmt := sq.Select("i.id").From(s.db.As(wpdb.OrderItems, "i")).Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
+		Where(sq.Eq{"o.customer_id": customer})
+	items, err := wpdb.All(ctx, s.db, "find order items of customer", stmt, wpdb.Value[int64])
+	if err != nil {
+		return 0, err
+	}
+	bookings := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": customer})
+	if len(items) > 0 { // no index helps here
+		bookings = sq.Select("COUNT(*)").From(s.db.Name(wpdb.Bookings)).Where(sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_item_id": items}})
+	}
+	count, _, err := wpdb.One(ctx, s.db, "count bookings of customer", bookings, wpdb.Value[int64])
+	return count, err
 }
 
 func (s *Site) deleteCustomerRows(ctx context.Context, id int64) error {

@@ -191,6 +191,9 @@ func (s *Site) saveUserMeta(ctx context.Context, user int64, key string, value a
 	}
 	insert := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value").Values(user, key, value)
 	_, err = wpdb.Exec(ctx, s.db, "insert user meta", insert)
+	if errors.Is(err, wpdb.ErrBadValue) {
+		return nil
+	}
 	return err
 }
 

@@ -147,12 +147,7 @@ type CustomerBookings struct {
 
 // CustomerDetail is one customer.
 func (v View) CustomerDetail(c adapter.Customer, asked CustomerIncludes, b CustomerBookings) StatusSingle {
-	record := CustomerDetail{
-		Customer: v.customer(c),
-		Address:  c.Profile["address"], City: c.Profile["city"], State: c.Profile["state"],
-		Zipcode: c.Profile["zipcode"], Country: c.Profile["country"],
-		AvatarImageID: c.AvatarImageID, DateOfBirth: c.Profile["date_of_birth"], Gender: c.Profile["gender"],
-	}
+	record := v.customerDetail(c)
 	if asked.Bookings {
 		record.Bookings = each(b.All, v.booking)
 	}
@@ -163,4 +158,13 @@ func (v View) CustomerDetail(c adapter.Customer, asked CustomerIncludes, b Custo
 		record.PastBookings = each(b.Past, v.booking)
 	}
 	return statusSingle(record)
+}
+
+func (v View) customerDetail(c adapter.Customer) CustomerDetail {
+	return CustomerDetail{
+		Customer: v.customer(c),
+		Address:  c.Profile["address"], City: c.Profile["city"], State: c.Profile["state"],
+		Zipcode: c.Profile["zipcode"], Country: c.Profile["country"],
+		AvatarImageID: c.AvatarImageID, DateOfBirth: c.Profile["date_of_birth"], Gender: c.Profile["gender"],
+	}
 }

@@ -23,7 +23,8 @@ type Failure struct {
 	Status    int // of HTTP
 	Code      string
 	Message   string
-	Details   any    // nil for none; shape B only
+	Details   any    // nil for none; shapes A and B
+	Bookings  int64  // that are in the way; shape A
 	RequestID string // for failures of ours
 }
 
@@ -34,8 +35,10 @@ type bodyA struct {
 }
 
 type errorData struct {
-	Status    int    `json:"status"`
-	RequestID string `json:"request_id,omitempty"`
+	Status       int    `json:"status"`
+	Details      any    `json:"details,omitempty"`
+	BookingCount int64  `json:"booking_count,omitempty"`
+	RequestID    string `json:"request_id,omitempty"`
 }
 
 type bodyB struct {
@@ -59,7 +62,8 @@ type bodyC struct {
 func (f Failure) Body(shape Shape) any {
 	switch shape {
 	case ShapeA:
-		return bodyA{Code: f.Code, Message: f.Message, Data: errorData{Status: f.Status, RequestID: f.RequestID}}
+		data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, RequestID: f.RequestID}
+		return bodyA{Code: f.Code, Message: f.Message, Data: data}
 	case ShapeC:
 		body := bodyC{Error: f.Message}
 		if f.RequestID != "" {

@@ -39,6 +39,48 @@ func getCustomer(r *request) (response, error) {
 	return ok(r.view.CustomerDetail(customer, asked, bookings)), nil
 }
 
+func createCustomer(r *request) (response, error) {
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	values := compat.NewCustomer(body)
+	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
+		_, err = site.CreateCustomer(r.ctx(), values, func(ctx context.Context, tx *adapter.Site, made adapter.Customer) error {
+			answer = created(r.view.CustomerCreated(made))
+			return keep(ctx, tx, answer)
+		})
+		return answer, err
+	})
+}
+
+func updateCustomer(r *request) (response, error) {
+	id, err := r.id("id", maxMediumInt, adapter.CustomerResource)
+	if err != nil {
+		return response{}, err
+	}
+	body, err := r.body()
+	if err != nil {
+		return response{}, err
+	}
+	customer, err := r.site.UpdateCustomer(r.ctx(), id, compat.CustomerPatch(body))
+	if err != nil {
+		return response{}, err
+	}
+	return ok(r.view.CustomerUpdated(customer)), nil
+}
+
+func deleteCustomer(r *request) (response, error) {
+	id, err := r.id("id", maxMediumInt, adapter.CustomerResource)
+	if err != nil {
+		return response{}, err
+	}
+	if err := r.site.DeleteCustomer(r.ctx(), id); err != nil {
+		return response{}, err
+	}
+	return ok(r.view.CustomerDeleted(id, r.site.Now)), nil
+}
+
 // customerBookings reads the bookings that a single customer was asked for
 // with: past ones latest first, upcoming ones next first.
 func customerBookings(ctx context.Context, site *adapter.Site, id int64, asked compat.CustomerIncludes) (b compat.CustomerBookings, err error) {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,9 +112,14 @@ func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Sha
 		return notFound(form, e)
 	case adapter.CodeInvalidRequest, adapter.CodeValidationFailed, adapter.CodePaymentCompleted:
 		return faulty(form, e)
+	case adapter.CodeCustomerHasBookings:
+		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message, Bookings: e.Count}, compat.ShapeA
 	case adapter.CodeForceRequired:
 		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message}, compat.ShapeA
 	default:
+		if form.refusal != "" && len(e.Fields) > 0 {
+			return compat.Failure{Status: http.StatusBadRequest, Code: form.refusal, Message: form.failure + ": " + sentence(e.Fields), Details: e.Fields}, compat.ShapeA
+		}
 		return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
 	}
 }
@@ -127,6 +134,15 @@ func faulty(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
 		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.ShapeC
 	}
 	return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
+}
+
+// sentence tells what is wrong with fields, for people.
+func sentence(fields map[string]string) string {
+	parts := make([]string, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, name+": "+fields[name])
+	}
+	return strings.Join(parts, "; ")
 }
 
 // statusOf is the status of what is wrong with a request.
@@ -156,7 +172,7 @@ func notFound(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
 	noun := strings.ToUpper(string(e.Resource[:1])) + string(e.Resource[1:])
 	failure := compat.Failure{Status: http.StatusNotFound, Code: string(e.Resource) + "_not_found"}
 	switch {
-	case form.shape == compat.ShapeC:
+	case form.shape != compat.ShapeB:
 		failure.Message = noun + " not found"
 	case e.Resource == adapter.CouponResource:
 		failure.Message = fmt.Sprintf("%s with code %s was not found", noun, e.Key)

@@ -23,6 +23,7 @@ type errorForm struct {
 	shape   compat.Shape // of everything that has no shape of its own
 	failure string       // message of a failure of ours
 	code    string       // of a failure of ours; "" for server_error
+	refusal string       // code of what is wrong with fields, in shape A; "" for shape B
 }
 
 var (
@@ -31,6 +32,11 @@ var (
 	bookingCreation = errorForm{failure: "Failed to create booking"}
 	bookingUpdate   = errorForm{failure: "Failed to update booking"}
 	bookingDeletion = errorForm{failure: "Failed to delete booking", code: "delete_error"}
+
+	customerCreation = errorForm{failure: "Failed to create customer"}
+	customerUpdate   = errorForm{failure: "Error updating customer", shape: compat.ShapeA, refusal: "customer_update_failed"}
+	customerDeletion = errorForm{failure: "Error deleting customer", shape: compat.ShapeA, code: "delete_error"}
+
 	payment         = errorForm{failure: "Failed to retrieve payment", shape: compat.ShapeC}
 	paymentCreation = errorForm{failure: "Failed to create payment", shape: compat.ShapeC}
 	paymentUpdate   = errorForm{failure: "Failed to update payment", shape: compat.ShapeC}
@@ -51,6 +57,9 @@ var routes = []route{
 
 	{http.MethodGet, "/customers", "read_customers", listCustomers, plainList, "List customers"},
 	{http.MethodGet, "/customers/:id", "read_customers", getCustomer, plain, "Read a customer"},
+	{http.MethodPost, "/customers", "write_customers", createCustomer, customerCreation, "Create a customer"},
+	{http.MethodPut, "/customers/:id", "write_customers", updateCustomer, customerUpdate, "Change a customer"},
+	{http.MethodDelete, "/customers/:id", "delete_customers", deleteCustomer, customerDeletion, "Delete a customer"},
 
 	{http.MethodGet, "/agents", "read_agents", listAgents, plainList, "List agents"},
 	{http.MethodGet, "/agents/availability", "read_availability", listFreeAgents, plain, "Find the agents who are free"},
