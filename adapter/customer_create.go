@@ -58,8 +58,8 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems)
 // e-mail, until this transaction ends. It comes before all locks of rows, for the
 // server does not see a circle of both kinds.
 func (s *Site) lockEmail(ctx context.Context, email *string) error {
-	if email == nil || cleanLine(*email) == "" {
-		return nil
+	if email == nil || !validEmail(cleanLine(*email)) {
+		return nil // nobody will store it
 	}
 	taken, err := s.db.Lock(ctx, "customer "+strings.ToLower(cleanLine(*email)), customerWait)
 	if err != nil {

@@ -157,7 +157,7 @@ func (s *Site) addCustomerStats(ctx context.Context, ids []int64, records []Cust
 		var spent decimal.NullDecimal
 		err = row.Scan(customer, &c.Total, &c.Completed, &c.Cancelled, wpdb.OrZero(&c.Future),
 			wpdb.OrZero((*string)(&c.Last)), wpdb.OrZero((*string)(&c.Next)), &spent)
-		c.Spent = spent.Decimal
+		c.Spent, c.Last, c.Next = spent.Decimal, c.Last.day(), c.Next.day()
 		return c, err
 	})
 	if err != nil {

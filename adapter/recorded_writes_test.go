@@ -20,6 +20,7 @@ import (
 // the rows with those that the plugin wrote. They are equal but for differences
 // that are named and meant. Two databases share the work.
 func TestRecordedWrites(t *testing.T) {
+	fixtures.RequireServer(t)
 	wantEveryWriteNamed(t)
 	shares := [2]map[string]int{{}, {}}
 	t.Run("writes", func(t *testing.T) {

@@ -21,6 +21,9 @@ func (d Date) Time(loc *time.Location) (t time.Time, ok bool) {
 	return t, err == nil
 }
 
+// day is the date without the time that some servers add to it in a union.
+func (d Date) day() Date { return d[:min(len(d), len(time.DateOnly))] }
+
 // Minutes is a time of day of the site's zone in minutes after midnight. The
 // end of a day is 1440.
 type Minutes = availability.Minutes

@@ -3,7 +3,11 @@ package handlers_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,5 +37,461 @@ func TestCreateCustomer(t *testing.T) {
 		if diff := cmp.Diff(read, made); diff != "" {
 			t.Errorf("created and read differ (-read +created):\n%s", diff)
 		}
+	}
+}
+
+// changed tells rows in short: table, what happened, and the columns with their
+// new values. Timestamps and ids are left out.
+func changed(changes []fixtures.Change) []string {
+	var told []string
+	for _, c := range changes {
+		values := map[string]any{}
+		for column, value := range c.Values {
+			values[column] = value
+		}
+		for column, pair := range c.Changed {
+			values[column] = pair[1]
+		}
+		for _, column := range []string{"id", "umeta_id", "created_at", "initiated_by", "initiated_by_id", "description"} {
+			delete(values, column)
+		}
+		text := strings.TrimPrefix(c.Table, "latepoint_") + " " + string(c.Op)
+		for _, column := range slices.Sorted(maps.Keys(values)) {
+			switch value := values[column]; {
+			case column == "updated_at" && value == "2026-11-21 00:43:00":
+				text += " now"
+			case value != nil || c.Op == fixtures.Update:
+				text += fmt.Sprintf(" %s=%v", column, value)
+			}
+		}
+		told = append(told, text)
+	}
+	return told
+}
+
+// TestEveryFieldOfACustomer changes one field at a time: its own column or meta
+// is written, and the moment, and the history where the plugin keeps one of it.
+func TestEveryFieldOfACustomer(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	const history = "activities insert code=customer_updated customer_id=5 now"
+	arrange(t, s.database,
+		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'city', 'Bonn'), (5, 'cf_old', 'x'), (5, 'cf_old', 'y'), (5, 'CF_Case', 'z')",
+		"UPDATE wp_latepoint_customers SET notes = 'old', admin_notes = NULL, avatar_image_id = 4, phone = '1' WHERE id = 5",
+		"UPDATE wp_users SET user_activation_key = '1795000000:$generic$x' WHERE ID = 7",
+		"DELETE FROM wp_usermeta WHERE user_id = 7 AND meta_key IN ('first_name', 'last_name')",
+		"INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (7, 'last_name', 'Hoffmann')")
+	before := s.database.Snapshot(t)
+	column := func(name, value string) []string { return []string{"customers update " + name + "=" + value + " now"} }
+	personal := func(name, value string, more ...string) []string {
+		return slices.Concat([]string{history, "customers update " + name + "=" + value + " now"}, more)
+	}
+	meta := func(told string) []string { return []string{"customer_meta " + told, "customers update now"} }
+	for body, want := range map[string][]string{
+		`"first_name":"Ann-Sophie"`:  personal("first_name", "Ann-Sophie", "usermeta insert meta_key=first_name meta_value=Ann-Sophie user_id=7"),
+		`"last_name":" de la\tCruz"`: personal("last_name", "de la Cruz", "usermeta update meta_value=de la Cruz"),
+		`"email":"Five@Example.test"`: personal("email", "Five@Example.test",
+			"users update user_activation_key= user_email=Five@Example.test"),
+		`"phone":"+49 (30) 99"`:              personal("phone", "+493099"),
+		`"phone":""`:                         personal("phone", ""),
+		`"phone":4930`:                       personal("phone", "4930"),
+		`"status":"inactive"`:                column("status", "inactive"),
+		`"status":"BLOCKED"`:                 column("status", "blocked"),
+		`"status":"pending_verification"`:    column("status", "pending_verification"),
+		`"is_guest":true`:                    column("is_guest", "1"),
+		`"is_guest":"yes"`:                   column("is_guest", "1"),
+		`"notes":"a\nb"`:                     column("notes", "a\nb"),
+		`"notes":""`:                         column("notes", ""),
+		`"admin_notes":"<a href='x'>a</a>"`:  column("admin_notes", "a"),
+		`"avatar_image_id":"12"`:             column("avatar_image_id", "12"),
+		`"avatar_image_id":0`:                column("avatar_image_id", "<nil>"),
+		`"address":"Hof 1"`:                  meta("insert meta_key=address meta_value=Hof 1 object_id=5 now"),
+		`"city":"Ulm"`:                       meta("update meta_value=Ulm now"),
+		`"city":""`:                          meta("delete meta_key=city meta_value=Bonn object_id=5"),
+		`"state":"BW"`:                       meta("insert meta_key=state meta_value=BW object_id=5 now"),
+		`"zipcode":"0"`:                      meta("insert meta_key=zipcode meta_value=0 object_id=5 now"),
+		`"country":"at"`:                     meta("insert meta_key=country meta_value=AT object_id=5 now"),
+		`"date_of_birth":"2000-02-29"`:       meta("insert meta_key=date_of_birth meta_value=2000-02-29 object_id=5 now"),
+		`"gender":"other"`:                   meta("insert meta_key=gender meta_value=other object_id=5 now"),
+		`"custom_fields":{"cf_n":"0"}`:       meta("insert meta_key=cf_n meta_value=0 object_id=5 now"),
+		`"custom_fields":{"cf_n":false}`:     meta("insert meta_key=cf_n meta_value=0 object_id=5 now"),
+		`"custom_fields.cf_n":1.50`:          meta("insert meta_key=cf_n meta_value=1.50 object_id=5 now"),
+		`"custom_fields":{"cf_case":"new"}`:  meta("update meta_value=new now"),
+		`"custom_fields":{"CF_CASE":null}`:   meta("delete meta_key=CF_Case meta_value=z object_id=5"),
+		`"custom_fields":{"cf_old":"again"}`: meta("update meta_value=again now"),
+		`"custom_fields":{"cf_old":""}`: {
+			"customer_meta delete meta_key=cf_old meta_value=x object_id=5", "customer_meta delete meta_key=cf_old meta_value=y object_id=5", "customers update now",
+		},
+		`"custom_fields":{"colour":"<b>red</b>\nblue","cf_none":""}`: {
+			"bookside_customer_fields insert meta_key=colour", "customer_meta insert meta_key=colour meta_value=red\nblue object_id=5 now", "customers update now",
+		},
+	} {
+		a := s.write(http.MethodPut, "/customers/5", "{"+body+"}").want(http.StatusOK)
+		if diff := cmp.Diff(want, changed(fixtures.Changes(before, before.Again(t)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+		if got := a.at("data", "updated_at"); got != "2026-11-21 00:43:00" {
+			t.Errorf("%s: updated_at %v", body, got)
+		}
+		again := before.Again(t)
+		s.clock = now.Add(60e9)
+		if repeated := s.write(http.MethodPut, "/customers/5", "{"+body+"}").want(http.StatusOK); string(repeated.body) != string(a.body) {
+			t.Errorf("%s: %s, again %s", body, a.body, repeated.body)
+		}
+		s.clock = now
+		for _, c := range changed(fixtures.Changes(again, again.Again(t))) {
+			if !strings.HasPrefix(c, "bookside_api_keys") { // the key's use, noted every minute
+				t.Errorf("%s again: %s", body, c)
+			}
+		}
+		before.Restore(t)
+	}
+}
+
+func TestUpdateCustomer(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	a := s.write(http.MethodPut, "/customers/9", fullCustomerPatch).want(http.StatusOK)
+	golden(t, "customer_updated", a.body)
+	read := s.get("/customers/9").want(http.StatusOK)
+	golden(t, "customer_updated_read", read.body)
+	before := s.database.Snapshot(t)
+	for name, body := range map[string]string{
+		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":5,"uuid":"x","cms_user_id":1,"wordpress_user_id":1,"password":"x"}`,
+		"nulls":     `{"first_name":null,"last_name":null,"email":null,"phone":null,"status":null,"is_guest":null,"notes":null,"avatar_image_id":null,"city":null,"custom_fields":null}`,
+		"no fields": `{"custom_fields":{}}`, "none of a list": `{"custom_fields":[]}`, "what there is": fullCustomerPatch,
+	} {
+		if again := s.write(http.MethodPut, "/customers/9", body).want(http.StatusOK); string(again.body) != string(a.body) {
+			t.Errorf("%s: %s", name, again.body)
+		}
+	}
+	nothingWritten(t, "no changes", before)
+}
+
+const fullCustomerPatch = `{"first_name":"Rita","last_name":"Neu","email":"rita.neu@example.test","phone":"+49301234","status":"inactive","is_guest":true,
+	"address":"Hauptstraße 1","city":"Köln","state":"NW","zipcode":"50667","country":"DE","notes":"two\nlines","avatar_image_id":77,
+	"custom_fields":{"cf_insur1":"private","colour":"blue"},"date_of_birth":"1985-03-15","gender":"female","admin_notes":"VIP"}`
+
+// updateRefused checks a refused change: status 400, shape A, every field named.
+func updateRefused(t testing.TB, where string, a answer, fields ...string) {
+	t.Helper()
+	var body struct {
+		Code, Message string
+		Data          struct {
+			Status  int
+			Details map[string]string
+		}
+	}
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		t.Fatalf("%s: %.500s", where, a.body)
+	}
+	got := slices.Sorted(maps.Keys(body.Data.Details))
+	if a.status != http.StatusBadRequest || body.Code != "customer_update_failed" || body.Data.Status != http.StatusBadRequest ||
+		!strings.HasPrefix(body.Message, "Error updating customer: ") || !slices.Equal(got, slices.Sorted(slices.Values(fields))) {
+		t.Errorf("%s: want %v: %d %.500s", where, fields, a.status, a.body)
+	}
+	for field, message := range body.Data.Details {
+		if message == "" {
+			t.Errorf("%s: nothing is said of %s", where, field)
+		}
+	}
+}
+
+// TestRefusedCustomers sends what no customer may be, to both routes: an answer
+// that names the fields in the form of the route, and nothing is written.
+func TestRefusedCustomers(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	long := strings.Repeat("ü", 40_000)
+	for body, want := range map[string]refused{
+		`"first_name":[]`:             malformed("first_name"),
+		`"first_name":true`:           malformed("first_name"),
+		`"last_name":{}`:              malformed("last_name"),
+		`"first_name":"<b>"`:          forbidden("first_name"),
+		`"first_name":"\u0000"`:       forbidden("first_name"),
+		`"first_name":"` + long + `"`: forbidden("first_name"),
+		`"last_name":"` + long + `"`:  forbidden("last_name"),
+		`"email":"rita"`:              forbidden("email"),
+		`"email":""`:                  forbidden("email"),
+		`"email":"a@example"`:         forbidden("email"),
+		`"email":"a@b.test,c@d.test"`: forbidden("email"),
+		`"email":"Rita <a@b.test>"`:   forbidden("email"),
+		`"email":"😀@example.test"`:    forbidden("email"),
+		`"email":"a@bücher.test"`:     forbidden("email"),
+		`"email":"a\u0000b"`:          forbidden("email"),
+		`"email":"` + strings.Repeat("a", 300) + `@example.test"`: forbidden("email"),
+		`"email":"CUSTOMER12@example.test"`:                       forbidden("email"),
+		`"email":" customer12@example.test "`:                     forbidden("email"),
+		`"email":5`:                                               forbidden("email"),
+		`"email":["a@b.test"]`:                                    malformed("email"),
+		`"phone":"call me"`:                                       forbidden("phone"),
+		`"phone":"+"`:                                             forbidden("phone"),
+		`"phone":"x12"`:                                           forbidden("phone"),
+		`"phone":false`:                                           malformed("phone"),
+		`"phone":"` + strings.Repeat("1", 300) + `"`:              forbidden("phone"),
+		`"status":"deleted"`:                                      forbidden("status"),
+		`"status":"<b>active</b>"`:                                forbidden("status"),
+		`"status":1`:                                              forbidden("status"),
+		`"status":[]`:                                             malformed("status"),
+		`"is_guest":"maybe"`:                                      malformed("is_guest"),
+		`"is_guest":2`:                                            malformed("is_guest"),
+		`"notes":{"a":1}`:                                         malformed("notes"),
+		`"notes":true`:                                            malformed("notes"),
+		`"notes":"` + long + `"`:                                  forbidden("notes"),
+		`"admin_notes":"` + long + `"`:                            forbidden("admin_notes"),
+		`"avatar_image_id":"x"`:                                   malformed("avatar_image_id"),
+		`"avatar_image_id":1.5`:                                   malformed("avatar_image_id"),
+		`"avatar_image_id":-1`:                                    forbidden("avatar_image_id"),
+		`"avatar_image_id":2147483648`:                            forbidden("avatar_image_id"),
+		`"address":{"street":"x"}`:                                malformed("address"),
+		`"address":"` + long + `"`:                                forbidden("address"),
+		`"city":false`:                                            malformed("city"),
+		`"zipcode":[1]`:                                           malformed("zipcode"),
+		`"country":"Germany"`:                                     forbidden("country"),
+		`"country":"D"`:                                           forbidden("country"),
+		`"country":"Ä"`:                                           forbidden("country"),
+		`"country":"d1"`:                                          forbidden("country"),
+		`"country":49`:                                            forbidden("country"),
+		`"date_of_birth":"15.03.1985"`:                            malformed("date_of_birth"),
+		`"date_of_birth":"2026-02-30"`:                            malformed("date_of_birth"),
+		`"date_of_birth":"0000-00-00"`:                            malformed("date_of_birth"),
+		`"gender":"man"`:                                          forbidden("gender"),
+		`"custom_fields":"x"`:                                     malformed("custom_fields"),
+		`"custom_fields":5`:                                       malformed("custom_fields"),
+		`"custom_fields":["x"]`:                                   malformed("custom_fields"),
+		`"custom_fields":{"cf_a":{}}`:                             malformed("custom_fields.cf_a"),
+		`"custom_fields":{"cf_a":["x"],"cf_b":{"c":1},"cf_c":1}`: malformed("custom_fields.cf_a", "custom_fields.cf_b"),
+		`"custom_fields":{"cf_a":"` + long + `"}`:                forbidden("custom_fields.cf_a"),
+		`"custom_fields":{"":"x"}`:                               forbidden("custom_fields."),
+		`"custom_fields":{" a ":"x"}`:                            forbidden("custom_fields. a "),
+		`"custom_fields":{"<b>":"x"}`:                            forbidden("custom_fields.<b>"),
+		`"custom_fields":{"a\nb":"x"}`:                           forbidden("custom_fields.a\nb"),
+		`"custom_fields":{"` + long[:400] + `":"x"}`:             forbidden("custom_fields." + long[:400]),
+		`"custom_fields":{"address":"x","Gender":"x","timezone_name":"x","VERIFIED_contact_values":"x","password_x":"x","Password_reset_token_created_at":"","ok":"x"}`: forbidden(
+			"custom_fields.address", "custom_fields.Gender", "custom_fields.timezone_name", "custom_fields.VERIFIED_contact_values",
+			"custom_fields.password_x", "custom_fields.Password_reset_token_created_at"),
+		`"custom_fields":{"vérified_contact_valueš":"x","pässword_x":"x","cïty":null,"größe":"x"}`: forbidden(
+			"custom_fields.vérified_contact_valueš", "custom_fields.pässword_x", "custom_fields.cïty"),
+		`"first_name":[],"email":"x","status":"x","custom_fields":{"city":"x","cf_a":[]},"country":"x"`: malformed(
+			"first_name", "email", "status", "custom_fields.city", "custom_fields.cf_a", "country"),
+	} {
+		where := fmt.Sprintf("%.80s", body)
+		updateRefused(t, "PUT "+where, s.write(http.MethodPut, "/customers/9", "{"+body+"}"), want.fields...)
+		post := body
+		for _, name := range []string{"first_name", "last_name"} {
+			if !strings.Contains(body, `"`+name+`"`) {
+				post += `,"` + name + `":"X"`
+			}
+		}
+		want.check(t, "POST "+where, s.write(http.MethodPost, "/customers", "{"+post+"}"))
+	}
+	nothingWritten(t, "refused customers", before)
+	updateRefused(t, "a blank name", s.write(http.MethodPut, "/customers/9", `{"first_name":" ","status":"pending"}`), "first_name", "status")
+	for name, c := range map[string]struct {
+		body string
+		want refused
+	}{
+		"nothing":          {"", malformed("first_name", "last_name")},
+		"blank":            {`{"first_name":"","last_name":" ","email":"x"}`, malformed("first_name", "last_name", "email")},
+		"no user":          {`{"first_name":"A","last_name":"B","wordpress_user_id":2147483647}`, malformed("wordpress_user_id")},
+		"an administrator": {`{"first_name":"A","last_name":"B","cms_user_id":1}`, forbidden("cms_user_id")},
+		"another's user":   {`{"first_name":"A","last_name":"B","cms_user_id":"7"}`, forbidden("cms_user_id")},
+		"an odd user":      {`{"first_name":"A","last_name":"B","cms_user_id":"x"}`, malformed("cms_user_id")},
+		"a user too far":   {`{"first_name":"A","last_name":"B","wordpress_user_id":-1}`, forbidden("wordpress_user_id")},
+	} {
+		c.want.check(t, name, s.write(http.MethodPost, "/customers", c.body))
+	}
+	nothingWritten(t, "refused new customers", before)
+	reused := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","email":"customer12@example.test"}`)
+	if want := `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`; string(reused.body) != want {
+		t.Errorf("%s", reused.body)
+	}
+	taken := s.write(http.MethodPut, "/customers/9", `{"email":"customer12@example.test"}`)
+	if want := `{"code":"customer_update_failed","message":"Error updating customer: email: This email belongs to another customer","data":{"status":400,"details":{"email":"This email belongs to another customer"}}}`; string(taken.body) != want {
+		t.Errorf("%s", taken.body)
+	}
+}
+
+// Customers that do not exist.
+func TestUnknownCustomers(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now))
+	before := s.database.Snapshot(t)
+	for id, known := range map[string]bool{"99999": true, "8388607": true, "8388608": true, "99999999999999999999999": true, "0": true, "abc": false, "-1": false, "1.5": false} {
+		for _, method := range []string{http.MethodPut, http.MethodDelete} {
+			a := s.write(method, "/customers/"+id, `{"notes":"x","email":"customer1@example.test"}`).want(http.StatusNotFound)
+			want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
+			if known {
+				want = `{"code":"customer_not_found","message":"Customer not found","data":{"status":404}}`
+			}
+			if string(a.body) != want {
+				t.Errorf("%s %s: %s", method, id, a.body)
+			}
+		}
+	}
+	nothingWritten(t, "unknown customers", before)
+}
+
+func TestDeleteCustomer(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE customer_id = 268")
+	before := s.database.Snapshot(t)
+	if a := s.write(http.MethodDelete, "/customers/268", "").want(http.StatusBadRequest); string(a.body) !=
+		`{"code":"customer_has_bookings","message":"Cannot delete customer with existing bookings","data":{"status":400,"booking_count":4}}` {
+		t.Errorf("%s", a.body)
+	}
+	nothingWritten(t, "a customer with bookings", before)
+	made := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","custom_fields":{"cf_a":"x"}}`).want(http.StatusCreated)
+	path := fmt.Sprintf("/customers/%v", made.at("data", "id"))
+	gone := s.write(http.MethodDelete, path, "").want(http.StatusOK)
+	if want := fmt.Sprintf(`{"success":true,"message":"Customer deleted successfully","data":{"deleted_customer_id":%v,"deleted_at":"2026-11-21 00:43:00"}}`, made.at("data", "id")); string(gone.body) != want {
+		t.Errorf("%s", gone.body)
+	}
+	s.get(path).want(http.StatusNotFound)
+	s.write(http.MethodDelete, path, "").want(http.StatusNotFound)
+}
+
+// TestFailedCustomerWrites: what nobody foresaw is told without its reason.
+func TestFailedCustomerWrites(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
+		arrange(t, s.database, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_customers FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
+	}
+	arrange(t, s.database, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 268")
+	before := s.database.Snapshot(t)
+	for request, want := range map[[3]string]string{
+		{http.MethodPost, "/customers", fullCustomer}:       `{"code":"server_error","message":"Failed to create customer"`,
+		{http.MethodPut, "/customers/5", `{"notes":"new"}`}: `{"code":"server_error","message":"Error updating customer"`,
+		{http.MethodDelete, "/customers/268", ""}:           `{"code":"delete_error","message":"Error deleting customer"`,
+	} {
+		a := s.write(request[0], request[1], request[2]).want(http.StatusInternalServerError)
+		if want += `,"data":{"status":500,"request_id":"` + a.header.Get("X-Request-Id") + `"}}`; string(a.body) != want {
+			t.Errorf("%v: %s", request, a.body)
+		}
+	}
+	nothingWritten(t, "failed writes", before)
+}
+
+// TestCustomersOnce: the same request again is answered again, and done once.
+func TestCustomersOnce(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	first := s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").want(http.StatusCreated)
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").replayed(t, first)
+	wantCode(t, s.write(http.MethodPost, "/customers", `{}`, "Idempotency-Key", "a"), http.StatusUnprocessableEntity, "idempotency_key_reused")
+	forbidden("email").check(t, "another name", s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "b"))
+	nothingWritten(t, "repetitions", before)
+}
+
+// TestEmailIsUnique: of a hundred who want one e-mail at once, one has it.
+func TestEmailIsUnique(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	var made sync.Map
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			email := "rita.neu@example.test"
+			if i%3 == 0 {
+				email = "Rita.NEU@example.test"
+			}
+			if i%10 == 0 { // who exists wants it too
+				a := s.write(http.MethodPut, fmt.Sprintf("/customers/%d", 20+i), `{"email":"`+email+`"}`)
+				if a.status == http.StatusOK {
+					made.Store(i, true)
+					return
+				}
+				updateRefused(t, "PUT", a, "email")
+				return
+			}
+			a := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":"Rita %d","last_name":"Neu","email":"%s"}`, i, email))
+			if a.status == http.StatusCreated {
+				made.Store(i, true)
+				return
+			}
+			forbidden("email").check(t, "POST", a)
+		})
+	}
+	all.Wait()
+	succeeded := 0
+	made.Range(func(any, any) bool { succeeded++; return true })
+	if n := s.count("latepoint_customers", "email = 'rita.neu@example.test'"); n != 1 || succeeded != 1 {
+		t.Errorf("%d customers have the e-mail, %d were told so", n, succeeded)
+	}
+}
+
+// Forms are read as JSON is.
+func TestCustomerForms(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	for contentType, form := range formsOf(t, "first_name", "Ann", "notes", "a\r\nb", "is_guest", "1", "custom_fields[cf_a]", "0", "custom_fields[größe]", "L", "country", "fr") {
+		a := s.writeAs(http.MethodPut, "/customers/9", contentType, form).want(http.StatusOK)
+		if a.at("data", "first_name") != "Ann" {
+			t.Errorf("%s", a.body)
+		}
+		read := s.get("/customers/9")
+		want := map[string]any{"cf_a": "0", "größe": "L"}
+		got := read.at("data", "custom_fields").(map[string]any)
+		for name, value := range want {
+			if got[name] != value {
+				t.Errorf("%s: custom_fields %v", contentType, got)
+			}
+		}
+		if read.at("data", "country") != "FR" || read.at("data", "is_guest") != "1" || read.at("data", "notes") != "a\nb" {
+			t.Errorf("%s: %s", contentType, read.body)
+		}
+		s.write(http.MethodPut, "/customers/9", `{"first_name":"Zoë","custom_fields":{"cf_a":null,"größe":""},"country":"","is_guest":0,"notes":""}`).want(http.StatusOK)
+	}
+}
+
+// Emoji where the tables hold them, and where they are older.
+func TestCustomerEmoji(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	if got := s.write(http.MethodPost, "/customers", `{"first_name":"Rita 😀","last_name":"Neu","notes":"🎁","city":"🌆","custom_fields":{"🎁":"😀"}}`).want(http.StatusCreated).at("data", "custom_fields"); got.(map[string]any)["🎁"] != "😀" {
+		t.Errorf("custom_fields %v", got)
+	}
+	old := newWriter(t, fixtures.SiteA())
+	arrange(t, old.database, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET utf8mb3", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET utf8mb3")
+	fresh := newServer(t, old.database)
+	before := old.database.Snapshot(t)
+	forbidden("first_name", "last_name", "notes", "admin_notes", "city", "custom_fields.🎁", "custom_fields.cf_a").check(t, "POST", fresh.write(http.MethodPost, "/customers",
+		`{"first_name":"Rita 😀","last_name":"😀","notes":"🎁","admin_notes":"😀","city":"🌆","custom_fields":{"🎁":"x","cf_a":"😀"}}`))
+	updateRefused(t, "PUT", fresh.write(http.MethodPut, "/customers/9", `{"first_name":"😀"}`), "first_name")
+	for _, c := range changed(fixtures.Changes(before, before.Again(t))) {
+		if !strings.HasPrefix(c, "bookside_api_keys") {
+			t.Error(c)
+		}
+	}
+	fresh.write(http.MethodPost, "/customers", `{"first_name":"Zoë","last_name":"Größe","custom_fields":{"größe":"ü"}}`).want(http.StatusCreated)
+}
+
+// What the site's mails would insert as it is never holds a tag.
+func TestCustomersHaveNoTags(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	const evil = `<script>alert(1)</script><img src=x onerror=alert(1)>ok`
+	a := s.write(http.MethodPost, "/customers", strings.ReplaceAll(`{"first_name":"E","last_name":"E","notes":"E","admin_notes":"E","address":"E","city":"E","state":"E","zipcode":"E","custom_fields":{"cf_a":"E"}}`, `:"E"`, `:"`+evil+`"`)).want(http.StatusCreated)
+	if strings.ContainsAny(string(a.body), "<>") || strings.Count(string(a.body), `"ok"`) != 9 {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// Sites of every kind take customers.
+func TestCustomersOfEverySite(t *testing.T) {
+	t.Parallel()
+	for name, site := range map[string]fixtures.Site{"legacy": fixtures.Legacy(), "edge": fixtures.Edge(), "prefixed": fixtures.Prefixed(), "half hour": fixtures.HalfHour()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, site)
+			made := s.write(http.MethodPost, "/customers", fullCustomer).want(http.StatusCreated)
+			path := fmt.Sprintf("/customers/%v", made.at("data", "id"))
+			s.write(http.MethodPut, path, fullCustomerPatch).want(http.StatusOK)
+			s.write(http.MethodDelete, path, "").want(http.StatusOK)
+		})
 	}
 }

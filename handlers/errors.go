@@ -117,9 +117,6 @@ func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Sha
 	case adapter.CodeForceRequired:
 		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message}, compat.ShapeA
 	default:
-		if form.refusal != "" && len(e.Fields) > 0 {
-			return compat.Failure{Status: http.StatusBadRequest, Code: form.refusal, Message: form.failure + ": " + sentence(e.Fields), Details: e.Fields}, compat.ShapeA
-		}
 		return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
 	}
 }
@@ -132,6 +129,9 @@ func faulty(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
 			message = compat.PaymentFault(e.Fields)
 		}
 		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.ShapeC
+	}
+	if form.refusal != "" {
+		return compat.Failure{Status: http.StatusBadRequest, Code: form.refusal, Message: form.failure + ": " + sentence(e.Fields), Details: e.Fields}, compat.ShapeA
 	}
 	return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
 }

@@ -118,9 +118,9 @@ func (s *session) release(ctx context.Context, keep int) {
 	if len(s.locks) == keep {
 		return
 	}
-	statement, names := "DO RELEASE_ALL_LOCKS()", []any(nil)
+	statement, names := "SELECT RELEASE_ALL_LOCKS()", []any(nil)
 	if keep > 0 {
-		statement = "DO RELEASE_LOCK(" + lockName + ")" + strings.Repeat(", RELEASE_LOCK("+lockName+")", len(s.locks)-keep-1)
+		statement = "SELECT RELEASE_LOCK(" + lockName + ")" + strings.Repeat(", RELEASE_LOCK("+lockName+")", len(s.locks)-keep-1)
 		for _, lock := range s.locks[keep:] {
 			names = append(names, lock.prefix, lock.name)
 		}

@@ -1,0 +1,236 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// TestRecordedCustomerWrites does with customers what a real site's plugin was
+// made to do, as TestRecordedWrites does with bookings.
+func TestRecordedCustomerWrites(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	differences := map[string]int{}
+	r := newReplayer(t, differences)
+	seen := map[string]bool{}
+	for _, w := range fixtures.RecordedWrites(t) {
+		play, ok := customerReplays[w.Name]
+		switch {
+		case ok:
+			seen[w.Name] = true
+			r.replay(w, play)
+		case strings.HasPrefix(w.Name, "customer_") && customersNotReplayed[w.Name] == "":
+			t.Errorf("%s: neither replayed nor skipped", w.Name)
+		}
+	}
+	for name := range customerReplays {
+		if !seen[name] {
+			t.Errorf("%s: not recorded", name)
+		}
+	}
+	want := map[string]int{
+		noPassword.name:                    7,
+		activeByDefault.name:               4,
+		sentStatus.name:                    2,
+		emptyNotes.name:                    6,
+		numberInHistory.name:               1,
+		metaIsCustomers.name:               5,
+		zeroIsAValue.name:                  1,
+		noBookingsLeft.name:                1,
+		"no user of the site is logged in": 13,
+		equalAnswer:                        7,
+	}
+	if diff := cmp.Diff(want, differences); diff != "" {
+		t.Errorf("writes by difference (-want +got):\n%s", diff)
+	}
+}
+
+var customersNotReplayed = because(map[string]string{
+	"what the plugin does for the administrator who is logged in": "customer_create_wpusers_on_admin_unknown",
+	"passwords are not written":                                   "customer_password",
+})
+
+// newGuest are the differences of every new customer.
+var newGuest = []difference{noPassword, emptyNotes, activeByDefault}
+
+// registered are those of one that is made with a status.
+var registered = []difference{noPassword, emptyNotes}
+
+// recordedMetaIDs gives rows of the setup the ids that they had, which replays
+// before this one may have used up.
+const recordedMetaIDs = `UPDATE wp_latepoint_customer_meta AS m
+	JOIN (SELECT MIN(id) AS first FROM wp_latepoint_customer_meta WHERE created_at = '2026-10-01 10:00:00') AS n
+	SET m.id = m.id - n.first + 332 WHERE m.created_at = '2026-10-01 10:00:00'`
+
+// customerReplays are the recorded writes of customers.
+var customerReplays = map[string]replay{
+	"customer_create_guest":              {do: createCustomer, differ: newGuest},
+	"customer_create_full":               {do: createCustomer, differ: []difference{noPassword, sentStatus}},
+	"customer_create_no_email":           {do: createCustomer, code: CodeValidationFailed},
+	"customer_create_bad_email":          {do: createCustomer, code: CodeValidationFailed},
+	"customer_create_duplicate_email":    {do: createCustomer, code: CodeValidationFailed},
+	"customer_create_wpusers_on":         {do: createCustomer, differ: newGuest},
+	"customer_create_registered_model":   {do: createCustomer, differ: registered},
+	"customer_create_registered_wp_user": {do: createCustomer, differ: registered},
+	"customer_link_existing_wp_user":     {do: createCustomer, differ: newGuest},
+	"customer_link_admin_refused":        {do: createCustomer, differ: newGuest},
+
+	"customer_update_phone":                   {do: changeCustomer},
+	"customer_update_email_linked":            {do: changeCustomer},
+	"customer_update_email_linked_wpusers_on": {do: changeCustomer},
+	"customer_update_email_model_linked":      {do: changeCustomer, differ: []difference{numberInHistory}},
+	"customer_update_email_taken":             {do: changeCustomer, code: CodeValidationFailed},
+	"customer_update_email_empty":             {do: changeCustomer, code: CodeValidationFailed},
+	"customer_update_nothing":                 {do: changeCustomer},
+	"customer_update_names":                   {do: changeCustomer},
+	"customer_block":                          {do: changeCustomer},
+	"customer_block_by_form":                  {do: changeCustomer, differ: []difference{sentStatus}},
+	"customer_set_guest": {do: func(ctx context.Context, s *Site, _ json.RawMessage) error {
+		_, err := s.UpdateCustomer(ctx, 5, CustomerValues{IsGuest: new(true)})
+		return err
+	}},
+
+	"customer_cf_set_new": {do: changeCustomFields, differ: []difference{metaIsCustomers}},
+	"customer_cf_change":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers}},
+	"customer_cf_empty":   {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers}},
+	"customer_cf_zero":    {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers, zeroIsAValue}},
+	"customer_cf_delete":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers}},
+
+	"delete_customer": {
+		do: func(ctx context.Context, s *Site, _ json.RawMessage) error { return s.DeleteCustomer(ctx, 268) },
+		prepare: []string{
+			"DELETE FROM wp_latepoint_booking_meta WHERE object_id IN (SELECT id FROM wp_latepoint_bookings WHERE customer_id = 268)",
+			"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268",
+		},
+		differ: []difference{noBookingsLeft},
+	},
+}
+
+// The differences of customers.
+var (
+	noPassword = replacing("the password of a new customer is of no known hash",
+		"<wp_hash:customer.password:1>", "<phpass:customer.password:1>")
+	emptyNotes = difference{"no note is an empty text", func(e *expectation) {
+		for _, row := range e.rows("latepoint_customers") {
+			row.Values["notes"], row.Values["admin_notes"] = "", ""
+		}
+	}}
+	activeByDefault = difference{"a customer is active unless a status is sent", func(e *expectation) {
+		e.rows("latepoint_customers")[0].Values["status"] = "active"
+	}}
+	sentStatus = difference{"a status that is sent is stored", func(e *expectation) {
+		switch row := e.rows("latepoint_customers")[0]; row.Op {
+		case fixtures.Insert:
+			row.Values["status"] = "active"
+		default:
+			row.Changed["status"] = [2]any{"active", "blocked"}
+		}
+	}}
+	numberInHistory = replacing("the history tells a changed customer's id as a number", `"new":{"id":"5"`, `"new":{"id":5`)
+	metaIsCustomers = difference{"a custom field that changes is a change of the customer", func(e *expectation) {
+		key := fmt.Sprint(e.commandID())
+		stored := e.before.Row("latepoint_customers", key)["updated_at"]
+		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_customers", Op: fixtures.Update, Key: key, Changed: map[string][2]any{"updated_at": {stored, "<now_utc>"}}})
+	}}
+	zeroIsAValue = difference{"zero is a value", func(e *expectation) {
+		for i := range e.Rows {
+			if row := &e.Rows[i]; row.Op == fixtures.Delete {
+				row.Op, row.Values = fixtures.Update, nil
+				row.Changed = map[string][2]any{"meta_value": {"1980-02-03", "0"}, "updated_at": {"2026-10-01 10:00:00", "<now_utc>"}}
+			}
+		}
+	}}
+	noBookingsLeft = difference{"bookings are deleted before their customer", func(e *expectation) {
+		e.drop(func(row fixtures.Change) bool { return strings.HasPrefix(row.Table, "latepoint_booking") })
+	}}
+)
+
+func (e *expectation) commandID() int64 {
+	e.Helper()
+	var command struct {
+		ID int64 `json:"id"`
+	}
+	if err := json.Unmarshal(e.Command, &command); err != nil {
+		e.Fatal(err)
+	}
+	return command.ID
+}
+
+// customerCommand is a customer in the recorder's words, of a form or of the
+// model.
+type customerCommand struct {
+	ID            int64           `json:"id"`
+	Customer, Set json.RawMessage // fields
+}
+
+func (c customerCommand) values() (id int64, v CustomerValues, err error) {
+	var fields struct {
+		commandCustomer
+		ID         int64   `json:"id"`
+		Status     *string `json:"status"`
+		Notes      *string `json:"notes"`
+		AdminNotes *string `json:"admin_notes"`
+		IsGuest    *int    `json:"is_guest"`
+	}
+	sent := c.Customer
+	if sent == nil {
+		sent = c.Set
+	}
+	if err := json.Unmarshal(sent, &fields); err != nil {
+		return 0, v, err
+	}
+	v = CustomerValues{CustomerFields: CustomerFields(fields.commandCustomer), Status: fields.Status, Notes: fields.Notes, AdminNotes: fields.AdminNotes}
+	if fields.IsGuest != nil {
+		v.IsGuest = new(*fields.IsGuest != 0)
+	}
+	return max(c.ID, fields.ID), v, nil
+}
+
+func createCustomer(ctx context.Context, s *Site, command json.RawMessage) error {
+	var c customerCommand
+	if err := json.Unmarshal(command, &c); err != nil {
+		return err
+	}
+	_, v, err := c.values()
+	if err != nil {
+		return err
+	}
+	_, err = s.CreateCustomer(ctx, v, nil)
+	return err
+}
+
+func changeCustomer(ctx context.Context, s *Site, command json.RawMessage) error {
+	var c customerCommand
+	if err := json.Unmarshal(command, &c); err != nil {
+		return err
+	}
+	id, v, err := c.values()
+	if err != nil {
+		return err
+	}
+	_, err = s.UpdateCustomer(ctx, id, v)
+	return err
+}
+
+func changeCustomFields(ctx context.Context, s *Site, command json.RawMessage) error {
+	var c struct {
+		ID  int64              `json:"id"`
+		Set map[string]*string `json:"set"`
+	}
+	if err := json.Unmarshal(command, &c); err != nil {
+		return err
+	}
+	fields := map[string]string{}
+	for name, value := range c.Set {
+		fields[name] = orText(value, "")
+	}
+	_, err := s.UpdateCustomer(ctx, c.ID, CustomerValues{CustomFields: fields})
+	return err
+}

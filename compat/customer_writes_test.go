@@ -1,0 +1,93 @@
+package compat
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"bookside/adapter"
+)
+
+func TestCustomerBodies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body string
+		want adapter.CustomerValues // of a change
+		user *int64                 // of a new customer
+		as   string
+	}{
+		"nothing": {body: `{}`, want: adapter.CustomerValues{Profile: map[string]string{}}, as: "wordpress_user_id"},
+		"nulls": {
+			body: `{"first_name":null,"status":null,"is_guest":null,"avatar_image_id":null,"city":null,"country":null,"custom_fields":null,"cms_user_id":null}`,
+			want: adapter.CustomerValues{Profile: map[string]string{}}, as: "wordpress_user_id",
+		},
+		"texts": {
+			body: `{"first_name":" A ","last_name":5,"email":"","phone":" ","notes":"a\n","admin_notes":"","cms_user_id":0,"wordpress_user_id":"7"}`,
+			want: adapter.CustomerValues{
+				CustomerFields: adapter.CustomerFields{FirstName: ptr(" A "), LastName: ptr("5"), Email: ptr(""), Phone: ptr(" ")},
+				Notes:          ptr("a\n"), AdminNotes: ptr(""), Profile: map[string]string{},
+			},
+			user: ptr(int64(7)), as: "wordpress_user_id",
+		},
+		"the platform's name first": {body: `{"cms_user_id":7,"wordpress_user_id":8}`, want: adapter.CustomerValues{Profile: map[string]string{}}, user: ptr(int64(7)), as: "cms_user_id"},
+		"a profile": {
+			body: `{"address":"A","city":"","state":1,"zipcode":"0","country":" de ","date_of_birth":"2000-02-29","gender":"FEMALE","status":"Blocked","is_guest":"off","avatar_image_id":0}`,
+			want: adapter.CustomerValues{
+				Status: ptr("blocked"), IsGuest: ptr(false), AvatarImageID: ptr(int64(0)),
+				Profile: map[string]string{"address": "A", "city": "", "state": "1", "zipcode": "0", "country": "DE", "date_of_birth": "2000-02-29", "gender": "female"},
+			},
+			as: "wordpress_user_id",
+		},
+		"removed": {
+			body: `{"country":"","date_of_birth":" ","gender":""}`,
+			want: adapter.CustomerValues{Profile: map[string]string{"country": "", "date_of_birth": "", "gender": ""}}, as: "wordpress_user_id",
+		},
+		"custom fields": {
+			body: `{"custom_fields":{"a":"x","b":1.50,"c":true,"d":false,"e":null,"f":"","g":0},"custom_fields.h":" y "}`,
+			want: adapter.CustomerValues{
+				Profile: map[string]string{}, CustomFields: map[string]string{"a": "x", "b": "1.50", "c": "1", "d": "0", "e": "", "f": "", "g": "0", "h": " y "},
+			},
+			as: "wordpress_user_id",
+		},
+		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: adapter.CustomerValues{Profile: map[string]string{}, CustomFields: map[string]string{}}, as: "wordpress_user_id"},
+	} {
+		ignore := cmpopts.IgnoreFields(adapter.CustomerValues{}, "Problems")
+		patch := CustomerPatch(bodyOf(t, c.body))
+		if diff := cmp.Diff(c.want, patch, ignore); diff != "" {
+			t.Errorf("%s, change (-want +got):\n%s", name, diff)
+		}
+		c.want.WordPressUserID, c.want.UserField = c.user, c.as
+		made := NewCustomer(bodyOf(t, c.body))
+		if diff := cmp.Diff(c.want, made, ignore); diff != "" {
+			t.Errorf("%s, new (-want +got):\n%s", name, diff)
+		}
+		for _, problems := range []adapter.Problems{patch.Problems, made.Problems} {
+			if err := problems.Err(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// pending is a word of new customers alone.
+func TestPendingCustomer(t *testing.T) {
+	t.Parallel()
+	made := NewCustomer(bodyOf(t, `{"status":" Pending "}`))
+	if err := made.Problems.Err(); err != nil || made.Status == nil || *made.Status != "pending_verification" {
+		t.Errorf("new: %v, %v", made.Status, err)
+	}
+	patch := CustomerPatch(bodyOf(t, `{"status":"pending"}`))
+	if _, fields := faultsIn(t, patch.Problems.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
+		t.Errorf("change: %v, %v", patch.Status, fields)
+	}
+}
+
+func TestCountries(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]bool{"DE": true, "ZZ": true, "D": false, "DEU": false, "D1": false, "Ä": false, "": false, " D": false} {
+		if isCountry(code) != want {
+			t.Errorf("%q: %t", code, !want)
+		}
+	}
+}
