@@ -434,8 +434,10 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA())
-			if _, err := database.SQL.ExecContext(t.Context(), settle("wp_users_as_customers", "on")); err != nil {
-				t.Fatal(err)
+			for _, statement := range []string{"DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'", settle("wp_users_as_customers", "on")} {
+				if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
 			}
 			dsn, cutter := fixtures.CutOff(t, database.DSN)
 			db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: dsn, Prefix: database.Prefix, MaxOpen: 1})
