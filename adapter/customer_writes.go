@@ -3,6 +3,7 @@ package adapter
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -191,6 +192,10 @@ func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *Problems) e
 	for name, value := range v.Profile {
 		s.checkLength(p, name, wpdb.CustomerMeta, "meta_value", value)
 	}
+	if len(v.CustomFields) > maxCustomFields {
+		p.Refuse("custom_fields", fmt.Sprintf("At most %d at a time", maxCustomFields))
+		return nil
+	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
 		field := customField(name)
@@ -205,6 +210,10 @@ func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *Problems) e
 	}
 	return s.checkNames(ctx, names, p)
 }
+
+// maxCustomFields is how many custom fields one request may name: each of them
+// is a statement's part, or a statement.
+const maxCustomFields = 200
 
 func customField(name string) string { return "custom_fields." + name }
 

@@ -204,7 +204,20 @@ func TestRefusedCustomers(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
 	long := strings.Repeat("ü", 40_000)
+	manyFields := func(n int) string {
+		fields := map[string]int{}
+		for i := range n {
+			fields[fmt.Sprint("cf_", i)] = i
+		}
+		text, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `"custom_fields":` + string(text)
+	}
 	for body, want := range map[string]refused{
+		manyFields(201):               forbidden("custom_fields"),
+		manyFields(60_000):            forbidden("custom_fields"),
 		`"first_name":[]`:             malformed("first_name"),
 		`"first_name":true`:           malformed("first_name"),
 		`"last_name":{}`:              malformed("last_name"),
@@ -303,6 +316,7 @@ func TestRefusedCustomers(t *testing.T) {
 		c.want.check(t, name, s.write(http.MethodPost, "/customers", c.body))
 	}
 	nothingWritten(t, "refused new customers", before)
+	s.write(http.MethodPut, "/customers/9", "{"+manyFields(200)+"}").want(http.StatusOK)
 	reused := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","email":"customer12@example.test"}`)
 	if want := `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`; string(reused.body) != want {
 		t.Errorf("%s", reused.body)
