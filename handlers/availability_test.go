@@ -1,13 +1,8 @@
 package handlers_test
 
 import (
-	"context"
-	"crypto/rand"
-	"database/sql"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -21,10 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
 	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/wpdb"
 )
 
 // dayAnswer is what GET /availability answers for a day.
@@ -1157,81 +1149,6 @@ func TestAvailabilityStatements(t *testing.T) {
 	}
 }
 
-// statement is what the database was asked.
-type statement struct {
-	text string
-	args []any
-}
-
-// tapped is a connector whose connections show their SELECTs. see may fail one.
-type tapped struct {
-	driver.Connector
-	see func(statement) error
-}
-
-// Connect opens a connection that shows its SELECTs.
-func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &tappedConn{conn.(mysqlConn), c.see}, nil
-}
-
-// mysqlConn is what database/sql uses of the driver's connections here.
-type mysqlConn interface {
-	driver.Conn
-	driver.QueryerContext
-	driver.ExecerContext
-	driver.NamedValueChecker
-}
-
-type tappedConn struct {
-	mysqlConn
-	see func(statement) error
-}
-
-// QueryContext shows the statement before it is run.
-func (c *tappedConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	shown := statement{text: text}
-	for _, arg := range args {
-		shown.args = append(shown.args, arg.Value)
-	}
-	if err := c.see(shown); err != nil {
-		return nil, err
-	}
-	return c.mysqlConn.QueryContext(ctx, text, args)
-}
-
-// tappedServer serves a database whose SELECTs see is shown.
-func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error) *server {
-	t.Helper()
-	config, err := mysql.ParseDSN(database.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.InterpolateParams = true
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := sql.OpenDB(tapped{connector, see})
-	t.Cleanup(func() {
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	db := wpdb.New(pool, database.Prefix)
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s := &server{t: t, database: database, clock: now, log: &logBuffer{}, keys: adapter.NewKeys(db, fixedClock, rand.Reader)}
-	s.key = s.newKey("read")
-	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
-		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})
-	return s
-}
-
 var tableName = regexp.MustCompile("FROM `wp_(\\w+)`")
 
 // TestAvailabilityUsesIndexes looks at every statement of a question: bookings
@@ -1255,7 +1172,7 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 		for _, shown := range seen {
 			table := tableName.FindStringSubmatch(shown.text)[1]
 			tables = append(tables, table)
-			if used := s.explain(t, shown)[0]; keys[table] != "" && strings.Split(used, "|")[0] != keys[table] {
+			if used := s.explain(t, shown)[0].key; keys[table] != "" && strings.Split(used, "|")[0] != keys[table] {
 				t.Errorf("%s: %s is read by %q, want %q", query, table, used, keys[table])
 			}
 		}
@@ -1267,43 +1184,6 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 			t.Errorf("%s: statements (-want +got):\n%s", query, diff)
 		}
 	}
-}
-
-// explain are the keys that the server uses for a statement, by its steps.
-func (s *server) explain(t testing.TB, shown statement) []string {
-	t.Helper()
-	explain := "EXPLAIN "
-	if s.database.Engine == "mysql" {
-		explain = "EXPLAIN FORMAT=TRADITIONAL " // later servers show a tree
-	}
-	rows, err := s.database.SQL.QueryContext(t.Context(), explain+shown.text, shown.args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var used []string
-	for rows.Next() {
-		var key sql.NullString
-		values := make([]any, len(columns))
-		for i, column := range columns {
-			values[i] = new(sql.RawBytes)
-			if column == "key" {
-				values[i] = &key
-			}
-		}
-		if err := rows.Scan(values...); err != nil {
-			t.Fatal(err)
-		}
-		used = append(used, key.String)
-	}
-	if err := rows.Err(); err != nil || len(used) == 0 {
-		t.Fatalf("%d steps: %v", len(used), err)
-	}
-	return used
 }
 
 // TestAvailabilityFailsWithAnyStatement lets one statement after the other fail:

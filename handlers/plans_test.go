@@ -1,0 +1,117 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// grown makes the site's small tables so large that the server's planner does
+// not read them whole because that is quicker.
+var grown = []string{
+	"INSERT INTO wp_options (option_name, option_value, autoload) SELECT CONCAT('filler_', a.id, '_', b.id), '', 'no' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
+	"INSERT INTO wp_latepoint_settings (name, value) SELECT CONCAT('filler_', a.id, '_', b.id), '' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
+	"INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) " +
+		"SELECT a.id + 1000, b.id + 1000, 1000, 1, '2020-01-01', 600, 720 FROM wp_latepoint_agents a, wp_latepoint_bookings b",
+	"ANALYZE TABLE wp_options, wp_latepoint_settings, wp_latepoint_work_periods",
+}
+
+// unindexed are tables that the plugin finds by nothing but their id.
+var unindexed = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions"}
+
+// TestBookingWritesUseIndexes looks at every statement of a create, a change and
+// a deletion: none reads a table whole that has an index.
+func TestBookingWritesUseIndexes(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine has a planner of its own
+	var seen []statement
+	database := fixtures.New(t, fixtures.SiteA())
+	arrange(t, database, grown...)
+	s := tappedServer(t, database, func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.get("/status").want(http.StatusOK) // the key's use is noted, the schema probed
+	for _, w := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer), http.StatusCreated},
+		{http.MethodPost, "/bookings", friday("agent_id", `"any"`, "start_time", `"13:00"`), http.StatusCreated},
+		{http.MethodPost, "/bookings", friday(), http.StatusConflict},
+		{http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"15:00","service_id":4,"agent_id":5,"location_id":1,
+			"status":"approved","price":12,"notes":"x","customer":{"phone":"+49 30 1","email":"rita.neuer@example.test"}}`, http.StatusOK},
+		{http.MethodDelete, "/bookings/7?force=true", "", http.StatusOK},
+	} {
+		seen = nil
+		s.write(w.method, w.path, w.body).want(w.status)
+		looked := 0
+		for _, shown := range seen {
+			if strings.HasPrefix(shown.text, "INSERT ") {
+				continue
+			}
+			for _, step := range s.explain(t, shown) {
+				looked++
+				if step.whole() && !reads(shown, unindexed) {
+					t.Errorf("%s %s reads all of %s: %s", w.method, w.path, step.table, shown.text)
+				}
+			}
+		}
+		if looked < 10 {
+			t.Errorf("%s %s: only %d steps", w.method, w.path, looked)
+		}
+	}
+}
+
+// reads tells whether a statement is about one of the tables.
+func reads(shown statement, tables []string) bool {
+	for _, table := range tables {
+		if strings.Contains(shown.text, "`"+table+"`") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestBookingStatements: what a new booking costs, and that further
+// notifications cost a statement each at most.
+func TestBookingStatements(t *testing.T) {
+	t.Parallel()
+	const bound = 34
+	automation := func(id int) string {
+		return fmt.Sprintf(`INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (%d, 'P', 'booking_created', 'active',
+			'[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_%d","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C"}}}],"time_offset":[]}]')`, id, id)
+	}
+	cron := `INSERT INTO wp_options (option_name, option_value) VALUES ('cron', 'a:1:{i:1795000000;a:1:{s:32:"latepoint_process_scheduled_jobs";a:0:{}}}')`
+	for name, c := range map[string]struct {
+		setup []string
+		jobs  int
+	}{
+		"nobody sends mails":     {nil, 0},
+		"one notification":       {[]string{cron}, 1},
+		"several notifications ": {[]string{cron, automation(50), automation(51), automation(52)}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA())
+			arrange(t, s.database, c.setup...)
+			before := s.database.Snapshot(t)
+			s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
+			if n := s.log.last(t).Queries; n > bound+c.jobs {
+				t.Errorf("%d statements, want at most %d", n, bound+c.jobs)
+			}
+			jobs := 0
+			for _, change := range fixtures.Changes(before, before.Again(t)) {
+				if change.Table == "latepoint_process_jobs" {
+					jobs++
+				}
+			}
+			if jobs != c.jobs {
+				t.Errorf("%d jobs, want %d", jobs, c.jobs)
+			}
+		})
+	}
+}

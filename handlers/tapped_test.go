@@ -1,0 +1,153 @@
+package handlers_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// statement is what the database was asked.
+type statement struct {
+	text string
+	args []any
+}
+
+// tapped is a connector whose connections show their statements, but for BEGIN
+// and COMMIT. see may fail one.
+type tapped struct {
+	driver.Connector
+	see func(statement) error
+}
+
+// Connect opens a connection that shows its statements.
+func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tappedConn{conn.(mysqlConn), c.see}, nil
+}
+
+// mysqlConn is what database/sql uses of the driver's connections here.
+type mysqlConn interface {
+	driver.Conn
+	driver.QueryerContext
+	driver.ExecerContext
+	driver.NamedValueChecker
+}
+
+type tappedConn struct {
+	mysqlConn
+	see func(statement) error
+}
+
+// QueryContext shows the statement before it is run.
+func (c *tappedConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.show(text, args); err != nil {
+		return nil, err
+	}
+	return c.mysqlConn.QueryContext(ctx, text, args)
+}
+
+// ExecContext shows the statement before it is run.
+func (c *tappedConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.show(text, args); err != nil {
+		return nil, err
+	}
+	return c.mysqlConn.ExecContext(ctx, text, args)
+}
+
+func (c *tappedConn) show(text string, args []driver.NamedValue) error {
+	shown := statement{text: text}
+	for _, arg := range args {
+		shown.args = append(shown.args, arg.Value)
+	}
+	return c.see(shown)
+}
+
+// tappedServer serves a database whose statements see is shown.
+func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error) *server {
+	t.Helper()
+	config, err := mysql.ParseDSN(database.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.InterpolateParams = true
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(tapped{connector, see})
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db := wpdb.New(pool, database.Prefix)
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, database: database, clock: now, log: &logBuffer{}, keys: adapter.NewKeys(db, fixedClock, rand.Reader)}
+	s.key = s.newKey("read", "write", "delete")
+	s.platform = adapter.NewPlatform(db, fixedClock)
+	s.handler = handlers.New(s.platform, s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
+		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})
+	return s
+}
+
+// step is how the server reads one table of a statement.
+type step struct {
+	table, access, key string // of a table that it need not read all are ""
+}
+
+// whole tells that all rows of the table are read.
+func (s step) whole() bool { return s.access == "ALL" || s.access == "index" }
+
+// explain are the steps in which the server runs a statement.
+func (s *server) explain(t testing.TB, shown statement) []step {
+	t.Helper()
+	explain := "EXPLAIN "
+	if s.database.Engine == "mysql" {
+		explain = "EXPLAIN FORMAT=TRADITIONAL " // later servers show a tree
+	}
+	rows, err := s.database.SQL.QueryContext(t.Context(), explain+shown.text, shown.args...)
+	if err != nil {
+		t.Fatalf("%s: %v", shown.text, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []step
+	for rows.Next() {
+		var table, access, key sql.NullString
+		known := map[string]any{"table": &table, "type": &access, "key": &key}
+		values := make([]any, len(columns))
+		for i, column := range columns {
+			values[i] = new(sql.RawBytes)
+			if dest, ok := known[column]; ok {
+				values[i] = dest
+			}
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step{table.String, access.String, key.String})
+	}
+	if err := rows.Err(); err != nil || len(steps) == 0 {
+		t.Fatalf("%d steps: %v", len(steps), err)
+	}
+	return steps
+}
