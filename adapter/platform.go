@@ -106,13 +106,14 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 	}, nil
 }
 
-// Read lets an admitted request read from the site. Where a table or column
+// Serve lets an admitted request work on the site. Where a table or column
 // turns out to be unknown, because the plugin was updated a moment ago, the
-// tables are looked at again and the whole read is done once more.
-func (p *Platform) Read(ctx context.Context, admission Admission, read func(*Site) error) error {
+// tables are looked at again and the whole work is done once more: what it had
+// written was rolled back with the statement that failed.
+func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Site) error) error {
 	site, err := p.site(ctx, admission.platform)
 	if err == nil {
-		err = read(site)
+		err = work(site)
 	}
 	if !errors.Is(err, wpdb.ErrSchema) {
 		return err
@@ -122,7 +123,7 @@ func (p *Platform) Read(ctx context.Context, admission Admission, read func(*Sit
 	if err != nil {
 		return err
 	}
-	return read(site)
+	return work(site)
 }
 
 // Unavailable tells whether an error means that the platform or its database

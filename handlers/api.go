@@ -97,7 +97,7 @@ func (a *API) serve(r route) echo.HandlerFunc {
 		}
 		var answer response
 		admission, _ := admissionOf(c)
-		err = a.platform.Read(c.Request().Context(), admission, func(site *adapter.Site) error {
+		err = a.platform.Serve(c.Request().Context(), admission, func(site *adapter.Site) error {
 			view := compat.View{}
 			if a.options.SiteTimestamps {
 				view.Location = site.Zone.Location

@@ -185,12 +185,22 @@ func TestLettersBeyondTheColumn(t *testing.T) {
 }
 
 // TestReadOnlyTransaction stands for a server that is read-only, which a test
-// cannot make of one that others use.
+// cannot make of one that others use. After a failover the connection would go
+// on leading to it.
 func TestReadOnlyTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	config := configOf(fixtures.New(t, fixtures.Legacy()))
+	config.MaxOpen = 1
+	db := open(t, config)
+	connection := func() string {
+		ids, err := read(t.Context(), db, "SELECT CONNECTION_ID()")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids[0]
+	}
+	before := connection()
 	err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
 		if err := change(t.Context(), tx, "COMMIT"); err != nil {
 			return err
@@ -201,6 +211,9 @@ func TestReadOnlyTransaction(t *testing.T) {
 		return change(t.Context(), tx, mark)
 	})
 	wantKind(t, err, wpdb.ErrReadOnly)
+	if connection() == before {
+		t.Error("the connection is used again")
+	}
 }
 
 // TestKilled: what an administrator can do to a connection and its statement.

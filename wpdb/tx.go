@@ -96,7 +96,11 @@ func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err
 	defer func() { err = errors.Join(err, s.end(ctx, op)) }()
 	bound := db.running(conn)
 	bound.session = s
-	return work(bound)
+	err = work(bound)
+	if errors.Is(err, ErrReadOnly) {
+		s.discard() // after a failover the name may lead to another server, which can be written
+	}
+	return err
 }
 
 // farewell is how long giving locks back may take.
@@ -130,8 +134,13 @@ func (s *session) release(ctx context.Context, keep int) {
 	defer cancel()
 	count(ctx, 1, 0)
 	if _, err := s.conn.ExecContext(ctx, statement, names...); err != nil {
-		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, and answers with that error
+		s.discard()
 	}
+}
+
+// discard closes the connection in place of giving it back.
+func (s *session) discard() {
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, and answers with that error
 }
 
 // Lock takes a named lock and tells whether it could be had within wait (whole
