@@ -1,11 +1,19 @@
 package handlers_test
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"bookside/fixtures"
+	"bookside/handlers"
 )
 
 // BenchmarkEndpoints asks every kind of read on the recorded site, one request
@@ -36,5 +44,80 @@ func BenchmarkEndpoints(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkCreateBooking books with 16 clients, each for another agent as far as
+// there are agents, new customers all of them.
+func BenchmarkCreateBooking(b *testing.B) {
+	s := newWriter(b, fixtures.SiteA(), func(o *handlers.Options) { o.RateLimit.Enabled = false })
+	slots := freeSlots(b, s)
+	var next atomic.Int64
+	b.SetParallelism(16 / runtime.GOMAXPROCS(0))
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			n := int(next.Add(1)) - 1
+			if n >= len(slots) {
+				b.Error("no more slots; choose a smaller -benchtime")
+				return
+			}
+			body := fmt.Sprintf(`{"service_id":%d,"agent_id":%d,"start_date":%q,"start_time":%q,"customer":{"first_name":"Rita","last_name":"Neu","email":"rita%d@example.test"}}`,
+				slots[n].service, slots[n].agent, slots[n].day, slots[n].start, n)
+			request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/bookings", strings.NewReader(body))
+			request.Header.Set("X-Api-Key", s.key)
+			request.Header.Set("Content-Type", jsonType)
+			recorder := httptest.NewRecorder()
+			s.handler.ServeHTTP(recorder, request)
+			if recorder.Code != http.StatusCreated {
+				b.Errorf("status %d: %s", recorder.Code, recorder.Body)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "bookings/s")
+}
+
+type slot struct {
+	service, agent int
+	day, start     string
+}
+
+// freeSlots are starts that do not stand in each other's way, the agents in turn.
+func freeSlots(b *testing.B, s *server) []slot {
+	b.Helper()
+	byAgent := map[int][]slot{}
+	for agent := 1; agent <= 11; agent++ {
+		for _, from := range []string{"2026-12-01", "2027-02-01", "2027-04-01", "2027-06-01"} {
+			first, err := time.Parse(time.DateOnly, from)
+			if err != nil {
+				b.Fatal(err)
+			}
+			a := s.get(fmt.Sprintf("/availability?service_id=6&agent_id=%d&date=%s&date_to=%s", agent, from, first.AddDate(0, 0, 55).Format(time.DateOnly)))
+			if a.status != http.StatusOK {
+				break // does not offer the service
+			}
+			days := a.at("data", "days").(map[string]any)
+			for _, day := range slices.Sorted(maps.Keys(days)) {
+				free := -1 << 30
+				for _, start := range days[day].([]any) {
+					if at := minutesOf(b, start.(string)); at >= free {
+						byAgent[agent] = append(byAgent[agent], slot{6, agent, day, start.(string)})
+						free = at + 180
+					}
+				}
+			}
+		}
+	}
+	var slots []slot
+	for i := 0; ; i++ {
+		before := len(slots)
+		for _, agent := range slices.Sorted(maps.Keys(byAgent)) {
+			if i < len(byAgent[agent]) {
+				slots = append(slots, byAgent[agent][i])
+			}
+		}
+		if len(slots) == before {
+			return slots
+		}
 	}
 }
