@@ -3,13 +3,11 @@ package adapter
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
 	"bookside/fixtures"
-	"bookside/wpdb"
 )
 
 // bookingTables are the tables that a new booking adds rows to.
@@ -39,17 +37,8 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA())
 			dsn, cutter := fixtures.CutOff(t, database.DSN)
-			db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: dsn, Prefix: database.Prefix, MaxOpen: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
-			platform := NewPlatform(db, func() time.Time { return now })
+			db := openAt(t, dsn, database.Prefix, 1)
+			platform := NewPlatform(db, recordedNow)
 			for n := 0; ; n++ {
 				site, err := platform.Site(t.Context()) // over a link that stands
 				if err != nil {

@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"bookside/adapter/availability"
 	"bookside/fixtures"
-	"bookside/wpdb"
 )
 
 // modelBooking is what the model knows of a booking.
@@ -26,17 +24,8 @@ type modelBooking struct {
 func TestBookingsAgainstModel(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
-	site, err := NewPlatform(db, func() time.Time { return now }).Site(t.Context())
+	db := openDatabase(t, database)
+	site, err := NewPlatform(db, recordedNow).Site(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

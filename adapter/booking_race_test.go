@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"bookside/adapter/availability"
 	"bookside/fixtures"
-	"bookside/wpdb"
 )
 
 // rivals are two programs on one database, as two sidecars are.
@@ -29,19 +27,12 @@ func newRivals(t *testing.T, setup ...string) rivals {
 		}
 	}
 	for i := range r.sites {
-		db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10})
+		db := openAt(t, r.database.DSN, r.database.Prefix, 10)
+		site, err := NewPlatform(db, recordedNow).Site(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
-		if r.sites[i], err = NewPlatform(db, func() time.Time { return now }).Site(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		r.sites[i] = site
 	}
 	return r
 }

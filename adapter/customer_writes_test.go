@@ -8,13 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
 	"bookside/fixtures"
-	"bookside/wpdb"
 )
 
 // customerSite is a site at the moment of the recording, with changes.
@@ -31,8 +29,7 @@ func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fi
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
-	site, err := NewPlatform(db, func() time.Time { return now }).Site(t.Context())
+	site, err := NewPlatform(db, recordedNow).Site(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,20 +437,11 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 				}
 			}
 			dsn, cutter := fixtures.CutOff(t, database.DSN)
-			db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: dsn, Prefix: database.Prefix, MaxOpen: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			db := openAt(t, dsn, database.Prefix, 1)
 			if err := db.CreateOwnTables(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
-			platform := NewPlatform(db, func() time.Time { return now })
+			platform := NewPlatform(db, recordedNow)
 			before := database.Snapshot(t)
 			for what, c := range map[string]struct {
 				try  func(*Site) error

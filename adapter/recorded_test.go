@@ -55,21 +55,6 @@ func TestRecordedAvailability(t *testing.T) {
 	}
 }
 
-// openDatabase opens a database as the program does.
-func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
-	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
 func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, differences map[string]int) {
 	t.Helper()
 	site, err := NewPlatform(db, func() time.Time { return v.Now }).Site(t.Context())
