@@ -16,7 +16,8 @@ var grown = []string{
 	"INSERT INTO wp_latepoint_settings (name, value) SELECT CONCAT('filler_', a.id, '_', b.id), '' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
 	"INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) " +
 		"SELECT a.id + 1000, b.id + 1000, 1000, 1, '2020-01-01', 600, 720 FROM wp_latepoint_agents a, wp_latepoint_bookings b",
-	"ANALYZE TABLE wp_options, wp_latepoint_settings, wp_latepoint_work_periods",
+	"INSERT INTO wp_latepoint_agents (first_name, email, status) SELECT 'Filler', CONCAT('filler', id, '@example.test'), 'disabled' FROM wp_latepoint_bookings",
+	"ANALYZE TABLE wp_options, wp_latepoint_settings, wp_latepoint_work_periods, wp_latepoint_agents",
 }
 
 // unindexed are tables that the plugin finds by nothing but their id.
