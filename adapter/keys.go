@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -41,8 +42,9 @@ type Key struct {
 	Permissions []string
 	Revoked     bool
 	CreatedAt   Timestamp
-	LastUsedAt  Timestamp // "" when never used; exact to the minute
-	ExpiresAt   Timestamp // "" when never
+	LastUsedAt  Timestamp      // "" when never used; exact to the minute
+	ExpiresAt   Timestamp      // "" when never
+	Networks    []netip.Prefix // from which the key is taken; none for anywhere
 	// PerMinute and PerHour replace the configured request limits; nil keeps them.
 	PerMinute, PerHour *int64
 }
@@ -54,13 +56,58 @@ func (k Key) Allows(permission string) bool {
 	return permission == "" || slices.Contains(k.Permissions, permission) || slices.Contains(k.Permissions, verb)
 }
 
+// CheckNetwork is nil where the key may come from an address. Else it is the
+// error of a key that is unknown, so that whoever found a key does not learn
+// that it is one.
+func (k Key) CheckNetwork(address netip.Addr) error {
+	address = address.Unmap().WithZone("")
+	holds := func(network netip.Prefix) bool { return network.Contains(address) }
+	if len(k.Networks) == 0 || slices.ContainsFunc(k.Networks, holds) {
+		return nil
+	}
+	return unauthorized
+}
+
+// KeyStatus says whether a key can be used.
+type KeyStatus string
+
+// What a key's status can be.
+const (
+	KeyActive  KeyStatus = "active"
+	KeyRevoked KeyStatus = "revoked"
+	KeyExpired KeyStatus = "expired"
+)
+
+// Status is the key's status at a moment.
+func (k Key) Status(now time.Time) KeyStatus {
+	end, expires := k.ExpiresAt.Time()
+	switch {
+	case k.Revoked:
+		return KeyRevoked
+	case expires && !now.Before(end):
+		return KeyExpired
+	default:
+		return KeyActive
+	}
+}
+
 // NewKey is what the maker of a key decides.
 type NewKey struct {
 	Name               string
 	Kind               KeyKind
 	Permissions        []string
+	Networks           []netip.Prefix // none for anywhere
 	ExpiresAt          *time.Time
 	PerMinute, PerHour *int64
+}
+
+// KeyPatch is what is to change of a key; what is nil stays.
+type KeyPatch struct {
+	Name               *string
+	Permissions        []string
+	Networks           *[]netip.Prefix // none for anywhere
+	ExpiresAt          *time.Time      // the zero time for never
+	PerMinute, PerHour *int64          // 0 for the configured limit
 }
 
 // Keys are the API keys of a site, in a table of ours.
@@ -73,28 +120,6 @@ type Keys struct {
 // NewKeys keeps keys in db. random must be fit for secrets, as crypto/rand is.
 func NewKeys(db *wpdb.DB, now Clock, random io.Reader) *Keys {
 	return &Keys{db: db, now: now, random: random}
-}
-
-var (
-	permissionVerbs     = []string{"read", "write", "delete"}
-	permissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
-)
-
-// ParsePermissions reads a comma-separated list such as read,write_bookings.
-func ParsePermissions(list string) ([]string, error) {
-	var permissions []string
-	for word := range strings.SplitSeq(list, ",") {
-		word = strings.TrimSpace(word)
-		verb, resource, qualified := strings.Cut(word, "_")
-		if !slices.Contains(permissionVerbs, verb) || qualified && !slices.Contains(permissionResources, resource) {
-			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings; the resources are %s",
-				word, strings.Join(permissionResources, ", "))
-		}
-		if !slices.Contains(permissions, word) {
-			permissions = append(permissions, word)
-		}
-	}
-	return permissions, nil
 }
 
 // Create makes a key and returns its secret, which is kept nowhere.
@@ -132,7 +157,7 @@ func (k *Keys) Import(ctx context.Context, secret string, n NewKey) (Key, error)
 
 func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
 	key := Key{
-		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, PerMinute: n.PerMinute, PerHour: n.PerHour,
+		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
 		CreatedAt: Timestamp(stamp(k.now())),
 	}
 	key.Start, key.LastFour = shown(secret)
@@ -143,7 +168,7 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 	}
 	stmt := sq.Insert(k.db.Name(wpdb.APIKeys)).SetMap(map[string]any{
 		"key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
-		"permissions": strings.Join(key.Permissions, ","), "status": "active", "expires_at": expires,
+		"permissions": strings.Join(key.Permissions, ","), "networks": joinNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
 	})
 	result, err := wpdb.Exec(ctx, k.db, "store key", stmt)
@@ -168,7 +193,7 @@ func shown(secret string) (start, end string) {
 	return secret[:min(8, third-last)], secret[len(secret)-last:]
 }
 
-var keyColumns = []string{"k.id", "k.key_hash", "k.name", "k.kind", "k.key_start", "k.last_four", "k.permissions", "k.status", "k.created_at",
+var keyColumns = []string{"k.id", "k.key_hash", "k.name", "k.kind", "k.key_start", "k.last_four", "k.permissions", "k.networks", "k.status", "k.created_at",
 	"k.last_used_at", "k.expires_at", "k.requests_per_minute", "k.requests_per_hour"}
 
 // storedKey is a key with the hash of its secret, which leaves this file never.
@@ -179,13 +204,27 @@ type storedKey struct {
 
 // scanKey scans keyColumns, and what the caller selected behind them.
 func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
-	var permissions, status string
-	dest := []any{&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &status, (*string)(&k.CreatedAt),
+	var permissions, networks, status string
+	dest := []any{&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &networks, &status, (*string)(&k.CreatedAt),
 		wpdb.OrZero((*string)(&k.LastUsedAt)), wpdb.OrZero((*string)(&k.ExpiresAt)), &k.PerMinute, &k.PerHour}
 	err = row.Scan(append(dest, behind...)...)
 	k.Revoked = status != "active"
 	k.Permissions = strings.Split(permissions, ",")
+	k.Networks = storedNetworks(networks)
 	return k, err
+}
+
+// storedNetworks reads the column. A word that nobody can read becomes a
+// network without addresses: it must not open the key.
+func storedNetworks(text string) (networks []netip.Prefix) {
+	if text == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		network, _ := netip.ParsePrefix(word) // the zero Prefix contains nothing
+		networks = append(networks, network)
+	}
+	return networks
 }
 
 func scanStored(row wpdb.Scanner) (storedKey, error) { return scanKey(row) }
@@ -217,6 +256,57 @@ func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
 		return false, fmt.Errorf("revoke key: count rows: %w", err)
 	}
 	return matched > 0, nil
+}
+
+// Restrict changes the terms of a key at once, in every process. It reports
+// whether there is such a key, and the key as it then is.
+func (k *Keys) Restrict(ctx context.Context, id int64, patch KeyPatch) (key Key, found bool, err error) {
+	const op = "restrict key"
+	if changes := patch.changes(); len(changes) > 0 {
+		stmt := sq.Update(k.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id})
+		if _, err := wpdb.Exec(ctx, k.db, op, stmt); err != nil {
+			return Key{}, false, err
+		}
+	}
+	return k.Find(ctx, id)
+}
+
+// changes are the columns that a patch sets.
+func (p KeyPatch) changes() map[string]any {
+	set := map[string]any{}
+	if p.Name != nil {
+		set["name"] = *p.Name
+	}
+	if p.Permissions != nil {
+		set["permissions"] = strings.Join(p.Permissions, ",")
+	}
+	if p.Networks != nil {
+		set["networks"] = joinNetworks(*p.Networks)
+	}
+	if p.ExpiresAt != nil {
+		set["expires_at"] = nullWhere(p.ExpiresAt.IsZero(), stamp(*p.ExpiresAt))
+	}
+	if p.PerMinute != nil {
+		set["requests_per_minute"] = nullWhere(*p.PerMinute == 0, *p.PerMinute)
+	}
+	if p.PerHour != nil {
+		set["requests_per_hour"] = nullWhere(*p.PerHour == 0, *p.PerHour)
+	}
+	return set
+}
+
+func nullWhere(none bool, value any) any {
+	if none {
+		return nil
+	}
+	return value
+}
+
+// Find is the key with an id; ok is false where there is none.
+func (k *Keys) Find(ctx context.Context, id int64) (key Key, ok bool, err error) {
+	stmt := sq.Select(keyColumns...).From(k.db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.id": id})
+	stored, ok, err := wpdb.One(ctx, k.db, "find key", stmt, scanStored)
+	return stored.Key, ok, err
 }
 
 // unauthorized looks the same for every way in which a key is not valid.
@@ -251,7 +341,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, erro
 		return Admission{}, err
 	}
 	now := k.now()
-	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Revoked || found.expired(now) {
+	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Status(now) != KeyActive {
 		return Admission{}, unauthorized
 	}
 	return Admission{Key: found.Key, platform: found.options}, nil
@@ -286,11 +376,6 @@ func (k *Keys) find(ctx context.Context, hash string) (found storedAdmission, ok
 		found.options[row.name] = row.value
 	}
 	return found, true, nil
-}
-
-func (k Key) expired(now time.Time) bool {
-	end, ok := k.ExpiresAt.Time()
-	return ok && !now.Before(end)
 }
 
 // Used notes that a key was used now, at most once a minute.

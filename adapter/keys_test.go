@@ -6,34 +6,9 @@ import (
 	"errors"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
-
-func TestParsePermissions(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		list string
-		want []string // nil for an error
-	}{
-		"shorthands":          {"read,write,delete", []string{"read", "write", "delete"}},
-		"of resources":        {"read_bookings, write_customers", []string{"read_bookings", "write_customers"}},
-		"twice":               {"read,read", []string{"read"}},
-		"empty":               {"", nil},
-		"empty word":          {"read,", nil},
-		"unknown verb":        {"admin", nil},
-		"unknown resource":    {"read_settings", nil},
-		"no resource":         {"read_", nil},
-		"another letter case": {"Read", nil},
-		"categories":          {"read_categories", nil},
-	} {
-		got, err := ParsePermissions(c.list)
-		if (err != nil) != (c.want == nil) || err == nil && !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
-	}
-}
 
 func TestKeyAllows(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -17,6 +18,9 @@ func (a *API) authenticate(permission string) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			secret := a.secret(c)
 			admission, err := a.keys.Authenticate(c.Request().Context(), secret)
+			if err == nil {
+				err = a.checkNetwork(c, admission.Key)
+			}
 			if adapter.CodeOf(err) == adapter.CodeUnauthorized && secret != "" {
 				return a.brake.failed(c.RealIP(), err)
 			}
@@ -38,6 +42,19 @@ func (a *API) authenticate(permission string) echo.MiddlewareFunc {
 			return next(c)
 		}
 	}
+}
+
+// checkNetwork refuses a key from outside its networks. That counts as a wrong
+// key in everything the caller sees, the brake included; the log tells which
+// key it was, because it may have been stolen.
+func (a *API) checkNetwork(c echo.Context, key adapter.Key) error {
+	address, _ := netip.ParseAddr(c.RealIP()) // the zero Addr is in no network
+	err := key.CheckNetwork(address)
+	if err != nil {
+		a.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "key sent from outside its networks",
+			slog.String("request_id", requestID(c)), slog.Int64("key_id", key.ID))
+	}
+	return err
 }
 
 // admissionEntry is where a request's context keeps its admission.

@@ -7,10 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter"
 	"bookside/fixtures"
@@ -109,6 +112,135 @@ func TestImportedKeys(t *testing.T) {
 		if _, err := s.keys.Import(t.Context(), secret, n); !errors.Is(err, adapter.ErrBadKey) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestNetworksOfAKey: from elsewhere a key is unknown, byte for byte, and the
+// log tells which one it was. The address is that behind trusted proxies only.
+func TestNetworksOfAKey(t *testing.T) {
+	t.Parallel()
+	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	proxied := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled, o.TrustedProxies = true, []*net.IPNet{proxies} })
+	for name, c := range map[string]struct {
+		s         *server
+		networks  string
+		forwarded string
+		status    int
+	}{
+		"inside":                  {direct, "198.51.100.0/24,192.0.2.1", "", 200},
+		"outside":                 {direct, "198.51.100.0/24", "", 401},
+		"forged":                  {direct, "198.51.100.0/24", "198.51.100.7", 401},
+		"behind a proxy":          {proxied, "198.51.100.0/24", "198.51.100.7", 200},
+		"behind, newer protocol":  {proxied, "2001:db8::/32", "2001:db8::7", 200},
+		"behind, outside":         {proxied, "198.51.100.0/24", "203.0.113.7", 401},
+		"behind, forged":          {proxied, "198.51.100.0/24", "198.51.100.7, 203.0.113.7", 401},
+		"of the proxy, forwarded": {proxied, "192.0.2.0/24", "203.0.113.7", 401},
+	} {
+		networks, err := adapter.ParseNetworks(c.networks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, key, err := c.s.keys.Create(t.Context(), adapter.NewKey{Name: name, Kind: adapter.LiveKey, Permissions: []string{"read"}, Networks: networks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := http.Header{"X-Api-Key": {secret}}
+		if c.forwarded != "" {
+			header.Set("X-Forwarded-For", c.forwarded)
+		}
+		a := c.s.do(http.MethodGet, "/v1/bookings", header)
+		if a.status != c.status {
+			t.Errorf("%s: status %d", name, a.status)
+		}
+		logged := strings.Contains(c.s.log.String(), fmt.Sprintf(`"msg":"key sent from outside its networks","request_id":%q,"key_id":%d}`, a.header.Get("X-Request-Id"), key.ID))
+		if logged != (c.status == http.StatusUnauthorized) {
+			t.Errorf("%s: logged: %v", name, logged)
+		}
+		if c.status == http.StatusOK {
+			continue
+		}
+		header.Set("X-Api-Key", "lp_nobody_has_this_key")
+		unknown := c.s.do(http.MethodGet, "/v1/bookings", header)
+		for _, header := range []http.Header{a.header, unknown.header} {
+			header.Del("X-Request-Id")
+		}
+		if diff := cmp.Diff(unknown.header, a.header); diff != "" || string(a.body) != string(unknown.body) {
+			t.Errorf("%s: not as an unknown key: %s%s", name, diff, a.body)
+		}
+		if stored, _, err := c.s.keys.Find(t.Context(), key.ID); err != nil || stored.LastUsedAt != "" {
+			t.Errorf("%s: used at %q, %v", name, stored.LastUsedAt, err)
+		}
+	}
+}
+
+// TestBrakeCountsForeignNetworks, or it would tell them from unknown keys.
+func TestBrakeCountsForeignNetworks(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
+	networks, err := adapter.ParseNetworks("198.51.100.0/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "elsewhere", Kind: adapter.LiveKey, Permissions: []string{"read"}, Networks: networks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []int{http.StatusUnauthorized, http.StatusUnauthorized, http.StatusTooManyRequests} {
+		s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {secret}}).want(status)
+	}
+	s.get("/status").want(http.StatusOK)
+}
+
+// TestRestrictionIsImmediate changes a key behind a running server's back, term
+// by term.
+func TestRestrictionIsImmediate(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	secret, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "first", Kind: adapter.LiveKey, Permissions: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, seven, past := "second", int64(7), now.Add(-time.Second)
+	here, elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
+	for _, step := range []struct {
+		name   string
+		patch  adapter.KeyPatch
+		status int
+	}{
+		{"nothing", adapter.KeyPatch{}, 200},
+		{"name", adapter.KeyPatch{Name: &name}, 200},
+		{"foreign network", adapter.KeyPatch{Networks: &elsewhere}, 401},
+		{"this network", adapter.KeyPatch{Networks: &here}, 200},
+		{"anywhere", adapter.KeyPatch{Networks: &[]netip.Prefix{}}, 200},
+		{"over", adapter.KeyPatch{ExpiresAt: &past}, 401},
+		{"never over", adapter.KeyPatch{ExpiresAt: &time.Time{}}, 200},
+		{"other permissions", adapter.KeyPatch{Permissions: []string{"write", "read_orders"}}, 403},
+		{"permissions again", adapter.KeyPatch{Permissions: []string{"read_bookings"}}, 200},
+		{"limit", adapter.KeyPatch{PerMinute: &seven}, 200},
+	} {
+		if _, found, err := s.keys.Restrict(t.Context(), key.ID, step.patch); !found || err != nil {
+			t.Fatalf("%s: found %v, %v", step.name, found, err)
+		}
+		if a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}); a.status != step.status {
+			t.Errorf("%s: status %d, want %d", step.name, a.status, step.status)
+		}
+	}
+	a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}})
+	if got := a.header.Get("X-RateLimit-Limit"); got != "7" {
+		t.Errorf("limit %s", got)
+	}
+	want := key
+	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &seven, adapter.Timestamp(now.Format(time.DateTime))
+	got, _, err := s.keys.Find(t.Context(), key.ID)
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if _, found, err := s.keys.Restrict(t.Context(), key.ID+1, adapter.KeyPatch{Name: &name}); found || err != nil {
+		t.Errorf("an unknown key: found %v, %v", found, err)
 	}
 }
 

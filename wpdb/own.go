@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 )
 
@@ -17,6 +18,7 @@ var ownTables = map[Table]string{
 		name VARCHAR(190) NOT NULL,
 		kind VARCHAR(10) NOT NULL,
 		permissions VARCHAR(1000) NOT NULL,
+		networks VARCHAR(2200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		status VARCHAR(10) NOT NULL,
 		expires_at DATETIME NULL,
 		requests_per_minute INT UNSIGNED NULL,
@@ -65,6 +67,24 @@ var ownTables = map[Table]string{
 
 // OwnTables are our own tables.
 func OwnTables() []Table { return slices.Sorted(maps.Keys(ownTables)) }
+
+// ownColumn is a line of a definition that is a column's: its name, and the rest.
+var ownColumn = regexp.MustCompile(`(?m)^\s*([a-z_]+) (.+?),?$`)
+
+// CompleteOwnTables are the statements that add the columns which tables of
+// ours lack. Tables made by an earlier version do; those that are not there at
+// all are for CreateOwnTables.
+func (db *DB) CompleteOwnTables(s *Schema) []string {
+	var statements []string
+	for _, table := range OwnTables() {
+		for _, column := range ownColumn.FindAllStringSubmatch(ownTables[table], -1) {
+			if _, ok := s.Column(table, column[1]); !ok && s.Has(table) {
+				statements = append(statements, fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", db.Name(table), column[1], column[2]))
+			}
+		}
+	}
+	return statements
+}
 
 // CreateOwnTables creates the tables of ours that do not exist yet. It alters
 // none. The schema is probed anew afterwards.

@@ -73,6 +73,7 @@ type findings struct {
 	missing         []wpdb.Table
 	clock           string
 	missingOwn      []wpdb.Table
+	completing      []string // statements that add what tables of ours lack
 	keys            string
 	todo            []string
 }
@@ -139,6 +140,17 @@ func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Cloc
 	if err != nil || slices.Contains(f.missingOwn, wpdb.APIKeys) {
 		return err
 	}
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return err
+	}
+	if f.completing = db.CompleteOwnTables(schema); len(f.completing) > 0 {
+		f.keys = "cannot be read"
+		for _, statement := range f.completing {
+			f.todo = append(f.todo, "a table of Bookside lacks a column of this version: run "+statement)
+		}
+		return nil
+	}
 	keys, err := adapter.NewKeys(db, now, rand.Reader).List(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) {
 		f.keys = "cannot be read"
@@ -146,7 +158,7 @@ func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Cloc
 	}
 	valid := 0
 	for _, key := range keys {
-		if keyStatus(key, now()) == "active" {
+		if key.Status(now()) == adapter.KeyActive {
 			valid++
 		}
 	}
@@ -185,10 +197,12 @@ func (f findings) tables(db *wpdb.DB) string {
 
 func (f findings) own(db *wpdb.DB) string {
 	const makers = "; serve and keys create make them"
-	switch len(f.missingOwn) {
-	case 0:
+	switch missing := len(f.missingOwn); {
+	case missing == 0 && len(f.completing) > 0:
+		return "all there, but columns are missing"
+	case missing == 0:
 		return "all there"
-	case len(wpdb.OwnTables()):
+	case missing == len(wpdb.OwnTables()):
 		return "not there yet" + makers
 	default:
 		return "missing " + named(db, f.missingOwn) + makers

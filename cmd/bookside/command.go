@@ -41,6 +41,7 @@ func commands() []command {
 		{"check", "", "look at the database and the site, and say what is wrong", aboutCheck, (*program).check},
 		{"keys create", "", "make an API key", aboutKeysCreate, (*program).createKey},
 		{"keys list", "", "list the API keys", aboutKeysList, (*program).listKeys},
+		{"keys restrict", "ID", "change the terms of an API key", aboutKeysRestrict, (*program).restrictKey},
 		{"keys revoke", "ID", "end an API key at once", aboutKeysRevoke, (*program).revokeKey},
 		{"keys import", "", "store a key that clients have already", aboutKeysImport, (*program).importKey},
 		{"version", "", "print the version", aboutVersion, (*program).version},

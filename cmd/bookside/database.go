@@ -158,3 +158,16 @@ func missingOwnTables(ctx context.Context, db *wpdb.DB) ([]wpdb.Table, error) {
 	}
 	return slices.DeleteFunc(wpdb.OwnTables(), schema.Has), nil
 }
+
+// requireOwnColumns fails where a table of ours was made by an earlier version
+// and lacks a column: its keys would all look unknown.
+func requireOwnColumns(ctx context.Context, db *wpdb.DB) error {
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return err
+	}
+	if statements := db.CompleteOwnTables(schema); len(statements) > 0 {
+		return failf(exitFailure, nil, "tables of Bookside lack columns of this version; add them with\n  %s", strings.Join(statements, ";\n  "))
+	}
+	return nil
+}

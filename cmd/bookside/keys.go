@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"bookside/adapter"
 	"bookside/wpdb"
@@ -24,10 +22,19 @@ const aboutKeysCreate = `Makes an API key and prints it. Only a hash of it is st
 for keys are made first if they are not there.
 
 A permission is read, write or delete, or one of them for a resource: bookings, customers, agents,
-services, locations, payments, orders, coupons, availability; such as read,write_bookings.`
+services, locations, payments, orders, coupons, availability; such as read,write_bookings.
+
+With --networks the key is taken from these addresses only; from others it is refused as if it were
+unknown, and the log tells its ID. Behind a proxy that needs server.trusted_proxies (help config).`
 
 const aboutKeysList = `Lists all API keys, revoked and expired ones too. The keys themselves are not stored: only their
 first and last characters are shown, at most a third of a key, and none of a very short one.`
+
+const aboutKeysRestrict = `Changes the API key with this ID (see keys list) at once, for every server on this database: what
+its flags name, and nothing else. The key itself stays the same, and a revoked one stays revoked.
+
+  bookside keys restrict 3 --permissions read_bookings --networks 192.0.2.0/24,2001:db8::7
+  bookside keys restrict 3 --networks any --expires never --per-minute default`
 
 const aboutKeysRevoke = `Ends the API key with this ID (see keys list) at once, for every server on this database.`
 
@@ -70,6 +77,9 @@ func (p *program) withKeys(ctx context.Context, given configFlags, use func(*wpd
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := requireOwnColumns(ctx, db); err != nil {
+		return err
+	}
 	return use(db, adapter.NewKeys(db, p.now, rand.Reader))
 }
 
@@ -88,20 +98,27 @@ func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*
 	})
 }
 
-// keyFlags are what the maker of a key decides.
+// keyFlags are the terms of a key, as written; nil where not given: an empty
+// text is what a variable holds that happens to be unset, and no word for
+// anything.
 type keyFlags struct {
-	name, permissions, kind, expires string
-	perMinute, perHour               *string // as written; nil where not given
+	name, permissions, kind, networks, expires, perMinute, perHour *string
 }
 
+// define defines the flags that both making and changing a key have.
 func (k *keyFlags) define(flags *flag.FlagSet) {
-	flags.StringVar(&k.name, "name", "", "`NAME` that tells the key from others, 1 to 190 characters; required")
-	flags.StringVar(&k.permissions, "permissions", "", "`LIST` of permissions, separated by commas; required")
-	flags.StringVar(&k.kind, "kind", string(adapter.LiveKey), "`KIND` of the key, live or test, each with limits of its own (rate_limit in help config); default live")
-	flags.StringVar(&k.expires, "expires", "", "`WHEN` the key ends: 90d from now, or after the day 2027-01-31 (UTC); default never")
-	// Kept as text: 0 is no way to say that there is no limit, or the default.
-	optional(flags, &k.perMinute, "per-minute", "requests a minute, `N`; default as configured for the kind")
-	optional(flags, &k.perHour, "per-hour", "requests an hour, `N`; default as configured for the kind")
+	optional(flags, &k.name, "name", "`NAME` that tells the key from others, 1 to 190 characters; a new key needs one")
+	optional(flags, &k.permissions, "permissions", "`LIST` of permissions, separated by commas; a new key needs some")
+	optional(flags, &k.networks, "networks", "`LIST` of networks or addresses that the key is taken from, such as 192.0.2.0/24, or any; for a new key default any")
+	optional(flags, &k.expires, "expires", "`WHEN` the key ends: 90d from now, after the day 2027-01-31 (UTC), or never; for a new key default never")
+	optional(flags, &k.perMinute, "per-minute", "requests a minute, `N`, or default: as configured for the kind")
+	optional(flags, &k.perHour, "per-hour", "requests an hour, `N`, or default: as configured for the kind")
+}
+
+// defineNew defines also what stays as it is for the life of a key.
+func (k *keyFlags) defineNew(flags *flag.FlagSet) {
+	k.define(flags)
+	optional(flags, &k.kind, "kind", "`KIND` of the key, live or test, each with limits of its own (rate_limit in help config); default live")
 }
 
 // optional defines a flag that stays nil where it is not given.
@@ -112,87 +129,67 @@ func optional(flags *flag.FlagSet, into **string, name, usage string) {
 	})
 }
 
+// term reads a flag that was given. The first one that is wrong is kept.
+func term[T any](failed *error, name string, text *string, parse func(string) (T, error)) (value T) {
+	if text == nil || *failed != nil {
+		return value
+	}
+	value, err := parse(*text)
+	if err != nil {
+		*failed = misusef("--%s: %v", name, err)
+	}
+	return value
+}
+
+// newKey are the terms of a key that needs a name and permissions.
 func (k keyFlags) newKey(now time.Time) (adapter.NewKey, error) {
-	n := adapter.NewKey{Name: strings.TrimSpace(k.name), Kind: adapter.KeyKind(k.kind)}
-	if !validName(n.Name) {
-		return n, misusef("--name: write 1 to 190 characters without line breaks")
-	}
-	if k.permissions == "" {
-		return n, misusef("--permissions: write a list such as read or read,write_bookings")
-	}
-	var err error
-	if n.Permissions, err = adapter.ParsePermissions(k.permissions); err != nil {
-		return n, misusef("--permissions: %v", err)
-	}
-	if !slices.Contains(adapter.KeyKinds, n.Kind) {
-		return n, misusef("--kind: write live or test")
-	}
-	if n.ExpiresAt, err = parseExpiry(k.expires, now); err != nil {
-		return n, err
-	}
-	if n.PerMinute, err = requestLimit("--per-minute", k.perMinute); err != nil {
-		return n, err
-	}
-	n.PerHour, err = requestLimit("--per-hour", k.perHour)
+	live := string(adapter.LiveKey)
+	k.name, k.permissions, k.kind = cmp.Or(k.name, new(string)), cmp.Or(k.permissions, new(string)), cmp.Or(k.kind, &live)
+	return k.terms(now)
+}
+
+// terms reads the flags that were given.
+func (k keyFlags) terms(now time.Time) (n adapter.NewKey, err error) {
+	expiry := func(text string) (*time.Time, error) { return adapter.ParseExpiry(text, now) }
+	n.Name = term(&err, "name", k.name, adapter.ParseKeyName)
+	n.Permissions = term(&err, "permissions", k.permissions, adapter.ParsePermissions)
+	n.Kind = term(&err, "kind", k.kind, adapter.ParseKeyKind)
+	n.Networks = term(&err, "networks", k.networks, adapter.ParseNetworks)
+	n.ExpiresAt = term(&err, "expires", k.expires, expiry)
+	n.PerMinute = term(&err, "per-minute", k.perMinute, adapter.ParseRequestLimit)
+	n.PerHour = term(&err, "per-hour", k.perHour, adapter.ParseRequestLimit)
 	return n, err
 }
 
-func validName(name string) bool {
-	length := utf8.RuneCountInString(name)
-	return length >= 1 && length <= 190 && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+// patch changes what was given.
+func (k keyFlags) patch(now time.Time) (adapter.KeyPatch, error) {
+	if k == (keyFlags{}) {
+		return adapter.KeyPatch{}, misusef("say what to change, such as --networks 192.0.2.0/24")
+	}
+	n, err := k.terms(now)
+	return adapter.KeyPatch{
+		Name:        given(k.name, &n.Name),
+		Permissions: n.Permissions,
+		Networks:    given(k.networks, &n.Networks),
+		ExpiresAt:   given(k.expires, cmp.Or(n.ExpiresAt, new(time.Time))),
+		PerMinute:   given(k.perMinute, cmp.Or(n.PerMinute, new(int64))),
+		PerHour:     given(k.perHour, cmp.Or(n.PerHour, new(int64))),
+	}, err
 }
 
-// requestLimit is nil where none is given, which leaves the limit to the
-// configuration.
-func requestLimit(name string, text *string) (*int64, error) {
-	const most = 1_000_000_000
+// given is a value whose flag was given.
+func given[T any](text *string, value *T) *T {
 	if text == nil {
-		return nil, nil
+		return nil
 	}
-	n, err := strconv.ParseInt(*text, 10, 64)
-	if err != nil || n < 1 || n > most {
-		return nil, misusef("%s: write a number from 1 to %d; without the flag the configured limit holds", name, most)
-	}
-	return &n, nil
-}
-
-// longestLife of a key is more than anybody means, and less than a DATETIME holds.
-const longestLife = 36_500 // days
-
-// parseExpiry reads a number of days from now, or the last day of the key in
-// UTC. It is nil for an empty text.
-func parseExpiry(text string, now time.Time) (*time.Time, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var end time.Time
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err != nil || n < 1 || n > longestLife {
-			return nil, misusef("--expires: write a number of days from 1 to %d, such as 90d", longestLife)
-		}
-		end = now.UTC().AddDate(0, 0, n)
-	} else {
-		day, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			return nil, misusef("--expires: write days such as 90d, or a date such as 2027-01-31")
-		}
-		end = day.AddDate(0, 0, 1)
-	}
-	switch {
-	case !end.After(now):
-		return nil, misusef("--expires: this day is over")
-	case end.After(now.AddDate(0, 0, longestLife+1)):
-		return nil, misusef("--expires: write a day within %d days", longestLife)
-	}
-	return &end, nil
+	return value
 }
 
 func (p *program) createKey(flags *flag.FlagSet) action {
 	var given configFlags
 	var wanted keyFlags
 	given.define(flags)
-	wanted.define(flags)
+	wanted.defineNew(flags)
 	quiet := flags.Bool("quiet", false, "print the key and nothing else")
 	return func(ctx context.Context, _ []string) error {
 		n, err := wanted.newKey(p.now())
@@ -216,7 +213,7 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 	var given configFlags
 	var wanted keyFlags
 	given.define(flags)
-	wanted.define(flags)
+	wanted.defineNew(flags)
 	return func(ctx context.Context, _ []string) error {
 		n, err := wanted.newKey(p.now())
 		if err != nil {
@@ -263,20 +260,69 @@ func (p *program) readSecret() (string, error) {
 
 // describeKey tells what may be known of a key.
 func describeKey(k adapter.Key) string {
-	end := "never"
+	end := adapter.NeverExpires
 	if k.ExpiresAt != "" {
 		end = string(k.ExpiresAt) + " UTC"
 	}
-	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, expires %s\n", k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), end)
+	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests a minute %s, an hour %s\n",
+		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), adapter.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour))
+}
+
+func limitText(limit *int64) string {
+	if limit == nil {
+		return adapter.DefaultLimit
+	}
+	return strconv.FormatInt(*limit, 10)
+}
+
+// keyID reads the operand ID.
+func keyID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, misusef("ID: write the number that keys list shows")
+	}
+	return id, nil
+}
+
+func noSuchKey(id int64) error {
+	return failf(exitFailure, nil, "there is no key with the ID %d; see keys list", id)
+}
+
+func (p *program) restrictKey(flags *flag.FlagSet) action {
+	var given configFlags
+	var wanted keyFlags
+	given.define(flags)
+	wanted.define(flags)
+	return func(ctx context.Context, operands []string) error {
+		id, err := keyID(operands[0])
+		if err != nil {
+			return err
+		}
+		patch, err := wanted.patch(p.now())
+		if err != nil {
+			return err
+		}
+		return p.withKeys(ctx, given, func(_ *wpdb.DB, keys *adapter.Keys) error {
+			key, found, err := keys.Restrict(ctx, id, patch)
+			switch {
+			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
+				return err
+			case !found:
+				return noSuchKey(id)
+			default:
+				return p.print("Changed.\n" + describeKey(key))
+			}
+		})
+	}
 }
 
 func (p *program) revokeKey(flags *flag.FlagSet) action {
 	var given configFlags
 	given.define(flags)
 	return func(ctx context.Context, operands []string) error {
-		id, err := strconv.ParseInt(operands[0], 10, 64)
-		if err != nil || id < 1 {
-			return misusef("ID: write the number that keys list shows")
+		id, err := keyID(operands[0])
+		if err != nil {
+			return err
 		}
 		return p.withKeys(ctx, given, func(_ *wpdb.DB, keys *adapter.Keys) error {
 			found, err := keys.Revoke(ctx, id)
@@ -284,7 +330,7 @@ func (p *program) revokeKey(flags *flag.FlagSet) action {
 				return err
 			}
 			if !found {
-				return failf(exitFailure, nil, "there is no key with the ID %d; see keys list", id)
+				return noSuchKey(id)
 			}
 			return p.print(fmt.Sprintf("Key %d is revoked.\n", id))
 		})
@@ -313,28 +359,15 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 	}
 }
 
-// keyStatus is active, revoked or expired.
-func keyStatus(k adapter.Key, now time.Time) string {
-	end, expires := k.ExpiresAt.Time()
-	switch {
-	case k.Revoked:
-		return "revoked"
-	case expires && !now.Before(end):
-		return "expired"
-	default:
-		return "active"
-	}
-}
-
 func keyTable(keys []adapter.Key, now time.Time) string {
 	if len(keys) == 0 {
 		return "There are no keys; keys create makes one.\n"
 	}
-	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
+	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "NETWORKS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
 	for _, k := range keys {
 		rows = append(rows, []string{
-			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, keyStatus(k, now), strings.Join(k.Permissions, ","),
-			string(k.CreatedAt), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), "never"),
+			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), adapter.FormatNetworks(k.Networks),
+			string(k.CreatedAt), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), adapter.NeverExpires),
 		})
 	}
 	return columns(rows)
@@ -349,6 +382,7 @@ type keyRecord struct {
 	LastFour    string     `json:"last_four"`
 	Status      string     `json:"status"`
 	Permissions []string   `json:"permissions"`
+	Networks    []string   `json:"networks"` // empty for anywhere
 	CreatedAt   *time.Time `json:"created_at"`
 	LastUsedAt  *time.Time `json:"last_used_at"`
 	ExpiresAt   *time.Time `json:"expires_at"`
@@ -360,8 +394,11 @@ func keyJSON(keys []adapter.Key, now time.Time) (string, error) {
 	records := make([]keyRecord, len(keys))
 	for i, k := range keys {
 		records[i] = keyRecord{
-			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: keyStatus(k, now), Permissions: k.Permissions,
-			CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,
+			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: string(k.Status(now)), Permissions: k.Permissions,
+			Networks: []string{}, CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,
+		}
+		for _, network := range k.Networks {
+			records[i].Networks = append(records[i].Networks, network.String())
 		}
 	}
 	text, err := json.MarshalIndent(records, "", "  ")

@@ -172,10 +172,13 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 		return fmt.Errorf("look at the site: %w", err)
 	}
 	missing, err := ensureOwnTables(ctx, db)
-	if err == nil && len(missing) > 0 {
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
 		s.log.Warn("the database user may not create the tables of Bookside; run keys create with one that may", "missing", named(db, missing))
 	}
-	return err
+	return requireOwnColumns(ctx, db)
 }
 
 // serveAPI serves until ctx ends, then lets running requests end.

@@ -1,0 +1,170 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The terms of a key, as people write them. The errors of the functions below
+// say what to write, without the name of the field.
+
+// Words that take a term of a key away again.
+const (
+	AnyNetwork   = "any"
+	NeverExpires = "never"
+	DefaultLimit = "default"
+)
+
+const (
+	maxKeyName     = 190 // characters, as the column has
+	maxNetworks    = 50  // of a key, for which the column has room
+	maxKeyRequests = 1_000_000_000
+	longestLife    = 36_500 // days: more than anybody means, and less than a DATETIME holds
+)
+
+var (
+	permissionVerbs     = []string{"read", "write", "delete"}
+	permissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
+)
+
+// ParseKeyName trims a name of 1 to 190 characters.
+func ParseKeyName(text string) (string, error) {
+	name := strings.TrimSpace(text)
+	length := utf8.RuneCountInString(name)
+	if length < 1 || length > maxKeyName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return "", fmt.Errorf("write 1 to %d characters without line breaks", maxKeyName)
+	}
+	return name, nil
+}
+
+// ParseKeyKind reads live or test.
+func ParseKeyKind(text string) (KeyKind, error) {
+	if kind := KeyKind(text); slices.Contains(KeyKinds, kind) {
+		return kind, nil
+	}
+	return "", errors.New("write live or test")
+}
+
+// ParsePermissions reads a comma-separated list such as read,write_bookings.
+func ParsePermissions(list string) ([]string, error) {
+	if list == "" {
+		return nil, errors.New("write a list such as read or read,write_bookings")
+	}
+	var permissions []string
+	for word := range strings.SplitSeq(list, ",") {
+		word = strings.TrimSpace(word)
+		verb, resource, qualified := strings.Cut(word, "_")
+		if !slices.Contains(permissionVerbs, verb) || qualified && !slices.Contains(permissionResources, resource) {
+			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings; the resources are %s",
+				word, strings.Join(permissionResources, ", "))
+		}
+		if !slices.Contains(permissions, word) {
+			permissions = append(permissions, word)
+		}
+	}
+	return permissions, nil
+}
+
+// ParseNetworks reads networks and addresses, between commas or spaces, or
+// AnyNetwork, which is none. An empty text is an error: a variable that happens
+// to be unset must not open a key to everybody.
+func ParseNetworks(text string) ([]netip.Prefix, error) {
+	if strings.TrimSpace(text) == AnyNetwork {
+		return nil, nil
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	switch {
+	case len(words) == 0:
+		return nil, fmt.Errorf("write networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, or %s", AnyNetwork)
+	case len(words) > maxNetworks:
+		return nil, fmt.Errorf("write %d networks at most", maxNetworks)
+	}
+	var networks []netip.Prefix
+	for _, word := range words {
+		network, err := parseNetwork(word)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(networks, network) {
+			networks = append(networks, network)
+		}
+	}
+	return networks, nil
+}
+
+// parseNetwork reads a network, or one address as a network of its own.
+func parseNetwork(word string) (netip.Prefix, error) {
+	network, err := netip.ParsePrefix(word)
+	if address, failed := netip.ParseAddr(word); failed == nil && address.Zone() == "" {
+		network, err = address.Prefix(address.BitLen())
+	}
+	if err != nil || network.Addr().Is4In6() {
+		return netip.Prefix{}, fmt.Errorf("%q is no network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address", word)
+	}
+	return network.Masked(), nil
+}
+
+// FormatNetworks is what ParseNetworks reads.
+func FormatNetworks(networks []netip.Prefix) string {
+	if len(networks) == 0 {
+		return AnyNetwork
+	}
+	return joinNetworks(networks)
+}
+
+func joinNetworks(networks []netip.Prefix) string {
+	texts := make([]string, len(networks))
+	for i, network := range networks {
+		texts[i] = network.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// ParseExpiry reads a number of days from now, such as 90d, or the last day of
+// the key in UTC. It is nil for NeverExpires.
+func ParseExpiry(text string, now time.Time) (*time.Time, error) {
+	if text == NeverExpires {
+		return nil, nil
+	}
+	var end time.Time
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n < 1 || n > longestLife {
+			return nil, fmt.Errorf("write a number of days from 1 to %d, such as 90d", longestLife)
+		}
+		end = now.UTC().AddDate(0, 0, n)
+	} else {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return nil, errors.New("write days such as 90d, or a date such as 2027-01-31")
+		}
+		end = day.AddDate(0, 0, 1)
+	}
+	switch {
+	case !end.After(now):
+		return nil, errors.New("this day is over")
+	case end.After(now.AddDate(0, 0, longestLife+1)):
+		return nil, fmt.Errorf("write a day within %d days", longestLife)
+	}
+	return &end, nil
+}
+
+// ParseRequestLimit reads a number of requests. It is nil for DefaultLimit,
+// which leaves the limit to the configuration.
+func ParseRequestLimit(text string) (*int64, error) {
+	if text == DefaultLimit {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > maxKeyRequests {
+		return nil, fmt.Errorf("write a number from 1 to %d", maxKeyRequests)
+	}
+	return &n, nil
+}
