@@ -107,6 +107,8 @@ func databaseTrouble(err error) string {
 	switch {
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
 		return "unreachable"
+	case errors.Is(err, wpdb.ErrBusy):
+		return "has no free connection"
 	case errors.Is(err, wpdb.ErrAccessDenied):
 		return "refuses the user or password"
 	case errors.Is(err, wpdb.ErrNoDatabase):

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,6 +21,7 @@ type Options struct {
 	QueryParameter      string        // parameter that may carry the key; "" for none
 	SiteTimestamps      bool          // timestamps in the site's zone in place of the stored UTC
 	RequestTimeout      time.Duration // limit of a request
+	MaxConcurrent       int           // requests worked on at a time; 0 for any number
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is believed
 	AllowedOrigins      []string      // for CORS; none switches it off
 	FailedKeysPerMinute int           // wrong keys an address may send; 0 for any number
@@ -37,6 +37,7 @@ type API struct {
 	options  Options
 	brake    *brake
 	limiter  *limiter
+	gate     gate
 }
 
 // New is the API's handler.
@@ -56,6 +57,7 @@ func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, l
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		brake:   newBrake(now, options.FailedKeysPerMinute),
 		limiter: newLimiter(now, options.RateLimit),
+		gate:    newGate(options.MaxConcurrent),
 	}
 }
 
@@ -69,7 +71,7 @@ func (a *API) router() *echo.Echo {
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
-	e.Use(noOptions, a.deadline)
+	e.Use(noOptions, shortURL, a.deadline)
 	return e
 }
 
@@ -85,7 +87,7 @@ func (a *API) add(e *echo.Echo, base string, r route) {
 			return next(c)
 		}
 	}
-	e.Match(methods, base+r.path, a.serve(r), form, a.authenticate(r.permission), a.limiter.limit)
+	e.Match(methods, base+r.path, a.serve(r), form, a.authenticate, a.limiter.limit, permit(r.permission))
 }
 
 // serve runs a route's function on the site as it is now.
@@ -97,16 +99,18 @@ func (a *API) serve(r route) echo.HandlerFunc {
 		}
 		var answer response
 		admission, _ := admissionOf(c)
-		err = a.platform.Serve(c.Request().Context(), admission, func(site *adapter.Site) error {
-			view := compat.View{}
-			if a.options.SiteTimestamps {
-				view.Location = site.Zone.Location
-			}
-			var err error
-			answer, err = r.handle(&request{
-				api: a, route: r, echo: c, site: site, view: view, query: compat.ParseQuery(c.Request().URL.RawQuery), sent: sent,
+		err = a.gate.pass(func() error {
+			return a.platform.Serve(c.Request().Context(), admission, func(site *adapter.Site) error {
+				view := compat.View{}
+				if a.options.SiteTimestamps {
+					view.Location = site.Zone.Location
+				}
+				var err error
+				answer, err = r.handle(&request{
+					api: a, route: r, echo: c, site: site, view: view, query: compat.ParseQuery(c.Request().URL.RawQuery), sent: sent,
+				})
+				return err
 			})
-			return err
 		})
 		if err != nil {
 			return err
@@ -168,16 +172,6 @@ func noOptions(next echo.HandlerFunc) echo.HandlerFunc {
 		if c.Request().Method == http.MethodOptions {
 			return errNoRoute
 		}
-		return next(c)
-	}
-}
-
-// deadline bounds the time a request may take.
-func (a *API) deadline(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		ctx, cancel := context.WithTimeout(c.Request().Context(), a.options.RequestTimeout)
-		defer cancel()
-		c.SetRequest(c.Request().WithContext(ctx))
 		return next(c)
 	}
 }

@@ -11,32 +11,54 @@ import (
 	"bookside/adapter"
 )
 
-// authenticate finds the key of a request, keeps failures of one address slow,
-// and checks the route's permission.
-func (a *API) authenticate(permission string) echo.MiddlewareFunc {
+// authenticate finds the key of a request and keeps failures of one address
+// slow.
+func (a *API) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		secret := a.secret(c)
+		var admission adapter.Admission
+		err := a.gate.pass(func() (err error) {
+			admission, err = a.admit(c, secret)
+			return err
+		})
+		if adapter.CodeOf(err) == adapter.CodeUnauthorized && secret != "" {
+			return a.brake.failed(c.RealIP(), err)
+		}
+		if err != nil {
+			return err
+		}
+		c.Set(admissionEntry, admission)
+		return next(c)
+	}
+}
+
+// admit finds a key that may be used from where it is sent, and notes its use.
+func (a *API) admit(c echo.Context, secret string) (adapter.Admission, error) {
+	ctx := c.Request().Context()
+	admission, err := a.keys.Authenticate(ctx, secret)
+	if err == nil {
+		err = a.checkNetwork(c, admission.Key)
+	}
+	if err != nil {
+		return adapter.Admission{}, err
+	}
+	if err := a.keys.Used(ctx, admission.Key); err != nil {
+		// A read-only database must not turn keys away.
+		a.log.LogAttrs(ctx, slog.LevelWarn, "use of key not noted", slog.Int64("key_id", admission.ID), slog.Any("error", err))
+	}
+	return admission, nil
+}
+
+// permit checks a route's permission. It runs once the request was counted, so
+// that a refusal tells the limits too.
+func permit(permission string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			secret := a.secret(c)
-			admission, err := a.keys.Authenticate(c.Request().Context(), secret)
-			if err == nil {
-				err = a.checkNetwork(c, admission.Key)
-			}
-			if adapter.CodeOf(err) == adapter.CodeUnauthorized && secret != "" {
-				return a.brake.failed(c.RealIP(), err)
-			}
-			if err != nil {
-				return err
-			}
-			key := admission.Key
-			c.Set(admissionEntry, admission)
-			if err := a.keys.Used(c.Request().Context(), key); err != nil {
-				// A read-only database must not turn keys away.
-				a.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "use of key not noted", slog.Int64("key_id", key.ID), slog.Any("error", err))
-			}
-			if !key.Allows(permission) {
+			admission, _ := admissionOf(c)
+			if !admission.Allows(permission) {
 				return &adapter.Error{
 					Code: adapter.CodeForbidden, Message: fmt.Sprintf("The API key lacks the permission %s", permission),
-					Required: permission, Granted: key.Permissions,
+					Required: permission, Granted: admission.Permissions,
 				}
 			}
 			return next(c)

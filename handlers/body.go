@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"os"
 
 	"github.com/labstack/echo/v4"
 
@@ -23,11 +25,18 @@ func readBody(c echo.Context) ([]byte, error) {
 	if request.Method != http.MethodPost && request.Method != http.MethodPut {
 		return nil, nil
 	}
+	if request.ContentLength > maxBody {
+		return nil, errBodyTooLarge
+	}
+	stop := endReadingWith(request.Context(), c.Response().Writer)
+	defer stop()
 	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, request.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return sent, nil
+	case errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(request.Context().Err(), context.Canceled):
+		return nil, errSlowBody
 	case errors.As(err, &large):
 		return nil, errBodyTooLarge
 	case request.Context().Err() != nil:

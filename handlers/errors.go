@@ -59,11 +59,15 @@ func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failur
 		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.message}, compat.ShapeB
 	case errors.Is(err, errBodyTooLarge):
 		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.ShapeA
+	case errors.Is(err, errURLTooLong):
+		return compat.Failure{Status: http.StatusRequestURITooLong, Code: "rest_uri_too_long", Message: "The request address is longer than 8 KiB"}, compat.ShapeA
+	case errors.Is(err, errSlowBody):
+		return compat.Failure{Status: http.StatusRequestTimeout, Code: "rest_request_timeout", Message: "The request body did not arrive in time"}, compat.ShapeA
 	case errors.As(err, &unreadable):
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.ShapeA
 	case errors.As(err, &known) && known.Code != adapter.CodeUnavailable:
 		return describeKnown(form, known)
-	case adapter.Unavailable(err):
+	case errors.Is(err, errOverloaded), adapter.Unavailable(err):
 		c.Response().Header().Set("Retry-After", strconv.Itoa(retryAfter))
 		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(adapter.CodeUnavailable), Message: unavailableMessage(known)}, compat.ShapeA
 	case errors.Is(err, context.Canceled):

@@ -1,10 +1,10 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,6 +20,8 @@ type Limits struct {
 type RateLimit struct {
 	Enabled    bool
 	Live, Test Limits // by the kind of key; a key may have limits of its own
+	// Shared are the counts of several servers; nil counts in this process.
+	Shared *SharedCounts
 }
 
 // limitError is a request over a limit.
@@ -30,32 +32,29 @@ type limitError struct {
 
 func (e *limitError) Error() string { return e.message }
 
-// limiter counts the requests of keys in windows of a minute and an hour,
-// aligned to UTC.
+// limiter keeps keys within their limits of the present minute and hour.
 type limiter struct {
-	now     adapter.Clock
 	options RateLimit
-
-	mu   sync.Mutex
-	used map[int64]*usage // by key id
+	counts  counts
 }
 
-// usage is what a key used of the present minute and hour.
+// The windows begin at multiples of their lengths, in Unix seconds.
+const (
+	minuteLength = 60
+	hourLength   = 3600
+)
+
+// counts keeps what keys used of the present minute and hour.
+type counts interface {
+	// take adds a cost to both windows of a key if both have room for it, and
+	// tells what is used of them then.
+	take(ctx context.Context, key, cost int64, limits Limits) (used usage, allowed bool)
+}
+
+// usage is what a key used of the minute and the hour in which now lies.
 type usage struct {
-	minute, hour window
-}
-
-// window is a stretch of time that begins at a multiple of its length.
-type window struct {
-	start int64 // Unix seconds
-	used  int64
-}
-
-// enter moves the window to the one that now lies in.
-func (w *window) enter(now, length int64) {
-	if start := now - now%length; start != w.start {
-		w.start, w.used = start, 0
-	}
+	now          int64 // Unix seconds
+	minute, hour int64
 }
 
 // state is a window as a client sees it.
@@ -67,7 +66,10 @@ type state struct {
 }
 
 func newLimiter(now adapter.Clock, options RateLimit) *limiter {
-	return &limiter{now: now, options: options, used: map[int64]*usage{}}
+	if options.Shared != nil {
+		return &limiter{options, options.Shared}
+	}
+	return &limiter{options, newLocalCounts(now)}
 }
 
 // limits are a key's own, else those of its kind.
@@ -85,29 +87,13 @@ func (l *limiter) limits(key adapter.Key) Limits {
 	return limits
 }
 
-// take counts a request of some cost if both windows have room for it.
-func (l *limiter) take(key adapter.Key, cost int64) (minute, hour state, allowed bool) {
-	limits, now := l.limits(key), l.now().Unix()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	u := l.used[key.ID]
-	if u == nil {
-		u = &usage{}
-		l.used[key.ID] = u
-	}
-	u.minute.enter(now, 60)
-	u.hour.enter(now, 3600)
-	allowed = u.minute.used+cost <= limits.PerMinute && u.hour.used+cost <= limits.PerHour
-	if allowed {
-		u.minute.used += cost
-		u.hour.used += cost
-	}
-	return u.minute.state("minute", 60, limits.PerMinute), u.hour.state("hour", 3600, limits.PerHour), allowed
+// windowOf is a window as a client sees it, of which some was used.
+func windowOf(name string, length, limit, now, used int64) state {
+	return state{name: name, length: length, limit: limit, remain: max(limit-used, 0), reset: startOf(now, length) + length}
 }
 
-func (w window) state(name string, length, limit int64) state {
-	return state{name: name, length: length, limit: limit, remain: max(limit-w.used, 0), reset: w.start + length}
-}
+// startOf is where the window begins in which now lies.
+func startOf(now, length int64) int64 { return now - now%length }
 
 // limit is the middleware; it runs once the key is known.
 func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
@@ -120,14 +106,17 @@ func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // charge counts a request of some cost and tells the client what is left; a
-// limitError where that is not enough.
+// limitError where that is not enough, and then nothing is counted.
 func (l *limiter) charge(c echo.Context, cost int64) error {
 	admission, known := admissionOf(c)
-	if !l.options.Enabled || !known {
+	if !l.options.Enabled || !known || cost == 0 {
 		return nil
 	}
-	minute, hour, allowed := l.take(admission.Key, cost)
-	setLimitHeaders(c.Response().Header(), l.now().Unix(), minute, hour)
+	limits := l.limits(admission.Key)
+	used, allowed := l.counts.take(c.Request().Context(), admission.ID, cost, limits)
+	minute := windowOf("minute", minuteLength, limits.PerMinute, used.now, used.minute)
+	hour := windowOf("hour", hourLength, limits.PerHour, used.now, used.hour)
+	setLimitHeaders(c.Response().Header(), used.now, minute, hour)
 	if allowed {
 		return nil
 	}
@@ -135,7 +124,7 @@ func (l *limiter) charge(c echo.Context, cost int64) error {
 	if hour.remain < cost {
 		exhausted = hour
 	}
-	return &limitError{message: "Rate limit exceeded", retryAfter: secondsUntil(l.now(), exhausted.reset)}
+	return &limitError{message: "Rate limit exceeded", retryAfter: exhausted.reset - used.now}
 }
 
 // limitHeaders are what setLimitHeaders sets.

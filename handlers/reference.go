@@ -22,6 +22,6 @@ func Reference(keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options 
 			return err
 		}
 		return send(c, ok(body))
-	}, a.authenticate(""), a.limiter.limit)
+	}, a.authenticate, a.limiter.limit)
 	return e
 }

@@ -21,6 +21,7 @@ type Config struct {
 	Prefix string
 
 	MaxOpen          int           // connections at most; 10
+	AcquireTimeout   time.Duration // limit of waiting for one of them; 2 s
 	StatementTimeout time.Duration // server-side limit of a statement; 10 s
 	ConnectTimeout   time.Duration // limit of a dial; 5 s
 	IOTimeout        time.Duration // limit of a network read or write; 15 s
@@ -65,6 +66,9 @@ func (c Config) withDefaults() (Config, *mysql.Config, error) {
 	}
 	if c.MaxOpen == 0 {
 		c.MaxOpen = 10
+	}
+	if c.AcquireTimeout == 0 {
+		c.AcquireTimeout = 2 * time.Second
 	}
 	if c.StatementTimeout == 0 {
 		c.StatementTimeout = 10 * time.Second

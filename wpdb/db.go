@@ -15,6 +15,7 @@ import (
 // concurrent use.
 type DB struct {
 	pool    *sql.DB
+	seats   *seats   // at the pool
 	on      runner   // where statements go: the pool, or a connection or transaction
 	session *session // nil where statements go to the pool
 	version string
@@ -61,13 +62,15 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pool.SetConnMaxLifetime(connectionLifetime)
 	db := New(pool, c.Prefix)
 	db.version = version
+	db.seats = newSeats(c.MaxOpen, c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(wrap("open database", err), pool.Close())
 	}
 	return db, nil
 }
 
-// New wraps a pool that is open already; its sessions are the caller's affair.
+// New wraps a pool that is open already; its sessions and limits are the
+// caller's affair.
 // prefix is the site's table prefix.
 func New(pool *sql.DB, prefix string) *DB {
 	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema])}
@@ -112,7 +115,15 @@ func serverVersion(ctx context.Context, driver *mysql.Config, c Config) (string,
 func (db *DB) Close() error { return db.pool.Close() }
 
 // Ping asks whether the database answers.
-func (db *DB) Ping(ctx context.Context) error { return wrap("ping database", db.pool.PingContext(ctx)) }
+func (db *DB) Ping(ctx context.Context) error {
+	const op = "ping database"
+	leave, err := db.seats.take(ctx)
+	if err != nil {
+		return wrap(op, err)
+	}
+	defer leave()
+	return wrap(op, db.pool.PingContext(ctx))
+}
 
 // Version is the server's own, such as 10.11.19-MariaDB.
 func (db *DB) Version() string { return db.version }

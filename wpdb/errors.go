@@ -17,6 +17,7 @@ import (
 // text, because they quote rows.
 var (
 	ErrUnavailable  = errors.New("database unavailable")              // no server, or its connections are used up
+	ErrBusy         = errors.New("all connections are in use")        // of the pool, for longer than a request waits
 	ErrAccessDenied = errors.New("access denied")                     // user, password or grants
 	ErrNoDatabase   = errors.New("unknown database")                  //
 	ErrSchema       = errors.New("unknown table or column")           // the schema changed since it was probed
@@ -91,6 +92,8 @@ func wrap(op string, err error) error {
 		e.Kind = numbers[server.Number]
 	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
 		e.Kind = ErrUnavailable // also a dial that timed out, which is a deadline too
+	case errors.Is(err, ErrBusy):
+		e.Kind = ErrBusy
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Kind = ErrTimeout
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &network):

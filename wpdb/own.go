@@ -6,6 +6,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	sq "github.com/Masterminds/squirrel"
 )
 
 // ownTables are the definitions of our own tables, by name. Instants are UTC.
@@ -94,9 +96,8 @@ func (db *DB) CreateOwnTables(ctx context.Context) error {
 		// A table definition has no parameters, and squirrel builds none.
 		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +
 			" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
-		_, err := db.exec(ctx, statement, nil)
-		if err != nil {
-			return fmt.Errorf("create table %s: %w", db.FullName(table), wrap("create table", err))
+		if _, err := Exec(ctx, db, "create table", sq.Expr(statement)); err != nil {
+			return fmt.Errorf("create table %s: %w", db.FullName(table), err)
 		}
 	}
 	return nil

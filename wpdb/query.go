@@ -25,7 +25,16 @@ type Scanner interface {
 type Queryer interface {
 	query(ctx context.Context, text string, args []any) (*sql.Rows, error)
 	exec(ctx context.Context, text string, args []any) (sql.Result, error)
+	// seat is taken before the statement is run, and left when its rows are read.
+	seat(ctx context.Context) (leave func(), err error)
 	retriable() bool
+}
+
+func (db *DB) seat(ctx context.Context) (leave func(), err error) {
+	if db.session != nil {
+		return func() {}, nil // it has one
+	}
+	return db.seats.take(ctx)
 }
 
 func (db *DB) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
@@ -47,6 +56,11 @@ func All[T any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer, scan
 	if err != nil {
 		return nil, fmt.Errorf("%s: build statement: %w", op, err)
 	}
+	leave, err := q.seat(ctx)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	defer leave()
 	found, err := collect(ctx, q, text, args, scan)
 	if q.retriable() && errors.Is(wrap(op, err), ErrLinkLost) {
 		found, err = collect(ctx, q, text, args, scan)
@@ -104,6 +118,11 @@ func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (sql.Resul
 	if changesRows(stmt) && (!strings.Contains(outside(text), " WHERE ") || strings.Contains(text, "(1=1)")) {
 		return nil, fmt.Errorf("%s: refused: the statement would change every row", op)
 	}
+	leave, err := q.seat(ctx)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	defer leave()
 	result, err := q.exec(ctx, text, args)
 	count(ctx, 1, 0)
 	return result, wrap(op, err)

@@ -88,6 +88,11 @@ const lockName = "SHA2(CONCAT(DATABASE(), ' ', ?, ' ', ?), 256)"
 // Session gives work one connection of its own: its statements, transactions
 // and named locks all use it.
 func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
+	leave, err := db.seats.take(ctx)
+	if err != nil {
+		return wrap(op, err)
+	}
+	defer leave()
 	conn, err := db.pool.Conn(ctx)
 	if err != nil {
 		return wrap(op, err)

@@ -15,6 +15,7 @@ type config struct {
 		DSN              string        `koanf:"dsn"`
 		Prefix           string        `koanf:"prefix"` // "" for the one in wp-config.php, else wp_
 		MaxOpen          int           `koanf:"max_open"`
+		AcquireTimeout   time.Duration `koanf:"acquire_timeout"`
 		ConnectWait      time.Duration `koanf:"connect_wait"`
 		StatementTimeout time.Duration `koanf:"statement_timeout"`
 	} `koanf:"db"`
@@ -26,7 +27,10 @@ type config struct {
 		Listen          string        `koanf:"listen"`
 		BasePaths       []string      `koanf:"base_paths"`
 		TrustedProxies  []string      `koanf:"trusted_proxies"`
+		MaxConcurrent   int           `koanf:"max_concurrent"`
+		HeaderTimeout   time.Duration `koanf:"header_timeout"`
 		RequestTimeout  time.Duration `koanf:"request_timeout"`
+		WriteTimeout    time.Duration `koanf:"write_timeout"`
 		ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
 		CORSOrigins     []string      `koanf:"cors_origins"`
 	} `koanf:"server"`
@@ -38,11 +42,12 @@ type config struct {
 		FailedKeysPerMinute int    `koanf:"failed_keys_per_minute"`
 	} `koanf:"auth"`
 	RateLimit struct {
-		Enabled       bool `koanf:"enabled"`
-		LivePerMinute int  `koanf:"live_per_minute"`
-		LivePerHour   int  `koanf:"live_per_hour"`
-		TestPerMinute int  `koanf:"test_per_minute"`
-		TestPerHour   int  `koanf:"test_per_hour"`
+		Enabled       bool   `koanf:"enabled"`
+		LivePerMinute int    `koanf:"live_per_minute"`
+		LivePerHour   int    `koanf:"live_per_hour"`
+		TestPerMinute int    `koanf:"test_per_minute"`
+		TestPerHour   int    `koanf:"test_per_hour"`
+		Redis         string `koanf:"redis"`
 	} `koanf:"rate_limit"`
 	Mail struct {
 		Enabled  bool   `koanf:"enabled"`
@@ -67,6 +72,7 @@ type config struct {
 const (
 	keyDSN          = "db.dsn"
 	keyMailPassword = "mail.smtp.password"
+	keyRedis        = "rate_limit.redis"
 	keyPrefix       = "db.prefix"
 	keyWPConfig     = "wordpress.config"
 	keyListen       = "server.listen"
@@ -76,12 +82,16 @@ const (
 func defaultConfig() config {
 	var c config
 	c.DB.MaxOpen = 10
+	c.DB.AcquireTimeout = 2 * time.Second
 	c.DB.ConnectWait = 30 * time.Second
 	c.DB.StatementTimeout = 10 * time.Second
 	c.Server.Listen = "127.0.0.1:8080"
 	c.Server.BasePaths = []string{"/wp-json/latepoint-api/v1", "/v1"}
 	c.Server.TrustedProxies = []string{}
+	c.Server.MaxConcurrent = 256
+	c.Server.HeaderTimeout = 10 * time.Second
 	c.Server.RequestTimeout = 15 * time.Second
+	c.Server.WriteTimeout = 10 * time.Second
 	c.Server.ShutdownTimeout = 15 * time.Second
 	c.Server.CORSOrigins = []string{}
 	c.Admin.Listen = "127.0.0.1:8081"
@@ -99,6 +109,7 @@ func defaultConfig() config {
 // masked is the configuration as YAML, fit to be shown.
 func (c config) masked() (string, error) {
 	c.DB.DSN = maskDSN(c.DB.DSN)
+	c.RateLimit.Redis = maskRedis(c.RateLimit.Redis)
 	if c.Mail.SMTP.Password != "" {
 		c.Mail.SMTP.Password = "***"
 	}
@@ -126,6 +137,7 @@ One of db.dsn and wordpress.config is needed. bookside serve --print-config prin
 db.dsn                       user:password@tcp(host:3306)/database
 db.prefix                    table prefix of the site; default wp_, or what wp-config.php says
 db.max_open                  connections at most; default 10
+db.acquire_timeout           how long a request waits while all connections are in use; default 2s
 db.connect_wait              how long serve waits for a database that is down; default 30s
 db.statement_timeout         limit of one statement; default 10s
 
@@ -135,7 +147,10 @@ wordpress.site_id            number of the site in a network, from 2; default 0,
 server.listen                address of the API; default 127.0.0.1:8080
 server.base_paths            paths of the API; default /wp-json/latepoint-api/v1,/v1
 server.trusted_proxies       addresses and networks whose X-Forwarded-For is believed, such as 10.0.0.0/8; default none
-server.request_timeout       limit of one request; default 15s
+server.max_concurrent        requests worked on at a time; those beyond get 503 at once; default 256, 0 for any number
+server.header_timeout        how long a client may take to send the header of a request; default 10s
+server.request_timeout       limit of one request, from its header to its answer; default 15s
+server.write_timeout         how long, beyond that, a client may take to read the answer; default 10s
 server.shutdown_timeout      how long running requests may take to end after SIGTERM; default 15s
 server.cors_origins          origins whose pages may call the API, such as https://example.com; default none
 
@@ -149,6 +164,8 @@ rate_limit.live_per_minute   requests of a live key in a minute; default 60
 rate_limit.live_per_hour     the same in an hour; default 3600
 rate_limit.test_per_minute   requests of a test key in a minute; default 100
 rate_limit.test_per_hour     the same in an hour; default 1000
+rate_limit.redis             Redis in which all servers of a site count together, such as
+                             redis://user:password@host:6379/0; default none, each counts by itself
 
 mail.enabled                 send notifications from here where the site itself does not; default false
 mail.from                    address that they come from, such as office@example.com

@@ -99,28 +99,32 @@ func TestEverySetting(t *testing.T) {
 	t.Parallel()
 	var want config
 	want.DB.DSN, want.DB.Prefix, want.DB.MaxOpen = "u:p=q,r@tcp(h)/d", "abc_", 3
-	want.DB.ConnectWait, want.DB.StatementTimeout = time.Second, 2*time.Second
+	want.DB.AcquireTimeout, want.DB.ConnectWait, want.DB.StatementTimeout = 3*time.Second, time.Second, 2*time.Second
 	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
 	want.Server.RequestTimeout, want.Server.ShutdownTimeout = 3*time.Second, 4*time.Second
+	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
 	want.Admin.Listen = ""
 	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
 	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
 	want.RateLimit.TestPerMinute, want.RateLimit.TestPerHour = 3, 4
+	want.RateLimit.Redis = "redis://u:p=q,r@h:1/2"
 	want.Mail.Enabled, want.Mail.From, want.Mail.FromName = true, "a@example.com", "A, B"
 	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
 	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Log.Level = "site", "debug"
 	settings := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
-		{"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""},
+		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.cors_origins", "", "[]"},
+		{"server.max_concurrent", "7", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
 		{"admin.listen", "", `""`}, {"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
 		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
 		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
+		{"rate_limit.redis", "redis://u:p=q,r@h:1/2", ""},
 		{"mail.enabled", "true", ""}, {"mail.from", "a@example.com", ""}, {"mail.from_name", "A, B", ""},
 		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
 		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
@@ -281,6 +285,7 @@ func TestValidate(t *testing.T) {
 		{"prefix", func(c *config) { c.DB.Prefix = "wp-" }, "db.prefix: write at most 40 letters, digits and _"},
 		{"max_open", func(c *config) { c.DB.MaxOpen = 0 }, "db.max_open: write a number from 1 to 1000"},
 		{"max_open, large", func(c *config) { c.DB.MaxOpen = 1001 }, "db.max_open: write a number from 1 to 1000"},
+		{"acquire_timeout", func(c *config) { c.DB.AcquireTimeout = time.Millisecond }, "db.acquire_timeout: write a time of at least 10ms"},
 		{"connect_wait", func(c *config) { c.DB.ConnectWait = -1 }, "db.connect_wait: write a time such as 30s"},
 		{"no connect_wait", func(c *config) { c.DB.ConnectWait = 0 }, ""},
 		{"statement_timeout", func(c *config) { c.DB.StatementTimeout = 0 }, "db.statement_timeout: write a time of at least 100ms"},
@@ -304,6 +309,10 @@ func TestValidate(t *testing.T) {
 		{"origins", func(c *config) { c.Server.CORSOrigins = []string{"https://example.com", "http://localhost:3000"} }, ""},
 		{"every origin", func(c *config) { c.Server.CORSOrigins = []string{"*"} }, ""},
 		{"request_timeout", func(c *config) { c.Server.RequestTimeout = time.Millisecond }, "server.request_timeout: write a time of at least 1s"},
+		{"max_concurrent", func(c *config) { c.Server.MaxConcurrent = -1 }, "server.max_concurrent: write a number"},
+		{"no max_concurrent", func(c *config) { c.Server.MaxConcurrent = 0 }, ""},
+		{"header_timeout", func(c *config) { c.Server.HeaderTimeout = 0 }, "server.header_timeout: write a time of at least 100ms"},
+		{"write_timeout", func(c *config) { c.Server.WriteTimeout = 0 }, "server.write_timeout: write a time of at least 100ms"},
 		{"shutdown_timeout", func(c *config) { c.Server.ShutdownTimeout = 0 }, "server.shutdown_timeout: write a time"},
 		{"query_parameter", func(c *config) { c.Auth.QueryParameter = "a b" }, "auth.query_parameter: write letters, digits"},
 		{"no query_parameter", func(c *config) { c.Auth.QueryParameter = "" }, ""},
@@ -312,6 +321,11 @@ func TestValidate(t *testing.T) {
 		{"live an hour", func(c *config) { c.RateLimit.LivePerHour = 0 }, "rate_limit.live_per_hour: write a number from 1"},
 		{"test a minute", func(c *config) { c.RateLimit.TestPerMinute = 0 }, "rate_limit.test_per_minute: write a number from 1"},
 		{"test an hour", func(c *config) { c.RateLimit.TestPerHour = 0 }, "rate_limit.test_per_hour: write a number from 1"},
+		{"Redis", func(c *config) { c.RateLimit.Redis = "redis://:p@h:6379/0" }, ""},
+		{"Redis with TLS", func(c *config) { c.RateLimit.Redis = "rediss://u:p@h/0" }, ""},
+		{"Redis by socket", func(c *config) { c.RateLimit.Redis = "unix:///run/redis.sock" }, ""},
+		{"Redis without scheme", func(c *config) { c.RateLimit.Redis = "h:6379" }, "rate_limit.redis: cannot be read; write redis://user:password@host:6379/0"},
+		{"Redis, database", func(c *config) { c.RateLimit.Redis = "redis://h/x" }, "rate_limit.redis: cannot be read"},
 		{"timestamps", func(c *config) { c.Compat.Timestamps = "utc" }, "compat.timestamps: write stored or site"},
 		{"level", func(c *config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
 	}

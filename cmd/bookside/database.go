@@ -45,6 +45,7 @@ func (c config) target() (target, error) {
 	}
 	t.config.Prefix = wpdb.SitePrefix(t.basePrefix, c.WordPress.SiteID)
 	t.config.MaxOpen = c.DB.MaxOpen
+	t.config.AcquireTimeout = c.DB.AcquireTimeout
 	t.config.StatementTimeout = c.DB.StatementTimeout
 	// The server must be the first to give up on a statement: it says why.
 	t.config.IOTimeout = c.DB.StatementTimeout + 5*time.Second

@@ -30,7 +30,7 @@ const (
 )
 
 // secretKeys may also be given as the name of a file that holds the value.
-var secretKeys = []string{keyDSN, keyMailPassword}
+var secretKeys = []string{keyDSN, keyMailPassword, keyRedis}
 
 // configFlags are the flags that every command with a configuration has.
 type configFlags struct {

@@ -182,11 +182,17 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 }
 
 // serveAPI serves until ctx ends, then lets running requests end.
-func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.DB, platform *adapter.Platform) error {
+func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.DB, platform *adapter.Platform) (err error) {
 	options, err := s.config.handlerOptions()
 	if err != nil {
 		return err
 	}
+	shared, closeShared, err := s.sharedCounts(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeShared()) }()
+	options.RateLimit.Shared = shared
 	keys := adapter.NewKeys(db, s.now, rand.Reader)
 	stop := s.start(listener, handlers.New(platform, keys, s.now, s.log, options))
 	s.probes.Started(platform)
@@ -209,6 +215,7 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		QueryParameter:      c.Auth.QueryParameter,
 		SiteTimestamps:      c.Compat.Timestamps == "site",
 		RequestTimeout:      c.Server.RequestTimeout,
+		MaxConcurrent:       c.Server.MaxConcurrent,
 		AllowedOrigins:      c.Server.CORSOrigins,
 		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
 		RateLimit: handlers.RateLimit{
@@ -240,17 +247,22 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	return listener, nil
 }
 
+// maxHeader is more than proxies let through.
+const maxHeader = 32 << 10
+
 // start serves in the background. The returned function stops that once
 // running requests have ended, or were cut off after the configured time.
 func (s *service) start(listener net.Listener, handler http.Handler) (stop func() error) {
+	c := s.config.Server
 	server := &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      s.config.Server.RequestTimeout + 10*time.Second,
-		IdleTimeout:       2 * time.Minute, // longer than the usual proxy keeps a connection
-		MaxHeaderBytes:    1 << 20,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: c.HeaderTimeout,
+		// When it is over, a request that still runs is cancelled.
+		ReadTimeout:    c.HeaderTimeout + c.RequestTimeout,
+		WriteTimeout:   c.RequestTimeout + c.WriteTimeout,
+		IdleTimeout:    2 * time.Minute, // longer than the usual proxy keeps a connection
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -45,6 +45,7 @@ func (c config) validateDatabase(v *validation) {
 	v.check(!dsn || readable, keyDSN, "cannot be read; write user:password@tcp(host:3306)/database or user:password@unix(/path/of/socket)/database")
 	v.check(c.DB.Prefix == "" || tablePrefix.MatchString(c.DB.Prefix), keyPrefix, "write at most 40 letters, digits and _, such as wp_")
 	v.check(c.DB.MaxOpen >= 1 && c.DB.MaxOpen <= 1000, "db.max_open", "write a number from 1 to 1000")
+	v.check(c.DB.AcquireTimeout >= 10*time.Millisecond, "db.acquire_timeout", "write a time of at least 10ms, such as 2s")
 	v.check(c.DB.ConnectWait >= 0, "db.connect_wait", "write a time such as 30s, or 0s for not waiting")
 	v.check(c.DB.StatementTimeout >= 100*time.Millisecond, "db.statement_timeout", "write a time of at least 100ms, such as 10s")
 	v.check(c.WordPress.SiteID >= 0, "wordpress.site_id", "write the number of the site in its network, or 0")
@@ -68,6 +69,9 @@ func (c config) validateServer(v *validation) {
 	for _, origin := range c.Server.CORSOrigins {
 		v.check(validOrigin(origin), "server.cors_origins", "%q: write scheme and host, such as https://example.com, or * for every origin", origin)
 	}
+	v.check(c.Server.MaxConcurrent >= 0, "server.max_concurrent", "write a number such as 256, or 0 for no limit")
+	v.check(c.Server.HeaderTimeout >= 100*time.Millisecond, "server.header_timeout", "write a time of at least 100ms, such as 10s")
+	v.check(c.Server.WriteTimeout >= 100*time.Millisecond, "server.write_timeout", "write a time of at least 100ms, such as 10s")
 	v.check(c.Server.RequestTimeout >= time.Second, "server.request_timeout", "write a time of at least 1s, such as 15s")
 	v.check(c.Server.ShutdownTimeout > 0, "server.shutdown_timeout", "write a time such as 15s")
 }
@@ -85,6 +89,8 @@ func (c config) validateLimits(v *validation) {
 	for _, limit := range limits {
 		v.check(limit.value >= 1, limit.key, "write a number from 1; rate_limit.enabled switches all limits off")
 	}
+	_, err := parseRedis(c.RateLimit.Redis)
+	v.check(c.RateLimit.Redis == "" || err == nil, keyRedis, "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")
 }
 
 var (

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// redisTimeout is how long a request may wait for Redis, which answers within a
+// millisecond where it is well. The parameter read_timeout of a URL overrules it.
+const redisTimeout = 100 * time.Millisecond
+
+// parseRedis reads a URL. Its error may quote the URL.
+func parseRedis(text string) (*redis.Options, error) {
+	options, err := redis.ParseURL(text)
+	if err != nil {
+		return nil, err
+	}
+	// A request is tried once: it is counted here where that fails.
+	options.MaxRetries, options.DialerRetries = -1, 1
+	if options.ReadTimeout <= 0 {
+		options.ReadTimeout = redisTimeout
+	}
+	options.DialTimeout, options.WriteTimeout, options.PoolTimeout = options.ReadTimeout, options.ReadTimeout, options.ReadTimeout
+	options.ContextTimeoutEnabled = true
+	options.ClientName, options.DisableIdentity = "bookside", true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return options, nil
+}
+
+// maskRedis is a URL without its password, and without all where it is not
+// clear which part the password is.
+func maskRedis(text string) string {
+	if text == "" {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if _, refused := parseRedis(text); err != nil || refused != nil {
+		return "***"
+	}
+	user := ""
+	if u.User != nil {
+		user = u.User.Username() + ":***@"
+	}
+	return u.Scheme + "://" + user + u.Host + u.Path
+}
+
+// sharedCounts are nil where no Redis is configured.
+func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *handlers.SharedCounts, stop func() error, err error) {
+	if s.config.RateLimit.Redis == "" {
+		return nil, func() error { return nil }, nil
+	}
+	options, err := parseRedis(s.config.RateLimit.Redis)
+	if err != nil {
+		return nil, nil, failf(exitUsage, nil, "%s: cannot be read", keyRedis)
+	}
+	site, err := s.siteName(ctx, db)
+	if err != nil {
+		return nil, nil, err
+	}
+	logging.Disable() // its lines are no JSON; what matters comes back as errors
+	client := redis.NewClient(options)
+	s.log.Info("requests are counted in Redis", "address", options.Addr)
+	return handlers.NewSharedCounts(client, site, options.ReadTimeout, s.now, s.log), client.Close, nil
+}
+
+// siteName is the same for all servers of a site, by whatever address they
+// reach its database, and differs between sites.
+func (s *service) siteName(ctx context.Context, db *wpdb.DB) (string, error) {
+	options, err := db.OptionValues(ctx, "siteurl")
+	if err != nil {
+		return "", fmt.Errorf("name the site in Redis: %w", err)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", options["siteurl"], s.target.database, db.Prefix()))
+	return hex.EncodeToString(sum[:8]), nil
+}

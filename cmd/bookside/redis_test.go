@@ -1,0 +1,80 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+func TestMaskRedis(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                    "",
+		"redis://h:6379/0":                    "redis://h:6379/0",
+		"redis://:s3cret@h":                   "redis://:***@h",
+		"redis://u:s3cret@h:1/2?protocol=2":   "redis://u:***@h:1/2",
+		"redis://u:s3%40cret@h":               "redis://u:***@h",
+		"rediss://u:s3cret@[::1]:1":           "rediss://u:***@[::1]:1",
+		"unix://u:s3cret@/run/socket?db=1":    "unix://u:***@/run/socket",
+		"redis://u:s3#cret@h":                 "***",
+		"redis://h/0?password=s3cret":         "***",
+		"u:s3cret@h":                          "***",
+		"redis://u:s3cret":                    "***",
+		"http://u:s3cret@h":                   "***",
+		"redis://u:s3cret@h/not-a-number":     "***",
+		"redis://u:s3cret@h:1/2?protocol=two": "***",
+	} {
+		if got := maskRedis(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The URL is a secret: it may come from a file, and is shown and refused
+// without its password.
+func TestRedisURL(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "redis", "redis://u:s3cret@h:1/2\n")
+	env := []string{"BOOKSIDE_DB__DSN=u:p@tcp(h)/d", "BOOKSIDE_RATE_LIMIT__REDIS_FILE=" + path}
+	got := run(t, env, "", "serve", "--print-config").want(t, exitOK)
+	wantTexts(t, got.stdout, "redis: redis://u:***@h:1/2\n")
+	bad := run(t, append(env[:1:1], "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@h:1/x"), "", "serve").want(t, exitUsage, "rate_limit.redis: cannot be read")
+	if strings.Contains(got.stdout+got.stderr+bad.stderr, "s3cret") {
+		t.Errorf("the password is printed: %s %s", got.stdout, bad.stderr)
+	}
+}
+
+// Two servers of one site and a Redis between them count together, and go on by
+// themselves without it.
+func TestServersShareCounts(t *testing.T) {
+	t.Parallel()
+	server := fixtures.NewRedis(t)
+	env := settingsFor(small(t), "BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=3", "BOOKSIDE_RATE_LIMIT__REDIS="+server.URL()+"?read_timeout=30s")
+	first, second := serve(t, env), serve(t, env)
+	key := newKey(t, env)
+	for _, s := range []*serving{first, second, first} {
+		if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
+			t.Errorf("status %d: %s", status, body)
+		}
+	}
+	if status, body := get(t, second.url+"/v1/status", key); status != http.StatusTooManyRequests {
+		t.Errorf("over the limit: status %d: %s", status, body)
+	}
+	server.Stop(t)
+	another := newKey(t, env)
+	for range 3 {
+		if status, body := get(t, first.url+"/v1/status", another); status != http.StatusOK {
+			t.Errorf("without Redis: status %d: %s", status, body)
+		}
+	}
+	if n := strings.Count(first.stderr.String(), "each server counts by itself"); n != 1 {
+		t.Errorf("said %d times: %s", n, first.stderr)
+	}
+	for _, s := range []*serving{first, second} {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,14 @@
+-- Adds a cost to a key's minute and hour if neither goes over its limit.
+-- KEYS: the counters of both. ARGV: the cost, both limits, and for how many
+-- seconds the counters are kept. Answers whether it was added, and both counts.
+local cost = tonumber(ARGV[1])
+local minute = tonumber(redis.call('GET', KEYS[1]) or 0)
+local hour = tonumber(redis.call('GET', KEYS[2]) or 0)
+if minute + cost > tonumber(ARGV[2]) or hour + cost > tonumber(ARGV[3]) then
+  return {0, minute, hour}
+end
+minute = redis.call('INCRBY', KEYS[1], cost)
+hour = redis.call('INCRBY', KEYS[2], cost)
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+redis.call('EXPIRE', KEYS[2], ARGV[5])
+return {1, minute, hour}
