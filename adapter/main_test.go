@@ -25,7 +25,7 @@ func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
 // connections.
 func openAt(t testing.TB, dsn, prefix string, connections int) *wpdb.DB {
 	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: dsn, Prefix: prefix, MaxOpen: connections})
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: dsn, Prefix: prefix, MaxOpen: connections, AcquireTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func TestCouponCodes(t *testing.T) {
 		"%3Cb%3E%22%5C":           `<B>\"\\`,
 		"%F0%9F%8E%81":            "🎁",
 		"x%2F":                    "X/",
-		strings.Repeat("x", 9000): strings.Repeat("X", 9000),
+		strings.Repeat("x", 8000): strings.Repeat("X", 8000),
 	} {
 		a := s.get("/coupons/" + path).want(http.StatusNotFound)
 		want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`

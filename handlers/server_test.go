@@ -89,7 +89,14 @@ type logLine struct {
 // newServer serves a database; change adjusts the options.
 func newServer(t testing.TB, database *fixtures.Database, change ...func(*handlers.Options)) *server {
 	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
+	return newServerOver(t, database, 4, time.Minute, change...)
+}
+
+// newServerOver is newServer with so many connections to the database, for one
+// of which a request waits so long.
+func newServerOver(t testing.TB, database *fixtures.Database, connections int, wait time.Duration, change ...func(*handlers.Options)) *server {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait})
 	if err != nil {
 		t.Fatal(err)
 	}

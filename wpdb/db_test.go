@@ -222,6 +222,36 @@ func TestPoolExhausted(t *testing.T) {
 	}
 }
 
+// TestBusy: with all connections in use, whatever needs one fails once it has
+// waited, and says that it was not its own deadline; what has one goes on.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
+	c.MaxOpen, c.AcquireTimeout = 1, time.Millisecond
+	db := open(t, c)
+	err := db.Session(t.Context(), "hold the connection", func(session *wpdb.DB) error {
+		_, reading := read(t.Context(), db, "SELECT 1")
+		for name, err := range map[string]error{
+			"read": reading, "change": change(t.Context(), db, "DO 1"), "ping": db.Ping(t.Context()),
+			"transaction": db.Transact(t.Context(), "begin", func(*wpdb.Tx) error { return nil }),
+		} {
+			if !errors.Is(err, wpdb.ErrBusy) || errors.Is(err, wpdb.ErrTimeout) {
+				t.Errorf("%s: error %v, want %v", name, err, wpdb.ErrBusy)
+			}
+		}
+		return session.Transact(t.Context(), "begin", func(tx *wpdb.Tx) error {
+			_, err := read(t.Context(), tx, "SELECT 1")
+			return err
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := db.Ping(t.Context()); err != nil {
+		t.Errorf("once it is free: %v", err)
+	}
+}
+
 // TestServerRestart: connections that ended while they were idle are replaced
 // before anything is sent on them.
 func TestServerRestart(t *testing.T) {

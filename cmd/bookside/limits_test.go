@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+)
+
+// Under load, with mails to send and probes, no more connections are open than
+// are allowed, nobody is turned away for that, and all of them are used.
+func TestConnectionBudget(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	server := newSMTPServer(t)
+	const budget = 3
+	var mails, sent []string
+	for i := range 20 {
+		mails, sent = append(mails, fmt.Sprint("mail ", i)), append(sent, "sent, 1")
+	}
+	queueMails(t, db, mails...)
+	key := newKey(t, settingsFor(db), "--permissions", "read,write")
+	dsn := "BOOKSIDE_DB__DSN=" + lookup(account(t, db, "ALL ON *"), "BOOKSIDE_DB__DSN")
+	s := serve(t, lastWins(mailSettings(db, server, dsn, fmt.Sprintf("BOOKSIDE_DB__MAX_OPEN=%d", budget),
+		"BOOKSIDE_DB__ACQUIRE_TIMEOUT=1m", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=1m", "BOOKSIDE_RATE_LIMIT__ENABLED=false")))
+	admin := "http://" + s.admin()
+
+	done := make(chan struct{})
+	most := make(chan int, 1)
+	go func() { most <- mostConnections(t, db, userOf(dsn), done) }()
+	var failed atomic.Pointer[string]
+	expect := func(want int, status int, body string, err error) {
+		if err != nil || status != want {
+			text := fmt.Sprintf("status %d, %v: %s", status, err, body)
+			failed.Store(&text)
+		}
+	}
+	var clients sync.WaitGroup
+	for i := range 24 {
+		clients.Go(func() {
+			for j := range 15 {
+				switch {
+				case i == 0:
+					status, body, err := tryGet(t.Context(), admin+"/readyz", "")
+					expect(http.StatusOK, status, body, err)
+				case i%2 == 0:
+					status, body, err := tryGet(t.Context(), s.url+"/v1/bookings?per_page=100", key)
+					expect(http.StatusOK, status, body, err)
+				default:
+					status, body, err := tryPost(t.Context(), s.url+"/v1/customers", key, fmt.Sprintf("%d-%d", i, j),
+						fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d-%d@example.test"}`, i, j))
+					expect(http.StatusCreated, status, body, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	s.eventually("all mails", func() bool { return slices.Equal(outboxStates(t, db), sent) })
+	close(done)
+	if text := failed.Load(); text != nil {
+		t.Error(*text)
+	}
+	if got := <-most; got != budget {
+		t.Errorf("%d connections at a time, want %d", got, budget)
+	}
+}
+
+// mostConnections counts those of a user over and over.
+func mostConnections(t *testing.T, db *fixtures.Database, user string, done <-chan struct{}) (most int) {
+	for {
+		select {
+		case <-done:
+			return most
+		default:
+		}
+		var open int
+		if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE user = ?", user).Scan(&open); err != nil {
+			t.Error(err)
+			return most
+		}
+		most = max(most, open)
+	}
+}
+
+// userOf is the database user of the setting of a DSN.
+func userOf(setting string) string {
+	_, dsn, _ := strings.Cut(setting, "=")
+	user, _, _ := strings.Cut(dsn, ":")
+	return user
+}
+
+// tryPost sends JSON once, over a connection of its own.
+func tryPost(ctx context.Context, url, key, name, text string) (status int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(text))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Close = true
+	request.Header = http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}, "Idempotency-Key": {name}}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(answer), err
+}
+
+// dialRaw connects to the address of a URL.
+func dialRaw(t *testing.T, url string) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// Clients that send slowly are cut, and what is too large is refused.
+func TestRawClients(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t), "BOOKSIDE_SERVER__HEADER_TIMEOUT=200ms", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=1s")
+	s := serve(t, env)
+	key := newKey(t, env, "--permissions", "write")
+	for name, c := range map[string]struct{ sent, heard string }{
+		"nothing":          {"", ""},
+		"half a line":      {"GET /v1/sta", "HTTP/1.1 400 Bad Request"},
+		"half a header":    {"GET /v1/status HTTP/1.1\r\nHost: a\r\nX-API-Key: " + key + "\r\n", ""},
+		"half a body":      {"POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: " + key + "\r\nContent-Length: 50\r\n\r\n{", "HTTP/1.1 408 Request Timeout"},
+		"body without key": {"POST /v1/bookings HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{", "HTTP/1.1 401 Unauthorized"},
+		"large header":     {"GET /v1/status HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("a", 40<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		"many headers":     {"GET /v1/status HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X-A: a\r\n", 6<<10) + "\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		"long address":     {"GET /v1/status?" + strings.Repeat("a", 9<<10) + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "HTTP/1.1 414 Request URI Too Long"},
+		"endless address":  {"GET /v1/status?" + strings.Repeat("a", 40<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dialRaw(t, s.url)
+			if _, err := io.WriteString(conn, c.sent); err != nil {
+				t.Fatal(err)
+			}
+			first, err := bufio.NewReader(conn).ReadString('\n')
+			if c.heard == "" && err == nil || c.heard != "" && strings.TrimSpace(first) != c.heard {
+				t.Errorf("heard %q, %v", first, err)
+			}
+			if _, err := io.Copy(io.Discard, conn); err != nil { // until it is cut
+				t.Logf("cut with %v", err)
+			}
+		})
+	}
+}
+
+// A client that does not read its answer is cut.
+func TestSlowReaderIsCut(t *testing.T) {
+	t.Parallel()
+	c := defaultConfig()
+	c.Server.RequestTimeout, c.Server.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
+	s := &service{config: c, log: slog.New(slog.NewJSONHandler(io.Discard, nil)), ended: make(chan error, 1)}
+	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, err := w.Write(make([]byte, 64<<20)) // more than any connection buffers
+		written <- err
+	}))
+	conn := dialRaw(t, listener.Addr().String())
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; err == nil {
+		t.Error("all was written though nothing was read")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,326 @@
+package handlers_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// TestOneConnection: no request needs two connections at a time. With one there
+// is, everything is served, one request after the other.
+func TestOneConnection(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Minute)
+	for _, r := range routesOf(t) {
+		if r.Method == http.MethodGet {
+			if a := s.get(r.Path); a.status >= http.StatusInternalServerError {
+				t.Errorf("GET %s: status %d: %s", r.Path, a.status, a.body)
+			}
+		}
+	}
+	const customer = `"customer":{"first_name":"Rita","last_name":"Neu","email":"rita.neu@example.test","phone":"+49 30 1234"}`
+	monday := func(fields ...string) string {
+		return friday(append([]string{"start_date", `"2027-02-08"`}, fields...)...)
+	}
+	once := []string{"Idempotency-Key", "a"}
+	booking := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday(), once...).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPost, "/bookings", friday(), once...).want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings", strings.Replace(monday("customer_id", ""), "{", "{"+customer+",", 1)).want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings/bulk", "["+monday("start_date", `"2027-02-15"`)+","+monday("start_time", `"13:00"`)+"]", once...).want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings/bulk", "["+monday("start_date", `"2027-02-22"`)+"]").want(http.StatusCreated)
+	s.write(http.MethodPut, "/bookings/"+booking, `{"start_time":"11:00","price":"77","notes":"moved"}`).want(http.StatusOK)
+	s.write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").want(http.StatusOK)
+	made := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"cf_a":"b"}}`, once...).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPut, "/customers/"+made, `{"email":"ute.alt@example.test"}`).want(http.StatusOK)
+	s.write(http.MethodDelete, "/customers/"+made+"?force=true", "").want(http.StatusOK)
+	s.write(http.MethodPost, "/services", `{"name":"Walk","duration":30,"charge_amount":10}`, once...).want(http.StatusCreated)
+	order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":50,"total":50}`, once...).want(http.StatusCreated).at("id"))
+	s.write(http.MethodPut, "/orders/"+order, `{"total":60}`).want(http.StatusOK)
+	payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":5}`, once...).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPut, "/payments/"+payment, `{"amount":6}`).want(http.StatusOK)
+
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			if i%2 == 0 {
+				s.get("/bookings?per_page=5")
+				return
+			}
+			body := fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test"}`, i)
+			if a := s.write(http.MethodPost, "/customers", body, "Idempotency-Key", "many"+fmt.Sprint(i)); a.status != http.StatusCreated {
+				t.Errorf("status %d: %s", a.status, a.body)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// locked keeps every request that reads agents waiting until unlock.
+func locked(t *testing.T, database *fixtures.Database) (unlock func()) {
+	t.Helper()
+	conn, err := database.SQL.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES wp_latepoint_agents WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	unlock = sync.OnceFunc(func() {
+		if _, err := conn.ExecContext(context.WithoutCancel(t.Context()), "UNLOCK TABLES"); err != nil {
+			t.Error(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(unlock)
+	return unlock
+}
+
+// untilWaiting waits until so many statements wait for the lock.
+func untilWaiting(t *testing.T, database *fixtures.Database, statements int) {
+	t.Helper()
+	for waiting := 0; waiting < statements; {
+		err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist"+
+			" WHERE db = DATABASE() AND state = 'Waiting for table metadata lock'").Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestTooMuch: requests for which no connection or no place is free are told to
+// come again, whatever their endpoint; those that run go on.
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, c := range map[string]struct {
+		connections, places int
+	}{"no connection": {1, 0}, "no place": {4, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Small(now))
+			s := newServerOver(t, database, c.connections, 10*time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = c.places })
+			s.get("/agents").want(http.StatusOK)
+			unlock := locked(t, database)
+			running := make(chan answer, 1)
+			go func() { running <- s.get("/agents") }()
+			untilWaiting(t, database, 1)
+			for _, r := range routesOf(t) {
+				a := s.do(r.Method, "/v1"+r.Path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusServiceUnavailable)
+				if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
+					t.Errorf("%s %s: %s, Retry-After %q", r.Method, r.Path, a.body, a.header.Get("Retry-After"))
+				}
+			}
+			s.do(http.MethodGet, "/v1/nothing", nil).want(http.StatusNotFound)
+			unlock()
+			if a := <-running; a.status != http.StatusOK {
+				t.Errorf("the one that ran: status %d: %s", a.status, a.body)
+			}
+			s.get("/agents").want(http.StatusOK)
+		})
+	}
+}
+
+// TestRequestTimeout: a request that takes too long is told so in the same
+// form, and what it used is free again.
+func TestRequestTimeout(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServerOver(t, database, 1, time.Minute, func(o *handlers.Options) { o.RequestTimeout, o.MaxConcurrent = 300*time.Millisecond, 1 })
+	unlock := locked(t, database)
+	a := s.get("/agents").want(http.StatusServiceUnavailable)
+	if want := `{"code":"platform_not_available","message":"The booking platform is not available","data":{"status":503}}`; string(a.body) != want || a.header.Get("Retry-After") == "" {
+		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	}
+	unlock()
+	s.get("/agents").want(http.StatusOK)
+}
+
+// listening serves over real connections, on which little is buffered.
+func (s *server) listening() (address string) {
+	s.t.Helper()
+	server := httptest.NewUnstartedServer(s.handler)
+	server.Listener = narrow{server.Listener}
+	server.Start()
+	s.t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+// narrow makes the buffers of its connections as small as they can be.
+type narrow struct{ net.Listener }
+
+// Accept is part of net.Listener.
+func (l narrow) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.(*net.TCPConn).SetWriteBuffer(1)
+}
+
+// dial connects to the server, on a connection on which little is buffered.
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{Control: func(_, _ string, conn syscall.RawConn) (err error) {
+		controlled := conn.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1) })
+		if controlled != nil {
+			return controlled
+		}
+		return err
+	}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// say writes to a connection.
+func say(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hear reads one response.
+func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
+	t.Helper()
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// TestSlowClientsTakeNothing: while a client sends its body or reads its answer
+// as slowly as it likes, others get the only connection and the only place.
+func TestSlowClientsTakeNothing(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = 1 })
+	address := s.listening()
+	head := func(request string) string {
+		return request + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: " + s.key + "\r\n"
+	}
+
+	body := friday()
+	sender := dial(t, address)
+	say(t, sender, head("POST /v1/bookings")+fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body)))
+	heard := bufio.NewReader(sender)
+	if line, err := heard.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
+		t.Fatalf("%q, %v", line, err) // from now on the body is waited for
+	}
+	if _, err := heard.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	say(t, sender, body[:10])
+
+	reader := dial(t, address)
+	say(t, reader, head("GET /v1/bookings?per_page=100&include_meta=true")+"\r\n")
+	list := bufio.NewReader(reader)
+	if _, err := list.Peek(1); err != nil { // the rest is too large for what is buffered
+		t.Fatal(err)
+	}
+
+	for range 20 {
+		s.get("/bookings?per_page=5").want(http.StatusOK)
+		s.write(http.MethodPut, "/bookings/7", `{"notes":"others go on"}`).want(http.StatusOK)
+	}
+
+	say(t, sender, body[10:])
+	if status, body := hear(t, heard); status != http.StatusCreated {
+		t.Errorf("the slow sender got %d: %s", status, body)
+	}
+	if status, body := hear(t, list); status != http.StatusOK || !strings.HasSuffix(body, "}") || len(body) < 50_000 {
+		t.Errorf("the slow reader got %d and %d bytes", status, len(body))
+	}
+}
+
+// TestSlowBody: a body that does not come, in whatever form, is given up, and so
+// is its connection.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 200 * time.Millisecond })
+	address := s.listening()
+	for name, start := range map[string]string{
+		"of known length": "Content-Length: 100\r\n\r\n{",
+		"in chunks":       "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+		"not begun":       "Content-Length: 100\r\nExpect: 100-continue\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, address)
+			say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: "+s.key+"\r\n"+start)
+			heard, err := io.ReadAll(conn) // until it is cut
+			if err != nil {
+				t.Error(err)
+			}
+			if text := string(heard); !strings.Contains(text, "HTTP/1.1 408 ") || !strings.Contains(text, `{"code":"rest_request_timeout",`) {
+				t.Errorf("%s", text)
+			}
+		})
+	}
+}
+
+// TestTooLarge: bodies over 1 MiB are refused in every form, and those that say
+// so are not even waited for; so are addresses over 8 KiB.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	address := s.listening()
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<16, strings.Repeat("a", 1<<16))
+	for name, c := range map[string]struct {
+		request string
+		status  int
+		code    string
+	}{
+		"announced":         {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 1048577\r\nExpect: 100-continue\r\n", 413, "rest_content_too_large"},
+		"announced, absurd": {"PUT /v1/bookings/1 HTTP/1.1\r\nContent-Length: 9223372036854775807\r\n", 413, "rest_content_too_large"},
+		"in chunks":         {"POST /v1/bookings HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat(chunk, 16) + "1\r\na\r\n", 413, "rest_content_too_large"},
+		"a form in chunks": {"POST /v1/bookings HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			strings.Repeat(chunk, 16) + "1\r\na\r\n", 413, "rest_content_too_large"},
+		"a form in parts": {"POST /v1/bookings HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 2000000\r\n", 413, "rest_content_too_large"},
+		"just fits": {"POST /v1/bookings HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n" +
+			`{"notes":"` + strings.Repeat("a", 1<<20-12) + `"}`, 400, "invalid_request"},
+		"address":           {"GET /v1/bookings?search=" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n", 414, "rest_uri_too_long"},
+		"address of nobody": {"GET /" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n", 414, "rest_uri_too_long"},
+		"address that fits": {"GET /v1/bookings?unknown=" + strings.Repeat("a", 7<<10) + " HTTP/1.1\r\n", 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, address)
+			line, rest, _ := strings.Cut(c.request, "\r\n")
+			request := line + "\r\nHost: a\r\nX-API-Key: " + s.key + "\r\n" + rest
+			if !strings.Contains(rest, "\r\n\r\n") {
+				request += "\r\n"
+			}
+			say(t, conn, request)
+			if status, body := hear(t, bufio.NewReader(conn)); status != c.status || !strings.Contains(body, c.code) {
+				t.Errorf("%d %.300s", status, body)
+			}
+		})
+	}
+}
