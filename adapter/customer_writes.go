@@ -357,7 +357,7 @@ func (s *Site) rememberFields(ctx context.Context, names []string) error {
 	for _, name := range names {
 		stmt = stmt.Values(name)
 	}
-	_, err := wpdb.Exec(ctx, s.db, "remember custom fields", stmt)
+	_, err := s.exec(ctx, wpdb.CustomerFields, "remember custom fields", stmt)
 	return err
 }
 
@@ -420,7 +420,7 @@ func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, valu
 func (s *Site) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
 	if len(m.removed) > 0 {
 		stmt := sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": m.removed})
-		if _, err := wpdb.Exec(ctx, s.db, "delete meta", stmt); err != nil {
+		if _, err := s.exec(ctx, table, "delete meta", stmt); err != nil {
 			return err
 		}
 	}
@@ -533,6 +533,6 @@ func (s *Site) deleteByID(ctx context.Context, table wpdb.Table, which sq.Eq) er
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	_, err = wpdb.Exec(ctx, s.db, "delete from "+string(table), sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids}))
+	_, err = s.exec(ctx, table, "delete from "+string(table), sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids}))
 	return err
 }

@@ -140,7 +140,7 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	stmt := sq.Insert(s.db.Name(wpdb.Users)).
 		Columns("user_login", "user_pass", "user_nicename", "user_email", "user_url", "user_registered", "user_activation_key", "user_status", "display_name").
 		Values(c.Email, password, nicename, c.Email, "", stamp(s.Now), "", 0, name)
-	result, err := wpdb.Exec(ctx, s.db, "insert user", stmt)
+	result, err := s.exec(ctx, wpdb.Users, "insert user", stmt)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return 0, nil
 	}
@@ -163,7 +163,7 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	} {
 		meta = meta.Values(id, m[0], m[1])
 	}
-	_, err = wpdb.Exec(ctx, s.db, "insert user meta", meta)
+	_, err = s.exec(ctx, wpdb.Usermeta, "insert user meta", meta)
 	return id, err
 }
 
@@ -171,7 +171,7 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 // password that was asked for at the old address is no longer to be had.
 func (s *Site) updateUserEmail(ctx context.Context, user int64, email string) error {
 	stmt := sq.Update(s.db.Name(wpdb.Users)).Set("user_email", email).Set("user_activation_key", "").Where(sq.Eq{"ID": user})
-	_, err := wpdb.Exec(ctx, s.db, "update user", stmt)
+	_, err := s.exec(ctx, wpdb.Users, "update user", stmt)
 	return err
 }
 
@@ -179,7 +179,7 @@ func (s *Site) updateUserEmail(ctx context.Context, user int64, email string) er
 // table stays as it was.
 func (s *Site) saveUserMeta(ctx context.Context, user int64, key string, value any) error {
 	stmt := sq.Update(s.db.Name(wpdb.Usermeta)).Set("meta_value", value).Where(sq.Eq{"user_id": user, "meta_key": key})
-	result, err := wpdb.Exec(ctx, s.db, "update user meta", stmt)
+	result, err := s.exec(ctx, wpdb.Usermeta, "update user meta", stmt)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (s *Site) saveUserMeta(ctx context.Context, user int64, key string, value a
 		return err
 	}
 	insert := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value").Values(user, key, value)
-	_, err = wpdb.Exec(ctx, s.db, "insert user meta", insert)
+	_, err = s.exec(ctx, wpdb.Usermeta, "insert user meta", insert)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil
 	}

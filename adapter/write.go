@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,9 +16,6 @@ import (
 // nothing. work may run several times, and must keep nothing from a run that
 // failed.
 func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) error {
-	if table, ok := s.untransacted(); ok {
-		return unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, s.schema.Engine(table)))
-	}
 	err := s.db.Transact(ctx, op, func(tx *wpdb.Tx) error {
 		within := *s
 		within.db = tx.DB
@@ -29,14 +27,22 @@ func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) 
 	return err
 }
 
-// untransacted finds a table whose engine cannot take a write back.
-func (s *Site) untransacted() (table wpdb.Table, found bool) {
-	for _, table := range []wpdb.Table{wpdb.Bookings, wpdb.Orders, wpdb.OrderItems, wpdb.Customers, wpdb.Agents} {
-		if engine := s.schema.Engine(table); engine != "" && !strings.EqualFold(engine, "InnoDB") {
-			return table, true
-		}
+// exec runs a statement that writes a table.
+func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (sql.Result, error) {
+	if err := s.transacted(table); err != nil {
+		return nil, err
 	}
-	return "", false
+	return wpdb.Exec(ctx, s.db, op, stmt)
+}
+
+// transacted refuses a table whose engine could neither take a write back nor
+// lock a row. What the transaction did before is taken back with it.
+func (s *Site) transacted(table wpdb.Table) error {
+	engine := s.schema.Engine(table)
+	if engine == "" || strings.EqualFold(engine, "InnoDB") {
+		return nil
+	}
+	return unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, engine))
 }
 
 // column is a column and what to store in it.
@@ -79,7 +85,7 @@ func (s *Site) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64
 		}
 		stmt = stmt.Values(values...)
 	}
-	result, err := wpdb.Exec(ctx, s.db, "insert into "+string(table), stmt)
+	result, err := s.exec(ctx, table, "insert into "+string(table), stmt)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +106,7 @@ func (s *Site) update(ctx context.Context, table wpdb.Table, id int64, changes r
 	if !changed {
 		return nil
 	}
-	result, err := wpdb.Exec(ctx, s.db, "update "+string(table), stmt)
+	result, err := s.exec(ctx, table, "update "+string(table), stmt)
 	if err != nil {
 		return err
 	}
@@ -125,6 +131,9 @@ func (s *Site) updatedNow() column { return column{"updated_at", stamp(s.Now)} }
 // lockRows makes other writers wait for these rows of a table that stands still,
 // such as agents: in the order of their ids, so that no two wait for each other.
 func (s *Site) lockRows(ctx context.Context, table wpdb.Table, ids []int64) error {
+	if err := s.transacted(table); err != nil {
+		return err
+	}
 	stmt := sq.Select("id").From(s.db.Name(table)).Where(sq.Eq{"id": ids}).OrderBy("id").Suffix("FOR UPDATE")
 	_, err := wpdb.All(ctx, s.db, "lock "+string(table), stmt, wpdb.Value[int64])
 	return err

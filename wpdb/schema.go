@@ -20,8 +20,8 @@ type Column struct {
 	Charset    string
 }
 
-// Schema is what the plugin's tables and ours really look like; WordPress's own
-// are not in it. Sites upgraded over the years keep columns that newer versions
+// Schema is what the plugin's tables and ours really look like, and of
+// WordPress's own Users and Usermeta. Sites upgraded over the years keep columns that newer versions
 // lack, and older ones lack some.
 type Schema struct {
 	// Version is the option latepoint_db_version at the time of the probe. The
@@ -123,6 +123,7 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 			// Not the prefix alone: that of a network's first site begins those of all the others.
 			sq.Like{"c.table_name": likeEscaper.Replace(db.prefix+"latepoint_") + "%"},
 			sq.Like{"c.table_name": likeEscaper.Replace(db.prefix+"bookside_") + "%"},
+			sq.Eq{"c.table_name": []string{db.FullName(Users), db.FullName(Usermeta)}},
 		})
 	type tableColumn struct {
 		table, engine string
@@ -144,11 +145,10 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		return nil, err
 	}
 	for _, c := range found {
-		name, ours := strings.CutPrefix(c.table, db.prefix)
+		table, ours := db.tableNamed(c.table)
 		if !ours {
 			continue
 		}
-		table := Table(name)
 		if s.columns[table] == nil {
 			s.columns[table] = map[string]Column{}
 		}
@@ -156,6 +156,17 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		s.engines[table] = c.engine
 	}
 	return s, nil
+}
+
+// tableNamed is the table of the site that has a full name.
+func (db *DB) tableNamed(full string) (t Table, ok bool) {
+	for _, shared := range []Table{Users, Usermeta} {
+		if full == db.FullName(shared) {
+			return shared, true
+		}
+	}
+	name, ok := strings.CutPrefix(full, db.prefix)
+	return Table(name), ok
 }
 
 func deref[T any](p *T) T {
