@@ -26,6 +26,8 @@ var eventTypes = map[eventKind][]string{
 	bookingUpdated:  {"booking_updated", bookingStart, bookingEnd},
 	orderCreated:    {"order_created"},
 	orderUpdated:    {"order_updated"},
+
+	transactionCreated: {"transaction_created"},
 }
 
 const (
@@ -40,7 +42,7 @@ const (
 //
 // What an earlier state of a record had scheduled is taken back first.
 func (s *Site) announce(ctx context.Context, w writing, events []event, tell bool) (told bool, err error) {
-	if !s.schema.Has(wpdb.Processes) || !s.schema.Has(wpdb.ProcessJobs) {
+	if !s.automates() {
 		return false, nil
 	}
 	for _, e := range events {
@@ -86,6 +88,11 @@ func (s *Site) announce(ctx context.Context, w writing, events []event, tell boo
 		err = s.queueMail(ctx, mails)
 	}
 	return told, err
+}
+
+// automates tells whether the site has tables for automations.
+func (s *Site) automates() bool {
+	return s.schema.Has(wpdb.Processes) && s.schema.Has(wpdb.ProcessJobs)
 }
 
 // takeBackJobs deletes what is scheduled for a record that has changed
@@ -173,6 +180,8 @@ func (e event) record() (objectType string, id int64) {
 		return "customer", e.facts.Customer.ID
 	case orderCreated, orderUpdated:
 		return "order", e.facts.Order.ID
+	case transactionCreated:
+		return "transaction", e.payment.ID
 	default:
 		return "booking", e.facts.ID
 	}
@@ -211,6 +220,9 @@ type (
 	customerActivity struct {
 		CustomerID any `json:"customer_id"`
 	}
+	transactionActivity struct {
+		TransactionID any `json:"transaction_id"`
+	}
 )
 
 // activityData says what a message was about. A new record has numbers where a
@@ -230,6 +242,8 @@ func (e event) activityData() any {
 		return customerActivity{record}
 	case "order":
 		return orderActivity{as(updated, record), customer}
+	case "transaction":
+		return transactionActivity{record}
 	default:
 		return bookingActivity{as(updated, record), as(updated, f.Agent.ID), as(updated, f.serviceID()), customer}
 	}
@@ -256,6 +270,10 @@ func (s *Site) subjectOf(ctx context.Context, w writing, e event) (process.Subje
 	if f.Order != nil {
 		subject.Objects["order"] = orderAttributes(f)
 		sources = append(sources, w.orderVariables(f, agent))
+	}
+	if e.kind == transactionCreated {
+		subject.Objects["transaction"] = transactionAttributes(e.payment)
+		sources = append(sources, w.transactionVariables(e.payment))
 	}
 	if e.kind == bookingUpdated {
 		subject.Objects["old_booking"] = bookingAttributes(e.old)
@@ -299,6 +317,15 @@ func orderAttributes(f bookingFacts) map[string]string {
 		"id": idText(o.ID), "status": o.Status, "payment_status": o.PaymentStatus, "fulfillment_status": o.FulfillmentStatus,
 		"customer_id": idText(o.CustomerID), "total": amountText(o.Total), "subtotal": amountText(o.Subtotal),
 		"confirmation_code": o.ConfirmationCode, "order_item_counts": strconv.Itoa(len(f.items)),
+	}
+}
+
+func transactionAttributes(p Payment) map[string]string {
+	return map[string]string{
+		"id": idText(p.ID), "token": orText(p.Token, ""), "invoice_id": orText(optionalIDText(p.InvoiceID), ""),
+		"order_id": orText(optionalIDText(p.OrderID), ""), "customer_id": idText(p.CustomerID), "processor": p.Processor,
+		"payment_method": p.PaymentMethod, "payment_portion": p.PaymentPortion, "kind": p.Kind, "status": p.Status,
+		"amount": amountText(p.Amount), "notes": orText(p.Notes, ""),
 	}
 }
 
@@ -374,4 +401,11 @@ func (w writing) orderVariables(f bookingFacts, agent process.AgentVariables) pr
 		v.Agents = []process.AgentVariables{agent}
 	}
 	return v
+}
+
+func (w writing) transactionVariables(p Payment) process.TransactionVariables {
+	return process.TransactionVariables{
+		Token: orText(p.Token, ""), Amount: w.currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
+		Kind: p.Kind, Status: p.Status, Notes: orText(p.Notes, ""), PaymentPortion: p.PaymentPortion,
+	}
 }

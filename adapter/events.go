@@ -14,15 +14,20 @@ const (
 	bookingDeleted  eventKind = "booking_deleted"
 	orderCreated    eventKind = "order_created"
 	orderUpdated    eventKind = "order_updated"
+
+	// Of payments the history says nothing, as in the plugin.
+	transactionCreated eventKind = "transaction_created"
 )
 
-// event is something that happened to a booking, its order or its customer.
+// event is something that happened to a booking, its order, a payment of it or
+// its customer.
 type event struct {
 	kind  eventKind
 	facts bookingFacts // afterwards; before, where it is no more
 	old   bookingFacts // before, of an update
 	// newCustomer says that the customer was created along with a new booking.
 	newCustomer bool
+	payment     Payment // that was made, of transactionCreated
 }
 
 // recordEvents adds events to the site's history, so that it shows what was done

@@ -66,7 +66,43 @@ func (s *Site) createPayment(ctx context.Context, n NewPayment) (Payment, error)
 	if err != nil {
 		return Payment{}, err
 	}
-	return s.followPayment(ctx, order, Payment{}, id)
+	made, err := s.followPayment(ctx, order, Payment{}, id)
+	if err != nil {
+		return Payment{}, err
+	}
+	return made, s.tellPayment(ctx, made)
+}
+
+// tellPayment announces a new payment, with its order as the payment left it.
+func (s *Site) tellPayment(ctx context.Context, made Payment) error {
+	if !s.automates() {
+		return nil
+	}
+	// Most sites say nothing of payments: what is around one need not be read.
+	automations, err := s.processes(ctx, eventTypes[transactionCreated])
+	if err != nil || len(automations) == 0 {
+		return err
+	}
+	order, err := s.Order(ctx, *made.OrderID)
+	if err != nil {
+		return err
+	}
+	around, err := s.orderFacts(ctx, order)
+	if err != nil {
+		return err
+	}
+	facts := around.facts()
+	if made.CustomerID != 0 && made.CustomerID != order.CustomerID {
+		if facts.Customer, _, err = s.orderCustomer(ctx, made.CustomerID); err != nil {
+			return err
+		}
+	}
+	w, err := s.writing(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.announce(ctx, w, []event{{kind: transactionCreated, facts: facts, payment: made}}, true)
+	return err
 }
 
 // orderToPay finds and locks the order that a payment is for.

@@ -1,0 +1,139 @@
+package adapter
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// receipt is an automation about payments that speaks of all that a template
+// may know of one, on a condition.
+func receipt(operator, property, value string) string {
+	return `INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (20, 'Receipt', 'transaction_created', 'active',
+		'[{"type":"group","trigger_condition":{"property":"` + property + `"},"items":[{"type":"trigger_condition_branch","settings":{"operator":"` + operator + `","value":"` + value + `"},
+		"items":[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_20","settings":{"status":"active","type":"send_email","settings":
+		{"to_email":"{{customer_full_name}} <{{customer_email}}>","subject":"{{order_confirmation_code}} {{order_payment_status}}",
+		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{booking_code}}"}}}]}]}],"time_offset":[]}]')`
+}
+
+// TestAnnouncePayment: order 1403 of customer 153 costs 135. A payment is told
+// of once it is made, and not when it is changed or deleted.
+func TestAnnouncePayment(t *testing.T) {
+	t.Parallel()
+	payment := NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{
+		Amount: euros("35.5"), Processor: new("stripe"), PaymentMethod: new("card"), PaymentPortion: new("deposit"), Token: new("tok_1"), Notes: new("Thanks"),
+	}}
+	ofAnother := payment
+	ofAnother.CustomerID = 12
+	always := receipt("equal", "transaction__kind", "capture")
+	for name, c := range map[string]struct {
+		setup   []string
+		payment NewPayment
+		to      []string
+	}{
+		"the site sends":            {setup: []string{withJobCron, always}, payment: payment, to: []string{"customer"}},
+		"of the payment's customer": {setup: []string{withJobCron, always}, payment: ofAnother, to: []string{"another"}},
+		"a condition that holds":    {setup: []string{withJobCron, receipt("greater_than", "transaction__amount", "35")}, payment: payment, to: []string{"customer"}},
+		"a condition that does not": {setup: []string{withJobCron, receipt("equal", "transaction__status", "failed,processing")}, payment: payment},
+		"nobody sends":              {setup: []string{always}, payment: payment},
+		"no automations":            {setup: []string{withJobCron}, payment: payment},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database, site, _ := announcing(t, false, append([]string{"DELETE FROM wp_latepoint_processes"}, c.setup...)...)
+			made, err := site.CreatePayment(t.Context(), c.payment, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []paymentJob
+			for _, who := range c.to {
+				id := map[string]int64{"customer": 153, "another": 12}[who]
+				customer, _, err := site.orderCustomer(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, paymentJob{
+					ObjectType: "n/a", Transaction: made.ID, Told: made.ID, Info: `{"name":"Receipt","event_type":"transaction_created"}`,
+					To: customer.FirstName + " " + customer.LastName + " <" + customer.Email + ">", Subject: orderCode(t, database) + " Partially Paid",
+					Content: "35.50 €|capture|succeeded|stripe|card|deposit|tok_1|Thanks|35.50 €|99.50 €|{{booking_code}}",
+				})
+			}
+			if diff := cmp.Diff(want, paymentJobs(t, database)); diff != "" {
+				t.Errorf("jobs (-want +got):\n%s", diff)
+			}
+			if _, err := site.UpdatePayment(t.Context(), made.ID, PaymentPatch{Status: new("failed")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := site.DeletePayment(t.Context(), made.ID); err != nil {
+				t.Fatal(err)
+			}
+			if got := paymentJobs(t, database); len(got) != len(want) {
+				t.Errorf("a change or deletion was told of: %v", got)
+			}
+		})
+	}
+}
+
+// paymentJob is a queued job about a payment.
+type paymentJob struct {
+	ObjectType, Info     string
+	Transaction, Told    int64
+	To, Subject, Content string
+}
+
+func paymentJobs(t *testing.T, d *fixtures.Database) (jobs []paymentJob) {
+	t.Helper()
+	rows, err := d.SQL.QueryContext(t.Context(), "SELECT object_model_type, object_id, process_info, settings FROM wp_latepoint_process_jobs WHERE process_info LIKE '%transaction_created%' ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var j paymentJob
+		var settings string
+		if err := rows.Scan(&j.ObjectType, &j.Transaction, &j.Info, &settings); err != nil {
+			t.Fatal(err)
+		}
+		var stored struct {
+			Data map[string]struct {
+				About struct {
+					ID int64 `json:"transaction_id"`
+				} `json:"activity_data"`
+				To, Subject, Content string
+			} `json:"action_data"`
+		}
+		if err := json.Unmarshal([]byte(settings), &stored); err != nil {
+			t.Fatal(err)
+		}
+		action := stored.Data["pa_20"]
+		j.Told, j.To, j.Subject, j.Content = action.About.ID, action.To, action.Subject, action.Content
+		jobs = append(jobs, j)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
+
+func orderCode(t *testing.T, d *fixtures.Database) (code string) {
+	t.Helper()
+	if err := d.SQL.QueryRowContext(t.Context(), "SELECT confirmation_code FROM wp_latepoint_orders WHERE id = 1403").Scan(&code); err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// TestPaymentMail: where the site does not send, our outbox does.
+func TestPaymentMail(t *testing.T) {
+	t.Parallel()
+	database, site, _ := announcing(t, true, "DELETE FROM wp_latepoint_processes", receipt("equal", "transaction__kind", "capture"))
+	if _, err := site.CreatePayment(t.Context(), NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if jobs, mails := len(queuedJobs(t, database)), countRows(t, database, "bookside_outbox"); jobs != 0 || mails != 1 {
+		t.Errorf("%d jobs and %d mails, want one mail", jobs, mails)
+	}
+}
