@@ -1,0 +1,474 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// shopBody is a body of services, payments, orders, invoices or coupons.
+type shopBody struct {
+	method, path string
+	least        string            // what a new record needs
+	fields       map[string]string // by the kind of their value
+}
+
+var (
+	serviceFields = map[string]string{
+		"name": "needed text", "short_description": "text", "description": "text", "duration": "count", "price_min": "amount", "price_max": "amount",
+		"charge_amount": "amount", "deposit_amount": "amount", "capacity_min": "number", "capacity_max": "count", "order_number": "number",
+		"selection_image_id": "id or none", "status": "word", "visibility": "word", "category_id": "id or none", "customer_limit": "text",
+	}
+	paymentFields = map[string]string{
+		"amount": "amount", "processor": "text", "payment_method": "text", "payment_portion": "text", "kind": "text", "status": "word",
+		"token": "text", "notes": "text", "receipt_number": "text",
+	}
+	orderFields = map[string]string{
+		"customer_id": "id", "subtotal": "amount", "total": "amount", "tax_total": "amount", "discount_total": "amount", "coupon_discount": "amount",
+		"coupon_code": "text", "customer_comment": "text", "notes": "text", "status": "word", "payment_status": "word", "fulfillment_status": "word",
+		"confirmation_code": "text", "ip_address": "text", "source_id": "text", "source_url": "text",
+	}
+	couponFields = map[string]string{
+		"name": "text", "description": "text", "discount_type": "word", "discount_value": "amount", "status": "word", "active_from": "date",
+		"active_to": "date", "usage_limit": "number", "min_order_amount": "amount", "max_discount_amount": "amount",
+	}
+)
+
+// also is kinds of fields with more.
+func also(fields map[string]string, more ...string) map[string]string {
+	all := maps.Clone(fields)
+	for i := 0; i < len(more); i += 2 {
+		all[more[i]] = more[i+1]
+	}
+	return all
+}
+
+var shopBodies = map[string]shopBody{
+	"new service": {http.MethodPost, "/services", `"name":"Bath"`, serviceFields},
+	"service":     {http.MethodPut, "/services/4", "", serviceFields},
+	"new payment": {http.MethodPost, "/payments", `"order_id":1403,"amount":1`, also(paymentFields, "order_id", "id", "booking_id", "id", "customer_id", "id or none")},
+	"payment":     {http.MethodPut, "/payments/7", "", paymentFields},
+	"new order":   {http.MethodPost, "/orders", `"customer_id":9,"subtotal":1,"total":1`, orderFields},
+	"order":       {http.MethodPut, "/orders/10", "", orderFields},
+	"invoice":     {http.MethodPut, "/orders/10/invoices/10", "", map[string]string{"status": "word", "charge_amount": "amount", "force": "boolean"}},
+	"new coupon":  {http.MethodPost, "/coupons", `"code":"NEW","discount_type":"percent","discount_value":5`, also(couponFields, "code", "code")},
+	"coupon":      {http.MethodPut, "/coupons/OLD", "", couponFields},
+}
+
+var (
+	numbersAndWords = []string{"count", "number", "id", "id or none", "amount", "date", "boolean", "word"}
+	needed          = append(slices.Clone(numbersAndWords), "needed text", "code")
+	allKinds        = append(slices.Clone(needed), "text")
+)
+
+// shopValues are JSON values with the kinds that refuse them as forbidden; the
+// other kinds of those that refuse them do so as malformed.
+var shopValues = map[string]struct {
+	raw                string
+	refused, forbidden []string
+}{
+	"a word":            {`"abc"`, numbersAndWords, []string{"word"}},
+	"zero":              {`0`, []string{"count", "id", "date", "word"}, []string{"count", "word"}},
+	"negative":          {`-5`, numbersAndWords, []string{"count", "number", "id or none", "amount", "word"}},
+	"negative fraction": {`"-0.5"`, numbersAndWords, []string{"amount", "word"}},
+	"beyond the column": {`99999999999`, []string{"count", "number", "id", "id or none", "date", "boolean", "word"}, []string{"count", "number", "id or none", "word"}},
+	"beyond int64":      {`"99999999999999999999999"`, numbersAndWords, []string{"count", "number", "id or none", "amount", "word"}},
+	"beyond decimal":    {`10000000000000000`, numbersAndWords, []string{"count", "number", "id or none", "amount", "word"}},
+	"a fraction":        {`1.5`, []string{"count", "number", "id", "id or none", "date", "boolean", "word"}, []string{"word"}},
+	"five decimals":     {`1.00001`, numbersAndWords, []string{"amount", "word"}},
+	"floats added":      {`0.30000000000000004`, numbersAndWords, []string{"amount", "word"}},
+	"an exponent":       {`1e3`, numbersAndWords, []string{"word"}},
+	"an exponent text":  {`"1e3"`, numbersAndWords, []string{"word"}},
+	"hexadecimal":       {`"0x10"`, numbersAndWords, []string{"word"}},
+	"a comma":           {`"12,50"`, numbersAndWords, []string{"word"}},
+	"thousands":         {`"1,045.50"`, numbersAndWords, []string{"word"}},
+	"a currency":        {`"5 €"`, numbersAndWords, []string{"word"}},
+	"no whole":          {`".5"`, numbersAndWords, []string{"word"}},
+	"no number":         {`"NaN"`, numbersAndWords, []string{"word"}},
+	"infinity":          {`"Infinity"`, numbersAndWords, []string{"word"}},
+	"true":              {`true`, slices.DeleteFunc(slices.Clone(allKinds), func(kind string) bool { return kind == "boolean" }), []string{"word"}},
+	"a list":            {`[1]`, allKinds, nil},
+	"an empty list":     {`[]`, allKinds, nil},
+	"an object":         {`{"a":1}`, allKinds, nil},
+	"NUL":               {`"1\u0000"`, numbersAndWords, []string{"word"}},
+	"nothing but NUL":   {`"\u0000"`, needed, []string{"word", "needed text"}},
+	"nothing but tags":  {`"<b></b>"`, needed, []string{"word", "needed text"}},
+	"long":              {`"` + strings.Repeat("9", 70_000) + `"`, allKinds, []string{"text", "needed text", "code"}},
+	"long of two bytes": {`"` + strings.Repeat("ü", 40_000) + `"`, allKinds, []string{"text", "needed text", "code"}},
+	"30 February":       {`"2027-02-30"`, numbersAndWords, []string{"word"}},
+	"another format":    {`"05.02.2027"`, numbersAndWords, []string{"word"}},
+	"date and time":     {`"2027-02-05 10:00"`, numbersAndWords, []string{"word"}},
+	"HTML":              {`"<script>alert(1)</script>"`, needed, []string{"word", "needed text"}},
+	"SQL":               {`"1' OR '1'='1"`, numbersAndWords, []string{"word"}},
+	"emoji":             {`"😀"`, numbersAndWords, []string{"word"}},
+}
+
+// paymentWords are what an answer calls a field of a payment.
+var paymentWords = map[string]string{
+	"order_id": "order ID", "booking_id": "booking ID", "customer_id": "customer ID", "status": "payment status",
+	"payment_method": "payment method", "payment_portion": "payment portion", "receipt_number": "receipt number",
+}
+
+// wantRefusal checks a refusal in the endpoint's own shape: payments tell of the
+// first field alone.
+func (b shopBody) wantRefusal(t testing.TB, where string, a answer, want refused) {
+	t.Helper()
+	if !strings.HasPrefix(b.path, "/payments") {
+		want.check(t, where, a)
+		return
+	}
+	word := want.fields[0]
+	if other, ok := paymentWords[word]; ok {
+		word = other
+	}
+	if body := `{"success":false,"error":"Invalid ` + word + ` provided"}`; a.status != http.StatusBadRequest || string(a.body) != body {
+		t.Errorf("%s: %d %.500s, want %s", where, a.status, a.body, body)
+	}
+}
+
+// of is the body with a field.
+func (b shopBody) of(t testing.TB, field string) string { return merged(t, b.least, field) }
+
+const aCoupon = "INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')"
+
+// TestBadShopBodies sends every bad value in every field: an answer in the
+// endpoint's own shape that names the field and nothing else, and nothing is
+// written.
+func TestBadShopBodies(t *testing.T) {
+	t.Parallel()
+	for name, body := range shopBodies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA().WithCoupons())
+			arrange(t, s.database, aCoupon)
+			before := s.database.Snapshot(t)
+			for field, kind := range body.fields {
+				for title, bad := range shopValues {
+					where := field + " " + title
+					if !slices.Contains(bad.refused, kind) {
+						continue
+					}
+					want := malformed(field)
+					if slices.Contains(bad.forbidden, kind) {
+						want = forbidden(field)
+					}
+					body.wantRefusal(t, where, s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, bad.raw))), want)
+				}
+				nothingWritten(t, field, before)
+			}
+		})
+	}
+}
+
+// TestManyBadFields: all that is wrong is named at once.
+func TestManyBadFields(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	before := s.database.Snapshot(t)
+	for name, body := range shopBodies {
+		names := slices.Sorted(maps.Keys(body.fields))
+		lists, forbiddens := map[string]any{}, map[string]any{}
+		var refusable []string
+		for _, field := range names {
+			lists[field] = []int{1}
+			for _, title := range []string{"negative", "long"} {
+				if bad := shopValues[title]; slices.Contains(bad.forbidden, body.fields[field]) {
+					forbiddens[field] = json.RawMessage(bad.raw)
+					refusable = append(refusable, field)
+					break
+				}
+			}
+		}
+		send := func(fields map[string]any) answer {
+			t.Helper()
+			text, err := json.Marshal(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.write(body.method, body.path, merged(t, body.least, strings.Trim(string(text), "{}")))
+		}
+		if strings.HasPrefix(body.path, "/payments") {
+			first := map[bool]string{true: "order_id", false: "amount"}[body.least != ""]
+			body.wantRefusal(t, name+": lists", send(lists), malformed(first))
+			body.wantRefusal(t, name+": forbidden", send(forbiddens), malformed("amount"))
+			continue
+		}
+		malformed(names...).check(t, name+": lists", send(lists))
+		forbidden(refusable...).check(t, name+": forbidden", send(forbiddens))
+		forbiddens["status"] = []int{1}
+		malformed(refusable...).check(t, name+": both", send(forbiddens))
+	}
+	nothingWritten(t, "bad bodies", before)
+}
+
+// TestUnknownRecords: an id that nobody has is malformed, as one beyond its
+// column is.
+func TestUnknownRecords(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	for _, c := range []struct{ body, field string }{
+		{"new service", "category_id"}, {"service", "category_id"}, {"new order", "customer_id"}, {"order", "customer_id"},
+		{"new payment", "order_id"}, {"new payment", "booking_id"}, {"new payment", "customer_id"},
+	} {
+		body := shopBodies[c.body]
+		for _, id := range []string{"999999", `"8388607"`} {
+			a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", c.field, id)))
+			body.wantRefusal(t, c.body+" "+c.field+" "+id, a, malformed(c.field))
+		}
+	}
+	// A booking that is of another order than the one that is named.
+	if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"booking_id":10,"amount":1}`); string(a.body) != `{"success":false,"error":"Invalid booking ID provided"}` {
+		t.Errorf("another order's booking: %s", a.body)
+	}
+	nothingWritten(t, "unknown records", before)
+}
+
+// TestNothingSent: null is as good as nothing.
+func TestNothingSent(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	before := s.database.Snapshot(t)
+	for name, body := range shopBodies {
+		nulls := map[string]any{}
+		for field := range body.fields {
+			nulls[field] = nil
+		}
+		text, err := json.Marshal(nulls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body.least == "" {
+			for _, nothing := range []string{string(text), "", "{}", "[]", `{"unknown":1}`} {
+				if a := s.write(body.method, body.path, nothing).want(http.StatusOK); a.record()["id"] == nil {
+					t.Errorf("%s: no record: %s", name, a.body)
+				}
+			}
+			continue
+		}
+		var required map[string]any
+		if err := json.Unmarshal([]byte("{"+body.least+"}"), &required); err != nil {
+			t.Fatal(err)
+		}
+		for _, nothing := range []string{string(text), "", "{}"} {
+			a := s.write(body.method, body.path, nothing)
+			if body.path == "/payments" {
+				if string(a.body) != `{"success":false,"error":"Missing required fields: order_id, amount"}` || a.status != http.StatusBadRequest {
+					t.Errorf("%s: %d %s", name, a.status, a.body)
+				}
+				continue
+			}
+			malformed(slices.Sorted(maps.Keys(required))...).check(t, name, a)
+		}
+	}
+	nothingWritten(t, "nothing", before)
+}
+
+// TestLengths: a text that fills its column is stored whole, one that is longer
+// by a character is refused.
+func TestLengths(t *testing.T) {
+	t.Parallel()
+	columns := map[string]map[string]string{
+		"service": {
+			"name": "latepoint_services.name", "short_description": "latepoint_services.short_description",
+			"description": "latepoint_service_meta.meta_value", "customer_limit": "latepoint_service_meta.meta_value",
+		},
+		"payment": {
+			"processor": "latepoint_transactions.processor", "payment_method": "latepoint_transactions.payment_method",
+			"payment_portion": "latepoint_transactions.payment_portion", "kind": "latepoint_transactions.kind", "token": "latepoint_transactions.token",
+			"notes": "latepoint_transactions.notes", "receipt_number": "latepoint_transactions.receipt_number",
+		},
+		"order": {
+			"coupon_code": "latepoint_orders.coupon_code", "customer_comment": "latepoint_orders.customer_comment", "notes": "latepoint_order_meta.meta_value",
+			"confirmation_code": "latepoint_orders.confirmation_code", "ip_address": "latepoint_orders.ip_address",
+			"source_id": "latepoint_orders.source_id", "source_url": "latepoint_orders.source_url",
+		},
+		"coupon": {"code": "latepoint_coupons.code", "name": "latepoint_coupons.name", "description": "latepoint_coupons.description"},
+	}
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	before := s.database.Snapshot(t)
+	for name, fields := range columns {
+		for field, column := range fields {
+			table, column, _ := strings.Cut(column, ".")
+			var longest int
+			err := s.database.SQL.QueryRowContext(t.Context(), "SELECT CHARACTER_MAXIMUM_LENGTH FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND COLUMN_NAME = ?",
+				"wp_"+table, column).Scan(&longest)
+			if err != nil {
+				t.Fatalf("%s.%s: %v", table, column, err)
+			}
+			if longest > 1_000_000 {
+				continue // no request is as long
+			}
+			for _, which := range []string{name, "new " + name} {
+				body, ok := shopBodies[which]
+				if _, takes := body.fields[field]; !ok || !takes {
+					continue
+				}
+				where := fmt.Sprintf("%s %s of %d", which, field, longest)
+				fits := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%q", field, strings.Repeat("x", longest))))
+				if got := s.longest(t, table, column); fits.status >= http.StatusBadRequest || got != longest {
+					t.Errorf("%s: %d, %d characters stored: %.300s", where, fits.status, got, fits.body)
+				}
+				before.Restore(t)
+				body.wantRefusal(t, where+" and one", s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%q", field, strings.Repeat("x", longest+1)))), forbidden(field))
+				nothingWritten(t, where, before)
+			}
+		}
+	}
+}
+
+// longest is the length of the longest text in a column.
+func (s *server) longest(t testing.TB, table, column string) (n int) {
+	t.Helper()
+	if err := s.database.SQL.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(CHAR_LENGTH("+column+")), 0) FROM wp_"+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestShopEmoji: emoji are stored where the columns hold them, and refused where
+// the tables are of an older character set.
+func TestShopEmoji(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	before := s.database.Snapshot(t)
+	for name, body := range shopBodies {
+		for field, kind := range body.fields {
+			if strings.Contains(kind, "text") {
+				if a := s.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁 ü"`, field))); a.status >= http.StatusBadRequest {
+					t.Errorf("%s %s: %s", name, field, a.body)
+				}
+				before.Restore(t)
+			}
+		}
+	}
+	for _, table := range []string{"services", "service_meta", "transactions", "orders", "order_meta", "coupons"} {
+		arrange(t, s.database, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET utf8mb3")
+	}
+	old := newServer(t, s.database)
+	old.get("/status").want(http.StatusOK)
+	before = old.database.Snapshot(t)
+	for name, body := range shopBodies {
+		for field, kind := range body.fields {
+			if strings.Contains(kind, "text") || kind == "code" {
+				body.wantRefusal(t, name+" "+field, old.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁"`, field))), forbidden(field))
+			}
+		}
+	}
+	nothingWritten(t, "emoji", before)
+}
+
+// TestShopTexts: what people read has no tags and no control characters, but for
+// the harmless ones of a service's descriptions.
+func TestShopTexts(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	before := s.database.Snapshot(t)
+	const sent = `"<script>alert(1)</script><i onclick=x>a</i>\u0000\u0007\r\nb <img src=x onerror=alert(1)>"`
+	lines := map[string]bool{"customer_comment": true, "notes": true}
+	for name, body := range shopBodies {
+		for field, kind := range body.fields {
+			if !strings.Contains(kind, "text") {
+				continue
+			}
+			want := "a b"
+			switch {
+			case strings.HasSuffix(name, "service") && strings.HasSuffix(field, "description"):
+				want = "<i>a</i>\nb <img src=\"x\">"
+			case lines[field], strings.HasSuffix(name, "coupon") && field == "description":
+				want = "a\nb"
+			}
+			a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, sent)))
+			if got := a.record()[field]; got != want {
+				t.Errorf("%s %s: %q, want %q", name, field, got, want)
+			}
+			before.Restore(t)
+		}
+	}
+}
+
+// TestPaymentAmounts: amounts are decimals from the request to the column, and
+// every way to write one has its answer.
+func TestPaymentAmounts(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	for sent, c := range map[string]struct{ stored, shown string }{
+		`0.1`:                     {"0.1000", "0.1"},
+		`"0.1"`:                   {"0.1000", "0.1"},
+		`50.00`:                   {"50.0000", "50"},
+		`"75.00"`:                 {"75.0000", "75"},
+		`" 12.50 "`:               {"12.5000", "12.5"},
+		`0`:                       {"0.0000", "0"},
+		`"-0"`:                    {"0.0000", "0"},
+		`1.10000000`:              {"1.1000", "1.1"},
+		`0.0001`:                  {"0.0001", "0.0001"},
+		`123456789012345.1234`:    {"123456789012345.1234", "123456789012345.1234"},
+		`999999999999999`:         {"999999999999999.0000", "999999999999999"},
+		`"9999999999999999.9999"`: {"9999999999999999.9999", "9999999999999999.9999"},
+		`9007199254740993`:        {"9007199254740993.0000", "9007199254740993"},
+	} {
+		for method, path := range map[string]string{http.MethodPost: "/payments", http.MethodPut: "/payments/3"} {
+			a := s.write(method, path, `{"order_id":1403,"status":"failed","amount":`+sent+`}`)
+			id := a.record()["id"]
+			if got := a.record()["amount"]; got != c.shown {
+				t.Errorf("%s %s: %v, want %s: %s", method, sent, got, c.shown, a.body)
+			}
+			if n := s.count("latepoint_transactions", fmt.Sprintf("id = %v AND CAST(amount AS CHAR) = '%s'", id, c.stored)); n != 1 {
+				t.Errorf("%s %s is not stored as %s", method, sent, c.stored)
+			}
+			if read := s.get(fmt.Sprintf("/payments/%v", id)).want(http.StatusOK).at("data", "amount"); read != c.stored {
+				t.Errorf("%s %s: read as %v, want %s", method, sent, read, c.stored)
+			}
+			before.Restore(t)
+		}
+	}
+	for _, sent := range []string{
+		`-5`, `"-0.01"`, `1e3`, `"1e3"`, `1E-2`, `"12,50"`, `"1,000.00"`, `"1.2.3"`, `"5-"`, `"+5"`, `"5."`, `".5"`, `"0x1F"`, `"NaN"`, `"٣"`, `1.23456`, `"0.00001"`,
+		`0.30000000000000004`, `10000000000000000`, `true`, `[5]`, `{"value":5}`, `"five"`, `"5 €"`, `"5\u0000"`,
+	} {
+		for method, path := range map[string]string{http.MethodPost: "/payments", http.MethodPut: "/payments/3"} {
+			a := s.write(method, path, `{"order_id":1403,"amount":`+sent+`}`)
+			if a.status != http.StatusBadRequest || string(a.body) != `{"success":false,"error":"Invalid amount provided"}` {
+				t.Errorf("%s %s: %d %s", method, sent, a.status, a.body)
+			}
+		}
+	}
+	for _, sent := range []string{`null`, `""`, `"  "`} {
+		if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+sent+`}`); string(a.body) != `{"success":false,"error":"Missing required fields: amount"}` {
+			t.Errorf("POST %s: %d %s", sent, a.status, a.body)
+		}
+		s.write(http.MethodPut, "/payments/3", `{"amount":`+sent+`}`).want(http.StatusOK)
+	}
+	nothingWritten(t, "amounts", before)
+}
+
+// TestTenCentsAndTwenty: 0.1 and 0.2 are 0.3, and no cent less or more.
+func TestTenCentsAndTwenty(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET total = 0.3 WHERE id = 1403")
+	pay := func(amount, kind, want string) {
+		t.Helper()
+		s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+amount+`,"kind":"`+kind+`"}`).want(http.StatusCreated)
+		if got := s.get("/orders/1403").at("payment_status"); got != want {
+			t.Errorf("after %s of %s the order is %v, want %s", kind, amount, got, want)
+		}
+	}
+	pay("0.1", "capture", "partially_paid")
+	pay("0.1999", "capture", "partially_paid")
+	pay("0.0001", "capture", "fully_paid")
+	pay("0.1", "refund", "partially_refunded")
+	pay("0.2", "refund", "refunded")
+}
