@@ -204,7 +204,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, seven, past := "second", int64(7), now.Add(-time.Second)
+	name, nine, past := "second", int64(9), now.Add(-time.Second)
 	here, elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 	for _, step := range []struct {
 		name   string
@@ -220,7 +220,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		{"never over", adapter.KeyPatch{ExpiresAt: &time.Time{}}, 200},
 		{"other permissions", adapter.KeyPatch{Permissions: []string{"write", "read_orders"}}, 403},
 		{"permissions again", adapter.KeyPatch{Permissions: []string{"read_bookings"}}, 200},
-		{"limit", adapter.KeyPatch{PerMinute: &seven}, 200},
+		{"limit", adapter.KeyPatch{PerMinute: &nine}, 200},
 	} {
 		if _, found, err := s.keys.Restrict(t.Context(), key.ID, step.patch); !found || err != nil {
 			t.Fatalf("%s: found %v, %v", step.name, found, err)
@@ -230,16 +230,16 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		}
 	}
 	a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}})
-	if got := a.header.Get("X-RateLimit-Limit"); got != "7" {
+	if got := a.header.Get("X-RateLimit-Limit"); got != "9" {
 		t.Errorf("limit %s", got)
 	}
 	want := key
-	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &seven, adapter.Timestamp(now.Format(time.DateTime))
+	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &nine, adapter.Timestamp(now.Format(time.DateTime))
 	got, _, err := s.keys.Find(t.Context(), key.ID)
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if _, found, err := s.keys.Restrict(t.Context(), key.ID+1, adapter.KeyPatch{Name: &name}); found || err != nil {
+	if _, found, err := s.keys.Restrict(t.Context(), key.ID+1_000_000, adapter.KeyPatch{Name: &name}); found || err != nil {
 		t.Errorf("an unknown key: found %v, %v", found, err)
 	}
 }
