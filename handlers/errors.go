@@ -25,7 +25,7 @@ const retryAfter = 5
 // fail turns an error of any layer into the response.
 func (a *API) fail(c echo.Context, err error) {
 	if c.Response().Committed {
-		a.log.ErrorContext(c.Request().Context(), "response broke off", "request_id", requestID(c), "error", err)
+		a.log.WarnContext(c.Request().Context(), "response broke off", "request_id", requestID(c), "error", err)
 		return
 	}
 	form := formOf(c)

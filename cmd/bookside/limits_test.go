@@ -175,7 +175,7 @@ func TestSlowReaderIsCut(t *testing.T) {
 	}
 	written := make(chan error, 1)
 	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, err := w.Write(make([]byte, 64<<20)) // more than any connection buffers
+		_, err := w.Write(make([]byte, 8<<20)) // more than both sides buffer
 		written <- err
 	}))
 	conn := dialRaw(t, listener.Addr().String())

@@ -250,6 +250,18 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 // maxHeader is more than proxies let through.
 const maxHeader = 32 << 10
 
+// writeBuffer is what the system keeps of answers that a client has not read
+// yet. By itself it takes megabytes, and a slow reader would not be noticed.
+const writeBuffer = 64 << 10
+
+// limitBuffer is for http.Server.ConnContext.
+func limitBuffer(ctx context.Context, conn net.Conn) context.Context {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(writeBuffer) // the connection is of use with another one too
+	}
+	return ctx
+}
+
 // start serves in the background. The returned function stops that once
 // running requests have ended, or were cut off after the configured time.
 func (s *service) start(listener net.Listener, handler http.Handler) (stop func() error) {
@@ -262,6 +274,7 @@ func (s *service) start(listener net.Listener, handler http.Handler) (stop func(
 		WriteTimeout:   c.RequestTimeout + c.WriteTimeout,
 		IdleTimeout:    2 * time.Minute, // longer than the usual proxy keeps a connection
 		MaxHeaderBytes: maxHeader,
+		ConnContext:    limitBuffer,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	go func() {
