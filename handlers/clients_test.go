@@ -1,0 +1,228 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// client sends what an existing client of the API sends, and reads of the
+// answers what it reads.
+type client struct {
+	*server
+	header http.Header
+}
+
+// ask sends a request with a body of a type.
+func (c client) ask(method, path, contentType, body string) answer {
+	c.t.Helper()
+	header := c.header.Clone()
+	if contentType != "" {
+		header.Set("Content-Type", contentType)
+	}
+	return c.send(method, "/wp-json/latepoint-api/v1"+path, header, body)
+}
+
+// item is the answer's one item: automation tools make one of every object, and
+// of every element of a list.
+func (c client) item(a answer) map[string]any {
+	c.t.Helper()
+	return a.object()
+}
+
+// TestAutomationNode replays the automation tool's node for this API: the
+// requests of its actions as they are, with JSON and with forms, ids as texts,
+// and with its own words where they are not the contract's.
+func TestAutomationNode(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]func(key string) http.Header{
+		"key header": func(key string) http.Header { return http.Header{"X-Api-Key": {key}} },
+		"bearer":     func(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA().WithCoupons())
+			arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'one_location_at_time'",
+				"INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
+			c := client{s, header(s.key)}
+			c.header.Set("Accept", "application/json")
+			c.bookings(t)
+			c.customersAndServices(t)
+			c.payments(t)
+			c.orders(t)
+			c.coupons(t)
+		})
+	}
+}
+
+func (c client) bookings(t *testing.T) {
+	t.Helper()
+	const bulk = `[{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"10:00",
+		"customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"}}]`
+	made := c.ask(http.MethodPost, "/bookings/bulk", jsonType, `{"bookings":`+bulk+`}`).want(http.StatusCreated)
+	first := made.at("results", "success", 0).(map[string]any)
+	if made.at("success") != true || fmt.Sprint(made.at("results", "summary", "successful")) != "1" || first["booking_id"] == nil || first["confirmation_sent"] != false {
+		t.Errorf("bulk: %s", made.body)
+	}
+	// The same array without a wrapper: the slot is taken now.
+	again := c.ask(http.MethodPost, "/bookings/bulk", jsonType, bulk).want(http.StatusBadRequest)
+	if again.at("success") != false || again.at("results", "errors", 0, "error") != "Time slot not available" {
+		t.Errorf("bulk again: %s", again.body)
+	}
+
+	one := c.ask(http.MethodPost, "/bookings", jsonType, `{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"13:00",
+		"customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"},"status":"approved","send_confirmation":true,"description":"a booking"}`).want(http.StatusCreated)
+	// A start that bulk took is missing from the free ones, and a later one is there.
+	free := fmt.Sprint(c.ask(http.MethodGet, "/availability?service_id=4&agent_id=5&date=2027-02-05", "", "").want(http.StatusOK).at("data", "available_slots"))
+	if strings.Contains(free, "10:00") || !strings.Contains(free, "15:00") {
+		t.Errorf("free slots: %s", free)
+	}
+	form := c.ask(http.MethodPost, "/bookings", formType, "service_id=4&agent_id=5&start_date=2027-02-05&start_time=15:00&customer_id="+fmt.Sprint(one.at("data", "customer", "id"))+"&status=pending").want(http.StatusCreated)
+	for _, a := range []answer{one, form} {
+		if item := c.item(a); item["status"] != "success" || item["success"] != true || a.at("data", "booking_code") == "" || a.at("data", "customer", "email") != "john@example.com" {
+			t.Errorf("booking: %s", a.body)
+		}
+	}
+	path := "/bookings/" + fmt.Sprint(form.at("data", "id"))
+	if read := c.ask(http.MethodGet, path, "", "").want(http.StatusOK); read.at("success") != true || read.at("data", "status") != "pending" {
+		t.Errorf("read booking: %s", read.body)
+	}
+	approved := c.ask(http.MethodPut, path, jsonType, `{"status":"approved"}`).want(http.StatusOK)
+	if approved.at("status") != "success" || approved.at("data", "status") != "approved" {
+		t.Errorf("approved booking: %s", approved.body)
+	}
+}
+
+func (c client) customersAndServices(t *testing.T) {
+	t.Helper()
+	customer := c.ask(http.MethodPut, "/customers/9", jsonType, `{"phone":"+52 55 1234"}`).want(http.StatusOK)
+	if customer.at("success") != true || customer.at("message") != "Customer updated successfully" || customer.at("data", "phone") != "+52551234" {
+		t.Errorf("customer: %s", customer.body)
+	}
+	taken := c.ask(http.MethodPut, "/customers/9", formType, "email=customer12@example.test").want(http.StatusBadRequest)
+	if taken.at("code") != "customer_update_failed" {
+		t.Errorf("an e-mail that is taken: %s", taken.body)
+	}
+	service := c.ask(http.MethodPut, "/services/4", jsonType, `{"charge_amount":"150.00","duration":90}`).want(http.StatusOK)
+	if service.at("success") != true || service.at("message") != "Service updated successfully" {
+		t.Errorf("service: %s", service.body)
+	}
+	wantFieldsOf(t, service, map[string]any{"id": "json.Number 4", "charge_amount": "json.Number 150", "duration": "json.Number 90"})
+}
+
+func (c client) payments(t *testing.T) {
+	t.Helper()
+	// The node's words for statuses are not the contract's, and it knows bookings alone.
+	for _, order := range []string{"", `,"order_id":"1403"`} {
+		a := c.ask(http.MethodPost, "/payments", jsonType, `{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","status":"completed"`+order+`}`)
+		if a.status != http.StatusBadRequest || string(a.body) != `{"success":false,"error":"Invalid payment status provided"}` {
+			t.Errorf("payment of the node's status: %d %s", a.status, a.body)
+		}
+	}
+	if a := c.ask(http.MethodPost, "/payments", jsonType, `{"customer_id":"153","amount":50}`); string(a.body) != `{"success":false,"error":"Missing required fields: order_id"}` {
+		t.Errorf("payment of nothing: %d %s", a.status, a.body)
+	}
+	made := c.ask(http.MethodPost, "/payments", jsonType, `{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","transaction_id":"t","notes":"n"}`).want(http.StatusCreated)
+	again := c.ask(http.MethodPost, "/payments", formType, "order_id=1403&customer_id=153&amount=50&payment_method=cash&status=succeeded&notes=n").want(http.StatusCreated)
+	for _, a := range []answer{made, again} {
+		wantFieldsOf(t, a, map[string]any{
+			"order_id": "string 1403", "booking_id": "string 1441", "customer_id": "string 153", "amount": "string 50", "payment_method": "string cash", "status": "string succeeded", "notes": "string n",
+		})
+		if a.at("message") != "Payment created successfully" || a.at("success") != true {
+			t.Errorf("payment: %s", a.body)
+		}
+	}
+	path := "/payments/" + fmt.Sprint(made.at("data", "id"))
+	read := c.ask(http.MethodGet, path, "", "").want(http.StatusOK)
+	wantFieldsOf(t, read, map[string]any{"id": "string " + fmt.Sprint(made.at("data", "id")), "customer_id": "string 153", "payment_method": "string cash", "status": "string succeeded", "notes": "string n"})
+	changed := c.ask(http.MethodPut, path, jsonType, `{"amount":75.00,"status":"failed","booking_id":"1","customer_id":"1","transaction_id":"t"}`).want(http.StatusOK)
+	wantFieldsOf(t, changed, map[string]any{"amount": "string 75", "status": "string failed", "order_id": "string 1403", "customer_id": "string 153"})
+	if changed.at("message") != "Payment updated successfully" {
+		t.Errorf("changed payment: %s", changed.body)
+	}
+	if a := c.ask(http.MethodPut, "/payments/999999", jsonType, `{"amount":1}`); a.status != http.StatusNotFound || string(a.body) != `{"success":false,"error":"Payment not found"}` {
+		t.Errorf("unknown payment: %d %s", a.status, a.body)
+	}
+}
+
+func (c client) orders(t *testing.T) {
+	t.Helper()
+	const body = `{"customer_id":"9","subtotal":"45.00","total":"50.00","status":"open","payment_status":"not_paid","fulfillment_status":"not_fulfilled","customer_comment":"c","coupon_code":""}`
+	made := c.ask(http.MethodPost, "/orders", jsonType, body).want(http.StatusCreated)
+	id := fmt.Sprint(made.at("id"))
+	read := c.ask(http.MethodGet, "/orders/"+id, "", "").want(http.StatusOK)
+	for _, a := range []answer{made, read} {
+		item := c.item(a) // bare, without a wrapper
+		if fmt.Sprint(item["id"]) != id || item["total"] != "50.0000" || fmt.Sprint(item["customer_id"]) != "9" || item["status"] != "open" || item["success"] != nil || item["confirmation_code"] == "" {
+			t.Errorf("order: %s", a.body)
+		}
+	}
+	if items, ok := read.at("items").([]any); !ok || len(items) != 0 {
+		t.Errorf("items of a new order: %s", read.body)
+	}
+}
+
+func (c client) coupons(t *testing.T) {
+	t.Helper()
+	made := c.ask(http.MethodPost, "/coupons", formType, "code=save10&name=Ten&description=d&discount_type=fixed&discount_value=10&active_from=2027-01-01&active_to=2027-12-31&usage_limit=").want(http.StatusCreated)
+	read := c.ask(http.MethodGet, "/coupons/save10", "", "").want(http.StatusOK)
+	changed := c.ask(http.MethodPut, "/coupons/SAVE10", jsonType, `{"name":"Fifteen","discount_type":"percent","discount_value":15,"usage_limit":0}`).want(http.StatusOK)
+	for _, c := range []struct {
+		a    answer
+		want map[string]any
+	}{
+		{made, map[string]any{"code": "string SAVE10", "discount_type": "string fixed_amount", "discount_value": "json.Number 10", "usage_limit": "json.Number 0", "active_from": "string 2027-01-01"}},
+		{read, map[string]any{"code": "string SAVE10", "name": "string Ten", "status": "string active", "readable_discount": "string 10 €"}},
+		{changed, map[string]any{"name": "string Fifteen", "discount_type": "string percent", "discount_value": "json.Number 15", "active_to": "string 2027-12-31"}},
+	} {
+		wantFieldsOf(t, c.a, c.want)
+	}
+	deleted := c.ask(http.MethodDelete, "/coupons/SAVE10", "", "").want(http.StatusOK)
+	if deleted.at("success") != true {
+		t.Errorf("deleted coupon: %s", deleted.body)
+	}
+	c.ask(http.MethodGet, "/coupons/SAVE10", "", "").want(http.StatusNotFound)
+}
+
+// TestConnectionCheck replays the connection check of a calendar integration: it
+// looks at status codes alone.
+func TestConnectionCheck(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	check := func(key string) string {
+		c := client{s, http.Header{"X-Api-Key": {key}, "Accept": {"application/json"}}}
+		switch status := c.ask(http.MethodGet, "/status", "", "").status; {
+		case status/100 == 2:
+			return "connected"
+		case status == http.StatusUnauthorized, status == http.StatusForbidden:
+			return "key rejected"
+		case status == http.StatusNotFound:
+			return "plugin absent"
+		}
+		if c.ask(http.MethodGet, "/services?per_page=1", "", "").status/100 == 2 {
+			return "connected by its services"
+		}
+		return "not connected"
+	}
+	for name, c := range map[string]struct{ key, want string }{
+		"a key":             {s.key, "connected"},
+		"a key for reading": {s.newKey("read_services"), "connected"},
+		"another's key":     {"lp_live_0000000000000000000000000000000000000000", "key rejected"},
+		"no key":            {"", "key rejected"},
+	} {
+		if got := check(c.key); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	services := client{s, http.Header{"X-Api-Key": {s.key}, "Accept": {"application/json"}}}.ask(http.MethodGet, "/services?per_page=1", "", "").want(http.StatusOK)
+	if n := len(services.records()); n != 1 {
+		t.Errorf("%d services with per_page=1", n)
+	}
+	arrange(t, s.database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	if got := check(s.key); got != "not connected" {
+		t.Errorf("without the plugin: %s", got)
+	}
+}
