@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -105,7 +106,7 @@ func PaymentFault(fields map[string]string) string {
 		return "Missing required fields: " + strings.Join(missing, ", ")
 	case first != "":
 		return first
-	default:
-		return "Invalid input data"
+	default: // no field of the body
+		return "Invalid " + slices.Min(slices.Collect(maps.Keys(fields))) + " provided"
 	}
 }

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -196,10 +197,14 @@ func TestShopWritesOnce(t *testing.T) {
 		"/services": `{"name":"Once"}`, "/payments": `{"order_id":1,"amount":1}`, "/orders": `{"customer_id":9,"subtotal":1,"total":1}`,
 		"/coupons": `{"code":"ONCE","discount_type":"percent","discount_value":5}`,
 	} {
-		first := s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).want(http.StatusCreated)
-		second := s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).want(http.StatusCreated)
-		if string(first.body) != string(second.body) || second.header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("%s: %s, then %s", path, first.body, second.body)
+		if a := s.write(http.MethodPost, path, body, "Idempotency-Key", "").want(http.StatusBadRequest); !strings.Contains(string(a.body), "Idempotency-Key") {
+			t.Errorf("%s: an empty key: %s", path, a.body)
 		}
+		s.write(http.MethodPost, path, "{}", "Idempotency-Key", "k"+path).want(http.StatusBadRequest) // a refusal is not kept
+		first := s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).want(http.StatusCreated)
+		before := s.database.Snapshot(t)
+		s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).replayed(t, first)
+		s.write(http.MethodPost, path, body[:len(body)-1]+`,"x":1}`, "Idempotency-Key", "k"+path).want(http.StatusUnprocessableEntity)
+		nothingWritten(t, path, before)
 	}
 }
