@@ -257,19 +257,21 @@ func (s *Site) subjectOf(ctx context.Context, w writing, e event) (process.Subje
 		process.CustomerVariables{FirstName: f.Customer.FirstName, LastName: f.Customer.LastName, Email: f.Customer.Email, Phone: f.Customer.Phone},
 		w.businessVariables(),
 	}
-	var agent process.AgentVariables
+	staff, err := s.staff(ctx, f)
+	if err != nil {
+		return subject, err
+	}
 	if f.ID != 0 {
-		more, err := s.staff(ctx, f)
+		subject.Objects["booking"] = bookingAttributes(f)
+		sources = append(sources, s.bookingVariables(w, f, staff[0].category), staff[0].AgentVariables)
+	}
+	if f.Order != nil {
+		keys, err := s.orderKeys(ctx, f.Order.ID)
 		if err != nil {
 			return subject, err
 		}
-		agent = more.agent(f.Agent)
-		subject.Objects["booking"] = bookingAttributes(f)
-		sources = append(sources, s.bookingVariables(w, f, more.category), agent)
-	}
-	if f.Order != nil {
 		subject.Objects["order"] = orderAttributes(f)
-		sources = append(sources, w.orderVariables(f, agent))
+		sources = append(sources, w.orderVariables(f, staff, keys))
 	}
 	if e.kind == transactionCreated {
 		subject.Objects["transaction"] = transactionAttributes(e.payment)
@@ -329,33 +331,53 @@ func transactionAttributes(p Payment) map[string]string {
 	}
 }
 
-// staffDetails are what templates say of agent and service beyond a booking's
-// own record.
-type staffDetails struct {
-	first, last, display, moreEmails, morePhones string
-	category                                     string
+// staffMember is the agent of a booking as templates show one, with the category
+// of its service.
+type staffMember struct {
+	process.AgentVariables
+	category string
 }
 
-func (s *Site) staff(ctx context.Context, f bookingFacts) (staffDetails, error) {
-	stmt := sq.Select("a.first_name", "a.last_name", "a.display_name", "a.extra_emails", "a.extra_phones", "c.name").From(s.db.As(wpdb.Bookings, "b")).
+// staff is that of a booking, or else of the bookings of an order. A booking has
+// one always.
+func (s *Site) staff(ctx context.Context, f bookingFacts) ([]staffMember, error) {
+	bookings := []int64{f.ID}
+	if f.ID == 0 {
+		if f.Order == nil {
+			return nil, nil
+		}
+		var err error
+		if bookings, err = s.orderBookings(ctx, f.Order.CustomerID, f.items); err != nil || len(bookings) == 0 {
+			return nil, err
+		}
+	}
+	stmt := sq.Select("a.first_name", "a.last_name", "a.display_name", "a.email", "a.phone", "a.extra_emails", "a.extra_phones", "c.name").
+		From(s.db.As(wpdb.Bookings, "b")).
 		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
 		LeftJoin(s.db.As(wpdb.Services, "s") + " ON s.id = b.service_id").
 		LeftJoin(s.db.As(wpdb.ServiceCategories, "c") + " ON c.id = s.category_id").
-		Where(sq.Eq{"b.id": f.ID})
-	details, _, err := wpdb.One(ctx, s.db, "read agent of booking", stmt, func(row wpdb.Scanner) (d staffDetails, err error) {
-		err = row.Scan(wpdb.OrZero(&d.first), wpdb.OrZero(&d.last), wpdb.OrZero(&d.display), wpdb.OrZero(&d.moreEmails), wpdb.OrZero(&d.morePhones),
-			wpdb.OrZero(&d.category))
-		return d, err
+		Where(sq.Eq{"b.id": bookings}).OrderBy("b.id")
+	staff, err := wpdb.All(ctx, s.db, "read agents of bookings", stmt, func(row wpdb.Scanner) (m staffMember, err error) {
+		err = row.Scan(wpdb.OrZero(&m.FirstName), wpdb.OrZero(&m.LastName), wpdb.OrZero(&m.DisplayName), wpdb.OrZero(&m.Email), wpdb.OrZero(&m.Phone),
+			wpdb.OrZero(&m.AdditionalEmails), wpdb.OrZero(&m.AdditionalPhones), wpdb.OrZero(&m.category))
+		m.DisplayName = cmp.Or(m.DisplayName, agentFullName(m.FirstName, m.LastName))
+		return m, err
 	})
-	return details, err
+	if err == nil && f.ID != 0 && len(staff) == 0 {
+		staff = []staffMember{{}} // the booking was deleted a moment ago
+	}
+	return staff, err
 }
 
-// agent is an agent as templates show one.
-func (d staffDetails) agent(a BookingAgent) process.AgentVariables {
-	return process.AgentVariables{
-		FirstName: d.first, LastName: d.last, DisplayName: cmp.Or(d.display, a.FullName),
-		Email: a.Email, Phone: a.Phone, AdditionalEmails: d.moreEmails, AdditionalPhones: d.morePhones,
+// orderKeys are the keys with which an order is managed; one without gets them,
+// as in the plugin.
+func (s *Site) orderKeys(ctx context.Context, order int64) (manageKeys, error) {
+	const forAgent, forCustomer = secretMeta + "for_agent", secretMeta + "for_customer"
+	metas, err := s.metas(ctx, wpdb.OrderMeta, []int64{order}, sq.Eq{"meta_key": []string{forAgent, forCustomer}})
+	if err != nil {
+		return manageKeys{}, err
 	}
+	return s.insertManageKeys(ctx, wpdb.OrderMeta, order, manageKeys{agent: metas[order][forAgent], customer: metas[order][forCustomer]})
 }
 
 func (w writing) businessVariables() process.BusinessVariables {
@@ -380,7 +402,7 @@ func (s *Site) bookingVariables(w writing, f bookingFacts, category string) proc
 		Start: (*int)(f.StartTime), End: (*int)(f.EndTime), Clock24: w.clock24, Duration: f.Duration,
 		Status:   process.BookingStatusLabel(f.Status, w.settings[settingOwnStatuses]),
 		Location: f.Location.Name, LocationAddress: f.Location.FullAddress,
-		ManageURLForAgent: w.manageURL(f.keys.agent), ManageURLForCustomer: w.manageURL(f.keys.customer),
+		ManageURLForAgent: w.manageURL("booking", f.keys.agent), ManageURLForCustomer: w.manageURL("booking", f.keys.customer),
 	}
 	if f.Service != nil {
 		v.Service = f.Service.Name
@@ -388,7 +410,7 @@ func (s *Site) bookingVariables(w writing, f bookingFacts, category string) proc
 	return v
 }
 
-func (w writing) orderVariables(f bookingFacts, agent process.AgentVariables) process.OrderVariables {
+func (w writing) orderVariables(f bookingFacts, staff []staffMember, keys manageKeys) process.OrderVariables {
 	o, paid := f.Order, paidOf(f.Payments)
 	v := process.OrderVariables{
 		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: orText(o.CouponCode, ""),
@@ -396,9 +418,10 @@ func (w writing) orderVariables(f bookingFacts, agent process.AgentVariables) pr
 		Subtotal: w.currency.Format(o.Subtotal), Total: w.currency.Format(o.Total),
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
 		PaymentsTotal: w.currency.Format(paid), BalanceDue: w.currency.Format(o.Total.Sub(paid)),
+		ManageURLForAgent: w.manageURL("order", keys.agent), ManageURLForCustomer: w.manageURL("order", keys.customer),
 	}
-	if f.ID != 0 {
-		v.Agents = []process.AgentVariables{agent}
+	for _, member := range staff {
+		v.Agents = append(v.Agents, member.AgentVariables)
 	}
 	return v
 }

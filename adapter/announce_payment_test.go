@@ -16,7 +16,7 @@ func receipt(operator, property, value string) string {
 		'[{"type":"group","trigger_condition":{"property":"` + property + `"},"items":[{"type":"trigger_condition_branch","settings":{"operator":"` + operator + `","value":"` + value + `"},
 		"items":[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_20","settings":{"status":"active","type":"send_email","settings":
 		{"to_email":"{{customer_full_name}} <{{customer_email}}>","subject":"{{order_confirmation_code}} {{order_payment_status}}",
-		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{booking_code}}"}}}]}]}],"time_offset":[]}]')`
+		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{order_agents_emails}}|{{manage_order_url_customer}}|{{booking_code}}"}}}]}]}],"time_offset":[]}]')`
 }
 
 // TestAnnouncePayment: order 1403 of customer 153 costs 135. A payment is told
@@ -34,6 +34,7 @@ func TestAnnouncePayment(t *testing.T) {
 		payment NewPayment
 		to      []string
 	}{
+		"an order without keys":     {setup: []string{withJobCron, always, "DELETE FROM wp_latepoint_order_meta"}, payment: payment, to: []string{"customer"}},
 		"the site sends":            {setup: []string{withJobCron, always}, payment: payment, to: []string{"customer"}},
 		"of the payment's customer": {setup: []string{withJobCron, always}, payment: ofAnother, to: []string{"another"}},
 		"a condition that holds":    {setup: []string{withJobCron, receipt("greater_than", "transaction__amount", "35")}, payment: payment, to: []string{"customer"}},
@@ -48,6 +49,14 @@ func TestAnnouncePayment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var around string // agents and link of the order
+			err = database.SQL.QueryRowContext(t.Context(), "SELECT CONCAT(a.first_name, ' ', a.last_name, ' <', a.email, '>|', o.option_value, '/wp-admin/admin-post.php"+
+				"?action=latepoint_route_call&route_name=manage_order_by_key__show&key=', COALESCE((SELECT meta_value FROM wp_latepoint_order_meta"+
+				" WHERE object_id = 1403 AND meta_key = 'key_to_manage_for_customer'), 'none')) FROM wp_latepoint_bookings AS b"+
+				" JOIN wp_latepoint_agents AS a ON a.id = b.agent_id JOIN wp_options AS o ON o.option_name = 'siteurl' WHERE b.id = 1441").Scan(&around)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var want []paymentJob
 			for _, who := range c.to {
 				id := map[string]int64{"customer": 153, "another": 12}[who]
@@ -58,7 +67,7 @@ func TestAnnouncePayment(t *testing.T) {
 				want = append(want, paymentJob{
 					ObjectType: "n/a", Transaction: made.ID, Told: made.ID, Info: `{"name":"Receipt","event_type":"transaction_created"}`,
 					To: customer.FirstName + " " + customer.LastName + " <" + customer.Email + ">", Subject: orderCode(t, database) + " Partially Paid",
-					Content: "35.50 €|capture|succeeded|stripe|card|deposit|tok_1|Thanks|35.50 €|99.50 €|{{booking_code}}",
+					Content: "35.50 €|capture|succeeded|stripe|card|deposit|tok_1|Thanks|35.50 €|99.50 €|" + around + "|{{booking_code}}",
 				})
 			}
 			if diff := cmp.Diff(want, paymentJobs(t, database)); diff != "" {

@@ -85,9 +85,9 @@ func (w writing) clock(t time.Time) string {
 	return process.FormatDate(t, "h:ia")
 }
 
-// manageURL is where a booking can be managed with a key.
-func (w writing) manageURL(key string) string {
-	return strings.TrimRight(w.siteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_booking_by_key__show&key=" + url.QueryEscape(key)
+// manageURL is where a booking or order can be managed with a key.
+func (w writing) manageURL(what, key string) string {
+	return strings.TrimRight(w.siteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_" + what + "_by_key__show&key=" + url.QueryEscape(key)
 }
 
 // manageKeys are the keys with which a booking or order can be managed without
@@ -247,7 +247,7 @@ func (s *Site) firstLevel(w writing, f bookingFacts) bookingVars {
 		ID: idText(f.ID), BookingCode: f.Code, Duration: idText(f.Duration), Status: f.Status, Timezone: s.Zone.Name,
 		Agent:           agentVars{idText(f.Agent.ID), f.Agent.FullName, f.Agent.Email, f.Agent.Phone},
 		CreatedDatetime: rfc3339UTC(f.CreatedAt),
-		ManageForAgent:  w.manageURL(f.keys.agent), ManageForCustomer: w.manageURL(f.keys.customer),
+		ManageForAgent:  w.manageURL("booking", f.keys.agent), ManageForCustomer: w.manageURL("booking", f.keys.customer),
 	}
 	if f.Service != nil {
 		vars.ServiceName = f.Service.Name
