@@ -29,9 +29,10 @@ const (
 	longestLife    = 36_500 // days: more than anybody means, and less than a DATETIME holds
 )
 
+// A permission is a verb, for everything, or a verb and a resource: read_bookings.
 var (
-	permissionVerbs     = []string{"read", "write", "delete"}
-	permissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
+	PermissionVerbs     = []string{"read", "write", "delete"}
+	PermissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
 )
 
 // ParseKeyName trims a name of 1 to 190 characters.
@@ -61,9 +62,9 @@ func ParsePermissions(list string) ([]string, error) {
 	for word := range strings.SplitSeq(list, ",") {
 		word = strings.TrimSpace(word)
 		verb, resource, qualified := strings.Cut(word, "_")
-		if !slices.Contains(permissionVerbs, verb) || qualified && !slices.Contains(permissionResources, resource) {
+		if !slices.Contains(PermissionVerbs, verb) || qualified && !slices.Contains(PermissionResources, resource) {
 			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings; the resources are %s",
-				word, strings.Join(permissionResources, ", "))
+				word, strings.Join(PermissionResources, ", "))
 		}
 		if !slices.Contains(permissions, word) {
 			permissions = append(permissions, word)

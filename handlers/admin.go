@@ -14,7 +14,8 @@ import (
 )
 
 // Admin answers probes about the process: /livez while it runs, /readyz while
-// it can serve the site. It belongs on an address that clients do not reach.
+// it can serve the site; and the pages mounted on it. It belongs on an address
+// that clients do not reach.
 type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[adapter.Platform]
@@ -53,6 +54,12 @@ func NewAdmin() *Admin {
 	a.router.Match(methods, "/livez", live)
 	a.router.Match(methods, "/readyz", a.ready)
 	return a
+}
+
+// Mount serves a page at a path and below it.
+func (a *Admin) Mount(path string, page http.Handler) {
+	a.router.Any(path, echo.WrapHandler(page))
+	a.router.Any(path+"/*", echo.WrapHandler(page))
 }
 
 // Started tells that the API is served, from this platform.

@@ -12,6 +12,14 @@ import (
 
 // ownTables are the definitions of our own tables, by name. Instants are UTC.
 var ownTables = map[Table]string{
+	// Who may use the page for keys, and which of its forms were sent.
+	AdminTokens: `(
+		token_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		purpose VARCHAR(10) NOT NULL,
+		expires_at DATETIME NOT NULL,
+		PRIMARY KEY (token_hash),
+		KEY expires_at (expires_at)
+	)`,
 	APIKeys: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		key_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

@@ -104,7 +104,7 @@ func TestWithoutTheRightToCreate(t *testing.T) {
 	db := open(t, user(t, database, "SELECT, INSERT, UPDATE, DELETE"))
 	err := db.CreateOwnTables(t.Context())
 	wantKind(t, err, wpdb.ErrAccessDenied)
-	if want := "create table wp_bookside_api_keys: create table: access denied (error 1142)"; err.Error() != want {
+	if want := "create table wp_bookside_admin_tokens: create table: access denied (error 1142)"; err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 	s, err := db.Schema(t.Context(), "2.1.4")

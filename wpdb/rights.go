@@ -55,6 +55,8 @@ func identity(t Table) string {
 		return "meta_id"
 	case CustomerFields:
 		return "meta_key"
+	case AdminTokens:
+		return "token_hash"
 	default:
 		return "id"
 	}

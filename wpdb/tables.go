@@ -44,6 +44,7 @@ const (
 
 // The tables of our own, beside the site's. No table of the site is altered.
 const (
+	AdminTokens    Table = "bookside_admin_tokens"
 	APIKeys        Table = "bookside_api_keys"
 	CustomerFields Table = "bookside_customer_fields"
 	Idempotency    Table = "bookside_idempotency"

@@ -44,6 +44,7 @@ func commands() []command {
 		{"keys restrict", "ID", "change the terms of an API key", aboutKeysRestrict, (*program).restrictKey},
 		{"keys revoke", "ID", "end an API key at once", aboutKeysRevoke, (*program).revokeKey},
 		{"keys import", "", "store a key that clients have already", aboutKeysImport, (*program).importKey},
+		{"admin-token", "", "print a token that opens the page for API keys", aboutAdminToken, (*program).adminToken},
 		{"version", "", "print the version", aboutVersion, (*program).version},
 	}
 }

@@ -35,7 +35,9 @@ type config struct {
 		CORSOrigins     []string      `koanf:"cors_origins"`
 	} `koanf:"server"`
 	Admin struct {
-		Listen string `koanf:"listen"`
+		Listen   string   `koanf:"listen"`
+		KeysPage bool     `koanf:"keys_page"`
+		Hosts    []string `koanf:"hosts"`
 	} `koanf:"admin"`
 	Auth struct {
 		QueryParameter      string `koanf:"query_parameter"`
@@ -95,6 +97,8 @@ func defaultConfig() config {
 	c.Server.ShutdownTimeout = 15 * time.Second
 	c.Server.CORSOrigins = []string{}
 	c.Admin.Listen = "127.0.0.1:8081"
+	c.Admin.KeysPage = true
+	c.Admin.Hosts = []string{}
 	c.Auth.QueryParameter = "api_key"
 	c.Auth.FailedKeysPerMinute = 100
 	c.RateLimit.Enabled = true
@@ -154,7 +158,9 @@ server.write_timeout         how long, beyond that, a client may take to read th
 server.shutdown_timeout      how long running requests may take to end after SIGTERM; default 15s
 server.cors_origins          origins whose pages may call the API, such as https://example.com; default none
 
-admin.listen                 address of /livez and /readyz; default 127.0.0.1:8081, empty for none
+admin.listen                 address of /livez, /readyz and /keys; default 127.0.0.1:8081, empty for none
+admin.keys_page              serve /keys, a page to manage API keys (help admin-token); default true
+admin.hosts                  names under which /keys may be opened, besides localhost and addresses; default none
 
 auth.query_parameter         parameter of the URL that may carry the key; default api_key, empty for none
 auth.failed_keys_per_minute  wrong keys an address may send before it is slowed; default 100, 0 for any number

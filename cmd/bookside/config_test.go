@@ -105,7 +105,7 @@ func TestEverySetting(t *testing.T) {
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
 	want.Server.RequestTimeout, want.Server.ShutdownTimeout = 3*time.Second, 4*time.Second
 	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
-	want.Admin.Listen = ""
+	want.Admin.Listen, want.Admin.Hosts = "", []string{"keys.example.com", "b"}
 	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
 	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
 	want.RateLimit.TestPerMinute, want.RateLimit.TestPerHour = 3, 4
@@ -121,7 +121,8 @@ func TestEverySetting(t *testing.T) {
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.cors_origins", "", "[]"},
 		{"server.max_concurrent", "7", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
-		{"admin.listen", "", `""`}, {"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
+		{"admin.listen", "", `""`}, {"admin.keys_page", "false", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
+		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
 		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
 		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
 		{"rate_limit.redis", "redis://u:p=q,r@h:1/2", ""},
@@ -294,6 +295,8 @@ func TestValidate(t *testing.T) {
 		{"listen, port", func(c *config) { c.Server.Listen = ":99999" }, "server.listen: write an address and a port"},
 		{"listen, IPv6", func(c *config) { c.Server.Listen = "[::1]:80" }, ""},
 		{"admin.listen", func(c *config) { c.Admin.Listen = "x" }, "admin.listen: write an address and a port"},
+		{"admin.hosts", func(c *config) { c.Admin.Hosts = []string{"a.example", "http://b"} }, `admin.hosts: "http://b": write a host name`},
+		{"admin.hosts with a port", func(c *config) { c.Admin.Hosts = []string{"a.example:80"} }, `admin.hosts: "a.example:80": write a host name`},
 		{"admin.listen off", func(c *config) { c.Admin.Listen = "" }, ""},
 		{"one address", func(c *config) { c.Admin.Listen = c.Server.Listen }, "admin.listen: is the address of server.listen"},
 		{"one free port", func(c *config) { c.Admin.Listen, c.Server.Listen = "127.0.0.1:0", "127.0.0.1:0" }, ""},

@@ -66,8 +66,8 @@ func openSite(ctx context.Context, c config) (target, *wpdb.DB, error) {
 	return t, db, nil
 }
 
-// withKeys opens the site and hands its keys to use.
-func (p *program) withKeys(ctx context.Context, given configFlags, use func(*wpdb.DB, *adapter.Keys) error) (err error) {
+// withSite opens the site and hands it to use.
+func (p *program) withSite(ctx context.Context, given configFlags, use func(*wpdb.DB) error) (err error) {
 	c, err := readConfig(p.env, given)
 	if err != nil {
 		return err
@@ -80,22 +80,32 @@ func (p *program) withKeys(ctx context.Context, given configFlags, use func(*wpd
 	if err := requireOwnColumns(ctx, db); err != nil {
 		return err
 	}
-	return use(db, adapter.NewKeys(db, p.now, rand.Reader))
+	return use(db)
 }
 
-// withNewKeys is withKeys once the tables for keys are there.
-func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*adapter.Keys) error) error {
-	return p.withKeys(ctx, given, func(db *wpdb.DB, keys *adapter.Keys) error {
+// withOwnTables is withSite once our tables are there, of which one is needed.
+func (p *program) withOwnTables(ctx context.Context, given configFlags, needed wpdb.Table, use func(*wpdb.DB) error) error {
+	return p.withSite(ctx, given, func(db *wpdb.DB) error {
 		missing, err := ensureOwnTables(ctx, db)
 		switch {
 		case err != nil:
 			return err
-		case slices.Contains(missing, wpdb.APIKeys):
-			return failf(exitRefused, nil, "the database user may not create the table for API keys; use one that may for this command")
+		case slices.Contains(missing, needed):
+			return failf(exitRefused, nil, "the database user may not create the table %s; use one that may for this command", db.FullName(needed))
 		default:
-			return use(keys)
+			return use(db)
 		}
 	})
+}
+
+// withKeys opens the site and hands its keys to use.
+func (p *program) withKeys(ctx context.Context, given configFlags, use func(*adapter.Keys) error) error {
+	return p.withSite(ctx, given, func(db *wpdb.DB) error { return use(adapter.NewKeys(db, p.now, rand.Reader)) })
+}
+
+// withNewKeys is withKeys once the tables for keys are there.
+func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*adapter.Keys) error) error {
+	return p.withOwnTables(ctx, given, wpdb.APIKeys, func(db *wpdb.DB) error { return use(adapter.NewKeys(db, p.now, rand.Reader)) })
 }
 
 // keyFlags are the terms of a key, as written; nil where not given: an empty
@@ -302,7 +312,7 @@ func (p *program) restrictKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, given, func(_ *wpdb.DB, keys *adapter.Keys) error {
+		return p.withKeys(ctx, given, func(keys *adapter.Keys) error {
 			key, found, err := keys.Restrict(ctx, id, patch)
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
@@ -324,7 +334,7 @@ func (p *program) revokeKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, given, func(_ *wpdb.DB, keys *adapter.Keys) error {
+		return p.withKeys(ctx, given, func(keys *adapter.Keys) error {
 			found, err := keys.Revoke(ctx, id)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
@@ -342,7 +352,7 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 	given.define(flags)
 	asJSON := flags.Bool("json", false, "print a JSON array")
 	return func(ctx context.Context, _ []string) error {
-		return p.withKeys(ctx, given, func(_ *wpdb.DB, keys *adapter.Keys) error {
+		return p.withKeys(ctx, given, func(keys *adapter.Keys) error {
 			list, err := keys.List(ctx)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err

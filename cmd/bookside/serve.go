@@ -19,7 +19,7 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutServe = `Serves the API, and /livez and /readyz on an address of their own, until SIGTERM or SIGINT;
+const aboutServe = `Serves the API, and /livez, /readyz and /keys on an address of their own, until SIGTERM or SIGINT;
 requests that are running then may end. Once the API answers, its address is printed to the
 standard output in one line; the log goes to the standard error as JSON lines.`
 
@@ -70,7 +70,8 @@ type service struct {
 	stdout io.Writer
 	log    *slog.Logger
 	probes *handlers.Admin
-	ended  chan error // a listener that stopped by itself
+	page   *handlers.KeysPage // nil where it is switched off
+	ended  chan error         // a listener that stopped by itself
 }
 
 func newService(c config, p *program) (*service, error) {
@@ -82,12 +83,17 @@ func newService(c config, p *program) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{
+	s := &service{
 		config: c, target: t, env: p.env, now: p.now, stdout: p.stdout,
 		log:    slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})),
 		probes: handlers.NewAdmin(),
 		ended:  make(chan error, 2),
-	}, nil
+	}
+	if c.Admin.KeysPage {
+		s.page = handlers.NewKeysPage(p.now, s.log, c.keysPageHosts())
+		s.probes.Mount("/keys", s.page)
+	}
+	return s, nil
 }
 
 // run takes both ports first, so that a taken one is told at once. The probes
@@ -196,6 +202,9 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	keys := adapter.NewKeys(db, s.now, rand.Reader)
 	stop := s.start(listener, handlers.New(platform, keys, s.now, s.log, options))
 	s.probes.Started(platform)
+	if s.page != nil {
+		s.page.Open(keys, adapter.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit)
+	}
 	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())
 	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("write to the standard output: %w", err), stop())

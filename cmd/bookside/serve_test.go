@@ -263,7 +263,7 @@ func TestReadOnlyUser(t *testing.T) {
 	env := reader(t, db)
 	s := serve(t, env)
 	wantTexts(t, s.stderr.String(), "may not create the tables of Bookside", "wp_bookside_api_keys, wp_bookside_customer_fields")
-	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exitRefused, "may not create the table for API keys")
+	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exitRefused, "may not create the table wp_bookside_api_keys")
 	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusUnauthorized {
 		t.Errorf("before there are keys: status %d", status)
 	}

@@ -55,6 +55,9 @@ func (c config) validateServer(v *validation) {
 	v.check(validAddress(c.Server.Listen), keyListen, "write an address and a port, such as 127.0.0.1:8080")
 	v.check(c.Admin.Listen == "" || validAddress(c.Admin.Listen), "admin.listen", "write an address and a port, such as 127.0.0.1:8081, or nothing to switch it off")
 	v.check(c.Admin.Listen != c.Server.Listen || strings.HasSuffix(c.Server.Listen, ":0"), "admin.listen", "is the address of server.listen; write another port")
+	for _, host := range c.Admin.Hosts {
+		v.check(hostName.MatchString(host), "admin.hosts", "%q: write a host name without scheme and port, such as keys.example.com", host)
+	}
 	v.check(len(c.Server.BasePaths) > 0, "server.base_paths", "write at least one path, such as /v1")
 	seen := map[string]bool{}
 	for _, path := range c.Server.BasePaths {
@@ -95,6 +98,7 @@ func (c config) validateLimits(v *validation) {
 
 var (
 	basePath       = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+	hostName       = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 	queryParameter = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 )
 

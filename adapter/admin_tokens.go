@@ -1,0 +1,153 @@
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// AdminTokens let people into the page for keys.
+//
+// A login token is random, works once and for ten minutes, and is exchanged
+// for a session of an hour. Of both only a SHA-256 hash is kept, in a table of
+// ours, so that nothing stored opens anything, and every process beside the
+// site takes them, after a restart too. There is no secret to configure, share
+// or lose, as a signature would need: making a token takes the right to write
+// the table, and whoever has that can write keys without any page.
+type AdminTokens struct {
+	db     *wpdb.DB
+	now    Clock
+	random io.Reader
+}
+
+// NewAdminTokens keeps tokens in db. random must be fit for secrets, as
+// crypto/rand is.
+func NewAdminTokens(db *wpdb.DB, now Clock, random io.Reader) *AdminTokens {
+	return &AdminTokens{db: db, now: now, random: random}
+}
+
+// How long what AdminTokens hands out is good for.
+const (
+	LoginTokenLife   = 10 * time.Minute
+	AdminSessionLife = time.Hour
+)
+
+// What a stored token is for.
+const (
+	tokenLogin   = "login"
+	tokenSession = "session"
+	tokenForm    = "form" // the mark of a form that was sent
+)
+
+// tokenBytes are random bits that nobody guesses.
+const tokenBytes = 20
+
+// Issue makes a login token. It also forgets what is over.
+func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
+	if err := a.sweep(ctx); err != nil {
+		return "", err
+	}
+	return a.store(ctx, a.db, tokenLogin, LoginTokenLife)
+}
+
+// Login exchanges a login token for the secret of a session. ok is false where
+// the token is unknown, used or over.
+func (a *AdminTokens) Login(ctx context.Context, token string) (session string, ok bool, err error) {
+	token = strings.ToUpper(strings.TrimSpace(token))
+	err = a.db.Transact(ctx, "log in", func(tx *wpdb.Tx) error {
+		used, err := a.remove(ctx, tx, tokenLogin, token)
+		if ok = used; err != nil || !used {
+			return err
+		}
+		session, err = a.store(ctx, tx, tokenSession, AdminSessionLife)
+		return err
+	})
+	if err != nil || !ok {
+		return "", false, err
+	}
+	return session, true, nil
+}
+
+// Session tells whether a session lasts.
+func (a *AdminTokens) Session(ctx context.Context, session string) (bool, error) {
+	stmt := sq.Select("t.purpose").From(a.db.As(wpdb.AdminTokens, "t")).Where(a.valid(tokenSession, session))
+	_, found, err := wpdb.One(ctx, a.db, "find session", stmt, wpdb.Value[string])
+	return found, err
+}
+
+// Logout ends a session, for every process.
+func (a *AdminTokens) Logout(ctx context.Context, session string) error {
+	_, err := a.remove(ctx, a.db, tokenSession, session)
+	return err
+}
+
+// Spend notes the mark of a form, and tells whether it is the first time: a
+// form that is sent again, by reloading its answer, must not act again.
+func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err error) {
+	if err := a.sweep(ctx); err != nil {
+		return false, err
+	}
+	err = a.insert(ctx, a.db, tokenForm, mark, AdminSessionLife)
+	if errors.Is(err, wpdb.ErrDuplicate) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// store makes a token and keeps its hash.
+func (a *AdminTokens) store(ctx context.Context, q wpdb.Queryer, purpose string, life time.Duration) (string, error) {
+	secret := make([]byte, tokenBytes)
+	if _, err := io.ReadFull(a.random, secret); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	token := base32.StdEncoding.EncodeToString(secret)
+	return token, a.insert(ctx, q, purpose, token, life)
+}
+
+func (a *AdminTokens) insert(ctx context.Context, q wpdb.Queryer, purpose, token string, life time.Duration) error {
+	stmt := sq.Insert(a.db.Name(wpdb.AdminTokens)).SetMap(map[string]any{
+		"token_hash": hashToken(purpose, token), "purpose": purpose, "expires_at": stamp(a.now().Add(life)),
+	})
+	_, err := wpdb.Exec(ctx, q, "store a token", stmt)
+	return err
+}
+
+// remove tells whether there was a valid token. Of several that remove it at
+// the same time one is told so.
+func (a *AdminTokens) remove(ctx context.Context, q wpdb.Queryer, purpose, token string) (bool, error) {
+	result, err := wpdb.Exec(ctx, q, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))
+	if err != nil {
+		return false, err
+	}
+	removed, err := result.RowsAffected()
+	if err != nil {
+		return false, fmt.Errorf("remove a token: count rows: %w", err)
+	}
+	return removed > 0, nil
+}
+
+func (a *AdminTokens) valid(purpose, token string) sq.Sqlizer {
+	return sq.And{sq.Eq{"token_hash": hashToken(purpose, token), "purpose": purpose}, sq.Gt{"expires_at": stamp(a.now())}}
+}
+
+// sweep deletes what is over.
+func (a *AdminTokens) sweep(ctx context.Context) error {
+	_, err := wpdb.Exec(ctx, a.db, "forget old tokens", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(sq.LtOrEq{"expires_at": stamp(a.now())}))
+	return err
+}
+
+// hashToken keeps what is made for one purpose from being taken for another.
+func hashToken(purpose, token string) string {
+	sum := sha256.Sum256([]byte(purpose + " " + token))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// logIn sends a token to the page for keys and returns the status.
+func logIn(t *testing.T, admin, token string) (client *http.Client, status int) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client = &http.Client{Jar: jar}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+admin+"/keys/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return client, statusOf(t, client, request)
+}
+
+func statusOf(t *testing.T, client *http.Client, request *http.Request) int {
+	t.Helper()
+	request.Close = true
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// TestAdminToken opens the page of a running server, and of one that was
+// started again.
+func TestAdminToken(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	quiet := run(t, env, "", "admin-token", "--quiet").want(t, exitOK).stdout
+	if !regexp.MustCompile(`^[A-Z2-7]{32}\n$`).MatchString(quiet) {
+		t.Errorf("a token of %d characters", len(quiet))
+	}
+	s := serve(t, env)
+	admin := s.admin()
+	told := run(t, env, "", "admin-token", "--set", "admin.listen="+admin).want(t, exitOK).stdout
+	wantTexts(t, told, "Open http://"+admin+"/keys and enter it within 10 minutes. It works once.\n")
+	client, status := logIn(t, admin, strings.TrimSpace(quiet))
+	if status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	if _, status := logIn(t, admin, strings.TrimSpace(quiet)); status != http.StatusForbidden {
+		t.Errorf("the same token again: status %d", status)
+	}
+	if strings.Contains(s.stderr.String()+told, strings.TrimSpace(quiet)) {
+		t.Error("a token is told")
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, "BOOKSIDE_ADMIN__LISTEN="+admin)
+	again := serve(t, env)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/keys/new", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status := statusOf(t, client, request); status != http.StatusOK {
+		t.Errorf("after a restart: status %d\n%s", status, again.stderr)
+	}
+	if _, status := logIn(t, admin, strings.Fields(told)[0]); status != http.StatusOK {
+		t.Errorf("the second token: status %d", status)
+	}
+}
+
+func TestKeysPageSwitchedOff(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)), "BOOKSIDE_ADMIN__KEYS_PAGE=false")
+	s := serve(t, env)
+	if status, body := get(t, "http://"+s.admin()+"/keys/login", ""); status != http.StatusNotFound || body != "" {
+		t.Errorf("status %d: %s", status, body)
+	}
+	run(t, env, "", "admin-token").want(t, exitFailure, "admin.keys_page (BOOKSIDE_ADMIN__KEYS_PAGE) is false")
+	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exitFailure, "admin.listen empty")
+	run(t, nil, "", "admin-token").want(t, exitUsage, "db.dsn: ")
+}
+
+// TestAdminTokenWithoutRights needs its table, as keys create does.
+func TestAdminTokenWithoutRights(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE ON *")
+	run(t, env, "", "admin-token").want(t, exitRefused, "may not create the table wp_bookside_admin_tokens; use one that may")
+	newKey(t, settingsFor(db))
+	run(t, env, "", "admin-token").want(t, exitOK)
+}
+
+func TestKeysPageHosts(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{
+		"127.0.0.1:8081": "a.example 127.0.0.1", ":8081": "a.example", "keys.internal:8081": "a.example keys.internal", "": "a.example",
+	} {
+		c := defaultConfig()
+		c.Admin.Listen, c.Admin.Hosts = listen, []string{"a.example"}
+		if got := strings.Join(c.keysPageHosts(), " "); got != want {
+			t.Errorf("%q: %s, want %s", listen, got, want)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"bookside/adapter"
+	"bookside/wpdb"
+)
+
+// KeysPage is the administration's page for keys, at /keys and below: a list,
+// and forms to make, restrict and revoke a key. It is plain HTML from the
+// server; the only script copies a new key.
+//
+// It is meant for a loopback address, which is no protection from the pages of
+// a browser on the same machine, so:
+//
+//   - a name that is not expected in Host is refused, or a page could have its
+//     own name resolved to this address and speak as the same origin;
+//   - requests that change something must come from the page's own origin, by
+//     what the browser says of them, and carry a value made from the session:
+//     SameSite alone would let in every other port of the same host;
+//   - the session is a random cookie that scripts cannot read and other sites
+//     cannot have sent.
+type KeysPage struct {
+	now      adapter.Clock
+	log      *slog.Logger
+	hosts    []string
+	pages    map[string]*template.Template
+	routes   http.Handler
+	attempts attempts
+	site     atomic.Pointer[keysSite]
+}
+
+// keysSite is what the page needs of an open database.
+type keysSite struct {
+	keys   *adapter.Keys
+	tokens *adapter.AdminTokens
+	rate   RateLimit
+}
+
+//go:embed keyspage
+var keysPageFiles embed.FS
+
+// NewKeysPage makes a page that says to wait until Open. hosts are the names
+// under which it may be reached, besides localhost and addresses.
+func NewKeysPage(now adapter.Clock, log *slog.Logger, hosts []string) *KeysPage {
+	p := &KeysPage{now: now, log: log, hosts: hosts, pages: map[string]*template.Template{}, attempts: attempts{now: now}}
+	for _, name := range []string{"login", "list", "form", "created", "revoke", "over", "message"} {
+		p.pages[name] = template.Must(template.ParseFS(keysPageFiles, "keyspage/layout.html", "keyspage/"+name+".html"))
+	}
+	mux := http.NewServeMux()
+	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
+		mux.HandleFunc("GET /keys/"+name, serveFile(path.Join("keyspage", name)))
+	}
+	mux.Handle("GET /keys/{$}", http.RedirectHandler("/keys", http.StatusSeeOther))
+	mux.Handle("GET /keys/login", p.visited(p.showLogin))
+	mux.Handle("POST /keys/login", p.visited(p.login))
+	mux.Handle("POST /keys/logout", p.sent(toList, p.logout))
+	mux.Handle("GET /keys", p.signedIn(p.list))
+	mux.Handle("GET /keys/new", p.signedIn(p.showNew))
+	mux.Handle("POST /keys/new", p.sent(p.newAgain, p.create))
+	mux.Handle("GET /keys/{id}", p.signedIn(p.showTerms))
+	mux.Handle("POST /keys/{id}", p.sent(p.termsAgain, p.restrict))
+	mux.Handle("GET /keys/{id}/revoke", p.signedIn(p.showRevoke))
+	mux.Handle("POST /keys/{id}/revoke", p.sent(p.revokeAgain, p.revoke))
+	p.routes = http.NewCrossOriginProtection().Handler(mux)
+	return p
+}
+
+// Open tells that the database is open. rate is what keys without limits of
+// their own have.
+func (p *KeysPage) Open(keys *adapter.Keys, tokens *adapter.AdminTokens, rate RateLimit) {
+	p.site.Store(&keysSite{keys, tokens, rate})
+}
+
+// pageTimeout bounds what a request asks of the database.
+const pageTimeout = 10 * time.Second
+
+// maxForm is far beyond what the page's forms hold.
+const maxForm = 64 << 10
+
+func (p *KeysPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range map[string]string{
+		"Cache-Control":                "no-store",
+		"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		"Cross-Origin-Opener-Policy":   "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Referrer-Policy":              "same-origin", // none at all would take the origin from forms too
+		"X-Content-Type-Options":       "nosniff",
+		"X-Frame-Options":              "DENY",
+	} {
+		w.Header().Set(name, value)
+	}
+	if !p.expects(r.Host) {
+		p.log.WarnContext(r.Context(), "page for keys asked for under an unknown host name; admin.hosts can allow it")
+		http.Error(w, "This page is not served under this name. Use localhost or an address, or add the name to admin.hosts.", http.StatusMisdirectedRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	p.routes.ServeHTTP(w, r)
+}
+
+// expects tells whether a Host header names this server for sure. An address
+// does: no name was resolved to it.
+func (p *KeysPage) expects(host string) bool {
+	name := host
+	if withoutPort, _, err := net.SplitHostPort(host); err == nil {
+		name = withoutPort
+	}
+	if _, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")); err == nil {
+		return true
+	}
+	return strings.EqualFold(name, "localhost") || slices.ContainsFunc(p.hosts, func(known string) bool { return strings.EqualFold(name, known) })
+}
+
+// serveFile sends one of the files beside the page.
+func serveFile(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		content, err := fs.ReadFile(keysPageFiles, name)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeContent(w, r, path.Base(name), time.Time{}, bytes.NewReader(content))
+	}
+}
+
+// visit is a request to the page while the database is open.
+type visit struct {
+	*keysSite
+	w       http.ResponseWriter
+	r       *http.Request
+	session string // "" before the login
+}
+
+func (v *visit) ctx() context.Context { return v.r.Context() }
+
+// visited runs what needs the database.
+func (p *KeysPage) visited(work func(*visit) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{keysSite: p.site.Load(), w: w, r: r}
+		if v.keysSite == nil {
+			p.waitForDatabase(v)
+			return
+		}
+		if err := work(v); err != nil {
+			p.fail(v, err)
+		}
+	})
+}
+
+func (p *KeysPage) waitForDatabase(v *visit) {
+	v.w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	p.show(v, http.StatusServiceUnavailable, "message", frame{
+		Title: "The database is not open yet", Waits: retryAfter,
+		Content: "Keys are kept in the site's database, to which Bookside has no connection so far. This page tries again by itself.",
+	})
+}
+
+// fail answers for an error, in words that tell nothing of the database.
+func (p *KeysPage) fail(v *visit, err error) {
+	problem, status := p.trouble(v, err)
+	p.show(v, status, "message", frame{Title: "That did not work", Session: v.session, Content: problem})
+}
+
+// trouble logs an error, and words it for the page.
+func (p *KeysPage) trouble(v *visit, err error) (problem string, status int) {
+	p.log.ErrorContext(v.ctx(), "page for keys failed", "error", err)
+	switch {
+	case errors.Is(err, wpdb.ErrReadOnly), errors.Is(err, wpdb.ErrAccessDenied):
+		return "The database does not let Bookside write its keys. Nothing was changed.", http.StatusServiceUnavailable
+	case adapter.Unavailable(err):
+		return "The database cannot be used at the moment. Try again in a while.", http.StatusServiceUnavailable
+	default:
+		return "Something went wrong on our side; the log tells what.", http.StatusInternalServerError
+	}
+}
+
+// notFound answers for a key that is not there.
+func (p *KeysPage) notFound(v *visit) error {
+	p.show(v, http.StatusNotFound, "message", frame{Title: "There is no such key", Session: v.session, Content: "Look for it in the list of keys."})
+	return nil
+}
+
+// frame is a page: what stands around its content.
+type frame struct {
+	Title   string
+	Failed  bool   // the content tells of errors
+	Session string // "" before the login
+	Waits   int    // seconds until the browser asks again; 0 for never
+	Content any
+}
+
+// CSRF is what the forms of the session carry.
+func (f frame) CSRF() string { return csrfOf(f.Session) }
+
+// show sends a page, or nothing of one that cannot be made.
+func (p *KeysPage) show(v *visit, status int, name string, f frame) {
+	var page bytes.Buffer
+	if err := p.pages[name].ExecuteTemplate(&page, "layout", f); err != nil {
+		p.log.ErrorContext(v.ctx(), "page for keys not made", "page", name, "error", err)
+		http.Error(v.w, "This page cannot be shown; the log tells why.", http.StatusInternalServerError)
+		return
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(page.Bytes()) // the reader went away: nobody to tell
+}
+
+// toList answers with the list, and nothing of what was sent.
+func toList(v *visit, _ int, _ string) error {
+	http.Redirect(v.w, v.r, "/keys", http.StatusSeeOther)
+	return nil
+}

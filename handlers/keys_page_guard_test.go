@@ -1,0 +1,391 @@
+package handlers_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// TestKeysPageLogin: a token works once and for its time; a session for its
+// own; and nothing works without.
+func TestKeysPageLogin(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.visitor()
+	for _, path := range []string{"/keys", "/keys/new", "/keys/1", "/keys/1/revoke", "/keys/99"} {
+		v.open(path).leadsTo("/keys/login")
+	}
+	for _, path := range []string{"/keys/new", "/keys/1", "/keys/1/revoke", "/keys/logout"} {
+		v.post(path, url.Values{"name": {"x"}, "permissions": {"read"}}).says(http.StatusForbidden, "Your login is over", "Nothing was changed.")
+	}
+	v.open("/keys/login").says(http.StatusOK, "bookside admin-token")
+	for _, wrong := range []string{"", "x", k.key, strings.Repeat("A", 32)} {
+		v.post("/keys/login", url.Values{"token": {wrong}}).says(http.StatusForbidden, "wrong, used or too old", `aria-invalid="true"`)
+	}
+	token := k.token()
+	v.post("/keys/login", url.Values{"token": {" " + strings.ToLower(token) + "\n"}}).leadsTo("/keys")
+	v.open("/keys").says(http.StatusOK, "API keys")
+	v.open("/keys/login").leadsTo("/keys")
+	other := k.visitor()
+	other.post("/keys/login", url.Values{"token": {token}}).says(http.StatusForbidden, "wrong, used or too old")
+	other.open("/keys").leadsTo("/keys/login")
+
+	late := k.token()
+	k.clock = now.Add(adapter.LoginTokenLife)
+	other.post("/keys/login", url.Values{"token": {late}}).says(http.StatusForbidden, "wrong, used or too old")
+	k.clock = now.Add(adapter.AdminSessionLife - time.Second)
+	v.open("/keys").says(http.StatusOK)
+	k.clock = now.Add(adapter.AdminSessionLife)
+	v.open("/keys").leadsTo("/keys/login")
+}
+
+// TestKeysPageLogout ends the session itself, not only the cookie.
+func TestKeysPageLogout(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.loggedIn()
+	address, err := url.Parse(k.admin.URL + "/keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stolen := v.client.Jar.Cookies(address)
+	if len(stolen) != 1 {
+		t.Fatalf("%d cookies", len(stolen))
+	}
+	thief := k.visitor()
+	thief.client.Jar.SetCookies(address, stolen)
+	thief.open("/keys").says(http.StatusOK)
+	v.post("/keys/logout", v.open("/keys").form("/keys/logout")).leadsTo("/keys/login")
+	if left := v.client.Jar.Cookies(address); len(left) != 0 {
+		t.Errorf("the browser keeps %v", left)
+	}
+	thief.open("/keys").leadsTo("/keys/login")
+}
+
+// TestTokensWorkInEveryProcess: what one server knows, another does, which is
+// what a restart comes to; and of several logins with one token one succeeds.
+func TestTokensWorkInEveryProcess(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	first, second := newKeysPage(t, database), newKeysPage(t, database)
+	v := first.loggedIn()
+	here, err := url.Parse(first.admin.URL + "/keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := url.Parse(second.admin.URL + "/keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := second.visitor()
+	moved.client.Jar.SetCookies(there, v.client.Jar.Cookies(here))
+	moved.open("/keys").says(http.StatusOK)
+
+	token := first.token()
+	var wait sync.WaitGroup
+	statuses := make(chan int, 8)
+	for i := range cap(statuses) {
+		visitor := []*keysPage{first, second}[i%2].visitor()
+		wait.Go(func() { statuses <- visitor.post("/keys/login", url.Values{"token": {token}}).status })
+	}
+	wait.Wait()
+	close(statuses)
+	succeeded := 0
+	for status := range statuses {
+		switch status {
+		case http.StatusSeeOther:
+			succeeded++
+		case http.StatusForbidden:
+		default:
+			t.Errorf("status %d", status)
+		}
+	}
+	if succeeded != 1 {
+		t.Errorf("%d logins with one token", succeeded)
+	}
+}
+
+// TestKeysPageSlowsLogins: after some tries nobody gets in before the minute is
+// over, and whoever is in stays in.
+func TestKeysPageSlowsLogins(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v, guesser := k.loggedIn(), k.visitor()
+	token := k.token()
+	for range 19 {
+		guesser.post("/keys/login", url.Values{"token": {"guess"}}).says(http.StatusForbidden)
+	}
+	refused := guesser.post("/keys/login", url.Values{"token": {token}}).says(http.StatusTooManyRequests, "Wait a minute.")
+	if got := refused.header.Get("Retry-After"); got != "60" {
+		t.Errorf("Retry-After %q", got)
+	}
+	v.open("/keys").says(http.StatusOK)
+	k.clock = now.Add(time.Minute)
+	guesser.post("/keys/login", url.Values{"token": {token}}).leadsTo("/keys")
+}
+
+// TestKeysPageSession looks at the cookie.
+func TestKeysPageSession(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	for origin, secure := range map[string]bool{"": false, "http://": false, "https://": true} {
+		header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+		if origin != "" {
+			header.Set("Origin", origin+strings.TrimPrefix(k.admin.URL, "http://"))
+		}
+		answer := k.visitor().ask(http.MethodPost, "/keys/login", header, url.Values{"token": {k.token()}})
+		answer.leadsTo("/keys")
+		response := http.Response{Header: answer.header}
+		cookies := response.Cookies()
+		if len(cookies) != 1 {
+			t.Fatalf("%d cookies", len(cookies))
+		}
+		c := cookies[0]
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/keys" || c.Domain != "" || c.MaxAge != 3600 || len(c.Value) != 32 || c.Secure != secure {
+			t.Errorf("origin %q: %v", origin, c)
+		}
+	}
+}
+
+// TestKeysPageCSRF: whatever could be sent from elsewhere changes nothing, with
+// the session's cookie too.
+func TestKeysPageCSRF(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v, other := k.loggedIn(), k.loggedIn()
+	const formType = "application/x-www-form-urlencoded"
+	paths := map[string]url.Values{
+		"/keys/new":      {"name": {"evil"}, "kind": {"live"}, "permissions": {"write"}, "mark": {"x"}},
+		"/keys/1":        {"name": {"evil"}, "permissions": {"write"}},
+		"/keys/1/revoke": {},
+		"/keys/logout":   {},
+	}
+	foreign := other.open("/keys").form("/keys/logout").Get("csrf")
+	for path, form := range paths {
+		for name, csrf := range map[string][]string{"none": nil, "empty": {""}, "of another session": {foreign}, "cut": {foreign[:10]}} {
+			sent := v.post(path, amended(form, url.Values{"csrf": csrf}))
+			if path == "/keys/logout" {
+				sent.leadsTo("/keys") // where it can be pressed
+				continue
+			}
+			sent.says(http.StatusForbidden, "from an earlier login")
+			if name == "none" && path == "/keys/new" {
+				sent.says(http.StatusForbidden, `value="evil"`)
+			}
+		}
+		// A right value does not help a page of another origin.
+		right := amended(form, url.Values{"csrf": {v.open("/keys").form("/keys/logout").Get("csrf")}})
+		for name, header := range map[string]http.Header{
+			"cross-site":      {"Sec-Fetch-Site": {"cross-site"}},
+			"another port":    {"Sec-Fetch-Site": {"same-site"}, "Origin": {"http://127.0.0.1:1"}},
+			"older browser":   {"Origin": {"https://evil.example"}},
+			"another scheme":  {"Origin": {"null"}},
+			"port, no signal": {"Origin": {"http://127.0.0.1:1"}},
+		} {
+			header.Set("Content-Type", formType)
+			if got := v.ask(http.MethodPost, path, header, right); got.status != http.StatusForbidden {
+				t.Errorf("%s, %s: status %d", path, name, got.status)
+			}
+		}
+	}
+	for _, header := range []http.Header{{"Sec-Fetch-Site": {"cross-site"}}, {"Origin": {"https://evil.example"}}} {
+		header.Set("Content-Type", formType)
+		if got := k.visitor().ask(http.MethodPost, "/keys/login", header, url.Values{"token": {k.token()}}); got.status != http.StatusForbidden {
+			t.Errorf("a login from elsewhere: status %d", got.status)
+		}
+	}
+	v.open("/keys").says(http.StatusOK)
+	keys, err := k.keys.List(t.Context())
+	if err != nil || len(keys) != 1 || keys[0].Name != "TestKeysPageCSRF" || keys[0].Revoked {
+		t.Errorf("%+v, %v", keys, err)
+	}
+	// Nothing is changed by looking.
+	for path := range paths {
+		v.ask(http.MethodHead, path, nil, nil)
+	}
+	v.open("/keys/logout").says(http.StatusNotFound)
+	v.open("/keys").says(http.StatusOK)
+	// The same from the page's own origin.
+	own := http.Header{"Content-Type": {formType}, "Sec-Fetch-Site": {"same-origin"}, "Origin": {k.admin.URL}}
+	v.ask(http.MethodPost, "/keys/1/revoke", own, v.open("/keys/1/revoke").form("/keys/1/revoke")).leadsTo("/keys?done=revoked&id=1")
+}
+
+// TestKeysPageRebinding: a name that may have been made to lead here is
+// refused before anything is done, an address or localhost is not.
+func TestKeysPageRebinding(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)), "Keys.example.com")
+	v := k.loggedIn()
+	for host, served := range map[string]bool{
+		"localhost": true, "localhost:8081": true, "LOCALHOST:1": true, "127.0.0.1": true, "127.0.0.1:8081": true, "[::1]": true, "[::1]:8081": true,
+		"192.0.2.7:8081": true, "keys.example.com": true, "keys.example.com:443": true, "KEYS.EXAMPLE.COM": true,
+		"evil.example": false, "evil.example:8081": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "evil-localhost": false,
+		"notkeys.example.com": false, "keys.example.com.evil.example": false, "127.1": false, "0x7f.0.0.1": false, "localhost.": false, "localhost:80:80": false,
+	} {
+		for _, path := range []string{"/keys", "/keys/login", "/keys/style.css"} {
+			got := v.ask(http.MethodGet, path, http.Header{"Host": {host}}, nil)
+			if (got.status == http.StatusMisdirectedRequest) == served {
+				t.Errorf("%s at %q: status %d", path, host, got.status)
+			}
+			if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "API keys")) {
+				t.Errorf("%q is told: %s", host, got.text)
+			}
+		}
+	}
+	// The token is not spent by a rebound page, however it asks.
+	token := k.token()
+	rebound := http.Header{"Host": {"evil.example"}, "Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"application/x-www-form-urlencoded"}}
+	k.visitor().ask(http.MethodPost, "/keys/login", rebound, url.Values{"token": {token}}).want(http.StatusMisdirectedRequest)
+	k.visitor().post("/keys/login", url.Values{"token": {token}}).leadsTo("/keys")
+}
+
+// TestKeysPageXSS: names are text wherever they stand.
+func TestKeysPageXSS(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	const name = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' {{.}} &lt;b&gt;`
+	v := k.loggedIn()
+	v.fill("/keys/new", url.Values{"name": {name}, "permissions": {"read"}}).says(http.StatusOK, name)
+	pages := []page{
+		v.open("/keys"), v.open("/keys/2"), v.open("/keys/2/revoke"),
+		v.fill("/keys/new", url.Values{"name": {name}, "kind": {name}, "networks": {name}, "expires": {name}, "per_minute": {name}, "per_hour": {name}, "permissions": {name}}),
+		v.post("/keys/new", url.Values{"name": {name}, "mark": {name}, "csrf": {name}, "seen": {name}}),
+		v.fill("/keys/2", url.Values{"name": {""}, "networks": {name}, "permissions": {name}}),
+		v.open("/keys?done=" + url.QueryEscape(name) + "&id=" + url.QueryEscape(name)),
+		v.open("/keys/" + url.PathEscape(name)),
+		v.post("/keys/login", url.Values{"token": {name}}),
+	}
+	for i, p := range pages {
+		for _, evil := range []string{"<script>", "<img src=x", "onerror=alert(2)>"} {
+			if strings.Contains(string(p.body), evil) {
+				t.Errorf("page %d holds %s", i, evil)
+			}
+		}
+	}
+	pages[0].says(http.StatusOK, name)
+}
+
+// TestKeysPageHeaders: no page is kept, framed, or lets anything in from
+// elsewhere.
+func TestKeysPageHeaders(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.loggedIn()
+	for path, contentType := range map[string]string{
+		"/keys": "text/html; charset=utf-8", "/keys/new": "text/html; charset=utf-8", "/keys/1": "text/html; charset=utf-8", "/keys/77": "text/html; charset=utf-8",
+		"/keys/style.css": "text/css; charset=utf-8", "/keys/script.js": "text/javascript; charset=utf-8", "/keys/icon.svg": "image/svg+xml", "/keys/login": "",
+		"/keys/": "text/html; charset=utf-8", "/keys/a/b": "text/plain; charset=utf-8",
+	} {
+		p := v.open(path)
+		for name, want := range map[string]string{
+			"Cache-Control": "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Content-Type": contentType,
+			"Content-Security-Policy":    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := p.header.Get(name); got != want && (name != "Content-Type" || want != "") {
+				t.Errorf("%s: %s %q, want %q", path, name, got, want)
+			}
+		}
+		for _, foreign := range []string{"http://", "https://", " style=", " onclick=", "<style", "javascript:"} {
+			if contentType == "text/html; charset=utf-8" && strings.Contains(p.text, foreign) {
+				t.Errorf("%s holds %s", path, foreign)
+			}
+		}
+	}
+}
+
+// TestKeysPageTellsNoSecrets: the key stands in the one page after it is made
+// and in nothing else, stored or logged; nor does any token or session.
+func TestKeysPageTellsNoSecrets(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	k := newKeysPage(t, database)
+	v := k.visitor()
+	token := k.token()
+	login := v.post("/keys/login", url.Values{"token": {token}})
+	login.leadsTo("/keys")
+	response := http.Response{Header: login.header}
+	session := response.Cookies()[0].Value
+	made := v.fill("/keys/new", url.Values{"name": {"secret one"}, "permissions": {"read"}})
+	key := made.secret()
+	again := k.visitor().post("/keys/login", url.Values{"token": {token}})
+	v.fill("/keys/2", url.Values{"name": {"secret two"}})
+	seen := again.text + v.open("/keys").text + v.open("/keys/2").text + v.open("/keys/2/revoke").text + v.open("/keys/new").text
+	v.fill("/keys/2/revoke", nil)
+	arrange(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
+	seen += v.fill("/keys/new", url.Values{"name": {"secret three"}, "permissions": {"read"}}).says(http.StatusServiceUnavailable, "secret three").text
+	arrange(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
+	seen += k.pages.String() + k.log.String()
+	rows, err := database.SQL.QueryContext(t.Context(), "SELECT CONCAT(token_hash, purpose, expires_at) FROM wp_bookside_admin_tokens UNION SELECT CONCAT(key_hash, name, key_start, last_four) FROM wp_bookside_api_keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row string
+		if err := rows.Scan(&row); err != nil {
+			t.Fatal(err)
+		}
+		seen += row
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for name, secret := range map[string]string{"key": key[8:], "end of the key": key[20:], "token": token, "session": session} {
+		if strings.Contains(strings.ToLower(seen), strings.ToLower(secret)) {
+			t.Errorf("the %s is told", name)
+		}
+	}
+	if strings.Contains(made.text, session) || strings.Contains(k.pages.String(), "secret one") {
+		t.Error("the session is in the page, or a name in the log")
+	}
+}
+
+// TestKeysPageWithoutDatabase says so, before it is open and when it is gone,
+// and keeps what was typed.
+func TestKeysPageWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	closed := handlers.NewAdmin()
+	closed.Mount("/keys", handlers.NewKeysPage(fixedClock, slog.New(slog.DiscardHandler), nil))
+	for path, status := range map[string]int{"/keys": 503, "/keys/login": 503, "/keys/new": 503, "/keys/style.css": 200} {
+		recorder := httptest.NewRecorder()
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		request.Host = "localhost"
+		closed.ServeHTTP(recorder, request)
+		if recorder.Code != status || status == 503 && (!strings.Contains(recorder.Body.String(), "not open yet") || recorder.Header().Get("Retry-After") == "") {
+			t.Errorf("%s: %d %s", path, recorder.Code, recorder.Body)
+		}
+	}
+
+	database := fixtures.New(t, fixtures.Small(now))
+	k := newKeysPage(t, database)
+	v := k.loggedIn()
+	form := amended(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
+	arrange(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
+	v.open("/keys").says(http.StatusOK, "No key is in use.") // none was ever made
+	failed := v.post("/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
+	arrange(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
+	v.post("/keys/new", failed.form("/keys/new")).says(http.StatusOK).secret()
+	arrange(t, database, "DROP TABLE wp_bookside_admin_tokens")
+	v.open("/keys").leadsTo("/keys/login")
+	v.open("/keys/login").says(http.StatusOK)
+	v.post("/keys/login", url.Values{"token": {"x"}}).says(http.StatusForbidden)
+}
+
+// TestKeysPageBoundsForms bounds what it reads.
+func TestKeysPageBoundsForms(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.loggedIn()
+	v.fill("/keys/new", url.Values{"name": {strings.Repeat("x", 70_000)}}).says(http.StatusBadRequest, "cannot be read")
+	v.post("/keys/login", url.Values{"token": {strings.Repeat("x", 70_000)}}).says(http.StatusForbidden)
+}

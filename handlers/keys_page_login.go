@@ -1,0 +1,164 @@
+package handlers
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"bookside/adapter"
+	"bookside/wpdb"
+)
+
+// sessionCookie holds the secret of a session. Cookies know no ports: the path
+// keeps it from most other servers of the same host.
+const sessionCookie = "bookside_keys"
+
+// signedIn runs what needs a session.
+func (p *KeysPage) signedIn(work func(*visit) error) http.Handler {
+	return p.visited(func(v *visit) error {
+		found, err := p.findSession(v)
+		if err != nil {
+			return err
+		}
+		if found {
+			return work(v)
+		}
+		if v.r.Method == http.MethodPost {
+			p.show(v, http.StatusForbidden, "over", frame{Title: "Your login is over", Failed: true})
+			return nil
+		}
+		http.Redirect(v.w, v.r, "/keys/login", http.StatusSeeOther)
+		return nil
+	})
+}
+
+func (p *KeysPage) findSession(v *visit) (bool, error) {
+	cookies := v.r.CookiesNamed(sessionCookie)
+	if len(cookies) == 0 {
+		return false, nil
+	}
+	found, err := v.tokens.Session(v.ctx(), cookies[0].Value)
+	if errors.Is(err, wpdb.ErrSchema) {
+		return false, nil // the table is made with the first token
+	}
+	if found {
+		v.session = cookies[0].Value
+	}
+	return found, err
+}
+
+// again shows a form once more, with what was typed and what is wrong.
+type again func(v *visit, status int, problem string) error
+
+// sent runs what a form asks for, once it is sure that it is a form of this
+// session's. One of an earlier login is shown to be sent again.
+func (p *KeysPage) sent(show again, act func(*visit) error) http.Handler {
+	return p.signedIn(func(v *visit) error {
+		if v.r.ParseForm() != nil {
+			return p.unreadable(v)
+		}
+		if !hmac.Equal([]byte(v.r.PostForm.Get("csrf")), []byte(csrfOf(v.session))) {
+			return show(v, http.StatusForbidden, "This form is from an earlier login. Look over it and send it again.")
+		}
+		return act(v)
+	})
+}
+
+// unreadable answers for a body that is no form of the page, or too long.
+func (p *KeysPage) unreadable(v *visit) error {
+	p.show(v, http.StatusBadRequest, "message", frame{Title: "This form cannot be read", Session: v.session, Content: "Go back and send it again."})
+	return nil
+}
+
+// csrfOf is what only a page of the session can know, besides the cookie.
+func csrfOf(session string) string {
+	if session == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, []byte(session))
+	mac.Write([]byte("form"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (p *KeysPage) showLogin(v *visit) error {
+	found, err := p.findSession(v)
+	if err != nil {
+		return err
+	}
+	if found {
+		return toList(v, 0, "")
+	}
+	p.show(v, http.StatusOK, "login", frame{Title: "Log in", Content: ""})
+	return nil
+}
+
+func (p *KeysPage) login(v *visit) error {
+	if wait := p.attempts.take(); wait > 0 {
+		v.w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
+		p.show(v, http.StatusTooManyRequests, "login", frame{Title: "Log in", Failed: true, Content: "Too many tries. Wait a minute."})
+		return nil
+	}
+	session, ok, err := v.tokens.Login(v.ctx(), v.r.PostFormValue("token"))
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	if !ok {
+		p.log.WarnContext(v.ctx(), "login to the page for keys refused")
+		p.show(v, http.StatusForbidden, "login", frame{Title: "Log in", Failed: true, Content: "This token is wrong, used or too old. Make another one."})
+		return nil
+	}
+	p.log.InfoContext(v.ctx(), "login to the page for keys")
+	setSession(v, session, int(adapter.AdminSessionLife.Seconds()))
+	return toList(v, 0, "")
+}
+
+func (p *KeysPage) logout(v *visit) error {
+	if err := v.tokens.Logout(v.ctx(), v.session); err != nil {
+		return err
+	}
+	setSession(v, "", -1)
+	http.Redirect(v.w, v.r, "/keys/login", http.StatusSeeOther)
+	return nil
+}
+
+// setSession sends the cookie. Secure only where the browser says that it came
+// by https: the usual loopback address has none.
+func setSession(v *visit, value string, maxAge int) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: sessionCookie, Value: value, Path: "/keys", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://"),
+	})
+}
+
+// attempts bounds the logins of a minute, right and wrong ones, of everybody
+// together. A token cannot be guessed anyway; this keeps the tries cheap.
+type attempts struct {
+	now adapter.Clock
+
+	mu     sync.Mutex
+	minute int64 // since 1970
+	made   int
+}
+
+const attemptsPerMinute = 20
+
+// take is 0 for a try that may be made, else how many seconds to wait.
+func (a *attempts) take() (wait int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	minute := now.Unix() / 60
+	if minute != a.minute {
+		a.minute, a.made = minute, 0
+	}
+	if a.made >= attemptsPerMinute {
+		return secondsUntil(now, (minute+1)*60)
+	}
+	a.made++
+	return 0
+}

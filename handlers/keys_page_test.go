@@ -1,0 +1,395 @@
+package handlers_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"html"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// keysPage is the page for keys on an admin address, beside the API.
+type keysPage struct {
+	*server
+	tokens *adapter.AdminTokens
+	admin  *httptest.Server
+	pages  *logBuffer // what the page logs
+}
+
+// newKeysPage serves the page for keys of a database, under names of its own too.
+func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *keysPage {
+	t.Helper()
+	k := &keysPage{server: newServer(t, database), pages: &logBuffer{}}
+	clock := func() time.Time { return k.clock }
+	k.tokens = adapter.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
+	page := handlers.NewKeysPage(clock, slog.New(slog.NewJSONHandler(k.pages, nil)), hosts)
+	page.Open(k.keys, k.tokens, handlers.RateLimit{
+		Enabled: true, Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000},
+	})
+	admin := handlers.NewAdmin()
+	admin.Mount("/keys", page)
+	k.admin = httptest.NewServer(admin)
+	t.Cleanup(k.admin.Close)
+	return k
+}
+
+func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// token is a new login token.
+func (k *keysPage) token() string {
+	k.t.Helper()
+	token, err := k.tokens.Issue(k.t.Context())
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return token
+}
+
+// visitor is somebody with a browser: it keeps cookies, and shows redirects.
+type visitor struct {
+	*keysPage
+	client http.Client
+}
+
+func (k *keysPage) visitor() *visitor {
+	k.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return &visitor{k, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// loggedIn is a visitor after the login.
+func (k *keysPage) loggedIn() *visitor {
+	k.t.Helper()
+	v := k.visitor()
+	v.post("/keys/login", url.Values{"token": {k.token()}}).leadsTo("/keys")
+	return v
+}
+
+// page is an answer, and where it leads.
+type page struct {
+	answer
+	text string
+}
+
+func (v *visitor) open(path string) page {
+	v.t.Helper()
+	return v.ask(http.MethodGet, path, nil, nil)
+}
+
+// post sends a form as it is.
+func (v *visitor) post(path string, form url.Values) page {
+	v.t.Helper()
+	return v.ask(http.MethodPost, path, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
+}
+
+func (v *visitor) ask(method, path string, header http.Header, form url.Values) page {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.admin.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	maps.Copy(request.Header, header)
+	request.Host = header.Get("Host")
+	response, err := v.client.Do(request)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return page{answer{t: v.t, status: response.StatusCode, header: response.Header, body: body}, html.UnescapeString(string(body))}
+}
+
+// fill opens a page and sends its form with changed values; nil leaves a field
+// out.
+func (v *visitor) fill(path string, changed url.Values) page {
+	v.t.Helper()
+	opened := v.open(path)
+	opened.want(http.StatusOK)
+	return v.post(path, amended(opened.form(path), changed))
+}
+
+func amended(form, changed url.Values) url.Values {
+	form = maps.Clone(form)
+	for name, values := range changed {
+		form[name] = values
+	}
+	return form
+}
+
+var (
+	formTag     = regexp.MustCompile(`(?s)<form method="post" action="([^"]*)".*?</form>`)
+	inputTag    = regexp.MustCompile(`<input [^>]*>`)
+	textareaTag = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]*)"[^>]*>(.*?)</textarea>`)
+)
+
+// attribute is an attribute's value in a tag.
+func attribute(tag, name string) string {
+	match := regexp.MustCompile(` ` + name + `="([^"]*)"`).FindStringSubmatch(tag)
+	if match == nil {
+		return ""
+	}
+	return html.UnescapeString(match[1])
+}
+
+// form is what a browser would send of the page's form for a path.
+func (p page) form(action string) url.Values {
+	p.t.Helper()
+	for _, form := range formTag.FindAllStringSubmatch(string(p.body), -1) {
+		if form[1] != action {
+			continue
+		}
+		values := url.Values{}
+		for _, tag := range inputTag.FindAllString(form[0], -1) {
+			switch attribute(tag, "type") {
+			case "checkbox", "radio":
+				if !strings.Contains(tag, " checked") {
+					continue
+				}
+			}
+			values.Add(attribute(tag, "name"), attribute(tag, "value"))
+		}
+		for _, area := range textareaTag.FindAllStringSubmatch(form[0], -1) {
+			values.Add(area[1], html.UnescapeString(area[2]))
+		}
+		return values
+	}
+	p.t.Fatalf("no form for %s: %s", action, p.body)
+	return nil
+}
+
+// want fails the test unless the status is this one and the page says the texts.
+func (p page) says(status int, texts ...string) page {
+	p.t.Helper()
+	p.want(status)
+	for _, text := range texts {
+		if !strings.Contains(p.text, text) {
+			p.t.Errorf("no %q in: %s", text, p.text)
+		}
+	}
+	return p
+}
+
+func (p page) leadsTo(path string) {
+	p.t.Helper()
+	p.want(http.StatusSeeOther)
+	if got := p.header.Get("Location"); got != path {
+		p.t.Errorf("leads to %q, want %q", got, path)
+	}
+}
+
+var secretForm = regexp.MustCompile(`lp_(live|test)_[0-9A-Za-z]{38}`)
+
+// secret is the key that the page shows.
+func (p page) secret() string {
+	p.t.Helper()
+	secret := secretForm.FindString(p.text)
+	if secret == "" {
+		p.t.Fatalf("no key in: %s", p.text)
+	}
+	return secret
+}
+
+// TestKeysPage makes, restricts and revokes a key, and watches the API obey.
+func TestKeysPage(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.loggedIn()
+	v.open("/keys").says(http.StatusOK, "TestKeysPage", "read, write, delete", "60 a minute", "never")
+	made := v.fill("/keys/new", url.Values{
+		"name": {"Kasse 1"}, "kind": {"test"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\r\n2001:db8::7"},
+		"expires": {"2027-01-31"}, "per_hour": {"70"},
+	}).says(http.StatusOK, "Kasse 1", "only time")
+	secret := made.secret()
+	header := http.Header{"X-Api-Key": {secret}}
+	k.do(http.MethodGet, "/v1/bookings", header).want(http.StatusOK)
+	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusForbidden)
+	v.open("/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", "<code>192.0.2.0/24</code><br><code>2001:db8::7/128</code>", "100 a minute<br>70 an hour",
+		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
+
+	form := v.open("/keys/2").says(http.StatusOK).form("/keys/2")
+	for _, name := range []string{"csrf", "seen"} {
+		form.Del(name)
+	}
+	want := url.Values{
+		"name": {"Kasse 1"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7/128"},
+		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"},
+	}
+	if diff := cmp.Diff(want, form); diff != "" {
+		t.Errorf("the form of the key: %s", diff)
+	}
+
+	v.fill("/keys/2", url.Values{"name": {"Kasse 2"}, "permissions": {"read"}, "networks": {"198.51.100.0/24"}}).leadsTo("/keys?done=changed&id=2")
+	v.open("/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
+	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusUnauthorized)
+	v.fill("/keys/2", url.Values{"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}}).leadsTo("/keys?done=changed&id=2")
+	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusOK)
+	five := int64(5)
+	stored, _, err := k.keys.Find(t.Context(), 2)
+	stored.Start, stored.LastFour = "", ""
+	key := adapter.Key{
+		ID: 2, Name: "Kasse 2", Kind: adapter.TestKey, Permissions: []string{"read"}, PerMinute: &five,
+		CreatedAt: adapter.Timestamp(now.Format(time.DateTime)), LastUsedAt: adapter.Timestamp(now.Format(time.DateTime)),
+	}
+	if diff := cmp.Diff(key, stored); err != nil || diff != "" {
+		t.Error(diff, err)
+	}
+
+	v.open("/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be taken back")
+	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusOK)
+	v.fill("/keys/2/revoke", nil).leadsTo("/keys?done=revoked&id=2")
+	v.open("/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired keys (1)")
+	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusUnauthorized)
+	v.open("/keys/2").says(http.StatusConflict, "is revoked")
+	v.open("/keys/2/revoke").says(http.StatusConflict, "is revoked")
+	v.open("/keys/3").says(http.StatusNotFound, "no such key")
+	v.open("/keys/x").says(http.StatusNotFound, "no such key")
+
+	for _, line := range []string{`"msg":"key created in the page for keys","key_id":2`, `"msg":"key restricted in the page for keys","key_id":2`, `"msg":"key revoked in the page for keys","key_id":2`} {
+		if !strings.Contains(k.pages.String(), line) {
+			t.Errorf("no %s in the log: %s", line, k.pages)
+		}
+	}
+}
+
+// TestKeysPageKeepsWhatWasTyped: errors stand beside their fields, all at once,
+// and nothing is stored.
+func TestKeysPageKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.loggedIn()
+	typed := url.Values{
+		"name": {strings.Repeat("ä", 191)}, "kind": {"dead"}, "permissions": {"read_bookings", "fly"}, "networks": {"192.0.2.0/24\nexample.com"}, "expires": {"2020-01-31"},
+		"per_minute": {"0"}, "per_hour": {"many"},
+	}
+	wrong := map[string]string{
+		"name": "Write 1 to 190 characters without line breaks.", "permissions": `Permission "fly": write read,`, "networks": `"example.com" is no network;`,
+		"expires": "This day is over.", "per_minute": "Write a number from 1 to 1000000000.", "per_hour": "Write a number from 1 to 1000000000.",
+	}
+	check := func(p page, path string, want url.Values) {
+		t.Helper()
+		p.says(http.StatusUnprocessableEntity, "<title>Error: ", `role="alert"`, "Nothing was stored yet.")
+		for field, text := range wrong {
+			p.says(http.StatusUnprocessableEntity, `<a href="#`+field+`">`+text, `id="`+field+`-error">`+text)
+			if !regexp.MustCompile(`aria-describedby="` + field + `-hint ` + field + `-error"`).Match(p.body) {
+				t.Errorf("%s: the field does not name its error", field)
+			}
+		}
+		form := p.form(path)
+		for _, name := range []string{"csrf", "mark", "seen"} {
+			form.Del(name)
+		}
+		if diff := cmp.Diff(want, form); diff != "" {
+			t.Errorf("%s: what was typed: %s", path, diff)
+		}
+	}
+	kept := amended(typed, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
+	kept.Del("kind")
+	sent := v.fill("/keys/new", typed)
+	check(sent, "/keys/new", kept)
+	sent.says(http.StatusUnprocessableEntity, `id="kind-error">Write live or test.`)
+	v.fill("/keys/new", nil).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
+	before, err := k.keys.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(v.fill("/keys/1", typed), "/keys/1", kept)
+	after, err := k.keys.List(t.Context())
+	if diff := cmp.Diff(before, after); err != nil || diff != "" {
+		t.Error(diff, err)
+	}
+
+	// What is put right is stored then, from the very page with the errors.
+	form := amended(sent.form("/keys/new"), url.Values{
+		"name": {"right"}, "kind": {"live"}, "permissions": {"read"}, "networks": {""}, "expires": {""}, "per_minute": {""}, "per_hour": {""},
+	})
+	v.post("/keys/new", form).says(http.StatusOK).secret()
+}
+
+// TestUnchangedTermsAreNoErrors: the day of a key may be over when something
+// else of it is changed.
+func TestUnchangedTermsAreNoErrors(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	end, limit := now.Add(36*time.Hour), int64(3)
+	_, key, err := k.keys.Create(t.Context(), adapter.NewKey{Name: "a", Kind: adapter.LiveKey, Permissions: []string{"write", "read"}, ExpiresAt: &end, PerMinute: &limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.clock = now.AddDate(0, 0, 7)
+	path := fmt.Sprintf("/keys/%d", key.ID)
+	v := k.loggedIn()
+	v.open("/keys").says(http.StatusOK, "Revoked and expired keys (1)", "since")
+	v.fill(path, url.Values{"name": {"b"}}).leadsTo(fmt.Sprintf("/keys?done=changed&id=%d", key.ID))
+	want := key
+	want.Name = "b"
+	got, _, err := k.keys.Find(t.Context(), key.ID)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(diff, err)
+	}
+	v.fill(path, url.Values{"expires": {"2027-01-01"}}).leadsTo(fmt.Sprintf("/keys?done=changed&id=%d", key.ID))
+	if got, _, err := k.keys.Find(t.Context(), key.ID); err != nil || got.Status(k.clock) != adapter.KeyActive {
+		t.Error(got, err)
+	}
+}
+
+// TestFormsActOnce: a form that is sent again makes no second key, and one that
+// knows an older key does not undo what somebody else changed.
+func TestFormsActOnce(t *testing.T) {
+	t.Parallel()
+	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.loggedIn()
+	form := amended(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"once"}, "permissions": {"read"}})
+	v.post("/keys/new", form).says(http.StatusOK).secret()
+	v.post("/keys/new", form).says(http.StatusConflict, "sent before")
+	k.clock = now.Add(30 * time.Minute)
+	v.post("/keys/new", form).says(http.StatusConflict, "sent before")
+	if keys, err := k.keys.List(t.Context()); err != nil || len(keys) != 2 {
+		t.Errorf("%d keys, %v", len(keys), err)
+	}
+
+	form = v.open("/keys/2").form("/keys/2")
+	networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	if _, _, err := k.keys.Restrict(t.Context(), 2, adapter.KeyPatch{Networks: &networks}); err != nil {
+		t.Fatal(err)
+	}
+	again := v.post("/keys/2", amended(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else changed this key", `value="twice"`)
+	if key, _, err := k.keys.Find(t.Context(), 2); err != nil || key.Name != "once" || len(key.Networks) != 1 {
+		t.Errorf("%+v, %v", key, err)
+	}
+	v.post("/keys/2", again.form("/keys/2")).leadsTo("/keys?done=changed&id=2")
+}
