@@ -25,6 +25,8 @@ var reserved = map[string][]string{
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker"},
 	"github.com/DATA-DOG/go-sqlmock":     {},
+	"github.com/chromedp/":               {},
+	"github.com/getkin/kin-openapi":      {},
 	"github.com/google/go-cmp":           {},
 }
 
