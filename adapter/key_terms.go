@@ -112,18 +112,26 @@ func parseNetwork(word string) (netip.Prefix, error) {
 	return network.Masked(), nil
 }
 
+// FormatNetwork is a network as people write it: one address without its bits.
+func FormatNetwork(network netip.Prefix) string {
+	if network.IsSingleIP() {
+		return network.Addr().String()
+	}
+	return network.String()
+}
+
 // FormatNetworks is what ParseNetworks reads.
 func FormatNetworks(networks []netip.Prefix) string {
 	if len(networks) == 0 {
 		return AnyNetwork
 	}
-	return joinNetworks(networks)
+	return join(networks, FormatNetwork)
 }
 
-func joinNetworks(networks []netip.Prefix) string {
+func join(networks []netip.Prefix, format func(netip.Prefix) string) string {
 	texts := make([]string, len(networks))
 	for i, network := range networks {
-		texts[i] = network.String()
+		texts[i] = format(network)
 	}
 	return strings.Join(texts, ",")
 }

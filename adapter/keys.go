@@ -168,7 +168,7 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 	}
 	stmt := sq.Insert(k.db.Name(wpdb.APIKeys)).SetMap(map[string]any{
 		"key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
-		"permissions": strings.Join(key.Permissions, ","), "networks": joinNetworks(key.Networks), "status": "active", "expires_at": expires,
+		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
 	})
 	result, err := wpdb.Exec(ctx, k.db, "store key", stmt)
@@ -213,6 +213,9 @@ func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 	k.Networks = storedNetworks(networks)
 	return k, err
 }
+
+// storeNetworks writes the column.
+func storeNetworks(networks []netip.Prefix) string { return join(networks, netip.Prefix.String) }
 
 // storedNetworks reads the column. A word that nobody can read becomes a
 // network without addresses: it must not open the key.
@@ -281,7 +284,7 @@ func (p KeyPatch) changes() map[string]any {
 		set["permissions"] = strings.Join(p.Permissions, ",")
 	}
 	if p.Networks != nil {
-		set["networks"] = joinNetworks(*p.Networks)
+		set["networks"] = storeNetworks(*p.Networks)
 	}
 	if p.ExpiresAt != nil {
 		set["expires_at"] = nullWhere(p.ExpiresAt.IsZero(), stamp(*p.ExpiresAt))

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,7 +21,8 @@ import (
 // keyForm is the form for the terms of a key: what was typed, and what is wrong
 // with it.
 type keyForm struct {
-	ID                           int64 // 0 for a new key
+	ID                           int64  // 0 for a new key
+	Shown                        string // of a stored key's secret
 	Name, Kind                   string
 	Permissions                  []string
 	Networks, Expires            string // "" for any, and for never
@@ -65,14 +67,14 @@ type permissionCell struct {
 // Verbs head the table of permissions.
 func (f *keyForm) Verbs() []string { return adapter.PermissionVerbs }
 
+// everything is what a permission without a resource is for.
+const everything = "everything"
+
 // Rows are the table of permissions.
 func (f *keyForm) Rows() []permissionRow {
 	rows := make([]permissionRow, 0, 1+len(adapter.PermissionResources))
 	for _, resource := range append([]string{""}, adapter.PermissionResources...) {
-		row := permissionRow{Label: resource}
-		if resource == "" {
-			row.Label = "everything"
-		}
+		row := permissionRow{Label: cmp.Or(resource, everything)}
 		for _, verb := range adapter.PermissionVerbs {
 			value := strings.TrimSuffix(verb+"_"+resource, "_")
 			row.Cells = append(row.Cells, permissionCell{value, verb + " " + row.Label, slices.Contains(f.Permissions, value)})
@@ -95,7 +97,7 @@ func sentForm(r *http.Request) *keyForm {
 // storedForm is the form of a key as it is.
 func storedForm(key adapter.Key) *keyForm {
 	f := &keyForm{
-		ID: key.ID, Name: key.Name, Kind: string(key.Kind), Permissions: key.Permissions,
+		ID: key.ID, Shown: keyRow{Key: key}.Shown(), Name: key.Name, Kind: string(key.Kind), Permissions: key.Permissions,
 		Expires: lastDay(key.ExpiresAt), PerMinute: numberText(key.PerMinute), PerHour: numberText(key.PerHour),
 	}
 	if len(key.Networks) > 0 {
@@ -286,7 +288,7 @@ func (p *KeysPage) showTerms(v *visit) error {
 func (p *KeysPage) termsAgain(v *visit, status int, problem string) error {
 	return p.withKey(v, func(key adapter.Key) error {
 		f, stored := sentForm(v.r), storedForm(key)
-		f.ID, f.Kind, f.Seen, f.Problem = stored.ID, stored.Kind, stored.Seen, problem
+		f.ID, f.Shown, f.Kind, f.Seen, f.Problem = stored.ID, stored.Shown, stored.Kind, stored.Seen, problem
 		return p.showForm(v, status, termsTitle(key), f)
 	})
 }
@@ -297,7 +299,7 @@ func (p *KeysPage) restrict(v *visit) error {
 		if f.Seen != stored.Seen {
 			return p.termsAgain(v, http.StatusConflict, "Somebody else changed this key in the meantime. Compare with the list of keys before you send this again.")
 		}
-		f.ID, f.Kind = stored.ID, stored.Kind
+		f.ID, f.Shown, f.Kind = stored.ID, stored.Shown, stored.Kind
 		patch := f.patch(stored, p.now())
 		if len(f.Errors) > 0 {
 			return p.showForm(v, http.StatusUnprocessableEntity, termsTitle(key), f)

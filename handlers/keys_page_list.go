@@ -150,5 +150,19 @@ func (p *KeysPage) revoke(v *visit) error {
 
 // PermissionText are the permissions, for people.
 func (r keyRow) PermissionText() string {
-	return cmp.Or(strings.ReplaceAll(strings.Join(r.Permissions, ", "), "_", " "), "none")
+	texts := make([]string, len(r.Permissions))
+	for i, permission := range r.Permissions {
+		verb, resource, _ := strings.Cut(permission, "_")
+		texts[i] = verb + " " + cmp.Or(resource, everything)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// NetworkTexts are the networks, for people.
+func (r keyRow) NetworkTexts() []string {
+	texts := make([]string, len(r.Networks))
+	for i, network := range r.Networks {
+		texts[i] = adapter.FormatNetwork(network)
+	}
+	return texts
 }

@@ -229,7 +229,7 @@ func TestKeysPage(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.loggedIn()
-	v.open("/keys").says(http.StatusOK, "TestKeysPage", "read, write, delete", "60 a minute", "never")
+	v.open("/keys").says(http.StatusOK, "TestKeysPage", "read everything, write everything, delete everything", "60 a minute", "never")
 	made := v.fill("/keys/new", url.Values{
 		"name": {"Kasse 1"}, "kind": {"test"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\r\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_hour": {"70"},
@@ -238,7 +238,7 @@ func TestKeysPage(t *testing.T) {
 	header := http.Header{"X-Api-Key": {secret}}
 	k.do(http.MethodGet, "/v1/bookings", header).want(http.StatusOK)
 	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusForbidden)
-	v.open("/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", "<code>192.0.2.0/24</code><br><code>2001:db8::7/128</code>", "100 a minute<br>70 an hour",
+	v.open("/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", "<code>192.0.2.0/24</code><br><code>2001:db8::7</code>", "100 a minute</span>", "70 an hour</span>",
 		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
 
 	form := v.open("/keys/2").says(http.StatusOK).form("/keys/2")
@@ -246,7 +246,7 @@ func TestKeysPage(t *testing.T) {
 		form.Del(name)
 	}
 	want := url.Values{
-		"name": {"Kasse 1"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7/128"},
+		"name": {"Kasse 1"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"},
 	}
 	if diff := cmp.Diff(want, form); diff != "" {

@@ -205,7 +205,7 @@ func TestRestrictKey(t *testing.T) {
 		want   string
 		status int
 	}{
-		{[]string{"--name", "till"}, "name till, kind live, permissions read, networks 127.0.0.0/8,2001:db8::7/128, expires 2027-02-19 09:30:00 UTC, requests a minute default, an hour default\n", 200},
+		{[]string{"--name", "till"}, "name till, kind live, permissions read, networks 127.0.0.0/8,2001:db8::7, expires 2027-02-19 09:30:00 UTC, requests a minute default, an hour default\n", 200},
 		{[]string{"--networks", "192.0.2.0/24"}, "networks 192.0.2.0/24, expires 2027", 401},
 		{[]string{"--networks", "any", "--per-hour", "700"}, "networks any, expires 2027-02-19 09:30:00 UTC, requests a minute default, an hour 700\n", 200},
 		{[]string{"--expires", "never", "--per-hour", "default", "--per-minute", "7"}, "expires never, requests a minute 7, an hour default\n", 200},
