@@ -31,6 +31,7 @@ type config struct {
 		HeaderTimeout   time.Duration `koanf:"header_timeout"`
 		RequestTimeout  time.Duration `koanf:"request_timeout"`
 		WriteTimeout    time.Duration `koanf:"write_timeout"`
+		DrainDelay      time.Duration `koanf:"drain_delay"`
 		ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
 		CORSOrigins     []string      `koanf:"cors_origins"`
 	} `koanf:"server"`
@@ -94,6 +95,7 @@ func defaultConfig() config {
 	c.Server.HeaderTimeout = 10 * time.Second
 	c.Server.RequestTimeout = 15 * time.Second
 	c.Server.WriteTimeout = 10 * time.Second
+	c.Server.DrainDelay = time.Second
 	c.Server.ShutdownTimeout = 15 * time.Second
 	c.Server.CORSOrigins = []string{}
 	c.Admin.Listen = "127.0.0.1:8081"
@@ -155,7 +157,8 @@ server.max_concurrent        requests worked on at a time; those beyond get 503 
 server.header_timeout        how long a client may take to send the header of a request; default 10s
 server.request_timeout       limit of one request, from its header to its answer; default 15s
 server.write_timeout         how long, beyond that, a client may take to read the answer; default 10s
-server.shutdown_timeout      how long running requests may take to end after SIGTERM; default 15s
+server.drain_delay           how long requests are still taken after SIGTERM, while /readyz says stopping; default 1s
+server.shutdown_timeout      how long running requests may take to end after that; default 15s
 server.cors_origins          origins whose pages may call the API, such as https://example.com; default none
 
 admin.listen                 address of /livez, /readyz and /keys; default 127.0.0.1:8081, empty for none

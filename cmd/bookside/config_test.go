@@ -103,8 +103,8 @@ func TestEverySetting(t *testing.T) {
 	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
-	want.Server.RequestTimeout, want.Server.ShutdownTimeout = 3*time.Second, 4*time.Second
 	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
+	want.Server.RequestTimeout, want.Server.ShutdownTimeout, want.Server.DrainDelay = 3*time.Second, 4*time.Second, 5*time.Second
 	want.Admin.Listen, want.Admin.Hosts = "", []string{"keys.example.com", "b"}
 	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
 	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
@@ -119,8 +119,8 @@ func TestEverySetting(t *testing.T) {
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
-		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.cors_origins", "", "[]"},
 		{"server.max_concurrent", "7", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
+		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
 		{"admin.listen", "", `""`}, {"admin.keys_page", "false", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
 		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
 		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
@@ -316,6 +316,7 @@ func TestValidate(t *testing.T) {
 		{"no max_concurrent", func(c *config) { c.Server.MaxConcurrent = 0 }, ""},
 		{"header_timeout", func(c *config) { c.Server.HeaderTimeout = 0 }, "server.header_timeout: write a time of at least 100ms"},
 		{"write_timeout", func(c *config) { c.Server.WriteTimeout = 0 }, "server.write_timeout: write a time of at least 100ms"},
+		{"drain_delay", func(c *config) { c.Server.DrainDelay = -1 }, "server.drain_delay: write a time"},
 		{"shutdown_timeout", func(c *config) { c.Server.ShutdownTimeout = 0 }, "server.shutdown_timeout: write a time"},
 		{"query_parameter", func(c *config) { c.Auth.QueryParameter = "a b" }, "auth.query_parameter: write letters, digits"},
 		{"no query_parameter", func(c *config) { c.Auth.QueryParameter = "" }, ""},

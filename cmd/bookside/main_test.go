@@ -57,6 +57,7 @@ func settingsFor(db *fixtures.Database, more ...string) []string {
 		"BOOKSIDE_DB__PREFIX=" + db.Prefix,
 		"BOOKSIDE_SERVER__LISTEN=127.0.0.1:0",
 		"BOOKSIDE_ADMIN__LISTEN=127.0.0.1:0",
+		"BOOKSIDE_SERVER__DRAIN_DELAY=0s",
 	}, more...)
 }
 

@@ -101,7 +101,7 @@ func newService(c config, p *program) (*service, error) {
 // database is open.
 func (s *service) run(ctx context.Context) (err error) {
 	collectLess(s.env)
-	listener, err := listen(ctx, keyListen, s.config.Server.Listen)
+	listener, err := s.listenAPI(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,8 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
 	keys := adapter.NewKeys(db, s.now, rand.Reader)
-	stop := s.start(listener, handlers.New(platform, keys, s.now, s.log, options))
+	api := &farewell{next: handlers.New(platform, keys, s.now, s.log, options)}
+	stop := s.start(listener, api)
 	s.probes.Started(platform)
 	if s.page != nil {
 		s.page.Open(keys, adapter.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit)
@@ -209,10 +210,11 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("write to the standard output: %w", err), stop())
 	}
+	s.tellSystemd(ctx, stateReady)
 	select {
 	case err = <-s.ended:
 	case <-ctx.Done():
-		s.log.Info("stopping; running requests may end", "within", s.config.Server.ShutdownTimeout.String())
+		err = s.drain(ctx, api)
 	}
 	s.probes.Stopping()
 	return errors.Join(err, stop())
@@ -241,6 +243,14 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		o.TrustedProxies = append(o.TrustedProxies, network)
 	}
 	return o, nil
+}
+
+// listenAPI takes the port that systemd hands over, else the configured one.
+func (s *service) listenAPI(ctx context.Context) (net.Listener, error) {
+	if listener, err := inheritedListener(s.env); listener != nil || err != nil {
+		return listener, err
+	}
+	return listen(ctx, keyListen, s.config.Server.Listen)
 }
 
 // listen takes a port; key is the setting that named it.

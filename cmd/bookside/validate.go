@@ -76,6 +76,7 @@ func (c config) validateServer(v *validation) {
 	v.check(c.Server.HeaderTimeout >= 100*time.Millisecond, "server.header_timeout", "write a time of at least 100ms, such as 10s")
 	v.check(c.Server.WriteTimeout >= 100*time.Millisecond, "server.write_timeout", "write a time of at least 100ms, such as 10s")
 	v.check(c.Server.RequestTimeout >= time.Second, "server.request_timeout", "write a time of at least 1s, such as 15s")
+	v.check(c.Server.DrainDelay >= 0, "server.drain_delay", "write a time such as 1s, or 0s for none")
 	v.check(c.Server.ShutdownTimeout > 0, "server.shutdown_timeout", "write a time such as 15s")
 }
 

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/fcgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+)
+
+// seen is a request as it arrived behind the proxy.
+type seen struct {
+	at, uri string // at is bookside or PHP
+	header  http.Header
+	body    int // bytes
+}
+
+// What goes to Bookside, what to PHP, and in which form.
+func TestProxySamples(t *testing.T) {
+	t.Parallel()
+	const path, plain = "/wp-json/latepoint-api/v1", "rest_route=/latepoint-api/v1"
+	const encoded = "rest_route=%2Flatepoint-api%2Fv1%2F"
+	tests := []struct{ name, uri, want string }{ // want is what Bookside sees, "" where PHP is asked
+		{"list", path + "/bookings?per_page=2&search=a%20b", path + "/bookings?per_page=2&search=a%20b"},
+		{"trailing slash", path + "/bookings/?page=2", path + "/bookings/?page=2"},
+		{"encoded slash", path + "/coupons/A%2FB%20C", path + "/coupons/A%2FB%20C"},
+		{"encoded per cent and plus", path + "/coupons/50%25+off", path + "/coupons/50%25+off"},
+		{"looks like PHP", path + "/coupons/index.php", path + "/coupons/index.php"},
+		{"root", path, path},
+		{"root with slash", path + "/", path + "/"},
+		{"other namespace", "/wp-json/wp/v2/posts", ""},
+		{"other version", path + "0/bookings", ""},
+		{"front page", "/", ""},
+
+		{"plain", "/?" + plain + "/bookings&per_page=2", path + "/bookings?" + plain + "/bookings&per_page=2"},
+		{"plain, trailing slash", "/index.php?" + plain + "/bookings/", path + "/bookings?" + plain + "/bookings/"},
+		{"plain, root", "/?" + plain, path + "/?" + plain},
+		{"plain, encoded slashes", "/?page=2&" + encoded + "bookings%2F17", path + "/bookings/17?page=2&" + encoded + "bookings%2F17"},
+		{"plain, deepest", "/?" + encoded + "orders%2F1%2Finvoices%2F2", path + "/orders/1/invoices/2?" + encoded + "orders%2F1%2Finvoices%2F2"},
+		{"plain, encoded space", "/?" + plain + "/coupons/A%20B", path + "/coupons/A%20B?" + plain + "/coupons/A%20B"},
+		{"plain, other namespace", "/?rest_route=/wp/v2/posts", ""},
+		{"plain, other version", "/?" + plain + "0/bookings", ""},
+	}
+	for name, start := range map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requests := make(chan seen, 1)
+			p := start(t, recordBookside(t, requests), recordPHP(t, requests))
+			for _, test := range tests {
+				p.send(t, http.MethodGet, test.uri, "")
+				got := <-requests
+				switch {
+				case test.want == "" && got.at != "PHP", test.want != "" && got.at != "bookside":
+					t.Errorf("%s: %s went to %s as %s", test.name, test.uri, got.at, got.uri)
+				case test.want != "" && withoutSlash(got.uri) != withoutSlash(test.want):
+					t.Errorf("%s: %s arrived as %s, want %s", test.name, test.uri, got.uri, test.want)
+				}
+			}
+			// Larger than Bookside takes, so that the answer to it is Bookside's.
+			p.send(t, http.MethodPost, path+"/bookings", strings.Repeat("a", 1<<20+1))
+			got := <-requests
+			addresses := strings.Split(got.header.Get("X-Forwarded-For"), ", ")
+			if got.body != 1<<20+1 || addresses[len(addresses)-1] != "127.0.0.1" || got.header.Get("X-Forwarded-Proto") != p.scheme {
+				t.Errorf("a large body arrived as %d bytes with %v", got.body, got.header)
+			}
+		})
+	}
+}
+
+// withoutSlash drops a slash at the end of the path of a call in the plain
+// form, where it means nothing.
+func withoutSlash(uri string) string {
+	if before, after, ok := strings.Cut(uri, "?"); ok && strings.Contains(after, "rest_route=") {
+		return strings.TrimSuffix(before, "/") + "?" + after
+	}
+	return uri
+}
+
+// recordBookside is a server in the place of Bookside. It gives its address.
+func recordBookside(t *testing.T, into chan<- seen) string {
+	t.Helper()
+	server := httptest.NewServer(record("bookside", into))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+// recordPHP is a server in the place of PHP. It gives its socket.
+func recordPHP(t *testing.T, into chan<- seen) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "php")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = fcgi.Serve(listener, record("PHP", into)) // ends with the listener
+	}()
+	t.Cleanup(func() { _ = listener.Close(); <-ended })
+	return socket
+}
+
+func record(at string, into chan<- seen) http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body) // what is missing is seen in n
+		into <- seen{at, r.RequestURI, r.Header, int(n)}
+	})
+}
+
+// proxy is one that runs with the sample configuration in docker/.
+type proxy struct {
+	scheme, address string
+	client          *http.Client
+	stderr          *output
+}
+
+// request is one to the proxy, as written in uri.
+func (p *proxy) request(ctx context.Context, method, uri, body string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, method, p.scheme+"://"+p.address+uri, strings.NewReader(body))
+	if err == nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r, err
+}
+
+func (p *proxy) send(t *testing.T, method, uri, body string) {
+	t.Helper()
+	request, err := p.request(t.Context(), method, uri, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", method, uri, err, p.stderr)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: status %d, %v\n%s", method, uri, response.StatusCode, err, p.stderr)
+	}
+}
+
+// sample is a file of docker/ with other texts in some places, each of which it
+// must have.
+func sample(t *testing.T, name string, replaced ...string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("..", "..", "docker", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(replaced); i += 2 {
+		if !strings.Contains(string(content), replaced[i]) {
+			t.Fatalf("%s has no %q", name, replaced[i])
+		}
+	}
+	return strings.NewReplacer(replaced...).Replace(string(content))
+}
+
+// startNginx starts nginx with its samples in front of Bookside at an address
+// and PHP at a socket.
+func startNginx(t *testing.T, bookside, php string) *proxy {
+	t.Helper()
+	command := fixtures.RequireTool(t, "nginx")
+	folder := t.TempDir()
+	certificate, trust := certify(t, folder)
+	// The ports are handed over open, as nginx does to its own successor: so
+	// they are free.
+	plain, plainFile := openPort(t)
+	port, portFile := openPort(t)
+	write := func(name, content string) {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("html/index.php", "")
+	write("fastcgi_params", `
+fastcgi_param REQUEST_METHOD  $request_method;
+fastcgi_param REQUEST_URI     $request_uri;
+fastcgi_param SERVER_PROTOCOL $server_protocol;
+`)
+	write("bookside.conf", sample(t, "nginx/bookside.conf", "127.0.0.1:8080", bookside))
+	write("snippets/bookside-routes.conf", sample(t, "nginx/bookside-routes.conf"))
+	write("site.conf", sample(t, "nginx/site.conf",
+		"listen 80;", "listen "+plain+";", "listen 443 ssl;", "listen "+port+" ssl;",
+		"/etc/ssl/certs/example.com.pem", certificate, "/etc/ssl/private/example.com.key", certificate,
+		"/var/www/html", filepath.Join(folder, "html"), "/run/php/php-fpm.sock", php))
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "user root;" // the workers need the test's folder
+	}
+	write("nginx.conf", user+`
+daemon off;
+pid pid;
+error_log stderr;
+events {}
+http {
+    access_log off;
+    client_body_temp_path body;
+    fastcgi_temp_path fastcgi;
+    proxy_temp_path proxy;
+    scgi_temp_path scgi;
+    uwsgi_temp_path uwsgi;
+    include bookside.conf;
+    include site.conf;
+}
+`)
+	p := &proxy{scheme: "https", address: port, client: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}, MaxIdleConnsPerHost: 64,
+	}}}
+	nginx := exec.CommandContext(t.Context(), command, "-p", folder, "-e", "stderr", "-c", "nginx.conf")
+	nginx.Env = []string{"NGINX=3;4;"}
+	nginx.ExtraFiles = []*os.File{plainFile, portFile}
+	p.run(t, nginx)
+	return p
+}
+
+// startCaddy starts Caddy with its sample in front of Bookside at an address
+// and PHP at a socket, without a certificate, for which it would ask around.
+func startCaddy(t *testing.T, bookside, php string) *proxy {
+	t.Helper()
+	command := fixtures.RequireTool(t, "caddy")
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "index.php"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port, file := openPort(t)
+	if err := file.Close(); err != nil { // Caddy takes none that is open
+		t.Fatal(err)
+	}
+	configuration := "{\n\tadmin off\n}\n" + sample(t, "Caddyfile", "example.com {", "http://"+port+" {",
+		"127.0.0.1:8080", bookside, "/var/www/html", folder, "/run/php/php-fpm.sock", php)
+	path := writeFile(t, "Caddyfile", configuration)
+	p := &proxy{scheme: "http", address: port, client: &http.Client{Transport: &http.Transport{}}}
+	caddy := exec.CommandContext(t.Context(), command, "run", "--adapter", "caddyfile", "--config", path)
+	caddy.Env = []string{"HOME=" + folder}
+	p.run(t, caddy)
+	(&serving{t: t, stderr: p.stderr}).eventually("Caddy to answer", func() bool {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", port)
+		if err != nil {
+			return false
+		}
+		_ = conn.Close()
+		return true
+	})
+	return p
+}
+
+// run starts the proxy and ends it with the test.
+func (p *proxy) run(t *testing.T, command *exec.Cmd) {
+	t.Helper()
+	p.stderr = &output{}
+	command.Stderr = p.stderr
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range command.ExtraFiles {
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() {
+		p.client.CloseIdleConnections()
+		_ = command.Wait() // it was interrupted when the test's context ended
+	})
+}
+
+// openPort is a port on which nobody accepts connections yet.
+func openPort(t *testing.T) (address string, file *os.File) {
+	t.Helper()
+	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err = listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String(), file
+}
+
+// certify writes a certificate for example.com, with its key in the same file.
+func certify(t *testing.T, folder string) (path string, trust *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"example.com"}, NotAfter: time.Now().Add(time.Hour)}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	path = filepath.Join(folder, "certificate.pem")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	trust = x509.NewCertPool()
+	if !trust.AppendCertsFromPEM(text) {
+		t.Fatal("the certificate cannot be read back")
+	}
+	return path, trust
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// A socket that systemd hands over and that is not one TCP port ends the
+// program, which would else listen where nobody asks it.
+func TestHandedOverRefused(t *testing.T) {
+	t.Parallel()
+	db := fixtures.Shared(t, fixtures.Small(now))
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	socket, err := listener.(*net.UnixListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = socket.Close() })
+	ordinary, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ordinary.Close() })
+	for _, test := range []struct {
+		name, count string
+		file        *os.File
+		want        string
+	}{
+		{"two sockets", "2", socket, "systemd hands over 2 sockets; write one ListenStream="},
+		{"unix socket", "1", socket, "systemd hands over no TCP port; write ListenStream=127.0.0.1:8080"},
+		{"no socket", "1", ordinary, "take over the socket of systemd: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			command := exec.CommandContext(t.Context(), "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, os.Args[0])
+			command.Env = append(settingsFor(db), beProgram, "LISTEN_FDS="+test.count)
+			command.ExtraFiles = []*os.File{test.file}
+			text, err := command.CombinedOutput()
+			if err == nil || command.ProcessState.ExitCode() != exitFailure {
+				t.Errorf("ended with %v, want exit code %d", err, exitFailure)
+			}
+			wantTexts(t, string(text), test.want)
+		})
+	}
+}
+
+// Sockets that are meant for another process are left alone, and a systemd that
+// cannot be told is no reason to end.
+func TestOtherSystemd(t *testing.T) {
+	t.Parallel()
+	s := serve(t, settingsFor(fixtures.Shared(t, fixtures.Small(now)), "LISTEN_PID=1", "LISTEN_FDS=1", "NOTIFY_SOCKET=/nowhere/notify"))
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	wantTexts(t, s.stderr.String(), "systemd was not told", "tell systemd READY=1: ", "tell systemd STOPPING=1: ")
+}
