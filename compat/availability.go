@@ -58,6 +58,10 @@ type Unavailable struct {
 // idOrAny is an id; 0 is shown as "any".
 type idOrAny int64
 
+func (idOrAny) schema() *Schema {
+	return &Schema{AnyOf: []*Schema{{Type: typeInteger, Minimum: bound("1")}, {Type: typeString, Const: "any"}}, example: 3}
+}
+
 // MarshalJSON writes a number or the word any.
 func (id idOrAny) MarshalJSON() ([]byte, error) {
 	if id == 0 {
@@ -68,6 +72,7 @@ func (id idOrAny) MarshalJSON() ([]byte, error) {
 
 // required refuses a parameter that was not sent.
 func (q *Query) required(name string, sent bool) {
+	q.described.require(name)
 	if !sent {
 		q.refuse(name, required)
 	}
@@ -208,6 +213,7 @@ func (v View) AgentSlotQuery(q *Query) (adapter.AgentSlotQuery, error) {
 
 // timeOfDay reads HH:MM, or minutes after midnight.
 func (q *Query) timeOfDay(name string) (minutes availability.Minutes, sent bool) {
+	q.described.pattern(name, timeOrMinutesPattern)
 	text, ok := q.text(name)
 	if !ok {
 		return 0, false

@@ -89,6 +89,8 @@ type Body struct {
 	path     string // in front of names in messages: "" or "customer."
 	fields   map[string]json.RawMessage
 	problems *adapter.Problems // shared with the objects within
+
+	described *Reading
 }
 
 // Body is the document as an object. An empty list is one too: PHP writes an
@@ -122,6 +124,8 @@ func listOf(raw json.RawMessage) (elements []json.RawMessage, ok bool) {
 	return elements, err == nil && elements != nil
 }
 
+func (b *Body) reading() *Reading { return b.described }
+
 // note names a field by its whole path.
 func (b *Body) note(name string, f fault) {
 	if f.refused {
@@ -133,6 +137,7 @@ func (b *Body) note(name string, f fault) {
 
 // require notes a field that was not sent.
 func (b *Body) require(name string, sent bool) {
+	b.described.require(name)
 	if !sent {
 		b.note(name, malformed(required))
 	}
@@ -186,6 +191,7 @@ func (b *Body) text(name string) (value string, ok bool) {
 // Text is any text as it was sent, an empty one too. A number is taken for its
 // digits.
 func (b *Body) Text(name string) *string {
+	b.described.text(name)
 	text, isText, ok := b.scalar(name)
 	if !ok {
 		return nil
@@ -200,6 +206,9 @@ func (b *Body) Text(name string) *string {
 // Object is an object within, whose members may also come one by one, under
 // names with a dot. It is nil where nothing of it was sent or it is no object.
 func (b *Body) Object(name string) *Body {
+	if b.described != nil {
+		return b.describe(b.described.object(name))
+	}
 	fields := map[string]json.RawMessage{}
 	raw, sent := b.sent(name)
 	if sent {
@@ -218,6 +227,13 @@ func (b *Body) Object(name string) *Body {
 		return nil
 	}
 	return newBody(b.path+name+".", fields, b.problems)
+}
+
+// describe is a body that carries nothing and notes what it is asked for.
+func (b *Body) describe(r *Reading) *Body {
+	inner := newBody("", nil, b.problems)
+	inner.described = r
+	return inner
 }
 
 // List is the elements of a list. ok is false where none was sent, or no list.

@@ -60,10 +60,10 @@ func (b *Body) start() (at availability.Moment) {
 // bookingCustomer reads who books: a customer by id, else one that is described
 // in full.
 func (b *Body) bookingCustomer(booking *adapter.NewBooking) {
+	if id := b.ID("customer_id", maxMediumInt); id != nil {
+		booking.CustomerID = *id
+	}
 	if b.given("customer_id") {
-		if id := b.ID("customer_id", maxMediumInt); id != nil {
-			booking.CustomerID = *id
-		}
 		return
 	}
 	customer := b.Object("customer")
@@ -101,6 +101,7 @@ func (b *Body) bookingStatus() *string {
 // price is an amount that can be asked for something.
 func (b *Body) price(name string) *decimal.Decimal {
 	amount := b.Amount(name)
+	b.described.amount(name, "0")
 	switch {
 	case amount == nil:
 		return nil
@@ -170,12 +171,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	if err != nil {
 		return nil, err
 	}
-	elements, ok := b.List("bookings")
-	b.require("bookings", b.given("bookings"))
-	if ok && (len(elements) == 0 || len(elements) > maxBulk) {
-		b.note("bookings", malformed(fmt.Sprintf("Must be a list of 1 to %d bookings", maxBulk)))
-	}
-	confirm := b.Flag("send_confirmation")
+	elements, confirm := b.bookings()
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
@@ -187,6 +183,22 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 		bookings[i].Confirm, bookings[i].Problems = confirm, *one.problems
 	}
 	return bookings, nil
+}
+
+// bookings reads the list of a bulk request.
+func (b *Body) bookings() (elements []json.RawMessage, confirm bool) {
+	elements, ok := b.List("bookings")
+	b.require("bookings", b.given("bookings"))
+	if ok && (len(elements) == 0 || len(elements) > maxBulk) {
+		b.note("bookings", malformed(fmt.Sprintf("Must be a list of 1 to %d bookings", maxBulk)))
+	}
+	return elements, b.Flag("send_confirmation")
+}
+
+// DescribeBulkBookings reads what BulkBookings does.
+func DescribeBulkBookings(b *Body) {
+	b.bookings()
+	b.describe(b.described.elements("bookings", 1, maxBulk)).booking()
 }
 
 // BookingCreated is the answer to POST /bookings.

@@ -147,6 +147,7 @@ func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (a
 // bookingStatus is a status of the site; confirmed is another word for
 // approved.
 func (q *Query) bookingStatus(ctx context.Context, name string, known KnownStatus) (*string, error) {
+	q.described.text(name)
 	text, ok := q.text(name)
 	if !ok {
 		return nil, nil

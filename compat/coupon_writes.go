@@ -63,6 +63,7 @@ func CouponPatch(b *Body) adapter.CouponPatch {
 
 // optionalDate is a date, or none where an empty text or the zero date was sent.
 func (b *Body) optionalDate(name string) *adapter.Date {
+	b.described.optionalDate(name)
 	raw, sent := b.sent(name)
 	if !sent {
 		return nil

@@ -60,6 +60,7 @@ func (b *Body) profile() map[string]string {
 			profile[name] = *text
 		}
 	}
+	b.described.pattern("country", "^[A-Za-z]{2}$")
 	for _, name := range []string{"country", "date_of_birth", "gender"} {
 		if _, sent := b.sent(name); sent && !b.given(name) {
 			profile[name] = ""
@@ -88,6 +89,7 @@ func isCountry(code string) bool {
 // customFields reads values by name. As in PHP's texts, true is 1; unlike there,
 // false is 0, for only null and an empty text remove.
 func (b *Body) customFields() map[string]string {
+	b.described.values("custom_fields")
 	object := b.Object("custom_fields")
 	if object == nil {
 		return nil

@@ -18,6 +18,8 @@ type Query struct {
 	sent  map[string]string
 	lists map[string]bool // names sent as name[]
 	wrong map[string]string
+
+	described *Reading
 }
 
 // ParseQuery splits a raw query as PHP does: the last of repeated names wins,
@@ -86,6 +88,8 @@ func (q *Query) refuse(name, format string, args ...any) {
 	}
 }
 
+func (q *Query) reading() *Reading { return q.described }
+
 func (q *Query) note(name string, f fault) { q.refuse(name, "%s", f.message) }
 
 // text is a parameter's trimmed text; ok is false where none was sent.
@@ -110,6 +114,7 @@ func (q *Query) text(name string) (value string, ok bool) {
 
 // Text is any text.
 func (q *Query) Text(name string) *string {
+	q.described.text(name)
 	value, ok := q.text(name)
 	if !ok {
 		return nil
@@ -126,6 +131,7 @@ const unknownSort = "Invalid sorting field"
 
 // words reads a comma-separated list of known words, in any letter case.
 func (q *Query) words(name string, known ...string) map[string]bool {
+	q.described.list(name, &Schema{Type: typeString, Enum: known})
 	text, ok := q.text(name)
 	if !ok {
 		return nil
@@ -147,10 +153,13 @@ const maxPage = 1 << 53
 // Paging reads page and per_page.
 func (q *Query) Paging(perPage int64) adapter.Paging {
 	p := adapter.Paging{Page: 1, PerPage: perPage}
-	if page := q.Integer("page", 1, maxPage); page != nil {
+	page, size := q.Integer("page", 1, maxPage), q.Integer("per_page", 1, 100)
+	q.described.standard("page", p.Page)
+	q.described.standard("per_page", p.PerPage)
+	if page != nil {
 		p.Page = *page
 	}
-	if size := q.Integer("per_page", 1, 100); size != nil {
+	if size != nil {
 		p.PerPage = *size
 	}
 	return p

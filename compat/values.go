@@ -24,6 +24,8 @@ type source interface {
 	// is empty, and where it is wrong.
 	text(name string) (value string, ok bool)
 	note(name string, f fault)
+	// reading is nil unless what is read is to be described.
+	reading() *Reading
 }
 
 // fault is what is wrong with a value.
@@ -55,6 +57,7 @@ const (
 
 // Integer is a whole number within bounds, also written 12.0.
 func (v values) Integer(name string, least, most int64) *int64 {
+	v.reading().integer(name, least, most)
 	n, f := v.integer(name, least, most)
 	if f != nil {
 		v.note(name, *f)
@@ -86,6 +89,7 @@ func (v values) integer(name string, least, most int64) (*int64, *fault) {
 // ID is an id of a column that holds at most most. One beyond it names what
 // does not exist.
 func (v values) ID(name string, most int64) *int64 {
+	v.reading().integer(name, 1, most)
 	id, f := v.integer(name, 1, most)
 	if f != nil {
 		v.note(name, malformed(f.message))
@@ -99,6 +103,7 @@ func (v values) IDOrNone(name string, most int64) *int64 { return v.Integer(name
 // AnyID is an id, or 0 for the words any and -1. sent is false where the value
 // is absent or wrong.
 func (v values) AnyID(name string) (id int64, sent bool) {
+	v.reading().anyID(name)
 	text, ok := v.text(name)
 	if !ok {
 		return 0, false
@@ -141,6 +146,7 @@ var maxAmount = decimal.RequireFromString("9999999999999999.9999")
 
 // Amount is a decimal number within the money columns.
 func (v values) Amount(name string) *decimal.Decimal {
+	v.reading().amount(name, "-"+maxAmount.String())
 	text, ok := v.text(name)
 	if !ok {
 		return nil
@@ -165,6 +171,7 @@ var booleans = map[string]bool{
 
 // Boolean is true or false.
 func (v values) Boolean(name string) *bool {
+	v.reading().boolean(name)
 	text, ok := v.text(name)
 	if !ok {
 		return nil
@@ -180,11 +187,13 @@ func (v values) Boolean(name string) *bool {
 // Flag is a boolean that is false unless sent.
 func (v values) Flag(name string) bool {
 	value := v.Boolean(name)
+	v.reading().standard(name, false)
 	return value != nil && *value
 }
 
 // Date is a calendar day.
 func (v values) Date(name string) *adapter.Date {
+	v.reading().date(name)
 	text, ok := v.text(name)
 	if !ok {
 		return nil
@@ -209,6 +218,7 @@ func (v values) Day(name string) (day availability.Day, sent bool) {
 
 // TimeOfDay is HH:MM, from 00:00 to 23:59.
 func (v values) TimeOfDay(name string) *availability.Minutes {
+	v.reading().pattern(name, clockPattern)
 	text, ok := v.text(name)
 	if !ok {
 		return nil
@@ -240,6 +250,7 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 // Word is one of the words of a map, in any letter case. message names the
 // words.
 func Word[T any](s source, name string, words map[string]T, message string) *T {
+	describeWords(s.reading(), name, words)
 	text, ok := s.text(name)
 	if !ok {
 		return nil
@@ -253,9 +264,10 @@ func Word[T any](s source, name string, words map[string]T, message string) *T {
 }
 
 // wordOr is Word with a value for one that was not sent.
-func wordOr[T any](s source, name string, words map[string]T, fallback T, message string) T {
+func wordOr[T comparable](s source, name string, words map[string]T, fallback T, message string) T {
 	if value := Word(s, name, words, message); value != nil {
 		return *value
 	}
+	describeFallback(s.reading(), name, words, fallback)
 	return fallback
 }

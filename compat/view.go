@@ -67,6 +67,7 @@ func (v View) dayOffset(q *Query, name string, days int) *time.Time {
 // span is the range of a date parameter of any precision: 2026, 2026-11 or
 // 2026-11-21.
 func (v View) span(q *Query, name string) *adapter.Span {
+	q.described.pattern(name, spanPattern)
 	text, ok := q.text(name)
 	if !ok {
 		return nil

@@ -44,6 +44,7 @@ type API struct {
 func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
+	a.addDocuments(e)
 	for _, base := range options.BasePaths {
 		for _, r := range routes {
 			a.add(e, base, r)

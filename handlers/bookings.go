@@ -72,7 +72,7 @@ func deleteBooking(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	force := r.query.Flag("force")
+	force := force(r.query)
 	if err := r.query.RequestErr(); err != nil {
 		return response{}, err
 	}
@@ -81,6 +81,9 @@ func deleteBooking(r *request) (response, error) {
 	}
 	return ok(compat.BookingDeleted()), nil
 }
+
+// force tells that a booking is to be deleted whatever its status.
+func force(q *compat.Query) bool { return q.Flag("force") }
 
 // timesOf is when a booking is, on the site's clock.
 func timesOf(site *adapter.Site, b adapter.Booking) compat.BookingTimes {

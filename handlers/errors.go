@@ -45,17 +45,37 @@ func (a *API) logFailure(c echo.Context, failure compat.Failure, err error) {
 		slog.String("request_id", requestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
 }
 
-// describe finds status, code, message and shape of an error.
+// describe finds status, code, message and shape of an error, and sets the
+// headers that go with it.
 func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failure, compat.Shape) {
+	var limited *limitError
+	header := c.Response().Header()
+	failure, shape := failureOf(form, requestID(c), err)
+	switch {
+	case failure.Code == noRouteCode:
+		header.Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
+	case errors.As(err, &limited):
+		header.Set(retryAfterHeader, strconv.FormatInt(limited.retryAfter, 10))
+	case failure.Status == http.StatusServiceUnavailable:
+		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
+	}
+	return failure, shape
+}
+
+const (
+	noRouteCode      = "rest_no_route"
+	retryAfterHeader = "Retry-After"
+)
+
+// failureOf is an error as it is told to a client.
+func failureOf(form errorForm, requestID string, err error) (compat.Failure, compat.Shape) {
 	var known *adapter.Error
 	var limited *limitError
 	var unreadable *compat.BodyError
 	switch {
 	case errors.Is(err, errNoRoute), errors.Is(err, echo.ErrNotFound), errors.Is(err, echo.ErrMethodNotAllowed):
-		c.Response().Header().Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
-		return compat.Failure{Status: http.StatusNotFound, Code: "rest_no_route", Message: "No route was found matching the URL and request method."}, compat.ShapeA
+		return compat.Failure{Status: http.StatusNotFound, Code: noRouteCode, Message: "No route was found matching the URL and request method."}, compat.ShapeA
 	case errors.As(err, &limited):
-		c.Response().Header().Set("Retry-After", strconv.FormatInt(limited.retryAfter, 10))
 		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.message}, compat.ShapeB
 	case errors.Is(err, errBodyTooLarge):
 		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.ShapeA
@@ -68,12 +88,11 @@ func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failur
 	case errors.As(err, &known) && known.Code != adapter.CodeUnavailable:
 		return describeKnown(form, known)
 	case errors.Is(err, errOverloaded), adapter.Unavailable(err):
-		c.Response().Header().Set("Retry-After", strconv.Itoa(retryAfter))
 		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(adapter.CodeUnavailable), Message: unavailableMessage(known)}, compat.ShapeA
 	case errors.Is(err, context.Canceled):
 		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.ShapeA
 	default:
-		return ourFailure(form, requestID(c))
+		return ourFailure(form, requestID)
 	}
 }
 

@@ -1,0 +1,370 @@
+package compat
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// term tells what a field is: in words for people, as an example, and in what
+// form it comes where it is a text.
+type term struct {
+	about   string
+	example string
+	form    string // a regular expression; "" for any text
+}
+
+// The forms of texts. Where the platform stores nothing, or a zero date, the
+// wire has it too.
+const (
+	idForm        = `^[0-9]+$`
+	moneyForm     = `^-?[0-9]+\.[0-9]{4}$`
+	dateForm      = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
+	timestampForm = `^([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})?$`
+	clockForm     = `^([0-9]{2,}:[0-9]{2})?$`
+	instantForm   = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}$`
+)
+
+// The forms of texts that are read.
+const (
+	clockPattern         = `^([01]?[0-9]|2[0-3]):[0-5][0-9]$`
+	timeOrMinutesPattern = `^(([01]?[0-9]|2[0-3]):[0-5][0-9]|[0-9]{1,4})$`
+	spanPattern          = `^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$`
+)
+
+// glossary explains every field there is, under its name, under TYPE.NAME where
+// a record means something of its own by it, and under ?NAME for what is sent.
+var glossary = map[string]term{
+	// who and what
+	"id":                      {"Id of the record", "17", idForm},
+	"booking_id":              {"Id of the booking", "610", idForm},
+	"customer_id":             {"Id of the customer", "10", idForm},
+	"?customer_id":            {"Id of a customer who exists", "10", ""},
+	"agent_id":                {"Id of the agent; any where none was named", "3", idForm},
+	"?agent_id":               {"Id of the agent; any (or -1) where any of those who are free will do", "3", ""},
+	"service_id":              {"Id of the service", "2", idForm},
+	"location_id":             {"Id of the location; any where none was named", "1", idForm},
+	"?location_id":            {"Id of the location; without one, the first that will do", "1", ""},
+	"order_id":                {"Id of the order", "41", `^[0-9]*$`},
+	"invoice_id":              {"Id of the invoice that the payment settles", "7", idForm},
+	"category_id":             {"Id of the category; 0 for none", "1", idForm},
+	"parent_id":               {"Id of the category above; 0 at the top", "0", idForm},
+	"cms_user_id":             {"Id of the linked WordPress user", "12", ""},
+	"?wordpress_user_id":      {"Another name of cms_user_id", "12", ""},
+	"avatar_image_id":         {"Id of the picture among the media of the site", "88", ""},
+	"selection_image_id":      {"Id of the picture among the media of the site; 0 for none", "0", idForm},
+	"deleted_customer_id":     {"Id of the customer who was deleted", "10", ""},
+	"conflicting_booking_id":  {"Id of the booking in the way, where it is one", "53", ""},
+	"BookingLocation.id":      {"Id of the location; empty where the booking has none", "1", `^[0-9]*$`},
+	"BookingDetail.notes":     {"Notes to the booking", "Please ring twice", ""},
+	"WrittenPayment.order_id": {"Id of the order; empty where it has none", "41", `^[0-9]*$`},
+	"NamedService.id":         {"Id of the service; empty where the booking has none", "2", `^[0-9]*$`},
+	"source_id":               {"Where the order came from", "newsletter", ""},
+	"source_url":              {"Address of the page where the order began", "https://site.example/book", ""},
+	"ip_address":              {"Address from which the order was placed", "192.0.2.10", ""},
+
+	// people and things
+	"first_name":        {"First name", "Ada", ""},
+	"last_name":         {"Last name", "Byron", ""},
+	"full_name":         {"First and last name", "Ada Byron", ""},
+	"display_name":      {"Name as shown to customers", "Ada", ""},
+	"email":             {"E-mail address", "ada@example.com", ""},
+	"phone":             {"Telephone number", "+442079460000", ""},
+	"name":              {"Name", "Massage", ""},
+	"service_name":      {"Name of the service", "Massage", ""},
+	"description":       {"Longer text for people", "Sixty minutes of rest", ""},
+	"short_description": {"Text for people", "Sixty minutes", ""},
+	"full_address":      {"Address for people", "1 High Street, London", ""},
+	"address":           {"Street and number", "1 High Street", ""},
+	"city":              {"City", "London", ""},
+	"state":             {"State or province", "", ""},
+	"zipcode":           {"Postal code", "W1A 1AA", ""},
+	"country":           {"Country: two letters of ISO 3166-1", "GB", ""},
+	"date_of_birth":     {"Day of birth", "1990-12-10", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
+	"gender":            {"Gender", "female", ""},
+	"bio":               {"About the agent", "Ten years of practice", ""},
+	"features":          {"JSON text: pairs of label and value", "[]", ""},
+	"is_guest":          {"1 for a guest, 0 for a registered customer", "0", `^[01]$`},
+	"?is_guest":         {"Guests only, or registered customers only", "false", ""},
+	"notes":             {"Notes that the customer may see", "Please ring twice", ""},
+	"admin_notes":       {"Notes for administrators", "Prefers mornings", ""},
+	"customer_comment":  {"What the customer wrote", "Please ring twice", ""},
+	"custom_fields":     {"Further fields by name", "", ""},
+	"?custom_fields":    {"Further fields by name; null or an empty text removes one", "", ""},
+	"meta":              {"Further facts by name", "", ""},
+	"status":            {"Status", "active", ""},
+	"?status":           {"Status", "approved", ""},
+	"visibility":        {"Who sees the service", "visible", ""},
+
+	"Booking.status":        {"pending, approved, cancelled, completed, no_show or a status of the site's own", "approved", ""},
+	"BookingDetail.status":  {"pending, approved, cancelled, completed, no_show or a status of the site's own", "approved", ""},
+	"BookingSummary.status": {"pending, approved, cancelled, completed, no_show or a status of the site's own", "approved", ""},
+	"Location.status":       {"active or inactive", "active", "^(active|inactive)$"},
+	"LocationName.status":   {"active or inactive", "active", "^(active|inactive)$"},
+	"Coupon.status":         {"active or inactive", "active", "^(active|inactive)$"},
+	"Payment.status":        {"succeeded, processing or failed", "succeeded", ""},
+	"WrittenPayment.status": {"succeeded, processing or failed", "succeeded", ""},
+	"Invoice.status":        {"open, paid, partially_paid, draft, void or uncollectible", "open", ""},
+
+	// when
+	"start_date":       {"Day, in the site's zone", "2026-12-01", dateForm},
+	"end_date":         {"Day on which the booking ends, in the site's zone", "2026-12-01", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
+	"date":             {"Day, in the site's zone", "2026-12-01", dateForm},
+	"date_to":          {"Last day", "2026-12-07", dateForm},
+	"start_time":       {"Time of day, in the site's zone", "10:00", clockForm},
+	"end_time":         {"Time of day, in the site's zone; 24:00 is midnight", "11:00", clockForm},
+	"start_datetime":   {"Start with offset", "2026-12-01T10:00:00+00:00", instantForm},
+	"end_datetime":     {"End with offset", "2026-12-01T11:00:00+00:00", instantForm},
+	"created_datetime": {"Creation, in UTC", "2026-11-20T09:30:00+00:00", instantForm},
+	"current_time":     {"Present time with the site's offset", "2026-11-21T10:00:00+00:00", instantForm},
+	"timezone":         {"Name of the site's time zone, or its offset", "Europe/London", ""},
+	"duration":         {"Minutes", "60", idForm},
+	"buffer_before":    {"Minutes kept free before", "0", ""},
+	"buffer_after":     {"Minutes kept free after", "15", ""},
+	"created_at":       {"Creation, in UTC unless the server shows the site's zone", "2026-11-20 09:30:00", timestampForm},
+	"updated_at":       {"Last change, in UTC unless the server shows the site's zone", "2026-11-20 09:30:00", timestampForm},
+	"deleted_at":       {"Time of deletion", "2026-11-21 10:00:00", timestampForm},
+	"due_at":           {"When the invoice is due", "2026-12-15 00:00:00", timestampForm},
+	"requested_time":   {"Start that was asked for", "2026-12-01 10:00", `^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}$`},
+	"active_from":      {"First day of validity; 0000-00-00 or empty where unset", "0000-00-00", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
+	"active_to":        {"Last day of validity; 0000-00-00 or empty where unset", "2026-12-31", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
+	"?active_from":     {"First day of validity; empty or 0000-00-00 for no limit", "2026-12-01", ""},
+	"?active_to":       {"Last day of validity; empty or 0000-00-00 for no limit", "2026-12-31", ""},
+	"last_usage_date":  {"When the coupon was last used; n/a for never", "n/a", ""},
+
+	// money
+	"price":                 {"Amount", "80.0000", moneyForm},
+	"amount":                {"Amount", "80.0000", moneyForm},
+	"WrittenPayment.amount": {"Amount without trailing zeros", "80", `^-?[0-9]+(\.[0-9]+)?$`},
+	"price_min":             {"Lowest price", "80.0000", moneyForm},
+	"price_max":             {"Highest price", "80.0000", moneyForm},
+	"charge_amount":         {"Amount to be charged", "80.0000", moneyForm},
+	"deposit_amount":        {"Amount of the deposit", "20.0000", moneyForm},
+	"subtotal":              {"Sum before discounts and taxes", "80.0000", moneyForm},
+	"total":                 {"Sum", "80.0000", moneyForm},
+	"Pagination.total":      {"Number of records on all pages", "1", ""},
+	"FreeAgents.total":      {"Number of agents", "1", ""},
+	"tax_total":             {"Sum of taxes", "0.0000", moneyForm},
+	"discount_total":        {"Sum of discounts", "0.0000", moneyForm},
+	"coupon_discount":       {"Discount by the coupon", "0.0000", moneyForm},
+	"total_spent":           {"Net of all payments, with two decimals", "160.00", `^-?[0-9]+\.[0-9]{2}$`},
+	"total_discount":        {"Discount given so far", "0", ""},
+	"discount_type":         {"percent, or fixed_amount in the site's currency", "percent", "^(percent|fixed_amount)$"},
+	"discount_value":        {"Per cent, or an amount in the site's currency", "10", ""},
+	"readable_discount":     {"The discount for people", "10%", ""},
+	"min_order_amount":      {"Least sum of an order", "50", ""},
+	"max_discount_amount":   {"Highest discount", "20", ""},
+	"usage_limit":           {"How often the coupon may be used; 0 for any number", "0", ""},
+	"usage_count":           {"How often the coupon was used", "2", ""},
+	"payment_status":        {"Status of payment of the order", "not_paid", ""},
+	"fulfillment_status":    {"Status of fulfilment of the order", "not_fulfilled", ""},
+	"payment_method":        {"Means of payment", "cash", ""},
+	"payment_portion":       {"full, deposit, partial or another word", "full", ""},
+	"processor":             {"Processor of the payment", "manual", ""},
+	"kind":                  {"capture, refund, authorization or void", "capture", ""},
+	"token":                 {"Token of the payment at the processor", "pi_1a2b3c", ""},
+	"access_key":            {"Key under which the platform shows the payment", "f3a9c1", ""},
+	"receipt_number":        {"Number of the receipt", "R-2026-17", ""},
+	"invoice_number":        {"Number of the invoice", "7F3K2", ""},
+	"data":                  {"The invoice as the platform stores it", "{}", ""},
+
+	// codes
+	"code":              {"Code", "WELCOME10", ""},
+	"booking_code":      {"Code of the booking", "9JZ2KQX", ""},
+	"confirmation_code": {"Code of the order", "7F3K2AB", ""},
+	"coupon_code":       {"Code of the coupon", "WELCOME10", ""},
+
+	// numbers
+	"total_attendees":    {"Number of people", "1", ""},
+	"capacity_min":       {"Fewest people", "1", idForm},
+	"capacity_max":       {"Most people", "1", idForm},
+	"available_capacity": {"Free seats", "1", ""},
+	"order_number":       {"Place in lists", "1", idForm},
+	"customer_limit":     {"How many bookings a customer may have; empty for any number", "", ""},
+	"services_count":     {"Number of active services in the category", "4", ""},
+	"total_bookings":     {"Number of bookings", "3", idForm},
+	"future_bookings":    {"Number of bookings to come", "1", idForm},
+	"completed_bookings": {"Number of completed bookings", "1", ""},
+	"cancelled_bookings": {"Number of cancelled bookings", "1", ""},
+	"last_booking_date":  {"Day of the last booking", "2026-11-02", dateForm},
+	"next_booking_date":  {"Day of the next booking", "2026-12-01", dateForm},
+	"quantity":           {"Always 1", "1", ""},
+	"booking_count":      {"Number of bookings", "3", ""},
+	"index":              {"Place in the request, from 0", "0", ""},
+	"total_requested":    {"Number of bookings asked for", "1", ""},
+	"successful":         {"Number of bookings made", "1", ""},
+	"failed":             {"Number of bookings not made", "0", ""},
+
+	// parts of records
+	"customer":               {"The customer", "", ""},
+	"agent":                  {"The agent", "", ""},
+	"service":                {"The service: a list of one, or none", "", ""},
+	"BookingSummary.service": {"The service", "", ""},
+	"location":               {"The location", "", ""},
+	"category":               {"The category: a list of one, or none", "", ""},
+	"order":                  {"The order", "", ""},
+	"transactions":           {"The payments", "", ""},
+	"stats":                  {"Figures", "", ""},
+	"services":               {"The services", "", ""},
+	"locations":              {"The locations", "", ""},
+	"agents":                 {"The agents", "", ""},
+	"categories":             {"All categories, where asked for", "", ""},
+	"items":                  {"The items", "", ""},
+	"bookings":               {"The bookings", "", ""},
+	"upcoming_bookings":      {"The bookings to come", "", ""},
+	"past_bookings":          {"The bookings of the past", "", ""},
+	"recent_orders":          {"The latest orders with the coupon", "", ""},
+	"rules":                  {"The rules as the platform stores them", "", ""},
+	"variant":                {"Kind of the item", "booking", ""},
+	"item_data":              {"The item as the platform stores it: JSON text", "{}", ""},
+	"available_slots":        {"Free starts, as HH:MM", "10:00", clockForm},
+	"slots":                  {"Free starts in detail", "", ""},
+	"days":                   {"Free starts by day", "", ""},
+	"explain":                {"Why starts are not offered", "", ""},
+	"missing":                {"Why there is nothing to offer at all", "no_hours", ""},
+	"unavailable":            {"Starts that are not offered", "", ""},
+	"reason":                 {"Why the start is not offered", "booked", ""},
+
+	// envelopes and errors
+	"success":             {"Whether it was done", "true", ""},
+	"message":             {"What was done, or what is wrong, for people", "Done", ""},
+	"error":               {"What is wrong, for people", "Time slot not available", ""},
+	"pagination":          {"Where in the list the page stands", "", ""},
+	"page":                {"Number of the page, from 1", "1", ""},
+	"per_page":            {"Records on a page", "20", ""},
+	"total_pages":         {"Number of pages", "1", ""},
+	"has_next_page":       {"Whether a page follows", "false", ""},
+	"has_previous_page":   {"Whether a page precedes", "false", ""},
+	"current_page":        {"Number of the page, from 1", "1", ""},
+	"total_items":         {"Number of records on all pages", "1", ""},
+	"results":             {"What became of each booking", "", ""},
+	"errors":              {"The bookings not made", "", ""},
+	"BulkResults.success": {"The bookings made", "", ""},
+	"summary":             {"Counts", "", ""},
+	"booking_data":        {"The booking as it was sent", "", ""},
+	"confirmation_sent":   {"Whether a message to the customer was queued", "false", ""},
+	"details":             {"Messages by field, or what else there is to know", "", ""},
+	"ErrorData.status":    {"Status of HTTP", "400", ""},
+	"BodyB.status":        {"Always error", "error", "^error$"},
+	"request_id":          {"Id of the request, for the operator of the server", "4YQZ6PXJ2M", ""},
+	"required_permission": {"Permission that the key lacks", "write_bookings", ""},
+	"current_permissions": {"Permissions of the key", "read", ""},
+
+	// what is sent
+	"?search":            {"Text anywhere in names, e-mail addresses or codes, in any letter case", "ada", ""},
+	"?sort":              {"Field to sort by", "created_at", ""},
+	"?order_by":          {"Field to sort by", "id", ""},
+	"?order":             {"Direction of the order", "asc", ""},
+	"?include":           {"Associations to add", "", ""},
+	"?per_page":          {"Records on a page", "20", ""},
+	"?date_from":         {"First day", "2026-12-01", ""},
+	"?date_to":           {"Last day", "2026-12-07", ""},
+	"?created_date_from": {"First day of creation", "2026-11-01", ""},
+	"?created_date_to":   {"Last day of creation", "2026-11-30", ""},
+	"?created_after":     {"First day of creation", "2026-11-01", ""},
+	"?created_before":    {"Last day of creation", "2026-11-30", ""},
+	"?updated_after":     {"First day of the last change", "2026-11-01", ""},
+	"?updated_before":    {"Last day of the last change", "2026-11-30", ""},
+	"?created_at":        {"Day, month or year of creation", "2026-11", ""},
+	"?updated_at":        {"Day, month or year of the last change", "2026-11", ""},
+	"?booking_code":      {"Part of the code", "9JZ", ""},
+	"?duration_min":      {"Least minutes", "30", ""},
+	"?duration_max":      {"Most minutes", "90", ""},
+	"?price_min":         {"Least amount", "50", ""},
+	"?price_max":         {"Highest amount", "100", ""},
+	"?amount_min":        {"Least amount", "50", ""},
+	"?amount_max":        {"Highest amount", "100", ""},
+	"?total_min":         {"Least sum", "50", ""},
+	"?total_max":         {"Highest sum", "100", ""},
+	"?customer_email":    {"Part of the customer's e-mail address", "ada@", ""},
+	"?customer_phone":    {"Part of the customer's telephone number", "7946", ""},
+	"?include_meta":      {"Adds further facts to each booking", "true", ""},
+	"?meta_key":          {"Name of a further fact; together with meta_value", "source", ""},
+	"?meta_value":        {"Part of the value of a further fact; together with meta_key", "news", ""},
+	"?has_bookings":      {"Customers with bookings only, or without", "true", ""},
+	"?bookings_limit":    {"Most bookings to add", "10", ""},
+	"?bookings_status":   {"Status of the bookings to add", "approved", ""},
+	"?limit":             {"Most agents to answer with", "50", ""},
+	"?explain":           {"Tells for one day why starts are not offered", "true", ""},
+	"?force":             {"Does what is otherwise refused to prevent accidents", "true", ""},
+	"?start_time":        {"Time of day as HH:MM", "10:00", ""},
+	"?send_confirmation": {"Sends the site's messages about new bookings", "true", ""},
+	"?send_notification": {"Sends the site's messages about changes", "true", ""},
+	"?bookings":          {"The bookings to make", "", ""},
+	"?customer":          {"The customer, described", "", ""},
+	"?price":             {"Amount, with at most four decimals", "80", ""},
+	"?amount":            {"Amount, with at most four decimals", "80", ""},
+	"?charge_amount":     {"Amount to be charged", "80", ""},
+	"?deposit_amount":    {"Amount of the deposit", "20", ""},
+	"?subtotal":          {"Sum before discounts and taxes", "80", ""},
+	"?total":             {"Sum", "80", ""},
+	"?tax_total":         {"Sum of taxes", "0", ""},
+	"?discount_total":    {"Sum of discounts", "0", ""},
+	"?coupon_discount":   {"Discount by the coupon", "0", ""},
+	"?category_id":       {"Id of the category; 0 for none", "1", ""},
+}
+
+// explained is the term for a field. owner is the record's name, "" for what is
+// sent.
+func explained(owner, name string) term {
+	own := owner + "." + name
+	if owner == "" {
+		own = "?" + name
+	}
+	if t, ok := glossary[own]; ok {
+		return t
+	}
+	return glossary[name]
+}
+
+// explain writes into a schema what the glossary says of a field.
+func explain(schema *Schema, owner, name string) {
+	t := explained(owner, name)
+	if schema.Description == "" {
+		schema.Description = t.about
+	}
+	form := t.form
+	if owner == "" {
+		form = ""
+	}
+	t.fill(schema, form)
+	if schema.Items != nil {
+		t.fill(schema.Items, form)
+	}
+}
+
+// fill adds form and example to a single value.
+func (t term) fill(schema *Schema, form string) {
+	if schema.example != nil {
+		return
+	}
+	switch schema.word() {
+	case typeString:
+		if form != "" {
+			schema.Pattern = form
+		}
+		schema.example = t.example
+		if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, t.example) {
+			schema.example = schema.Enum[0]
+		}
+	case typeInteger, typeNumber:
+		schema.example = json.Number(t.example)
+	case typeBoolean:
+		schema.example = t.example == "true"
+	case "":
+		for _, one := range schema.AnyOf {
+			t.fill(one, form)
+		}
+	}
+}
+
+// word is the type of a schema besides null.
+func (s *Schema) word() string {
+	switch t := s.Type.(type) {
+	case string:
+		return t
+	case []string:
+		return t[0]
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,303 @@
+package compat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Schema is a schema of JSON Schema 2020-12, as OpenAPI 3.1 holds them.
+type Schema struct {
+	Ref                  string       `json:"$ref,omitempty"`
+	Description          string       `json:"description,omitempty"`
+	Type                 any          `json:"type,omitempty"` // a word or a list of words
+	Const                any          `json:"const,omitempty"`
+	Enum                 []string     `json:"enum,omitempty"`
+	Format               string       `json:"format,omitempty"`
+	Pattern              string       `json:"pattern,omitempty"`
+	MaxLength            int          `json:"maxLength,omitempty"`
+	Minimum              *json.Number `json:"minimum,omitempty"`
+	Maximum              *json.Number `json:"maximum,omitempty"`
+	Default              any          `json:"default,omitempty"`
+	Items                *Schema      `json:"items,omitempty"`
+	MinItems             int          `json:"minItems,omitempty"`
+	MaxItems             int          `json:"maxItems,omitempty"`
+	Properties           Members      `json:"properties,omitempty"`
+	Required             []string     `json:"required,omitempty"`
+	AdditionalProperties any          `json:"additionalProperties,omitempty"` // false or a *Schema
+	AnyOf                []*Schema    `json:"anyOf,omitempty"`
+
+	example any // of a value; nil for what is made of the parts
+}
+
+// Member is the name of a member of an object, and its value.
+type Member [2]any
+
+// Name is the member's name.
+func (m Member) Name() string { return fmt.Sprint(m[0]) }
+
+// Value is the member's value.
+func (m Member) Value() any { return m[1] }
+
+// Members are the members of an object that keeps their order.
+type Members []Member
+
+// MarshalJSON writes an object.
+func (m Members) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, member := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(member.Name())
+		if err != nil {
+			return nil, fmt.Errorf("name of a member: %w", err)
+		}
+		value, err := json.Marshal(member.Value())
+		if err != nil {
+			return nil, fmt.Errorf("member %s: %w", member.Name(), err)
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// The words for types.
+const (
+	typeNull    = "null"
+	typeBoolean = "boolean"
+	typeInteger = "integer"
+	typeNumber  = "number"
+	typeString  = "string"
+	typeArray   = "array"
+	typeObject  = "object"
+)
+
+// described is a type on the wire that knows its schema.
+type described interface{ schema() *Schema }
+
+// Schemas are the schemas of records, by name.
+type Schemas struct{ named map[string]*Schema }
+
+// NewSchemas knows no record yet.
+func NewSchemas() *Schemas { return &Schemas{named: map[string]*Schema{}} }
+
+// Named are the schemas that others refer to, by name.
+func (s *Schemas) Named() Members {
+	names := make([]string, 0, len(s.named))
+	for name := range s.named {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	members := make(Members, len(names))
+	for i, name := range names {
+		members[i] = Member{name, s.named[name]}
+	}
+	return members
+}
+
+// Name keeps a schema under a name, and refers to it.
+func (s *Schemas) Name(name string, schema *Schema) *Schema {
+	s.named[name] = schema
+	return &Schema{Ref: schemasRef + name}
+}
+
+// Of is the schema of everything that is built like a sample. Records become
+// named schemas, envelopes are written out: their texts are those of the sample.
+func (s *Schemas) Of(sample any) *Schema { return s.of(reflect.ValueOf(sample)) }
+
+// AnyOf is the schema of what has one of several forms.
+func AnyOf(forms ...*Schema) *Schema {
+	if len(forms) == 1 {
+		return forms[0]
+	}
+	return &Schema{AnyOf: forms}
+}
+
+func (s *Schemas) of(v reflect.Value) *Schema {
+	if known, ok := v.Interface().(described); ok {
+		return known.schema()
+	}
+	switch v.Interface().(type) {
+	case json.Number:
+		return &Schema{Type: typeNumber}
+	case json.RawMessage:
+		return &Schema{Description: "Any JSON", example: Members{}}
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return nullable(s.of(reflect.Zero(v.Type().Elem())))
+	case reflect.Slice:
+		return &Schema{Type: typeArray, Items: s.of(reflect.Zero(v.Type().Elem()))}
+	case reflect.Map:
+		return s.ofMap(v)
+	case reflect.Struct:
+		return s.ofStruct(v)
+	default:
+		return &Schema{Type: wordFor(v.Kind())}
+	}
+}
+
+func wordFor(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Bool:
+		return typeBoolean
+	case reflect.String:
+		return typeString
+	default:
+		return typeInteger
+	}
+}
+
+func (s *Schemas) ofMap(v reflect.Value) *Schema {
+	element := s.of(reflect.Zero(v.Type().Elem()))
+	return &Schema{Type: typeObject, AdditionalProperties: element, example: Members{}}
+}
+
+// nullable allows null beside a schema.
+func nullable(schema *Schema) *Schema {
+	if word, ok := schema.Type.(string); ok {
+		schema.Type = []string{word, typeNull}
+		return schema
+	}
+	if schema.Ref != "" {
+		return &Schema{AnyOf: []*Schema{schema, {Type: typeNull}}}
+	}
+	return schema // null twice over is null
+}
+
+const schemasRef = "#/components/schemas/"
+
+func (s *Schemas) ofStruct(v reflect.Value) *Schema {
+	fields := fieldsOf(v)
+	envelope := slices.ContainsFunc(fields, func(f field) bool { return f.value.Kind() == reflect.Interface && !f.value.IsNil() })
+	if envelope {
+		return s.object("", fields, true)
+	}
+	name := schemaName(v.Type())
+	if _, known := s.named[name]; !known {
+		s.named[name] = nil // of a type within itself
+		s.named[name] = s.object(name, fields, false)
+	}
+	return &Schema{Ref: schemasRef + name}
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// schemaName is the name of a type, with its parameters.
+func schemaName(t reflect.Type) string {
+	name := ""
+	for _, part := range strings.Split(notInNames.ReplaceAllString(t.Name(), " "), " ") {
+		if part != "" {
+			name += strings.ToUpper(part[:1]) + part[1:]
+		}
+	}
+	return name
+}
+
+// object is the schema of a struct. The texts of an envelope are part of it.
+func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
+	object := &Schema{Type: typeObject, AdditionalProperties: false}
+	for _, f := range fields {
+		schema := s.ofField(name, f)
+		if envelope && (f.value.Kind() == reflect.String || f.value.Kind() == reflect.Bool) && !f.value.IsZero() {
+			schema.Const = f.value.Interface()
+			schema.example = schema.Const
+		} else {
+			explain(schema, name, f.name)
+		}
+		object.Properties = append(object.Properties, Member{f.name, schema})
+		if !f.optional {
+			object.Required = append(object.Required, f.name)
+		}
+	}
+	return object
+}
+
+func (s *Schemas) ofField(record string, f field) *Schema {
+	samples, ok := stated[record+"."+f.name]
+	if !ok {
+		samples = []any{f.value.Interface()}
+	}
+	forms := make([]*Schema, len(samples))
+	for i, sample := range samples {
+		forms[i] = s.Of(sample)
+	}
+	return AnyOf(forms...)
+}
+
+// stated are samples for fields whose type does not tell enough.
+var stated = map[string][]any{
+	"BulkResults.success": {[]BulkSuccess{}},
+	"BulkResults.errors":  {[]BulkError{}},
+	"ErrorData.details":   {map[string]string{}},
+	"ErrorB.details":      {map[string]string{}, PermissionDetails{}, ConflictDetails{}},
+}
+
+// field is a field of a struct on the wire.
+type field struct {
+	name     string
+	value    reflect.Value
+	optional bool
+}
+
+// fieldsOf are the fields that encoding/json writes: those of an embedded
+// struct too, unless the outer one has its own of that name.
+func fieldsOf(v reflect.Value) []field {
+	own := map[string]bool{}
+	for i := range v.NumField() {
+		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "" {
+			own[name] = true
+		}
+	}
+	var fields []field
+	for i := range v.NumField() {
+		t := v.Type().Field(i)
+		if t.Anonymous {
+			for _, inner := range fieldsOf(v.Field(i)) {
+				if !own[inner.name] {
+					fields = append(fields, inner)
+				}
+			}
+			continue
+		}
+		name, options, _ := strings.Cut(t.Tag.Get("json"), ",")
+		fields = append(fields, field{name, v.Field(i), options != ""})
+	}
+	return fields
+}
+
+// Example is a value that a schema allows.
+func (s *Schemas) Example(schema *Schema) any {
+	switch {
+	case schema.example != nil:
+		return schema.example
+	case schema.Ref != "":
+		return s.Example(s.named[strings.TrimPrefix(schema.Ref, schemasRef)])
+	case len(schema.AnyOf) > 0:
+		return s.Example(schema.AnyOf[0])
+	case schema.Items != nil:
+		return []any{s.Example(schema.Items)}
+	case schema.Type == typeObject:
+		object := make(Members, len(schema.Properties))
+		for i, p := range schema.Properties {
+			object[i] = Member{p.Name(), s.Example(p.Value().(*Schema))}
+		}
+		return object
+	default:
+		return nil
+	}
+}
+
+// ErrorSchema is the schema of errors in a shape.
+func (s *Schemas) ErrorSchema(shape Shape) *Schema {
+	return s.Of(Failure{}.Body(shape))
+}

@@ -1,0 +1,398 @@
+package handlers
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
+
+// members and member write the objects of the document in their order.
+type (
+	members = compat.Members
+	member  = compat.Member
+)
+
+// document is the OpenAPI document of the route table for an API whose paths
+// stand below servers. queryParameter may carry a key; "" for none.
+func document(servers []string, queryParameter string) ([]byte, error) {
+	d := describer{schemas: compat.NewSchemas(), queryParameter: queryParameter}
+	paths := d.paths()
+	whole := members{
+		{"openapi", "3.1.1"},
+		{"info", members{
+			{"title", "Bookside"},
+			{"version", "v1"},
+			{"summary", "Bookings, customers and payments of a WordPress site with LatePoint"},
+			{"description", introduction},
+			{"contact", members{{"name", "The operator of this site"}}},
+			{"license", members{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},
+		}},
+		{"servers", serversOf(servers)},
+		{"security", d.security()},
+		{"tags", tags()},
+		{"paths", paths},
+		{"components", members{
+			{"securitySchemes", d.securitySchemes()},
+			{"headers", headerComponents},
+			{"responses", d.shared},
+			{"schemas", d.schemas.Named()},
+		}},
+	}
+	return encoded(whole)
+}
+
+const introduction = "Input is read leniently: numbers and booleans may be sent as texts, " +
+	"booleans also as 1, 0, yes, no, on and off, words in any letter case, and dotted names stand for nested ones. " +
+	"An empty value and null count as not sent. Unknown parameters and fields are ignored; of a parameter sent twice the last counts. " +
+	"A value that is none of what is described is an error that names it.\n\n" +
+	"Every path also answers HEAD as GET. A path that is not described, or a method, answers 404 with the code rest_no_route."
+
+// describer makes the parts of the document.
+type describer struct {
+	schemas        *compat.Schemas
+	shared         members // that are referred to, by name
+	queryParameter string
+}
+
+func serversOf(bases []string) []members {
+	servers := make([]members, len(bases))
+	for i, base := range bases {
+		servers[i] = members{{"url", cmp.Or(base, "/")}, {"description", "This site"}}
+	}
+	return servers
+}
+
+func tags() []members {
+	var known []string
+	var all []members
+	for _, r := range routes {
+		if tag := tagOf(r); !slices.Contains(known, tag) {
+			known = append(known, tag)
+			all = append(all, members{{"name", tag}, {"description", strings.ToUpper(tag[:1]) + tag[1:] + " of the site"}})
+		}
+	}
+	return all
+}
+
+// tagOf is the first part of a route's path.
+func tagOf(r route) string {
+	tag, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
+	return tag
+}
+
+const (
+	headerScheme = "apiKeyHeader"
+	bearerScheme = "bearer"
+	queryScheme  = "apiKeyQuery"
+)
+
+func (d *describer) security() []members {
+	schemes := []members{{{headerScheme, []string{}}}, {{bearerScheme, []string{}}}}
+	if d.queryParameter != "" {
+		schemes = append(schemes, members{{queryScheme, []string{}}})
+	}
+	return schemes
+}
+
+func (d *describer) securitySchemes() members {
+	schemes := members{
+		{headerScheme, members{{"type", "apiKey"}, {"in", "header"}, {"name", "X-API-Key"}, {"description", "The key of an API client"}}},
+		{bearerScheme, members{{"type", "http"}, {"scheme", "bearer"}, {"description", "The same key as a bearer token"}}},
+	}
+	if d.queryParameter != "" {
+		about := "The same key in the address, where it may end up in logs of others: prefer a header"
+		schemes = append(schemes, member{queryScheme, members{{"type", "apiKey"}, {"in", "query"}, {"name", d.queryParameter}, {"description", about}}})
+	}
+	return schemes
+}
+
+// paths are the routes, by path in the order of the table.
+func (d *describer) paths() members {
+	var paths members
+	for _, r := range routes {
+		path := placeholders.ReplaceAllString(r.path, "{$1}")
+		i := slices.IndexFunc(paths, func(m member) bool { return m.Name() == path })
+		if i < 0 {
+			i = len(paths)
+			paths = append(paths, member{path, members{}})
+		}
+		paths[i][1] = append(paths[i].Value().(members), member{strings.ToLower(r.method), d.operation(r)})
+	}
+	return paths
+}
+
+// placeholders are the parameters of a path in the router's notation.
+var placeholders = regexp.MustCompile(`:([a-z_]+)`)
+
+func (d *describer) operation(r route) members {
+	described := members{
+		{"operationId", operationID(r)},
+		{"summary", r.summary},
+		{"description", r.operation.about + " " + permissionText(r)},
+		{"tags", []string{tagOf(r)}},
+	}
+	if parameters := d.parameters(r); len(parameters) > 0 {
+		described = append(described, member{"parameters", parameters})
+	}
+	if r.operation.body != nil {
+		described = append(described, member{"requestBody", d.requestBody(r)})
+	}
+	return append(described, member{"responses", d.responses(r)})
+}
+
+// operationID is the name of the function that serves the route.
+func operationID(r route) string {
+	name := runtime.FuncForPC(reflect.ValueOf(r.handle).Pointer()).Name()
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+func permissionText(r route) string {
+	if r.permission == "" {
+		return "Needs no permission beyond a valid key."
+	}
+	return "Needs the permission `" + r.permission + "`."
+}
+
+func (d *describer) parameters(r route) []members {
+	var parameters []members
+	for _, found := range placeholders.FindAllStringSubmatch(r.path, -1) {
+		parameters = append(parameters, d.pathParameter(found[1]))
+	}
+	if r.operation.query != nil {
+		reading := compat.ReadingOfQuery(func(q *compat.Query) { r.operation.query(compat.View{}, q) })
+		for _, f := range reading.Fields {
+			parameters = append(parameters, d.queryParameterOf(f))
+		}
+	}
+	if r.method == http.MethodPost {
+		parameters = append(parameters, idempotencyParameter)
+	}
+	return parameters
+}
+
+func (d *describer) pathParameter(name string) members {
+	first := json.Number("1")
+	schema, about, example := &compat.Schema{Type: "integer", Minimum: &first}, "Id of the record", any(17)
+	if name == "code" {
+		schema, about, example = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case", "WELCOME10"
+	}
+	return members{{"name", name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", example}}
+}
+
+func (d *describer) queryParameterOf(f *compat.Field) members {
+	about := f.Schema.Description
+	parameter := members{{"name", f.Name}, {"in", "query"}, {"description", about}}
+	if f.Required {
+		parameter = append(parameter, member{"required", true})
+	}
+	if f.Schema.Items != nil { // words with commas between them
+		parameter = append(parameter, member{"style", "form"}, member{"explode", false})
+	}
+	example := d.schemas.Example(f.Schema)
+	f.Schema.Description = ""
+	return append(parameter, member{"schema", f.Schema}, member{"example", example})
+}
+
+var idempotencyParameter = members{
+	{"name", idempotencyKey}, {"in", "header"},
+	{"description", "A name of the client's own for this request: sent again within 24 hours with the same body, it is answered as before and nothing is done twice"},
+	{"schema", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}}, {"example", "4f1c7e9a"},
+}
+
+// requestBody describes a body in each of the forms that are read.
+func (d *describer) requestBody(r route) members {
+	reading := compat.ReadingOfBody(r.operation.body)
+	schema := reading.Schema()
+	schema.Required = append(schema.Required, r.operation.require...)
+	id := operationID(r)
+	named := d.schemas.Name(strings.ToUpper(id[:1])+id[1:]+"Body", schema)
+	example := d.schemas.Example(schema)
+	content := make(members, len(bodyTypes))
+	for i, media := range bodyTypes {
+		content[i] = member{media, members{{"schema", named}, {"example", example}}}
+	}
+	if len(schema.Required) > 0 {
+		return members{{"required", true}, {"content", content}}
+	}
+	return members{{"content", content}}
+}
+
+// bodyTypes are the types of bodies that compat reads.
+var bodyTypes = []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
+
+// told is an answer with its place in the document.
+type told struct {
+	name   string
+	schema *compat.Schema
+	body   any // of an error, as an example; nil for one made of the schema
+}
+
+func (d *describer) responses(r route) members {
+	byStatus := map[int][]told{}
+	for _, answer := range r.operation.answers {
+		sample := answer(compat.View{})
+		byStatus[sample.status] = append(byStatus[sample.status], told{"answer", d.schemas.Of(sample.body), nil})
+	}
+	for _, err := range refusals(r) {
+		failure, shape := failureOf(r.errors, "4YQZ6PXJ2M", err)
+		name := cmp.Or(failure.Code, "error")
+		if shape == compat.ShapeC {
+			name = "error"
+		}
+		body := failure.Body(shape)
+		byStatus[failure.Status] = append(byStatus[failure.Status], told{name, d.schemas.ErrorSchema(shape), body})
+	}
+	statuses := make([]int, 0, len(byStatus))
+	for status := range byStatus {
+		statuses = append(statuses, status)
+	}
+	slices.Sort(statuses)
+	responses := make(members, len(statuses))
+	for i, status := range statuses {
+		response := d.response(r, status, byStatus[status])
+		if status >= http.StatusBadRequest {
+			response = d.share(strings.ReplaceAll(http.StatusText(status), " ", ""), response)
+		}
+		responses[i] = member{strconv.Itoa(status), response}
+	}
+	return responses
+}
+
+// share refers to a response that other routes have too. Responses that differ
+// under one name are numbered.
+func (d *describer) share(name string, response members) members {
+	numbered := name
+	for n := 2; ; n++ {
+		i := slices.IndexFunc(d.shared, func(m member) bool { return m.Name() == numbered })
+		if i < 0 {
+			d.shared = append(d.shared, member{numbered, response})
+		}
+		if i < 0 || reflect.DeepEqual(d.shared[i].Value(), response) {
+			return members{{"$ref", "#/components/responses/" + numbered}}
+		}
+		numbered = name + strconv.Itoa(n)
+	}
+}
+
+func (d *describer) response(r route, status int, all []told) members {
+	var forms []*compat.Schema
+	var examples members
+	for _, t := range all {
+		if !slices.ContainsFunc(forms, func(s *compat.Schema) bool { return s.Ref != "" && s.Ref == t.schema.Ref }) {
+			forms = append(forms, t.schema)
+		}
+		body := t.body
+		if body == nil {
+			body = d.schemas.Example(t.schema)
+		}
+		name := t.name
+		for n := 2; slices.ContainsFunc(examples, func(m member) bool { return m.Name() == name }); n++ {
+			name = t.name + "_" + strconv.Itoa(n)
+		}
+		examples = append(examples, member{name, members{{"value", body}}})
+	}
+	return members{
+		{"description", http.StatusText(status)},
+		{"headers", headersOf(r, status)},
+		{"content", members{{"application/json", members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}},
+	}
+}
+
+var headerComponents = members{
+	{requestIDHeader, headerOf("Id of the request: the client's own, where it sent a sane one", "string", "4YQZ6PXJ2M")},
+	{"X-RateLimit-Limit", headerOf("Requests in the window with the fewest left, where limits are on", "integer", 60)},
+	{"X-RateLimit-Remaining", headerOf("Requests left in that window", "integer", 59)},
+	{"X-RateLimit-Reset", headerOf("End of that window, in seconds since 1970", "integer", 1795255200)},
+	{"RateLimit-Policy", headerOf("All windows with their limits, as in the IETF draft", "string", `"minute";q=60;w=60, "hour";q=3600;w=3600`)},
+	{"RateLimit", headerOf("What is left in all windows, as in the IETF draft", "string", `"minute";r=59;t=30, "hour";r=3599;t=1830`)},
+	{retryAfterHeader, headerOf("Seconds to wait before the next try", "integer", 5)},
+	{replayedHeader, headerOf("true where the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
+}
+
+func headerOf(about, word string, example any) members {
+	return members{{"description", about}, {"schema", &compat.Schema{Type: word}}, {"example", example}}
+}
+
+// headersOf are the headers of an answer. Limits are told once the key is known.
+func headersOf(r route, status int) members {
+	names := []string{requestIDHeader}
+	if status != http.StatusUnauthorized {
+		names = append(names, limitHeaders...)
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		names = append(names, retryAfterHeader)
+	}
+	if r.method == http.MethodPost && status < http.StatusMultipleChoices {
+		names = append(names, replayedHeader)
+	}
+	headers := make(members, len(names))
+	for i, name := range names {
+		headers[i] = member{name, members{{"$ref", "#/components/headers/" + name}}}
+	}
+	return headers
+}
+
+// refusals are the errors that a route can answer with.
+func refusals(r route) []error {
+	all := []error{
+		&adapter.Error{Code: adapter.CodeUnauthorized, Message: "Invalid or missing API key"},
+		&limitError{message: "Rate limit exceeded", retryAfter: 30},
+		&adapter.Error{Code: adapter.CodeUnavailable},
+		errors.New("a failure of ours"),
+		errNoRoute,
+	}
+	if r.permission != "" {
+		all = append(all, &adapter.Error{
+			Code: adapter.CodeForbidden, Message: "The API key lacks the permission write_bookings",
+			Required: "write_bookings", Granted: []string{"read_agents"},
+		})
+	}
+	wrong := map[string]string{"page": "Must be an integer"}
+	if r.operation.query != nil {
+		all = append(all, queryRefusal(r, wrong))
+	}
+	if r.operation.body != nil {
+		field := map[string]string{"status": "Unknown status"}
+		all = append(all, &compat.BodyError{Message: "The request body is not valid JSON"}, errBodyTooLarge,
+			adapter.InvalidRequest(field), &adapter.Error{Code: adapter.CodeValidationFailed, Message: "Validation failed", Fields: field})
+	}
+	if r.method == http.MethodPost {
+		all = append(all,
+			&adapter.Error{Code: adapter.CodeInProgress, Message: "A request with this Idempotency-Key is being worked on"},
+			&adapter.Error{Code: adapter.CodeKeyReused, Message: "This Idempotency-Key was used for another request"})
+	}
+	for _, resource := range namedResources(r) {
+		all = append(all, adapter.NotFound(resource, "17"))
+	}
+	return append(all, r.operation.refuse...)
+}
+
+// queryRefusal is how a route refuses parameters.
+func queryRefusal(r route, wrong map[string]string) error {
+	if r.errors.list || r.method == http.MethodGet && !strings.HasSuffix(r.path, "availability") {
+		return adapter.InvalidParameters(wrong)
+	}
+	return adapter.InvalidRequest(wrong)
+}
+
+// namedResources are the resources whose ids or codes stand in a route's path.
+func namedResources(r route) []adapter.Resource {
+	var resources []adapter.Resource
+	parts := strings.Split(r.path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, ":") {
+			resources = append(resources, adapter.Resource(strings.TrimSuffix(parts[i-1], "s")))
+		}
+	}
+	return resources
+}
