@@ -131,5 +131,12 @@ func (db *DB) Version() string { return db.version }
 // Prefix is the site's table prefix.
 func (db *DB) Prefix() string { return db.prefix }
 
-// Stats are the pool's.
-func (db *DB) Stats() sql.DBStats { return db.pool.Stats() }
+// Stats are the pool's. WaitCount is how often a connection was waited for, in
+// vain or not; how long is not known.
+func (db *DB) Stats() sql.DBStats {
+	stats := db.pool.Stats()
+	if db.seats != nil {
+		stats.WaitCount, stats.WaitDuration = db.seats.waits.Load(), 0
+	}
+	return stats
+}

@@ -250,6 +250,9 @@ func TestBusy(t *testing.T) {
 	if err := db.Ping(t.Context()); err != nil {
 		t.Errorf("once it is free: %v", err)
 	}
+	if got := db.Stats(); got.WaitCount != 4 || got.InUse != 0 {
+		t.Errorf("%d waits, %d connections in use", got.WaitCount, got.InUse)
+	}
 }
 
 // TestServerRestart: connections that ended while they were idle are replaced

@@ -2,6 +2,7 @@ package wpdb
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,6 +13,7 @@ import (
 type seats struct {
 	taken chan struct{}
 	wait  time.Duration
+	waits atomic.Int64 // how often one was waited for
 }
 
 func newSeats(connections int, wait time.Duration) *seats {
@@ -29,6 +31,7 @@ func (s *seats) take(ctx context.Context) (leave func(), err error) {
 		return s.leave, nil
 	default:
 	}
+	s.waits.Add(1)
 	patience := time.NewTimer(s.wait)
 	defer patience.Stop()
 	select {
