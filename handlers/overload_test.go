@@ -142,7 +142,7 @@ func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
-	s := newServerOver(t, database, 1, time.Minute, func(o *handlers.Options) { o.RequestTimeout, o.MaxConcurrent = 300*time.Millisecond, 1 })
+	s := newServerOver(t, database, 1, time.Minute, func(o *handlers.Options) { o.RequestTimeout, o.MaxConcurrent = 2*time.Second, 1 })
 	unlock := locked(t, database)
 	a := s.get("/agents").want(http.StatusServiceUnavailable)
 	if want := `{"code":"platform_not_available","message":"The booking platform is not available","data":{"status":503}}`; string(a.body) != want || a.header.Get("Retry-After") == "" {
@@ -263,7 +263,7 @@ func TestSlowClientsTakeNothing(t *testing.T) {
 // is its connection.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 200 * time.Millisecond })
+	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
 	address := s.listening()
 	for name, start := range map[string]string{
 		"of known length": "Content-Length: 100\r\n\r\n{",

@@ -132,7 +132,7 @@ func dialRaw(t *testing.T, url string) net.Conn {
 // Clients that send slowly are cut, and what is too large is refused.
 func TestRawClients(t *testing.T) {
 	t.Parallel()
-	env := settingsFor(small(t), "BOOKSIDE_SERVER__HEADER_TIMEOUT=200ms", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=1s")
+	env := settingsFor(small(t), "BOOKSIDE_SERVER__HEADER_TIMEOUT=3s", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=3s")
 	s := serve(t, env)
 	key := newKey(t, env, "--permissions", "write")
 	for name, c := range map[string]struct{ sent, heard string }{
