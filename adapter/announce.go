@@ -57,11 +57,16 @@ func (s *Site) announce(ctx context.Context, w writing, events []event, tell boo
 	var rows []row
 	var mails []Mail
 	byCron := strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""
+	known := map[recordIDs]surroundings{}
 	for _, e := range events {
-		subject, err := s.subjectOf(ctx, w, e)
+		if !setsOff(e, processes) {
+			continue
+		}
+		around, err := s.around(ctx, e.facts, known)
 		if err != nil {
 			return false, err
 		}
+		subject := s.subjectOf(w, e, around)
 		for _, eventType := range eventTypes[e.kind] {
 			subject.At = s.instantOf(e, eventType)
 			for _, job := range process.Jobs(processes, eventType, subject, s.Now) {
@@ -132,6 +137,11 @@ func (s *Site) processes(ctx context.Context, types []string) ([]process.Process
 		err = row.Scan(&p.ID, &p.Name, &p.EventType, wpdb.OrZero(&p.ActionsJSON))
 		return p, err
 	})
+}
+
+// setsOff tells whether any of the automations waits for an event.
+func setsOff(e event, processes []process.Process) bool {
+	return slices.ContainsFunc(processes, func(p process.Process) bool { return slices.Contains(eventTypes[e.kind], p.EventType) })
 }
 
 // instantOf is when an event of a type happens.
@@ -250,28 +260,20 @@ func (e event) activityData() any {
 }
 
 // subjectOf is all that templates and conditions can ask about an event.
-func (s *Site) subjectOf(ctx context.Context, w writing, e event) (process.Subject, error) {
+func (s *Site) subjectOf(w writing, e event, around surroundings) process.Subject {
 	f := e.facts
 	subject := process.Subject{Objects: map[string]map[string]string{"customer": customerAttributes(f)}, ActivityData: e.activityData()}
 	sources := []process.VariableSource{
 		process.CustomerVariables{FirstName: f.Customer.FirstName, LastName: f.Customer.LastName, Email: f.Customer.Email, Phone: f.Customer.Phone},
 		w.businessVariables(),
 	}
-	staff, err := s.staff(ctx, f)
-	if err != nil {
-		return subject, err
-	}
 	if f.ID != 0 {
 		subject.Objects["booking"] = bookingAttributes(f)
-		sources = append(sources, s.bookingVariables(w, f, staff[0].category), staff[0].AgentVariables)
+		sources = append(sources, s.bookingVariables(w, f, around.staff[0].category), around.staff[0].AgentVariables)
 	}
 	if f.Order != nil {
-		keys, err := s.orderKeys(ctx, f.Order.ID)
-		if err != nil {
-			return subject, err
-		}
 		subject.Objects["order"] = orderAttributes(f)
-		sources = append(sources, w.orderVariables(f, staff, keys))
+		sources = append(sources, w.orderVariables(f, around))
 	}
 	if e.kind == transactionCreated {
 		subject.Objects["transaction"] = transactionAttributes(e.payment)
@@ -284,7 +286,7 @@ func (s *Site) subjectOf(ctx context.Context, w writing, e event) (process.Subje
 		subject.Objects["old_order"] = orderAttributes(e.old)
 	}
 	subject.Variables = process.VariablesOf(sources...)
-	return subject, nil
+	return subject
 }
 
 func customerAttributes(f bookingFacts) map[string]string {
@@ -329,6 +331,36 @@ func transactionAttributes(p Payment) map[string]string {
 		"payment_method": p.PaymentMethod, "payment_portion": p.PaymentPortion, "kind": p.Kind, "status": p.Status,
 		"amount": amountText(p.Amount), "notes": orText(p.Notes, ""),
 	}
+}
+
+// recordIDs are the booking and the order that an event is about, 0 for none.
+type recordIDs struct{ booking, order int64 }
+
+// surroundings are what messages say beyond the records of an event.
+type surroundings struct {
+	staff     []staffMember // one at least where there is a booking
+	orderKeys manageKeys
+}
+
+// around reads the surroundings of an event, once for all events about the same.
+func (s *Site) around(ctx context.Context, f bookingFacts, known map[recordIDs]surroundings) (surroundings, error) {
+	ids := recordIDs{booking: f.ID}
+	if f.Order != nil {
+		ids.order = f.Order.ID
+	}
+	if found, ok := known[ids]; ok {
+		return found, nil
+	}
+	var around surroundings
+	var err error
+	if around.staff, err = s.staff(ctx, f); err != nil {
+		return around, err
+	}
+	if f.Order != nil {
+		around.orderKeys, err = s.orderKeys(ctx, f.Order.ID)
+	}
+	known[ids] = around
+	return around, err
 }
 
 // staffMember is the agent of a booking as templates show one, with the category
@@ -410,7 +442,7 @@ func (s *Site) bookingVariables(w writing, f bookingFacts, category string) proc
 	return v
 }
 
-func (w writing) orderVariables(f bookingFacts, staff []staffMember, keys manageKeys) process.OrderVariables {
+func (w writing) orderVariables(f bookingFacts, around surroundings) process.OrderVariables {
 	o, paid := f.Order, paidOf(f.Payments)
 	v := process.OrderVariables{
 		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: orText(o.CouponCode, ""),
@@ -418,9 +450,9 @@ func (w writing) orderVariables(f bookingFacts, staff []staffMember, keys manage
 		Subtotal: w.currency.Format(o.Subtotal), Total: w.currency.Format(o.Total),
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
 		PaymentsTotal: w.currency.Format(paid), BalanceDue: w.currency.Format(o.Total.Sub(paid)),
-		ManageURLForAgent: w.manageURL("order", keys.agent), ManageURLForCustomer: w.manageURL("order", keys.customer),
+		ManageURLForAgent: w.manageURL("order", around.orderKeys.agent), ManageURLForCustomer: w.manageURL("order", around.orderKeys.customer),
 	}
-	for _, member := range staff {
+	for _, member := range around.staff {
 		v.Agents = append(v.Agents, member.AgentVariables)
 	}
 	return v

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,7 +27,7 @@ func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) 
 }
 
 // exec runs a statement that writes a table.
-func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (sql.Result, error) {
+func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (wpdb.Result, error) {
 	if err := s.transacted(table); err != nil {
 		return nil, err
 	}

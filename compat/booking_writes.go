@@ -33,7 +33,9 @@ func (b *Body) booking() adapter.NewBooking {
 	b.require("agent_id", b.given("agent_id"))
 	booking.Start = b.start()
 	b.bookingCustomer(&booking)
-	booking.LocationID, _ = b.AnyID("location_id")
+	if id := b.ID("location_id", maxMediumInt); id != nil {
+		booking.LocationID = *id
+	}
 	booking.Duration = b.Integer("duration", 1, maxDuration)
 	booking.Status = b.bookingStatus()
 	if notes := b.Text("notes"); notes != nil {
@@ -124,7 +126,7 @@ func BookingPatch(b *Body) adapter.BookingPatch {
 	patch := adapter.BookingPatch{
 		ServiceID:  b.ID("service_id", maxMediumInt),
 		AgentID:    b.anyIDSent("agent_id"),
-		LocationID: b.anyIDSent("location_id"),
+		LocationID: b.ID("location_id", maxMediumInt),
 		CustomerID: b.ID("customer_id", maxMediumInt),
 		StartTime:  b.TimeOfDay("start_time"),
 		Duration:   b.Integer("duration", 1, maxDuration),

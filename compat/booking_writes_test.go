@@ -56,7 +56,7 @@ func TestNewBooking(t *testing.T) {
 			`{` + basis + `,"customer_id":9,"location_id":"","duration":null,"status":"","notes":null,"price":"","total_attendees":"","send_confirmation":null}`,
 			func(b *adapter.NewBooking) { b.CustomerID = 9 },
 		},
-		"any agent": {strings.Replace(`{`+basis+`,"customer_id":9,"location_id":"any"}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
+		"any agent": {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
 		"agent -1":  {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":-1`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
 	} {
 		want := plain
@@ -108,8 +108,8 @@ func TestBookingPatch(t *testing.T) {
 		`{}`: {},
 		`{"service_id":"","agent_id":null,"location_id":"","start_date":"","start_time":null,"duration":"","status":" ","customer_id":"","price":null,"notes":null,"customer":null,"send_notification":""}`: {},
 		`{"notes":"","customer":{"phone":"","email":null}}`: {Notes: ptr(""), Customer: adapter.CustomerFields{Phone: ptr("")}},
-		`{"service_id":1,"agent_id":"any","location_id":"any","start_date":"2026-11-27","start_time":"00:00","duration":1440,"status":"NO_SHOW","customer_id":3,"customer.email":"x","price":0,"send_notification":1}`: {
-			ServiceID: ptr(int64(1)), AgentID: ptr(int64(0)), LocationID: ptr(int64(0)), StartDate: &day, StartTime: ptr(adapter.Minutes(0)), Duration: ptr(int64(1440)),
+		`{"service_id":1,"agent_id":"any","location_id":2,"start_date":"2026-11-27","start_time":"00:00","duration":1440,"status":"NO_SHOW","customer_id":3,"customer.email":"x","price":0,"send_notification":1}`: {
+			ServiceID: ptr(int64(1)), AgentID: ptr(int64(0)), LocationID: ptr(int64(2)), StartDate: &day, StartTime: ptr(adapter.Minutes(0)), Duration: ptr(int64(1440)),
 			Status: ptr("no_show"), CustomerID: ptr(int64(3)), Customer: adapter.CustomerFields{Email: ptr("x")}, Price: ptr(decimal.Zero), Notify: true,
 		},
 	} {

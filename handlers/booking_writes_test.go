@@ -257,7 +257,7 @@ func forbidden(fields ...string) refused { return refused{http.StatusUnprocessab
 
 // bodyFields are the fields of bodies by the kind of their value.
 var bodyFields = map[string]string{
-	"service_id": "id", "agent_id": "id or any", "location_id": "id or any", "customer_id": "id", "start_date": "date", "start_time": "time",
+	"service_id": "id", "agent_id": "id or any", "location_id": "id", "customer_id": "id", "start_date": "date", "start_time": "time",
 	"duration": "integer", "status": "status", "price": "price",
 }
 

@@ -108,9 +108,13 @@ func Value[T any](row Scanner) (T, error) {
 	return value, err
 }
 
+// Result is what a statement did: how many rows it found, and the id of the
+// first one it inserted.
+type Result = sql.Result
+
 // Exec runs a statement that changes rows. An UPDATE or DELETE must say which:
 // squirrel builds one without WHERE, or with WHERE (1=1), without complaint.
-func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (sql.Result, error) {
+func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (Result, error) {
 	text, args, err := stmt.ToSql()
 	if err != nil {
 		return nil, fmt.Errorf("%s: build statement: %w", op, err)
