@@ -2,9 +2,7 @@ package adapter
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base32"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -116,7 +114,7 @@ func (a *AdminTokens) store(ctx context.Context, q wpdb.Queryer, purpose string,
 
 func (a *AdminTokens) insert(ctx context.Context, q wpdb.Queryer, purpose, token string, life time.Duration) error {
 	stmt := sq.Insert(a.db.Name(wpdb.AdminTokens)).SetMap(map[string]any{
-		"token_hash": hashToken(purpose, token), "purpose": purpose, "expires_at": stamp(a.now().Add(life)),
+		"token_hash": hashSecret(token), "purpose": purpose, "expires_at": stamp(a.now().Add(life)),
 	})
 	_, err := wpdb.Exec(ctx, q, "store a token", stmt)
 	return err
@@ -137,17 +135,11 @@ func (a *AdminTokens) remove(ctx context.Context, q wpdb.Queryer, purpose, token
 }
 
 func (a *AdminTokens) valid(purpose, token string) sq.Sqlizer {
-	return sq.And{sq.Eq{"token_hash": hashToken(purpose, token), "purpose": purpose}, sq.Gt{"expires_at": stamp(a.now())}}
+	return sq.And{sq.Eq{"token_hash": hashSecret(token), "purpose": purpose}, sq.Gt{"expires_at": stamp(a.now())}}
 }
 
 // sweep deletes what is over.
 func (a *AdminTokens) sweep(ctx context.Context) error {
 	_, err := wpdb.Exec(ctx, a.db, "forget old tokens", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(sq.LtOrEq{"expires_at": stamp(a.now())}))
 	return err
-}
-
-// hashToken keeps what is made for one purpose from being taken for another.
-func hashToken(purpose, token string) string {
-	sum := sha256.Sum256([]byte(purpose + " " + token))
-	return hex.EncodeToString(sum[:])
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,7 +184,7 @@ func (f *keyForm) patch(stored *keyForm, now time.Time) (p adapter.KeyPatch) {
 		p.Permissions = parseField(f, "permissions", strings.Join(f.Permissions, ","), permissionsOf)
 	}
 	if f.Networks != stored.Networks {
-		networks := parseField(f, "networks", f.Networks, unlessEmpty[[]netip.Prefix](adapter.ParseNetworks))
+		networks := parseField(f, "networks", f.Networks, unlessEmpty(adapter.ParseNetworks))
 		p.Networks = &networks
 	}
 	if f.Expires != stored.Expires {
