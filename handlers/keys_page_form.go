@@ -212,20 +212,20 @@ func orZero[T any](p *T) *T {
 
 // showForm shows a form with what is wrong with it.
 func (p *KeysPage) showForm(v *visit, status int, title string, f *keyForm) error {
-	f.UsualPerMinute, f.UsualPerHour = p.usualLimits(v, f)
+	f.UsualPerMinute, f.UsualPerHour = f.usualLimits(v.rate)
 	p.show(v, status, "form", frame{Title: title, Failed: f.Failed(), Session: v.session, Content: f})
 	return nil
 }
 
 // usualLimits words the configured limits: of the key's kind, or of both where
 // it is still to be chosen.
-func (p *KeysPage) usualLimits(v *visit, f *keyForm) (perMinute, perHour string) {
+func (f *keyForm) usualLimits(rate RateLimit) (perMinute, perHour string) {
 	var minutes, hours []string
 	for _, kind := range adapter.KeyKinds {
 		if f.ID != 0 && string(kind) != f.Kind {
 			continue
 		}
-		usual := newLimiter(p.now, v.rate).limits(adapter.Key{Kind: kind})
+		usual := rate.limits(adapter.Key{Kind: kind})
 		minutes = append(minutes, fmt.Sprintf("%d for %s keys", usual.PerMinute, kind))
 		hours = append(hours, fmt.Sprintf("%d for %s keys", usual.PerHour, kind))
 	}

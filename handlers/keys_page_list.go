@@ -49,7 +49,7 @@ func (r keyRow) Shown() string {
 }
 
 func (p *KeysPage) row(v *visit, key adapter.Key) keyRow {
-	limits := newLimiter(p.now, v.rate).limits(key)
+	limits := v.rate.limits(key)
 	return keyRow{
 		Key: key, Status: key.Status(p.now()), Created: momentOf(key.CreatedAt), LastUsed: momentOf(key.LastUsedAt), Expires: momentOf(key.ExpiresAt),
 		Limited: v.rate.Enabled, PerMinute: limits.PerMinute, PerHour: limits.PerHour,

@@ -24,6 +24,21 @@ type RateLimit struct {
 	Shared *SharedCounts
 }
 
+// limits are a key's own, else those of its kind.
+func (r RateLimit) limits(key adapter.Key) Limits {
+	limits := r.Live
+	if key.Kind == adapter.TestKey {
+		limits = r.Test
+	}
+	if key.PerMinute != nil {
+		limits.PerMinute = *key.PerMinute
+	}
+	if key.PerHour != nil {
+		limits.PerHour = *key.PerHour
+	}
+	return limits
+}
+
 // limitError is a request over a limit.
 type limitError struct {
 	message    string
@@ -72,21 +87,6 @@ func newLimiter(now adapter.Clock, options RateLimit) *limiter {
 	return &limiter{options, newLocalCounts(now)}
 }
 
-// limits are a key's own, else those of its kind.
-func (l *limiter) limits(key adapter.Key) Limits {
-	limits := l.options.Live
-	if key.Kind == adapter.TestKey {
-		limits = l.options.Test
-	}
-	if key.PerMinute != nil {
-		limits.PerMinute = *key.PerMinute
-	}
-	if key.PerHour != nil {
-		limits.PerHour = *key.PerHour
-	}
-	return limits
-}
-
 // windowOf is a window as a client sees it, of which some was used.
 func windowOf(name string, length, limit, now, used int64) state {
 	return state{name: name, length: length, limit: limit, remain: max(limit-used, 0), reset: startOf(now, length) + length}
@@ -112,7 +112,7 @@ func (l *limiter) charge(c echo.Context, cost int64) error {
 	if !l.options.Enabled || !known || cost == 0 {
 		return nil
 	}
-	limits := l.limits(admission.Key)
+	limits := l.options.limits(admission.Key)
 	used, allowed := l.counts.take(c.Request().Context(), admission.ID, cost, limits)
 	minute := windowOf("minute", minuteLength, limits.PerMinute, used.now, used.minute)
 	hour := windowOf("hour", hourLength, limits.PerHour, used.now, used.hour)
