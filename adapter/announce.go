@@ -357,7 +357,7 @@ func (s *Site) around(ctx context.Context, f bookingFacts, known map[recordIDs]s
 		return around, err
 	}
 	if f.Order != nil {
-		around.orderKeys, err = s.orderKeys(ctx, f.Order.ID)
+		around.orderKeys, err = s.keysOfOrder(ctx, f)
 	}
 	known[ids] = around
 	return around, err
@@ -401,9 +401,13 @@ func (s *Site) staff(ctx context.Context, f bookingFacts) ([]staffMember, error)
 	return staff, err
 }
 
-// orderKeys are the keys with which an order is managed; one without gets them,
-// as in the plugin.
-func (s *Site) orderKeys(ctx context.Context, order int64) (manageKeys, error) {
+// keysOfOrder are the keys with which an order is managed; one without gets
+// them, as in the plugin.
+func (s *Site) keysOfOrder(ctx context.Context, f bookingFacts) (manageKeys, error) {
+	if f.orderKeys != (manageKeys{}) {
+		return f.orderKeys, nil
+	}
+	order := f.Order.ID
 	const forAgent, forCustomer = secretMeta + "for_agent", secretMeta + "for_customer"
 	metas, err := s.metas(ctx, wpdb.OrderMeta, []int64{order}, sq.Eq{"meta_key": []string{forAgent, forCustomer}})
 	if err != nil {

@@ -285,17 +285,20 @@ func (s *Site) insertBooking(ctx context.Context, w writing, plan bookingPlan) (
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	if _, err := s.insertManageKeys(ctx, wpdb.OrderMeta, orderID, manageKeys{}); err != nil {
+	orderKeys, err := s.insertManageKeys(ctx, wpdb.OrderMeta, orderID, manageKeys{})
+	if err != nil {
 		return bookingFacts{}, err
 	}
 	if err := s.insertInvoice(ctx, w, plan, orderID, breakdown); err != nil {
 		return bookingFacts{}, err
 	}
-	return s.newFacts(ctx, bookingID, keys, OrderItem{ID: itemID, Variant: "booking", ItemData: itemData, Subtotal: plan.price, Total: plan.price})
+	facts, err := s.newFacts(ctx, bookingID, OrderItem{ID: itemID, Variant: "booking", ItemData: itemData, Subtotal: plan.price, Total: plan.price})
+	facts.keys, facts.orderKeys = keys, orderKeys
+	return facts, err
 }
 
 // newFacts reads a new booking back. A new order has no payments.
-func (s *Site) newFacts(ctx context.Context, id int64, keys manageKeys, item OrderItem) (bookingFacts, error) {
+func (s *Site) newFacts(ctx context.Context, id int64, item OrderItem) (bookingFacts, error) {
 	booking, err := s.Booking(ctx, id)
 	if err != nil {
 		return bookingFacts{}, err
@@ -306,7 +309,7 @@ func (s *Site) newFacts(ctx context.Context, id int64, keys manageKeys, item Ord
 	}
 	return bookingFacts{
 		BookingDetail: BookingDetail{Booking: booking, Order: &order, Payments: []Payment{}},
-		items:         []OrderItem{item}, keys: keys,
+		items:         []OrderItem{item},
 	}, nil
 }
 

@@ -97,8 +97,8 @@ type manageKeys struct{ agent, customer string }
 // bookingFacts is a booking with all that its history says of it.
 type bookingFacts struct {
 	BookingDetail
-	items []OrderItem
-	keys  manageKeys
+	items           []OrderItem
+	keys, orderKeys manageKeys // orderKeys where they are known
 }
 
 // The records of the plugin's history (OsBookingModel::get_data_vars and its
