@@ -51,6 +51,10 @@ func updateInvoice(r *request) (response, error) {
 		return response{}, err
 	}
 	patch, force := compat.InvoicePatch(body)
+	force = r.query.Flag("force") || force
+	if err := r.query.RequestErr(); err != nil {
+		return response{}, err
+	}
 	invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, force)
 	if err != nil {
 		return response{}, err

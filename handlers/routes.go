@@ -38,6 +38,8 @@ var (
 	customerUpdate   = errorForm{failure: "Error updating customer", shape: compat.ShapeA, refusal: "customer_update_failed"}
 	customerDeletion = errorForm{failure: "Error deleting customer", shape: compat.ShapeA, code: "delete_error"}
 
+	couponDeletion = errorForm{failure: "Failed to delete coupon", code: "delete_error"}
+
 	payment         = errorForm{failure: "Failed to retrieve payment", shape: compat.ShapeC}
 	paymentCreation = errorForm{failure: "Failed to create payment", shape: compat.ShapeC}
 	paymentUpdate   = errorForm{failure: "Failed to update payment", shape: compat.ShapeC}
@@ -96,7 +98,7 @@ var routes = []route{
 	{http.MethodGet, "/coupons/:code", "read_coupons", getCoupon, plain, "Read a coupon", couponReading},
 	{http.MethodPost, "/coupons", "write_coupons", createCoupon, plain, "Create a coupon", couponMaking},
 	{http.MethodPut, "/coupons/:code", "write_coupons", updateCoupon, plain, "Change a coupon", couponChange},
-	{http.MethodDelete, "/coupons/:code", "delete_coupons", deleteCoupon, plain, "Delete a coupon", couponDeletionOp},
+	{http.MethodDelete, "/coupons/:code", "delete_coupons", deleteCoupon, couponDeletion, "Delete a coupon", couponDeletionOp},
 }
 
 // RouteInfo is what the outside may know of a route.

@@ -1,0 +1,143 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// TestShopAnswers: the answers to writes, whole: keys in their order, numbers
+// that are numbers and numbers that are texts.
+func TestShopAnswers(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	for _, c := range []struct{ name, method, path, body string }{
+		{"service_created_least", http.MethodPost, "/services", `{"name":"Bath"}`},
+		{"service_created", http.MethodPost, "/services", `{"name":"Sauna","short_description":"Hot","description":"<p>Very hot</p>","duration":"45","price_min":"10","price_max":20.5,
+			"charge_amount":"19.9000","deposit_amount":5,"capacity_min":1,"capacity_max":"4","order_number":3,"selection_image_id":12,"status":"disabled","visibility":"hidden","category_id":"2","customer_limit":3}`},
+		{"service_updated", http.MethodPut, "/services/4", `{"charge_amount":"150.00","duration":90,"category_id":0}`},
+		{"payment_created_least", http.MethodPost, "/payments", `{"order_id":1403,"amount":50}`},
+		{"payment_created", http.MethodPost, "/payments", `{"order_id":"1403","amount":"85.00","customer_id":153,"processor":"stripe","payment_method":"card","payment_portion":"deposit",
+			"kind":"capture","status":"processing","token":"tok_1","notes":"a\nb"}`},
+		{"payment_updated", http.MethodPut, "/payments/7", `{"amount":75.00,"receipt_number":"R-1","notes":"later"}`},
+		{"order_created", http.MethodPost, "/orders", `{"customer_id":"9","subtotal":45,"total":"50.00","tax_total":5,"discount_total":1.5,"coupon_discount":"2","coupon_code":"SAVE","status":"open",
+			"payment_method":"cash","notes":"inside","ip_address":"192.0.2.1","source_id":"s","source_url":"https://x.test/","confirmation_code":"LP39CONF","customer_comment":"c"}`},
+		{"order_created_least", http.MethodPost, "/orders", `{"customer_id":9,"subtotal":0,"total":0}`},
+		{"order_updated", http.MethodPut, "/orders/10", `{"total":80,"discount_total":5,"customer_comment":"","fulfillment_status":"fulfilled"}`},
+		{"invoice_updated", http.MethodPut, "/orders/10/invoices/10", `{"status":"partially_paid","charge_amount":55.00}`},
+		{"coupon_created_least", http.MethodPost, "/coupons", `{"code":"test2025","discount_type":"percent","discount_value":15}`},
+		{"coupon_created", http.MethodPost, "/coupons", `{"code":"FIVE","name":"Five","description":"d","discount_type":"fixed_amount","discount_value":"5.50","status":"inactive","active_from":"2027-01-01",
+			"active_to":"2027-12-31","usage_limit":7,"min_order_amount":20,"max_discount_amount":"9.5"}`},
+		{"coupon_updated", http.MethodPut, "/coupons/old", `{"discount_value":12.5,"usage_limit":3}`},
+	} {
+		status := map[string]int{http.MethodPost: http.StatusCreated, http.MethodPut: http.StatusOK}[c.method]
+		golden(t, c.name, s.write(c.method, c.path, c.body).want(status).body)
+	}
+}
+
+// TestUnknownShopRecords: what does not exist is told in the form of its
+// resource, by every route that writes.
+func TestUnknownShopRecords(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	before := s.database.Snapshot(t)
+	const noRoute = `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
+	told := func(code, noun string) string {
+		return `{"status":"error","error":{"code":"` + code + `_not_found","message":"` + noun + ` with %s was not found"}}`
+	}
+	for _, c := range []struct{ methods, path, want string }{
+		{"PUT", "/services/%s", told("service", "Service")},
+		{"PUT", "/orders/%s", told("order", "Order")},
+		{"PUT", "/orders/%s/invoices/10", told("order", "Order")},
+		{"PUT", "/orders/10/invoices/%s", told("invoice", "Invoice")},
+		{"PUT DELETE", "/payments/%s", `{"success":false,"error":"Payment not found"}`},
+	} {
+		for id, known := range map[string]bool{"0": true, "999999": true, "8388608": true, "99999999999999999999999": true, "abc": false, "-1": false, "1.5": false, "1e3": false} {
+			for _, method := range strings.Fields(c.methods) {
+				want := noRoute
+				if known {
+					want = strings.ReplaceAll(c.want, "%s", "ID "+id)
+				}
+				path := strings.ReplaceAll(c.path, "%s", id)
+				// Wrong fields do not matter where there is no record.
+				if a := s.write(method, path, `{"notes":[],"status":[]}`); a.status != http.StatusNotFound || string(a.body) != want {
+					t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+				}
+			}
+		}
+	}
+	for path, code := range map[string]string{"NOBODY": "NOBODY", "no%20body": "NO BODY", "%F0%9F%98%80": "😀"} {
+		for _, method := range []string{http.MethodPut, http.MethodDelete} {
+			a := s.write(method, "/coupons/"+path, `{"name":[]}`)
+			if want := fmt.Sprintf(told("coupon", "Coupon"), "code "+code); a.status != http.StatusNotFound || string(a.body) != want {
+				t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+			}
+		}
+	}
+	// An invoice of another order.
+	if a := s.write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`).want(http.StatusNotFound); a.at("error", "code") != "invoice_not_found" {
+		t.Errorf("another order's invoice: %s", a.body)
+	}
+	nothingWritten(t, "unknown records", before)
+}
+
+// TestFailedShopWrites: what nobody foresaw is told in the form of the endpoint,
+// without its reason, and nothing is written.
+func TestFailedShopWrites(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	for _, table := range []string{"services", "transactions", "orders", "order_invoices", "coupons"} {
+		for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
+			arrange(t, s.database, "CREATE TRIGGER fail_"+table+op+" BEFORE "+op+" ON wp_latepoint_"+table+" FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
+		}
+	}
+	before := s.database.Snapshot(t)
+	internal := func(code, message string) string {
+		return `{"code":"` + code + `","message":"` + message + `","data":{"status":500,"request_id":"%s"}}`
+	}
+	failed := func(message string) string {
+		return `{"success":false,"error":"` + message + `","data":{"status":500,"request_id":"%s"}}`
+	}
+	for name, want := range map[string]string{
+		"service": internal("server_error", "Internal server error"), "changed service": internal("server_error", "Internal server error"),
+		"payment": failed("Failed to create payment"), "changed payment": failed("Failed to update payment"),
+		"deleted payment": failed("Failed to delete payment"),
+		"order":           internal("server_error", "Internal server error"), "transferred order": internal("server_error", "Internal server error"),
+		"invoice": internal("server_error", "Internal server error"),
+		"coupon":  internal("server_error", "Internal server error"), "changed coupon": internal("server_error", "Internal server error"),
+		"deleted coupon": internal("delete_error", "Failed to delete coupon"),
+	} {
+		request := writeRequests[name]
+		a := s.write(request[0], request[1], request[2])
+		if want = strings.ReplaceAll(want, "%s", a.header.Get("X-Request-Id")); a.status != http.StatusInternalServerError || string(a.body) != want {
+			t.Errorf("%s: %d %s, want %s", name, a.status, a.body, want)
+		}
+	}
+	nothingWritten(t, "failed writes", before)
+}
+
+// TestForceInvoice: an invoice that is not covered is paid by force, which is a
+// field or a parameter.
+func TestForceInvoice(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	before := s.database.Snapshot(t)
+	const path = "/orders/1403/invoices/1270"
+	for _, unforced := range [][2]string{{"", ""}, {"?force=false", ""}, {"", `,"force":0`}} {
+		forbidden("status").check(t, "unforced", s.write(http.MethodPut, path+unforced[0], `{"status":"paid"`+unforced[1]+`}`))
+	}
+	malformed("force", "status").check(t, "maybe", s.write(http.MethodPut, path, `{"status":"paid","force":"maybe"}`))
+	malformed("force").check(t, "maybe", s.write(http.MethodPut, path+"?force=maybe", `{"status":"paid"}`))
+	nothingWritten(t, "unforced", before)
+	for _, forced := range [][2]string{{"?force=true", ""}, {"", `,"force":"yes"`}} {
+		if a := s.write(http.MethodPut, path+forced[0], `{"status":"paid"`+forced[1]+`}`).want(http.StatusOK); a.at("data", "status") != "paid" {
+			t.Errorf("%v: %s", forced, a.body)
+		}
+		before.Restore(t)
+	}
+}
