@@ -82,7 +82,7 @@ func deleteBooking(r *request) (response, error) {
 	return ok(compat.BookingDeleted()), nil
 }
 
-// force tells that a booking is to be deleted whatever its status.
+// force tells that what is otherwise refused is to be done.
 func force(q *compat.Query) bool { return q.Flag("force") }
 
 // timesOf is when a booking is, on the site's clock.

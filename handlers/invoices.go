@@ -50,12 +50,12 @@ func updateInvoice(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	patch, force := compat.InvoicePatch(body)
-	force = r.query.Flag("force") || force
+	patch, forced := compat.InvoicePatch(body)
+	forced = force(r.query) || forced
 	if err := r.query.RequestErr(); err != nil {
 		return response{}, err
 	}
-	invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, force)
+	invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, forced)
 	if err != nil {
 		return response{}, err
 	}

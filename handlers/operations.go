@@ -121,7 +121,7 @@ var (
 	customerMaking = operation{
 		about:   "Creates a customer. No two have the same e-mail address.",
 		body:    bodyOf(compat.NewCustomer),
-		require: []string{"first_name", "last_name", "email"},
+		require: []string{"first_name", "last_name"},
 		answers: answers201(func(v compat.View) compat.BothMessage { return v.CustomerCreated(adapter.Customer{}) }),
 	}
 	customerChange = operation{
@@ -232,7 +232,7 @@ var (
 	orderMaking = operation{
 		about:   "Creates an order, without items.",
 		body:    bodyOf(compat.OrderPatch),
-		require: []string{"customer_id"},
+		require: []string{"customer_id", "subtotal", "total"},
 		answers: answers201(func(v compat.View) compat.WrittenOrder { return v.OrderWritten(adapter.Order{}) }),
 	}
 	orderChange = operation{
@@ -251,6 +251,7 @@ var (
 	}
 	invoiceChange = operation{
 		about:   "Changes what is sent and nothing else. An invoice that payments do not cover becomes paid with force only.",
+		query:   func(_ compat.View, q *compat.Query) { force(q) },
 		body:    func(b *compat.Body) { _, _ = compat.InvoicePatch(b) },
 		answers: answers200(func(v compat.View) compat.BothMessage { return v.InvoiceUpdated(adapter.Invoice{}) }),
 	}
@@ -276,6 +277,7 @@ var (
 	couponMaking = operation{
 		about:   "Creates a coupon. Codes are kept in capitals.",
 		body:    bodyOf(compat.NewCoupon),
+		require: []string{"discount_type", "discount_value"},
 		answers: answers201(func(v compat.View) compat.SuccessMessage { return v.CouponCreated(adapter.Coupon{}) }),
 	}
 	couponChange = operation{

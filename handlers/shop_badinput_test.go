@@ -472,3 +472,28 @@ func TestTenCentsAndTwenty(t *testing.T) {
 	pay("0.1", "refund", "partially_refunded")
 	pay("0.2", "refund", "refunded")
 }
+
+// TestRequiredFields: the OpenAPI document requires what an empty body is told
+// to miss. A payment may name a booking in place of its order.
+func TestRequiredFields(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	document := s.get("/openapi.json").want(http.StatusOK)
+	for path, schema := range map[string]string{
+		"/services": "CreateServiceBody", "/orders": "CreateOrderBody", "/coupons": "CreateCouponBody", "/customers": "CreateCustomerBody", "/payments": "CreatePaymentBody",
+	} {
+		var required []string
+		for _, name := range document.at("components", "schemas", schema, "required").([]any) {
+			required = append(required, name.(string))
+		}
+		slices.Sort(required)
+		a := s.write(http.MethodPost, path, "{}")
+		if path == "/payments" {
+			if want := "Missing required fields: order_id, " + strings.Join(required, ", "); a.at("error") != want {
+				t.Errorf("%s: %s, want %s", path, a.body, want)
+			}
+			continue
+		}
+		malformed(required...).check(t, path, a)
+	}
+}
