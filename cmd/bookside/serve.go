@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -285,6 +286,7 @@ func limitBuffer(ctx context.Context, conn net.Conn) context.Context {
 // running requests have ended, or were cut off after the configured time.
 func (s *service) start(listener net.Listener, handler http.Handler) (stop func() error) {
 	c := s.config.Server
+	busy := newBusyConnections()
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: c.HeaderTimeout,
@@ -295,15 +297,25 @@ func (s *service) start(listener net.Listener, handler http.Handler) (stop func(
 		MaxHeaderBytes: maxHeader,
 		ConnContext:    limitBuffer,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ConnState:      busy.note,
 	}
+	var stopping atomic.Bool
+	accepting := make(chan struct{})
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		defer close(accepting)
+		if err := server.Serve(listener); !stopping.Load() {
 			s.ended <- fmt.Errorf("serve %s: %w", listener.Addr(), err)
 		}
 	}()
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), s.config.Server.ShutdownTimeout)
 		defer cancel()
+		// Shutdown drops requests that it finds on a connection just accepted, so
+		// the port is closed before.
+		stopping.Store(true)
+		_ = listener.Close() // one that broke is closed already
+		<-accepting
+		busy.wait(ctx)
 		err := server.Shutdown(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return errors.Join(errors.New("requests still running at the end of server.shutdown_timeout were cut off"), server.Close())

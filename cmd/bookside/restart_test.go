@@ -1,0 +1,205 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+)
+
+// supervisor starts and ends the program as systemd does with the units in
+// docker/: it holds the port open all the time and is told when the program is
+// ready.
+type supervisor struct {
+	t     *testing.T
+	env   []string
+	port  *os.File
+	word  net.PacketConn
+	child *exec.Cmd
+	log   *output
+}
+
+func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
+	t.Helper()
+	// A listening socket of Go accepts nothing before it is asked to.
+	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := listener.(*net.TCPListener).File()
+	if err = errors.Join(err, listener.Close()); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "notify")
+	word, err := new(net.ListenConfig).ListenPacket(t.Context(), "unixgram", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = word.Close(); _ = port.Close() })
+	env = append(slices.Clone(env), beProgram, "LISTEN_FDS=1", "NOTIFY_SOCKET="+socket)
+	return &supervisor{t: t, env: env, port: port, word: word, log: &output{}}, listener.Addr().String()
+}
+
+// start ends when the program has said that it is ready.
+func (s *supervisor) start() {
+	s.t.Helper()
+	// The number of the process is known in it only.
+	s.child = exec.CommandContext(s.t.Context(), "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, os.Args[0])
+	s.child.Env, s.child.ExtraFiles, s.child.Stderr = s.env, []*os.File{s.port}, s.log
+	if err := s.child.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.hear(stateReady)
+}
+
+// stop ends when the program has.
+func (s *supervisor) stop() {
+	s.t.Helper()
+	if err := s.child.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	s.hear(stateStopping)
+	if err := s.child.Wait(); err != nil {
+		s.t.Fatalf("the program ended with %v\n%s", err, s.log)
+	}
+}
+
+func (s *supervisor) hear(want string) {
+	s.t.Helper()
+	if err := s.word.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		s.t.Fatal(err)
+	}
+	word := make([]byte, 100)
+	n, _, err := s.word.ReadFrom(word)
+	if err != nil || string(word[:n]) != want {
+		s.t.Fatalf("the program said %q, %v, want %q\n%s", word[:n], err, want, s.log)
+	}
+}
+
+// Clients of a proxy see nothing of a restart: none of their requests fails,
+// and each booking that they were told of is there once.
+func TestRestartBehindProxy(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(time.Now())) // the program has the machine's clock
+	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=500ms", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
+	before := countBookings(t, db)
+	program, address := newSupervisor(t, env)
+	l := &load{t: t, proxy: startNginx(t, address, "/nowhere"), key: newKey(t, env, "--permissions", "read,write")}
+	program.start()
+	l.findStarts()
+
+	var over atomic.Bool
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			for !over.Load() && l.failed.Load() == 0 {
+				l.ask(http.MethodGet, "/bookings?per_page=5", "", http.StatusOK)
+				l.book()
+			}
+		})
+	}
+	for range 3 {
+		program.stop()
+		program.start()
+		served := l.served.Load()
+		(&serving{t: t, stderr: program.log}).eventually("requests after the restart", func() bool {
+			return l.served.Load() > served+20 || l.failed.Load() > 0
+		})
+	}
+	over.Store(true)
+	clients.Wait()
+	program.stop()
+	if made := countBookings(t, db) - before; made != l.booked.Load() || made == 0 {
+		t.Errorf("%d bookings were made, %d were answered with 201", made, l.booked.Load())
+	}
+	t.Logf("%d requests, %d bookings", l.served.Load(), l.booked.Load())
+}
+
+func countBookings(t *testing.T, db *fixtures.Database) (n int64) {
+	t.Helper()
+	if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+db.Prefix+"latepoint_bookings").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// load is what clients of a proxy do.
+type load struct {
+	t                             *testing.T
+	proxy                         *proxy
+	key                           string
+	starts                        []string // the members of a booking that tell when
+	taken, served, booked, failed atomic.Int64
+}
+
+// ask sends a request and expects one of the answers.
+func (l *load) ask(method, path, body string, want ...int) (status int, answer []byte) {
+	request, err := l.proxy.request(l.t.Context(), method, "/wp-json/latepoint-api/v1"+path, body)
+	if err != nil {
+		l.t.Error(err)
+		return 0, nil
+	}
+	request.Header.Set("X-API-Key", l.key)
+	if method == http.MethodPost {
+		request.Header.Set("Idempotency-Key", rand.Text())
+	}
+	response, err := l.proxy.client.Do(request)
+	if err == nil {
+		status = response.StatusCode
+		answer, err = io.ReadAll(response.Body)
+		err = errors.Join(err, response.Body.Close())
+	}
+	l.served.Add(1)
+	if err != nil || !slices.Contains(want, status) {
+		l.failed.Add(1)
+		l.t.Errorf("%s %s: %d %s %v\n%s", method, path, status, answer, err, l.proxy.stderr)
+	}
+	return status, answer
+}
+
+// findStarts asks for all that is offered in two months.
+func (l *load) findStarts() {
+	l.t.Helper()
+	first := time.Now().AddDate(0, 0, 2)
+	_, body := l.ask(http.MethodGet, "/availability?service_id=1&agent_id=any&date="+first.Format(time.DateOnly)+
+		"&date_to="+first.AddDate(0, 0, 60).Format(time.DateOnly), "", http.StatusOK)
+	var answer struct {
+		Data struct{ Days map[string][]string }
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		l.t.Fatal(err)
+	}
+	for day, starts := range answer.Data.Days {
+		for _, start := range starts {
+			l.starts = append(l.starts, fmt.Sprintf(`"start_date":%q,"start_time":%q`, day, start))
+		}
+	}
+	if len(l.starts) == 0 {
+		l.t.Fatalf("nothing is offered: %s", body)
+	}
+}
+
+// book takes the next start, which may overlap with one that is booked by now.
+func (l *load) book() {
+	start := l.starts[int(l.taken.Add(1))%len(l.starts)]
+	status, _ := l.ask(http.MethodPost, "/bookings", `{"service_id":1,"agent_id":"any","customer_id":1,`+start+`}`,
+		http.StatusCreated, http.StatusConflict)
+	if status == http.StatusCreated {
+		l.booked.Add(1)
+	}
+}
