@@ -1,0 +1,289 @@
+// Command load is the clients of the endurance run: they read, book, move and
+// delete without a pause, try again what was answered with 503, and hold every
+// answer against what it must be.
+//
+//	KEY=lp_live_… load -url http://127.0.0.1:8080 -duration 10m -folder /tmp/x
+//
+// Into the folder it writes bookings.tsv, by note the number of bookings that
+// must be there in the end (0 or 1), and refused.tsv, the time in seconds and
+// the call of every 503.
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	url := flag.String("url", "", "where the server listens")
+	duration := flag.Duration("duration", time.Minute, "how long clients go on")
+	folder := flag.String("folder", ".", "where results are written")
+	flag.Parse()
+	l := &load{url: *url + "/v1", key: os.Getenv("KEY"), statuses: map[string]int{}, expected: map[string]int{},
+		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	if err := l.learn(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), *duration)
+	defer cancel()
+	var clients sync.WaitGroup
+	for range writers {
+		clients.Go(func() { l.read(ctx) })
+		clients.Go(func() { l.write(ctx) })
+	}
+	clients.Wait()
+	if err := l.store(*folder); err != nil {
+		return err
+	}
+	fmt.Println(l.summary())
+	if len(l.wrong) > 0 {
+		return fmt.Errorf("%d wrong answers, such as\n%s", len(l.wrong), strings.Join(l.wrong[:min(len(l.wrong), 20)], "\n"))
+	}
+	return nil
+}
+
+// writers is the number of clients that write; as many read.
+const writers = 6
+
+// load is what all clients share.
+type load struct {
+	url, key string
+	client   *http.Client
+	still    map[string][]byte // answers that no client changes, by path
+	starts   []start           // all that was offered in the beginning
+
+	mu       sync.Mutex
+	statuses map[string]int // by method and status
+	expected map[string]int // bookings by note
+	refused  []string
+	wrong    []string
+}
+
+// start is when a booking begins.
+type start struct {
+	Day  string `json:"start_date"`
+	Time string `json:"start_time"`
+}
+
+// learn reads what later answers are held against.
+func (l *load) learn() error {
+	l.still = map[string][]byte{}
+	for _, path := range []string{"/agents", "/services", "/services/categories", "/locations", "/coupons", "/services/1", "/agents/1", "/customers/2"} {
+		status, body, err := l.send(http.MethodGet, path, "", nil)
+		if err != nil || status != http.StatusOK {
+			return fmt.Errorf("GET %s: %d %w", path, status, err)
+		}
+		l.still[path] = body
+	}
+	first := time.Now().AddDate(0, 0, 2)
+	path := "/availability?service_id=1&agent_id=any&date=" + first.Format(time.DateOnly) + "&date_to=" + first.AddDate(0, 0, 60).Format(time.DateOnly)
+	_, body, err := l.send(http.MethodGet, path, "", nil)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Data struct{ Days map[string][]string }
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("GET %s: %w", path, err)
+	}
+	for day, times := range answer.Data.Days {
+		for _, at := range times {
+			l.starts = append(l.starts, start{day, at})
+		}
+	}
+	if len(l.starts) == 0 {
+		return errors.New("nothing is offered in the next two months")
+	}
+	return nil
+}
+
+func (l *load) send(method, path, idempotency string, body any) (status int, answer []byte, err error) {
+	var content []byte
+	if body != nil {
+		if content, err = json.Marshal(body); err != nil {
+			return 0, nil, err
+		}
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, l.url+path, bytes.NewReader(content))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("X-API-Key", l.key)
+	request.Header.Set("Content-Type", "application/json")
+	if idempotency != "" {
+		request.Header.Set("Idempotency-Key", idempotency)
+	}
+	response, err := l.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err = io.ReadAll(response.Body)
+	if status = response.StatusCode; status == http.StatusServiceUnavailable && response.Header.Get("Retry-After") == "" {
+		err = errors.New("503 without Retry-After")
+	}
+	return status, answer, errors.Join(err, response.Body.Close())
+}
+
+// ask sends a request until the answer is no 503, and tells how often it was
+// sent. An answer that is not wanted is wrong.
+func (l *load) ask(method, path string, body any, want ...int) (status int, answer []byte, sent int) {
+	idempotency := ""
+	if method == http.MethodPost {
+		idempotency = rand.Text()
+	}
+	for {
+		sent++
+		status, answer, err := l.send(method, path, idempotency, body)
+		l.count(method, status)
+		switch {
+		case err != nil:
+			l.fail("%s %s: %d %v", method, path, status, err)
+			return 0, nil, sent
+		case status == http.StatusServiceUnavailable:
+			l.refuse(method, path)
+			time.Sleep(100 * time.Millisecond)
+		// A first try that was cut off may still hold the key for a moment.
+		case sent > 1 && status == http.StatusConflict && bytes.Contains(answer, []byte("idempotency_in_progress")):
+			time.Sleep(100 * time.Millisecond)
+		case !slices.Contains(want, status):
+			l.fail("%s %s: %d %s", method, path, status, answer)
+			return status, answer, sent
+		default:
+			return status, answer, sent
+		}
+	}
+}
+
+func (l *load) count(method string, status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.statuses[fmt.Sprintf("%s %d", method, status)]++
+}
+
+func (l *load) refuse(method, path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = append(l.refused, fmt.Sprintf("%.3f\t%s %s", float64(time.Now().UnixMilli())/1000, method, path))
+}
+
+func (l *load) fail(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrong = append(l.wrong, time.Now().Format(time.TimeOnly)+" "+fmt.Sprintf(format, args...))
+}
+
+func (l *load) read(ctx context.Context) {
+	for ctx.Err() == nil {
+		for path, want := range l.still {
+			if _, got, _ := l.ask(http.MethodGet, path, nil, http.StatusOK); got != nil && !bytes.Equal(got, want) {
+				l.fail("GET %s has changed: %s", path, got)
+			}
+		}
+		// A page lacks what is deleted while it is read.
+		_, body, _ := l.ask(http.MethodGet, "/bookings?per_page=20", nil, http.StatusOK)
+		var list struct{ Data []json.RawMessage }
+		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) > 20 || len(list.Data) < 20-writers {
+			l.fail("GET /bookings: %d bookings, %v", len(list.Data), err)
+		}
+		l.ask(http.MethodGet, "/availability?service_id=1&agent_id=any&date="+l.anyStart().Day, nil, http.StatusOK)
+	}
+}
+
+func (l *load) anyStart() start { return l.starts[mathrand.IntN(len(l.starts))] }
+
+// write books, looks at the booking, moves it, and deletes most again.
+func (l *load) write(ctx context.Context) {
+	for ctx.Err() == nil {
+		note, at := rand.Text(), l.anyStart()
+		status, body, _ := l.ask(http.MethodPost, "/bookings", map[string]any{
+			"service_id": 1, "agent_id": "any", "customer_id": 1, "notes": note, "start_date": at.Day, "start_time": at.Time,
+		}, http.StatusCreated, http.StatusConflict)
+		l.expect(note, 0)
+		if status != http.StatusCreated {
+			continue
+		}
+		l.expect(note, 1)
+		path := "/bookings/" + idOf(body)
+		l.begins(path, at)
+		moved := l.anyStart()
+		if status, _, _ = l.ask(http.MethodPut, path, moved, http.StatusOK, http.StatusConflict); status == http.StatusOK {
+			l.begins(path, moved)
+		}
+		if mathrand.IntN(10) == 0 {
+			continue
+		}
+		// A deletion that was cut off may have been done.
+		if status, body, sent := l.ask(http.MethodDelete, path+"?force=true", nil, http.StatusOK, http.StatusNotFound); status == http.StatusNotFound && sent == 1 {
+			l.fail("DELETE %s: %d %s", path, status, body)
+		}
+		l.expect(note, 0)
+	}
+}
+
+func (l *load) expect(note string, bookings int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected[note] = bookings
+}
+
+// begins reads a booking, which must begin then.
+func (l *load) begins(path string, want start) {
+	_, body, _ := l.ask(http.MethodGet, path, nil, http.StatusOK)
+	var answer struct{ Data start }
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Data != want {
+		l.fail("GET %s: begins %v, want %v (%v)", path, answer.Data, want, err)
+	}
+}
+
+func idOf(body []byte) string {
+	var answer struct {
+		Data struct{ ID json.RawMessage }
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return err.Error()
+	}
+	return strings.Trim(string(answer.Data.ID), `"`)
+}
+
+func (l *load) store(folder string) error {
+	var bookings strings.Builder
+	for note, n := range l.expected {
+		fmt.Fprintf(&bookings, "%s\t%d\n", note, n)
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(folder, "bookings.tsv"), []byte(bookings.String()), 0o600),
+		os.WriteFile(filepath.Join(folder, "refused.tsv"), []byte(strings.Join(l.refused, "\n")+"\n"), 0o600),
+	)
+}
+
+// summary is how often each answer came.
+func (l *load) summary() string {
+	var lines []string
+	for what, n := range l.statuses {
+		lines = append(lines, fmt.Sprintf("%-10s %8d", what, n))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
