@@ -105,9 +105,9 @@ func (s *Site) automates() bool {
 func (s *Site) takeBackJobs(ctx context.Context, e event) error {
 	switch e.kind {
 	case bookingUpdated:
-		return s.deleteJobs(ctx, sq.Eq{"status": "scheduled", "object_id": e.facts.ID, "object_model_type": "booking"})
+		return s.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.ID, "object_model_type": "booking"})
 	case orderUpdated:
-		return s.deleteJobs(ctx, sq.Eq{"status": "scheduled", "object_id": e.facts.Order.ID, "object_model_type": "order"})
+		return s.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.Order.ID, "object_model_type": "order"})
 	default:
 		return nil
 	}
@@ -179,7 +179,7 @@ func (s *Site) jobRow(e event, job process.Job, subject process.Subject, later b
 	}
 	return append(row{
 		{"process_id", processID}, {"object_id", id}, {"object_model_type", objectType}, {"settings", settings},
-		{"to_run_after_utc", stamp(job.DueAt)}, {"status", "scheduled"}, {"run_result", nil}, {"process_info", info},
+		{"to_run_after_utc", stamp(job.DueAt)}, {"status", jobScheduled}, {"run_result", nil}, {"process_info", info},
 	}, s.createdNow()...), nil
 }
 

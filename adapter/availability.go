@@ -512,9 +512,7 @@ func (s *Site) blockingBookings(ctx context.Context, service bookableService, sc
 	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > minutesPerDay }) {
 		last++
 	}
-	stmt := sq.Select("id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time",
-		"buffer_before", "buffer_after", "COALESCE(total_attendees, 1)").
-		From(s.db.Name(wpdb.Bookings)).
+	stmt := sq.Select(bookedColumns...).From(s.db.Name(wpdb.Bookings)).
 		Where(sq.Eq{"status": append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...)}).
 		Where(sq.GtOrEq{"start_date": (q.from - 1).String()}).Where(sq.LtOrEq{"start_date": last.String()})
 	concerned := sq.Or{sq.Eq{"agent_id": scope.agents}}
@@ -525,6 +523,12 @@ func (s *Site) blockingBookings(ctx context.Context, service bookableService, sc
 		concerned = append(concerned, sq.Eq{"service_id": service.ID})
 	}
 	return wpdb.All(ctx, s.db, "read blocking bookings", stmt.Where(concerned), scanBlockingBooking)
+}
+
+// bookedColumns are what scanBlockingBooking reads.
+var bookedColumns = []string{
+	"id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time",
+	"buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
 }
 
 func scanBlockingBooking(row wpdb.Scanner) (b availability.Booking, err error) {

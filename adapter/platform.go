@@ -126,6 +126,22 @@ func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Si
 	return work(site)
 }
 
+// look is Serve for what nobody asked for: it is not done again, because it will
+// be before long.
+func (p *Platform) look(ctx context.Context, work func(*Site) error) error {
+	site, err := p.Site(ctx)
+	if err == nil {
+		err = work(site)
+	}
+	if errors.Is(err, wpdb.ErrSchema) {
+		p.db.ForgetSchema()
+	}
+	return err
+}
+
+// PoolStats are the figures of the database's connections.
+func (p *Platform) PoolStats() wpdb.PoolStats { return p.db.Stats() }
+
 // Unavailable tells whether an error means that the platform or its database
 // cannot serve now but may later: nobody's mistake, and worth another try.
 func Unavailable(err error) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/pprof"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 )
 
 // Admin answers probes about the process: /livez while it runs, /readyz while
-// it can serve the site; and the pages mounted on it. It belongs on an address
-// that clients do not reach.
+// it can serve the site; and what is added to it: figures, profiles, pages. It
+// belongs on an address that clients do not reach.
 type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[adapter.Platform]
@@ -67,6 +68,24 @@ func (a *Admin) Started(platform *adapter.Platform) { a.platform.Store(platform)
 
 // Stopping tells that no more requests should be sent.
 func (a *Admin) Stopping() { a.stopping.Store(true) }
+
+// ServeMetrics adds /metrics. It comes before the first request, as do all that
+// add paths.
+func (a *Admin) ServeMetrics(m *Metrics) {
+	a.router.GET("/metrics", echo.WrapHandler(m.handler()))
+}
+
+// ServeProfiles adds /debug/pprof, but for its cmdline: secrets may stand among
+// the flags.
+func (a *Admin) ServeProfiles() {
+	a.router.GET("/debug/pprof/", echo.WrapHandler(http.HandlerFunc(pprof.Index)))
+	for name, handler := range map[string]http.HandlerFunc{
+		"cmdline": http.NotFound, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		a.router.GET("/debug/pprof/"+name, echo.WrapHandler(handler))
+	}
+	a.router.GET("/debug/pprof/:profile", echo.WrapHandler(http.HandlerFunc(pprof.Index)))
+}
 
 func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.router.ServeHTTP(w, r) }
 

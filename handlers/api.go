@@ -26,6 +26,7 @@ type Options struct {
 	AllowedOrigins      []string      // for CORS; none switches it off
 	FailedKeysPerMinute int           // wrong keys an address may send; 0 for any number
 	RateLimit           RateLimit
+	Metrics             *Metrics // nil to measure for nobody
 }
 
 // API serves the booking API of one site.
@@ -38,6 +39,7 @@ type API struct {
 	brake    *brake
 	limiter  *limiter
 	gate     gate
+	metrics  *Metrics
 }
 
 // New is the API's handler.
@@ -54,11 +56,16 @@ func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log 
 }
 
 func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) *API {
+	metrics := options.Metrics
+	if metrics == nil {
+		metrics = NewMetrics(Build{})
+	}
 	return &API{
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		brake:   newBrake(now, options.FailedKeysPerMinute),
 		limiter: newLimiter(now, options.RateLimit),
 		gate:    newGate(options.MaxConcurrent),
+		metrics: metrics,
 	}
 }
 
@@ -68,7 +75,7 @@ func (a *API) router() *echo.Echo {
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
 	e.Pre(trimEscapedPath, middleware.RemoveTrailingSlash())
-	e.Use(a.identify, a.logRequest, a.recover, a.headers)
+	e.Use(a.identify, a.measure, a.logRequest, a.recover, a.headers)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
@@ -84,6 +91,7 @@ func (a *API) add(e *echo.Echo, base string, r route) {
 	}
 	form := func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			c.Set(routeEntry, r.path)
 			c.Set(formEntry, r.errors)
 			return next(c)
 		}

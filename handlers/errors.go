@@ -29,6 +29,7 @@ func (a *API) fail(c echo.Context, err error) {
 		return
 	}
 	form := formOf(c)
+	a.metrics.refused(c, err)
 	failure, shape := a.describe(c, form, err)
 	a.logFailure(c, failure, err)
 	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {

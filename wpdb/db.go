@@ -131,9 +131,12 @@ func (db *DB) Version() string { return db.version }
 // Prefix is the site's table prefix.
 func (db *DB) Prefix() string { return db.prefix }
 
+// PoolStats are the figures of a pool of connections.
+type PoolStats = sql.DBStats
+
 // Stats are the pool's. WaitCount is how often a connection was waited for, in
 // vain or not; how long is not known.
-func (db *DB) Stats() sql.DBStats {
+func (db *DB) Stats() PoolStats {
 	stats := db.pool.Stats()
 	if db.seats != nil {
 		stats.WaitCount, stats.WaitDuration = db.seats.waits.Load(), 0

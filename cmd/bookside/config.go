@@ -39,7 +39,11 @@ type config struct {
 		Listen   string   `koanf:"listen"`
 		KeysPage bool     `koanf:"keys_page"`
 		Hosts    []string `koanf:"hosts"`
+		PProf    bool     `koanf:"pprof"`
 	} `koanf:"admin"`
+	Conflicts struct {
+		Interval time.Duration `koanf:"interval"`
+	} `koanf:"conflicts"`
 	Auth struct {
 		QueryParameter      string `koanf:"query_parameter"`
 		FailedKeysPerMinute int    `koanf:"failed_keys_per_minute"`
@@ -101,6 +105,7 @@ func defaultConfig() config {
 	c.Admin.Listen = "127.0.0.1:8081"
 	c.Admin.KeysPage = true
 	c.Admin.Hosts = []string{}
+	c.Conflicts.Interval = 5 * time.Minute
 	c.Auth.QueryParameter = "api_key"
 	c.Auth.FailedKeysPerMinute = 100
 	c.RateLimit.Enabled = true
@@ -161,9 +166,12 @@ server.drain_delay           how long requests are still taken after SIGTERM, wh
 server.shutdown_timeout      how long running requests may take to end after that; default 15s
 server.cors_origins          origins whose pages may call the API, such as https://example.com; default none
 
-admin.listen                 address of /livez, /readyz and /keys; default 127.0.0.1:8081, empty for none
+admin.listen                 address of /livez, /readyz, /metrics and /keys; default 127.0.0.1:8081, empty for none
 admin.keys_page              serve /keys, a page to manage API keys (help admin-token); default true
 admin.hosts                  names under which /keys may be opened, besides localhost and addresses; default none
+admin.pprof                  serve profiles of the program there, /debug/pprof; default false
+
+conflicts.interval           how often overlapping bookings are looked for; default 5m, 0s for never
 
 auth.query_parameter         parameter of the URL that may carry the key; default api_key, empty for none
 auth.failed_keys_per_minute  wrong keys an address may send before it is slowed; default 100, 0 for any number

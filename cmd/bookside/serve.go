@@ -20,7 +20,7 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutServe = `Serves the API, and /livez, /readyz and /keys on an address of their own, until SIGTERM or SIGINT;
+const aboutServe = `Serves the API, and /livez, /readyz, /metrics and /keys on an address of their own, until SIGTERM or SIGINT;
 requests that are running then may end. Once the API answers, its address is printed to the
 standard output in one line; the log goes to the standard error as JSON lines.`
 
@@ -64,15 +64,16 @@ func (p *program) printConfig(c config) error {
 
 // service is the program while it serves.
 type service struct {
-	config config
-	target target
-	env    []string
-	now    adapter.Clock
-	stdout io.Writer
-	log    *slog.Logger
-	probes *handlers.Admin
-	page   *handlers.KeysPage // nil where it is switched off
-	ended  chan error         // a listener that stopped by itself
+	config  config
+	target  target
+	env     []string
+	now     adapter.Clock
+	stdout  io.Writer
+	log     *slog.Logger
+	probes  *handlers.Admin
+	metrics *handlers.Metrics
+	page    *handlers.KeysPage // nil where it is switched off
+	ended   chan error         // a listener that stopped by itself
 }
 
 func newService(c config, p *program) (*service, error) {
@@ -86,9 +87,14 @@ func newService(c config, p *program) (*service, error) {
 	}
 	s := &service{
 		config: c, target: t, env: p.env, now: p.now, stdout: p.stdout,
-		log:    slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})),
-		probes: handlers.NewAdmin(),
-		ended:  make(chan error, 2),
+		log:     slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})),
+		probes:  handlers.NewAdmin(),
+		metrics: handlers.NewMetrics(build()),
+		ended:   make(chan error, 2),
+	}
+	s.probes.ServeMetrics(s.metrics)
+	if c.Admin.PProf {
+		s.probes.ServeProfiles()
 	}
 	if c.Admin.KeysPage {
 		s.page = handlers.NewKeysPage(p.now, s.log, c.keysPageHosts())
@@ -132,6 +138,8 @@ func (s *service) run(ctx context.Context) (err error) {
 	}
 	platform.Outbox = outbox
 	defer s.runOutbox(ctx, outbox)()
+	s.metrics.Observe(platform)
+	defer s.watchConflicts(ctx, platform)()
 	return s.serveAPI(ctx, listener, db, platform)
 }
 
@@ -200,6 +208,7 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	}
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
+	options.Metrics = s.metrics
 	keys := adapter.NewKeys(db, s.now, rand.Reader)
 	api := &farewell{next: handlers.New(platform, keys, s.now, s.log, options)}
 	stop := s.start(listener, api)

@@ -75,6 +75,7 @@ func (c config) validateServer(v *validation) {
 	v.check(c.Server.MaxConcurrent >= 0, "server.max_concurrent", "write a number such as 256, or 0 for no limit")
 	v.check(c.Server.HeaderTimeout >= 100*time.Millisecond, "server.header_timeout", "write a time of at least 100ms, such as 10s")
 	v.check(c.Server.WriteTimeout >= 100*time.Millisecond, "server.write_timeout", "write a time of at least 100ms, such as 10s")
+	v.check(c.Conflicts.Interval == 0 || c.Conflicts.Interval >= time.Second, "conflicts.interval", "write a time of at least 1s, such as 5m, or 0s for never")
 	v.check(c.Server.RequestTimeout >= time.Second, "server.request_timeout", "write a time of at least 1s, such as 15s")
 	v.check(c.Server.DrainDelay >= 0, "server.drain_delay", "write a time such as 1s, or 0s for none")
 	v.check(c.Server.ShutdownTimeout > 0, "server.shutdown_timeout", "write a time such as 15s")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"bookside/handlers"
 )
 
 const aboutVersion = `Prints the version, the commit it was built from where that is known, and the Go version.`
@@ -18,12 +20,22 @@ func (p *program) version(*flag.FlagSet) action {
 }
 
 func versionText() string {
-	version, commit := "unknown", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = cmp.Or(info.Main.Version, version)
-		commit = commitOf(info.Settings)
+	b := build()
+	commit := ""
+	if b.Commit != "" {
+		commit = " (commit " + b.Commit + ")"
 	}
-	return fmt.Sprintf("bookside %s%s, %s %s/%s\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("bookside %s%s, %s %s/%s\n", b.Version, commit, b.Go, runtime.GOOS, runtime.GOARCH)
+}
+
+// build is what the program was built from, as far as it knows.
+func build() handlers.Build {
+	b := handlers.Build{Version: "unknown", Go: runtime.Version()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Version = cmp.Or(info.Main.Version, b.Version)
+		b.Commit = commitOf(info.Settings)
+	}
+	return b
 }
 
 func commitOf(settings []debug.BuildSetting) string {
@@ -41,5 +53,5 @@ func commitOf(settings []debug.BuildSetting) string {
 	if revision == "" {
 		return ""
 	}
-	return " (commit " + revision + changed + ")"
+	return revision + changed
 }

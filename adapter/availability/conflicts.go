@@ -1,0 +1,116 @@
+package availability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Conflict is two bookings of one agent that stand in each other's way: First
+// begins first.
+type Conflict struct {
+	Agent         int64
+	First, Second int64 // ids of bookings
+	// BuffersOnly tells that the appointments themselves do not overlap, only the
+	// time that is kept free around them.
+	BuffersOnly bool
+}
+
+// stay is a booking on one line of minutes that does not end at midnight.
+type stay struct {
+	booking    *Booking
+	start, end int // minutes since the first midnight of all, buffers included
+}
+
+// appointment is the stay without buffers.
+func (s stay) appointment() (start, end int) {
+	return s.start + int(s.booking.BufferBefore), s.end - int(s.booking.BufferAfter)
+}
+
+// lastsUntil tells whether the appointment ends on a day or later.
+func (s stay) lastsUntil(day Day) bool {
+	_, end := s.appointment()
+	return end > minuteOf(day, 0)
+}
+
+// stayOf is when a booking keeps its agent; ok is false for one that the plugin
+// stumbles over or that takes no time.
+func stayOf(b *Booking) (s stay, ok bool) {
+	if b.Incomplete {
+		return s, false
+	}
+	day, end := b.Start.Day, b.End.Minutes
+	if b.End.Day > day {
+		day = b.End.Day
+		if end >= dayEnd { // how the plugin stores an end at midnight
+			end = 0
+		}
+	}
+	from, to := minuteOf(b.Start.Day, b.Start.Minutes), minuteOf(day, end)
+	return stay{b, from - int(b.BufferBefore), to + int(b.BufferAfter)}, from < to
+}
+
+func minuteOf(day Day, minutes Minutes) int { return int(day)*int(dayEnd) + int(minutes) }
+
+// Conflicts are the pairs of bookings of one agent that the rules do not allow
+// at the same time, buffers included, ordered by when the second begins; at most
+// limit of them. The seats of a service at a location are shared: there a booking
+// is in conflict with those that it finds when it begins, if all together need
+// more seats than capacity has for the service. Of bookings that begin together
+// the lower id was first. A service that capacity does not know has one seat.
+//
+// Bookings that end before the day from are passed over. Unlike a calendar, which
+// sees one day, buffers count beyond midnight.
+func Conflicts(bookings []Booking, from Day, rules Rules, capacity map[int64]int, limit int) []Conflict {
+	var stays []stay
+	for i := range bookings {
+		if s, ok := stayOf(&bookings[i]); ok && s.lastsUntil(from) {
+			stays = append(stays, s)
+		}
+	}
+	slices.SortFunc(stays, func(a, b stay) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.booking.ID, b.booking.ID))
+	})
+	var found []Conflict
+	present := map[int64][]stay{} // by agent: those that have not ended
+	for _, s := range stays {
+		agent := s.booking.Agent
+		there := slices.DeleteFunc(present[agent], func(other stay) bool { return other.end <= s.start })
+		found = append(found, s.conflicts(there, rules, capacity)...)
+		if len(found) >= limit {
+			return found[:limit]
+		}
+		present[agent] = append(there, s)
+	}
+	return found
+}
+
+// conflicts compares a booking with those of its agent that it finds.
+func (s stay) conflicts(there []stay, rules Rules, capacity map[int64]int) (found []Conflict) {
+	seats := s.booking.Attendees
+	for _, other := range there {
+		if other.resource() == s.resource() {
+			seats += other.booking.Attendees
+		}
+	}
+	crowded := seats > max(capacity[s.booking.Service], 1)
+	for _, other := range there {
+		held := rules.holds(other.booking, s.resource())
+		if held == holdsAll || held == holdsSeats && crowded {
+			found = append(found, Conflict{
+				Agent: s.booking.Agent, First: other.booking.ID, Second: s.booking.ID, BuffersOnly: !other.meets(s),
+			})
+		}
+	}
+	return found
+}
+
+func (s stay) resource() Resource {
+	return Resource{Agent: s.booking.Agent, Service: s.booking.Service, Location: s.booking.Location}
+}
+
+// meets tells whether the appointments themselves overlap.
+func (s stay) meets(other stay) bool {
+	start, end := s.appointment()
+	otherStart, otherEnd := other.appointment()
+	return start < otherEnd && end > otherStart
+}

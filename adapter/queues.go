@@ -1,0 +1,86 @@
+package adapter
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// Queues are what waits to be done for the site, by the site's own job runner
+// and by the Outbox.
+type Queues struct {
+	// Jobs of the site that are scheduled, and those of them that should have run
+	// by now: where many are overdue the site's cron stands still. Only the newest
+	// recentJobs of the table are looked at, for nothing ever deletes from it.
+	JobsScheduled, JobsOverdue int
+	// Mails in the outbox by state. All states are there, also those of no mail.
+	Mails map[string]int
+}
+
+// recentJobs bounds the cost of looking at a table that has no index but its key.
+const recentJobs = 10_000
+
+// jobScheduled is the status of a job that is still to run.
+const jobScheduled = "scheduled"
+
+// Queues counts what waits on the site as it is now; see Site.Queues.
+func (p *Platform) Queues(ctx context.Context) (queues Queues, err error) {
+	err = p.look(ctx, func(site *Site) error {
+		queues, err = site.Queues(ctx)
+		return err
+	})
+	return queues, err
+}
+
+// Queues counts what waits. A queue without a table is empty.
+func (s *Site) Queues(ctx context.Context) (Queues, error) {
+	q := Queues{Mails: map[string]int{mailWaiting: 0, mailSent: 0, mailFailed: 0}}
+	if s.schema.Has(wpdb.ProcessJobs) {
+		if err := s.countJobs(ctx, &q); err != nil {
+			return q, err
+		}
+	}
+	if s.schema.Has(wpdb.Outbox) {
+		return q, s.countMails(ctx, &q)
+	}
+	return q, nil
+}
+
+func (s *Site) countJobs(ctx context.Context, q *Queues) error {
+	recent := sq.Select(s.schema.Columns(wpdb.ProcessJobs, "j", "status", "to_run_after_utc")...).
+		From(s.db.As(wpdb.ProcessJobs, "j")).OrderBy("j.id DESC").Limit(recentJobs)
+	type job struct{ status, due string }
+	jobs, err := wpdb.All(ctx, s.db, "count jobs", recent, func(row wpdb.Scanner) (j job, err error) {
+		err = row.Scan(wpdb.OrZero(&j.status), wpdb.OrZero(&j.due))
+		return j, err
+	})
+	for _, j := range jobs {
+		if j.status != jobScheduled {
+			continue
+		}
+		q.JobsScheduled++
+		if j.due < stamp(s.Now) {
+			q.JobsOverdue++
+		}
+	}
+	return err
+}
+
+// countMails uses the index on status.
+func (s *Site) countMails(ctx context.Context, q *Queues) error {
+	stmt := sq.Select("status", "COUNT(*)").From(s.db.Name(wpdb.Outbox)).GroupBy("status")
+	type count struct {
+		status string
+		mails  int
+	}
+	counts, err := wpdb.All(ctx, s.db, "count mails", stmt, func(row wpdb.Scanner) (c count, err error) {
+		err = row.Scan(&c.status, &c.mails)
+		return c, err
+	})
+	for _, c := range counts {
+		q.Mails[c.status] = c.mails
+	}
+	return err
+}

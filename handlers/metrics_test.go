@@ -1,0 +1,211 @@
+package handlers_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// scrape reads /metrics as Prometheus does.
+func scrape(t *testing.T, m *handlers.Metrics) map[string]*dto.MetricFamily {
+	t.Helper()
+	admin := handlers.NewAdmin()
+	admin.ServeMetrics(m)
+	recorder := probe(t, admin, http.MethodGet, "/metrics")
+	if recorder.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(recorder.Body.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// figures are the values of a family, by its labels; of a histogram, how many
+// were observed.
+func figures(family *dto.MetricFamily) map[string]float64 {
+	values := map[string]float64{}
+	for _, m := range family.GetMetric() {
+		var labels []string
+		for _, l := range m.GetLabel() {
+			labels = append(labels, l.GetName()+"="+l.GetValue())
+		}
+		value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		values[strings.Join(labels, " ")] = value
+	}
+	return values
+}
+
+// wantFigures fails the test unless the family has these values, and no others.
+func wantFigures(t *testing.T, families map[string]*dto.MetricFamily, name string, want map[string]float64) {
+	t.Helper()
+	got := figures(families[name])
+	for labels, value := range want {
+		if got[labels] != value {
+			t.Errorf("%s{%s} is %v, want %v", name, labels, got[labels], value)
+		}
+		delete(got, labels)
+	}
+	if len(got) > 0 {
+		t.Errorf("%s has more: %v", name, got)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	metrics := handlers.NewMetrics(handlers.Build{Version: "v1.2.3", Commit: "abc", Go: "go1.26"})
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
+		o.Metrics = metrics
+		o.FailedKeysPerMinute = 1
+		o.RateLimit.Enabled = true
+		o.RateLimit.Live.PerMinute = 5
+	})
+	s.get("/agents").want(http.StatusOK)
+	s.get("/agents/1").want(http.StatusOK)
+	s.get("/agents/2").want(http.StatusOK)
+	s.do(http.MethodHead, "/wp-json/latepoint-api/v1/agents/1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
+	s.get("/agents/999999").want(http.StatusNotFound)
+	s.get("/agents").want(http.StatusTooManyRequests)
+	s.do(http.MethodGet, "/v1/agents", nil).want(http.StatusUnauthorized)
+	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
+		s.do(http.MethodGet, "/v1/agents", http.Header{"X-Api-Key": {"nobody"}}).want(status)
+	}
+	for i := range 50 {
+		s.do(http.MethodGet, fmt.Sprintf("/v1/wp-login-%d.php?token=%d", i, i), nil).want(http.StatusNotFound)
+		s.do(fmt.Sprintf("X%d", i), "/v1/agents", nil).want(http.StatusNotFound)
+	}
+	metrics.Observe(s.platform)
+	metrics.Overlaps(adapter.ConflictReport{Conflicts: make([]adapter.Conflict, 3), Bookings: 40}, 2, now)
+	metrics.Overlaps(adapter.ConflictReport{Conflicts: make([]adapter.Conflict, 1), Bookings: 41}, 0, now)
+
+	got := scrape(t, metrics)
+	wantFigures(t, got, "bookside_requests_total", map[string]float64{
+		"key_id=1 method=GET route=/agents status=200":      1,
+		"key_id=1 method=GET route=/agents status=429":      1,
+		"key_id=1 method=GET route=/agents/:id status=200":  2,
+		"key_id=1 method=HEAD route=/agents/:id status=200": 1,
+		"key_id=1 method=GET route=/agents/:id status=404":  1,
+		"key_id= method=GET route=/agents status=401":       2,
+		"key_id= method=GET route=/agents status=429":       1,
+		"key_id= method=GET route=none status=404":          50,
+		"key_id= method=other route=none status=404":        50,
+	})
+	wantFigures(t, got, "bookside_request_duration_seconds", map[string]float64{
+		"method=GET route=/agents": 5, "method=GET route=/agents/:id": 3, "method=HEAD route=/agents/:id": 1,
+		"method=GET route=none": 50, "method=other route=none": 50,
+	})
+	wantFigures(t, got, "bookside_requests_refused_total", map[string]float64{"reason=rate_limit": 1, "reason=failed_keys": 1})
+	wantFigures(t, got, "bookside_requests_in_flight", map[string]float64{"": 0})
+	wantFigures(t, got, "bookside_overlaps", map[string]float64{"": 1})
+	wantFigures(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
+	wantFigures(t, got, "bookside_overlap_bookings", map[string]float64{"": 41})
+	wantFigures(t, got, "bookside_overlap_look_timestamp_seconds", map[string]float64{"": float64(now.Unix())})
+	wantFigures(t, got, "bookside_build_info", map[string]float64{"commit=abc goversion=go1.26 version=v1.2.3": 1})
+	wantFigures(t, got, "bookside_db_connections_limit", map[string]float64{"": 4})
+	wantFigures(t, got, "bookside_db_up", map[string]float64{"": 1})
+	if got["go_goroutines"] == nil || got["process_open_fds"] == nil {
+		t.Error("nothing of the runtime or the process")
+	}
+	problems, err := testutil.GatherAndLint(metrics.Gatherer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+}
+
+// Before there is a platform, and when its database is away, the rest is told.
+func TestMetricsWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	metrics := handlers.NewMetrics(handlers.Build{})
+	if got := scrape(t, metrics); got["bookside_db_up"] != nil || got["go_goroutines"] == nil {
+		t.Errorf("%d families before the start", len(got))
+	}
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	metrics.Observe(s.platform)
+	arrange(t, database, "DROP TABLE wp_options")
+	got := scrape(t, metrics)
+	wantFigures(t, got, "bookside_db_up", map[string]float64{"": 0})
+	if got["bookside_outbox_mails"] != nil || got["bookside_db_connections"] == nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestMetricsOfQueues(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	metrics := handlers.NewMetrics(handlers.Build{})
+	s := newServer(t, database)
+	metrics.Observe(s.platform)
+	arrange(t, database,
+		"DELETE FROM wp_latepoint_process_jobs",
+		`INSERT INTO wp_latepoint_process_jobs (process_id, object_id, to_run_after_utc, status) VALUES
+			(1, 1, '2026-11-20 00:00:00', 'scheduled'), (1, 2, '2026-11-30 00:00:00', 'scheduled'), (1, 3, '2026-11-20 00:00:00', 'completed')`,
+		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES
+			('', 'a@example.test', '', '', 'waiting', 0, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00'),
+			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00'),
+			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00')`)
+	got := scrape(t, metrics)
+	wantFigures(t, got, "bookside_site_jobs_scheduled", map[string]float64{"": 2})
+	wantFigures(t, got, "bookside_site_jobs_overdue", map[string]float64{"": 1})
+	wantFigures(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=sent": 0, "state=failed": 2})
+}
+
+// Bookings that are refused for their time count, in bulk each of them.
+func TestMetricsOfConflicts(t *testing.T) {
+	t.Parallel()
+	metrics := handlers.NewMetrics(handlers.Build{})
+	s := newWriter(t, fixtures.SiteA(), func(o *handlers.Options) { o.Metrics = metrics })
+	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
+	s.write(http.MethodPost, "/bookings/bulk", "["+friday()+","+friday("start_time", `"14:00"`)+","+friday()+"]").want(http.StatusMultiStatus)
+	wantFigures(t, scrape(t, metrics), "bookside_booking_conflicts_total", map[string]float64{"": 3})
+}
+
+// Keys beyond some number share a label.
+func TestMetricsOfManyKeys(t *testing.T) {
+	t.Parallel()
+	metrics := handlers.NewMetrics(handlers.Build{})
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.Metrics = metrics })
+	const keys = 203
+	for range keys {
+		key := s.newKey("read")
+		s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {key}}).want(http.StatusOK)
+	}
+	values := figures(scrape(t, metrics)["bookside_requests_total"])
+	if got := values["key_id=other method=GET route=/status status=200"]; got != keys-200 || len(values) != 201 {
+		t.Errorf("%v requests of other keys, %d series", got, len(values))
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	if r := probe(t, handlers.NewAdmin(), http.MethodGet, "/debug/pprof/"); r.Code != http.StatusNotFound {
+		t.Errorf("status %d where profiles are off", r.Code)
+	}
+	admin := handlers.NewAdmin()
+	admin.ServeProfiles()
+	for path, want := range map[string]int{
+		"/debug/pprof/": http.StatusOK, "/debug/pprof/goroutine": http.StatusOK, "/debug/pprof/heap": http.StatusOK,
+		"/debug/pprof/symbol": http.StatusOK, "/debug/pprof/cmdline": http.StatusNotFound, "/debug/pprof/nothing": http.StatusNotFound,
+	} {
+		if r := probe(t, admin, http.MethodGet, path); r.Code != want {
+			t.Errorf("%s: status %d, want %d", path, r.Code, want)
+		}
+	}
+}
