@@ -60,6 +60,7 @@ func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, l
 	if metrics == nil {
 		metrics = NewMetrics(Build{})
 	}
+	metrics.shared.Store(options.RateLimit.Shared)
 	return &API{
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		brake:   newBrake(now, options.FailedKeysPerMinute),

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"bookside/adapter"
+	"bookside/wpdb"
 )
 
 // Metrics are the figures of a running server, in a registry of their own. What
@@ -29,6 +30,7 @@ type Metrics struct {
 	overlaps  overlapFigures
 	keys      keyLabels
 	platform  atomic.Pointer[adapter.Platform]
+	shared    atomic.Pointer[SharedCounts] // nil where requests are counted here alone
 }
 
 // overlapFigures are what the watch for conflicts found.
@@ -48,8 +50,10 @@ var durationBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 
 
 // Reasons of refused requests.
 const (
-	refusedByLimit = "rate_limit"
-	refusedByBrake = "failed_keys"
+	refusedByLimit  = "rate_limit"    // of the key
+	refusedByBrake  = "failed_keys"   // of the address
+	refusedByGate   = "overload"      // too many at a time
+	refusedByBudget = "no_connection" // the database had none free in time
 )
 
 // NewMetrics has no figures of the database before Observe.
@@ -60,9 +64,10 @@ func NewMetrics(build Build) *Metrics {
 		Namespace: namespace, Name: "request_duration_seconds", Help: "Time until a request was answered, by route and method.", Buckets: durationBuckets,
 	}, []string{"route", "method"})
 	m.running = m.gauge("requests_in_flight", "Requests being answered.")
-	m.refusals = m.counters("requests_refused_total", "Requests refused for being too many, by the limit of their key or of wrong keys from an address.", "reason")
-	m.refusals.WithLabelValues(refusedByLimit)
-	m.refusals.WithLabelValues(refusedByBrake)
+	m.refusals = m.counters("requests_refused_total", "Requests refused for being too many: for their key, for wrong keys of their address, at a time, or for the connections to the database.", "reason")
+	for _, reason := range []string{refusedByLimit, refusedByBrake, refusedByGate, refusedByBudget} {
+		m.refusals.WithLabelValues(reason) // there from the start, at 0
+	}
 	m.conflicts = m.counter("booking_conflicts_total", "Bookings refused because their time was taken.")
 	m.overlaps = overlapFigures{
 		present:  m.gauge("overlaps", "Pairs of bookings of one agent that overlap, at the last look."),
@@ -123,6 +128,10 @@ func (m *Metrics) refused(c echo.Context, err error) {
 	switch {
 	case adapter.CodeOf(err) == adapter.CodeSlotUnavailable:
 		m.conflicts.Inc()
+	case errors.Is(err, errOverloaded):
+		m.refusals.WithLabelValues(refusedByGate).Inc()
+	case errors.Is(err, wpdb.ErrBusy):
+		m.refusals.WithLabelValues(refusedByBudget).Inc()
 	case errors.As(err, &limited):
 		reason := refusedByLimit
 		if _, admitted := admissionOf(c); !admitted {
@@ -212,7 +221,8 @@ func (k *keyLabels) label(id int64) string {
 	return k.known[id]
 }
 
-// platformFigures are collected from the platform with each scrape.
+// platformFigures are collected from the platform, and what else counts by
+// itself, with each scrape.
 type platformFigures struct{ *Metrics }
 
 func figure(name, help string, labels ...string) *prometheus.Desc {
@@ -220,6 +230,7 @@ func figure(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
+	fallbacks     = figure("rate_limit_fallbacks_total", "Requests that were counted by this server alone because Redis did not answer.")
 	poolLimit     = figure("db_connections_limit", "Connections that may be open, db.max_open.")
 	poolOpen      = figure("db_connections", "Open connections, by what they do.", "state")
 	poolWaits     = figure("db_connection_waits_total", "Times that a connection had to be waited for.")
@@ -232,13 +243,16 @@ var (
 
 // Describe is part of prometheus.Collector.
 func (f platformFigures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolLimit, poolOpen, poolWaits, poolWaited, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, poolWaited, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
 		to <- d
 	}
 }
 
 // Collect is part of prometheus.Collector.
 func (f platformFigures) Collect(to chan<- prometheus.Metric) {
+	if shared := f.shared.Load(); shared != nil {
+		to <- prometheus.MustNewConstMetric(fallbacks, prometheus.CounterValue, float64(shared.Fallbacks()))
+	}
 	platform := f.platform.Load()
 	if platform == nil {
 		return

@@ -3,14 +3,17 @@ package handlers_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/redis/go-redis/v9"
 
 	"bookside/adapter"
 	"bookside/fixtures"
@@ -107,7 +110,9 @@ func TestMetrics(t *testing.T) {
 		"method=GET route=/agents": 5, "method=GET route=/agents/:id": 3, "method=HEAD route=/agents/:id": 1,
 		"method=GET route=none": 50, "method=other route=none": 50,
 	})
-	wantFigures(t, got, "bookside_requests_refused_total", map[string]float64{"reason=rate_limit": 1, "reason=failed_keys": 1})
+	wantFigures(t, got, "bookside_requests_refused_total", map[string]float64{
+		"reason=rate_limit": 1, "reason=failed_keys": 1, "reason=overload": 0, "reason=no_connection": 0,
+	})
 	wantFigures(t, got, "bookside_requests_in_flight", map[string]float64{"": 0})
 	wantFigures(t, got, "bookside_overlaps", map[string]float64{"": 1})
 	wantFigures(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
@@ -175,6 +180,22 @@ func TestMetricsOfConflicts(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
 	s.write(http.MethodPost, "/bookings/bulk", "["+friday()+","+friday("start_time", `"14:00"`)+","+friday()+"]").want(http.StatusMultiStatus)
 	wantFigures(t, scrape(t, metrics), "bookside_booking_conflicts_total", map[string]float64{"": 3})
+}
+
+// A Redis that is away shows in the figures.
+func TestMetricsOfFallbacks(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+	defer client.Close()
+	metrics := handlers.NewMetrics(handlers.Build{})
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
+		o.Metrics = metrics
+		o.RateLimit.Enabled = true
+		o.RateLimit.Shared = handlers.NewSharedCounts(client, "site", time.Second, fixedClock, slog.New(slog.DiscardHandler))
+	})
+	s.get("/agents").want(http.StatusOK)
+	s.get("/agents").want(http.StatusOK)
+	wantFigures(t, scrape(t, metrics), "bookside_rate_limit_fallbacks_total", map[string]float64{"": 2})
 }
 
 // Keys beyond some number share a label.
