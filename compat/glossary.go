@@ -16,12 +16,13 @@ type term struct {
 // The forms of texts. Where the platform stores nothing, or a zero date, the
 // wire has it too.
 const (
-	idForm        = `^[0-9]+$`
-	moneyForm     = `^-?[0-9]+\.[0-9]{4}$`
-	dateForm      = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
-	timestampForm = `^([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})?$`
-	clockForm     = `^([0-9]{2,}:[0-9]{2})?$`
-	instantForm   = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}$`
+	idForm           = `^[0-9]+$`
+	moneyForm        = `^-?[0-9]+\.[0-9]{4}$`
+	dateForm         = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
+	optionalDateForm = `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`
+	timestampForm    = `^([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})?$`
+	clockForm        = `^([0-9]{2,}:[0-9]{2})?$`
+	instantForm      = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}$`
 )
 
 // The forms of texts that are read.
@@ -79,7 +80,7 @@ var glossary = map[string]term{
 	"state":             {"State or province", "", ""},
 	"zipcode":           {"Postal code", "W1A 1AA", ""},
 	"country":           {"Country: two letters of ISO 3166-1", "GB", ""},
-	"date_of_birth":     {"Day of birth", "1990-12-10", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
+	"date_of_birth":     {"Day of birth", "1990-12-10", optionalDateForm},
 	"gender":            {"Gender", "female", ""},
 	"bio":               {"About the agent", "Ten years of practice", ""},
 	"features":          {"JSON text: pairs of label and value", "[]", ""},
@@ -106,8 +107,8 @@ var glossary = map[string]term{
 	"Invoice.status":        {"open, paid, partially_paid, draft, void or uncollectible", "open", ""},
 
 	// when
-	"start_date":       {"Day, in the site's zone", "2026-12-01", dateForm},
-	"end_date":         {"Day on which the booking ends, in the site's zone", "2026-12-01", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
+	"start_date":       {"Day, in the site's zone", "2026-12-01", optionalDateForm},
+	"end_date":         {"Day on which the booking ends, in the site's zone", "2026-12-01", optionalDateForm},
 	"date":             {"Day, in the site's zone", "2026-12-01", dateForm},
 	"date_to":          {"Last day", "2026-12-07", dateForm},
 	"start_time":       {"Time of day, in the site's zone", "10:00", clockForm},
@@ -125,8 +126,8 @@ var glossary = map[string]term{
 	"deleted_at":       {"Time of deletion", "2026-11-21 10:00:00", timestampForm},
 	"due_at":           {"When the invoice is due", "2026-12-15 00:00:00", timestampForm},
 	"requested_time":   {"Start that was asked for", "2026-12-01 10:00", `^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}$`},
-	"active_from":      {"First day of validity; 0000-00-00 or empty where unset", "0000-00-00", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
-	"active_to":        {"Last day of validity; 0000-00-00 or empty where unset", "2026-12-31", `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`},
+	"active_from":      {"First day of validity; 0000-00-00 or empty where unset", "0000-00-00", optionalDateForm},
+	"active_to":        {"Last day of validity; 0000-00-00 or empty where unset", "2026-12-31", optionalDateForm},
 	"?active_from":     {"First day of validity; empty or 0000-00-00 for no limit", "2026-12-01", ""},
 	"?active_to":       {"Last day of validity; empty or 0000-00-00 for no limit", "2026-12-31", ""},
 	"last_usage_date":  {"When the coupon was last used; n/a for never", "n/a", ""},

@@ -160,7 +160,7 @@ func (r *Reading) values(name string) {
 
 // optionalDate notes a date that may be unset by sending none, or the zero date.
 func (r *Reading) optionalDate(name string) {
-	r.pattern(name, `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`)
+	r.pattern(name, optionalDateForm)
 }
 
 // describeWords notes a value that is one of the words of a map.

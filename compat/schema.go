@@ -130,7 +130,8 @@ func (s *Schemas) of(v reflect.Value) *Schema {
 	case json.Number:
 		return &Schema{Type: typeNumber}
 	case json.RawMessage:
-		return &Schema{Description: "Any JSON", example: Members{}}
+		anything := []string{typeObject, typeArray, typeString, typeNumber, typeBoolean, typeNull}
+		return &Schema{Type: anything, example: Members{}}
 	}
 	switch v.Kind() {
 	case reflect.Pointer:

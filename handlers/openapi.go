@@ -323,13 +323,17 @@ func headerOf(about, word string, example any) members {
 	return members{{"description", about}, {"schema", &compat.Schema{Type: word}}, {"example", example}}
 }
 
+// mayWait are the statuses of answers that may tell how long to wait; with 207
+// some of the bookings could not be made for now.
+var mayWait = []int{http.StatusMultiStatus, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+
 // headersOf are the headers of an answer. Limits are told once the key is known.
 func headersOf(r route, status int) members {
 	names := []string{requestIDHeader}
 	if status != http.StatusUnauthorized {
 		names = append(names, limitHeaders...)
 	}
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+	if slices.Contains(mayWait, status) {
 		names = append(names, retryAfterHeader)
 	}
 	if r.method == http.MethodPost && status < http.StatusMultipleChoices {

@@ -86,6 +86,14 @@ type logLine struct {
 	KeyID     int64  `json:"key_id"`
 }
 
+// defaultOptions are those of a server that asks for nothing else.
+func defaultOptions() handlers.Options {
+	return handlers.Options{
+		BasePaths: []string{"/v1", "/wp-json/latepoint-api/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute,
+		RateLimit: handlers.RateLimit{Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000}},
+	}
+}
+
 // newServer serves a database; change adjusts the options.
 func newServer(t testing.TB, database *fixtures.Database, change ...func(*handlers.Options)) *server {
 	t.Helper()
@@ -108,10 +116,7 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	options := handlers.Options{
-		BasePaths: []string{"/v1", "/wp-json/latepoint-api/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute,
-		RateLimit: handlers.RateLimit{Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000}},
-	}
+	options := defaultOptions()
 	for _, c := range change {
 		c(&options)
 	}
@@ -152,7 +157,8 @@ func (s *server) do(method, path string, header http.Header) answer {
 	return s.send(method, path, header, "")
 }
 
-// send is do with a body.
+// send is do with a body. Request and answer are compared with the OpenAPI
+// document.
 func (s *server) send(method, path string, header http.Header, body string) answer {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
@@ -165,7 +171,9 @@ func (s *server) send(method, path string, header http.Header, body string) answ
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: received}
+	a := answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: received}
+	conform(s.t, request, []byte(body), a)
+	return a
 }
 
 // want fails the test unless the status is this one.
