@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	sq "github.com/Masterminds/squirrel"
@@ -96,6 +97,9 @@ func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookin
 	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(s.localNow()).Day {
 		p.Refuse("start_date", "May not be in the past")
 	}
+	if !p.Has("start_date") && !p.Has("start_time") {
+		s.checkClock(&p, b.Start)
+	}
 	if err := s.planService(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
@@ -138,11 +142,23 @@ func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *Problems) 
 		return nil
 	}
 	var err error
-	if plan.service, err = s.bookableService(ctx, plan.ServiceID); err != nil {
-		return p.absorb(err)
+	plan.service, plan.resources, err = s.serviceWithResources(ctx, p, plan.ServiceID, plan.AgentID, plan.LocationID)
+	return err
+}
+
+// serviceWithResources reads a service and who offers it where. What is unknown
+// is noted, agent and location also where the service is.
+func (s *Site) serviceWithResources(ctx context.Context, p *Problems, service, agent, location int64) (bookableService, []availability.Resource, error) {
+	known, err := s.bookableService(ctx, service)
+	if CodeOf(err) == CodeInvalidRequest {
+		_, others := s.missing(ctx, known, agent, location)
+		return known, nil, errors.Join(p.absorb(err), p.absorb(others))
 	}
-	plan.resources, _, err = s.resources(ctx, plan.service, plan.AgentID, plan.LocationID)
-	return p.absorb(err)
+	if err != nil {
+		return known, nil, err
+	}
+	resources, _, err := s.resources(ctx, known, agent, location)
+	return known, resources, p.absorb(err)
 }
 
 // slotRequest asks for a start for good.

@@ -39,6 +39,15 @@ func (s *Site) utc(at availability.Moment) string {
 	return stamp(instant)
 }
 
+// checkClock refuses a start in the hour that a spring change skips. The plugin
+// takes it, and with it two bookings of one agent for one instant.
+func (s *Site) checkClock(p *Problems, start availability.Moment) {
+	instant, known := s.Zone.Instant(Date(start.Day.String()), start.Minutes)
+	if local := instant.In(s.Zone.Location); known && Minutes(local.Hour()*60+local.Minute()) != start.Minutes {
+		p.Refuse("start_time", "The clock skips this time on this day")
+	}
+}
+
 // columns are the span's columns of a booking.
 func (span bookingSpan) columns() row {
 	return row{

@@ -176,16 +176,16 @@ func (s *Site) planMove(ctx context.Context, plan *updatePlan, p *Problems) erro
 	if newTime && at.Day < availability.MomentOf(s.localNow()).Day {
 		p.Refuse(sentFirst(plan), "May not be in the past")
 	}
+	if newTime {
+		s.checkClock(p, at)
+	}
 	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil} {
 		if sent && p.Has(field) {
 			return nil
 		}
 	}
-	if plan.service, err = s.bookableService(ctx, serviceID); err != nil {
-		return p.absorb(err)
-	}
-	if plan.resources, _, err = s.resources(ctx, plan.service, agent, location); err != nil {
-		return p.absorb(err)
+	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, serviceID, agent, location); err != nil {
+		return err
 	}
 	plan.slot = &slotRequest{
 		Request: availability.Request{

@@ -40,7 +40,7 @@ var bookingReplays = map[string]replay{
 	"create_end_of_day":                {do: placeBooking, prepare: []string{allDay}, differ: []difference{endAtMidnight}},
 	"create_over_midnight":             {do: placeBooking, prepare: []string{allDay}, differ: []difference{approvedByDefault}},
 	"create_at_midnight":               {do: placeBooking, prepare: []string{allDay}, differ: []difference{startAtMidnight}},
-	"create_on_dst_day":                {do: placeBooking, prepare: []string{allDay}, differ: []difference{springForward}},
+	"create_on_dst_day":                {do: placeBooking, prepare: []string{allDay}, code: CodeValidationFailed, differ: []difference{skippedHour}},
 	"create_on_autumn_dst_day":         {do: placeBooking, prepare: []string{allDay}, differ: []difference{fallBack}},
 	"create_notes_special":             {do: placeBooking, differ: []difference{wordlessPassword, notesWithoutTags}},
 	"create_unavailable_slot":          {do: placeBooking, code: CodeSlotUnavailable},
@@ -110,9 +110,8 @@ var (
 			row.Values["start_datetime_utc"], row.Values["end_datetime_utc"] = "2026-12-14 23:00:00", "2026-12-15 00:00:00"
 		}
 	}}
-	springForward = replacing("the history tells what the clock shows on the day it changes",
-		`"end_datetime":"2027-03-28T03:00:00+02:00"`, `"end_datetime":"2027-03-28T04:00:00+02:00"`)
-	fallBack = replacing(springForward.name,
+	skippedHour = refused("a time that the clock skips does not exist")
+	fallBack    = replacing("the history tells what the clock shows on the day it changes",
 		`"start_datetime":"2027-10-31T02:30:00+01:00"`, `"start_datetime":"2027-10-31T02:30:00+02:00"`,
 		`"end_datetime":"2027-10-31T03:30:00+01:00"`, `"end_datetime":"2027-10-31T02:30:00+01:00"`)
 	approvedByDefault = difference{"a booking is approved unless a status is sent", func(e *expectation) {

@@ -203,9 +203,15 @@ func DescribeBulkBookings(b *Body) {
 	b.describe(b.described.elements("bookings", 1, maxBulk)).booking()
 }
 
+// MadeBooking is the answer to POST /bookings.
+type MadeBooking struct {
+	BothMessage
+	ConfirmationSent bool `json:"confirmation_sent"`
+}
+
 // BookingCreated is the answer to POST /bookings.
-func (v View) BookingCreated(d adapter.BookingDetail, times BookingTimes) BothMessage {
-	return bothMessage("Booking created successfully", v.bookingDetail(d, times))
+func (v View) BookingCreated(made adapter.MadeBooking, times BookingTimes) MadeBooking {
+	return MadeBooking{bothMessage("Booking created successfully", v.bookingDetail(made.BookingDetail, times)), made.ConfirmationSent}
 }
 
 // BookingUpdated is the answer to PUT /bookings/{id}.

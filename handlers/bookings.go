@@ -41,7 +41,7 @@ func createBooking(r *request) (response, error) {
 	booking.Address = r.echo.RealIP()
 	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
 		_, err = site.CreateBooking(r.ctx(), booking, func(ctx context.Context, tx *adapter.Site, made adapter.MadeBooking) error {
-			answer = created(r.view.BookingCreated(made.BookingDetail, timesOf(tx, made.Booking)))
+			answer = created(r.view.BookingCreated(made, timesOf(tx, made.Booking)))
 			return keep(ctx, tx, answer)
 		})
 		return answer, err

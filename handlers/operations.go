@@ -77,8 +77,8 @@ var (
 	bookingMaking = operation{
 		about: "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
 		body:  bodyOf(compat.NewBooking),
-		answers: answers201(func(v compat.View) compat.BothMessage {
-			return v.BookingCreated(adapter.BookingDetail{}, compat.BookingTimes{})
+		answers: answers201(func(v compat.View) compat.MadeBooking {
+			return v.BookingCreated(adapter.MadeBooking{}, compat.BookingTimes{})
 		}),
 		refuse: []error{errSlotTaken},
 	}
