@@ -44,6 +44,32 @@ func (s *Site) transacted(table wpdb.Table) error {
 	return unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, engine))
 }
 
+// writable refuses a table whose rows we would not store as they should be, as
+// after an update of the plugin that changed it. Rows can still be deleted.
+func (s *Site) writable(table wpdb.Table) error {
+	if err := s.transacted(table); err != nil {
+		return err
+	}
+	reason := s.schema.Unwritable(table)
+	if reason == "" {
+		return nil
+	}
+	return unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, nil)
+}
+
+// Writable is nil where requests can write all that they may have to. Else it is
+// a CodeUnavailable that says what they cannot; reads are served all the same.
+func (s *Site) Writable() error {
+	var reasons []string
+	for _, u := range s.schema.Unwritables() {
+		reasons = append(reasons, s.db.FullName(u.Table)+": "+u.Reason)
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return unavailable("LatePoint tables cannot be written: "+strings.Join(reasons, "; "), nil)
+}
+
 // column is a column and what to store in it.
 type column struct {
 	name  string
@@ -60,6 +86,9 @@ type row []column
 func (s *Site) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
+	}
+	if err := s.writable(table); err != nil {
+		return 0, err
 	}
 	var names []string
 	for _, c := range rows[0] {
@@ -104,6 +133,9 @@ func (s *Site) update(ctx context.Context, table wpdb.Table, id int64, changes r
 	}
 	if !changed {
 		return nil
+	}
+	if err := s.writable(table); err != nil {
+		return err
 	}
 	result, err := s.exec(ctx, table, "update "+string(table), stmt)
 	if err != nil {

@@ -37,6 +37,8 @@ type Readiness struct {
 	Status   string `json:"status"`
 	Database string `json:"database"`
 	Platform string `json:"platform"`
+	// Writes says why some writes are refused although the rest is served.
+	Writes string `json:"writes,omitempty"`
 }
 
 // readinessTimeout is shorter than what usual probes wait for.
@@ -120,12 +122,21 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	var known *adapter.Error
 	switch {
 	case err == nil:
-		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK}
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: unwritable(site)}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message}
 	default:
 		return Readiness{Status: StatusUnavailable, Database: databaseTrouble(err), Platform: partUnknown}
 	}
+}
+
+// unwritable is why a site cannot be written, or "".
+func unwritable(site *adapter.Site) string {
+	var known *adapter.Error
+	if errors.As(site.Writable(), &known) {
+		return known.Message
+	}
+	return ""
 }
 
 // databaseTrouble names an error of the database without its text.

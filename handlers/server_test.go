@@ -22,7 +22,7 @@ import (
 	"bookside/wpdb"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
 
 // now is the moment at which the recorded site was recorded.
 var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)

@@ -23,19 +23,29 @@ func (s *Schema) Zeros(t Table, given []string) []Zero {
 		if c.HasDefault || slices.Contains(given, name) {
 			continue
 		}
-		zero := Zero{Name: name, Value: 0}
-		switch {
-		case c.MaxLength > 0:
-			zero.Value = ""
-		case c.Type == "date":
-			zero.Value = "0000-00-00"
-		case c.Type == "datetime", c.Type == "timestamp":
-			zero.Value = "0000-00-00 00:00:00"
+		if value := c.zero(); value != nil {
+			zeros = append(zeros, Zero{Name: name, Value: value})
 		}
-		zeros = append(zeros, zero)
 	}
 	slices.SortFunc(zeros, func(a, b Zero) int { return cmp.Compare(a.Name, b.Name) })
 	return zeros
+}
+
+// zero is what PHP would store in a column that it does not know; nil for a type
+// that has no such value.
+func (c Column) zero() any {
+	switch c.Type {
+	case "date":
+		return "0000-00-00"
+	case "datetime", "timestamp":
+		return "0000-00-00 00:00:00"
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "bit", "year", "time":
+		return 0
+	case "char", "varchar", "binary", "varbinary", "tinytext", "text", "mediumtext", "longtext", "tinyblob", "blob", "mediumblob", "longblob":
+		return ""
+	default: // such as enum, json, uuid or point
+		return nil
+	}
 }
 
 // Holds tells whether a text fits the column: in length, and in its character

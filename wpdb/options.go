@@ -88,10 +88,29 @@ func (db *DB) networkOption(ctx context.Context, name string) (string, error) {
 		err = row.Scan(OrZero(&value))
 		return value, err
 	})
-	if errors.Is(err, ErrSchema) {
+	switch {
+	case errors.Is(err, ErrSchema):
 		return "", nil // not a network
+	case errors.Is(err, ErrAccessDenied):
+		network, probeErr := db.inNetwork(ctx)
+		if probeErr != nil {
+			return "", errors.Join(err, probeErr)
+		}
+		if !network {
+			return "", nil
+		}
 	}
 	return value, err
+}
+
+// inNetwork tells a network by a column that its users have, for an account
+// with rights on single tables: to such a one a server does not tell whether
+// there is a table of network options.
+func (db *DB) inNetwork(ctx context.Context) (bool, error) {
+	stmt := sq.Select("1").From("information_schema.columns").
+		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(Users), "column_name": "spam"})
+	_, network, err := One(ctx, db, "look for a network", stmt, Value[int])
+	return network, err
 }
 
 // ListsPlugin tells whether a plugin file stands among the values (a site's

@@ -280,7 +280,7 @@ func TestKeysNeedASite(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
 	for _, args := range [][]string{{"list"}, {"revoke", "1"}, {"create", "--name", "a", "--permissions", "read"}} {
-		run(t, settingsFor(db), "", append(append([]string{"keys"}, args...), "--prefix", "abc_")...).
+		run(t, adminSettings(db), "", append(append([]string{"keys"}, args...), "--prefix", "abc_")...).
 			want(t, exitNoTables, "no LatePoint tables under the prefix abc_; this database has them under: wp_;")
 	}
 }

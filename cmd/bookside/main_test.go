@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bookside/fixtures"
+	"bookside/wpdb"
 )
 
 // beProgram makes the test binary behave as the program itself.
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("BE_BOOKSIDE") == "1" {
 		main()
 	}
-	os.Exit(fixtures.Run(m))
+	os.Exit(fixtures.RunLimited(m, wpdb.Grants))
 }
 
 // now is the present of the sample site; the program's clock stands still there.
@@ -59,6 +60,11 @@ func settingsFor(db *fixtures.Database, more ...string) []string {
 		"BOOKSIDE_ADMIN__LISTEN=127.0.0.1:0",
 		"BOOKSIDE_SERVER__DRAIN_DELAY=0s",
 	}, more...)
+}
+
+// adminSettings are those of an account that sees every table, or its absence.
+func adminSettings(db *fixtures.Database) []string {
+	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN))
 }
 
 // small is a database of the test's own, with the usual site.

@@ -23,8 +23,7 @@ type rights struct {
 // tryRights tries every right that is ever needed.
 func tryRights(ctx context.Context, db *wpdb.DB) (rights, error) {
 	r := rights{lacking: map[string][]wpdb.Table{}}
-	wordPress := []wpdb.Table{wpdb.Options, wpdb.Users, wpdb.Usermeta, wpdb.Sitemeta}
-	for _, table := range slices.Concat(wordPress, wpdb.PluginTables(), wpdb.OwnTables()) {
+	for _, table := range wpdb.Tables() {
 		readable, err := db.May(ctx, wpdb.Select, table)
 		switch {
 		case errors.Is(err, wpdb.ErrSchema): // not there
@@ -43,7 +42,7 @@ func tryRights(ctx context.Context, db *wpdb.DB) (rights, error) {
 
 func (r *rights) tryWriting(ctx context.Context, db *wpdb.DB, table wpdb.Table) {
 	var lacking []string
-	for _, right := range rightsToWrite(table) {
+	for _, right := range table.RightsToWrite() {
 		allowed, err := db.May(ctx, right, table)
 		if err != nil {
 			r.untold = true // such as by a replica or a proxy
@@ -56,18 +55,6 @@ func (r *rights) tryWriting(ctx context.Context, db *wpdb.DB, table wpdb.Table) 
 	if len(lacking) > 0 {
 		key := strings.Join(lacking, ", ")
 		r.lacking[key] = append(r.lacking[key], table)
-	}
-}
-
-// rightsToWrite are those needed on a table beyond reading it.
-func rightsToWrite(table wpdb.Table) []wpdb.Right {
-	switch table {
-	case wpdb.Options, wpdb.Sitemeta:
-		return nil
-	case wpdb.Users, wpdb.Usermeta: // of customers
-		return []wpdb.Right{wpdb.Insert, wpdb.Update}
-	default:
-		return []wpdb.Right{wpdb.Insert, wpdb.Update, wpdb.Delete}
 	}
 }
 

@@ -160,7 +160,7 @@ func TestServeRefuses(t *testing.T) {
 			[]string{"the database at db.invalid:3306 cannot be reached"}},
 		{"DSN the driver refuses", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?timeout=s3cret"), exitUsage,
 			[]string{"the data source name cannot be read"}},
-		{"wrong prefix", settingsFor(network, "BOOKSIDE_DB__PREFIX=wp_"), exitNoTables,
+		{"wrong prefix", append(adminSettings(network), "BOOKSIDE_DB__PREFIX=wp_"), exitNoTables,
 			[]string{"no LatePoint tables under the prefix wp_; this database has them under: wpx_7_; set db.prefix (BOOKSIDE_DB__PREFIX)"}},
 	}
 	for _, test := range tests {
@@ -216,7 +216,7 @@ func TestRefusedByDatabase(t *testing.T) {
 	}
 	tests := []struct{ name, dsn, want string }{
 		{"wrong password", withCredentials(db.DSN, "bookside_nobody", "s3cret"), "refuses the user or the password"},
-		{"unknown database", strings.Replace(db.DSN, "/"+parts.database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
+		{"unknown database", strings.Replace(db.AdminDSN, "/"+parts.database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
 	}
 	for _, test := range tests {
 		for _, command := range [][]string{{"serve"}, {"check"}, {"keys", "list"}} {

@@ -14,9 +14,9 @@ func TestCommitOf(t *testing.T) {
 		want     string
 	}{
 		{"unknown", nil, ""},
-		{"clean", []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: "false"}}, " (commit 0123456789ab)"},
-		{"changed", []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: "true"}}, " (commit 0123456789ab, changed)"},
-		{"short", []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}, " (commit abc)"},
+		{"clean", []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: "false"}}, "0123456789ab"},
+		{"changed", []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: "true"}}, "0123456789ab, changed"},
+		{"short", []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}, "abc"},
 	}
 	for _, test := range tests {
 		if got := commitOf(test.settings); got != test.want {
