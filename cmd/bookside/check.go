@@ -24,12 +24,20 @@ const aboutCheck = `Opens the database and tells what it finds there: its versio
 database user may do with them, the time zone, the API keys. It changes nothing. It ends with 0
 when the site can be served, else it says what to do.
 
+The GRANT statements that the database user lacks are printed; with --grants all that are needed.
+--conflicts lists the overlapping bookings of one agent from today on, and ends with 7 where there
+are some. --json prints all of this for a program.
+
 With --live it asks the running server instead, at admin.listen, as a container's health check.`
 
 func (p *program) check(flags *flag.FlagSet) action {
 	var given configFlags
 	given.define(flags)
 	live := flags.Bool("live", false, "ask the running server whether it is ready")
+	var show checkOutput
+	flags.BoolVar(&show.json, "json", false, "print the findings as JSON")
+	flags.BoolVar(&show.grants, "grants", false, "print all GRANT statements that are needed")
+	flags.BoolVar(&show.conflicts, "conflicts", false, "list overlapping bookings")
 	return func(ctx context.Context, _ []string) error {
 		c, err := readConfig(p.env, given)
 		if err != nil {
@@ -38,11 +46,14 @@ func (p *program) check(flags *flag.FlagSet) action {
 		if *live {
 			return p.checkLive(ctx, c.Admin.Listen)
 		}
-		return p.checkSite(ctx, c)
+		return p.checkSite(ctx, c, show)
 	}
 }
 
-func (p *program) checkSite(ctx context.Context, c config) (err error) {
+// checkOutput is what check is asked to print.
+type checkOutput struct{ json, grants, conflicts bool }
+
+func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (err error) {
 	t, db, err := openSite(ctx, c)
 	if err != nil {
 		return err
@@ -52,17 +63,47 @@ func (p *program) checkSite(ctx context.Context, c config) (err error) {
 	if err != nil {
 		return fmt.Errorf("look at the site: %w", err)
 	}
-	if err := p.print(f.report(t, db)); err != nil {
+	text, err := f.text(t, db, show)
+	if err != nil {
 		return err
 	}
-	if len(f.todo) == 0 {
+	if err := p.print(text); err != nil {
+		return err
+	}
+	return f.verdict(show)
+}
+
+// text is what check prints.
+func (f findings) text(t target, db *wpdb.DB, show checkOutput) (string, error) {
+	if show.json {
+		return f.json(t, db)
+	}
+	text := f.report(t, db)
+	all, missing := f.statements(db)
+	if show.grants {
+		missing = all
+	}
+	for _, statement := range missing {
+		text += statement + ";\n"
+	}
+	if show.conflicts && f.conflicts != nil && len(f.conflicts.Conflicts) > 0 {
+		text += f.pairs()
+	}
+	return text, nil
+}
+
+// verdict is the error that check ends with.
+func (f findings) verdict(show checkOutput) error {
+	switch {
+	case len(f.rights.unreadable) > 0:
+		return failf(exitRefused, nil, "the site cannot be served:\n  %s", strings.Join(f.todo, "\n  "))
+	case len(f.todo) > 0:
+		return failf(exitFailure, nil, "the site cannot be served:\n  %s", strings.Join(f.todo, "\n  "))
+	case show.conflicts && f.conflicts != nil && len(f.conflicts.Conflicts) > 0:
+		return failf(exitConflicts, nil, "%s pairs of bookings overlap", countOf(*f.conflicts))
+	default:
 		return nil
 	}
-	code := exitFailure
-	if len(f.rights.unreadable) > 0 {
-		code = exitRefused
-	}
-	return failf(code, nil, "the site cannot be served:\n  %s", strings.Join(f.todo, "\n  "))
 }
 
 // findings are what check tells about a site.
@@ -76,6 +117,14 @@ type findings struct {
 	completing      []string // statements that add what tables of ours lack
 	keys            string
 	todo            []string
+
+	account, database string // for GRANT
+	server            wpdb.ServerSettings
+	serverTold        bool
+	clockDifference   time.Duration // the server's before ours
+	unwritable        []wpdb.UnwritableTable
+	jobCron           *bool                   // nil where it is not known
+	conflicts         *adapter.ConflictReport // nil where they could not be looked for
 }
 
 func look(ctx context.Context, db *wpdb.DB, now adapter.Clock) (f findings, err error) {
@@ -83,6 +132,10 @@ func look(ctx context.Context, db *wpdb.DB, now adapter.Clock) (f findings, err 
 	if f.rights, err = tryRights(ctx, db); err != nil {
 		return f, err
 	}
+	if f.account, f.database, err = db.Account(ctx); err != nil {
+		return f, err
+	}
+	f.lookAtServer(ctx, db, now)
 	if len(f.rights.unreadable) > 0 {
 		f.platform = "not known before its tables can be read"
 		f.todo = append(f.todo, fmt.Sprintf("the database user may not read %s: grant it SELECT on them", named(db, f.rights.unreadable)))
@@ -90,6 +143,30 @@ func look(ctx context.Context, db *wpdb.DB, now adapter.Clock) (f findings, err 
 		return f, err
 	}
 	return f, f.lookAtKeys(ctx, db, now)
+}
+
+// lookAtServer asks for what is good to know; some proxies do not tell.
+func (f *findings) lookAtServer(ctx context.Context, db *wpdb.DB, now adapter.Clock) {
+	server, err := db.ServerSettings(ctx)
+	if err != nil {
+		return
+	}
+	f.server, f.serverTold = server, true
+	f.clockDifference = server.Now.Sub(now().Truncate(time.Second))
+}
+
+// lookAtSite looks at what is in the tables of a site that can be served.
+func (f *findings) lookAtSite(ctx context.Context, site *adapter.Site) error {
+	runs, err := site.RunsJobs(ctx)
+	if err != nil {
+		return err
+	}
+	conflicts, err := site.Conflicts(ctx)
+	if err != nil {
+		return err
+	}
+	f.jobCron, f.conflicts = &runs, &conflicts
+	return nil
 }
 
 func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.Clock) error {
@@ -102,7 +179,7 @@ func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.
 	if err != nil {
 		return err
 	}
-	f.missing = schema.Missing()
+	f.missing, f.unwritable = schema.Missing(), schema.Unwritables()
 	f.platform = "active"
 	site, err := adapter.NewPlatform(db, now).Site(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) {
@@ -118,6 +195,7 @@ func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.
 	var known *adapter.Error
 	switch {
 	case err == nil:
+		return f.lookAtSite(ctx, site)
 	case errors.As(err, &known) && known.Code == adapter.CodeUnavailable:
 		f.platform = known.Message
 		f.todo = append(f.todo, known.Message+": "+remedy)
@@ -169,6 +247,7 @@ func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Cloc
 func (f findings) report(t target, db *wpdb.DB) string {
 	table := columns([][]string{
 		{"database", fmt.Sprintf("%s, %s at %s", db.Version(), t.database, t.address)},
+		{"server", f.settings()},
 		{"table prefix", db.Prefix()},
 		{"rights", f.rights.summary()},
 		{"LatePoint", f.platform},
@@ -177,8 +256,10 @@ func (f findings) report(t target, db *wpdb.DB) string {
 		{"time zone", f.clock},
 		{"own tables", f.own(db)},
 		{"API keys", f.keys},
+		{"jobs", f.cron()},
+		{"overlaps", f.overlaps()},
 	})
-	for _, warning := range f.rights.warnings(db) {
+	for _, warning := range f.warnings(db) {
 		table += "warning: " + warning + "\n"
 	}
 	return table

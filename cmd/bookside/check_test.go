@@ -139,7 +139,7 @@ func TestCheckRights(t *testing.T) {
 			}
 			got := run(t, account(t, db, test.grants...), "", "check").want(t, test.code, test.wantStderr)
 			wantTexts(t, got.stdout, test.wantStdout...)
-			if test.name == "all" && strings.Contains(got.stdout, "warning") {
+			if test.name == "all" && strings.Contains(got.stdout, "warning: the database user") {
 				t.Errorf("warned: %s", got.stdout)
 			}
 		})

@@ -224,6 +224,7 @@ Exit codes:
   4   the database does not exist, or refuses the user, the password or a right that is needed
   5   no LatePoint tables are to be seen under the prefix
   6   the port is taken
+  7   check --conflicts found overlapping bookings
 `
 
 // usage is the help of one command.

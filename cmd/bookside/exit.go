@@ -15,6 +15,7 @@ const (
 	exitRefused     = 4 // the database does not let us in or read, or does not exist
 	exitNoTables    = 5 // no LatePoint tables to be seen under the prefix
 	exitPortTaken   = 6
+	exitConflicts   = 7 // check --conflicts found some
 )
 
 // failure is an error with an exit code, worded for the person who runs the

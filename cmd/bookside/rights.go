@@ -14,6 +14,7 @@ import (
 // rights are what the database user may do with the tables of a site. Tables
 // that are not there are in none of the lists.
 type rights struct {
+	readable   []wpdb.Table
 	unreadable []wpdb.Table            // without which the site cannot be served
 	hidden     []wpdb.Table            // others that cannot be read, or are not there
 	lacking    map[string][]wpdb.Table // by the rights to write that are lacking
@@ -30,6 +31,7 @@ func tryRights(ctx context.Context, db *wpdb.DB) (rights, error) {
 		case err != nil:
 			return r, err
 		case readable:
+			r.readable = append(r.readable, table)
 			r.tryWriting(ctx, db, table)
 		case table == wpdb.Options || table.Required():
 			r.unreadable = append(r.unreadable, table)
@@ -88,10 +90,4 @@ func (r rights) summary() string {
 }
 
 // named lists tables by their full names.
-func named(db *wpdb.DB, tables []wpdb.Table) string {
-	names := make([]string, len(tables))
-	for i, table := range tables {
-		names[i] = db.FullName(table)
-	}
-	return strings.Join(names, ", ")
-}
+func named(db *wpdb.DB, tables []wpdb.Table) string { return strings.Join(names(db, tables), ", ") }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"bookside/adapter"
+	"bookside/wpdb"
+)
+
+// checkReport is what check --json prints. Keys are added to it, not taken away;
+// lists are never null.
+type checkReport struct {
+	OK       bool     `json:"ok"` // the site can be served
+	Problems []string `json:"problems"`
+	Warnings []string `json:"warnings"`
+	Database struct {
+		Version         string `json:"version"`
+		Name            string `json:"name"`
+		Address         string `json:"address"`
+		Account         string `json:"account"` // quoted for SQL
+		SQLMode         string `json:"sql_mode"`
+		TimeZone        string `json:"time_zone"`
+		ClockDifference *int64 `json:"clock_difference_seconds"` // the server's before ours; null where it was not told
+	} `json:"database"`
+	Prefix string `json:"prefix"`
+	Rights struct {
+		Summary    string              `json:"summary"`
+		Unreadable []string            `json:"unreadable"`
+		Lacking    map[string][]string `json:"lacking"`        // tables by the rights to write that are lacking
+		Needed     []string            `json:"grants"`         // statements
+		Missing    []string            `json:"missing_grants"` // those of them that change something
+	} `json:"rights"`
+	Platform struct {
+		State         string   `json:"state"` // active, or what is wrong
+		Version       string   `json:"version"`
+		MissingTables []string `json:"missing_tables"`
+		Unwritable    []string `json:"unwritable"` // tables and why
+		TimeZone      string   `json:"time_zone"`
+		JobCron       *bool    `json:"job_cron"` // the site sends what is queued; null before it can be read
+	} `json:"platform"`
+	OwnTables struct {
+		Missing    []string `json:"missing"`
+		Statements []string `json:"statements"` // that add missing columns
+	} `json:"own_tables"`
+	Keys      string           `json:"keys"`
+	Conflicts *conflictsReport `json:"conflicts"` // null where they could not be looked for
+}
+
+type conflictsReport struct {
+	Bookings int            `json:"bookings"` // that were compared
+	Cut      bool           `json:"cut"`      // there are more bookings or conflicts than are looked at
+	Pairs    []conflictPair `json:"pairs"`
+}
+
+type conflictPair struct {
+	Agent       int64    `json:"agent_id"`
+	Bookings    [2]int64 `json:"booking_ids"`
+	BuffersOnly bool     `json:"buffers_only"`
+}
+
+// clockTolerance is how far the clocks of two machines may differ unnoticed.
+const clockTolerance = 30 * time.Second
+
+// warnings are what is wrong although the site can be served.
+func (f findings) warnings(db *wpdb.DB) []string {
+	warnings := f.rights.warnings(db)
+	for _, u := range f.unwritable {
+		warnings = append(warnings, fmt.Sprintf("requests that write %s will be refused: %s", db.FullName(u.Table), u.Reason))
+	}
+	if f.serverTold && f.clockDifference.Abs() > clockTolerance {
+		warnings = append(warnings, fmt.Sprintf("the clock of the database server differs by %v from that of this machine; set both by NTP", f.clockDifference.Round(time.Second)))
+	}
+	if f.jobCron != nil && !*f.jobCron {
+		warnings = append(warnings, "the site's cron does not know the plugin's jobs: it sends no notifications; see mail.enabled")
+	}
+	return warnings
+}
+
+// statements are the GRANTs that give the database user every right that is
+// needed: all of them, and those for tables on which some right is lacking.
+func (f findings) statements(db *wpdb.DB) (all, missing []string) {
+	lacking := map[wpdb.Table]bool{}
+	for _, tables := range append(slices.Collect(maps.Values(f.rights.lacking)), f.rights.unreadable) {
+		for _, t := range tables {
+			lacking[t] = true
+		}
+	}
+	there, wanting := map[string]bool{}, map[string]bool{}
+	for _, t := range slices.Concat(f.rights.readable, f.rights.unreadable) {
+		there[db.FullName(t)] = true
+		wanting[db.FullName(t)] = lacking[t]
+	}
+	all = wpdb.Grants(f.database, f.account, db.Prefix(), func(name string) bool { return there[name] })
+	missing = slices.DeleteFunc(wpdb.Grants(f.database, f.account, db.Prefix(), func(name string) bool { return wanting[name] }),
+		func(statement string) bool { return !slices.Contains(all, statement) })
+	return all, missing
+}
+
+func (f findings) json(t target, db *wpdb.DB) (string, error) {
+	var r checkReport
+	r.OK, r.Problems, r.Warnings = len(f.todo) == 0, list(f.todo), list(f.warnings(db))
+	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = db.Version(), t.database, t.address, f.account
+	r.Database.SQLMode, r.Database.TimeZone = f.server.SQLMode, f.server.TimeZone
+	if f.serverTold {
+		seconds := int64(f.clockDifference / time.Second)
+		r.Database.ClockDifference = &seconds
+	}
+	r.Prefix = db.Prefix()
+	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.rights.summary(), names(db, f.rights.unreadable), map[string][]string{}
+	for rights, tables := range f.rights.lacking {
+		r.Rights.Lacking[rights] = names(db, tables)
+	}
+	all, missing := f.statements(db)
+	r.Rights.Needed, r.Rights.Missing = list(all), list(missing)
+	r.Platform.State, r.Platform.Version, r.Platform.MissingTables = f.platform, f.platformVersion, names(db, f.missing)
+	r.Platform.Unwritable = []string{}
+	for _, u := range f.unwritable {
+		r.Platform.Unwritable = append(r.Platform.Unwritable, db.FullName(u.Table)+": "+u.Reason)
+	}
+	r.Platform.TimeZone, r.Platform.JobCron = f.clock, f.jobCron
+	r.OwnTables.Missing, r.OwnTables.Statements = names(db, f.missingOwn), list(f.completing)
+	r.Keys = f.keys
+	if f.conflicts != nil {
+		r.Conflicts = &conflictsReport{Bookings: f.conflicts.Bookings, Cut: f.conflicts.Cut, Pairs: []conflictPair{}}
+		for _, c := range f.conflicts.Conflicts {
+			r.Conflicts.Pairs = append(r.Conflicts.Pairs, conflictPair{c.Agent, [2]int64{c.First, c.Second}, c.BuffersOnly})
+		}
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("write report: %w", err)
+	}
+	return string(text) + "\n", nil
+}
+
+// list is never nil.
+func list(texts []string) []string { return append([]string{}, texts...) }
+
+func names(db *wpdb.DB, tables []wpdb.Table) []string {
+	full := make([]string, len(tables))
+	for i, t := range tables {
+		full[i] = db.FullName(t)
+	}
+	return full
+}
+
+// settings is a line about the server.
+func (f findings) settings() string {
+	if !f.serverTold {
+		return "not told"
+	}
+	return fmt.Sprintf("time zone %s, clock %v from ours, sql_mode %s", f.server.TimeZone, f.clockDifference.Round(time.Second), cmp.Or(f.server.SQLMode, "empty"))
+}
+
+// cron is a line about the site's jobs.
+func (f findings) cron() string {
+	switch {
+	case f.jobCron == nil:
+		return "not known before the site can be served"
+	case *f.jobCron:
+		return "run by the site"
+	default:
+		return "not run by the site"
+	}
+}
+
+// overlaps is a line about conflicts.
+func (f findings) overlaps() string {
+	if f.conflicts == nil {
+		return "not known before the site can be served"
+	}
+	return fmt.Sprintf("%s pairs of %d bookings from today on", countOf(*f.conflicts), f.conflicts.Bookings)
+}
+
+func countOf(r adapter.ConflictReport) string {
+	if r.Cut {
+		return fmt.Sprintf("%d or more", len(r.Conflicts))
+	}
+	return fmt.Sprint(len(r.Conflicts))
+}
+
+// pairs are the lines of check --conflicts.
+func (f findings) pairs() string {
+	rows := [][]string{{"AGENT", "BOOKINGS", ""}}
+	for _, c := range f.conflicts.Conflicts {
+		note := ""
+		if c.BuffersOnly {
+			note = "buffers only"
+		}
+		rows = append(rows, []string{fmt.Sprint(c.Agent), fmt.Sprintf("%d %d", c.First, c.Second), note})
+	}
+	return columns(rows)
+}
