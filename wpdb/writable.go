@@ -10,10 +10,9 @@ import (
 // toStore are the columns beyond those that reads name without which a row that
 // is written would be wrong.
 var toStore = map[Table][]string{
-	Activities:    {"code", "description", "initiated_by", "created_at"},
-	OrderInvoices: {"charge_amount", "data", "due_at"},
-	ProcessJobs:   {"process_id", "object_id", "object_model_type", "settings", "to_run_after_utc", "status"},
-	Transactions:  {"token", "notes"},
+	Activities:   {"code", "description", "initiated_by", "created_at"},
+	ProcessJobs:  {"process_id", "object_id", "object_model_type", "settings", "to_run_after_utc", "status"},
+	Transactions: {"token", "notes"},
 }
 
 // Unwritable is why rows of the table cannot be written, or "": it is not there,

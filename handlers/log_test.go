@@ -1,0 +1,114 @@
+package handlers_test
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// privateTexts are all keys, addresses, phones and names of the customers,
+// agents and users of a site, and the password of its database.
+func privateTexts(t *testing.T, s *server) []string {
+	t.Helper()
+	config, err := mysql.ParseDSN(s.database.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{s.key, "wrong-key-of-somebody", "rita.neu@example.test", "+49 30 1234", "30 1234", "Neumann-Geheim", "Second floor, please"}
+	if config.Passwd != "" {
+		texts = append(texts, config.Passwd)
+	}
+	for _, query := range []string{
+		"SELECT email FROM wp_latepoint_customers UNION SELECT phone FROM wp_latepoint_customers UNION SELECT first_name FROM wp_latepoint_customers UNION SELECT last_name FROM wp_latepoint_customers",
+		"SELECT email FROM wp_latepoint_agents UNION SELECT phone FROM wp_latepoint_agents", "SELECT user_email FROM wp_users",
+		"SELECT meta_value FROM wp_latepoint_booking_meta WHERE meta_key LIKE 'key_to_manage%'",
+	} {
+		rows, err := s.database.SQL.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var text *string
+			if err := rows.Scan(&text); err != nil {
+				t.Fatal(err)
+			}
+			if text != nil && len(*text) >= 4 {
+				texts = append(texts, *text)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return texts
+}
+
+// TestLogHoldsNothingPrivate drives every route, well and badly, with the data of
+// people, under the most talkative level and a database that fails, and looks
+// for all of it in the log.
+func TestLogHoldsNothingPrivate(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA())
+	direct := *database
+	dsn, cutter := fixtures.CutOff(t, database.DSN)
+	direct.DSN = dsn
+	s := newServer(t, &direct, func(o *handlers.Options) { o.FailedKeysPerMinute = 3 })
+	s.handler = handlers.New(s.platform, s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		handlers.Options{BasePaths: []string{"/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute, FailedKeysPerMinute: 3})
+	private := privateTexts(t, s)
+	if len(private) < 500 {
+		t.Fatalf("only %d texts to look for", len(private))
+	}
+	const person = `{"customer_id":9,"customer":{"first_name":"Rita","last_name":"Neumann-Geheim","email":"rita.neu@example.test","phone":"+49 30 1234"},` +
+		`"first_name":"Rita","last_name":"Neumann-Geheim","email":"rita.neu@example.test","phone":"+49 30 1234","notes":"Second floor, please",` +
+		`"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00","code":"rita.neu@example.test","order_id":1,"amount":"5"}`
+	requests := 0
+	drive := func() {
+		for _, r := range routesOf(t) {
+			for _, body := range []string{person, person[:len(person)/2], `{"email":["rita.neu@example.test"],"status":"rita.neu@example.test"}`} {
+				header := http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}, "Idempotency-Key": {"rita.neu@example.test"}}
+				s.send(r.Method, "/v1"+r.Path+"?search=rita.neu@example.test&customer_email=rita.neu@example.test", header, body)
+			}
+			s.send(r.Method, "/v1"+r.Path, http.Header{"X-Api-Key": {"wrong-key-of-somebody"}}, person)
+			s.send(r.Method, "/v1"+r.Path, http.Header{"Authorization": {"Bearer wrong-key-of-somebody"}}, person)
+			s.send(r.Method, "/v1"+r.Path+"?api_key="+s.key+"&email=rita.neu@example.test", nil, "")
+			s.send(r.Method, "/v1/rita.neu@example.test"+r.Path+"?api_key=wrong-key-of-somebody", nil, "")
+			requests += 7
+		}
+	}
+	drive()
+	for _, table := range []string{"latepoint_bookings", "latepoint_customers", "latepoint_orders"} {
+		cutter.Arm(fixtures.Fault{On: table, Lost: true}, fixtures.Fault{On: table}, fixtures.Fault{On: table, Skip: 3, Answer: 20})
+		drive()
+		cutter.Disarm()
+	}
+	arrange(t, database, "ALTER TABLE wp_latepoint_customers DROP COLUMN notes")
+	drive()
+	log := s.log.String()
+	if lines := strings.Count(log, `"msg":"request"`); lines != requests {
+		t.Errorf("%d lines for %d requests", lines, requests)
+	}
+	if !strings.Contains(log, `"level":"ERROR"`) {
+		t.Error("nothing failed")
+	}
+	words := map[string]bool{}
+	for _, word := range strings.FieldsFunc(log, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		words[word] = true
+	}
+	for _, text := range private {
+		// A name may be a part of some other word; all the rest may be nowhere.
+		name := !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+		if name && words[text] || !name && strings.Contains(log, text) {
+			i := strings.Index(log, text)
+			t.Errorf("%q is in the log: %.300s", text, log[max(0, i-200):])
+		}
+	}
+}
