@@ -1,0 +1,38 @@
+package adapter
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// BenchmarkConflicts looks for conflicts on the recorded site, and on it with
+// 100,000 bookings to come.
+func BenchmarkConflicts(b *testing.B) {
+	database := fixtures.New(b, fixtures.SiteA())
+	platform := NewPlatform(openDatabase(b, database), recordedNow)
+	look := func(b *testing.B) {
+		for b.Loop() {
+			report, err := platform.Conflicts(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(report.Bookings), "bookings")
+			b.ReportMetric(float64(len(report.Conflicts)), "conflicts")
+		}
+	}
+	b.Run("site", look)
+	for day := range 1000 {
+		var rows []string
+		for n := range 100 {
+			rows = append(rows, fmt.Sprintf("(%d, 1, 1, 'approved', '2027-01-01' + INTERVAL %d DAY, %d, '2027-01-01' + INTERVAL %d DAY, %d, 0, 0, 1)", 100+n%10, day, 480+60*(n/10), day, 540+60*(n/10)))
+		}
+		statement := `INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES ` + strings.Join(rows, ", ")
+		if _, err := database.SQL.ExecContext(b.Context(), statement); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("100000", look)
+}
