@@ -131,7 +131,7 @@ func (s *Schemas) of(v reflect.Value) *Schema {
 		return &Schema{Type: typeNumber}
 	case json.RawMessage:
 		anything := []string{typeObject, typeArray, typeString, typeNumber, typeBoolean, typeNull}
-		return &Schema{Type: anything, example: Members{}}
+		return &Schema{Type: anything, Items: &Schema{}, example: Members{}}
 	}
 	switch v.Kind() {
 	case reflect.Pointer:

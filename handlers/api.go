@@ -75,7 +75,7 @@ func (a *API) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
-	e.Pre(trimEscapedPath, middleware.RemoveTrailingSlash())
+	e.Pre(noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
 	e.Use(a.identify, a.measure, a.logRequest, a.recover, a.headers)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))

@@ -57,7 +57,7 @@ var (
 
 var (
 	statusRead = operation{
-		about: "The name of the site's time zone and the present time there. Any valid key may ask.",
+		about: "The name of the site's time zone and the present time there.",
 		answers: answers200(func(compat.View) compat.StatusSingle {
 			return compat.StatusDetail(adapter.Zone{Location: time.UTC}, time.Time{})
 		}),

@@ -1,0 +1,118 @@
+package handlers_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestDocs opens the page under the root and every base path, pastes a key,
+// makes a call and reads the answer. The page asks nobody but the server.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	for _, path := range []string{"/docs", "/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
+		t.Run(path, func(t *testing.T) {
+			browser := newBrowser(t)
+			seen := watchTraffic(browser, t)
+			const operation = "#operations-status-status "
+			err := chromedp.Do(browser,
+				chromedp.EmulateViewport(1200, 1000),
+				chromedp.Navigate(server.URL+path),
+				chromedp.Click(chromedp.CSS(".btn.authorize")),
+				chromedp.SendKeys(chromedp.CSS(".auth-container input"), s.key),
+				chromedp.Click(chromedp.CSS(".auth-btn-wrapper .authorize")),
+				chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")),
+				chromedp.Click(chromedp.CSS(operation+".opblock-summary-control")),
+				chromedp.Click(chromedp.CSS(operation+".execute")),
+				chromedp.WaitVisible(chromedp.CSS(operation+".live-responses-table .response-col_status")),
+			)
+			if err != nil {
+				t.Fatalf("%v; faults: %q", err, seen.faults(server.URL))
+			}
+			screenshot(browser, t, "docs"+strings.ReplaceAll(path, "/", "-"))
+			answer, err := chromedp.Run(browser, chromedp.Text(chromedp.CSS(operation+".live-responses-table tbody")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"200", `"status": "success"`, `"timezone"`} {
+				if !strings.Contains(answer, want) {
+					t.Errorf("no %s in the answer: %s", want, answer)
+				}
+			}
+			for _, fault := range seen.faults(server.URL) {
+				t.Error(fault)
+			}
+		})
+	}
+}
+
+// TestViewerIsTheCopy compares the embedded viewer with the sums that were
+// taken when it was fetched.
+func TestViewerIsTheCopy(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	sums, err := os.Open("viewer/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sums.Close()
+	files := 0
+	for lines := bufio.NewScanner(sums); lines.Scan(); files++ {
+		sum, name, _ := strings.Cut(lines.Text(), "  ")
+		plain := s.do(http.MethodGet, "/v1/docs/"+name, nil).want(http.StatusOK)
+		if got := sha256.Sum256(plain.body); hex.EncodeToString(got[:]) != sum {
+			t.Errorf("%s is not the copy that was fetched", name)
+		}
+		zipped := s.do(http.MethodGet, "/v1/docs/"+name, http.Header{"Accept-Encoding": {"gzip, br"}}).want(http.StatusOK)
+		r, err := gzip.NewReader(bytes.NewReader(zipped.body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if content, err := io.ReadAll(r); err != nil || !bytes.Equal(content, plain.body) {
+			t.Errorf("%s differs when compressed: %v", name, err)
+		}
+	}
+	if files != 2 {
+		t.Errorf("%d files have a sum", files)
+	}
+}
+
+// TestDocsHeaders asks for everything the page consists of, and for what is no
+// part of it.
+func TestDocsHeaders(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for path, typ := range map[string]string{
+		"/docs": "text/html", "/v1/docs": "text/html", "/docs/docs.js": "text/javascript", "/v1/docs/swagger-ui.css": "text/css",
+		"/docs/LICENSE": "text/plain", "/docs/NOTICE": "text/plain", "/docs/swagger-ui-bundle.js.LICENSE.txt": "text/plain",
+	} {
+		a := s.do(http.MethodGet, path, nil).want(http.StatusOK)
+		if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, typ) {
+			t.Errorf("%s: Content-Type %q", path, got)
+		}
+		policy := a.header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+			t.Errorf("%s: Content-Security-Policy %q", path, policy)
+		}
+	}
+	for _, path := range []string{"/docs/renew", "/docs/nothing.js", "/docs/..%2Fapi.go", "/v1/docs/viewer/docs.js"} {
+		s.do(http.MethodGet, path, nil).want(http.StatusNotFound)
+	}
+	a := s.do(http.MethodGet, "/v1/docs/", nil).want(http.StatusPermanentRedirect)
+	if got := a.header.Get("Location"); got != "../docs" {
+		t.Errorf("a slash at the end leads to %q", got)
+	}
+}
