@@ -2,16 +2,17 @@ package handlers_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,15 +21,21 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"bookside/compat"
 	"bookside/handlers"
 )
 
-// contract is the OpenAPI document as a judge of requests and answers.
+// contract is the OpenAPI document as a judge of requests and answers. Its
+// schemas are compiled once: kin-openapi does so for every body.
 type contract struct {
 	document *openapi3.T
 	router   routers.Router
+
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	schemas  map[string]*jsonschema.Schema // by their place in the document
 }
 
 // theContract is that of a server with the options of newServer.
@@ -40,12 +47,60 @@ var theContract = sync.OnceValues(func() (*contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the document: %w", err)
 	}
-	if err := document.Validate(context.Background()); err != nil {
+	if err := document.Validate(context.Background(), openapi3.DisableExamplesValidation()); err != nil {
 		return nil, fmt.Errorf("the document: %w", err)
 	}
 	router, err := gorillamux.NewRouter(document)
-	return &contract{document, router}, err
+	if err != nil {
+		return nil, fmt.Errorf("paths of the document: %w", err)
+	}
+	raw, err := jsonschema.UnmarshalJSON(recorder.Body)
+	if err != nil {
+		return nil, fmt.Errorf("load the document: %w", err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	return &contract{document: document, router: router, compiler: compiler, schemas: map[string]*jsonschema.Schema{}}, compiler.AddResource(documentURL, raw)
 })
+
+const documentURL = "https://site.example/openapi.json"
+
+// schema is the one at a place in the document.
+func (c *contract) schema(place string) (*jsonschema.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.schemas[place]; known != nil {
+		return known, nil
+	}
+	compiled, err := c.compiler.Compile(documentURL + place)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", place, err)
+	}
+	c.schemas[place] = compiled
+	return compiled, nil
+}
+
+// check compares JSON with the schema at a place in the document.
+func (c *contract) check(place string, text []byte) error {
+	schema, err := c.schema(place)
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// jsonSchema is where the schema of JSON stands in a body or a response.
+const jsonSchema = "/content/application~1json/schema"
+
+// placeOf is where an operation stands in the document.
+func placeOf(route *routers.Route) string {
+	escaped := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(route.Path)
+	return "#/paths/" + escaped + "/" + strings.ToLower(route.Method)
+}
 
 // conform fails the test where the document does not allow the answer or, if
 // that tells of success, the request.
@@ -79,14 +134,14 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 		}
 	}
 	input := &openapi3filter.RequestValidationInput{Request: asked, PathParams: parameters, Route: route, Options: &openapi3filter.Options{
-		IncludeResponseStatus: true, AuthenticationFunc: authenticated, SkipSettingDefaults: true,
+		IncludeResponseStatus: true, AuthenticationFunc: authenticated, SkipSettingDefaults: true, ExcludeRequestBody: true, ExcludeResponseBody: true,
 	}}
 	if a.status < http.StatusBadRequest {
 		if err := c.judgeRequest(input, sent, a); err != nil {
 			return err
 		}
 	}
-	return judgeAnswer(input, request.Method, a)
+	return c.judgeAnswer(input, request.Method, a)
 }
 
 // undescribed is a request to what the document does not know: the answer must
@@ -128,10 +183,8 @@ func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, se
 	if err != nil {
 		return fmt.Errorf("an unreadable body was accepted: %w", err)
 	}
-	var body any
-	decoder := json.NewDecoder(bytes.NewReader(document))
-	decoder.UseNumber()
-	if err := decoder.Decode(&body); err != nil {
+	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
 		return err
 	}
 	if list, ok := body.([]any); ok && len(list) == 0 {
@@ -142,13 +195,13 @@ func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, se
 	if a.status == http.StatusMultiStatus {
 		body.(map[string]any)["bookings"] = made(a, body.(map[string]any)["bookings"].([]any))
 	}
-	const media = "application/json"
-	canonical, err := json.Marshal(canonicalValue(operation.RequestBody.Value.Content[media].Schema, body))
+	canonical, err := json.Marshal(canonicalValue(operation.RequestBody.Value.Content["application/json"].Schema, body))
 	if err != nil {
 		return err
 	}
-	input.Request.Header.Set("Content-Type", media)
-	input.Request.Body, input.Request.ContentLength = io.NopCloser(bytes.NewReader(canonical)), int64(len(canonical))
+	if err := c.check(placeOf(input.Route)+"/requestBody"+jsonSchema, canonical); err != nil {
+		return fmt.Errorf("the body: %w", err)
+	}
 	return openapi3filter.ValidateRequest(input.Request.Context(), input)
 }
 
@@ -282,20 +335,18 @@ func whole(n json.Number) json.Number {
 
 // judgeAnswer checks status, body and headers, and that an error's code is one
 // of those that are told.
-func judgeAnswer(input *openapi3filter.RequestValidationInput, method string, a answer) error {
-	header := a.header.Clone()
-	header.Set("Content-Type", "application/json")
-	output := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: a.status, Header: header, Options: input.Options}
-	if method == http.MethodHead {
-		options := *input.Options
-		options.ExcludeResponseBody = true
-		output.Options = &options
-	}
-	output.SetBodyBytes(a.body)
+func (c *contract) judgeAnswer(input *openapi3filter.RequestValidationInput, method string, a answer) error {
+	output := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: a.status, Header: a.header, Options: input.Options}
 	if err := openapi3filter.ValidateResponse(input.Request.Context(), output); err != nil {
 		return err
 	}
-	told := input.Route.Operation.Responses.Status(a.status).Value
+	response := input.Route.Operation.Responses.Status(a.status)
+	if method != http.MethodHead {
+		if err := c.check(cmp.Or(response.Ref, placeOf(input.Route)+"/responses/"+strconv.Itoa(a.status))+jsonSchema, a.body); err != nil {
+			return fmt.Errorf("the answer: %w", err)
+		}
+	}
+	told := response.Value
 	for name := range input.Route.Spec.Components.Headers {
 		if _, described := told.Headers[name]; !described && a.header.Get(name) != "" {
 			return fmt.Errorf("the header %s is not described", name)
@@ -328,4 +379,103 @@ func judgeCode(told *openapi3.Response, a answer) error {
 		return fmt.Errorf("the code %s is not described", failure.Code)
 	}
 	return nil
+}
+
+// TestContractRefuses shows the judge answers and requests that are wrong in
+// one thing each.
+func TestContractRefuses(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "/v1/customers?per_page=1"
+	right := s.get("/customers?per_page=1").want(http.StatusOK)
+	refused := s.get("/customers?page=0").want(http.StatusBadRequest)
+	for name, test := range map[string]struct {
+		path   string
+		answer answer
+		with   func(body string) string
+		allow  bool
+	}{
+		"right":              {path, right, func(b string) string { return b }, true},
+		"refused":            {"/v1/customers?page=0", refused, func(b string) string { return b }, true},
+		"another key":        {path, right, func(b string) string { return strings.Replace(b, `"id":`, `"spare":1,"id":`, 1) }, false},
+		"key of the page":    {path, right, func(b string) string { return strings.Replace(b, `"success":`, `"spare":1,"success":`, 1) }, false},
+		"missing key":        {path, right, func(b string) string { return strings.Replace(b, `"phone":`, `"fax":`, 1) }, false},
+		"number for text":    {path, right, func(b string) string { return strings.Replace(b, `"is_guest":"1"`, `"is_guest":1`, 1) }, false},
+		"timestamp":          {path, right, func(b string) string { return strings.Replace(b, `"created_at":"2026-`, `"created_at":"26-`, 1) }, false},
+		"no success":         {path, right, func(b string) string { return strings.Replace(b, `"success":true`, `"success":false`, 1) }, false},
+		"unknown code":       {"/v1/customers?page=0", refused, func(b string) string { return strings.Replace(b, "invalid_parameters", "invalid_request", 1) }, false},
+		"parameter accepted": {"/v1/customers?per_page=200", right, func(b string) string { return b }, false},
+		"date accepted":      {"/v1/customers?created_after=2026-13-01", right, func(b string) string { return b }, false},
+		"path not described": {"/v1/nothing", right, func(b string) string { return b }, false},
+	} {
+		shown := test.answer
+		shown.body = []byte(test.with(string(shown.body)))
+		if !test.allow && bytes.Equal(shown.body, test.answer.body) && strings.HasPrefix(test.path, path) {
+			t.Errorf("%s: nothing was changed in %s", name, shown.body)
+		}
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, test.path, nil)
+		request.Header.Set("X-API-Key", s.key)
+		if err := c.judge(request, nil, shown); (err == nil) != test.allow {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	unsigned := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	if err := c.judge(unsigned, nil, right); err == nil {
+		t.Error("an answer without a key passes")
+	}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/services", nil)
+	request.Header.Set("X-API-Key", s.key)
+	request.Header.Set("Content-Type", "application/json")
+	for _, body := range []string{`{}`, `{"name":"x","duration":"long"}`, `{"name":"x","status":"gone"}`} {
+		if err := c.judge(request, []byte(body), answer{t: t, status: http.StatusCreated, header: right.header}); err == nil || !strings.Contains(err.Error(), "the body") {
+			t.Errorf("%s passes: %v", body, err)
+		}
+	}
+}
+
+// TestDocumentExamples compares every example with its schema.
+func TestDocumentExamples(t *testing.T) {
+	t.Parallel()
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	check := func(place string, value any) {
+		examples++
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.check(place, text); err != nil {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+	for path, item := range c.document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			place := placeOf(&routers.Route{Path: path, Method: method})
+			for i, p := range operation.Parameters {
+				check(fmt.Sprintf("%s/parameters/%d/schema", place, i), p.Value.Example)
+			}
+			if operation.RequestBody != nil {
+				check(place+"/requestBody"+jsonSchema, operation.RequestBody.Value.Content["application/json"].Example)
+			}
+			for status, response := range operation.Responses.Map() {
+				all := response.Value.Content["application/json"].Examples
+				if len(all) == 0 {
+					t.Errorf("%s %s has no example of %s", method, path, status)
+				}
+				for _, example := range all {
+					check(cmp.Or(response.Ref, place+"/responses/"+status)+jsonSchema, example.Value.Value)
+				}
+			}
+		}
+	}
+	if examples < 400 {
+		t.Errorf("only %d examples", examples)
+	}
 }

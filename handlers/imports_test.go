@@ -27,6 +27,7 @@ var reserved = map[string][]string{
 	"github.com/DATA-DOG/go-sqlmock":     {},
 	"github.com/chromedp/":               {},
 	"github.com/getkin/kin-openapi":      {},
+	"github.com/santhosh-tekuri/":        {},
 	"github.com/google/go-cmp":           {},
 }
 
