@@ -284,10 +284,11 @@ func canonicalObject(schema *openapi3.SchemaRef, object map[string]any) map[stri
 	}
 	for name, value := range object {
 		property := schema.Value.Properties[name]
-		empty := value == nil || value == "" && property != nil && !property.Value.Type.Is(openapi3.TypeString)
+		text, isText := value.(string)
+		blank := isText && strings.TrimSpace(text) == ""
 		switch list, isList := value.([]any); {
 		case property == nil:
-		case empty, value == "" && (len(property.Value.Enum) > 0 || property.Value.Pattern != "" || property.Value.Format != ""):
+		case value == nil, blank && !freeText(property.Value):
 			delete(object, name)
 		case isList && len(list) == 0 && property.Value.Type.Is(openapi3.TypeObject):
 			object[name] = map[string]any{} // as PHP writes an empty array
@@ -296,6 +297,11 @@ func canonicalObject(schema *openapi3.SchemaRef, object map[string]any) map[stri
 		}
 	}
 	return object
+}
+
+// freeText tells a text of which even an empty one is a value.
+func freeText(schema *openapi3.Schema) bool {
+	return schema.Type.Is(openapi3.TypeString) && len(schema.Enum) == 0 && schema.Pattern == "" && schema.Format == ""
 }
 
 func canonicalScalar(schema *openapi3.Schema, text string) any {
