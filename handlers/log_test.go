@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"database/sql"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -31,24 +32,35 @@ func privateTexts(t *testing.T, s *server) []string {
 		"SELECT email FROM wp_latepoint_agents UNION SELECT phone FROM wp_latepoint_agents", "SELECT user_email FROM wp_users",
 		"SELECT meta_value FROM wp_latepoint_booking_meta WHERE meta_key LIKE 'key_to_manage%'",
 	} {
-		rows, err := s.database.SQL.QueryContext(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			var text *string
-			if err := rows.Scan(&text); err != nil {
-				t.Fatal(err)
+		for _, text := range s.texts(query) {
+			if len(text) >= 4 {
+				texts = append(texts, text)
 			}
-			if text != nil && len(*text) >= 4 {
-				texts = append(texts, *text)
-			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
 		}
 	}
 	return texts
+}
+
+// texts are the values of a column.
+func (s *server) texts(query string) []string {
+	s.t.Helper()
+	rows, err := s.database.SQL.QueryContext(s.t.Context(), query)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer rows.Close()
+	var found []string
+	for rows.Next() {
+		var text sql.NullString
+		if err := rows.Scan(&text); err != nil {
+			s.t.Fatal(err)
+		}
+		found = append(found, text.String)
+	}
+	if err := rows.Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	return found
 }
 
 // TestLogHoldsNothingPrivate drives every route, well and badly, with the data of
