@@ -24,6 +24,9 @@ var reserved = map[string][]string{
 	"bookside/fixtures":                  {"fixtures", "cmd/demo"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker"},
+	"maragu.dev/gomponents":              {"handlers"},
+	"html/template":                      {}, // executed, it makes the linker keep all methods
+	"text/template":                      {},
 	"github.com/DATA-DOG/go-sqlmock":     {},
 	"github.com/chromedp/":               {},
 	"github.com/getkin/kin-openapi":      {},

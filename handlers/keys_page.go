@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"html/template"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -17,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	g "maragu.dev/gomponents"
 
 	"bookside/adapter"
 	"bookside/wpdb"
@@ -40,7 +41,6 @@ type KeysPage struct {
 	now      adapter.Clock
 	log      *slog.Logger
 	hosts    []string
-	pages    map[string]*template.Template
 	routes   http.Handler
 	attempts attempts
 	site     atomic.Pointer[keysSite]
@@ -59,10 +59,7 @@ var keysPageFiles embed.FS
 // NewKeysPage makes a page that says to wait until Open. hosts are the names
 // under which it may be reached, besides localhost and addresses.
 func NewKeysPage(now adapter.Clock, log *slog.Logger, hosts []string) *KeysPage {
-	p := &KeysPage{now: now, log: log, hosts: hosts, pages: map[string]*template.Template{}, attempts: attempts{now: now}}
-	for _, name := range []string{"login", "list", "form", "created", "revoke", "over", "message"} {
-		p.pages[name] = template.Must(template.ParseFS(keysPageFiles, "keyspage/layout.html", "keyspage/"+name+".html"))
-	}
+	p := &KeysPage{now: now, log: log, hosts: hosts, attempts: attempts{now: now}}
 	mux := http.NewServeMux()
 	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
 		mux.HandleFunc("GET /keys/"+name, serveFile(path.Join("keyspage", name)))
@@ -169,16 +166,14 @@ func (p *KeysPage) visited(work func(*visit) error) http.Handler {
 
 func (p *KeysPage) waitForDatabase(v *visit) {
 	v.w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	p.show(v, http.StatusServiceUnavailable, "message", frame{
-		Title: "The database is not open yet", Waits: retryAfter,
-		Content: "Keys are kept in the site's database, to which Bookside has no connection so far. This page tries again by itself.",
-	})
+	p.show(v, http.StatusServiceUnavailable, frame{Title: "The database is not open yet", Waits: retryAfter},
+		messageView("", "Keys are kept in the site's database, to which Bookside has no connection so far. This page tries again by itself."))
 }
 
 // fail answers for an error, in words that tell nothing of the database.
 func (p *KeysPage) fail(v *visit, err error) {
 	problem, status := p.trouble(v, err)
-	p.show(v, status, "message", frame{Title: "That did not work", Session: v.session, Content: problem})
+	p.tell(v, status, "That did not work", problem)
 }
 
 // trouble logs an error, and words it for the page.
@@ -196,33 +191,20 @@ func (p *KeysPage) trouble(v *visit, err error) (problem string, status int) {
 
 // notFound answers for a key that is not there.
 func (p *KeysPage) notFound(v *visit) error {
-	p.show(v, http.StatusNotFound, "message", frame{Title: "There is no such key", Session: v.session, Content: "Look for it in the list of keys."})
+	p.tell(v, http.StatusNotFound, "There is no such key", "Look for it in the list of keys.")
 	return nil
 }
 
-// frame is a page: what stands around its content.
-type frame struct {
-	Title   string
-	Failed  bool   // the content tells of errors
-	Session string // "" before the login
-	Waits   int    // seconds until the browser asks again; 0 for never
-	Content any
+// tell sends a page that says nothing but a text.
+func (p *KeysPage) tell(v *visit, status int, title, text string) {
+	p.show(v, status, frame{Title: title, Session: v.session}, messageView(v.session, text))
 }
 
-// CSRF is what the forms of the session carry.
-func (f frame) CSRF() string { return csrfOf(f.Session) }
-
-// show sends a page, or nothing of one that cannot be made.
-func (p *KeysPage) show(v *visit, status int, name string, f frame) {
-	var page bytes.Buffer
-	if err := p.pages[name].ExecuteTemplate(&page, "layout", f); err != nil {
-		p.log.ErrorContext(v.ctx(), "page for keys not made", "page", name, "error", err)
-		http.Error(v.w, "This page cannot be shown; the log tells why.", http.StatusInternalServerError)
-		return
-	}
+// show sends a page.
+func (p *KeysPage) show(v *visit, status int, f frame, content g.Node) {
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(page.Bytes()) // the reader went away: nobody to tell
+	_ = f.around(content).Render(v.w) // the reader went away: nobody to tell
 }
 
 // toList answers with the list, and nothing of what was sent.

@@ -33,11 +33,11 @@ type keyForm struct {
 	UsualPerMinute, UsualPerHour string // the configured limits, for people
 }
 
-// fieldError is what is wrong with a field; "" for nothing.
+// fieldError is what is wrong with a field.
 type fieldError struct{ Field, Error string }
 
-// Error is what is wrong with a field, or "".
-func (f *keyForm) Error(field string) string {
+// wrong is what is wrong with a field, or "".
+func (f *keyForm) wrong(field string) string {
 	for _, e := range f.Errors {
 		if e.Field == field {
 			return e.Error
@@ -46,11 +46,8 @@ func (f *keyForm) Error(field string) string {
 	return ""
 }
 
-// Failed tells whether anything is wrong.
-func (f *keyForm) Failed() bool { return f.Problem != "" || len(f.Errors) > 0 }
-
-// About is what the label, hint and error of a field need to find each other.
-func (f *keyForm) About(field string) fieldError { return fieldError{field, f.Error(field)} }
+// failed tells whether anything is wrong.
+func (f *keyForm) failed() bool { return f.Problem != "" || len(f.Errors) > 0 }
 
 // permissionRow is a line of the table of permissions.
 type permissionRow struct {
@@ -63,14 +60,11 @@ type permissionCell struct {
 	Checked      bool
 }
 
-// Verbs head the table of permissions.
-func (f *keyForm) Verbs() []string { return adapter.PermissionVerbs }
-
 // everything is what a permission without a resource is for.
 const everything = "everything"
 
-// Rows are the table of permissions.
-func (f *keyForm) Rows() []permissionRow {
+// rows are the table of permissions.
+func (f *keyForm) rows() []permissionRow {
 	rows := make([]permissionRow, 0, 1+len(adapter.PermissionResources))
 	for _, resource := range append([]string{""}, adapter.PermissionResources...) {
 		row := permissionRow{Label: cmp.Or(resource, everything)}
@@ -96,7 +90,7 @@ func sentForm(r *http.Request) *keyForm {
 // storedForm is the form of a key as it is.
 func storedForm(key adapter.Key) *keyForm {
 	f := &keyForm{
-		ID: key.ID, Shown: keyRow{Key: key}.Shown(), Name: key.Name, Kind: string(key.Kind), Permissions: key.Permissions,
+		ID: key.ID, Shown: keyRow{Key: key}.shown(), Name: key.Name, Kind: string(key.Kind), Permissions: key.Permissions,
 		Expires: lastDay(key.ExpiresAt), PerMinute: numberText(key.PerMinute), PerHour: numberText(key.PerHour),
 	}
 	if len(key.Networks) > 0 {
@@ -213,7 +207,7 @@ func orZero[T any](p *T) *T {
 // showForm shows a form with what is wrong with it.
 func (p *KeysPage) showForm(v *visit, status int, title string, f *keyForm) error {
 	f.UsualPerMinute, f.UsualPerHour = f.usualLimits(v.rate)
-	p.show(v, status, "form", frame{Title: title, Failed: f.Failed(), Session: v.session, Content: f})
+	p.show(v, status, frame{Title: title, Failed: f.failed(), Session: v.session}, f.view(csrfOf(v.session)))
 	return nil
 }
 
@@ -244,12 +238,6 @@ func (p *KeysPage) newAgain(v *visit, status int, problem string) error {
 	return p.showForm(v, status, newKeyTitle, f)
 }
 
-// madeKey is the content of the only page that ever holds a secret.
-type madeKey struct {
-	keyRow
-	Secret string
-}
-
 func (p *KeysPage) create(v *visit) error {
 	f := sentForm(v.r)
 	n := f.newKey(p.now())
@@ -259,9 +247,7 @@ func (p *KeysPage) create(v *visit) error {
 	}
 	first, err := v.tokens.Spend(v.ctx(), f.Mark)
 	if err == nil && !first {
-		p.show(v, http.StatusConflict, "message", frame{
-			Title: "This form was sent before", Session: v.session, Content: "The key was made then, and shown once. If it was not kept, revoke it and make another one.",
-		})
+		p.tell(v, http.StatusConflict, "This form was sent before", "The key was made then, and shown once. If it was not kept, revoke it and make another one.")
 		return nil
 	}
 	var secret string
@@ -274,7 +260,7 @@ func (p *KeysPage) create(v *visit) error {
 		return p.newAgain(v, status, problem)
 	}
 	p.log.InfoContext(v.ctx(), "key created in the page for keys", "key_id", key.ID)
-	p.show(v, http.StatusOK, "created", frame{Title: "Key " + strconv.FormatInt(key.ID, 10) + " is made", Session: v.session, Content: madeKey{p.row(v, key), secret}})
+	p.show(v, http.StatusOK, frame{Title: "Key " + strconv.FormatInt(key.ID, 10) + " is made", Session: v.session}, createdView(key.Name, secret))
 	return nil
 }
 

@@ -12,12 +12,6 @@ import (
 	"bookside/wpdb"
 )
 
-// keyList is the content of the list.
-type keyList struct {
-	Done          string // what was just done; "" for nothing
-	Active, Ended []keyRow
-}
-
 // keyRow is a key as the list shows it.
 type keyRow struct {
 	adapter.Key
@@ -40,8 +34,8 @@ func momentOf(t adapter.Timestamp) moment {
 	return moment{instant.Format("2006-01-02T15:04:05Z"), instant.Format("2006-01-02 15:04")}
 }
 
-// Shown is what may be shown of the secret.
-func (r keyRow) Shown() string {
+// shown is what may be shown of the secret.
+func (r keyRow) shown() string {
 	if r.Start == "" {
 		return ""
 	}
@@ -62,16 +56,16 @@ func (p *KeysPage) list(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 		return err
 	}
-	content := keyList{Done: doneText(v.r)}
+	var active, ended []keyRow
 	slices.Reverse(keys)
 	for _, key := range keys {
 		if row := p.row(v, key); row.Status == adapter.KeyActive {
-			content.Active = append(content.Active, row)
+			active = append(active, row)
 		} else {
-			content.Ended = append(content.Ended, row)
+			ended = append(ended, row)
 		}
 	}
-	p.show(v, http.StatusOK, "list", frame{Title: "API keys", Session: v.session, Content: content})
+	p.show(v, http.StatusOK, frame{Title: "API keys", Session: v.session}, listView(doneText(v.r), active, ended))
 	return nil
 }
 
@@ -110,29 +104,19 @@ func (p *KeysPage) withKey(v *visit, work func(adapter.Key) error) error {
 	case !found:
 		return p.notFound(v)
 	case key.Revoked:
-		p.show(v, http.StatusConflict, "message", frame{
-			Title: "Key " + strconv.FormatInt(id, 10) + " is revoked", Session: v.session, Content: "It is refused, and nothing about it can be changed. Make another key.",
-		})
+		p.tell(v, http.StatusConflict, "Key "+strconv.FormatInt(id, 10)+" is revoked", "It is refused, and nothing about it can be changed. Make another key.")
 		return nil
 	default:
 		return work(key)
 	}
 }
 
-// revocation is the content of the page that asks whether to revoke a key.
-type revocation struct {
-	keyRow
-	Problem string
-}
-
 func (p *KeysPage) showRevoke(v *visit) error { return p.revokeAgain(v, http.StatusOK, "") }
 
 func (p *KeysPage) revokeAgain(v *visit, status int, problem string) error {
 	return p.withKey(v, func(key adapter.Key) error {
-		p.show(v, status, "revoke", frame{
-			Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Failed: problem != "", Session: v.session,
-			Content: revocation{p.row(v, key), problem},
-		})
+		p.show(v, status, frame{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Failed: problem != "", Session: v.session},
+			revokeView(p.row(v, key), csrfOf(v.session), problem))
 		return nil
 	})
 }
@@ -148,21 +132,12 @@ func (p *KeysPage) revoke(v *visit) error {
 	})
 }
 
-// PermissionText are the permissions, for people.
-func (r keyRow) PermissionText() string {
+// permissionText are the permissions, for people.
+func (r keyRow) permissionText() string {
 	texts := make([]string, len(r.Permissions))
 	for i, permission := range r.Permissions {
 		verb, resource, _ := strings.Cut(permission, "_")
 		texts[i] = verb + " " + cmp.Or(resource, everything)
 	}
 	return strings.Join(texts, ", ")
-}
-
-// NetworkTexts are the networks, for people.
-func (r keyRow) NetworkTexts() []string {
-	texts := make([]string, len(r.Networks))
-	for i, network := range r.Networks {
-		texts[i] = adapter.FormatNetwork(network)
-	}
-	return texts
 }

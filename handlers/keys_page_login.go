@@ -29,7 +29,7 @@ func (p *KeysPage) signedIn(work func(*visit) error) http.Handler {
 			return work(v)
 		}
 		if v.r.Method == http.MethodPost {
-			p.show(v, http.StatusForbidden, "over", frame{Title: "Your login is over", Failed: true})
+			p.show(v, http.StatusForbidden, frame{Title: "Your login is over", Failed: true}, overView())
 			return nil
 		}
 		http.Redirect(v.w, v.r, "/keys/login", http.StatusSeeOther)
@@ -71,7 +71,7 @@ func (p *KeysPage) sent(show again, act func(*visit) error) http.Handler {
 
 // unreadable answers for a body that is no form of the page, or too long.
 func (p *KeysPage) unreadable(v *visit) error {
-	p.show(v, http.StatusBadRequest, "message", frame{Title: "This form cannot be read", Session: v.session, Content: "Go back and send it again."})
+	p.tell(v, http.StatusBadRequest, "This form cannot be read", "Go back and send it again.")
 	return nil
 }
 
@@ -93,14 +93,14 @@ func (p *KeysPage) showLogin(v *visit) error {
 	if found {
 		return toList(v, 0, "")
 	}
-	p.show(v, http.StatusOK, "login", frame{Title: "Log in", Content: ""})
+	p.show(v, http.StatusOK, frame{Title: "Log in"}, loginView(""))
 	return nil
 }
 
 func (p *KeysPage) login(v *visit) error {
 	if wait := p.attempts.take(); wait > 0 {
 		v.w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
-		p.show(v, http.StatusTooManyRequests, "login", frame{Title: "Log in", Failed: true, Content: "Too many tries. Wait a minute."})
+		p.show(v, http.StatusTooManyRequests, frame{Title: "Log in", Failed: true}, loginView("Too many tries. Wait a minute."))
 		return nil
 	}
 	session, ok, err := v.tokens.Login(v.ctx(), v.r.PostFormValue("token"))
@@ -109,7 +109,7 @@ func (p *KeysPage) login(v *visit) error {
 	}
 	if !ok {
 		p.log.WarnContext(v.ctx(), "login to the page for keys refused")
-		p.show(v, http.StatusForbidden, "login", frame{Title: "Log in", Failed: true, Content: "This token is wrong, used or too old. Make another one."})
+		p.show(v, http.StatusForbidden, frame{Title: "Log in", Failed: true}, loginView("This token is wrong, used or too old. Make another one."))
 		return nil
 	}
 	p.log.InfoContext(v.ctx(), "login to the page for keys")
