@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"bookside/fixtures"
@@ -32,6 +33,9 @@ func TestAfterUnknownUpdate(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA())
+			if s.database.Engine == "mysql" && strings.Contains(test.update, " point ") {
+				t.Skip("MySQL adds no such column to a table with rows")
+			}
 			admin := handlers.NewAdmin()
 			admin.Started(s.platform)
 			s.get("/bookings").want(http.StatusOK) // with what was known before

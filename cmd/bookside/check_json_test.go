@@ -86,8 +86,8 @@ func TestCheckUnwritable(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := small(t)
 	execute(t, db.SQL, "ALTER TABLE wp_latepoint_orders ENGINE=MyISAM")
-	execute(t, db.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh point NOT NULL")
+	execute(t, db.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh enum('a', 'b') NOT NULL")
 	got := run(t, settingsFor(db), "", "check").want(t, exitOK)
 	wantTexts(t, got.stdout, "warning: requests that write wp_latepoint_orders will be refused: its engine is MyISAM\n",
-		"warning: requests that write wp_latepoint_bookings will be refused: it demands a value for fresh (point)\n")
+		"warning: requests that write wp_latepoint_bookings will be refused: it demands a value for fresh (enum)\n")
 }
