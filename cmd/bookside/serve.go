@@ -144,11 +144,11 @@ func (s *service) run(ctx context.Context) (err error) {
 }
 
 // collectLess lets the heap, which is small here, grow further between two
-// collections: a fifth of the work of a request is spared for some megabytes.
+// collections: a part of the work of a request is spared for some megabytes.
 // Who sets GOGC decides otherwise.
 func collectLess(env []string) {
 	if lookup(env, "GOGC") == "" {
-		debug.SetGCPercent(300)
+		debug.SetGCPercent(200)
 	}
 }
 
