@@ -20,7 +20,7 @@ var (
 	ErrBusy         = errors.New("all connections are in use")        // of the pool, for longer than a request waits
 	ErrAccessDenied = errors.New("access denied")                     // user, password or grants
 	ErrNoDatabase   = errors.New("unknown database")                  //
-	ErrSchema       = errors.New("unknown table or column")           // the schema changed since it was probed
+	ErrSchema       = errors.New("unknown table or column")           // or one that demands a value: the schema changed since it was probed
 	ErrDuplicate    = errors.New("duplicate key")                     //
 	ErrConflict     = errors.New("deadlock or lock wait")             // the whole transaction may be tried again
 	ErrReadOnly     = errors.New("database is read-only")             //
@@ -36,7 +36,7 @@ var numbers = map[uint16]error{
 	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
 	1049: ErrNoDatabase,
-	1054: ErrSchema, 1146: ErrSchema,
+	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema,
 	1062: ErrDuplicate, 1586: ErrDuplicate,
 	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict,
 	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,

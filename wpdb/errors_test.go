@@ -54,7 +54,7 @@ func TestErrorNumbers(t *testing.T) {
 		wpdb.ErrUnavailable:  {1040, 1053, 1129, 1203, 1226},
 		wpdb.ErrAccessDenied: {1044, 1045, 1130, 1142, 1143, 1698},
 		wpdb.ErrNoDatabase:   {1049},
-		wpdb.ErrSchema:       {1054, 1146},
+		wpdb.ErrSchema:       {1054, 1146, 1364},
 		wpdb.ErrDuplicate:    {1062, 1586},
 		wpdb.ErrConflict:     {1020, 1205, 1213},
 		wpdb.ErrReadOnly:     {1290, 1792, 1836},

@@ -94,7 +94,8 @@ func (s *Schema) Expr(t Table, alias, name string) string {
 // Schema is the probed schema for a site whose option latepoint_db_version is
 // version. It is probed when first asked for, when the version differs from
 // the probed one, and after ForgetSchema. A schema that lacks required tables
-// or columns is not kept, so that their return is seen at once.
+// or columns, or has tables that cannot be written, is not kept, so that their
+// return is seen at once.
 func (db *DB) Schema(ctx context.Context, version string) (*Schema, error) {
 	if s := db.schema.Load(); s != nil && s.Version == version {
 		return s, nil
@@ -103,7 +104,7 @@ func (db *DB) Schema(ctx context.Context, version string) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Missing()) == 0 && len(s.MissingColumns()) == 0 {
+	if len(s.Missing()) == 0 && len(s.MissingColumns()) == 0 && len(s.Unwritables()) == 0 {
 		db.schema.Store(s)
 	}
 	return s, nil

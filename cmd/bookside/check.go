@@ -56,12 +56,12 @@ type checkOutput struct{ json, grants, conflicts bool }
 func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (err error) {
 	t, db, err := openSite(ctx, c)
 	if err != nil {
-		return err
+		return p.unchecked(show, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	f, err := look(ctx, db, p.now)
 	if err != nil {
-		return fmt.Errorf("look at the site: %w", err)
+		return p.unchecked(show, fmt.Errorf("look at the site: %w", err))
 	}
 	text, err := f.text(t, db, show)
 	if err != nil {
@@ -71,6 +71,22 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 		return err
 	}
 	return f.verdict(show)
+}
+
+// unchecked prints what a program can read of a site that could not be looked
+// at, and gives the reason back.
+func (p *program) unchecked(show checkOutput, reason error) error {
+	if !show.json {
+		return reason
+	}
+	text, err := jsonText(struct {
+		OK       bool     `json:"ok"`
+		Problems []string `json:"problems"`
+	}{false, []string{reason.Error()}})
+	if err == nil {
+		err = p.print(text)
+	}
+	return errors.Join(reason, err)
 }
 
 // text is what check prints.

@@ -44,6 +44,17 @@ func TestCheckJSON(t *testing.T) {
 	}
 }
 
+// A site that cannot be looked at is told as JSON too.
+func TestUncheckedJSON(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	execute(t, db.SQL, "DROP TABLE wp_latepoint_bookings")
+	r := checkJSON(t, settingsFor(db), exitNoTables)
+	if r.OK || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "wp_latepoint_bookings is missing") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestCheckConflicts(t *testing.T) {
 	t.Parallel()
 	db := small(t)

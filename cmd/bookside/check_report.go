@@ -131,7 +131,11 @@ func (f findings) json(t target, db *wpdb.DB) (string, error) {
 			r.Conflicts.Pairs = append(r.Conflicts.Pairs, conflictPair{c.Agent, [2]int64{c.First, c.Second}, c.BuffersOnly})
 		}
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	return jsonText(r)
+}
+
+func jsonText(report any) (string, error) {
+	text, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("write report: %w", err)
 	}

@@ -48,7 +48,7 @@ func TestCheckBad(t *testing.T) {
 			"its version    1.4.0\n", todo + "LatePoint 5 is not installed on this site"},
 		{"no version", "DELETE FROM {prefix}options WHERE option_name = 'latepoint_db_version'", exitFailure, "its version    none\n", todo},
 		{"no WordPress", "DROP TABLE {prefix}options", exitFailure, "time zone      not known", todo + "No WordPress tables under this prefix"},
-		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exitNoTables, "", "no LatePoint tables under the prefix wp_ or any other in the database"},
+		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exitNoTables, "", "the LatePoint table wp_latepoint_bookings is missing"},
 		{"column missing", "ALTER TABLE {prefix}latepoint_services DROP COLUMN visibility, DROP COLUMN status", exitFailure,
 			"LatePoint      LatePoint columns are missing: wp_latepoint_services.status, wp_latepoint_services.visibility\n",
 			todo + "LatePoint columns are missing: wp_latepoint_services.status, wp_latepoint_services.visibility: deactivate LatePoint"},

@@ -110,6 +110,9 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 	if schema.Has(wpdb.Bookings) {
 		return nil
 	}
+	if schema.Has(wpdb.Services) {
+		return failf(exitNoTables, nil, "the LatePoint table %s is missing, or the database user may not see it", db.FullName(wpdb.Bookings))
+	}
 	found, err := t.otherPrefixes(ctx, db)
 	if err != nil {
 		return err

@@ -136,11 +136,40 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer forgetSchema(ctx, db)()
 	platform.Outbox = outbox
 	defer s.runOutbox(ctx, outbox)()
 	s.metrics.Observe(platform)
 	defer s.watchConflicts(ctx, platform)()
 	return s.serveAPI(ctx, listener, db, platform)
+}
+
+// schemaAge is how long a change of the site's tables may stay unseen that no
+// statement fails for, such as one of the engine.
+const schemaAge = time.Minute
+
+// forgetSchema makes requests look at the site's tables anew now and then, until
+// it is stopped.
+func forgetSchema(ctx context.Context, db *wpdb.DB) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(schemaAge)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				db.ForgetSchema()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // collectLess lets the heap, which is small here, grow further between two
