@@ -455,7 +455,10 @@ func TestMailServerDownAndUp(t *testing.T) {
 		ended <- site.Close()
 	}()
 	s := &serving{t: t, stderr: &log}
-	s.eventually("a try", func() bool { return slices.Equal(outboxStates(t, db), []string{"waiting, 1", "waiting, 0"}) })
+	// The try is counted before it is made, and told when its end is known.
+	s.eventually("a try", func() bool {
+		return slices.Equal(outboxStates(t, db), []string{"waiting, 1", "waiting, 0"}) && strings.Contains(log.String(), `"msg":"mail not sent yet"`)
+	})
 	server.start(server.address)
 	passed.Store(int64(time.Minute))
 	s.eventually("both mails", func() bool {
