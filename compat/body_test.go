@@ -441,13 +441,12 @@ func FuzzFormsAreJSON(f *testing.F) {
 	f.Add("a.b", "c d", "", "é", "%00+")
 	f.Fuzz(func(t *testing.T, outer, inner, value, flat, text string) {
 		for _, name := range []string{outer, inner, flat} {
-			// PHP reads these otherwise.
 			if name == "" || strings.ContainsAny(name, "[]") || strings.HasPrefix(name, " ") || !utf8.ValidString(name) || strings.Trim(name, "-0123456789") == "" {
-				t.Skip()
+				t.Skip("PHP reads such a name otherwise in a form")
 			}
 		}
 		if outer == inner || outer == flat || outer == "list" || flat == "list" || !utf8.ValidString(value) || !utf8.ValidString(text) {
-			t.Skip()
+			t.Skip("the names stand for one field, or JSON cannot hold the texts")
 		}
 		tree := map[string]any{
 			outer: map[string]any{inner: value}, flat: text,

@@ -9,6 +9,8 @@ import (
 	_ "time/tzdata"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
 )
 
 //go:embed testdata/php.json
@@ -41,10 +43,7 @@ func php(t *testing.T) phpAnswers {
 // TestPHPAnswers asks again, where there is a PHP.
 func TestPHPAnswers(t *testing.T) {
 	t.Parallel()
-	interpreter, err := exec.LookPath("php8.2")
-	if err != nil {
-		t.Skip("php8.2 is not installed: its recorded answers are used as they are")
-	}
+	interpreter := fixtures.RequireTool(t, "php8.2")
 	got, err := exec.CommandContext(t.Context(), interpreter, "testdata/php.php").Output()
 	if err != nil {
 		t.Fatal(err)
