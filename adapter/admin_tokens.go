@@ -124,14 +124,7 @@ func (a *AdminTokens) insert(ctx context.Context, q wpdb.Queryer, purpose, token
 // the same time one is told so.
 func (a *AdminTokens) remove(ctx context.Context, q wpdb.Queryer, purpose, token string) (bool, error) {
 	result, err := wpdb.Exec(ctx, q, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))
-	if err != nil {
-		return false, err
-	}
-	removed, err := result.RowsAffected()
-	if err != nil {
-		return false, fmt.Errorf("remove a token: count rows: %w", err)
-	}
-	return removed > 0, nil
+	return result.Rows > 0, err
 }
 
 func (a *AdminTokens) valid(purpose, token string) sq.Sqlizer {

@@ -175,10 +175,7 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 	if err != nil {
 		return Key{}, err
 	}
-	key.ID, err = result.LastInsertId()
-	if err != nil {
-		return Key{}, fmt.Errorf("store key: read its id: %w", err)
-	}
+	key.ID = result.ID
 	return key, nil
 }
 
@@ -251,14 +248,7 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
 	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id})
 	result, err := wpdb.Exec(ctx, k.db, "revoke key", stmt)
-	if err != nil {
-		return false, err
-	}
-	matched, err := result.RowsAffected()
-	if err != nil {
-		return false, fmt.Errorf("revoke key: count rows: %w", err)
-	}
-	return matched > 0, nil
+	return result.Rows > 0, err
 }
 
 // Restrict changes the terms of a key at once, in every process. It reports

@@ -271,14 +271,7 @@ func (o *Outbox) take(ctx context.Context, q queuedMail) (bool, error) {
 	if errors.Is(err, wpdb.ErrConflict) {
 		return false, nil // two primaries of a cluster
 	}
-	if err != nil {
-		return false, err
-	}
-	matched, err := result.RowsAffected()
-	if err != nil {
-		return false, fmt.Errorf("claim mail: count rows: %w", err)
-	}
-	return matched == 1, nil
+	return result.Rows == 1, err
 }
 
 // try sends a claimed mail.

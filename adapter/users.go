@@ -147,10 +147,6 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	if err != nil {
 		return 0, err
 	}
-	id, err := result.LastInsertId()
-	if err != nil {
-		return 0, fmt.Errorf("insert user: %w", err)
-	}
 	role := w.settings[settingCustomerRole]
 	if role == "" {
 		role = "latepoint_customer"
@@ -161,10 +157,10 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 		{"syntax_highlighting", "true"}, {"comment_shortcuts", "false"}, {"admin_color", "modern"}, {"use_ssl", "0"}, {"show_admin_bar_front", "true"},
 		{"locale", ""}, {s.db.Prefix() + "capabilities", fmt.Sprintf(`a:1:{s:%d:"%s";b:1;}`, len(role), role)}, {s.db.Prefix() + "user_level", "0"},
 	} {
-		meta = meta.Values(id, m[0], m[1])
+		meta = meta.Values(result.ID, m[0], m[1])
 	}
 	_, err = s.exec(ctx, wpdb.Usermeta, "insert user meta", meta)
-	return id, err
+	return result.ID, err
 }
 
 // updateUserEmail changes where a user's mail goes (wp_update_user). A new
@@ -180,17 +176,10 @@ func (s *Site) updateUserEmail(ctx context.Context, user int64, email string) er
 func (s *Site) saveUserMeta(ctx context.Context, user int64, key string, value any) error {
 	stmt := sq.Update(s.db.Name(wpdb.Usermeta)).Set("meta_value", value).Where(sq.Eq{"user_id": user, "meta_key": key})
 	result, err := s.exec(ctx, wpdb.Usermeta, "update user meta", stmt)
-	if errors.Is(err, wpdb.ErrBadValue) {
-		return nil
+	if err == nil && result.Rows == 0 {
+		insert := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value").Values(user, key, value)
+		_, err = s.exec(ctx, wpdb.Usermeta, "insert user meta", insert)
 	}
-	if err != nil {
-		return err
-	}
-	if found, err := result.RowsAffected(); err != nil || found > 0 {
-		return err
-	}
-	insert := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value").Values(user, key, value)
-	_, err = s.exec(ctx, wpdb.Usermeta, "insert user meta", insert)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil
 	}

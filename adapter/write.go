@@ -29,7 +29,7 @@ func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) 
 // exec runs a statement that writes a table.
 func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (wpdb.Result, error) {
 	if err := s.transacted(table); err != nil {
-		return nil, err
+		return wpdb.Result{}, err
 	}
 	return wpdb.Exec(ctx, s.db, op, stmt)
 }
@@ -114,10 +114,7 @@ func (s *Site) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64
 		stmt = stmt.Values(values...)
 	}
 	result, err := s.exec(ctx, table, "insert into "+string(table), stmt)
-	if err != nil {
-		return 0, err
-	}
-	return result.LastInsertId()
+	return result.ID, err
 }
 
 // update changes columns of one row, and no others: PHP may have written them a
@@ -141,9 +138,8 @@ func (s *Site) update(ctx context.Context, table wpdb.Table, id int64, changes r
 	if err != nil {
 		return err
 	}
-	// Connections count the rows that were found, changed or not.
-	if found, err := result.RowsAffected(); err != nil || found == 0 {
-		return errors.Join(err, fmt.Errorf("update %s %d: %w", table, id, errVanished))
+	if result.Rows == 0 {
+		return fmt.Errorf("update %s %d: %w", table, id, errVanished)
 	}
 	return nil
 }

@@ -108,28 +108,35 @@ func Value[T any](row Scanner) (T, error) {
 	return value, err
 }
 
-// Result is what a statement did: how many rows it found, and the id of the
-// first one it inserted.
-type Result = sql.Result
+// Result is what a statement did.
+type Result struct {
+	Rows int64 // that it found, changed or not
+	ID   int64 // of the first row it inserted
+}
 
 // Exec runs a statement that changes rows. An UPDATE or DELETE must say which:
 // squirrel builds one without WHERE, or with WHERE (1=1), without complaint.
 func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (Result, error) {
 	text, args, err := stmt.ToSql()
 	if err != nil {
-		return nil, fmt.Errorf("%s: build statement: %w", op, err)
+		return Result{}, fmt.Errorf("%s: build statement: %w", op, err)
 	}
 	if changesRows(stmt) && (!strings.Contains(outside(text), " WHERE ") || strings.Contains(text, "(1=1)")) {
-		return nil, fmt.Errorf("%s: refused: the statement would change every row", op)
+		return Result{}, fmt.Errorf("%s: refused: the statement would change every row", op)
 	}
 	leave, err := q.seat(ctx)
 	if err != nil {
-		return nil, wrap(op, err)
+		return Result{}, wrap(op, err)
 	}
 	defer leave()
 	result, err := q.exec(ctx, text, args)
 	count(ctx, 1, 0)
-	return result, wrap(op, err)
+	if err != nil {
+		return Result{}, wrap(op, err)
+	}
+	rows, rowsErr := result.RowsAffected()
+	id, idErr := result.LastInsertId()
+	return Result{Rows: rows, ID: id}, wrap(op, errors.Join(rowsErr, idErr))
 }
 
 func changesRows(stmt sq.Sqlizer) bool {

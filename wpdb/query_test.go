@@ -94,8 +94,8 @@ func TestStatementShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id, err := result.LastInsertId(); id != 5 || err != nil {
-		t.Errorf("id %d, error %v", id, err)
+	if want := (wpdb.Result{Rows: 1, ID: 5}); result != want {
+		t.Errorf("got %+v, want %+v", result, want)
 	}
 }
 

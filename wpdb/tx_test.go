@@ -2,7 +2,6 @@ package wpdb_test
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
@@ -184,7 +183,7 @@ func TestTransactRuns(t *testing.T) {
 	t.Parallel()
 	const text = "UPDATE t SET x = 1"
 	begin := func(m sqlmock.Sqlmock) { m.ExpectBegin() }
-	statement := func(m sqlmock.Sqlmock) { m.ExpectExec(text).WillReturnResult(driver.RowsAffected(1)) }
+	statement := func(m sqlmock.Sqlmock) { m.ExpectExec(text).WillReturnResult(sqlmock.NewResult(0, 1)) }
 	fails := func(err error) func(sqlmock.Sqlmock) {
 		return func(m sqlmock.Sqlmock) { m.ExpectExec(text).WillReturnError(err) }
 	}
