@@ -244,21 +244,9 @@ func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (b
 // (OsBookingHelper::get_any_agent_for_booking_by_rule). Uses the index on
 // start_date.
 func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents []int64) (map[int64]int, error) {
-	type load struct {
-		agent int64
-		count int
-	}
 	stmt := sq.Select("agent_id", "COUNT(*)").From(s.db.Name(wpdb.Bookings)).
 		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")
-	loads, err := wpdb.All(ctx, s.db, "count bookings of agents", stmt, func(row wpdb.Scanner) (l load, err error) {
-		err = row.Scan(&l.agent, &l.count)
-		return l, err
-	})
-	counts := make(map[int64]int, len(loads))
-	for _, l := range loads {
-		counts[l.agent] = l.count
-	}
-	return counts, err
+	return wpdb.Map[int64, int](ctx, s.db, "count bookings of agents", stmt)
 }
 
 // insertBooking writes order, order item, booking, keys and invoice, in the

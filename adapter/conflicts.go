@@ -33,12 +33,8 @@ const (
 )
 
 // Conflicts finds conflicts on the site as it is now; see Site.Conflicts.
-func (p *Platform) Conflicts(ctx context.Context) (report ConflictReport, err error) {
-	err = p.look(ctx, func(site *Site) error {
-		report, err = site.Conflicts(ctx)
-		return err
-	})
-	return report, err
+func (p *Platform) Conflicts(ctx context.Context) (ConflictReport, error) {
+	return look(ctx, p, (*Site).Conflicts)
 }
 
 // Conflicts finds the bookings from today on that stand in each other's way by
@@ -70,19 +66,7 @@ func (s *Site) Conflicts(ctx context.Context) (ConflictReport, error) {
 // capacities are the seats of services, by id.
 func (s *Site) capacities(ctx context.Context) (map[int64]int, error) {
 	stmt := sq.Select("id", "COALESCE(capacity_max, 1)").From(s.db.Name(wpdb.Services))
-	type service struct {
-		id    int64
-		seats int
-	}
-	services, err := wpdb.All(ctx, s.db, "read capacities", stmt, func(row wpdb.Scanner) (v service, err error) {
-		err = row.Scan(&v.id, &v.seats)
-		return v, err
-	})
-	capacity := make(map[int64]int, len(services))
-	for _, v := range services {
-		capacity[v.id] = v.seats
-	}
-	return capacity, err
+	return wpdb.Map[int64, int](ctx, s.db, "read capacities", stmt)
 }
 
 // blockingFrom reads the bookings of some statuses that end on a day or later,

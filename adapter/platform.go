@@ -128,15 +128,15 @@ func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Si
 
 // look is Serve for what nobody asked for: it is not done again, because it will
 // be before long.
-func (p *Platform) look(ctx context.Context, work func(*Site) error) error {
+func look[T any](ctx context.Context, p *Platform, work func(*Site, context.Context) (T, error)) (found T, err error) {
 	site, err := p.Site(ctx)
 	if err == nil {
-		err = work(site)
+		found, err = work(site, ctx)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
 		p.db.ForgetSchema()
 	}
-	return err
+	return found, err
 }
 
 // PoolStats are the figures of the database's connections.

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"maps"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -26,12 +27,8 @@ const recentJobs = 10_000
 const jobScheduled = "scheduled"
 
 // Queues counts what waits on the site as it is now; see Site.Queues.
-func (p *Platform) Queues(ctx context.Context) (queues Queues, err error) {
-	err = p.look(ctx, func(site *Site) error {
-		queues, err = site.Queues(ctx)
-		return err
-	})
-	return queues, err
+func (p *Platform) Queues(ctx context.Context) (Queues, error) {
+	return look(ctx, p, (*Site).Queues)
 }
 
 // Queues counts what waits. A queue without a table is empty.
@@ -71,16 +68,7 @@ func (s *Site) countJobs(ctx context.Context, q *Queues) error {
 // countMails uses the index on status.
 func (s *Site) countMails(ctx context.Context, q *Queues) error {
 	stmt := sq.Select("status", "COUNT(*)").From(s.db.Name(wpdb.Outbox)).GroupBy("status")
-	type count struct {
-		status string
-		mails  int
-	}
-	counts, err := wpdb.All(ctx, s.db, "count mails", stmt, func(row wpdb.Scanner) (c count, err error) {
-		err = row.Scan(&c.status, &c.mails)
-		return c, err
-	})
-	for _, c := range counts {
-		q.Mails[c.status] = c.mails
-	}
+	counts, err := wpdb.Map[string, int](ctx, s.db, "count mails", stmt)
+	maps.Copy(q.Mails, counts)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 // on option_name.
 func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]string, error) {
 	stmt := sq.Select("option_name", "option_value").From(db.Name(Options)).Where(sq.Eq{"option_name": names})
-	return db.pairs(ctx, "read options", stmt)
+	return Map[string, string](ctx, db, "read options", stmt)
 }
 
 // SettingValues reads the plugin's settings; absent ones are absent from the
@@ -22,28 +22,7 @@ func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]str
 // name.
 func (db *DB) SettingValues(ctx context.Context, names ...string) (map[string]string, error) {
 	stmt := sq.Select("name", "value").From(db.Name(Settings)).Where(sq.Eq{"name": names}).OrderBy("id")
-	return db.pairs(ctx, "read settings", stmt)
-}
-
-func (db *DB) pairs(ctx context.Context, op string, stmt sq.Sqlizer) (map[string]string, error) {
-	type pair struct {
-		name  string
-		value *string
-	}
-	found, err := All(ctx, db, op, stmt, func(row Scanner) (p pair, err error) {
-		err = row.Scan(&p.name, &p.value)
-		return p, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	values := make(map[string]string, len(found))
-	for _, p := range found {
-		if _, seen := values[p.name]; !seen {
-			values[p.name] = deref(p.value)
-		}
-	}
-	return values, nil
+	return Map[string, string](ctx, db, "read settings", stmt)
 }
 
 // PluginActive tells whether a plugin file, such as latepoint.php, is active.

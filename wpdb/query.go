@@ -108,6 +108,29 @@ func Value[T any](row Scanner) (T, error) {
 	return value, err
 }
 
+// Map runs a SELECT of a key and a value. Where a key stands twice the first row
+// counts; NULL is the zero value.
+func Map[K comparable, V any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (map[K]V, error) {
+	type pair struct {
+		key   K
+		value V
+	}
+	found, err := All(ctx, q, op, stmt, func(row Scanner) (p pair, err error) {
+		err = row.Scan(&p.key, OrZero(&p.value))
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[K]V, len(found))
+	for _, p := range found {
+		if _, seen := values[p.key]; !seen {
+			values[p.key] = p.value
+		}
+	}
+	return values, nil
+}
+
 // Result is what a statement did.
 type Result struct {
 	Rows int64 // that it found, changed or not

@@ -133,10 +133,8 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 	found, err := All(ctx, db, "probe schema", stmt, func(row Scanner) (tableColumn, error) {
 		var c tableColumn
 		var nullable, extra string
-		var engine, charset, fallback *string
-		var length *int64
-		err := row.Scan(&c.table, &engine, &c.Name, &c.Type, &nullable, &fallback, &extra, &length, &charset)
-		c.engine, c.Charset, c.MaxLength = deref(engine), deref(charset), deref(length)
+		var fallback *string
+		err := row.Scan(&c.table, OrZero(&c.engine), &c.Name, &c.Type, &nullable, &fallback, &extra, OrZero(&c.MaxLength), OrZero(&c.Charset))
 		c.Nullable = strings.EqualFold(nullable, "YES")
 		// Servers differ in whether a default NULL is one.
 		c.HasDefault = c.Nullable || fallback != nil || strings.Contains(strings.ToLower(extra), "auto_increment")
@@ -168,14 +166,6 @@ func (db *DB) tableNamed(full string) (t Table, ok bool) {
 	}
 	name, ok := strings.CutPrefix(full, db.prefix)
 	return Table(name), ok
-}
-
-func deref[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }
 
 // SitePrefixes lists the table prefixes under which this database holds
