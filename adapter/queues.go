@@ -46,22 +46,13 @@ func (s *Site) Queues(ctx context.Context) (Queues, error) {
 }
 
 func (s *Site) countJobs(ctx context.Context, q *Queues) error {
-	recent := sq.Select(s.schema.Columns(wpdb.ProcessJobs, "j", "status", "to_run_after_utc")...).
+	recent := sq.Select(s.schema.Expr(wpdb.ProcessJobs, "j", "status")+" AS status", s.schema.Expr(wpdb.ProcessJobs, "j", "to_run_after_utc")+" AS due").
 		From(s.db.As(wpdb.ProcessJobs, "j")).OrderBy("j.id DESC").Limit(recentJobs)
-	type job struct{ status, due string }
-	jobs, err := wpdb.All(ctx, s.db, "count jobs", recent, func(row wpdb.Scanner) (j job, err error) {
-		err = row.Scan(wpdb.OrZero(&j.status), wpdb.OrZero(&j.due))
-		return j, err
+	stmt := sq.Select("COUNT(*)").Column("COUNT(CASE WHEN due >= ? THEN NULL ELSE 1 END)", stamp(s.Now)).
+		FromSelect(recent, "recent").Where(sq.Eq{"status": jobScheduled})
+	_, _, err := wpdb.One(ctx, s.db, "count jobs", stmt, func(row wpdb.Scanner) (struct{}, error) {
+		return struct{}{}, row.Scan(&q.JobsScheduled, &q.JobsOverdue)
 	})
-	for _, j := range jobs {
-		if j.status != jobScheduled {
-			continue
-		}
-		q.JobsScheduled++
-		if j.due < stamp(s.Now) {
-			q.JobsOverdue++
-		}
-	}
 	return err
 }
 
