@@ -129,7 +129,7 @@ func (s *Site) couponWritten(ctx context.Context, id int64, code string) (Coupon
 	if err != nil {
 		return Coupon{}, err
 	}
-	return records[0], nil
+	return s.withUsage(ctx, records[0])
 }
 
 // UpdateCoupon changes a coupon, found by its code in any letter case. Rules
@@ -160,7 +160,7 @@ func (s *Site) updateCoupon(ctx context.Context, code string, sent CouponPatch) 
 	}
 	columns.text("rules", &rules, before.Rules.Stored)
 	if len(columns) == 0 {
-		return before, nil
+		return s.withUsage(ctx, before)
 	}
 	if err := s.update(ctx, wpdb.Coupons, before.ID, append(row(columns), s.updatedNow())); err != nil {
 		return Coupon{}, err
@@ -180,17 +180,17 @@ func (s *Site) DeleteCoupon(ctx context.Context, code string) error {
 	})
 }
 
-// lockCoupon makes other writers of a coupon wait, and reads it as it is now; a
-// CodeNotFound where it does not exist.
+// lockCoupon makes other writers of a coupon wait, and reads it as it is now,
+// without its use; a CodeNotFound where it does not exist.
 func (s *Site) lockCoupon(ctx context.Context, code string) (Coupon, error) {
-	found, err := s.Coupon(ctx, code)
+	found, err := s.storedCoupon(ctx, code)
 	if err != nil {
 		return Coupon{}, err
 	}
 	if err := s.lockRows(ctx, wpdb.Coupons, []int64{found.ID}); err != nil {
 		return Coupon{}, err
 	}
-	return s.Coupon(ctx, code)
+	return s.storedCoupon(ctx, code)
 }
 
 // couponActive is the status of coupons that count.

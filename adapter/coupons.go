@@ -71,8 +71,10 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 	if err != nil || len(ids) == 0 {
 		return page, err
 	}
-	page.Records, err = s.coupons(ctx, sq.Eq{"k.id": ids})
-	return page, err
+	if page.Records, err = s.coupons(ctx, sq.Eq{"k.id": ids}); err != nil {
+		return page, err
+	}
+	return page, s.addUsage(ctx, page.Records)
 }
 
 // hasCoupons tells whether the add-on's table exists. One that the schema does
@@ -96,7 +98,23 @@ func (s *Site) hasCoupons(ctx context.Context) (bool, error) {
 // Coupon is one coupon by its code, in any letter case; a CodeNotFound where
 // it does not exist.
 func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
-	code = strings.ToUpper(strings.TrimSpace(code))
+	found, err := s.storedCoupon(ctx, code)
+	if err != nil {
+		return Coupon{}, err
+	}
+	return s.withUsage(ctx, found)
+}
+
+// withUsage is a coupon with its use.
+func (s *Site) withUsage(ctx context.Context, c Coupon) (Coupon, error) {
+	records := []Coupon{c}
+	err := s.addUsage(ctx, records)
+	return records[0], err
+}
+
+// storedCoupon is a Coupon without its use, which costs a scan.
+func (s *Site) storedCoupon(ctx context.Context, code string) (Coupon, error) {
+	code = couponCode(code)
 	exists, err := s.hasCoupons(ctx)
 	if err != nil {
 		return Coupon{}, err
@@ -109,18 +127,19 @@ func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 		return Coupon{}, err
 	}
 	// The collation also finds codes that differ in accents: those are others.
-	records = slices.DeleteFunc(records, func(c Coupon) bool { return strings.ToUpper(strings.TrimSpace(c.Code)) != code })
+	records = slices.DeleteFunc(records, func(c Coupon) bool { return couponCode(c.Code) != code })
 	if len(records) == 0 { // also where the column cannot hold such a text
 		return Coupon{}, notFound(CouponResource, code)
 	}
 	return records[0], nil
 }
 
+// coupons reads coupons, without their use.
 func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
 	columns := s.schema.Columns(wpdb.Coupons, "k", "id", "code", "name", "description", "discount_type", "discount_value", "rules", "status",
 		"active_from", "active_to", "created_at", "updated_at")
 	stmt := sq.Select(columns...).From(s.db.As(wpdb.Coupons, "k")).Where(which).OrderBy("k.id DESC")
-	records, err := wpdb.All(ctx, s.db, "read coupons", stmt, func(row wpdb.Scanner) (c Coupon, err error) {
+	return wpdb.All(ctx, s.db, "read coupons", stmt, func(row wpdb.Scanner) (c Coupon, err error) {
 		var value decimal.NullDecimal
 		err = row.Scan(&c.ID, &c.Code, wpdb.OrZero(&c.Name), wpdb.OrZero(&c.Description), wpdb.OrZero(&c.DiscountType), &value,
 			wpdb.OrZero(&c.Rules.Stored), &c.Status, wpdb.OrZero((*string)(&c.ActiveFrom)), wpdb.OrZero((*string)(&c.ActiveTo)),
@@ -129,17 +148,6 @@ func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
 		c.Rules.parse()
 		return c, err
 	})
-	if err != nil || len(records) == 0 {
-		return nil, err
-	}
-	usage, err := s.couponUsage(ctx, records)
-	if err != nil {
-		return nil, err
-	}
-	for i := range records {
-		records[i].Usage = usage[i]
-	}
-	return records, nil
 }
 
 // parse reads the known limits. The plugin writes numbers as strings; text
@@ -182,11 +190,14 @@ func ruleAmount(value any) (decimal.Decimal, bool) {
 	return amount, err == nil
 }
 
-// couponUsage sums orders by coupon, in the order of the coupons.
-// orders.coupon_code has no index: one scan for all coupons of a page. Which
-// coupon an order's code means, in whatever letter case, is the collation's
-// affair, so the database answers with the coupon's place and not with a code.
-func (s *Site) couponUsage(ctx context.Context, coupons []Coupon) ([]CouponUsage, error) {
+// addUsage sums orders by coupon. orders.coupon_code has no index: one scan for
+// all coupons of a page. Which coupon an order's code means, in whatever letter
+// case, is the collation's affair, so the database answers with the coupon's
+// place and not with a code.
+func (s *Site) addUsage(ctx context.Context, coupons []Coupon) error {
+	if len(coupons) == 0 {
+		return nil
+	}
 	codes := make([]string, len(coupons))
 	args := make([]any, len(coupons))
 	for i, c := range coupons {
@@ -206,16 +217,12 @@ func (s *Site) couponUsage(ctx context.Context, coupons []Coupon) ([]CouponUsage
 		u.Discount = discount.Decimal
 		return u, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	usage := make([]CouponUsage, len(coupons))
 	for _, u := range found {
 		if u.place > 0 {
-			usage[u.place-1] = u.CouponUsage
+			coupons[u.place-1].Usage = u.CouponUsage
 		}
 	}
-	return usage, nil
+	return err
 }
 
 // recentOrders is how many orders a single coupon shows.
