@@ -300,7 +300,7 @@ func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (
 	if err := s.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
 		return Customer{}, err
 	}
-	before, err := s.Customer(ctx, id)
+	before, err := s.storedCustomer(ctx, id)
 	if err != nil {
 		return Customer{}, err
 	}

@@ -88,7 +88,11 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	const op = "list customers"
 	l := list{id: "c.id", filter: q}
 	records, total, err := pageOf(ctx, s, op, l, f.Paging, func() ([]Customer, error) {
-		return s.customers(ctx, op, cut(l.filter, f.Paging, "c.created_at DESC", "c.id DESC"))
+		found, err := s.customers(ctx, op, cut(l.filter, f.Paging, "c.created_at DESC", "c.id DESC"))
+		if err != nil {
+			return nil, err
+		}
+		return s.withStats(ctx, found)
 	})
 	return Page[Customer]{Paging: f.Paging, Records: records, Total: total}, err
 }
@@ -102,6 +106,19 @@ func within(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
 
 // Customer is one customer; a CodeNotFound where it does not exist.
 func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
+	c, err := s.storedCustomer(ctx, id)
+	if err != nil {
+		return Customer{}, err
+	}
+	records, err := s.withStats(ctx, []Customer{c})
+	if err != nil {
+		return Customer{}, err
+	}
+	return records[0], nil
+}
+
+// storedCustomer is a Customer without Stats, which cost a scan.
+func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
 	records, err := s.customers(ctx, "read customer", stmt)
 	if err != nil {
@@ -113,8 +130,8 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	return records[0], nil
 }
 
-// customers reads customers, c, with all that is shown of them. The columns
-// that hold passwords and session keys are never read.
+// customers reads customers, c, without Stats. The columns that hold passwords
+// and session keys are never read.
 func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) ([]Customer, error) {
 	stmt = stmt.Columns("c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
 		"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at")
@@ -129,25 +146,21 @@ func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) 
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	ids := make([]int64, len(records))
-	for i, c := range records {
-		ids[i] = c.ID
-	}
-	if err := s.addCustomerStats(ctx, ids, records); err != nil {
-		return nil, err
-	}
-	if err := s.addCustomerMeta(ctx, ids, records); err != nil {
-		return nil, err
-	}
-	return records, nil
+	return records, s.addCustomerMeta(ctx, records)
 }
 
-// addCustomerStats counts bookings and sums up payments in one statement: some
-// rows for a customer, each with the columns of the others empty.
-func (s *Site) addCustomerStats(ctx context.Context, ids []int64, records []Customer) error {
+func (c Customer) id() int64 { return c.ID }
+
+// withStats counts bookings and sums up payments in one statement: some rows for
+// a customer, each with the columns of the others empty.
+func (s *Site) withStats(ctx context.Context, records []Customer) ([]Customer, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+	ids := idsOf(records, Customer.id)
 	bookings, err := s.bookingCounts(ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stmt := bookings.SuffixExpr(sq.ConcatExpr("UNION ALL ", s.paidSums(ids)))
 	if s.schema.Has(wpdb.TransactionRefunds) {
@@ -160,15 +173,12 @@ func (s *Site) addCustomerStats(ctx context.Context, ids []int64, records []Cust
 		c.Spent, c.Last, c.Next = spent.Decimal, c.Last.day(), c.Next.day()
 		return c, err
 	})
-	if err != nil {
-		return err
-	}
 	for i := range records {
 		for _, part := range parts[records[i].ID] {
 			records[i].Stats.add(part)
 		}
 	}
-	return nil
+	return records, err
 }
 
 func (c *CustomerStats) add(part CustomerStats) {
@@ -223,8 +233,8 @@ var platformKeys = []string{"timezone_name", "verified_contact_values", "passwor
 // the plugin's own form made (cf_…), those once written through the API, and
 // those defined in the plugin's settings, which are read only where some key is
 // none of the others.
-func (s *Site) addCustomerMeta(ctx context.Context, ids []int64, records []Customer) error {
-	metas, err := s.customerMetas(ctx, ids)
+func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
+	metas, err := s.customerMetas(ctx, idsOf(records, Customer.id))
 	if err != nil {
 		return err
 	}

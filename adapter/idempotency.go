@@ -90,7 +90,7 @@ func (s *Site) ledger(ctx context.Context, a Attempt) (*Ledger, error) {
 	case len(stored) == 0:
 		return l, s.sweepAnswers(ctx)
 	case stored[0].createdAt <= s.answersUntil():
-		return l, s.deleteAnswers(ctx, idsOf(stored))
+		return l, s.deleteAnswers(ctx, idsOf(stored, func(r storedAnswer) int64 { return r.id }))
 	case stored[0].bodyHash != a.Body:
 		return nil, &Error{Code: CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
 	}
@@ -104,14 +104,6 @@ func (s *Site) ledger(ctx context.Context, a Attempt) (*Ledger, error) {
 // answersUntil is the creation of answers that are forgotten by now. Timestamps
 // compare as texts.
 func (s *Site) answersUntil() Timestamp { return Timestamp(stamp(s.Now.Add(-keepAnswers))) }
-
-func idsOf(stored []storedAnswer) []int64 {
-	ids := make([]int64, len(stored))
-	for i, r := range stored {
-		ids[i] = r.id
-	}
-	return ids
-}
 
 // sweepSome is how many old answers one request clears away. It stores fewer.
 const sweepSome = 100

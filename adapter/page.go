@@ -76,6 +76,15 @@ func (s *Site) count(ctx context.Context, op string, l list) (int64, error) {
 	return total, err
 }
 
+// idsOf are the ids of records.
+func idsOf[T any](records []T, id func(T) int64) []int64 {
+	ids := make([]int64, len(records))
+	for i, r := range records {
+		ids[i] = id(r)
+	}
+	return ids
+}
+
 // inOrder puts records fetched by id into the order of the ids. A record that
 // vanished in between is left out.
 func inOrder[T any](ids []int64, records []T, id func(T) int64) []T {
