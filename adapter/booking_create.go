@@ -21,14 +21,8 @@ import (
 // What is wrong with the booking is a CodeInvalidRequest or
 // CodeValidationFailed naming every field; a time that cannot be had is a
 // CodeSlotUnavailable.
-func (s *Site) CreateBooking(ctx context.Context, b NewBooking, finish func(ctx context.Context, tx *Site, made MadeBooking) error) (made MadeBooking, err error) {
-	err = s.write(ctx, "create booking", func(tx *Site) (err error) {
-		if made, err = tx.createBooking(ctx, b); err != nil || finish == nil {
-			return err
-		}
-		return finish(ctx, tx, made)
-	})
-	return made, err
+func (s *Site) CreateBooking(ctx context.Context, b NewBooking, finish func(ctx context.Context, tx *Site, made MadeBooking) error) (MadeBooking, error) {
+	return create(ctx, s, "create booking", func(tx *Site) (MadeBooking, error) { return tx.createBooking(ctx, b) }, finish)
 }
 
 func (s *Site) createBooking(ctx context.Context, b NewBooking) (MadeBooking, error) {

@@ -16,22 +16,18 @@ import (
 // not change is not written. Errors are those of CreateBooking; a booking that
 // does not exist is a CodeNotFound, and a move that the caller's key does not
 // permit a CodeForbidden.
-func (s *Site) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (detail BookingDetail, err error) {
-	err = s.write(ctx, "update booking", func(tx *Site) error {
-		if err := tx.lockEmail(ctx, patch.Customer.Email); err != nil {
-			return err
-		}
-		before, err := tx.lockBooking(ctx, id)
-		if err != nil {
-			return err
-		}
-		detail, err = tx.updateBooking(ctx, before, patch)
-		return err
-	})
-	return detail, err
+func (s *Site) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
+	return transact(ctx, s, "update booking", func(tx *Site) (BookingDetail, error) { return tx.updateBooking(ctx, id, patch) })
 }
 
-func (s *Site) updateBooking(ctx context.Context, before bookingFacts, patch BookingPatch) (BookingDetail, error) {
+func (s *Site) updateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
+	if err := s.lockEmail(ctx, patch.Customer.Email); err != nil {
+		return BookingDetail{}, err
+	}
+	before, err := s.lockBooking(ctx, id)
+	if err != nil {
+		return BookingDetail{}, err
+	}
 	w, err := s.writing(ctx)
 	if err != nil {
 		return BookingDetail{}, err

@@ -42,7 +42,7 @@ type NewCoupon struct {
 //
 // What is wrong with the coupon is a CodeInvalidRequest or CodeValidationFailed
 // naming every field; a site without the add-on is a CodeUnavailable.
-func (s *Site) CreateCoupon(ctx context.Context, n NewCoupon, finish func(ctx context.Context, tx *Site, made Coupon) error) (made Coupon, err error) {
+func (s *Site) CreateCoupon(ctx context.Context, n NewCoupon, finish func(ctx context.Context, tx *Site, made Coupon) error) (Coupon, error) {
 	exists, err := s.hasCoupons(ctx)
 	if err != nil {
 		return Coupon{}, err
@@ -50,13 +50,7 @@ func (s *Site) CreateCoupon(ctx context.Context, n NewCoupon, finish func(ctx co
 	if !exists {
 		return Coupon{}, unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
 	}
-	err = s.write(ctx, "create coupon", func(tx *Site) (err error) {
-		if made, err = tx.createCoupon(ctx, n); err != nil || finish == nil {
-			return err
-		}
-		return finish(ctx, tx, made)
-	})
-	return made, err
+	return create(ctx, s, "create coupon", func(tx *Site) (Coupon, error) { return tx.createCoupon(ctx, n) }, finish)
 }
 
 func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
@@ -135,12 +129,8 @@ func (s *Site) couponWritten(ctx context.Context, id int64, code string) (Coupon
 // UpdateCoupon changes a coupon, found by its code in any letter case. Rules
 // that are no fields here stay as they are. Errors are those of CreateCoupon; a
 // code that does not exist is a CodeNotFound.
-func (s *Site) UpdateCoupon(ctx context.Context, code string, patch CouponPatch) (c Coupon, err error) {
-	err = s.write(ctx, "update coupon", func(tx *Site) (err error) {
-		c, err = tx.updateCoupon(ctx, code, patch)
-		return err
-	})
-	return c, err
+func (s *Site) UpdateCoupon(ctx context.Context, code string, patch CouponPatch) (Coupon, error) {
+	return transact(ctx, s, "update coupon", func(tx *Site) (Coupon, error) { return tx.updateCoupon(ctx, code, patch) })
 }
 
 func (s *Site) updateCoupon(ctx context.Context, code string, sent CouponPatch) (Coupon, error) {

@@ -34,14 +34,8 @@ type CustomerValues struct {
 // (OsCustomersController::create, LatePoint 5.6.5), but with the status and
 // guest flag that were sent. finish, which may be nil, runs inside the
 // transaction before it is committed.
-func (s *Site) CreateCustomer(ctx context.Context, v CustomerValues, finish func(ctx context.Context, tx *Site, c Customer) error) (c Customer, err error) {
-	err = s.write(ctx, "create customer", func(tx *Site) (err error) {
-		if c, err = tx.createCustomer(ctx, v); err != nil || finish == nil {
-			return err
-		}
-		return finish(ctx, tx, c)
-	})
-	return c, err
+func (s *Site) CreateCustomer(ctx context.Context, v CustomerValues, finish func(ctx context.Context, tx *Site, made Customer) error) (Customer, error) {
+	return create(ctx, s, "create customer", func(tx *Site) (Customer, error) { return tx.createCustomer(ctx, v) }, finish)
 }
 
 func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, error) {
@@ -285,12 +279,8 @@ func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *Problems) err
 // UpdateCustomer changes what was sent of a customer, and the linked WordPress
 // user with name and e-mail. What does not change is not written. What is wrong
 // is a CodeInvalidRequest or CodeValidationFailed naming every field.
-func (s *Site) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (c Customer, err error) {
-	err = s.write(ctx, "update customer", func(tx *Site) (err error) {
-		c, err = tx.updateCustomer(ctx, id, v)
-		return err
-	})
-	return c, err
+func (s *Site) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (Customer, error) {
+	return transact(ctx, s, "update customer", func(tx *Site) (Customer, error) { return tx.updateCustomer(ctx, id, v) })
 }
 
 func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (Customer, error) {

@@ -29,12 +29,8 @@ const (
 // What is wrong with the patch is a CodeInvalidRequest or CodeValidationFailed
 // naming every field; an order or invoice that does not exist, or an invoice of
 // another order, is a CodeNotFound.
-func (s *Site) UpdateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (v Invoice, err error) {
-	err = s.write(ctx, "update invoice", func(tx *Site) (err error) {
-		v, err = tx.updateInvoice(ctx, orderID, id, patch, force)
-		return err
-	})
-	return v, err
+func (s *Site) UpdateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
+	return transact(ctx, s, "update invoice", func(tx *Site) (Invoice, error) { return tx.updateInvoice(ctx, orderID, id, patch, force) })
 }
 
 func (s *Site) updateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {

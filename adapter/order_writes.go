@@ -38,14 +38,8 @@ type NewOrder struct {
 //
 // What is wrong with the order is a CodeInvalidRequest or CodeValidationFailed
 // naming every field.
-func (s *Site) CreateOrder(ctx context.Context, n NewOrder, finish func(ctx context.Context, tx *Site, made Order) error) (made Order, err error) {
-	err = s.write(ctx, "create order", func(tx *Site) (err error) {
-		if made, err = tx.createOrder(ctx, n); err != nil || finish == nil {
-			return err
-		}
-		return finish(ctx, tx, made)
-	})
-	return made, err
+func (s *Site) CreateOrder(ctx context.Context, n NewOrder, finish func(ctx context.Context, tx *Site, made Order) error) (Order, error) {
+	return create(ctx, s, "create order", func(tx *Site) (Order, error) { return tx.createOrder(ctx, n) }, finish)
 }
 
 func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
@@ -150,12 +144,8 @@ func (s *Site) insertNewOrder(ctx context.Context, w writing, n NewOrder, custom
 // bookings along; nothing else of an order has an effect on bookings, invoices
 // or payments, as in the plugin. Errors are those of CreateOrder; an order that
 // does not exist is a CodeNotFound.
-func (s *Site) UpdateOrder(ctx context.Context, id int64, patch OrderPatch) (o Order, err error) {
-	err = s.write(ctx, "update order", func(tx *Site) (err error) {
-		o, err = tx.updateOrder(ctx, id, patch)
-		return err
-	})
-	return o, err
+func (s *Site) UpdateOrder(ctx context.Context, id int64, patch OrderPatch) (Order, error) {
+	return transact(ctx, s, "update order", func(tx *Site) (Order, error) { return tx.updateOrder(ctx, id, patch) })
 }
 
 func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {

@@ -36,14 +36,8 @@ type NewPayment struct {
 //
 // What is wrong with the payment is a CodeInvalidRequest or CodeValidationFailed
 // naming every field.
-func (s *Site) CreatePayment(ctx context.Context, n NewPayment, finish func(ctx context.Context, tx *Site, made Payment) error) (made Payment, err error) {
-	err = s.write(ctx, "create payment", func(tx *Site) (err error) {
-		if made, err = tx.createPayment(ctx, n); err != nil || finish == nil {
-			return err
-		}
-		return finish(ctx, tx, made)
-	})
-	return made, err
+func (s *Site) CreatePayment(ctx context.Context, n NewPayment, finish func(ctx context.Context, tx *Site, made Payment) error) (Payment, error) {
+	return create(ctx, s, "create payment", func(tx *Site) (Payment, error) { return tx.createPayment(ctx, n) }, finish)
 }
 
 func (s *Site) createPayment(ctx context.Context, n NewPayment) (Payment, error) {
@@ -203,12 +197,8 @@ func orDefault(sent *string, fallback string) string {
 // UpdatePayment changes a payment, with the same effects on its order and
 // invoice as CreatePayment. An invoice that was settled once stays so. Errors are
 // those of CreatePayment; a payment that does not exist is a CodeNotFound.
-func (s *Site) UpdatePayment(ctx context.Context, id int64, patch PaymentPatch) (payment Payment, err error) {
-	err = s.write(ctx, "update payment", func(tx *Site) (err error) {
-		payment, err = tx.updatePayment(ctx, id, patch)
-		return err
-	})
-	return payment, err
+func (s *Site) UpdatePayment(ctx context.Context, id int64, patch PaymentPatch) (Payment, error) {
+	return transact(ctx, s, "update payment", func(tx *Site) (Payment, error) { return tx.updatePayment(ctx, id, patch) })
 }
 
 func (s *Site) updatePayment(ctx context.Context, id int64, sent PaymentPatch) (Payment, error) {

@@ -39,14 +39,8 @@ type NewService struct{ ServicePatch }
 //
 // What is wrong with the service is a CodeInvalidRequest or
 // CodeValidationFailed naming every field.
-func (s *Site) CreateService(ctx context.Context, n NewService, finish func(ctx context.Context, tx *Site, made Service) error) (made Service, err error) {
-	err = s.write(ctx, "create service", func(tx *Site) (err error) {
-		if made, err = tx.createService(ctx, n.ServicePatch); err != nil || finish == nil {
-			return err
-		}
-		return finish(ctx, tx, made)
-	})
-	return made, err
+func (s *Site) CreateService(ctx context.Context, n NewService, finish func(ctx context.Context, tx *Site, made Service) error) (Service, error) {
+	return create(ctx, s, "create service", func(tx *Site) (Service, error) { return tx.createService(ctx, n.ServicePatch) }, finish)
 }
 
 func (s *Site) createService(ctx context.Context, sent ServicePatch) (Service, error) {
@@ -97,12 +91,8 @@ const serviceDuration = 60
 // other durations stay; the plugin's own form writes all of them anew, and takes
 // away the hours where they are not sent along. Errors are those of
 // CreateService; a service that does not exist is a CodeNotFound.
-func (s *Site) UpdateService(ctx context.Context, id int64, patch ServicePatch) (v Service, err error) {
-	err = s.write(ctx, "update service", func(tx *Site) (err error) {
-		v, err = tx.updateService(ctx, id, patch)
-		return err
-	})
-	return v, err
+func (s *Site) UpdateService(ctx context.Context, id int64, patch ServicePatch) (Service, error) {
+	return transact(ctx, s, "update service", func(tx *Site) (Service, error) { return tx.updateService(ctx, id, patch) })
 }
 
 func (s *Site) updateService(ctx context.Context, id int64, sent ServicePatch) (Service, error) {

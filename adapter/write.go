@@ -26,6 +26,27 @@ func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) 
 	return err
 }
 
+// create is transact for work that makes a record, and for finish, which may be
+// nil.
+func create[T any](ctx context.Context, s *Site, op string, work func(tx *Site) (T, error), finish func(ctx context.Context, tx *Site, made T) error) (T, error) {
+	return transact(ctx, s, op, func(tx *Site) (T, error) {
+		made, err := work(tx)
+		if err == nil && finish != nil {
+			err = finish(ctx, tx, made)
+		}
+		return made, err
+	})
+}
+
+// transact is Site.write for work that has a result.
+func transact[T any](ctx context.Context, s *Site, op string, work func(tx *Site) (T, error)) (result T, err error) {
+	err = s.write(ctx, op, func(tx *Site) (err error) {
+		result, err = work(tx)
+		return err
+	})
+	return result, err
+}
+
 // exec runs a statement that writes a table.
 func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (wpdb.Result, error) {
 	if err := s.transacted(table); err != nil {
