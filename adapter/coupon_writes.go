@@ -12,7 +12,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 
@@ -348,16 +347,5 @@ func withMembers(text string, changes []member) (string, error) {
 		}
 		members = slices.Insert(members, at, c)
 	}
-	var b strings.Builder
-	for i, m := range members {
-		key, err := process.EncodePHP(m.key)
-		if err != nil {
-			return "", err
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(key + ":" + string(m.value))
-	}
-	return "{" + b.String() + "}", nil
+	return encodeMembers(members)
 }

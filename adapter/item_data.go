@@ -32,29 +32,21 @@ func withItemData(stored string, columns row) (string, error) {
 	if err != nil || len(changed) == 0 {
 		return stored, nil //nolint:nilerr // what is no object cannot be kept in step, and PHP does not read it either
 	}
-	var b strings.Builder
 	differs := false
 	for i, m := range members {
-		value := m.value
-		if replacement, ok := changed[m.key]; ok {
-			if value, err = sameType(value, replacement); err != nil {
-				return "", err
-			}
-			differs = differs || !bytes.Equal(value, m.value)
+		replacement, ok := changed[m.key]
+		if !ok {
+			continue
 		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := process.EncodePHP(m.key)
-		if err != nil {
+		if members[i].value, err = sameType(m.value, replacement); err != nil {
 			return "", err
 		}
-		b.WriteString(key + ":" + string(value))
+		differs = differs || !bytes.Equal(members[i].value, m.value)
 	}
 	if !differs {
 		return stored, nil // however it is written
 	}
-	return "{" + b.String() + "}", nil
+	return encodeMembers(members)
 }
 
 // sameType writes a value as a text where the old one is a text.
@@ -100,6 +92,19 @@ func objectMembers(text string) ([]member, error) {
 		return nil, errNoObject
 	}
 	return members, nil
+}
+
+// encodeMembers is the JSON object of members.
+func encodeMembers(members []member) (string, error) {
+	texts := make([]string, len(members))
+	for i, m := range members {
+		key, err := process.EncodePHP(m.key)
+		if err != nil {
+			return "", err
+		}
+		texts[i] = key + ":" + string(m.value)
+	}
+	return "{" + strings.Join(texts, ",") + "}", nil
 }
 
 // rawObject is stored JSON as it is, or an empty list where it is none.
