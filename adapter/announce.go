@@ -407,13 +407,11 @@ func (s *Site) keysOfOrder(ctx context.Context, f bookingFacts) (manageKeys, err
 	if f.orderKeys != (manageKeys{}) {
 		return f.orderKeys, nil
 	}
-	order := f.Order.ID
-	const forAgent, forCustomer = secretMeta + "for_agent", secretMeta + "for_customer"
-	metas, err := s.metas(ctx, wpdb.OrderMeta, []int64{order}, sq.Eq{"meta_key": []string{forAgent, forCustomer}})
+	keys, err := s.manageKeys(ctx, wpdb.OrderMeta, f.Order.ID)
 	if err != nil {
 		return manageKeys{}, err
 	}
-	return s.insertManageKeys(ctx, wpdb.OrderMeta, order, manageKeys{agent: metas[order][forAgent], customer: metas[order][forCustomer]})
+	return s.insertManageKeys(ctx, wpdb.OrderMeta, f.Order.ID, keys[f.Order.ID])
 }
 
 func (w writing) businessVariables() process.BusinessVariables {

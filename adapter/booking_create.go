@@ -311,14 +311,30 @@ func (s *Site) newFacts(ctx context.Context, id int64, item OrderItem) (bookingF
 	}, nil
 }
 
+// The metas of a booking or order that hold its manageKeys.
+const (
+	keyForAgent    = secretMeta + "for_agent"
+	keyForCustomer = secretMeta + "for_customer"
+)
+
+// manageKeys reads the keys of bookings or orders, by id.
+func (s *Site) manageKeys(ctx context.Context, table wpdb.Table, ids ...int64) (map[int64]manageKeys, error) {
+	metas, err := s.metas(ctx, table, ids, sq.Eq{"meta_key": []string{keyForAgent, keyForCustomer}})
+	keys := make(map[int64]manageKeys, len(metas))
+	for id, meta := range metas {
+		keys[id] = manageKeys{agent: meta[keyForAgent], customer: meta[keyForCustomer]}
+	}
+	return keys, err
+}
+
 // insertManageKeys adds the keys with which agent and customer manage a booking
 // or order, as far as it has none.
 func (s *Site) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
 	var metas []row
 	for _, k := range []struct {
-		whose string
-		key   *string
-	}{{"agent", &keys.agent}, {"customer", &keys.customer}} {
+		meta string
+		key  *string
+	}{{keyForAgent, &keys.agent}, {keyForCustomer, &keys.customer}} {
 		if *k.key != "" {
 			continue
 		}
@@ -326,7 +342,7 @@ func (s *Site) insertManageKeys(ctx context.Context, table wpdb.Table, id int64,
 		if *k.key, err = s.manageKey(); err != nil {
 			return keys, err
 		}
-		metas = append(metas, append(row{{"object_id", id}, {"meta_key", secretMeta + "for_" + k.whose}, {"meta_value", *k.key}}, s.createdNow()...))
+		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, s.createdNow()...))
 	}
 	_, err := s.insert(ctx, table, metas...)
 	return keys, err

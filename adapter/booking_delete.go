@@ -71,7 +71,7 @@ func (s *Site) facts(ctx context.Context, id int64) (f bookingFacts, err error) 
 			return f, err
 		}
 	}
-	metas, err := s.metas(ctx, wpdb.BookingMeta, []int64{id}, sq.Eq{"meta_key": []string{secretMeta + "for_agent", secretMeta + "for_customer"}})
-	f.keys = manageKeys{agent: metas[id][secretMeta+"for_agent"], customer: metas[id][secretMeta+"for_customer"]}
+	keys, err := s.manageKeys(ctx, wpdb.BookingMeta, id)
+	f.keys = keys[id]
 	return f, err
 }

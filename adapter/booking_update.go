@@ -45,7 +45,9 @@ func (s *Site) updateBooking(ctx context.Context, id int64, patch BookingPatch) 
 	if err != nil || !changed.any() {
 		return before.BookingDetail, err
 	}
-	if before.keys, err = s.ensureManageKeys(ctx, before); err != nil {
+	// The history shows the keys, and the plugin makes those that are lacking when
+	// it writes it.
+	if before.keys, err = s.insertManageKeys(ctx, wpdb.BookingMeta, before.ID, before.keys); err != nil {
 		return BookingDetail{}, err
 	}
 	after, err := s.facts(ctx, before.ID)
@@ -388,13 +390,4 @@ func serviceName(plan updatePlan) string {
 		return plan.before.Service.Name
 	}
 	return ""
-}
-
-// ensureManageKeys gives a booking the keys that the history shows, as the
-// plugin does the first time it writes about one.
-func (s *Site) ensureManageKeys(ctx context.Context, f bookingFacts) (manageKeys, error) {
-	if f.keys.agent != "" && f.keys.customer != "" {
-		return f.keys, nil
-	}
-	return s.insertManageKeys(ctx, wpdb.BookingMeta, f.ID, f.keys)
 }

@@ -37,12 +37,11 @@ func (s *Site) orderFacts(ctx context.Context, order Order) (f orderFacts, err e
 	if err != nil {
 		return f, err
 	}
-	const forAgent, forCustomer = secretMeta + "for_agent", secretMeta + "for_customer"
-	keys, err := s.metas(ctx, wpdb.BookingMeta, ids, sq.Eq{"meta_key": []string{forAgent, forCustomer}})
+	keys, err := s.manageKeys(ctx, wpdb.BookingMeta, ids...)
 	for _, b := range records {
 		f.bookings = append(f.bookings, bookingFacts{
 			BookingDetail: BookingDetail{Booking: b, Order: &f.Order, Payments: f.payments},
-			items:         f.items, keys: manageKeys{agent: keys[b.ID][forAgent], customer: keys[b.ID][forCustomer]},
+			items:         f.items, keys: keys[b.ID],
 		})
 	}
 	return f, err
@@ -112,7 +111,7 @@ func (s *Site) orderHistory(w writing, f orderFacts) orderVars {
 // shows.
 func (s *Site) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
 	for i, b := range f.bookings {
-		if f.bookings[i].keys, err = s.ensureManageKeys(ctx, b); err != nil {
+		if f.bookings[i].keys, err = s.insertManageKeys(ctx, wpdb.BookingMeta, b.ID, b.keys); err != nil {
 			return err
 		}
 	}
