@@ -246,7 +246,9 @@ func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents [
 // insertBooking writes order, order item, booking, keys and invoice, in the
 // plugin's order.
 func (s *Site) insertBooking(ctx context.Context, w writing, plan bookingPlan) (bookingFacts, error) {
-	orderID, breakdown, err := s.insertOrder(ctx, w, plan)
+	breakdown := breakdownOf(plan.service.name, plan.price)
+	order := NewOrder{Address: plan.Address, OrderPatch: OrderPatch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
+	orderID, err := s.insertOrder(ctx, w, order, plan.customer.ID, breakdown)
 	if err != nil {
 		return bookingFacts{}, err
 	}
@@ -287,7 +289,8 @@ func (s *Site) insertBooking(ctx context.Context, w writing, plan bookingPlan) (
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	if err := s.insertInvoice(ctx, w, plan, orderID, breakdown); err != nil {
+	invoiced := invoicedOrder{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown}
+	if err := s.invoiceOrder(ctx, w, invoiced); err != nil {
 		return bookingFacts{}, err
 	}
 	facts, err := s.newFacts(ctx, bookingID, OrderItem{ID: itemID, Variant: "booking", ItemData: itemData, Subtotal: plan.price, Total: plan.price})

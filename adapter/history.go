@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -62,15 +63,13 @@ func (s *Site) writing(ctx context.Context) (writing, error) {
 	if err != nil {
 		return writing{}, err
 	}
-	w := writing{settings: settings, siteURL: options["siteurl"], cron: options["cron"], dateFormat: settings[settingDateFormat], currency: currencyOf(settings)}
-	if w.dateFormat == "" {
-		w.dateFormat = "m/d/Y"
-	}
-	w.clock24 = settings[settingTimeSystem] == "24"
-	return w, nil
+	return writing{
+		settings: settings, siteURL: options["siteurl"], cron: options["cron"],
+		dateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), clock24: settings[settingTimeSystem] == "24", currency: currencyOf(settings),
+	}, nil
 }
 
-// unless is a setting that is on where the row is missing.
+// onUnlessSet is a setting that is on where the row is missing.
 func (w writing) onUnlessSet(name string) bool {
 	value, set := w.settings[name]
 	return !set || value == on

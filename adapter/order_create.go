@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -41,30 +42,30 @@ func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 	}}}
 }
 
-// insertOrder writes the order of a new booking.
-func (s *Site) insertOrder(ctx context.Context, w writing, plan bookingPlan) (int64, priceBreakdown, error) {
-	breakdown := breakdownOf(plan.service.name, plan.price)
+// insertOrder writes the row of a new order.
+func (s *Site) insertOrder(ctx context.Context, w writing, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
 	stored, err := process.EncodePHP(breakdown)
 	if err != nil {
-		return 0, breakdown, err
+		return 0, err
 	}
-	code, err := s.code(confirmationCodeLength)
-	if err != nil {
-		return 0, breakdown, err
+	code := orText(n.ConfirmationCode, "")
+	if code == "" {
+		if code, err = s.code(confirmationCodeLength); err != nil {
+			return 0, err
+		}
 	}
-	var address any
-	if w.settings[settingLogAddress] == on && plan.Address != "" {
-		address = plan.Address
+	address := n.IPAddress
+	if address == nil && n.Address != "" && w.settings[settingLogAddress] == on {
+		address = &n.Address
 	}
-	id, err := s.insert(ctx, wpdb.Orders, append(row{
-		{"subtotal", amountText(plan.price)}, {"total", amountText(plan.price)},
-		{"status", "open"}, {"fulfillment_status", "not_fulfilled"}, {"payment_status", "not_paid"},
-		{"source_id", nil}, {"source_url", ""}, {"ip_address", address},
-		{"customer_id", plan.customer.ID}, {"customer_comment", plan.notes}, {"confirmation_code", code},
-		{"price_breakdown", stored}, {"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
-		{"initial_payment_data", `{"time":"later"}`},
+	return s.insert(ctx, wpdb.Orders, append(row{
+		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", orText(n.Status, "open")},
+		{"fulfillment_status", orText(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", orText(n.PaymentStatus, orderNotPaid)},
+		{"source_id", n.SourceID}, {"source_url", orText(n.SourceURL, "")}, {"ip_address", address},
+		{"customer_id", customer}, {"customer_comment", orText(n.CustomerComment, "")}, {"confirmation_code", code},
+		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
+		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
 	}, s.createdNow()...))
-	return id, breakdown, err
 }
 
 // invoiceData is what an invoice says, a snapshot.
@@ -88,13 +89,6 @@ const (
 	defaultInvoiceTo   = "{{customer_full_name}}<br>{{customer_email}}<br>{{customer_phone}}"
 )
 
-// insertInvoice writes the invoice of a new order
-// (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
-// the site makes none, or none for what is free.
-func (s *Site) insertInvoice(ctx context.Context, w writing, plan bookingPlan, orderID int64, breakdown priceBreakdown) error {
-	return s.invoiceOrder(ctx, w, invoicedOrder{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown})
-}
-
 // invoicedOrder is what an invoice says of a new order.
 type invoicedOrder struct {
 	id              int64
@@ -103,21 +97,18 @@ type invoicedOrder struct {
 	breakdown       priceBreakdown
 }
 
+// invoiceOrder writes the invoice of a new order
+// (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
+// the site makes none, or none for what is free.
 func (s *Site) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) error {
 	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
 		return nil
 	}
-	template := func(setting, fallback string) string {
-		if text, ok := w.settings[setting]; ok && text != "" {
-			return text
-		}
-		return fallback
-	}
 	total := amountText(o.total)
 	data, err := process.EncodePHP(invoiceData{
 		Company: w.settings[settingInvoiceCompany],
-		From:    w.replaceParties(template(settingInvoiceFrom, defaultInvoiceFrom), o.customer),
-		To:      w.replaceParties(template(settingInvoiceTo, defaultInvoiceTo), o.customer),
+		From:    w.replaceParties(cmp.Or(w.settings[settingInvoiceFrom], defaultInvoiceFrom), o.customer),
+		To:      w.replaceParties(cmp.Or(w.settings[settingInvoiceTo], defaultInvoiceTo), o.customer),
 		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: o.breakdown, Totals: invoiceTotals{Subtotal: amountText(o.subtotal), Total: total},
 	})
 	if err != nil {
@@ -128,7 +119,7 @@ func (s *Site) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) err
 		return err
 	}
 	_, err = s.insert(ctx, wpdb.OrderInvoices, append(row{
-		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", "open"}, {"charge_amount", total},
+		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", invoiceOpen}, {"charge_amount", total},
 		{"due_at", stamp(s.Now)}, {"payment_portion", "full"}, {"access_key", key},
 	}, s.createdNow()...))
 	return err

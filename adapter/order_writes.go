@@ -6,7 +6,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 
@@ -103,31 +102,10 @@ func (s *Site) takeCustomer(ctx context.Context, id *int64, p *Problems) (Bookin
 func (s *Site) insertNewOrder(ctx context.Context, w writing, n NewOrder, customer BookingCustomer) (int64, error) {
 	// With a breakdown the plugin does not compute prices from the items.
 	breakdown := priceBreakdown{BeforeSubtotal: []breakdownPart{}}
-	stored, err := process.EncodePHP(breakdown)
-	if err != nil {
-		return 0, err
-	}
-	code := orText(n.ConfirmationCode, "")
-	if code == "" {
-		if code, err = s.code(confirmationCodeLength); err != nil {
-			return 0, err
-		}
-	}
-	address := n.IPAddress
-	if address == nil && n.Address != "" && w.settings[settingLogAddress] == on {
-		address = &n.Address
-	}
 	if err := s.update(ctx, wpdb.Customers, customer.ID, row{s.updatedNow()}); err != nil {
 		return 0, err
 	}
-	id, err := s.insert(ctx, wpdb.Orders, append(row{
-		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", orText(n.Status, "open")},
-		{"fulfillment_status", orText(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", orText(n.PaymentStatus, orderNotPaid)},
-		{"source_id", n.SourceID}, {"source_url", orText(n.SourceURL, "")}, {"ip_address", address},
-		{"customer_id", customer.ID}, {"customer_comment", orText(n.CustomerComment, "")}, {"confirmation_code", code},
-		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
-		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
-	}, s.createdNow()...))
+	id, err := s.insertOrder(ctx, w, n, customer.ID, breakdown)
 	if err != nil {
 		return 0, err
 	}

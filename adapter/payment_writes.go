@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -188,10 +189,7 @@ func (s *Site) insertPayment(ctx context.Context, n NewPayment, order int64) (in
 
 // orDefault is the text that was sent, or else the fallback, as for an empty one.
 func orDefault(sent *string, fallback string) string {
-	if sent == nil || *sent == "" {
-		return fallback
-	}
-	return *sent
+	return cmp.Or(orText(sent, ""), fallback)
 }
 
 // UpdatePayment changes a payment, with the same effects on its order and

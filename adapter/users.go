@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,10 +148,7 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	if err != nil {
 		return 0, err
 	}
-	role := w.settings[settingCustomerRole]
-	if role == "" {
-		role = "latepoint_customer"
-	}
+	role := cmp.Or(w.settings[settingCustomerRole], "latepoint_customer")
 	meta := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value")
 	for _, m := range [][2]string{
 		{"nickname", c.Email}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"description", ""}, {"rich_editing", "true"},
