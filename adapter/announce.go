@@ -326,10 +326,10 @@ func orderAttributes(f bookingFacts) map[string]string {
 
 func transactionAttributes(p Payment) map[string]string {
 	return map[string]string{
-		"id": idText(p.ID), "token": orText(p.Token, ""), "invoice_id": orText(optionalIDText(p.InvoiceID), ""),
-		"order_id": orText(optionalIDText(p.OrderID), ""), "customer_id": idText(p.CustomerID), "processor": p.Processor,
+		"id": idText(p.ID), "token": or(p.Token, ""), "invoice_id": or(optionalIDText(p.InvoiceID), ""),
+		"order_id": or(optionalIDText(p.OrderID), ""), "customer_id": idText(p.CustomerID), "processor": p.Processor,
 		"payment_method": p.PaymentMethod, "payment_portion": p.PaymentPortion, "kind": p.Kind, "status": p.Status,
-		"amount": amountText(p.Amount), "notes": orText(p.Notes, ""),
+		"amount": amountText(p.Amount), "notes": or(p.Notes, ""),
 	}
 }
 
@@ -447,7 +447,7 @@ func (s *Site) bookingVariables(w writing, f bookingFacts, category string) proc
 func (w writing) orderVariables(f bookingFacts, around surroundings) process.OrderVariables {
 	o, paid := f.Order, paidOf(f.Payments)
 	v := process.OrderVariables{
-		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: orText(o.CouponCode, ""),
+		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: or(o.CouponCode, ""),
 		TaxTotal: amountText(o.TaxTotal), CouponDiscount: w.currency.Format(o.CouponDiscount),
 		Subtotal: w.currency.Format(o.Subtotal), Total: w.currency.Format(o.Total),
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
@@ -462,7 +462,7 @@ func (w writing) orderVariables(f bookingFacts, around surroundings) process.Ord
 
 func (w writing) transactionVariables(p Payment) process.TransactionVariables {
 	return process.TransactionVariables{
-		Token: orText(p.Token, ""), Amount: w.currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
-		Kind: p.Kind, Status: p.Status, Notes: orText(p.Notes, ""), PaymentPortion: p.PaymentPortion,
+		Token: or(p.Token, ""), Amount: w.currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
+		Kind: p.Kind, Status: p.Status, Notes: or(p.Notes, ""), PaymentPortion: p.PaymentPortion,
 	}
 }

@@ -103,14 +103,8 @@ func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookin
 	if err := p.Err(); err != nil {
 		return plan, err
 	}
-	plan.duration = plan.service.duration
-	if b.Duration != nil {
-		plan.duration = *b.Duration
-	}
-	plan.price = plan.service.price(plan.duration)
-	if b.Price != nil {
-		plan.price = *b.Price
-	}
+	plan.duration = or(b.Duration, plan.service.duration)
+	plan.price = or(b.Price, plan.service.price(plan.duration))
 	plan.slot = slotRequest{
 		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true,
 	}

@@ -227,12 +227,7 @@ func (b Booking) serviceID() int64 {
 	return b.Service.ID
 }
 
-func (b Booking) locationID() int64 {
-	if b.Location.ID == nil {
-		return 0
-	}
-	return *b.Location.ID
-}
+func (b Booking) locationID() int64 { return or(b.Location.ID, 0) }
 
 func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
 	settings, err := s.db.SettingValues(ctx, settingBlockingStatuses)

@@ -55,14 +55,9 @@ func (s *Site) CreateCoupon(ctx context.Context, n NewCoupon, finish func(ctx co
 func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	p := n.Problems.clone()
 	n.Code = couponCode(cleanLine(n.Code))
-	for _, needed := range []struct {
-		field string
-		sent  bool
-	}{{"code", n.Code != ""}, {"discount_type", n.DiscountType != nil}, {"discount_value", n.DiscountValue != nil}} {
-		if !needed.sent {
-			p.Malform(needed.field, "Required")
-		}
-	}
+	p.require("code", n.Code != "")
+	p.require("discount_type", n.DiscountType != nil)
+	p.require("discount_value", n.DiscountValue != nil)
 	s.checkLength(&p, "code", wpdb.Coupons, "code", n.Code)
 	if err := s.checkCodeFree(ctx, n.Code, &p); err != nil {
 		return Coupon{}, err
@@ -76,8 +71,8 @@ func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 		return Coupon{}, err
 	}
 	id, err := s.insert(ctx, wpdb.Coupons, append(row{
-		{"code", n.Code}, {"name", orText(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
-		{"description", orText(patch.Description, "")}, {"rules", nullableText(rules)}, {"status", orText(patch.Status, couponActive)},
+		{"code", n.Code}, {"name", or(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
+		{"description", or(patch.Description, "")}, {"rules", nullable(rules)}, {"status", or(patch.Status, couponActive)},
 		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
 	}, s.createdNow()...))
 	switch {
@@ -225,11 +220,8 @@ func checkDiscount(p *Problems, patch CouponPatch, before Coupon) {
 	if patch.DiscountValue == nil && patch.DiscountType == nil || p.Has("discount_value") || p.Has("discount_type") {
 		return
 	}
-	value := before.DiscountValue
-	if patch.DiscountValue != nil {
-		value = *patch.DiscountValue
-	}
-	switch percent := orText(patch.DiscountType, before.DiscountType) == "percent"; {
+	value := or(patch.DiscountValue, before.DiscountValue)
+	switch percent := or(patch.DiscountType, before.DiscountType) == "percent"; {
 	case patch.DiscountValue != nil && value.IsZero():
 		p.Refuse("discount_value", "Must be more than 0")
 	case percent && value.GreaterThan(decimal.NewFromInt(100)):
@@ -256,7 +248,7 @@ func (s *Site) checkPeriod(p *Problems, patch CouponPatch, before Coupon) {
 			p.Refuse(d.field, "The site's version of the coupon add-on has no dates")
 		}
 	}
-	from, to := orDate(patch.ActiveFrom, before.ActiveFrom), orDate(patch.ActiveTo, before.ActiveTo)
+	from, to := or(patch.ActiveFrom, before.ActiveFrom), or(patch.ActiveTo, before.ActiveTo)
 	if sent != "" && !from.unset() && !to.unset() && to < from && !p.Has("active_from") && !p.Has("active_to") {
 		p.Refuse(sent, "The coupon would end before it begins")
 	}
@@ -265,27 +257,12 @@ func (s *Site) checkPeriod(p *Problems, patch CouponPatch, before Coupon) {
 // unset tells no date, which columns hold as NULL or as a zero date.
 func (d Date) unset() bool { return d == "" || d == "0000-00-00" }
 
-func orDate(sent *Date, stored Date) Date {
-	if sent == nil {
-		return stored
-	}
-	return *sent
-}
-
 // nullableDate stores no date as NULL.
 func nullableDate(d *Date) any {
 	if d == nil || d.unset() {
 		return nil
 	}
 	return string(*d)
-}
-
-// nullableText stores an empty text as NULL.
-func nullableText(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
 }
 
 // edits are the columns that change, without the rules.

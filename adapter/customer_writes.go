@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -41,11 +40,8 @@ func (s *Site) CreateCustomer(ctx context.Context, v CustomerValues, finish func
 func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, error) {
 	v = v.clean()
 	p := v.Problems.clone()
-	for field, sent := range map[string]*string{"first_name": v.FirstName, "last_name": v.LastName} {
-		if sent == nil || strings.TrimSpace(*sent) == "" {
-			p.Malform(field, "Required")
-		}
-	}
+	p.require("first_name", strings.TrimSpace(or(v.FirstName, "")) != "")
+	p.require("last_name", strings.TrimSpace(or(v.LastName, "")) != "")
 	wanted := s.cleanCustomer(v.CustomerFields, "", &p)
 	if err := s.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
@@ -70,9 +66,9 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 		return Customer{}, err
 	}
 	// The plugin's forms take nothing of this.
-	active := "active"
-	v.Status = cmp.Or(v.Status, &active)
-	if err := s.update(ctx, wpdb.Customers, wanted.ID, v.columns()); err != nil {
+	v.Status = new(or(v.Status, "active"))
+	stored := Customer{IsGuest: !or(v.IsGuest, true)} // not known: to connect a user sets it too
+	if err := s.update(ctx, wpdb.Customers, wanted.ID, row(v.edits(stored))); err != nil {
 		return Customer{}, err
 	}
 	if err := s.saveMeta(ctx, wpdb.CustomerMeta, wanted.ID, v.metas()); err != nil {
@@ -97,13 +93,6 @@ func customerFacts(c BookingCustomer) (f bookingFacts) {
 	return f
 }
 
-func orText(text *string, fallback string) string {
-	if text == nil {
-		return fallback
-	}
-	return *text
-}
-
 // clean takes what may not be from texts. Those of custom fields may have
 // several lines.
 func (v CustomerValues) clean() CustomerValues {
@@ -122,41 +111,19 @@ func (v CustomerValues) clean() CustomerValues {
 	return v
 }
 
-// columns are the columns that were sent and are of no concern to others.
-func (v CustomerValues) columns() row {
-	var columns row
-	for _, f := range []struct {
-		name string
-		sent *string
-	}{{"status", v.Status}, {"notes", v.Notes}, {"admin_notes", v.AdminNotes}} {
-		if f.sent != nil {
-			columns = append(columns, column{f.name, *f.sent})
-		}
+// edits are the columns that change and are of no concern to others.
+func (v CustomerValues) edits(c Customer) edits {
+	var e edits
+	e.text("status", v.Status, c.Status)
+	e.text("notes", v.Notes, c.Notes)
+	e.text("admin_notes", v.AdminNotes, c.AdminNotes)
+	if v.IsGuest != nil && *v.IsGuest != c.IsGuest {
+		e.set("is_guest", *v.IsGuest)
 	}
-	if v.IsGuest != nil {
-		columns = append(columns, column{"is_guest", *v.IsGuest})
+	if v.AvatarImageID != nil && *v.AvatarImageID != or(c.AvatarImageID, 0) {
+		e.set("avatar_image_id", nullable(*v.AvatarImageID))
 	}
-	if v.AvatarImageID != nil {
-		columns = append(columns, column{"avatar_image_id", nullable(*v.AvatarImageID)})
-	}
-	return columns
-}
-
-// nullable stores 0 as NULL.
-func nullable(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
-}
-
-// changes are the columns of v that are other than stored.
-func (c Customer) changes(v CustomerValues) row {
-	stored := map[string]any{"status": c.Status, "notes": c.Notes, "admin_notes": c.AdminNotes, "is_guest": c.IsGuest, "avatar_image_id": nil}
-	if c.AvatarImageID != nil {
-		stored["avatar_image_id"] = nullable(*c.AvatarImageID)
-	}
-	return slices.DeleteFunc(v.columns(), func(sent column) bool { return sent.value == stored[sent.name] })
+	return e
 }
 
 // metas are all fields without a column. Their names differ.
@@ -308,7 +275,7 @@ func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (
 		return Customer{}, err
 	}
 	personal := len(columns) > 0
-	columns = append(columns, before.changes(v)...)
+	columns = append(columns, v.edits(before)...)
 	metas, err := s.metaChanges(ctx, wpdb.CustomerMeta, id, v.metas())
 	if err != nil {
 		return Customer{}, err

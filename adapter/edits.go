@@ -41,7 +41,7 @@ func checkAmount(p *Problems, field string, amount *decimal.Decimal) {
 	switch {
 	case amount == nil:
 	case amount.IsNegative():
-		p.Refuse(field, "May not be negative")
+		p.Refuse(field, notNegative)
 	case amount.GreaterThan(maxAmount):
 		p.Refuse(field, "Too large")
 	case !amount.Equal(amount.Truncate(4)):
@@ -76,16 +76,20 @@ func (s *Site) cleanSent(p *Problems, field string, sent **string, clean func(st
 	s.checkLength(p, field, table, name, text)
 }
 
-// orAmount is an amount as its column holds it, 0 where none was sent.
-func orAmount(sent *decimal.Decimal) string {
-	if sent == nil {
-		return amountText(decimal.Zero)
+// nullable stores 0 or an empty text as NULL.
+func nullable[T comparable](value T) any {
+	var none T
+	if value == none {
+		return nil
 	}
-	return amountText(*sent)
+	return value
 }
 
-// orNumber is the number that was sent, or else the fallback.
-func orNumber(sent *int64, fallback int64) int64 {
+// orAmount is an amount as its column holds it, 0 where none was sent.
+func orAmount(sent *decimal.Decimal) string { return amountText(or(sent, decimal.Zero)) }
+
+// or is what was sent, or else the fallback.
+func or[T any](sent *T, fallback T) T {
 	if sent == nil {
 		return fallback
 	}

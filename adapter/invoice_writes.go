@@ -88,7 +88,7 @@ func (s *Site) checkCovered(ctx context.Context, order Order, patch InvoicePatch
 	}
 	amount := before.ChargeAmount
 	switch {
-	case orText(patch.Status, before.Status) != invoicePaid, p.Has("status"), p.Has("charge_amount"):
+	case or(patch.Status, before.Status) != invoicePaid, p.Has("status"), p.Has("charge_amount"):
 		return nil
 	case patch.ChargeAmount != nil:
 		amount = *patch.ChargeAmount

@@ -254,10 +254,9 @@ func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
 // Restrict changes the terms of a key at once, in every process. It reports
 // whether there is such a key, and the key as it then is.
 func (k *Keys) Restrict(ctx context.Context, id int64, patch KeyPatch) (key Key, found bool, err error) {
-	const op = "restrict key"
 	if changes := patch.changes(); len(changes) > 0 {
 		stmt := sq.Update(k.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id})
-		if _, err := wpdb.Exec(ctx, k.db, op, stmt); err != nil {
+		if _, err := wpdb.Exec(ctx, k.db, "restrict key", stmt); err != nil {
 			return Key{}, false, err
 		}
 	}
@@ -277,22 +276,18 @@ func (p KeyPatch) changes() map[string]any {
 		set["networks"] = storeNetworks(*p.Networks)
 	}
 	if p.ExpiresAt != nil {
-		set["expires_at"] = nullWhere(p.ExpiresAt.IsZero(), stamp(*p.ExpiresAt))
+		set["expires_at"] = nil
+		if !p.ExpiresAt.IsZero() {
+			set["expires_at"] = stamp(*p.ExpiresAt)
+		}
 	}
 	if p.PerMinute != nil {
-		set["requests_per_minute"] = nullWhere(*p.PerMinute == 0, *p.PerMinute)
+		set["requests_per_minute"] = nullable(*p.PerMinute)
 	}
 	if p.PerHour != nil {
-		set["requests_per_hour"] = nullWhere(*p.PerHour == 0, *p.PerHour)
+		set["requests_per_hour"] = nullable(*p.PerHour)
 	}
 	return set
-}
-
-func nullWhere(none bool, value any) any {
-	if none {
-		return nil
-	}
-	return value
 }
 
 // Find is the key with an id; ok is false where there is none.

@@ -53,19 +53,19 @@ func (s *Site) Currency(ctx context.Context) (Currency, error) {
 }
 
 func currencyOf(settings map[string]string) Currency {
-	or := func(name, fallback string) string {
+	setting := func(name, fallback string) string {
 		if value, ok := settings[name]; ok {
 			return value
 		}
 		return fallback
 	}
-	decimals, err := strconv.ParseInt(or("number_of_decimals", "2"), 10, 32)
+	decimals, err := strconv.ParseInt(setting("number_of_decimals", "2"), 10, 32)
 	if err != nil || decimals < 0 || decimals > 4 {
 		decimals = 2
 	}
 	return Currency{
-		Before: or("currency_symbol_before", "$"), After: or("currency_symbol_after", ""),
-		Thousands: or("thousand_separator", ","), Decimal: or("decimal_separator", "."),
+		Before: setting("currency_symbol_before", "$"), After: setting("currency_symbol_after", ""),
+		Thousands: setting("thousand_separator", ","), Decimal: setting("decimal_separator", "."),
 		Decimals: int32(decimals),
 	}
 }

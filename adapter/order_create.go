@@ -48,7 +48,7 @@ func (s *Site) insertOrder(ctx context.Context, w writing, n NewOrder, customer 
 	if err != nil {
 		return 0, err
 	}
-	code := orText(n.ConfirmationCode, "")
+	code := or(n.ConfirmationCode, "")
 	if code == "" {
 		if code, err = s.code(confirmationCodeLength); err != nil {
 			return 0, err
@@ -59,10 +59,10 @@ func (s *Site) insertOrder(ctx context.Context, w writing, n NewOrder, customer 
 		address = &n.Address
 	}
 	return s.insert(ctx, wpdb.Orders, append(row{
-		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", orText(n.Status, "open")},
-		{"fulfillment_status", orText(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", orText(n.PaymentStatus, orderNotPaid)},
-		{"source_id", n.SourceID}, {"source_url", orText(n.SourceURL, "")}, {"ip_address", address},
-		{"customer_id", customer}, {"customer_comment", orText(n.CustomerComment, "")}, {"confirmation_code", code},
+		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", or(n.Status, "open")},
+		{"fulfillment_status", or(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", or(n.PaymentStatus, orderNotPaid)},
+		{"source_id", n.SourceID}, {"source_url", or(n.SourceURL, "")}, {"ip_address", address},
+		{"customer_id", customer}, {"customer_comment", or(n.CustomerComment, "")}, {"confirmation_code", code},
 		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
 		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
 	}, s.createdNow()...))

@@ -43,14 +43,9 @@ func (s *Site) CreateOrder(ctx context.Context, n NewOrder, finish func(ctx cont
 
 func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
 	p := n.Problems.clone()
-	for _, needed := range []struct {
-		field string
-		sent  bool
-	}{{"customer_id", n.CustomerID != nil}, {"subtotal", n.Subtotal != nil}, {"total", n.Total != nil}} {
-		if !needed.sent {
-			p.Malform(needed.field, "Required")
-		}
-	}
+	p.require("customer_id", n.CustomerID != nil)
+	p.require("subtotal", n.Subtotal != nil)
+	p.require("total", n.Total != nil)
 	n.OrderPatch = s.cleanOrder(n.OrderPatch, Order{}, &p)
 	customer, err := s.takeCustomer(ctx, n.CustomerID, &p)
 	if err != nil {
@@ -231,15 +226,15 @@ func (patch OrderPatch) edits(o Order) edits {
 	e.amount("total", patch.Total, o.Total)
 	e.amount("tax_total", patch.TaxTotal, o.TaxTotal)
 	e.amount("coupon_discount", patch.CouponDiscount, o.CouponDiscount)
-	e.text("coupon_code", patch.CouponCode, orText(o.CouponCode, ""))
-	e.text("customer_comment", patch.CustomerComment, orText(o.CustomerComment, ""))
+	e.text("coupon_code", patch.CouponCode, or(o.CouponCode, ""))
+	e.text("customer_comment", patch.CustomerComment, or(o.CustomerComment, ""))
 	e.text("status", patch.Status, o.Status)
 	e.text("payment_status", patch.PaymentStatus, o.PaymentStatus)
 	e.text("fulfillment_status", patch.FulfillmentStatus, o.FulfillmentStatus)
 	e.text("confirmation_code", patch.ConfirmationCode, o.ConfirmationCode)
-	e.text("ip_address", patch.IPAddress, orText(o.IPAddress, ""))
-	e.text("source_id", patch.SourceID, orText(o.SourceID, ""))
-	e.text("source_url", patch.SourceURL, orText(o.SourceURL, ""))
+	e.text("ip_address", patch.IPAddress, or(o.IPAddress, ""))
+	e.text("source_id", patch.SourceID, or(o.SourceID, ""))
+	e.text("source_url", patch.SourceURL, or(o.SourceURL, ""))
 	return e
 }
 

@@ -47,9 +47,7 @@ func (s *Site) createPayment(ctx context.Context, n NewPayment) (Payment, error)
 	if err != nil {
 		return Payment{}, err
 	}
-	if n.Amount == nil {
-		p.Malform("amount", "Required")
-	}
+	p.require("amount", n.Amount != nil)
 	n.PaymentPatch = s.cleanPayment(n.PaymentPatch, Payment{}, &p)
 	if err := s.checkPayer(ctx, n.CustomerID, &p); err != nil {
 		return Payment{}, err
@@ -121,11 +119,10 @@ func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order
 			p.Malform("booking_id", "This booking is of another order")
 		}
 	}
-	switch {
-	case id == nil && !p.Has("booking_id"):
-		p.Malform("order_id", "Required")
-		return Order{}, nil
-	case id == nil:
+	if id == nil {
+		if !p.Has("booking_id") {
+			p.Malform("order_id", "Required")
+		}
 		return Order{}, nil
 	}
 	order, err := s.lockOrder(ctx, *id)
@@ -167,7 +164,7 @@ func (s *Site) cleanPayment(patch PaymentPatch, before Payment, p *Problems) Pay
 const receiptNumberLength = 8
 
 func (s *Site) insertPayment(ctx context.Context, n NewPayment, order int64) (int64, error) {
-	receipt := orText(n.ReceiptNumber, "")
+	receipt := or(n.ReceiptNumber, "")
 	if receipt == "" {
 		var err error
 		if receipt, err = s.code(receiptNumberLength); err != nil {
@@ -189,7 +186,7 @@ func (s *Site) insertPayment(ctx context.Context, n NewPayment, order int64) (in
 
 // orDefault is the text that was sent, or else the fallback, as for an empty one.
 func orDefault(sent *string, fallback string) string {
-	return cmp.Or(orText(sent, ""), fallback)
+	return cmp.Or(or(sent, ""), fallback)
 }
 
 // UpdatePayment changes a payment, with the same effects on its order and
@@ -231,9 +228,9 @@ func (patch PaymentPatch) edits(v Payment) edits {
 	e.text("payment_portion", patch.PaymentPortion, v.PaymentPortion)
 	e.text("kind", patch.Kind, v.Kind)
 	e.text("status", patch.Status, v.Status)
-	e.text("token", patch.Token, orText(v.Token, ""))
-	e.text("notes", patch.Notes, orText(v.Notes, ""))
-	e.text("receipt_number", patch.ReceiptNumber, orText(v.ReceiptNumber, ""))
+	e.text("token", patch.Token, or(v.Token, ""))
+	e.text("notes", patch.Notes, or(v.Notes, ""))
+	e.text("receipt_number", patch.ReceiptNumber, or(v.ReceiptNumber, ""))
 	return e
 }
 
@@ -274,7 +271,7 @@ func (s *Site) lockPayment(ctx context.Context, id int64) (Payment, Order, error
 		return Payment{}, Order{}, err
 	}
 	payment, err := s.Payment(ctx, id)
-	if err == nil && orNumber(payment.OrderID, 0) != orNumber(found.OrderID, 0) {
+	if err == nil && or(payment.OrderID, 0) != or(found.OrderID, 0) {
 		err = fmt.Errorf("payment %d changed its order meanwhile: %w", id, wpdb.ErrConflict)
 	}
 	return payment, order, err

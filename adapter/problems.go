@@ -15,6 +15,13 @@ type Problems struct {
 // not exist. The first finding about a field stays.
 func (p *Problems) Malform(field, message string) { p.note(&p.malformed, field, message) }
 
+// require notes a field that is needed and was not sent.
+func (p *Problems) require(field string, sent bool) {
+	if !sent {
+		p.Malform(field, "Required")
+	}
+}
+
 // Refuse notes a field that is well-formed and still not allowed. The first
 // finding about a field stays.
 func (p *Problems) Refuse(field, message string) { p.note(&p.refused, field, message) }

@@ -229,7 +229,7 @@ func changeCustomFields(ctx context.Context, s *Site, command json.RawMessage) e
 	}
 	fields := map[string]string{}
 	for name, value := range c.Set {
-		fields[name] = orText(value, "")
+		fields[name] = or(value, "")
 	}
 	_, err := s.UpdateCustomer(ctx, c.ID, CustomerValues{CustomFields: fields})
 	return err

@@ -45,9 +45,7 @@ func (s *Site) CreateService(ctx context.Context, n NewService, finish func(ctx 
 
 func (s *Site) createService(ctx context.Context, sent ServicePatch) (Service, error) {
 	p := sent.Problems.clone()
-	if sent.Name == nil {
-		p.Malform("name", "Required")
-	}
+	p.require("name", sent.Name != nil)
 	patch, err := s.cleanService(ctx, sent, Service{}, &p)
 	if err != nil {
 		return Service{}, err
@@ -63,12 +61,12 @@ func (s *Site) createService(ctx context.Context, sent ServicePatch) (Service, e
 		{"name", patch.Name}, {"short_description", patch.ShortDescription}, {"is_price_variable", nil},
 		{"price_min", orAmount(patch.PriceMin)}, {"price_max", orAmount(patch.PriceMax)},
 		{"charge_amount", orAmount(patch.ChargeAmount)}, {"deposit_amount", orAmount(patch.DepositAmount)}, {"is_deposit_required", nil},
-		{"duration_name", ""}, {"override_default_booking_status", ""}, {"duration", orNumber(patch.Duration, serviceDuration)},
-		{"buffer_before", 0}, {"buffer_after", 0}, {"category_id", orNumber(patch.CategoryID, 0)}, {"order_number", patch.OrderNumber},
-		{"selection_image_id", nullable(orNumber(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
+		{"duration_name", ""}, {"override_default_booking_status", ""}, {"duration", or(patch.Duration, serviceDuration)},
+		{"buffer_before", 0}, {"buffer_after", 0}, {"category_id", or(patch.CategoryID, 0)}, {"order_number", patch.OrderNumber},
+		{"selection_image_id", nullable(or(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
 		{"earliest_possible_booking", nil}, {"latest_possible_booking", nil}, {"timeblock_interval", nil},
-		{"capacity_min", orNumber(patch.CapacityMin, 1)}, {"capacity_max", orNumber(patch.CapacityMax, 1)},
-		{"status", orText(patch.Status, "active")}, {"visibility", orText(patch.Visibility, "visible")},
+		{"capacity_min", or(patch.CapacityMin, 1)}, {"capacity_max", or(patch.CapacityMax, 1)},
+		{"status", or(patch.Status, "active")}, {"visibility", or(patch.Visibility, "visible")},
 	}, s.createdNow()...))
 	if err != nil {
 		return Service{}, err
@@ -182,14 +180,14 @@ func (patch ServicePatch) edits(v Service) edits {
 	e.number("selection_image_id", patch.SelectionImageID, v.SelectionImageID)
 	e.text("status", patch.Status, v.Status)
 	e.text("visibility", patch.Visibility, v.Visibility)
-	e.number("category_id", patch.CategoryID, orNumber(v.CategoryID, 0))
+	e.number("category_id", patch.CategoryID, or(v.CategoryID, 0))
 	return e
 }
 
 // metas are the fields without a column that change.
 func (patch ServicePatch) metas(v Service) map[string]string {
 	metas := map[string]string{}
-	if patch.Description != nil && *patch.Description != orText(v.Description, "") {
+	if patch.Description != nil && *patch.Description != or(v.Description, "") {
 		metas["description"] = *patch.Description
 	}
 	if patch.CustomerLimit != nil && *patch.CustomerLimit != v.CustomerLimit {

@@ -178,20 +178,12 @@ func scanService(row wpdb.Scanner) (Service, error) {
 		&capacityMin, &capacityMax, wpdb.OrZero(&v.OrderNumber), wpdb.OrZero(&v.SelectionImageID), &v.Status, &v.Visibility, &v.CategoryID,
 		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription))
 	v.PriceMin, v.PriceMax, v.ChargeAmount, v.DepositAmount = priceMin.Decimal, priceMax.Decimal, charge.Decimal, deposit.Decimal
-	v.CapacityMin, v.CapacityMax = orOne(capacityMin), orOne(capacityMax)
+	v.CapacityMin, v.CapacityMax = or(capacityMin, 1), or(capacityMax, 1) // NULL is one seat
 	if categoryID != nil {
 		category.ID = *categoryID
 		v.Category = &category
 	}
 	return v, err
-}
-
-// orOne reads a NULL capacity as one seat.
-func orOne(n *int64) int64 {
-	if n == nil {
-		return 1
-	}
-	return *n
 }
 
 func (s *Site) connectedAgents(ctx context.Context, services []int64) (map[int64][]AgentName, error) {
