@@ -59,6 +59,15 @@ func (b *balance) add(status, kind string, amount decimal.Decimal) {
 // net is what is left of what was paid.
 func (b balance) net() decimal.Decimal { return b.paid.Sub(b.refunded) }
 
+// paidOf is what a list of payments comes to.
+func paidOf(payments []Payment) decimal.Decimal {
+	var b balance
+	for _, p := range payments {
+		b.add(p.Status, p.Kind, p.Amount)
+	}
+	return b.net()
+}
+
 // paymentStatus is what an order's payment status has to be. One that costs
 // nothing keeps the present one.
 func (b balance) paymentStatus(present string) string {

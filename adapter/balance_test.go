@@ -81,3 +81,19 @@ func TestCaptured(t *testing.T) {
 		}
 	}
 }
+
+// TestPaidOf: the columns compare without regard to case, so that lists of
+// customers count such payments.
+func TestPaidOf(t *testing.T) {
+	t.Parallel()
+	payment := func(status, kind, amount string) Payment {
+		return Payment{Status: status, Kind: kind, Amount: decimal.RequireFromString(amount)}
+	}
+	got := paidOf([]Payment{
+		payment("succeeded", "capture", "100"), payment("Succeeded", "Capture", "50"), payment("SUCCEEDED", "Refund", "30"),
+		payment("succeeded", "Authorization", "1000"), payment("succeeded", "VOID", "1000"), payment("failed", "capture", "1000"),
+	})
+	if want := decimal.RequireFromString("120"); !got.Equal(want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

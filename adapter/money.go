@@ -23,21 +23,6 @@ type Currency struct {
 	Decimals           int32
 }
 
-// paidOf is what a list of payments comes to, as paidSum counts.
-func paidOf(payments []Payment) decimal.Decimal {
-	var paid decimal.Decimal
-	for _, p := range payments {
-		switch {
-		case p.Status != "succeeded", p.Kind == "authorization", p.Kind == "void":
-		case p.Kind == "refund":
-			paid = paid.Sub(p.Amount)
-		default:
-			paid = paid.Add(p.Amount)
-		}
-	}
-	return paid
-}
-
 // currencySettings are the settings a Currency is made of.
 var currencySettings = []string{
 	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
