@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,7 @@ type VariableSource interface {
 func VariablesOf(records ...VariableSource) Variables {
 	all := Variables{}
 	for _, record := range records {
-		for name, value := range record.variables() {
-			all[name] = value
-		}
+		maps.Copy(all, record.variables())
 	}
 	return all
 }
@@ -138,19 +137,6 @@ func (t TransactionVariables) variables() Variables {
 	}
 }
 
-// PaymentRequestVariables is a payment request as templates show it, its amount
-// and day formatted.
-type PaymentRequestVariables struct {
-	Amount, DueAt, Portion, PayURL string
-}
-
-func (p PaymentRequestVariables) variables() Variables {
-	return Variables{
-		"payment_request_amount": p.Amount, "payment_request_due_at": p.DueAt,
-		"payment_request_portion": p.Portion, "payment_request_pay_url": p.PayURL,
-	}
-}
-
 // BusinessVariables is what templates say of the site itself.
 type BusinessVariables struct {
 	Name, Phone, Address string
@@ -184,9 +170,9 @@ func ReadableDateFormat(dateFormat string, terse bool) string {
 	}
 }
 
-// FormatMinutes writes minutes after midnight as the site shows a time of day:
+// formatMinutes writes minutes after midnight as the site shows a time of day:
 // 09:05am, or 09:05 of 24 hours (OsTimeHelper::minutes_to_hours_and_minutes).
-func FormatMinutes(minutes int, clock24 bool) string {
+func formatMinutes(minutes int, clock24 bool) string {
 	hours := minutes / 60
 	if clock24 {
 		return fmt.Sprintf("%02d:%02d", hours, minutes%60)
@@ -208,7 +194,7 @@ func timeOfDay(minutes *int, clock24 bool) string {
 	if minutes == nil {
 		return "n/a"
 	}
-	return FormatMinutes(*minutes, clock24)
+	return formatMinutes(*minutes, clock24)
 }
 
 // The plugin's words for statuses.

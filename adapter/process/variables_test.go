@@ -32,7 +32,6 @@ func TestVariablesOf(t *testing.T) {
 		},
 		CustomerVariables{FirstName: "Zoë", Email: "zoe@x.test", Phone: "+49302", Notes: "n"},
 		TransactionVariables{Token: "tok", Amount: "5 €", Processor: "p", PaymentMethod: "cash", Kind: "capture", Status: "succeeded", Notes: "tn", PaymentPortion: "full"},
-		PaymentRequestVariables{Amount: "80 €", DueAt: "7 Nov, 2026", Portion: "remaining", PayURL: "https://x/pay"},
 		BusinessVariables{Name: "Praxis", Phone: "+49303", Address: "2 High Street", LogoURL: "https://x/logo.png", DashboardURL: "https://x/me"},
 	)
 	want := Variables{
@@ -52,7 +51,6 @@ func TestVariablesOf(t *testing.T) {
 		"agent_phone": "+49301", "agent_additional_emails": "a@x.test, b@x.test", "agent_additional_phones": "1, 2",
 		"transaction_token": "tok", "transaction_amount": "5 €", "transaction_processor": "p", "transaction_payment_method": "cash",
 		"transaction_kind": "capture", "transaction_status": "succeeded", "transaction_notes": "tn", "transaction_payment_portion": "full",
-		"payment_request_amount": "80 €", "payment_request_due_at": "7 Nov, 2026", "payment_request_portion": "remaining", "payment_request_pay_url": "https://x/pay",
 		"business_logo_image": "", "business_logo_url": "https://x/logo.png", "business_address": "2 High Street", "business_phone": "+49303",
 		"business_name": "Praxis", "customer_dashboard_url": "https://x/me",
 	}
@@ -99,11 +97,11 @@ func TestFormatMinutes(t *testing.T) {
 		{0, "12:00am", "00:00"}, {59, "12:59am", "00:59"}, {545, "09:05am", "09:05"}, {600, "10:00am", "10:00"}, {719, "11:59am", "11:59"},
 		{720, "12:00pm", "12:00"}, {780, "01:00pm", "13:00"}, {1439, "11:59pm", "23:59"}, {1440, "12:00pm", "24:00"},
 	} {
-		if got := FormatMinutes(tc.minutes, false); got != tc.want12 {
-			t.Errorf("FormatMinutes(%d) = %q, want %q", tc.minutes, got, tc.want12)
+		if got := formatMinutes(tc.minutes, false); got != tc.want12 {
+			t.Errorf("formatMinutes(%d) = %q, want %q", tc.minutes, got, tc.want12)
 		}
-		if got := FormatMinutes(tc.minutes, true); got != tc.want24 {
-			t.Errorf("FormatMinutes(%d) of 24 hours = %q, want %q", tc.minutes, got, tc.want24)
+		if got := formatMinutes(tc.minutes, true); got != tc.want24 {
+			t.Errorf("formatMinutes(%d) of 24 hours = %q, want %q", tc.minutes, got, tc.want24)
 		}
 	}
 }
