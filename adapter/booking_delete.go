@@ -38,10 +38,10 @@ func (s *Site) deleteBookingRows(ctx context.Context, id int64) error {
 	if err := s.deleteJobs(ctx, sq.Eq{"object_id": id, "object_model_type": "booking"}); err != nil {
 		return err
 	}
-	if err := s.deleteByID(ctx, wpdb.BookingMeta, sq.Eq{"object_id": id}); err != nil {
+	if err := s.deleteWhere(ctx, wpdb.BookingMeta, sq.Eq{"object_id": id}); err != nil {
 		return err
 	}
-	return s.deleteByID(ctx, wpdb.Bookings, sq.Eq{"id": id})
+	return s.delete(ctx, wpdb.Bookings, id)
 }
 
 // deleteJobs deletes jobs.
@@ -49,7 +49,7 @@ func (s *Site) deleteJobs(ctx context.Context, which sq.Eq) error {
 	if !s.schema.Has(wpdb.ProcessJobs) {
 		return nil
 	}
-	return s.deleteByID(ctx, wpdb.ProcessJobs, which)
+	return s.deleteWhere(ctx, wpdb.ProcessJobs, which)
 }
 
 // lockBooking makes other writers of a booking wait, and reads it as it is now;

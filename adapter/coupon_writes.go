@@ -160,7 +160,7 @@ func (s *Site) DeleteCoupon(ctx context.Context, code string) error {
 		if err != nil {
 			return err
 		}
-		return tx.deleteByID(ctx, wpdb.Coupons, sq.Eq{"id": c.ID})
+		return tx.delete(ctx, wpdb.Coupons, c.ID)
 	})
 }
 

@@ -375,11 +375,8 @@ func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, valu
 
 // changeMeta writes changes of metas.
 func (s *Site) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
-	if len(m.removed) > 0 {
-		stmt := sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": m.removed})
-		if _, err := s.exec(ctx, table, "delete meta", stmt); err != nil {
-			return err
-		}
+	if err := s.delete(ctx, table, m.removed...); err != nil {
+		return err
 	}
 	for _, altered := range m.altered {
 		if err := s.update(ctx, table, altered.id, row{{"meta_value", altered.value}, s.updatedNow()}); err != nil {
@@ -453,13 +450,13 @@ func (s *Site) deleteCustomerRows(ctx context.Context, id int64) error {
 	if err := s.deleteOrders(ctx, orders); err != nil {
 		return err
 	}
-	if err := s.deleteByID(ctx, wpdb.Transactions, sq.Eq{"customer_id": id}); err != nil {
+	if err := s.deleteWhere(ctx, wpdb.Transactions, sq.Eq{"customer_id": id}); err != nil {
 		return err
 	}
-	if err := s.deleteByID(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id}); err != nil {
+	if err := s.deleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id}); err != nil {
 		return err
 	}
-	return s.deleteByID(ctx, wpdb.Customers, sq.Eq{"id": id})
+	return s.delete(ctx, wpdb.Customers, id)
 }
 
 // deleteOrders deletes orders with what the plugin deletes with them
@@ -474,22 +471,10 @@ func (s *Site) deleteOrders(ctx context.Context, ids []int64) error {
 	for _, of := range []struct {
 		table  wpdb.Table
 		column string
-	}{{wpdb.Transactions, "order_id"}, {wpdb.OrderItems, "order_id"}, {wpdb.OrderMeta, "object_id"}, {wpdb.Orders, "id"}} {
-		if err := s.deleteByID(ctx, of.table, sq.Eq{of.column: ids}); err != nil {
+	}{{wpdb.Transactions, "order_id"}, {wpdb.OrderItems, "order_id"}, {wpdb.OrderMeta, "object_id"}} {
+		if err := s.deleteWhere(ctx, of.table, sq.Eq{of.column: ids}); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// deleteByID deletes rows that are looked for first: a DELETE that searches a
-// table without an index would lock all of it.
-func (s *Site) deleteByID(ctx context.Context, table wpdb.Table, which sq.Eq) error {
-	stmt := sq.Select("id").From(s.db.Name(table)).Where(which)
-	ids, err := wpdb.All(ctx, s.db, "find in "+string(table), stmt, wpdb.Value[int64])
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	_, err = s.exec(ctx, table, "delete from "+string(table), sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids}))
-	return err
+	return s.delete(ctx, wpdb.Orders, ids...)
 }

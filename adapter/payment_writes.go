@@ -246,7 +246,7 @@ func (s *Site) DeletePayment(ctx context.Context, id int64) error {
 		if strings.EqualFold(payment.Status, paymentSucceeded) {
 			return &Error{Code: CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
 		}
-		if err := tx.deleteByID(ctx, wpdb.Transactions, sq.Eq{"id": id}); err != nil {
+		if err := tx.delete(ctx, wpdb.Transactions, id); err != nil {
 			return err
 		}
 		return tx.followPayments(ctx, order)

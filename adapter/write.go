@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
@@ -97,9 +98,17 @@ type column struct {
 	value any
 }
 
-// row is what an INSERT or UPDATE stores. Columns that this site's table lacks
-// are left out.
+// row is what an INSERT or UPDATE stores, without the columns that this site's
+// table lacks.
 type row []column
+
+// known are the columns of a row that this site's table has.
+func (s *Site) known(table wpdb.Table, r row) row {
+	return slices.DeleteFunc(slices.Clone(r), func(c column) bool {
+		_, ok := s.schema.Column(table, c.name)
+		return !ok
+	})
+}
 
 // insert stores rows of one shape in a table, in one statement, and returns the
 // id of the first. Columns of others, which PHP would leave to the server's
@@ -112,10 +121,8 @@ func (s *Site) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64
 		return 0, err
 	}
 	var names []string
-	for _, c := range rows[0] {
-		if _, ok := s.schema.Column(table, c.name); ok {
-			names = append(names, c.name)
-		}
+	for _, c := range s.known(table, rows[0]) {
+		names = append(names, c.name)
 	}
 	zeros := s.schema.Zeros(table, names)
 	stmt := sq.Insert(s.db.Name(table)).Columns(names...)
@@ -124,10 +131,8 @@ func (s *Site) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64
 	}
 	for _, r := range rows {
 		values := make([]any, 0, len(names)+len(zeros))
-		for _, c := range r {
-			if _, ok := s.schema.Column(table, c.name); ok {
-				values = append(values, c.value)
-			}
+		for _, c := range s.known(table, r) {
+			values = append(values, c.value)
 		}
 		for _, zero := range zeros {
 			values = append(values, zero.Value)
@@ -141,19 +146,16 @@ func (s *Site) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64
 // update changes columns of one row, and no others: PHP may have written them a
 // moment ago.
 func (s *Site) update(ctx context.Context, table wpdb.Table, id int64, changes row) error {
-	stmt := sq.Update(s.db.Name(table)).Where(sq.Eq{"id": id})
-	changed := false
-	for _, c := range changes {
-		if _, ok := s.schema.Column(table, c.name); ok {
-			stmt = stmt.Set(c.name, c.value)
-			changed = true
-		}
-	}
-	if !changed {
+	changes = s.known(table, changes)
+	if len(changes) == 0 {
 		return nil
 	}
 	if err := s.writable(table); err != nil {
 		return err
+	}
+	stmt := sq.Update(s.db.Name(table)).Where(sq.Eq{"id": id})
+	for _, c := range changes {
+		stmt = stmt.Set(c.name, c.value)
 	}
 	result, err := s.exec(ctx, table, "update "+string(table), stmt)
 	if err != nil {
@@ -163,6 +165,26 @@ func (s *Site) update(ctx context.Context, table wpdb.Table, id int64, changes r
 		return fmt.Errorf("update %s %d: %w", table, id, errVanished)
 	}
 	return nil
+}
+
+// delete deletes rows by their ids.
+func (s *Site) delete(ctx context.Context, table wpdb.Table, ids ...int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := s.exec(ctx, table, "delete from "+string(table), sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids}))
+	return err
+}
+
+// deleteWhere deletes rows that are looked for first: a DELETE that searches a
+// table without an index would lock all of it.
+func (s *Site) deleteWhere(ctx context.Context, table wpdb.Table, which sq.Eq) error {
+	stmt := sq.Select("id").From(s.db.Name(table)).Where(which)
+	ids, err := wpdb.All(ctx, s.db, "find in "+string(table), stmt, wpdb.Value[int64])
+	if err != nil {
+		return err
+	}
+	return s.delete(ctx, table, ids...)
 }
 
 // errVanished is a row that somebody deleted a moment ago.
