@@ -1,9 +1,8 @@
 package adapter
 
 import (
+	"context"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
 )
@@ -14,19 +13,13 @@ func TestUpdateInvoice(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	update := func(order, id int64, patch InvoicePatch, force bool) func(*testing.T, *Site) {
-		return func(t *testing.T, site *Site) {
-			written, err := site.UpdateInvoice(t.Context(), order, id, patch, force)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := site.OrderInvoice(t.Context(), order, id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(read, written); diff != "" {
-				t.Errorf("answer (-read +written):\n%s", diff)
-			}
-		}
+		return answered(
+			func(ctx context.Context, site *Site) (Invoice, error) {
+				return site.UpdateInvoice(ctx, order, id, patch, force)
+			},
+			func(ctx context.Context, site *Site, _ Invoice) (Invoice, error) {
+				return site.OrderInvoice(ctx, order, id)
+			})
 	}
 	refuse := func(order, id int64, patch InvoicePatch, field string) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
 )
@@ -20,9 +19,7 @@ func newTransaction(amount string, other map[string]any) fixtures.Change {
 		"payment_method": "other", "payment_portion": "full", "kind": "capture", "status": "succeeded", "amount": amount,
 		"receipt_number": "<code8:transaction.receipt_number:1>", "access_key": "<uuid:transaction.access_key:1>", "notes": nil,
 	}
-	for name, value := range other {
-		values[name] = value
-	}
+	maps.Copy(values, other)
 	return added("latepoint_transactions", values)
 }
 
@@ -37,19 +34,11 @@ func TestCreatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewPayment) func(*testing.T, *Site) {
-		return func(t *testing.T, site *Site) {
-			made, err := site.CreatePayment(t.Context(), n, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := site.Payment(t.Context(), made.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(read, made); diff != "" {
-				t.Errorf("answer (-read +made):\n%s", diff)
-			}
-		}
+		return answered(
+			func(ctx context.Context, site *Site) (Payment, error) { return site.CreatePayment(ctx, n, nil) },
+			func(ctx context.Context, site *Site, made Payment) (Payment, error) {
+				return site.Payment(ctx, made.ID)
+			})
 	}
 	order := func(patch PaymentPatch) NewPayment { return NewPayment{OrderID: new(int64(1403)), PaymentPatch: patch} }
 	part := statusChanged(1403, orderNotPaid, orderPartiallyPaid)
@@ -156,19 +145,9 @@ func TestUpdatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	update := func(id int64, patch PaymentPatch) func(*testing.T, *Site) {
-		return func(t *testing.T, site *Site) {
-			written, err := site.UpdatePayment(t.Context(), id, patch)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := site.Payment(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(read, written); diff != "" {
-				t.Errorf("answer (-read +written):\n%s", diff)
-			}
-		}
+		return answered(
+			func(ctx context.Context, site *Site) (Payment, error) { return site.UpdatePayment(ctx, id, patch) },
+			func(ctx context.Context, site *Site, _ Payment) (Payment, error) { return site.Payment(ctx, id) })
 	}
 	pending := "INSERT INTO wp_latepoint_transactions (id, order_id, invoice_id, kind, status, amount, updated_at) VALUES (9001, 1403, %s, 'capture', 'processing', 135, '2026-01-01 00:00:00')"
 	another := "INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount, updated_at) VALUES (9001, 1403, 'open', 135, '2026-01-01 00:00:00')"

@@ -3,10 +3,9 @@ package adapter
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
 )
@@ -21,9 +20,7 @@ func newService(name string, other map[string]any) fixtures.Change {
 		"earliest_possible_booking": nil, "latest_possible_booking": nil, "timeblock_interval": nil, "capacity_min": "1", "capacity_max": "1",
 		"status": "active", "visibility": "visible",
 	}
-	for name, value := range other {
-		values[name] = value
-	}
+	maps.Copy(values, other)
 	return added("latepoint_services", values)
 }
 
@@ -38,19 +35,11 @@ func TestCreateService(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewService) func(*testing.T, *Site) {
-		return func(t *testing.T, site *Site) {
-			made, err := site.CreateService(t.Context(), n, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := site.Service(t.Context(), made.ID, ServiceIncludes{Agents: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(read, made); diff != "" {
-				t.Errorf("answer (-read +made):\n%s", diff)
-			}
-		}
+		return answered(
+			func(ctx context.Context, site *Site) (Service, error) { return site.CreateService(ctx, n, nil) },
+			func(ctx context.Context, site *Site, made Service) (Service, error) {
+				return site.Service(ctx, made.ID, ServiceIncludes{Agents: true})
+			})
 	}
 	history := told("service_created", "service_id", "<id:service:1>", nil)
 	s.try("a name is enough", nil, create(NewService{ServicePatch{Name: new(" Bath\n<b>")}}),

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"testing"
@@ -65,6 +66,23 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site
 			t.Error(unlike)
 		}
 	})
+}
+
+// answered does a write, and wants to read what it answered.
+func answered[T any](write func(ctx context.Context, site *Site) (T, error), read func(ctx context.Context, site *Site, written T) (T, error)) func(*testing.T, *Site) {
+	return func(t *testing.T, site *Site) {
+		written, err := write(t.Context(), site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := read(t.Context(), site, written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(stored, written); diff != "" {
+			t.Errorf("answer (-read +written):\n%s", diff)
+		}
+	}
 }
 
 // anyText stands for a value that is not looked at.
