@@ -43,7 +43,7 @@ func (s *Site) utc(at availability.Moment) string {
 // takes it, and with it two bookings of one agent for one instant.
 func (s *Site) checkClock(p *Problems, start availability.Moment) {
 	instant, known := s.Zone.Instant(Date(start.Day.String()), start.Minutes)
-	if local := instant.In(s.Zone.Location); known && Minutes(local.Hour()*60+local.Minute()) != start.Minutes {
+	if known && availability.MomentOf(instant).Minutes != start.Minutes%minutesPerDay {
 		p.Refuse("start_time", "The clock skips this time on this day")
 	}
 }

@@ -60,3 +60,31 @@ func spanRow(startDate string, start int64, endDate string, end int64, startUTC,
 		{"start_datetime_utc", startUTC}, {"end_datetime_utc", endUTC},
 	}
 }
+
+func TestCheckClock(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := &Site{Zone: Zone{Name: "Europe/Berlin", Location: berlin}}
+	for _, tt := range []struct {
+		name, day string
+		start     Minutes
+		refused   bool
+	}{
+		{"before the hour that is skipped", "2027-03-28", 119, false},
+		{"its first minute", "2027-03-28", 120, true},
+		{"its last minute", "2027-03-28", 179, true},
+		{"after it", "2027-03-28", 180, false},
+		{"the hour that comes twice", "2027-10-31", 150, false},
+		{"past the midnight of a working day", "2027-03-26", 1500, false},
+		{"past midnight in the hour that is skipped", "2027-03-27", 1560, true},
+	} {
+		var p Problems
+		site.checkClock(&p, availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start})
+		if got := p.Has("start_time"); got != tt.refused {
+			t.Errorf("%s: refused %t, want %t", tt.name, got, tt.refused)
+		}
+	}
+}
