@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,10 +64,9 @@ func announcing(t *testing.T, outbox bool, setup ...string) (*fixtures.Database,
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	clock := func() time.Time { return time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC) }
-	platform := NewPlatform(db, clock)
+	platform := NewPlatform(db, recordedNow)
 	if outbox {
-		platform.Outbox = NewOutbox(db, clock, nil, slog.New(slog.DiscardHandler))
+		platform.Outbox = NewOutbox(db, recordedNow, nil, slog.New(slog.DiscardHandler))
 	}
 	site, err := platform.Site(t.Context())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/availability"
 	"bookside/wpdb"
 )
 
@@ -163,10 +164,7 @@ func (s *Site) localNow() time.Time { return s.Now.In(s.Zone.Location) }
 func (s *Site) Today() Date { return Date(s.localNow().Format(time.DateOnly)) }
 
 // minuteOfDay is the site-local wall clock.
-func (s *Site) minuteOfDay() Minutes {
-	local := s.Now.In(s.Zone.Location)
-	return Minutes(local.Hour()*60 + local.Minute())
-}
+func (s *Site) minuteOfDay() Minutes { return availability.MomentOf(s.localNow()).Minutes }
 
 // versionAtLeast compares dotted versions number by number.
 func versionAtLeast(version, least string) bool {

@@ -152,13 +152,9 @@ func statusFollows(order int64, status string) difference {
 
 // expectActivity expects one more entry of the history.
 func (e *expectation) expectActivity(code, about, id string, description any) {
-	values := map[string]any{
-		"id": "<id:activity:100>", "agent_id": nil, "booking_id": nil, "service_id": nil, "customer_id": nil, "location_id": nil,
-		"order_id": nil, "order_item_id": nil, "coupon_id": nil, "code": code, "description": description,
-		"initiated_by": "", "initiated_by_id": "0", "created_at": "<now_utc>", "updated_at": "<now_utc>",
-	}
-	values[about] = id
-	e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_activities", Op: fixtures.Insert, Values: values})
+	entry := told(code, about, id, description)
+	entry.Values["id"] = "<id:activity:100>"
+	e.Rows = append(e.Rows, entry)
 }
 
 // forgetOrderForm takes out what the order form writes besides the order and its

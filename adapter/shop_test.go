@@ -5,16 +5,12 @@ import (
 	"errors"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"bookside/fixtures"
 )
-
-// shopNow is the present of a shop.
-var shopNow = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
 
 // shop is a site of a test's own, whose rows are what they were after each try.
 type shop struct {
@@ -28,7 +24,7 @@ func newShop(t *testing.T, site fixtures.Site, setup ...string) *shop {
 	t.Helper()
 	s := &shop{t: t, database: fixtures.New(t, site)}
 	s.execute(t, setup...)
-	s.platform = NewPlatform(openDatabase(t, s.database), func() time.Time { return shopNow })
+	s.platform = NewPlatform(openDatabase(t, s.database), recordedNow)
 	s.original = s.database.Snapshot(t)
 	return s
 }
@@ -61,7 +57,7 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site
 		s.execute(t, setup...)
 		before := s.original.Again(t)
 		do(t, s.site(t))
-		expected := fixtures.RecordedWrite{Now: shopNow, Rows: want}
+		expected := fixtures.RecordedWrite{Now: recordedNow(), Rows: want}
 		for _, unlike := range expected.Compare(fixtures.Changes(before, before.Again(t))) {
 			t.Error(unlike)
 		}

@@ -59,13 +59,11 @@ func Grants(database, account, prefix string, exists func(name string) bool) []s
 	var statements []string
 	for _, t := range Tables() {
 		rights := append([]Right{Select}, t.RightsToWrite()...)
-		_, own := ownTables[t]
-		there := exists(site.FullName(t))
-		if own && !there {
+		if !exists(site.FullName(t)) {
+			if _, own := ownTables[t]; !own {
+				continue
+			}
 			rights = append(rights, Create)
-		}
-		if !own && !there {
-			continue
 		}
 		statements = append(statements, fmt.Sprintf("GRANT %s ON %s.%s TO %s", listRights(rights), quoteName(database), site.Name(t), account))
 	}
