@@ -117,7 +117,7 @@ func (w *ConflictWatch) Run(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
+		if err := w.look(ctx); err != nil && ctx.Err() == nil {
 			w.log.Warn("conflicts could not be looked for", "error", err)
 		}
 		select {
@@ -128,8 +128,8 @@ func (w *ConflictWatch) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// Look looks once.
-func (w *ConflictWatch) Look(ctx context.Context) error {
+// look looks once.
+func (w *ConflictWatch) look(ctx context.Context) error {
 	report, err := w.platform.Conflicts(ctx)
 	if err != nil {
 		return err

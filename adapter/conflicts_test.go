@@ -50,7 +50,7 @@ func TestConflictWatch(t *testing.T) {
 	})
 	look := func() {
 		t.Helper()
-		if err := watch.Look(t.Context()); err != nil {
+		if err := watch.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

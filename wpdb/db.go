@@ -114,17 +114,6 @@ func serverVersion(ctx context.Context, driver *mysql.Config, c Config) (string,
 // Close ends all connections.
 func (db *DB) Close() error { return db.pool.Close() }
 
-// Ping asks whether the database answers.
-func (db *DB) Ping(ctx context.Context) error {
-	const op = "ping database"
-	leave, err := db.seats.take(ctx)
-	if err != nil {
-		return wrap(op, err)
-	}
-	defer leave()
-	return wrap(op, db.pool.PingContext(ctx))
-}
-
 // Version is the server's own, such as 10.11.19-MariaDB.
 func (db *DB) Version() string { return db.version }
 

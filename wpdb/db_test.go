@@ -37,7 +37,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := db.Ping(t.Context()); err == nil {
+	if err := ping(t.Context(), db); err == nil {
 		t.Error("a closed database answers")
 	}
 	goleak.VerifyNone(t, before)
@@ -47,7 +47,7 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.Legacy())
 	db := open(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
-	if err := db.Ping(t.Context()); err != nil {
+	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
 	if got, want := db.Version(), stored(t, database.SQL, "SELECT VERSION()"); got != want {
@@ -148,7 +148,7 @@ func TestOpenWhenUp(t *testing.T) {
 			t.Errorf("try %d: %v, want %v", i+1, told[i], want)
 		}
 	}
-	if err := db.Ping(t.Context()); err != nil {
+	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
 }
@@ -217,7 +217,7 @@ func TestPoolExhausted(t *testing.T) {
 	if got := db.Stats().InUse; got != 0 {
 		t.Errorf("%d connections are still in use", got)
 	}
-	if err := db.Ping(t.Context()); err != nil {
+	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
 }
@@ -232,7 +232,7 @@ func TestBusy(t *testing.T) {
 	err := db.Session(t.Context(), "hold the connection", func(session *wpdb.DB) error {
 		_, reading := read(t.Context(), db, "SELECT 1")
 		for name, err := range map[string]error{
-			"read": reading, "change": change(t.Context(), db, "DO 1"), "ping": db.Ping(t.Context()),
+			"read": reading, "change": change(t.Context(), db, "DO 1"), "ping": ping(t.Context(), db),
 			"transaction": db.Transact(t.Context(), "begin", func(*wpdb.Tx) error { return nil }),
 		} {
 			if !errors.Is(err, wpdb.ErrBusy) || errors.Is(err, wpdb.ErrTimeout) {
@@ -247,7 +247,7 @@ func TestBusy(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := db.Ping(t.Context()); err != nil {
+	if err := ping(t.Context(), db); err != nil {
 		t.Errorf("once it is free: %v", err)
 	}
 	if got := db.Stats(); got.WaitCount != 4 || got.InUse != 0 {

@@ -97,6 +97,12 @@ func read(ctx context.Context, q wpdb.Queryer, text string, args ...any) ([]stri
 	return wpdb.All(ctx, q, "read", sq.Expr(text, args...), wpdb.Value[string])
 }
 
+// ping asks whether the database answers.
+func ping(ctx context.Context, q wpdb.Queryer) error {
+	_, err := read(ctx, q, "SELECT 1")
+	return err
+}
+
 // change runs a statement that changes rows.
 func change(ctx context.Context, q wpdb.Queryer, text string, args ...any) error {
 	_, err := wpdb.Exec(ctx, q, "change", sq.Expr(text, args...))

@@ -207,7 +207,7 @@ func TestTooManyRows(t *testing.T) {
 	if _, err := read(t.Context(), db, numbers+" UNION ALL SELECT 1"); !errors.Is(err, wpdb.ErrTooManyRows) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrTooManyRows)
 	}
-	if err := db.Ping(t.Context()); err != nil {
+	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
 }

@@ -217,7 +217,7 @@ func TestContextEndsStatement(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("read: error %v, want %v and no other", err, context.Canceled)
 	}
-	if err := db.Ping(t.Context()); err != nil {
+	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
 }

@@ -345,7 +345,7 @@ func TestLostTransaction(t *testing.T) {
 			if got := markOf(t, database); got != c.want {
 				t.Errorf("stored %s, want %s", got, c.want)
 			}
-			if err := db.Ping(t.Context()); err != nil {
+			if err := ping(t.Context(), db); err != nil {
 				t.Error(err)
 			}
 		})
