@@ -163,23 +163,10 @@ func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*adapter.Outbox, 
 	return adapter.NewOutbox(db, s.now, s.config.newMailer(nil), s.log), nil
 }
 
-// runOutbox sends in the background until ctx ends or stop is called, which
-// waits for the mail that is being sent.
-func (s *service) runOutbox(ctx context.Context, outbox *adapter.Outbox) (stop func()) {
-	if outbox == nil {
-		return func() {}
-	}
+// sendMails sends what is queued until ctx ends.
+func (s *service) sendMails(ctx context.Context, outbox *adapter.Outbox) {
 	s.log.Info("mails are sent from here", "server", net.JoinHostPort(s.config.Mail.SMTP.Host, strconv.Itoa(s.config.Mail.SMTP.Port)))
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		outbox.Run(ctx, s.config.Server.ShutdownTimeout)
-	}()
-	return func() {
-		cancel()
-		<-ended
-	}
+	outbox.Run(ctx, s.config.Server.ShutdownTimeout)
 }
 
 func (c config) validateMail(v *validation) {

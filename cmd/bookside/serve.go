@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -136,40 +137,10 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer forgetSchema(ctx, db)()
 	platform.Outbox = outbox
-	defer s.runOutbox(ctx, outbox)()
 	s.metrics.Observe(platform)
-	defer s.watchConflicts(ctx, platform)()
+	defer s.startWork(ctx, db, platform)()
 	return s.serveAPI(ctx, listener, db, platform)
-}
-
-// schemaAge is how long a change of the site's tables may stay unseen that no
-// statement fails for, such as one of the engine.
-const schemaAge = time.Minute
-
-// forgetSchema makes requests look at the site's tables anew now and then, until
-// it is stopped.
-func forgetSchema(ctx context.Context, db *wpdb.DB) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(schemaAge)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				db.ForgetSchema()
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-ended
-	}
 }
 
 // collectLess lets the heap, which is small here, grow further between two
@@ -223,6 +194,42 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 		s.log.Warn("the database user may not create the tables of Bookside; run keys create with one that may", "missing", named(db, missing))
 	}
 	return requireOwnColumns(ctx, db)
+}
+
+// startWork does what no request asks for, until ctx ends or stop is called,
+// which waits for what is at hand.
+func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { forgetSchema(ctx, db) })
+	if platform.Outbox != nil {
+		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
+	}
+	if s.config.Conflicts.Interval > 0 {
+		work.Go(func() { s.watchConflicts(ctx, platform) })
+	}
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
+
+// schemaAge is how long a change of the site's tables may stay unseen that no
+// statement fails for, such as one of the engine.
+const schemaAge = time.Minute
+
+// forgetSchema makes requests look at the site's tables anew now and then.
+func forgetSchema(ctx context.Context, db *wpdb.DB) {
+	ticker := time.NewTicker(schemaAge)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			db.ForgetSchema()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // serveAPI serves until ctx ends, then lets running requests end.
