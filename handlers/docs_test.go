@@ -10,10 +10,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"bookside/handlers"
 )
 
 // TestDocs opens the page under the root and every base path, pastes a key,
@@ -114,5 +117,21 @@ func TestDocsHeaders(t *testing.T) {
 	a := s.do(http.MethodGet, "/v1/docs/", nil).want(http.StatusPermanentRedirect)
 	if got := a.header.Get("Location"); got != "../docs" {
 		t.Errorf("a slash at the end leads to %q", got)
+	}
+}
+
+// TestDocsForOtherSites: what is kept of a document for one origin is not given
+// to another.
+func TestDocsForOtherSites(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.AllowedOrigins = []string{"https://a.example", "https://b.example"} })
+	for _, origin := range []string{"https://a.example", "https://b.example"} {
+		a := s.do(http.MethodGet, "/v1/openapi.json", http.Header{"Origin": {origin}}).want(http.StatusOK)
+		if got := a.header.Get("Access-Control-Allow-Origin"); got != origin {
+			t.Errorf("%s: allowed is %q", origin, got)
+		}
+		if vary := a.header.Values("Vary"); !slices.Contains(vary, "Origin") || !slices.Contains(vary, "Accept-Encoding") {
+			t.Errorf("%s: Vary %q", origin, vary)
+		}
 	}
 }

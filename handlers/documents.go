@@ -55,7 +55,7 @@ const viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; i
 func (p page) serve(c echo.Context) error {
 	header := c.Response().Header()
 	header.Set("Cache-Control", "public, max-age=300")
-	header.Set("Vary", "Accept-Encoding")
+	header.Add("Vary", "Accept-Encoding") // beside the origin, where other sites may read
 	header.Set("ETag", p.tag)
 	header.Set("Content-Security-Policy", viewerPolicy)
 	header.Set("Referrer-Policy", "no-referrer")
