@@ -87,7 +87,6 @@ func (b *bulk) refused(i int, repeatable bool, err error) (adapter.Answer, error
 	if adapter.CodeOf(err) == adapter.CodeInProgress {
 		return adapter.Answer{}, err
 	}
-	b.api.metrics.refused(b.echo, err)
 	failure, _ := b.api.describe(b.echo, formOf(b.echo), err)
 	var reason *adapter.Error
 	if !errors.As(err, &reason) || failure.Status >= http.StatusInternalServerError {
@@ -97,6 +96,7 @@ func (b *bulk) refused(i int, repeatable bool, err error) (adapter.Answer, error
 		b.api.logFailure(b.echo, failure, err)
 		reason = &adapter.Error{Message: failure.Message}
 	}
+	b.api.metrics.refused(b.echo, err)
 	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted, reason))
 	return adapter.Answer{Item: i, Status: failure.Status, Body: record}, err
 }

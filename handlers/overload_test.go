@@ -136,6 +136,47 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
+// awaited is a body before whose beginning something happens.
+type awaited struct {
+	io.Reader
+	before func()
+}
+
+func (a awaited) Read(p []byte) (int, error) {
+	a.before()
+	return a.Reader.Read(p)
+}
+
+// TestBulkWithoutConnection: a bulk request whose key was let in before all
+// connections were taken is refused as a whole, and counts once.
+func TestBulkWithoutConnection(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	metrics := handlers.NewMetrics(handlers.Build{})
+	database := fixtures.New(t, fixtures.SiteA())
+	s := newServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.Metrics = metrics })
+	s.get("/status").want(http.StatusOK)
+	var unlock func()
+	running := make(chan answer, 1)
+	body := awaited{strings.NewReader("[" + friday() + "," + friday("start_time", `"14:00"`) + "]"), sync.OnceFunc(func() {
+		unlock = locked(t, database)
+		go func() { running <- s.get("/agents") }()
+		untilWaiting(t, database, 1)
+	})}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/bookings/bulk", body)
+	request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}}
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	unlock()
+	<-running
+	if recorder.Code != http.StatusServiceUnavailable {
+		t.Errorf("status %d: %s", recorder.Code, recorder.Body)
+	}
+	wantFigures(t, scrape(t, metrics), "bookside_requests_refused_total", map[string]float64{
+		"reason=rate_limit": 0, "reason=failed_keys": 0, "reason=overload": 0, "reason=no_connection": 1,
+	})
+}
+
 // TestRequestTimeout: a request that takes too long is told so in the same
 // form, and what it used is free again.
 func TestRequestTimeout(t *testing.T) {
