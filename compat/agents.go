@@ -38,7 +38,7 @@ var agentSorts = map[string]adapter.AgentSort{
 }
 
 // enabledStatuses are the statuses of agents and services.
-var enabledStatuses = map[string]string{"active": "active", "disabled": "disabled"}
+var enabledStatuses = sameWords("active", "disabled")
 
 const enabledMessage = "Must be active or disabled"
 

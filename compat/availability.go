@@ -70,10 +70,10 @@ func (id idOrAny) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(id), 10), nil
 }
 
-// required refuses a parameter that was not sent.
-func (q *Query) required(name string, sent bool) {
+// require refuses a parameter that was not sent.
+func (q *Query) require(name string) {
 	q.described.require(name)
-	if !sent {
+	if _, sent := q.text(name); !sent {
 		q.refuse(name, required)
 	}
 }
@@ -93,21 +93,16 @@ type AvailabilityRequest struct {
 
 // AvailabilityRequest reads the parameters of GET /availability.
 func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
-	r := AvailabilityRequest{Explain: q.Flag("explain"), SlotQuery: adapter.SlotQuery{Attendees: 1, Duration: q.Integer("duration", 1, maxDuration)}}
-	service := q.ID("service_id", maxMediumInt)
-	q.required("service_id", service != nil)
-	if service != nil {
-		r.ServiceID = *service
-	}
-	var agentSent, dateSent bool
-	r.AgentID, agentSent = q.AnyID("agent_id")
-	q.required("agent_id", agentSent)
+	r := AvailabilityRequest{Explain: q.Flag("explain"), SlotQuery: adapter.SlotQuery{Duration: q.Integer("duration", 1, maxDuration)}}
+	r.ServiceID = valueOr(q.ID("service_id", maxMediumInt), 0)
+	q.require("service_id")
+	r.AgentID, _ = q.AnyID("agent_id")
+	q.require("agent_id")
 	r.LocationID, _ = q.AnyID("location_id")
-	if attendees := q.Integer("total_attendees", 1, maxMediumInt); attendees != nil {
-		r.Attendees = *attendees
-	}
+	r.Attendees = valueOr(q.Integer("total_attendees", 1, maxMediumInt), 1)
+	var dateSent bool
 	r.From, dateSent = q.Day("date")
-	q.required("date", dateSent)
+	q.require("date")
 	r.To, r.ManyDays = q.Day("date_to")
 	switch {
 	case !r.ManyDays:
@@ -197,12 +192,10 @@ type FreeAgents struct {
 // AgentSlotQuery reads the parameters of GET /agents/availability. Date and
 // start time count together alone.
 func (v View) AgentSlotQuery(q *Query) (adapter.AgentSlotQuery, error) {
-	f := adapter.AgentSlotQuery{Limit: 50, Duration: q.Integer("duration", 1, maxDuration)}
+	f := adapter.AgentSlotQuery{Duration: q.Integer("duration", 1, maxDuration)}
 	f.ServiceID, _ = q.AnyID("service_id")
 	f.LocationID, _ = q.AnyID("location_id")
-	if limit := q.Integer("limit", 1, 100); limit != nil {
-		f.Limit = *limit
-	}
+	f.Limit = valueOr(q.Integer("limit", 1, 100), 50)
 	day, dated := q.Day("date")
 	minutes, timed := q.timeOfDay("start_time")
 	if dated && timed {
@@ -240,8 +233,7 @@ func (v View) FreeAgents(q adapter.AgentSlotQuery, agents []adapter.Agent) BothS
 		Total: len(agents), Agents: each(agents, v.agent),
 	}
 	if q.At != nil {
-		date, start := q.At.Day.String(), clock(&q.At.Minutes)
-		f.Date, f.StartTime = &date, &start
+		f.Date, f.StartTime = new(q.At.Day.String()), new(clock(&q.At.Minutes))
 	}
 	return bothSingle(f)
 }

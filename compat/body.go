@@ -135,10 +135,10 @@ func (b *Body) note(name string, f fault) {
 	b.problems.Malform(b.path+name, f.message)
 }
 
-// require notes a field that was not sent.
-func (b *Body) require(name string, sent bool) {
+// require notes a field that was not sent, or sent empty.
+func (b *Body) require(name string) {
 	b.described.require(name)
-	if !sent {
+	if !b.given(name) {
 		b.note(name, malformed(required))
 	}
 }

@@ -16,68 +16,53 @@ import (
 // booking's Problems.
 func NewBooking(b *Body) adapter.NewBooking {
 	booking := b.booking()
-	confirm := b.Boolean("send_confirmation")
-	booking.Confirm = confirm == nil || *confirm
+	booking.Confirm = valueOr(b.Boolean("send_confirmation"), true)
 	booking.Problems = *b.problems
 	return booking
 }
 
 // booking reads the fields of a new booking, alone or among others.
 func (b *Body) booking() adapter.NewBooking {
-	booking := adapter.NewBooking{Attendees: 1}
-	if id := b.ID("service_id", maxMediumInt); id != nil {
-		booking.ServiceID = *id
-	}
-	b.require("service_id", b.given("service_id"))
+	var booking adapter.NewBooking
+	booking.ServiceID = valueOr(b.ID("service_id", maxMediumInt), 0)
+	b.require("service_id")
 	booking.AgentID, _ = b.AnyID("agent_id")
-	b.require("agent_id", b.given("agent_id"))
+	b.require("agent_id")
 	booking.Start = b.start()
 	b.bookingCustomer(&booking)
-	if id := b.ID("location_id", maxMediumInt); id != nil {
-		booking.LocationID = *id
-	}
+	booking.LocationID = valueOr(b.ID("location_id", maxMediumInt), 0)
 	booking.Duration = b.Integer("duration", 1, maxDuration)
 	booking.Status = b.bookingStatus()
-	if notes := b.Text("notes"); notes != nil {
-		booking.Notes = *notes
-	}
+	booking.Notes = valueOr(b.Text("notes"), "")
 	booking.Price = b.price("price")
-	if attendees := b.Integer("total_attendees", 1, maxMediumInt); attendees != nil {
-		booking.Attendees = *attendees
-	}
+	booking.Attendees = valueOr(b.Integer("total_attendees", 1, maxMediumInt), 1)
 	return booking
 }
 
 // start is when a new booking begins.
 func (b *Body) start() (at availability.Moment) {
 	at.Day, _ = b.Day("start_date")
-	b.require("start_date", b.given("start_date"))
-	if minutes := b.TimeOfDay("start_time"); minutes != nil {
-		at.Minutes = *minutes
-	}
-	b.require("start_time", b.given("start_time"))
+	b.require("start_date")
+	at.Minutes = valueOr(b.TimeOfDay("start_time"), 0)
+	b.require("start_time")
 	return at
 }
 
 // bookingCustomer reads who books: a customer by id, else one that is described
 // in full.
 func (b *Body) bookingCustomer(booking *adapter.NewBooking) {
-	if id := b.ID("customer_id", maxMediumInt); id != nil {
-		booking.CustomerID = *id
-	}
+	booking.CustomerID = valueOr(b.ID("customer_id", maxMediumInt), 0)
 	if b.given("customer_id") {
 		return
 	}
 	customer := b.Object("customer")
 	if customer == nil {
-		b.require("customer", false)
+		b.require("customer")
 		return
 	}
 	booking.Customer = customer.customerFields()
-	for name, text := range map[string]*string{
-		"first_name": booking.Customer.FirstName, "last_name": booking.Customer.LastName, "email": booking.Customer.Email,
-	} {
-		customer.require(name, text != nil && strings.TrimSpace(*text) != "")
+	for _, name := range []string{"first_name", "last_name", "email"} {
+		customer.require(name)
 	}
 }
 
@@ -190,7 +175,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 // bookings reads the list of a bulk request.
 func (b *Body) bookings() (elements []json.RawMessage, confirm bool) {
 	elements, ok := b.List("bookings")
-	b.require("bookings", b.given("bookings"))
+	b.require("bookings")
 	if ok && (len(elements) == 0 || len(elements) > maxBulk) {
 		b.note("bookings", malformed(fmt.Sprintf("Must be a list of 1 to %d bookings", maxBulk)))
 	}

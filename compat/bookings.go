@@ -188,7 +188,7 @@ func (v View) booking(b adapter.Booking) Booking {
 		record.Service = append(record.Service, serviceSummary(*b.Service))
 	}
 	if b.Order != nil {
-		record.PaymentStatus, record.Notes = b.Order.PaymentStatus, orEmpty(b.Order.CustomerComment)
+		record.PaymentStatus, record.Notes = b.Order.PaymentStatus, valueOr(b.Order.CustomerComment, "")
 	}
 	return record
 }
@@ -201,7 +201,7 @@ func serviceSummary(s adapter.BookingService) ServiceSummary {
 }
 
 func bookingLocation(l adapter.BookingLocation) BookingLocation {
-	record := BookingLocation{ID: orEmpty(optionalNumber(l.ID)), Name: l.Name, FullAddress: l.FullAddress, Category: []CategoryName{}}
+	record := BookingLocation{ID: valueOr(optionalNumber(l.ID), ""), Name: l.Name, FullAddress: l.FullAddress, Category: []CategoryName{}}
 	if l.Category != nil {
 		record.Category = append(record.Category, CategoryName{ID: number(l.Category.ID), Name: l.Category.Name})
 	}
@@ -247,6 +247,5 @@ func rfc3339(t *time.Time) *string {
 	if t == nil {
 		return nil
 	}
-	text := t.Format(offsetLayout)
-	return &text
+	return new(t.Format(offsetLayout))
 }

@@ -36,11 +36,8 @@ var (
 // coupon's Problems.
 func NewCoupon(b *Body) adapter.NewCoupon {
 	var coupon adapter.NewCoupon
-	code := b.Text("code")
-	b.require("code", code != nil && strings.TrimSpace(*code) != "")
-	if code != nil {
-		coupon.Code = *code
-	}
+	coupon.Code = valueOr(b.Text("code"), "")
+	b.require("code")
 	coupon.CouponPatch = CouponPatch(b)
 	return coupon
 }
@@ -85,8 +82,7 @@ func (v View) CouponCreated(c adapter.Coupon) SuccessMessage {
 		}
 	}
 	if record.MaxDiscountAmount == nil {
-		none := json.Number("0")
-		record.MaxDiscountAmount = &none
+		record.MaxDiscountAmount = new(json.Number("0"))
 	}
 	return successMessage("Coupon created successfully", record)
 }

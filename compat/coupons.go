@@ -76,8 +76,7 @@ func (v View) coupon(c adapter.Coupon, currency adapter.Currency) Coupon {
 		record.DiscountType, record.ReadableDiscount = "percent", c.DiscountValue.String()+"%"
 	}
 	if c.Rules.MaxDiscountAmount != nil {
-		most := jsonNumber(*c.Rules.MaxDiscountAmount)
-		record.MaxDiscountAmount = &most
+		record.MaxDiscountAmount = new(jsonNumber(*c.Rules.MaxDiscountAmount))
 	}
 	if c.Usage.LastUsed != "" {
 		record.LastUsageDate = v.timestamp(c.Usage.LastUsed)

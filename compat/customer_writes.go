@@ -7,8 +7,6 @@ import (
 	"bookside/adapter"
 )
 
-const customerStatusWords = "Must be active, inactive, blocked or pending_verification"
-
 // newCustomerStatuses knows one more word than changes do.
 var newCustomerStatuses = map[string]string{
 	"active": "active", "inactive": "inactive", "blocked": "blocked", "pending_verification": "pending_verification", "pending": "pending_verification",
@@ -50,7 +48,7 @@ func (b *Body) customerValues() adapter.CustomerValues {
 	}
 }
 
-var genders = map[string]string{"male": "male", "female": "female", "other": "other", "prefer_not_to_say": "prefer_not_to_say"}
+var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 
 // profile reads what the platform has no column for. An empty text removes.
 func (b *Body) profile() map[string]string {

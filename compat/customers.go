@@ -53,15 +53,15 @@ type CustomerDetail struct {
 	PastBookings     []Booking `json:"past_bookings,omitzero"`
 }
 
-var customerStatuses = map[string]string{
-	"active": "active", "inactive": "inactive", "blocked": "blocked", "pending_verification": "pending_verification",
-}
+var customerStatuses = sameWords("active", "inactive", "blocked", "pending_verification")
+
+const customerStatusWords = "Must be active, inactive, blocked or pending_verification"
 
 // CustomerFilter reads the parameters of the customer list.
 func (v View) CustomerFilter(q *Query) (adapter.CustomerFilter, error) {
 	f := adapter.CustomerFilter{
 		Paging:          q.Paging(20),
-		Status:          Word(q, "status", customerStatuses, "Must be active, inactive, blocked or pending_verification"),
+		Status:          Word(q, "status", customerStatuses, customerStatusWords),
 		CreatedFrom:     v.from(q, "created_after"),
 		CreatedBefore:   v.through(q, "created_before"),
 		CreatedWithin:   v.span(q, "created_at"),
@@ -110,8 +110,7 @@ func optionalDate(d adapter.Date) *string {
 	if d == "" {
 		return nil
 	}
-	text := string(d)
-	return &text
+	return new(string(d))
 }
 
 // CustomerIncludes are the bookings that a single customer is read with.
@@ -131,10 +130,7 @@ func (v View) CustomerIncludes(ctx context.Context, q *Query, known KnownStatus)
 	words := q.words("include", "bookings", "upcoming_bookings", "past_bookings", "stats", "custom_fields", "notes", "avatar", "preferences")
 	includes := CustomerIncludes{
 		Bookings: words["bookings"], Upcoming: words["upcoming_bookings"], Past: words["past_bookings"],
-		Limit: 10, Status: status,
-	}
-	if limit := q.Integer("bookings_limit", 1, 100); limit != nil {
-		includes.Limit = *limit
+		Limit: valueOr(q.Integer("bookings_limit", 1, 100), 10), Status: status,
 	}
 	return includes, q.Err()
 }

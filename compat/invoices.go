@@ -29,8 +29,7 @@ func (v View) invoice(i adapter.Invoice) Invoice {
 		CreatedAt: v.timestamp(i.CreatedAt), UpdatedAt: v.timestamp(i.UpdatedAt),
 	}
 	if i.DueAt != "" {
-		due := v.timestamp(i.DueAt)
-		record.DueAt = &due
+		record.DueAt = new(v.timestamp(i.DueAt))
 	}
 	return record
 }

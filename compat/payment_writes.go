@@ -34,12 +34,10 @@ var paymentStatuses = sameWords("succeeded", "processing", "failed")
 // NewPayment reads the body of POST /payments. What is wrong with it is in the
 // payment's Problems.
 func NewPayment(b *Body) adapter.NewPayment {
-	payment := adapter.NewPayment{OrderID: b.ID("order_id", maxInt), BookingID: b.ID("booking_id", maxInt)}
-	if customer := b.IDOrNone("customer_id", maxMediumInt); customer != nil {
-		payment.CustomerID = *customer
+	return adapter.NewPayment{
+		OrderID: b.ID("order_id", maxInt), BookingID: b.ID("booking_id", maxInt),
+		CustomerID: valueOr(b.IDOrNone("customer_id", maxMediumInt), 0), PaymentPatch: PaymentPatch(b),
 	}
-	payment.PaymentPatch = PaymentPatch(b)
-	return payment
 }
 
 // PaymentPatch reads the body of PUT /payments/{id}. What is wrong with it is in
@@ -73,7 +71,7 @@ func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
 		ID: number(p.ID), BookingID: optionalNumber(p.BookingID), CustomerID: number(p.CustomerID),
 		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,
 		Amount: p.Amount.String(), Status: p.Status, Token: p.Token, Notes: p.Notes,
-		OrderID: orEmpty(optionalNumber(p.OrderID)), InvoiceID: optionalNumber(p.InvoiceID), ReceiptNumber: orEmpty(p.ReceiptNumber),
+		OrderID: valueOr(optionalNumber(p.OrderID), ""), InvoiceID: optionalNumber(p.InvoiceID), ReceiptNumber: valueOr(p.ReceiptNumber, ""),
 		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
 	}
 }

@@ -66,10 +66,10 @@ func (v View) Transaction(p adapter.Payment) BothSingle { return bothSingle(v.pa
 
 func (v View) payment(p adapter.Payment) Payment {
 	return Payment{
-		ID: number(p.ID), Token: p.Token, InvoiceID: optionalNumber(p.InvoiceID), OrderID: orEmpty(optionalNumber(p.OrderID)),
+		ID: number(p.ID), Token: p.Token, InvoiceID: optionalNumber(p.InvoiceID), OrderID: valueOr(optionalNumber(p.OrderID), ""),
 		BookingID: optionalNumber(p.BookingID), CustomerID: number(p.CustomerID),
 		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,
-		Amount: money(p.Amount), Status: p.Status, Notes: p.Notes, ReceiptNumber: orEmpty(p.ReceiptNumber),
+		Amount: money(p.Amount), Status: p.Status, Notes: p.Notes, ReceiptNumber: valueOr(p.ReceiptNumber, ""),
 		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
 	}
 }

@@ -152,15 +152,8 @@ const maxPage = 1 << 53
 
 // Paging reads page and per_page.
 func (q *Query) Paging(perPage int64) adapter.Paging {
-	p := adapter.Paging{Page: 1, PerPage: perPage}
-	page, size := q.Integer("page", 1, maxPage), q.Integer("per_page", 1, 100)
-	q.described.standard("page", p.Page)
-	q.described.standard("per_page", p.PerPage)
-	if page != nil {
-		p.Page = *page
-	}
-	if size != nil {
-		p.PerPage = *size
-	}
+	p := adapter.Paging{Page: valueOr(q.Integer("page", 1, maxPage), 1), PerPage: valueOr(q.Integer("per_page", 1, 100), perPage)}
+	q.described.standard("page", int64(1))
+	q.described.standard("per_page", perPage)
 	return p
 }

@@ -183,10 +183,7 @@ func describeFallback[T comparable](r *Reading, name string, words map[string]T,
 	}
 }
 
-func bound(n string) *json.Number {
-	number := json.Number(n)
-	return &number
-}
+func bound(n string) *json.Number { return new(json.Number(n)) }
 
 // Schema is the schema of the fields as an object. Unknown members are ignored,
 // so that they are allowed.

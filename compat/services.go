@@ -89,7 +89,7 @@ var serviceSorts = map[string]adapter.ServiceSort{
 	"updated_date":  adapter.ServicesByUpdate,
 }
 
-var visibilities = map[string]string{"visible": "visible", "hidden": "hidden"}
+var visibilities = sameWords("visible", "hidden")
 
 const visibilityMessage = "Must be visible or hidden"
 

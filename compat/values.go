@@ -188,7 +188,7 @@ func (v values) Boolean(name string) *bool {
 func (v values) Flag(name string) bool {
 	value := v.Boolean(name)
 	v.reading().standard(name, false)
-	return value != nil && *value
+	return valueOr(value, false)
 }
 
 // Date is a calendar day.

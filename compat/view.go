@@ -60,8 +60,7 @@ func (v View) dayOffset(q *Query, name string, days int) *time.Time {
 	if !ok {
 		return nil
 	}
-	instant := v.midnight(day.AddDate(0, 0, days))
-	return &instant
+	return new(v.midnight(day.AddDate(0, 0, days)))
 }
 
 // span is the range of a date parameter of any precision: 2026, 2026-11 or
@@ -102,19 +101,18 @@ func optionalNumber(n *int64) *string {
 	if n == nil {
 		return nil
 	}
-	text := number(*n)
-	return &text
+	return new(number(*n))
 }
 
 // offsetLayout is RFC 3339 with an offset also for UTC, as PHP writes it.
 const offsetLayout = "2006-01-02T15:04:05-07:00"
 
-// orEmpty prints a text column that may be NULL where the wire has no null.
-func orEmpty(text *string) string {
-	if text == nil {
-		return ""
+// valueOr is a value that may be absent, else what stands for it.
+func valueOr[T any](value *T, fallback T) T {
+	if value == nil {
+		return fallback
 	}
-	return *text
+	return *value
 }
 
 // each turns records into their form on the wire; none are [], never null.

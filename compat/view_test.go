@@ -187,8 +187,8 @@ func TestOptionalTexts(t *testing.T) {
 	if got := optionalNumber(nil); got != nil {
 		t.Errorf("NULL is %s", *got)
 	}
-	if orEmpty(&text) != "x" || orEmpty(nil) != "" {
-		t.Errorf("texts are %q and %q", orEmpty(&text), orEmpty(nil))
+	if valueOr(&text, "") != "x" || valueOr(nil, "") != "" {
+		t.Errorf("texts are %q and %q", valueOr(&text, ""), valueOr(nil, ""))
 	}
 	if got := each([]int(nil), func(n int) int { return n }); got == nil || len(got) != 0 {
 		t.Errorf("no records are %v, which is null in JSON", got)
