@@ -75,7 +75,6 @@ func (b *Body) optionalDate(name string) *adapter.Date {
 // an unset cap.
 func (v View) CouponCreated(c adapter.Coupon) SuccessMessage {
 	record := writtenCouponOf(v, c, itself)
-	record.ActiveFrom, record.ActiveTo = string(c.ActiveFrom), string(c.ActiveTo)
 	for _, date := range []*string{&record.ActiveFrom, &record.ActiveTo} {
 		if *date == unsetDate {
 			*date = ""

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/shopspring/decimal"
@@ -67,7 +68,7 @@ func (v View) coupon(c adapter.Coupon, currency adapter.Currency) Coupon {
 	record := Coupon{
 		ID: number(c.ID), Code: c.Code, Name: c.Name, Description: c.Description,
 		DiscountType: "fixed_amount", DiscountValue: jsonNumber(c.DiscountValue), ReadableDiscount: currency.Format(c.DiscountValue),
-		Status: shownStatus(c.Status), ActiveFrom: dateOrUnset(c.ActiveFrom), ActiveTo: dateOrUnset(c.ActiveTo),
+		Status: shownStatus(c.Status), ActiveFrom: cmp.Or(string(c.ActiveFrom), unsetDate), ActiveTo: cmp.Or(string(c.ActiveTo), unsetDate),
 		UsageLimit: c.Rules.LimitTotal, MinOrderAmount: jsonNumber(c.Rules.MinOrderAmount),
 		UsageCount: c.Usage.Count, TotalDiscount: jsonNumber(c.Usage.Discount), LastUsageDate: "n/a",
 		CreatedAt: v.timestamp(c.CreatedAt), UpdatedAt: v.timestamp(c.UpdatedAt),
@@ -86,10 +87,3 @@ func (v View) coupon(c adapter.Coupon, currency adapter.Currency) Coupon {
 
 // jsonNumber prints an amount as a JSON number without trailing zeros.
 func jsonNumber(amount decimal.Decimal) json.Number { return json.Number(amount.String()) }
-
-func dateOrUnset(d adapter.Date) string {
-	if d == "" {
-		return unsetDate
-	}
-	return string(d)
-}

@@ -256,9 +256,7 @@ var glossary = map[string]term{
 	"?order_by":          {"Field to sort by", "id", ""},
 	"?order":             {"Direction of the order", "asc", ""},
 	"?include":           {"Associations to add", "", ""},
-	"?per_page":          {"Records on a page", "20", ""},
 	"?date_from":         {"First day", "2026-12-01", ""},
-	"?date_to":           {"Last day", "2026-12-07", ""},
 	"?created_date_from": {"First day of creation", "2026-11-01", ""},
 	"?created_date_to":   {"Last day of creation", "2026-11-30", ""},
 	"?created_after":     {"First day of creation", "2026-11-01", ""},
@@ -301,7 +299,6 @@ var glossary = map[string]term{
 	"?tax_total":         {"Sum of taxes", "0", ""},
 	"?discount_total":    {"Sum of discounts", "0", ""},
 	"?coupon_discount":   {"Discount by the coupon", "0", ""},
-	"?category_id":       {"Id of the category; 0 for none", "1", ""},
 }
 
 // explained is the term for a field. owner is the record's name, "" for what is

@@ -87,24 +87,19 @@ var paymentFields = []struct{ name, words string }{
 // PaymentFault is what is wrong with a payment, in one sentence: all the fields
 // that are missing, else the first that is wrong.
 func PaymentFault(fields map[string]string) string {
-	var missing []string
-	first := ""
-	for _, f := range slices.Backward(paymentFields) {
-		message, wrong := fields[f.name]
-		switch {
-		case !wrong:
-		case message == required:
-			missing = append([]string{f.name}, missing...)
+	var missing, wrong []string
+	for _, f := range paymentFields {
+		switch fields[f.name] {
+		case "":
+		case required:
+			missing = append(missing, f.name)
 		default:
-			first = "Invalid " + f.words + " provided"
+			wrong = append(wrong, f.words)
 		}
 	}
-	switch {
-	case len(missing) > 0:
+	if len(missing) > 0 {
 		return "Missing required fields: " + strings.Join(missing, ", ")
-	case first != "":
-		return first
-	default: // no field of the body
-		return "Invalid " + slices.Min(slices.Collect(maps.Keys(fields))) + " provided"
 	}
+	wrong = append(wrong, slices.Sorted(maps.Keys(fields))...) // no field of the body
+	return "Invalid " + wrong[0] + " provided"
 }

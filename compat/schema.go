@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Schema is a schema of JSON Schema 2020-12, as OpenAPI 3.1 holds them.
@@ -92,14 +93,9 @@ func NewSchemas() *Schemas { return &Schemas{named: map[string]*Schema{}} }
 
 // Named are the schemas that others refer to, by name.
 func (s *Schemas) Named() Members {
-	names := make([]string, 0, len(s.named))
-	for name := range s.named {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	members := make(Members, len(names))
-	for i, name := range names {
-		members[i] = Member{name, s.named[name]}
+	var members Members
+	for _, name := range slices.Sorted(maps.Keys(s.named)) {
+		members = append(members, Member{name, s.named[name]})
 	}
 	return members
 }
@@ -191,15 +187,11 @@ func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 	return &Schema{Ref: schemasRef + name}
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
-
 // schemaName is the name of a type, with its parameters.
 func schemaName(t reflect.Type) string {
 	name := ""
-	for _, part := range strings.Split(notInNames.ReplaceAllString(t.Name(), " "), " ") {
-		if part != "" {
-			name += strings.ToUpper(part[:1]) + part[1:]
-		}
+	for part := range strings.FieldsFuncSeq(t.Name(), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		name += strings.ToUpper(part[:1]) + part[1:]
 	}
 	return name
 }
