@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"time"
 
 	"bookside/adapter"
@@ -29,7 +28,7 @@ func getBooking(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(r.view.BookingDetail(booking, timesOf(r.site, booking.Booking))), nil
+	return ok(r.view.BookingDetail(booking, r.times(booking.Booking))), nil
 }
 
 func createBooking(r *request) (response, error) {
@@ -39,12 +38,8 @@ func createBooking(r *request) (response, error) {
 	}
 	booking := compat.NewBooking(body)
 	booking.Address = r.echo.RealIP()
-	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
-		_, err = site.CreateBooking(r.ctx(), booking, func(ctx context.Context, tx *adapter.Site, made adapter.MadeBooking) error {
-			answer = created(r.view.BookingCreated(made, timesOf(tx, made.Booking)))
-			return keep(ctx, tx, answer)
-		})
-		return answer, err
+	return create(r, booking, (*adapter.Site).CreateBooking, func(made adapter.MadeBooking) compat.MadeBooking {
+		return r.view.BookingCreated(made, r.times(made.Booking))
 	})
 }
 
@@ -64,7 +59,7 @@ func updateBooking(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(r.view.BookingUpdated(booking, timesOf(r.site, booking.Booking))), nil
+	return ok(r.view.BookingUpdated(booking, r.times(booking.Booking))), nil
 }
 
 func deleteBooking(r *request) (response, error) {
@@ -85,9 +80,9 @@ func deleteBooking(r *request) (response, error) {
 // force tells that what is otherwise refused is to be done.
 func force(q *compat.Query) bool { return q.Flag("force") }
 
-// timesOf is when a booking is, on the site's clock.
-func timesOf(site *adapter.Site, b adapter.Booking) compat.BookingTimes {
-	return compat.BookingTimes{Zone: site.Zone.Name, Start: instant(site.Start(b)), End: instant(site.End(b))}
+// times are when a booking is, on the site's clock.
+func (r *request) times(b adapter.Booking) compat.BookingTimes {
+	return compat.BookingTimes{Zone: r.site.Zone.Name, Start: instant(r.site.Start(b)), End: instant(r.site.End(b))}
 }
 
 func instant(t time.Time, ok bool) *time.Time {

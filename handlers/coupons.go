@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"context"
-
 	"bookside/adapter"
 	"bookside/compat"
 )
@@ -48,14 +46,7 @@ func createCoupon(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	coupon := compat.NewCoupon(body)
-	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
-		_, err = site.CreateCoupon(r.ctx(), coupon, func(ctx context.Context, tx *adapter.Site, made adapter.Coupon) error {
-			answer = created(r.view.CouponCreated(made))
-			return keep(ctx, tx, answer)
-		})
-		return answer, err
-	})
+	return create(r, compat.NewCoupon(body), (*adapter.Site).CreateCoupon, r.view.CouponCreated)
 }
 
 func updateCoupon(r *request) (response, error) {

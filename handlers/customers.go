@@ -44,14 +44,7 @@ func createCustomer(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	values := compat.NewCustomer(body)
-	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
-		_, err = site.CreateCustomer(r.ctx(), values, func(ctx context.Context, tx *adapter.Site, made adapter.Customer) error {
-			answer = created(r.view.CustomerCreated(made))
-			return keep(ctx, tx, answer)
-		})
-		return answer, err
-	})
+	return create(r, compat.NewCustomer(body), (*adapter.Site).CreateCustomer, r.view.CustomerCreated)
 }
 
 func updateCustomer(r *request) (response, error) {

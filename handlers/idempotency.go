@@ -17,23 +17,24 @@ const (
 	replayedHeader = "Idempotent-Replayed"
 )
 
-// keep stores the answer of a request in the transaction of what it did.
-type keep func(ctx context.Context, tx *adapter.Site, answer response) error
-
-// once does a POST's work. Under an Idempotency-Key it is done a single time,
-// and its answer given again.
-func (r *request) once(work func(*adapter.Site, keep) (response, error)) (answer response, err error) {
-	err = r.attempt(func(site *adapter.Site, l *adapter.Ledger) (err error) {
+// create makes the record of a POST, and keeps the answer in the transaction
+// that makes it. Under an Idempotency-Key it is made a single time, and its
+// answer given again.
+func create[V, T, R any](
+	r *request, values V, work func(*adapter.Site, context.Context, V, func(context.Context, *adapter.Site, T) error) (T, error), shape func(T) R,
+) (answer response, err error) {
+	err = r.attempt(func(site *adapter.Site, l *adapter.Ledger) error {
 		if kept := l.Answers(); len(kept) > 0 {
 			r.replayed()
 			answer = response{kept[0].Status, json.RawMessage(kept[0].Body)}
 			return nil
 		}
-		answer, err = work(site, func(ctx context.Context, tx *adapter.Site, answer response) error {
-			body, err := encoded(answer.body)
+		_, err := work(site, r.ctx(), values, func(ctx context.Context, tx *adapter.Site, made T) error {
+			body, err := encoded(shape(made))
 			if err != nil {
 				return err
 			}
+			answer = created(json.RawMessage(body))
 			return l.Keep(ctx, tx, adapter.Answer{Status: answer.status, Body: body})
 		})
 		return err

@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"context"
-
 	"bookside/adapter"
 	"bookside/compat"
 )
@@ -73,13 +71,7 @@ func createOrder(r *request) (response, error) {
 		return response{}, err
 	}
 	order := adapter.NewOrder{OrderPatch: compat.OrderPatch(body), Address: r.echo.RealIP()}
-	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
-		_, err = site.CreateOrder(r.ctx(), order, func(ctx context.Context, tx *adapter.Site, made adapter.Order) error {
-			answer = created(r.view.OrderWritten(made))
-			return keep(ctx, tx, answer)
-		})
-		return answer, err
-	})
+	return create(r, order, (*adapter.Site).CreateOrder, r.view.OrderWritten)
 }
 
 func updateOrder(r *request) (response, error) {

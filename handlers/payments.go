@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"context"
-
 	"bookside/adapter"
 	"bookside/compat"
 )
@@ -36,14 +34,7 @@ func createPayment(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	payment := compat.NewPayment(body)
-	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
-		_, err = site.CreatePayment(r.ctx(), payment, func(ctx context.Context, tx *adapter.Site, made adapter.Payment) error {
-			answer = created(r.view.PaymentCreated(made))
-			return keep(ctx, tx, answer)
-		})
-		return answer, err
-	})
+	return create(r, compat.NewPayment(body), (*adapter.Site).CreatePayment, r.view.PaymentCreated)
 }
 
 func updatePayment(r *request) (response, error) {

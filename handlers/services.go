@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"context"
-
 	"bookside/adapter"
 	"bookside/compat"
 )
@@ -48,13 +46,7 @@ func createService(r *request) (response, error) {
 		return response{}, err
 	}
 	service := adapter.NewService{ServicePatch: compat.ServicePatch(body)}
-	return r.once(func(site *adapter.Site, keep keep) (answer response, err error) {
-		_, err = site.CreateService(r.ctx(), service, func(ctx context.Context, tx *adapter.Site, made adapter.Service) error {
-			answer = created(r.view.ServiceCreated(made))
-			return keep(ctx, tx, answer)
-		})
-		return answer, err
-	})
+	return create(r, service, (*adapter.Site).CreateService, r.view.ServiceCreated)
 }
 
 func updateService(r *request) (response, error) {
