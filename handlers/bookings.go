@@ -67,8 +67,8 @@ func deleteBooking(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	force := force(r.query)
-	if err := r.query.RequestErr(); err != nil {
+	force, err := force(r.query)
+	if err != nil {
 		return response{}, err
 	}
 	if err := r.site.DeleteBooking(r.ctx(), id, force); err != nil {
@@ -78,7 +78,7 @@ func deleteBooking(r *request) (response, error) {
 }
 
 // force tells that what is otherwise refused is to be done.
-func force(q *compat.Query) bool { return q.Flag("force") }
+func force(q *compat.Query) (bool, error) { return q.Flag("force"), q.RequestErr() }
 
 // times are when a booking is, on the site's clock.
 func (r *request) times(b adapter.Booking) compat.BookingTimes {

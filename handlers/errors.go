@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -193,7 +195,7 @@ func details(e *adapter.Error) any {
 }
 
 func notFound(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
-	noun := strings.ToUpper(string(e.Resource[:1])) + string(e.Resource[1:])
+	noun := capitalized(string(e.Resource))
 	failure := compat.Failure{Status: http.StatusNotFound, Code: string(e.Resource) + "_not_found"}
 	switch {
 	case form.shape != compat.ShapeB:
@@ -204,4 +206,10 @@ func notFound(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
 		failure.Message = fmt.Sprintf("%s with ID %s was not found", noun, e.Key)
 	}
 	return failure, form.shape
+}
+
+// capitalized begins with a capital letter.
+func capitalized(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
 }

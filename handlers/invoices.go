@@ -50,12 +50,12 @@ func updateInvoice(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	patch, forced := compat.InvoicePatch(body)
-	forced = force(r.query) || forced
-	if err := r.query.RequestErr(); err != nil {
+	forced, err := force(r.query)
+	if err != nil {
 		return response{}, err
 	}
-	invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, forced)
+	patch, forcedInBody := compat.InvoicePatch(body)
+	invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
 	if err != nil {
 		return response{}, err
 	}

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"bookside/adapter"
 )
@@ -122,7 +120,7 @@ func numberText(n *int64) string {
 func parseField[T any](f *keyForm, name, text string, parse func(string) (T, error)) T {
 	value, err := parse(text)
 	if err != nil {
-		f.Errors = append(f.Errors, fieldError{name, asSentence(err)})
+		f.Errors = append(f.Errors, fieldError{name, capitalized(err.Error()) + "."})
 	}
 	return value
 }
@@ -135,12 +133,6 @@ func unlessEmpty[T any](parse func(string) (T, error)) func(string) (T, error) {
 		}
 		return parse(text)
 	}
-}
-
-func asSentence(err error) string {
-	text := err.Error()
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 func expiryFrom(now time.Time) func(string) (*time.Time, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -21,6 +22,11 @@ type (
 	members = compat.Members
 	member  = compat.Member
 )
+
+// indexOf is where a member of some name stands, or -1.
+func indexOf(all members, name string) int {
+	return slices.IndexFunc(all, func(m member) bool { return m.Name() == name })
+}
 
 // document is the OpenAPI document of the route table for an API whose paths
 // stand below servers. queryParameter may carry a key; "" for none.
@@ -73,12 +79,10 @@ func serversOf(bases []string) []members {
 }
 
 func tags() []members {
-	var known []string
 	var all []members
-	for _, r := range routes {
-		if tag := tagOf(r); !slices.Contains(known, tag) {
-			known = append(known, tag)
-			all = append(all, members{{"name", tag}, {"description", strings.ToUpper(tag[:1]) + tag[1:] + " of the site"}})
+	for i, r := range routes { // those of one tag stand together
+		if tag := tagOf(r); i == 0 || tag != tagOf(routes[i-1]) {
+			all = append(all, members{{"name", tag}, {"description", capitalized(tag) + " of the site"}})
 		}
 	}
 	return all
@@ -121,7 +125,7 @@ func (d *describer) paths() members {
 	var paths members
 	for _, r := range routes {
 		path := placeholders.ReplaceAllString(r.path, "{$1}")
-		i := slices.IndexFunc(paths, func(m member) bool { return m.Name() == path })
+		i := indexOf(paths, path)
 		if i < 0 {
 			i = len(paths)
 			paths = append(paths, member{path, members{}})
@@ -166,11 +170,10 @@ func permissionText(r route) string {
 func (d *describer) parameters(r route) []members {
 	var parameters []members
 	for _, found := range placeholders.FindAllStringSubmatch(r.path, -1) {
-		parameters = append(parameters, d.pathParameter(found[1]))
+		parameters = append(parameters, pathParameter(found[1]))
 	}
 	if r.operation.query != nil {
-		reading := compat.ReadingOfQuery(func(q *compat.Query) { r.operation.query(compat.View{}, q) })
-		for _, f := range reading.Fields {
+		for _, f := range queryFields(r) {
 			parameters = append(parameters, d.queryParameterOf(f))
 		}
 	}
@@ -180,9 +183,13 @@ func (d *describer) parameters(r route) []members {
 	return parameters
 }
 
-func (d *describer) pathParameter(name string) members {
-	first := json.Number("1")
-	schema, about, example := &compat.Schema{Type: "integer", Minimum: &first}, "Id of the record", any(17)
+// queryFields are the parameters that a route reads.
+func queryFields(r route) []*compat.Field {
+	return compat.ReadingOfQuery(func(q *compat.Query) { _ = r.operation.query(q) }).Fields // nothing is wrong yet
+}
+
+func pathParameter(name string) members {
+	schema, about, example := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the record", any(17)
 	if name == "code" {
 		schema, about, example = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case", "WELCOME10"
 	}
@@ -215,7 +222,7 @@ func (d *describer) requestBody(r route) members {
 	schema := reading.Schema()
 	schema.Required = append(schema.Required, r.operation.require...)
 	id := operationID(r)
-	named := d.schemas.Name(strings.ToUpper(id[:1])+id[1:]+"Body", schema)
+	named := d.schemas.Name(capitalized(id)+"Body", schema)
 	example := d.schemas.Example(schema)
 	content := make(members, len(bodyTypes))
 	for i, media := range bodyTypes {
@@ -240,8 +247,7 @@ type told struct {
 func (d *describer) responses(r route) members {
 	byStatus := map[int][]told{}
 	for _, answer := range r.operation.answers {
-		sample := answer(compat.View{})
-		byStatus[sample.status] = append(byStatus[sample.status], told{"answer", d.schemas.Of(sample.body), nil})
+		byStatus[answer.status] = append(byStatus[answer.status], told{"answer", d.schemas.Of(answer.body), nil})
 	}
 	for _, err := range refusals(r) {
 		failure, shape := failureOf(r.errors, "4YQZ6PXJ2M", err)
@@ -252,18 +258,13 @@ func (d *describer) responses(r route) members {
 		body := failure.Body(shape)
 		byStatus[failure.Status] = append(byStatus[failure.Status], told{name, d.schemas.ErrorSchema(shape), body})
 	}
-	statuses := make([]int, 0, len(byStatus))
-	for status := range byStatus {
-		statuses = append(statuses, status)
-	}
-	slices.Sort(statuses)
-	responses := make(members, len(statuses))
-	for i, status := range statuses {
+	var responses members
+	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
 		response := d.response(r, status, byStatus[status])
 		if status >= http.StatusBadRequest {
 			response = d.share(strings.ReplaceAll(http.StatusText(status), " ", ""), response)
 		}
-		responses[i] = member{strconv.Itoa(status), response}
+		responses = append(responses, member{strconv.Itoa(status), response})
 	}
 	return responses
 }
@@ -273,7 +274,7 @@ func (d *describer) responses(r route) members {
 func (d *describer) share(name string, response members) members {
 	numbered := name
 	for n := 2; ; n++ {
-		i := slices.IndexFunc(d.shared, func(m member) bool { return m.Name() == numbered })
+		i := indexOf(d.shared, numbered)
 		if i < 0 {
 			d.shared = append(d.shared, member{numbered, response})
 		}
@@ -296,7 +297,7 @@ func (d *describer) response(r route, status int, all []told) members {
 			body = d.schemas.Example(t.schema)
 		}
 		name := t.name
-		for n := 2; slices.ContainsFunc(examples, func(m member) bool { return m.Name() == name }); n++ {
+		for n := 2; indexOf(examples, name) >= 0; n++ {
 			name = t.name + "_" + strconv.Itoa(n)
 		}
 		examples = append(examples, member{name, members{{"value", body}}})
@@ -381,9 +382,11 @@ func refusals(r route) []error {
 	return append(all, r.operation.refuse...)
 }
 
-// queryRefusal is how a route refuses parameters.
+// queryRefusal is how a route refuses parameters: as it does one that comes as a
+// list.
 func queryRefusal(r route, wrong map[string]string) error {
-	if r.errors.list || r.method == http.MethodGet && !strings.HasSuffix(r.path, "availability") {
+	err := r.operation.query(compat.ParseQuery(queryFields(r)[0].Name + "[]"))
+	if adapter.CodeOf(err) == adapter.CodeInvalidParameters {
 		return adapter.InvalidParameters(wrong)
 	}
 	return adapter.InvalidRequest(wrong)
