@@ -12,7 +12,6 @@ import (
 
 	"bookside/adapter"
 	"bookside/compat"
-	"bookside/wpdb"
 )
 
 // Options are the choices of whoever runs the server.
@@ -48,8 +47,8 @@ func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log 
 	e := a.router()
 	a.addDocuments(e)
 	for _, base := range options.BasePaths {
-		for _, r := range routes {
-			a.add(e, base, r)
+		for i := range routes {
+			a.add(e, base, &routes[i])
 		}
 	}
 	return e
@@ -85,23 +84,16 @@ func (a *API) router() *echo.Echo {
 }
 
 // add registers a route, and HEAD beside GET.
-func (a *API) add(e *echo.Echo, base string, r route) {
+func (a *API) add(e *echo.Echo, base string, r *route) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
-	form := func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			c.Set(routeEntry, r.path)
-			c.Set(formEntry, r.errors)
-			return next(c)
-		}
-	}
-	e.Match(methods, base+r.path, a.serve(r), form, a.authenticate, a.limiter.limit, permit(r.permission))
+	e.Match(methods, base+r.path, a.serve(r), r.note, a.authenticate, a.limiter.limit, permit(r.permission))
 }
 
 // serve runs a route's function on the site as it is now.
-func (a *API) serve(r route) echo.HandlerFunc {
+func (a *API) serve(r *route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		sent, err := readBody(c)
 		if err != nil {
@@ -129,16 +121,21 @@ func (a *API) serve(r route) echo.HandlerFunc {
 	}
 }
 
-// formEntry is where a request's context keeps its route's error form.
-const formEntry = "bookside.errors"
+// routeEntry is where a request's context keeps its route.
+const routeEntry = "bookside.route"
 
-// formOf is the error form of the request's route, plain where there is none.
-func formOf(c echo.Context) errorForm {
-	form, ok := c.Get(formEntry).(errorForm)
-	if !ok {
-		return plain
+// note is the middleware that makes the route known.
+func (r *route) note(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Set(routeEntry, r)
+		return next(c)
 	}
-	return form
+}
+
+// routeOf is the route of a request; false where there is none.
+func routeOf(c echo.Context) (*route, bool) {
+	r, known := c.Get(routeEntry).(*route)
+	return r, known
 }
 
 // addressFrom finds a client's address: the peer's, unless the peer is a
@@ -184,11 +181,4 @@ func noOptions(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
-}
-
-// withUsage is where the log line finds what the request asked of the database.
-func withUsage(c echo.Context) *wpdb.Usage {
-	ctx, used := wpdb.WithUsage(c.Request().Context())
-	c.SetRequest(c.Request().WithContext(ctx))
-	return used
 }

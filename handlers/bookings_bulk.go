@@ -87,7 +87,7 @@ func (b *bulk) refused(i int, repeatable bool, err error) (adapter.Answer, error
 	if adapter.CodeOf(err) == adapter.CodeInProgress {
 		return adapter.Answer{}, err
 	}
-	failure, _ := b.api.describe(b.echo, formOf(b.echo), err)
+	failure, _ := b.api.describe(b.echo, err)
 	var reason *adapter.Error
 	if !errors.As(err, &reason) || failure.Status >= http.StatusInternalServerError {
 		if repeatable || !b.made() {

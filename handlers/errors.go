@@ -30,9 +30,8 @@ func (a *API) fail(c echo.Context, err error) {
 		a.log.WarnContext(c.Request().Context(), "response broke off", "request_id", requestID(c), "error", err)
 		return
 	}
-	form := formOf(c)
 	a.metrics.refused(c, err)
-	failure, shape := a.describe(c, form, err)
+	failure, shape := a.describe(c, err)
 	a.logFailure(c, failure, err)
 	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {
 		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", requestID(c), "error", sendErr)
@@ -50,7 +49,11 @@ func (a *API) logFailure(c echo.Context, failure compat.Failure, err error) {
 
 // describe finds status, code, message and shape of an error, and sets the
 // headers that go with it.
-func (a *API) describe(c echo.Context, form errorForm, err error) (compat.Failure, compat.Shape) {
+func (a *API) describe(c echo.Context, err error) (compat.Failure, compat.Shape) {
+	form := plain
+	if r, known := routeOf(c); known {
+		form = r.errors
+	}
 	var limited *limitError
 	header := c.Response().Header()
 	failure, shape := failureOf(form, requestID(c), err)

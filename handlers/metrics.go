@@ -141,32 +141,29 @@ func (m *Metrics) refused(c echo.Context, err error) {
 	}
 }
 
-// routeEntry is where a request's context keeps the path of its route, without
-// the base path under which it was asked for.
-const routeEntry = "bookside.route"
-
 // Labels for what is not of the route table.
 const (
 	otherRoute  = "none"
 	otherMethod = "other"
 )
 
-// measure counts and times a request. It stands outside of what turns errors
-// into responses.
+// measure counts and times a request, by the path of its route without a base
+// path. It stands outside of what turns errors into responses.
 func (a *API) measure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
 		a.metrics.running.Inc()
 		defer a.metrics.running.Dec()
 		err := next(c)
-		route, known := c.Get(routeEntry).(string)
-		method := c.Request().Method
-		if !known {
-			route, method = otherRoute, knownMethod(method)
+		path, method := otherRoute, c.Request().Method
+		if r, known := routeOf(c); known {
+			path = r.path
+		} else {
+			method = knownMethod(method)
 		}
 		admission, _ := admissionOf(c)
-		a.metrics.requests.WithLabelValues(route, method, strconv.Itoa(c.Response().Status), a.metrics.keys.label(admission.ID)).Inc()
-		a.metrics.durations.WithLabelValues(route, method).Observe(a.now().Sub(start).Seconds())
+		a.metrics.requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.keys.label(admission.ID)).Inc()
+		a.metrics.durations.WithLabelValues(path, method).Observe(a.now().Sub(start).Seconds())
 		return err
 	}
 }

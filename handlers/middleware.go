@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"github.com/labstack/echo/v4"
+
+	"bookside/wpdb"
 )
 
 const requestIDHeader = "X-Request-Id"
@@ -37,16 +39,17 @@ func requestID(c echo.Context) string { return c.Response().Header().Get(request
 func (a *API) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
-		used := withUsage(c)
+		ctx, used := wpdb.WithUsage(c.Request().Context())
+		c.SetRequest(c.Request().WithContext(ctx))
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
 		level := slog.LevelInfo
-		if !a.log.Enabled(c.Request().Context(), level) {
+		if !a.log.Enabled(ctx, level) {
 			return nil
 		}
 		admission, _ := admissionOf(c)
-		a.log.LogAttrs(c.Request().Context(), level, "request",
+		a.log.LogAttrs(ctx, level, "request",
 			slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status), slog.Int64("key_id", admission.ID), slog.Duration("duration", a.now().Sub(start)),
 			slog.Int64("queries", used.Queries()), slog.Int64("rows", used.Rows()), slog.Int64("bytes", c.Response().Size))

@@ -16,7 +16,7 @@ import (
 // request is what a route's function works with.
 type request struct {
 	api   *API
-	route route
+	route *route
 	echo  echo.Context
 	site  *adapter.Site
 	view  compat.View
