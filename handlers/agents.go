@@ -15,7 +15,7 @@ func listAgents(r *request) (response, error) {
 }
 
 func getAgent(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.AgentResource)
+	id, err := r.id("id", adapter.AgentResource)
 	if err != nil {
 		return response{}, err
 	}

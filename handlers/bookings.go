@@ -20,7 +20,7 @@ func listBookings(r *request) (response, error) {
 }
 
 func getBooking(r *request) (response, error) {
-	id, err := r.id("id", maxInt, adapter.BookingResource)
+	id, err := r.id("id", adapter.BookingResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -44,7 +44,7 @@ func createBooking(r *request) (response, error) {
 }
 
 func updateBooking(r *request) (response, error) {
-	id, err := r.id("id", maxInt, adapter.BookingResource)
+	id, err := r.id("id", adapter.BookingResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -63,7 +63,7 @@ func updateBooking(r *request) (response, error) {
 }
 
 func deleteBooking(r *request) (response, error) {
-	id, err := r.id("id", maxInt, adapter.BookingResource)
+	id, err := r.id("id", adapter.BookingResource)
 	if err != nil {
 		return response{}, err
 	}

@@ -20,7 +20,7 @@ func listCustomers(r *request) (response, error) {
 }
 
 func getCustomer(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.CustomerResource)
+	id, err := r.id("id", adapter.CustomerResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -48,7 +48,7 @@ func createCustomer(r *request) (response, error) {
 }
 
 func updateCustomer(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.CustomerResource)
+	id, err := r.id("id", adapter.CustomerResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -64,7 +64,7 @@ func updateCustomer(r *request) (response, error) {
 }
 
 func deleteCustomer(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.CustomerResource)
+	id, err := r.id("id", adapter.CustomerResource)
 	if err != nil {
 		return response{}, err
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 func listInvoices(r *request) (response, error) {
-	order, err := r.id("id", maxBigInt, adapter.OrderResource)
+	order, err := r.id("id", adapter.OrderResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -22,11 +22,11 @@ func listInvoices(r *request) (response, error) {
 }
 
 func getInvoice(r *request) (response, error) {
-	order, err := r.id("id", maxBigInt, adapter.OrderResource)
+	order, err := r.id("id", adapter.OrderResource)
 	if err != nil {
 		return response{}, err
 	}
-	id, err := r.id("invoice_id", maxBigInt, adapter.InvoiceResource)
+	id, err := r.id("invoice_id", adapter.InvoiceResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -38,11 +38,11 @@ func getInvoice(r *request) (response, error) {
 }
 
 func updateInvoice(r *request) (response, error) {
-	order, err := r.id("id", maxBigInt, adapter.OrderResource)
+	order, err := r.id("id", adapter.OrderResource)
 	if err != nil {
 		return response{}, err
 	}
-	id, err := r.id("invoice_id", maxBigInt, adapter.InvoiceResource)
+	id, err := r.id("invoice_id", adapter.InvoiceResource)
 	if err != nil {
 		return response{}, err
 	}

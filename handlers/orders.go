@@ -18,7 +18,7 @@ func listOrders(r *request) (response, error) {
 }
 
 func getOrder(r *request) (response, error) {
-	id, err := r.id("id", maxBigInt, adapter.OrderResource)
+	id, err := r.id("id", adapter.OrderResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -34,7 +34,7 @@ func getOrder(r *request) (response, error) {
 }
 
 func listTransactions(r *request) (response, error) {
-	id, err := r.id("id", maxBigInt, adapter.OrderResource)
+	id, err := r.id("id", adapter.OrderResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -50,11 +50,11 @@ func listTransactions(r *request) (response, error) {
 }
 
 func getTransaction(r *request) (response, error) {
-	order, err := r.id("id", maxBigInt, adapter.OrderResource)
+	order, err := r.id("id", adapter.OrderResource)
 	if err != nil {
 		return response{}, err
 	}
-	id, err := r.id("transaction_id", maxMediumInt, adapter.TransactionResource)
+	id, err := r.id("transaction_id", adapter.TransactionResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -75,7 +75,7 @@ func createOrder(r *request) (response, error) {
 }
 
 func updateOrder(r *request) (response, error) {
-	id, err := r.id("id", maxBigInt, adapter.OrderResource)
+	id, err := r.id("id", adapter.OrderResource)
 	if err != nil {
 		return response{}, err
 	}

@@ -18,7 +18,7 @@ func listPayments(r *request) (response, error) {
 }
 
 func getPayment(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.PaymentResource)
+	id, err := r.id("id", adapter.PaymentResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -38,7 +38,7 @@ func createPayment(r *request) (response, error) {
 }
 
 func updatePayment(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.PaymentResource)
+	id, err := r.id("id", adapter.PaymentResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -54,7 +54,7 @@ func updatePayment(r *request) (response, error) {
 }
 
 func deletePayment(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.PaymentResource)
+	id, err := r.id("id", adapter.PaymentResource)
 	if err != nil {
 		return response{}, err
 	}

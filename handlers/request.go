@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -29,22 +30,27 @@ func (r *request) ctx() context.Context { return r.echo.Request().Context() }
 // errNoRoute is a path that no route serves.
 var errNoRoute = errors.New("no route")
 
-// Ids are columns of these sizes.
-const (
-	maxMediumInt = 1<<23 - 1
-	maxInt       = 1<<31 - 1
-	maxBigInt    = 1<<63 - 1
-)
+// largestID is the largest id that a resource's column holds.
+func largestID(resource adapter.Resource) int64 {
+	switch resource {
+	case adapter.BookingResource:
+		return math.MaxInt32
+	case adapter.OrderResource, adapter.InvoiceResource:
+		return math.MaxInt64
+	default:
+		return 1<<23 - 1 // MEDIUMINT
+	}
+}
 
 // id reads an id of the path. One that is no number is a path nobody serves;
 // one beyond its column names a record that cannot exist.
-func (r *request) id(name string, most int64, resource adapter.Resource) (int64, error) {
+func (r *request) id(name string, resource adapter.Resource) (int64, error) {
 	text := r.param(name)
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
 		return 0, errNoRoute
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 || id > most {
+	if err != nil || id < 1 || id > largestID(resource) {
 		return 0, adapter.NotFound(resource, text)
 	}
 	return id, nil

@@ -25,7 +25,7 @@ func listServices(r *request) (response, error) {
 }
 
 func getService(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.ServiceResource)
+	id, err := r.id("id", adapter.ServiceResource)
 	if err != nil {
 		return response{}, err
 	}
@@ -50,7 +50,7 @@ func createService(r *request) (response, error) {
 }
 
 func updateService(r *request) (response, error) {
-	id, err := r.id("id", maxMediumInt, adapter.ServiceResource)
+	id, err := r.id("id", adapter.ServiceResource)
 	if err != nil {
 		return response{}, err
 	}
