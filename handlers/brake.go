@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/netip"
 	"sync"
-	"time"
 
 	"bookside/adapter"
 )
@@ -16,7 +15,7 @@ type brake struct {
 	limit int
 
 	mu       sync.Mutex
-	minute   int64 // since 1970
+	minute   int64 // its start
 	failures map[netip.Prefix]int
 }
 
@@ -34,9 +33,8 @@ func (b *brake) failed(address string, refused error) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.now()
-	minute := now.Unix() / 60
-	if minute != b.minute {
+	now := b.now().Unix()
+	if minute := startOf(now, minuteLength); minute != b.minute {
 		b.minute = minute
 		clear(b.failures)
 	}
@@ -48,7 +46,7 @@ func (b *brake) failed(address string, refused error) error {
 	if b.failures[client] <= b.limit {
 		return refused
 	}
-	return &limitError{message: "Too many requests with an invalid API key", retryAfter: secondsUntil(now, (minute+1)*60)}
+	return &limitError{message: "Too many requests with an invalid API key", retryAfter: untilEnd(now, minuteLength)}
 }
 
 // subscriber is who is taken for one client: an address, of IPv6 the 64 bits
@@ -69,6 +67,3 @@ func subscriber(address string) netip.Prefix {
 	}
 	return prefix
 }
-
-// secondsUntil is how long to wait for a Unix second, at least 1.
-func secondsUntil(now time.Time, unix int64) int64 { return max(unix-now.Unix(), 1) }

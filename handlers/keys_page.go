@@ -1,16 +1,13 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,12 +35,12 @@ import (
 //   - the session is a random cookie that scripts cannot read and other sites
 //     cannot have sent.
 type KeysPage struct {
-	now      adapter.Clock
-	log      *slog.Logger
-	hosts    []string
-	routes   http.Handler
-	attempts attempts
-	site     atomic.Pointer[keysSite]
+	now    adapter.Clock
+	log    *slog.Logger
+	hosts  []string
+	routes http.Handler
+	logins *localCounts // as if of one key
+	site   atomic.Pointer[keysSite]
 }
 
 // keysSite is what the page needs of an open database.
@@ -59,10 +56,10 @@ var keysPageFiles embed.FS
 // NewKeysPage makes a page that says to wait until Open. hosts are the names
 // under which it may be reached, besides localhost and addresses.
 func NewKeysPage(now adapter.Clock, log *slog.Logger, hosts []string) *KeysPage {
-	p := &KeysPage{now: now, log: log, hosts: hosts, attempts: attempts{now: now}}
+	p := &KeysPage{now: now, log: log, hosts: hosts, logins: newLocalCounts(now)}
 	mux := http.NewServeMux()
 	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
-		mux.HandleFunc("GET /keys/"+name, serveFile(path.Join("keyspage", name)))
+		mux.HandleFunc("GET /keys/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, keysPageFiles, "keyspage/"+name) })
 	}
 	mux.Handle("GET /keys/{$}", http.RedirectHandler("/keys", http.StatusSeeOther))
 	mux.Handle("GET /keys/login", p.visited(p.showLogin))
@@ -128,18 +125,6 @@ func (p *KeysPage) expects(host string) bool {
 	return strings.EqualFold(name, "localhost") || slices.ContainsFunc(p.hosts, func(known string) bool { return strings.EqualFold(name, known) })
 }
 
-// serveFile sends one of the files beside the page.
-func serveFile(name string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		content, err := fs.ReadFile(keysPageFiles, name)
-		if err != nil {
-			http.NotFound(w, r)
-			return
-		}
-		http.ServeContent(w, r, path.Base(name), time.Time{}, bytes.NewReader(content))
-	}
-}
-
 // visit is a request to the page while the database is open.
 type visit struct {
 	*keysSite
@@ -165,7 +150,7 @@ func (p *KeysPage) visited(work func(*visit) error) http.Handler {
 }
 
 func (p *KeysPage) waitForDatabase(v *visit) {
-	v.w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	p.show(v, http.StatusServiceUnavailable, frame{Title: "The database is not open yet", Waits: retryAfter},
 		messageView("", "Keys are kept in the site's database, to which Bookside has no connection so far. This page tries again by itself."))
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"bookside/adapter"
 	"bookside/wpdb"
@@ -97,9 +96,13 @@ func (p *KeysPage) showLogin(v *visit) error {
 	return nil
 }
 
+// loginLimits bound the logins, right and wrong ones, of everybody together. A
+// token cannot be guessed anyway; this keeps the tries cheap.
+var loginLimits = Limits{PerMinute: 20, PerHour: 20 * 60}
+
 func (p *KeysPage) login(v *visit) error {
-	if wait := p.attempts.take(); wait > 0 {
-		v.w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
+	if used, allowed := p.logins.take(v.ctx(), 0, 1, loginLimits); !allowed {
+		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(untilEnd(used.now, minuteLength), 10))
 		p.show(v, http.StatusTooManyRequests, frame{Title: "Log in", Failed: true}, loginView("Too many tries. Wait a minute."))
 		return nil
 	}
@@ -133,32 +136,4 @@ func setSession(v *visit, value string, maxAge int) {
 		Name: sessionCookie, Value: value, Path: "/keys", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://"),
 	})
-}
-
-// attempts bounds the logins of a minute, right and wrong ones, of everybody
-// together. A token cannot be guessed anyway; this keeps the tries cheap.
-type attempts struct {
-	now adapter.Clock
-
-	mu     sync.Mutex
-	minute int64 // since 1970
-	made   int
-}
-
-const attemptsPerMinute = 20
-
-// take is 0 for a try that may be made, else how many seconds to wait.
-func (a *attempts) take() (wait int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := a.now()
-	minute := now.Unix() / 60
-	if minute != a.minute {
-		a.minute, a.made = minute, 0
-	}
-	if a.made >= attemptsPerMinute {
-		return secondsUntil(now, (minute+1)*60)
-	}
-	a.made++
-	return 0
 }

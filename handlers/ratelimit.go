@@ -89,11 +89,14 @@ func newLimiter(now adapter.Clock, options RateLimit) *limiter {
 
 // windowOf is a window as a client sees it, of which some was used.
 func windowOf(name string, length, limit, now, used int64) state {
-	return state{name: name, length: length, limit: limit, remain: max(limit-used, 0), reset: startOf(now, length) + length}
+	return state{name: name, length: length, limit: limit, remain: max(limit-used, 0), reset: now + untilEnd(now, length)}
 }
 
 // startOf is where the window begins in which now lies.
 func startOf(now, length int64) int64 { return now - now%length }
+
+// untilEnd is how long that window lasts, at least 1 second.
+func untilEnd(now, length int64) int64 { return length - now%length }
 
 // limit is the middleware; it runs once the key is known.
 func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
