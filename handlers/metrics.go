@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"bookside/adapter"
@@ -58,9 +59,9 @@ const (
 
 // NewMetrics has no figures of the database before Observe.
 func NewMetrics(build Build) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
+	m := &Metrics{registry: prometheus.NewRegistry(), keys: keyLabels{known: map[int64]string{}}}
 	m.requests = m.counters("requests_total", "Requests answered, by route, method, status and id of the key; no id where no key was accepted.", "route", "method", "status", "key_id")
-	m.durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	m.durations = promauto.With(m.registry).NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "request_duration_seconds", Help: "Time until a request was answered, by route and method.", Buckets: durationBuckets,
 	}, []string{"route", "method"})
 	m.running = m.gauge("requests_in_flight", "Requests being answered.")
@@ -76,29 +77,23 @@ func NewMetrics(build Build) *Metrics {
 		found:    m.counter("overlaps_found_total", "Overlaps found, each once."),
 	}
 	m.gaugeOf("build_info", "What the program was built from; always 1.", prometheus.Labels{"version": build.Version, "commit": build.Commit, "goversion": build.Go}).Set(1)
-	m.registry.MustRegister(m.durations, platformFigures{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(platformFigures{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // counters, counter, gauge and gaugeOf register a figure.
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	m.registry.MustRegister(v)
-	return v
+	return promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 }
 
 func (m *Metrics) counter(name, help string) prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
-	m.registry.MustRegister(c)
-	return c
+	return promauto.With(m.registry).NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
 }
 
 func (m *Metrics) gauge(name, help string) prometheus.Gauge { return m.gaugeOf(name, help, nil) }
 
 func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheus.Gauge {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels})
-	m.registry.MustRegister(g)
-	return g
+	return promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels})
 }
 
 // Observe adds the figures of a platform's database.
@@ -180,7 +175,7 @@ func knownMethod(method string) string {
 
 // keyLabels are the labels of the keys that were seen.
 type keyLabels struct {
-	mu    sync.RWMutex
+	mu    sync.Mutex
 	known map[int64]string
 }
 
@@ -196,26 +191,18 @@ func (k *keyLabels) label(id int64) string {
 	if id == 0 {
 		return ""
 	}
-	k.mu.RLock()
-	label, ok := k.known[id]
-	full := len(k.known) >= labelledKeys
-	k.mu.RUnlock()
-	switch {
-	case ok:
-		return label
-	case full:
-		return otherKey
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.known == nil {
-		k.known = map[int64]string{}
-	}
-	if len(k.known) >= labelledKeys {
+	label, known := k.known[id]
+	switch {
+	case known:
+		return label
+	case len(k.known) >= labelledKeys:
 		return otherKey
 	}
-	k.known[id] = strconv.FormatInt(id, 10)
-	return k.known[id]
+	label = strconv.FormatInt(id, 10)
+	k.known[id] = label
+	return label
 }
 
 // platformFigures are collected from the platform, and what else counts by
