@@ -100,6 +100,13 @@ func storedForm(key adapter.Key) *keyForm {
 	return f
 }
 
+// sentTerms is what was typed about a stored key, and what is stored.
+func sentTerms(r *http.Request, key adapter.Key) (sent, stored *keyForm) {
+	sent, stored = sentForm(r), storedForm(key)
+	sent.ID, sent.Shown, sent.Kind = stored.ID, stored.Shown, stored.Kind
+	return sent, stored
+}
+
 // lastDay is the last day on which a key can be used, at least for a part of it.
 func lastDay(end adapter.Timestamp) string {
 	instant, ok := end.Time()
@@ -264,26 +271,27 @@ func (p *KeysPage) showTerms(v *visit) error {
 
 func (p *KeysPage) termsAgain(v *visit, status int, problem string) error {
 	return p.withKey(v, func(key adapter.Key) error {
-		f, stored := sentForm(v.r), storedForm(key)
-		f.ID, f.Shown, f.Kind, f.Seen, f.Problem = stored.ID, stored.Shown, stored.Kind, stored.Seen, problem
+		f, stored := sentTerms(v.r, key)
+		f.Seen, f.Problem = stored.Seen, problem
 		return p.showForm(v, status, termsTitle(key), f)
 	})
 }
 
 func (p *KeysPage) restrict(v *visit) error {
 	return p.withKey(v, func(key adapter.Key) error {
-		f, stored := sentForm(v.r), storedForm(key)
+		f, stored := sentTerms(v.r, key)
 		if f.Seen != stored.Seen {
-			return p.termsAgain(v, http.StatusConflict, "Somebody else changed this key in the meantime. Compare with the list of keys before you send this again.")
+			f.Seen, f.Problem = stored.Seen, "Somebody else changed this key in the meantime. Compare with the list of keys before you send this again."
+			return p.showForm(v, http.StatusConflict, termsTitle(key), f)
 		}
-		f.ID, f.Shown, f.Kind = stored.ID, stored.Shown, stored.Kind
 		patch := f.patch(stored, p.now())
 		if len(f.Errors) > 0 {
 			return p.showForm(v, http.StatusUnprocessableEntity, termsTitle(key), f)
 		}
 		if _, _, err := v.keys.Restrict(v.ctx(), key.ID, patch); err != nil {
 			problem, status := p.trouble(v, err)
-			return p.termsAgain(v, status, problem)
+			f.Problem = problem
+			return p.showForm(v, status, termsTitle(key), f)
 		}
 		p.log.InfoContext(v.ctx(), "key restricted in the page for keys", "key_id", key.ID)
 		return toDone(v, "changed", key.ID)
