@@ -57,10 +57,12 @@ func (k *keyboard) until(expression string) {
 	}
 }
 
-// arrives waits for a page by its title, and looks at what every page must be.
+// arrives waits for a page by its title, and where one of its elements takes the
+// focus, for that: it happens with the first picture. It looks at what every
+// page must be.
 func (k *keyboard) arrives(title string) {
 	k.t.Helper()
-	k.until("document.title.startsWith(" + quote(title) + ")")
+	k.until("document.title.startsWith(" + quote(title) + ") && (!document.querySelector('[autofocus]') || document.activeElement !== document.body)")
 	if wide := k.tell("document.documentElement.scrollWidth - window.innerWidth"); wide != "0" && !strings.HasPrefix(wide, "-") {
 		k.t.Errorf("%s: wider than the screen by %s", title, wide)
 	}
