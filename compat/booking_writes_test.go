@@ -18,8 +18,6 @@ var bookingsEqual = cmp.Options{
 	cmp.Comparer(func(a, b adapter.Problems) bool { return true }),
 }
 
-func ptr[T any](value T) *T { return &value }
-
 func dayOf(t testing.TB, text string) availability.Day {
 	t.Helper()
 	day, ok := availability.ParseDay(text)
@@ -42,14 +40,14 @@ func TestNewBooking(t *testing.T) {
 		"a new customer": {
 			`{` + basis + `,"customer":{"first_name":" A ","last_name":"B","email":"c","phone":123}}`,
 			func(b *adapter.NewBooking) {
-				b.Customer = adapter.CustomerFields{FirstName: ptr(" A "), LastName: ptr("B"), Email: ptr("c"), Phone: ptr("123")}
+				b.Customer = adapter.CustomerFields{FirstName: new(" A "), LastName: new("B"), Email: new("c"), Phone: new("123")}
 			},
 		},
 		"everything": {
 			`{` + basis + `,"customer_id":9,"location_id":2,"duration":"90","status":" Pending","notes":" x\n","price":"12.50","total_attendees":3,"send_confirmation":"no","unknown":{}}`,
 			func(b *adapter.NewBooking) {
-				b.CustomerID, b.LocationID, b.Duration, b.Status, b.Notes = 9, 2, ptr(int64(90)), ptr("pending"), " x\n"
-				b.Price, b.Attendees, b.Confirm = ptr(decimal.RequireFromString("12.5")), 3, false
+				b.CustomerID, b.LocationID, b.Duration, b.Status, b.Notes = 9, 2, new(int64(90)), new("pending"), " x\n"
+				b.Price, b.Attendees, b.Confirm = new(decimal.RequireFromString("12.5")), 3, false
 			},
 		},
 		"nothing where it is optional": {
@@ -107,10 +105,10 @@ func TestBookingPatch(t *testing.T) {
 	for body, want := range map[string]adapter.BookingPatch{
 		`{}`: {},
 		`{"service_id":"","agent_id":null,"location_id":"","start_date":"","start_time":null,"duration":"","status":" ","customer_id":"","price":null,"notes":null,"customer":null,"send_notification":""}`: {},
-		`{"notes":"","customer":{"phone":"","email":null}}`: {Notes: ptr(""), Customer: adapter.CustomerFields{Phone: ptr("")}},
+		`{"notes":"","customer":{"phone":"","email":null}}`: {Notes: new(""), Customer: adapter.CustomerFields{Phone: new("")}},
 		`{"service_id":1,"agent_id":"any","location_id":2,"start_date":"2026-11-27","start_time":"00:00","duration":1440,"status":"NO_SHOW","customer_id":3,"customer.email":"x","price":0,"send_notification":1}`: {
-			ServiceID: ptr(int64(1)), AgentID: ptr(int64(0)), LocationID: ptr(int64(2)), StartDate: &day, StartTime: ptr(adapter.Minutes(0)), Duration: ptr(int64(1440)),
-			Status: ptr("no_show"), CustomerID: ptr(int64(3)), Customer: adapter.CustomerFields{Email: ptr("x")}, Price: ptr(decimal.Zero), Notify: true,
+			ServiceID: new(int64(1)), AgentID: new(int64(0)), LocationID: new(int64(2)), StartDate: &day, StartTime: new(adapter.Minutes(0)), Duration: new(int64(1440)),
+			Status: new("no_show"), CustomerID: new(int64(3)), Customer: adapter.CustomerFields{Email: new("x")}, Price: new(decimal.Zero), Notify: true,
 		},
 	} {
 		got := BookingPatch(bodyOf(t, body))

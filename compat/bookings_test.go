@@ -20,8 +20,6 @@ func known(_ context.Context, status string) (bool, error) {
 	return status == "approved" || status == "pending" || status == "in_progress", nil
 }
 
-func pointer[T any](value T) *T { return &value }
-
 func TestBookingFilter(t *testing.T) {
 	t.Parallel()
 	day := func(text string) *time.Time {
@@ -49,19 +47,19 @@ func TestBookingFilter(t *testing.T) {
 			},
 			func(f *adapter.BookingFilter) {
 				*f = adapter.BookingFilter{
-					Paging: adapter.Paging{Page: 3, PerPage: 100}, Status: pointer("pending"),
-					CustomerID: pointer[int64](1), AgentID: pointer[int64](2), ServiceID: pointer[int64](3), LocationID: pointer[int64](8388607),
-					DateFrom: pointer(adapter.Date("2026-11-21")), DateTo: pointer(adapter.Date("2026-11-22")),
-					CreatedFrom: day("2026-11-01"), CreatedBefore: day("2026-12-01"), Code: pointer("AB"), PaymentStatus: pointer("Any Text"),
-					DurationMin: pointer[int64](0), DurationMax: pointer[int64](60),
-					PriceMin: pointer(decimal.RequireFromString("-1.5")), PriceMax: pointer(decimal.RequireFromString("99.9999")),
-					CustomerEmail: pointer("a@b"), CustomerPhone: pointer("+49"), WithMeta: true, MetaKey: pointer("cf_reason"), MetaValue: pointer("100%"),
-					Search: pointer("Zoë"), Sort: adapter.BookingsByCustomerName, Descending: false,
+					Paging: adapter.Paging{Page: 3, PerPage: 100}, Status: new("pending"),
+					CustomerID: new(int64(1)), AgentID: new(int64(2)), ServiceID: new(int64(3)), LocationID: new(int64(8388607)),
+					DateFrom: new(adapter.Date("2026-11-21")), DateTo: new(adapter.Date("2026-11-22")),
+					CreatedFrom: day("2026-11-01"), CreatedBefore: day("2026-12-01"), Code: new("AB"), PaymentStatus: new("Any Text"),
+					DurationMin: new(int64(0)), DurationMax: new(int64(60)),
+					PriceMin: new(decimal.RequireFromString("-1.5")), PriceMax: new(decimal.RequireFromString("99.9999")),
+					CustomerEmail: new("a@b"), CustomerPhone: new("+49"), WithMeta: true, MetaKey: new("cf_reason"), MetaValue: new("100%"),
+					Search: new("Zoë"), Sort: adapter.BookingsByCustomerName, Descending: false,
 				}
 			},
 		},
-		"confirmed is approved": {url.Values{"status": {"CONFIRMED"}}, func(f *adapter.BookingFilter) { f.Status = pointer("approved") }},
-		"a status of the site":  {url.Values{"status": {"In_Progress"}}, func(f *adapter.BookingFilter) { f.Status = pointer("in_progress") }},
+		"confirmed is approved": {url.Values{"status": {"CONFIRMED"}}, func(f *adapter.BookingFilter) { f.Status = new("approved") }},
+		"a status of the site":  {url.Values{"status": {"In_Progress"}}, func(f *adapter.BookingFilter) { f.Status = new("in_progress") }},
 		"by creation":           {url.Values{"sort": {"created_at"}}, func(f *adapter.BookingFilter) { f.Sort = adapter.BookingsByCreation }},
 		"by status":             {url.Values{"sort": {"status"}}, func(f *adapter.BookingFilter) { f.Sort = adapter.BookingsByStatus }},
 		"by id, ascending":      {url.Values{"sort": {"id"}, "order": {"asc"}}, func(f *adapter.BookingFilter) { f.Sort, f.Descending = adapter.BookingsByID, false }},

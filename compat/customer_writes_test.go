@@ -25,16 +25,16 @@ func TestCustomerBodies(t *testing.T) {
 		"texts": {
 			body: `{"first_name":" A ","last_name":5,"email":"","phone":" ","notes":"a\n","admin_notes":"","cms_user_id":0,"wordpress_user_id":"7"}`,
 			want: adapter.CustomerValues{
-				CustomerFields: adapter.CustomerFields{FirstName: ptr(" A "), LastName: ptr("5"), Email: ptr(""), Phone: ptr(" ")},
-				Notes:          ptr("a\n"), AdminNotes: ptr(""), Profile: map[string]string{},
+				CustomerFields: adapter.CustomerFields{FirstName: new(" A "), LastName: new("5"), Email: new(""), Phone: new(" ")},
+				Notes:          new("a\n"), AdminNotes: new(""), Profile: map[string]string{},
 			},
-			user: ptr(int64(7)), as: "wordpress_user_id",
+			user: new(int64(7)), as: "wordpress_user_id",
 		},
-		"the platform's name first": {body: `{"cms_user_id":7,"wordpress_user_id":8}`, want: adapter.CustomerValues{Profile: map[string]string{}}, user: ptr(int64(7)), as: "cms_user_id"},
+		"the platform's name first": {body: `{"cms_user_id":7,"wordpress_user_id":8}`, want: adapter.CustomerValues{Profile: map[string]string{}}, user: new(int64(7)), as: "cms_user_id"},
 		"a profile": {
 			body: `{"address":"A","city":"","state":1,"zipcode":"0","country":" de ","date_of_birth":"2000-02-29","gender":"FEMALE","status":"Blocked","is_guest":"off","avatar_image_id":0}`,
 			want: adapter.CustomerValues{
-				Status: ptr("blocked"), IsGuest: ptr(false), AvatarImageID: ptr(int64(0)),
+				Status: new("blocked"), IsGuest: new(false), AvatarImageID: new(int64(0)),
 				Profile: map[string]string{"address": "A", "city": "", "state": "1", "zipcode": "0", "country": "DE", "date_of_birth": "2000-02-29", "gender": "female"},
 			},
 			as: "wordpress_user_id",

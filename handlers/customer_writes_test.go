@@ -46,9 +46,7 @@ func changed(changes []fixtures.Change) []string {
 	var told []string
 	for _, c := range changes {
 		values := map[string]any{}
-		for column, value := range c.Values {
-			values[column] = value
-		}
+		maps.Copy(values, c.Values)
 		for column, pair := range c.Changed {
 			values[column] = pair[1]
 		}

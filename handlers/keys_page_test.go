@@ -145,9 +145,7 @@ func (v *visitor) fill(path string, changed url.Values) page {
 
 func amended(form, changed url.Values) url.Values {
 	form = maps.Clone(form)
-	for name, values := range changed {
-		form[name] = values
-	}
+	maps.Copy(form, changed)
 	return form
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -162,9 +163,7 @@ func (s *server) do(method, path string, header http.Header) answer {
 func (s *server) send(method, path string, header http.Header, body string) answer {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
 	received, err := io.ReadAll(recorder.Body)

@@ -135,6 +135,14 @@ func (b shopBody) wantRefusal(t testing.TB, where string, a answer, want refused
 // of is the body with a field.
 func (b shopBody) of(t testing.TB, field string) string { return merged(t, b.least, field) }
 
+// newShop is a writer of a site with a coupon, and how its database is.
+func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
+	t.Helper()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database, aCoupon)
+	return s, s.database.Snapshot(t)
+}
+
 const aCoupon = "INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')"
 
 // TestBadShopBodies sends every bad value in every field: an answer in the
@@ -145,9 +153,7 @@ func TestBadShopBodies(t *testing.T) {
 	for name, body := range shopBodies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWriter(t, fixtures.SiteA().WithCoupons())
-			arrange(t, s.database, aCoupon)
-			before := s.database.Snapshot(t)
+			s, before := newShop(t)
 			for field, kind := range body.fields {
 				for title, bad := range shopValues {
 					where := field + " " + title
@@ -169,9 +175,7 @@ func TestBadShopBodies(t *testing.T) {
 // TestManyBadFields: all that is wrong is named at once.
 func TestManyBadFields(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
-	arrange(t, s.database, aCoupon)
-	before := s.database.Snapshot(t)
+	s, before := newShop(t)
 	for name, body := range shopBodies {
 		names := slices.Sorted(maps.Keys(body.fields))
 		lists, forbiddens := map[string]any{}, map[string]any{}
@@ -234,9 +238,7 @@ func TestUnknownRecords(t *testing.T) {
 // TestNothingSent: null is as good as nothing.
 func TestNothingSent(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
-	arrange(t, s.database, aCoupon)
-	before := s.database.Snapshot(t)
+	s, before := newShop(t)
 	for name, body := range shopBodies {
 		nulls := map[string]any{}
 		for field := range body.fields {
@@ -293,9 +295,7 @@ func TestLengths(t *testing.T) {
 		},
 		"coupon": {"code": "latepoint_coupons.code", "name": "latepoint_coupons.name", "description": "latepoint_coupons.description"},
 	}
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
-	arrange(t, s.database, aCoupon)
-	before := s.database.Snapshot(t)
+	s, before := newShop(t)
 	for name, fields := range columns {
 		for field, column := range fields {
 			table, column, _ := strings.Cut(column, ".")
@@ -339,9 +339,7 @@ func (s *server) longest(t testing.TB, table, column string) (n int) {
 // the tables are of an older character set.
 func TestShopEmoji(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
-	arrange(t, s.database, aCoupon)
-	before := s.database.Snapshot(t)
+	s, before := newShop(t)
 	for name, body := range shopBodies {
 		for field, kind := range body.fields {
 			if strings.Contains(kind, "text") {
@@ -372,9 +370,7 @@ func TestShopEmoji(t *testing.T) {
 // the harmless ones of a service's descriptions.
 func TestShopTexts(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
-	arrange(t, s.database, aCoupon)
-	before := s.database.Snapshot(t)
+	s, before := newShop(t)
 	const sent = `"<script>alert(1)</script><i onclick=x>a</i>\u0000\u0007\r\nb <img src=x onerror=alert(1)>"`
 	lines := map[string]bool{"customer_comment": true, "notes": true}
 	for name, body := range shopBodies {
