@@ -28,8 +28,8 @@ type Options struct {
 	Metrics             *Metrics // nil to measure for nobody
 }
 
-// API serves the booking API of one site.
-type API struct {
+// api serves the booking API of one site.
+type api struct {
 	platform *adapter.Platform
 	keys     *adapter.Keys
 	log      *slog.Logger
@@ -54,13 +54,13 @@ func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log 
 	return e
 }
 
-func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) *API {
+func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) *api {
 	metrics := options.Metrics
 	if metrics == nil {
 		metrics = NewMetrics(Build{})
 	}
 	metrics.shared.Store(options.RateLimit.Shared)
-	return &API{
+	return &api{
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		brake:   newBrake(now, options.FailedKeysPerMinute),
 		limiter: newLimiter(now, options.RateLimit),
@@ -70,7 +70,7 @@ func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, l
 }
 
 // router has everything that happens to a request before its route is known.
-func (a *API) router() *echo.Echo {
+func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
@@ -84,7 +84,7 @@ func (a *API) router() *echo.Echo {
 }
 
 // add registers a route, and HEAD beside GET.
-func (a *API) add(e *echo.Echo, base string, r *route) {
+func (a *api) add(e *echo.Echo, base string, r *route) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
@@ -93,7 +93,7 @@ func (a *API) add(e *echo.Echo, base string, r *route) {
 }
 
 // serve runs a route's function on the site as it is now.
-func (a *API) serve(r *route) echo.HandlerFunc {
+func (a *api) serve(r *route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		sent, err := readBody(c)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // authenticate finds the key of a request and keeps failures of one address
 // slow.
-func (a *API) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret := a.secret(c)
 		var admission adapter.Admission
@@ -33,7 +33,7 @@ func (a *API) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // admit finds a key that may be used from where it is sent, and notes its use.
-func (a *API) admit(c echo.Context, secret string) (adapter.Admission, error) {
+func (a *api) admit(c echo.Context, secret string) (adapter.Admission, error) {
 	ctx := c.Request().Context()
 	admission, err := a.keys.Authenticate(ctx, secret)
 	if err == nil {
@@ -69,7 +69,7 @@ func permit(permission string) echo.MiddlewareFunc {
 // checkNetwork refuses a key from outside its networks. That counts as a wrong
 // key in everything the caller sees, the brake included; the log tells which
 // key it was, because it may have been stolen.
-func (a *API) checkNetwork(c echo.Context, key adapter.Key) error {
+func (a *api) checkNetwork(c echo.Context, key adapter.Key) error {
 	address, _ := netip.ParseAddr(c.RealIP()) // the zero Addr is in no network
 	err := key.CheckNetwork(address)
 	if err != nil {
@@ -90,7 +90,7 @@ func admissionOf(c echo.Context) (adapter.Admission, bool) {
 
 // secret is the key as the client sent it: in its header, as a bearer token or
 // as a query parameter, the first that is there.
-func (a *API) secret(c echo.Context) string {
+func (a *api) secret(c echo.Context) string {
 	header := c.Request().Header
 	if secret := strings.TrimSpace(header.Get("X-API-Key")); secret != "" {
 		return secret

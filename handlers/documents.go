@@ -87,14 +87,14 @@ func unzipped(zipped []byte) ([]byte, error) {
 
 // addDocuments serves what tells of the API, under every base path and at the
 // root.
-func (a *API) addDocuments(e *echo.Echo) {
+func (a *api) addDocuments(e *echo.Echo) {
 	a.addDocumentsAt(e, "", a.options.BasePaths)
 	for _, base := range a.options.BasePaths {
 		a.addDocumentsAt(e, base, []string{base})
 	}
 }
 
-func (a *API) addDocumentsAt(e *echo.Echo, base string, servers []string) {
+func (a *api) addDocumentsAt(e *echo.Echo, base string, servers []string) {
 	reading := []string{http.MethodGet, http.MethodHead}
 	e.Match(reading, base+"/openapi.json", whenAsked(func() (page, error) {
 		content, err := document(servers, a.options.QueryParameter)

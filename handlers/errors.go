@@ -25,7 +25,7 @@ import (
 const retryAfter = 5
 
 // fail turns an error of any layer into the response.
-func (a *API) fail(c echo.Context, err error) {
+func (a *api) fail(c echo.Context, err error) {
 	if c.Response().Committed {
 		a.log.WarnContext(c.Request().Context(), "response broke off", "request_id", requestID(c), "error", err)
 		return
@@ -39,7 +39,7 @@ func (a *API) fail(c echo.Context, err error) {
 }
 
 // logFailure logs an error that is ours, or the platform's.
-func (a *API) logFailure(c echo.Context, failure compat.Failure, err error) {
+func (a *api) logFailure(c echo.Context, failure compat.Failure, err error) {
 	if failure.Status < http.StatusInternalServerError {
 		return
 	}
@@ -49,7 +49,7 @@ func (a *API) logFailure(c echo.Context, failure compat.Failure, err error) {
 
 // describe finds status, code, message and shape of an error, and sets the
 // headers that go with it.
-func (a *API) describe(c echo.Context, err error) (compat.Failure, compat.Shape) {
+func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.Shape) {
 	form := plain
 	if r, known := routeOf(c); known {
 		form = r.errors

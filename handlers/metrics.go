@@ -108,9 +108,6 @@ func (m *Metrics) Overlaps(found adapter.ConflictReport, fresh int, at time.Time
 	m.overlaps.found.Add(float64(fresh))
 }
 
-// Gatherer gives all figures, as they are now.
-func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
-
 // handler answers scrapes, few at a time: each asks the database.
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, ErrorHandling: promhttp.ContinueOnError})
@@ -144,7 +141,7 @@ const (
 
 // measure counts and times a request, by the path of its route without a base
 // path. It stands outside of what turns errors into responses.
-func (a *API) measure(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
 		a.metrics.running.Inc()

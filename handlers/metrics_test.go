@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -124,7 +126,7 @@ func TestMetrics(t *testing.T) {
 	if got["go_goroutines"] == nil || got["process_open_fds"] == nil {
 		t.Error("nothing of the runtime or the process")
 	}
-	problems, err := testutil.GatherAndLint(metrics.Gatherer())
+	problems, err := promlint.NewWithMetricFamilies(slices.Collect(maps.Values(got))).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ const requestIDHeader = "X-Request-Id"
 var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // identify gives every request an id, the client's own when it is sane.
-func (a *API) identify(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *api) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := c.Request().Header.Get(requestIDHeader)
 		if !saneRequestID.MatchString(id) {
@@ -36,7 +36,7 @@ func requestID(c echo.Context) string { return c.Response().Header().Get(request
 // logRequest writes one line a request: never a key, an address of a page or a
 // person's data. Errors become responses here, so that the line tells the
 // status that was sent.
-func (a *API) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
 		ctx, used := wpdb.WithUsage(c.Request().Context())
@@ -58,7 +58,7 @@ func (a *API) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // recover turns a panic into a failure of ours.
-func (a *API) recover(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *api) recover(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
 			thrown := recover()
@@ -76,7 +76,7 @@ func (a *API) recover(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // headers are on every response.
-func (a *API) headers(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *api) headers(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
 		header.Set("Cache-Control", "no-store")

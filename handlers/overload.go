@@ -60,7 +60,7 @@ func (g gate) pass(work func() error) error {
 }
 
 // deadline bounds the time a request may take.
-func (a *API) deadline(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *api) deadline(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), a.options.RequestTimeout)
 		defer cancel()

@@ -16,7 +16,7 @@ import (
 
 // request is what a route's function works with.
 type request struct {
-	api   *API
+	api   *api
 	route *route
 	echo  echo.Context
 	site  *adapter.Site
