@@ -22,7 +22,6 @@ import (
 	"bookside/adapter"
 	"bookside/fixtures"
 	"bookside/handlers"
-	"bookside/wpdb"
 )
 
 // keysPage is the page for keys on an admin address, beside the API.
@@ -38,7 +37,7 @@ func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *ke
 	t.Helper()
 	k := &keysPage{server: newServer(t, database), pages: &logBuffer{}}
 	clock := func() time.Time { return k.clock }
-	k.tokens = adapter.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
+	k.tokens = adapter.NewAdminTokens(openDatabase(t, database, 4, time.Minute), clock, rand.Reader)
 	page := handlers.NewKeysPage(clock, slog.New(slog.NewJSONHandler(k.pages, nil)), hosts)
 	page.Open(k.keys, k.tokens, handlers.RateLimit{
 		Enabled: true, Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000},
@@ -48,20 +47,6 @@ func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *ke
 	k.admin = httptest.NewServer(admin)
 	t.Cleanup(k.admin.Close)
 	return k
-}
-
-func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
-	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
 
 // token is a new login token.
@@ -190,7 +175,7 @@ func (p page) form(action string) url.Values {
 	return nil
 }
 
-// want fails the test unless the status is this one and the page says the texts.
+// says fails the test unless the status is this one and the page says the texts.
 func (p page) says(status int, texts ...string) page {
 	p.t.Helper()
 	p.want(status)

@@ -100,19 +100,3 @@ var routes = []route{
 	{http.MethodPut, "/coupons/:code", "write_coupons", updateCoupon, plain, "Change a coupon", couponChange},
 	{http.MethodDelete, "/coupons/:code", "delete_coupons", deleteCoupon, couponDeletion, "Delete a coupon", couponDeletionOp},
 }
-
-// RouteInfo is what the outside may know of a route.
-type RouteInfo struct {
-	Method, Path, Permission, Summary string
-	List                              bool
-}
-
-// Routes are the routes of the API, in the order of the table. Paths stand
-// below a base path and name their parameters with a colon.
-func Routes() []RouteInfo {
-	infos := make([]RouteInfo, len(routes))
-	for i, r := range routes {
-		infos[i] = RouteInfo{Method: r.method, Path: r.path, Permission: r.permission, Summary: r.summary, List: r.errors.list}
-	}
-	return infos
-}

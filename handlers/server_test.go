@@ -105,15 +105,7 @@ func newServer(t testing.TB, database *fixtures.Database, change ...func(*handle
 // of which a request waits so long.
 func newServerOver(t testing.TB, database *fixtures.Database, connections int, wait time.Duration, change ...func(*handlers.Options)) *server {
 	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := openDatabase(t, database, connections, wait)
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +120,20 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	s.platform = adapter.NewPlatform(db, clock)
 	s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return s
+}
+
+func openDatabase(t testing.TB, database *fixtures.Database, connections int, wait time.Duration) *wpdb.DB {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }
 
 // newKey makes a key with permissions.
