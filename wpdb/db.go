@@ -48,7 +48,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := serverVersion(ctx, driver, c)
+	version, err := askApart(ctx, driver, c, "SELECT VERSION()") // the session of the pool's connections depends on it
 	if err != nil {
 		return nil, err
 	}
@@ -98,17 +98,17 @@ func OpenWhenUp(ctx context.Context, c Config, wait time.Duration, waiting func(
 	}
 }
 
-// serverVersion asks over a connection of its own, because the session of the
-// pool's connections depends on the answer.
-func serverVersion(ctx context.Context, driver *mysql.Config, c Config) (string, error) {
+// askApart asks for one text over a connection of its own, before there is a
+// pool.
+func askApart(ctx context.Context, driver *mysql.Config, c Config, query string) (string, error) {
 	conn, err := newConnector(driver, c, "")
 	if err != nil {
 		return "", err
 	}
 	pool := sql.OpenDB(conn)
-	var version string
-	err = pool.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
-	return version, errors.Join(wrap("open database", err), pool.Close())
+	var answer string
+	err = pool.QueryRowContext(ctx, query).Scan(&answer)
+	return answer, errors.Join(wrap("open database", err), pool.Close())
 }
 
 // Close ends all connections.

@@ -2,15 +2,11 @@ package wpdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	sq "github.com/Masterminds/squirrel"
 )
-
-// Create is the right to make a table; ours need it until they are there.
-const Create Right = "CREATE"
 
 // toWrite are the rights needed on tables beyond reading them. To lock rows of
 // a table takes the right to update it, also where that is never done.
@@ -35,13 +31,29 @@ var toWrite = map[Table][]Right{
 	Transactions:  {Insert, Update, Delete},
 }
 
+// Own tells our own tables.
+func (t Table) Own() bool {
+	_, own := ownTables[t]
+	return own
+}
+
 // RightsToWrite are the rights that requests which write need on the table, all
 // of them together.
 func (t Table) RightsToWrite() []Right {
-	if _, own := ownTables[t]; own {
+	if t.Own() {
 		return []Right{Insert, Update, Delete}
 	}
 	return toWrite[t]
+}
+
+// Rights are all that is needed on the table; on one of ours that is not there
+// also to make it.
+func (t Table) Rights(there bool) []Right {
+	rights := append([]Right{Select}, t.RightsToWrite()...)
+	if t.Own() && !there {
+		rights = append(rights, Create)
+	}
+	return rights
 }
 
 // Tables are all tables that are ever read or written, of WordPress, of the
@@ -58,16 +70,16 @@ func Grants(database, account, prefix string, exists func(name string) bool) []s
 	site := New(nil, prefix)
 	var statements []string
 	for _, t := range Tables() {
-		rights := append([]Right{Select}, t.RightsToWrite()...)
-		if !exists(site.FullName(t)) {
-			if _, own := ownTables[t]; !own {
-				continue
-			}
-			rights = append(rights, Create)
+		if there := exists(site.FullName(t)); there || t.Own() {
+			statements = append(statements, site.Grant(database, account, t, there))
 		}
-		statements = append(statements, fmt.Sprintf("GRANT %s ON %s.%s TO %s", listRights(rights), quoteName(database), site.Name(t), account))
 	}
 	return statements
+}
+
+// Grant is the statement of Grants for one table.
+func (db *DB) Grant(database, account string, t Table, there bool) string {
+	return fmt.Sprintf("GRANT %s ON %s.%s TO %s", listRights(t.Rights(there)), quoteName(database), db.Name(t), account)
 }
 
 func listRights(rights []Right) string {
@@ -86,18 +98,25 @@ func quoteText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
 }
 
-// Account is the account that the server takes us for, quoted for GRANT, and
-// the database.
-func (db *DB) Account(ctx context.Context) (account, database string, err error) {
-	stmt := sq.Select("CURRENT_USER()", "DATABASE()")
-	type identity struct{ user, database string }
-	who, _, err := One(ctx, db, "ask for the account", stmt, func(row Scanner) (i identity, err error) {
-		err = row.Scan(&i.user, &i.database)
-		return i, err
-	})
-	at := strings.LastIndexByte(who.user, '@')
-	if err != nil || at < 0 {
-		return who.user, who.database, err
+// Account is the account that the server takes us for, quoted for GRANT, and the
+// database, on which it needs no right yet. One that is not let in at all is
+// named as the configuration has it, from any host.
+func (c Config) Account(ctx context.Context) (account, database string, err error) {
+	c, driver, err := c.withDefaults()
+	if err != nil {
+		return "", "", err
 	}
-	return quoteText(who.user[:at]) + "@" + quoteText(who.user[at+1:]), who.database, nil
+	database, driver.DBName = driver.DBName, ""
+	user, err := askApart(ctx, driver, c, "SELECT CURRENT_USER()")
+	switch {
+	case errors.Is(err, ErrAccessDenied):
+		user = driver.User + "@%"
+	case err != nil:
+		return "", "", err
+	}
+	at := strings.LastIndexByte(user, '@')
+	if at < 0 {
+		return user, database, nil
+	}
+	return quoteText(user[:at]) + "@" + quoteText(user[at+1:]), database, nil
 }

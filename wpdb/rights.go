@@ -18,22 +18,25 @@ const (
 	Insert Right = "INSERT"
 	Update Right = "UPDATE"
 	Delete Right = "DELETE"
+	Create Right = "CREATE" // only of our own tables
 )
 
 // trials are statements that the server refuses to whom a right is lacking, and
-// that change nothing: to explain a statement takes the rights to run it.
-// Unlike a list of grants they know of roles and patterns. The first operand is
-// a table, the second a column of it.
+// that change nothing: to explain a statement takes the rights to run it, and a
+// table made from an unknown column is not made. Unlike a list of grants they
+// know of roles and patterns. The first operand is a table, the second a column
+// of it.
 var trials = map[Right]string{
 	Select: "SELECT 1 FROM %[1]s LIMIT 0",
 	Insert: "EXPLAIN INSERT INTO %[1]s () VALUES ()",
 	Update: "EXPLAIN UPDATE %[1]s SET %[2]s = %[2]s WHERE FALSE",
 	Delete: "EXPLAIN DELETE FROM %[1]s WHERE FALSE",
+	Create: "CREATE TABLE %[1]s (%[2]s INT PRIMARY KEY, twin INT AS (nothing))", // some servers make none without a key
 }
 
 // May tries whether the database user has a right on a table. Where there is no
-// such table that is an ErrSchema, or no right: a server does not tell about
-// tables to users who may do nothing with them.
+// such table, who has the right gets an ErrSchema, and others are not told that
+// it is missing. So does who may Create it.
 func (db *DB) May(ctx context.Context, right Right, t Table) (bool, error) {
 	op := fmt.Sprintf("try %s on %s", right, db.FullName(t))
 	stmt := sq.Expr(fmt.Sprintf(trials[right], db.Name(t), identity(t)))

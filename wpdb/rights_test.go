@@ -1,6 +1,7 @@
 package wpdb_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -58,6 +59,38 @@ func TestMayOnATableThatIsNotThere(t *testing.T) {
 		if got, err := db.May(t.Context(), wpdb.Select, table); err != nil || got != want {
 			t.Errorf("%s: %t, %v; want %t", table, got, err, want)
 		}
+	}
+}
+
+// TestMayOnOurTableThatIsNotThere tries every right before the table is made,
+// and makes it by none of them.
+func TestMayOnOurTableThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	const seen = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%bookside%'"
+	everything := wpdb.APIKeys.Rights(false)
+	for _, test := range []struct {
+		granted, on string
+		held        []wpdb.Right
+	}{
+		{"SELECT, INSERT, UPDATE, DELETE, CREATE", "*", everything},
+		{"SELECT, INSERT, UPDATE, DELETE, CREATE", "wp_bookside_api_keys", everything},
+		{"SELECT, INSERT, UPDATE, DELETE", "*", allRights},
+		{"SELECT, CREATE", "wp_bookside_api_keys", []wpdb.Right{wpdb.Select, wpdb.Create}},
+		{"INSERT, UPDATE, CREATE", "wp_bookside_api_keys", []wpdb.Right{wpdb.Insert, wpdb.Update, wpdb.Create}},
+		{"SELECT", "wp_options", nil},
+	} {
+		db := open(t, userOf(t, database, test.granted, test.on))
+		for _, right := range everything {
+			allowed, err := db.May(t.Context(), right, wpdb.APIKeys)
+			if got, want := errors.Is(err, wpdb.ErrSchema), slices.Contains(test.held, right); got != want || allowed || !got && err != nil {
+				t.Errorf("with %s on %s: %s: %t, %v; want the right: %t", test.granted, test.on, right, allowed, err, want)
+			}
+		}
+	}
+	if n := stored(t, database.SQL, seen); n != "0" {
+		t.Errorf("%s tables of ours were made", n)
 	}
 }
 

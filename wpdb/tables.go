@@ -1,5 +1,7 @@
 package wpdb
 
+import "slices"
+
 // Table is a table's name without its prefix. Only these reach SQL.
 type Table string
 
@@ -115,6 +117,11 @@ func PluginTables() []Table {
 
 // Required tells whether no LatePoint 5 site can be served without the table.
 func (t Table) Required() bool { return required[t] != nil }
+
+// Optional tells whether some sites lack the table and are served all the same.
+func (t Table) Optional() bool {
+	return t == Sitemeta || slices.Contains(PluginTables(), t) && !t.Required()
+}
 
 // Name is the table's full name, quoted for SQL.
 func (db *DB) Name(t Table) string { return "`" + db.FullName(t) + "`" }

@@ -24,9 +24,9 @@ const aboutCheck = `Opens the database and tells what it finds there: its versio
 database user may do with them, the time zone, the API keys. It changes nothing. It ends with 0
 when the site can be served, else it says what to do.
 
-The GRANT statements that the database user lacks are printed; with --grants all that are needed.
---conflicts lists the overlapping bookings of one agent from today on, and ends with 7 where there
-are some. --json prints all of this for a program.
+The GRANT statements that the database user lacks are printed; with --grants all that are needed,
+also for one that may do nothing yet. --conflicts lists the overlapping bookings of one agent from
+today on, and ends with 7 where there are some. --json prints all of this for a program.
 
 With --live it asks the running server instead, at admin.listen, as a container's health check.`
 
@@ -56,12 +56,12 @@ type checkOutput struct{ json, grants, conflicts bool }
 func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (err error) {
 	t, db, err := openSite(ctx, c)
 	if err != nil {
-		return p.unchecked(show, err)
+		return p.unchecked(ctx, t, show, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	f, err := look(ctx, db, p.now)
+	f, err := look(ctx, t, db, p.now)
 	if err != nil {
-		return p.unchecked(show, fmt.Errorf("look at the site: %w", err))
+		return p.unchecked(ctx, t, show, fmt.Errorf("look at the site: %w", err))
 	}
 	text, err := f.text(t, db, show)
 	if err != nil {
@@ -73,20 +73,30 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 	return f.verdict(show)
 }
 
-// unchecked prints what a program can read of a site that could not be looked
-// at, and gives the reason back.
-func (p *program) unchecked(show checkOutput, reason error) error {
-	if !show.json {
+// unchecked prints what can be told of a site that could not be looked at, and
+// gives the reason back.
+func (p *program) unchecked(ctx context.Context, t target, show checkOutput, reason error) error {
+	var g grants
+	if errors.Is(reason, wpdb.ErrAccessDenied) {
+		account, database, err := t.config.Account(ctx)
+		if err == nil {
+			g = hiddenRights().grants(wpdb.New(nil, t.config.Prefix), database, account)
+		}
+		reason = errors.Join(reason, err)
+	}
+	switch {
+	case show.json:
+		text, err := jsonText(struct {
+			OK       bool         `json:"ok"`
+			Problems []string     `json:"problems"`
+			Rights   grantsReport `json:"rights"`
+		}{false, []string{reason.Error()}, g.report()})
+		return errors.Join(reason, err, p.print(text))
+	case show.grants:
+		return errors.Join(reason, p.print(g.all()))
+	default:
 		return reason
 	}
-	text, err := jsonText(struct {
-		OK       bool     `json:"ok"`
-		Problems []string `json:"problems"`
-	}{false, []string{reason.Error()}})
-	if err == nil {
-		err = p.print(text)
-	}
-	return errors.Join(reason, err)
 }
 
 // text is what check prints.
@@ -95,12 +105,11 @@ func (f findings) text(t target, db *wpdb.DB, show checkOutput) (string, error) 
 		return f.json(t, db)
 	}
 	text := f.report(t, db)
-	all, missing := f.statements(db)
+	g := f.rights.grants(db, t.database, f.account)
 	if show.grants {
-		missing = all
-	}
-	for _, statement := range missing {
-		text += statement + ";\n"
+		text += g.all()
+	} else {
+		text += lines(g.missing)
 	}
 	if show.conflicts && f.conflicts != nil && len(f.conflicts.Conflicts) > 0 {
 		text += f.pairs()
@@ -134,21 +143,21 @@ type findings struct {
 	keys            string
 	todo            []string
 
-	account, database string // for GRANT
-	server            wpdb.ServerSettings
-	serverTold        bool
-	clockDifference   time.Duration // the server's before ours
-	unwritable        []wpdb.UnwritableTable
-	jobCron           *bool                   // nil where it is not known
-	conflicts         *adapter.ConflictReport // nil where they could not be looked for
+	account         string // for GRANT
+	server          wpdb.ServerSettings
+	serverTold      bool
+	clockDifference time.Duration // the server's before ours
+	unwritable      []wpdb.UnwritableTable
+	jobCron         *bool                   // nil where it is not known
+	conflicts       *adapter.ConflictReport // nil where they could not be looked for
 }
 
-func look(ctx context.Context, db *wpdb.DB, now adapter.Clock) (f findings, err error) {
+func look(ctx context.Context, t target, db *wpdb.DB, now adapter.Clock) (f findings, err error) {
 	f.clock, f.keys = "not known before the site can be served", "0 valid of 0"
 	if f.rights, err = tryRights(ctx, db); err != nil {
 		return f, err
 	}
-	if f.account, f.database, err = db.Account(ctx); err != nil {
+	if f.account, _, err = t.config.Account(ctx); err != nil {
 		return f, err
 	}
 	f.lookAtServer(ctx, db, now)

@@ -3,19 +3,22 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bookside/fixtures"
+	"bookside/wpdb"
 )
 
 // checkJSON runs check --json.
-func checkJSON(t *testing.T, env []string, code int) checkReport {
+func checkJSON(t *testing.T, env []string, code int, flags ...string) checkReport {
 	t.Helper()
 	var r checkReport
-	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", "check", "--json").want(t, code).stdout))
+	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", append([]string{"check", "--json"}, flags...)...).want(t, code).stdout))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&r); err != nil {
 		t.Fatal(err)
@@ -88,6 +91,92 @@ func TestCheckGrants(t *testing.T) {
 	}
 	if diff := cmp.Diff(first.Rights.Needed, second.Rights.Needed); diff != "" {
 		t.Errorf("grants (-first +second):\n%s", diff)
+	}
+}
+
+// TestCheckGrantsBeforeAny: an account that may do nothing yet is told all that
+// it needs, in the words with which the accounts of these tests are made.
+func TestCheckGrantsBeforeAny(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	env := account(t, db)
+	r := checkJSON(t, env, exitRefused).Rights
+	text := run(t, env, "", "check", "--grants").want(t, exitRefused, "refuses the user or the password").stdout
+	needed, optional, ok := strings.Cut(text, "-- The site may lack these tables")
+	if !ok || needed != lines(r.Needed) || !strings.HasSuffix(optional, "\n"+lines(r.Optional)) || !cmp.Equal(r.Needed, r.Missing) {
+		t.Errorf("printed %s\nas JSON %+v", text, r)
+	}
+	for _, statement := range r.Needed {
+		execute(t, db.SQL, statement)
+	}
+	var granted []string
+	for _, statement := range r.Optional {
+		if _, err := db.SQL.ExecContext(t.Context(), statement); err == nil {
+			granted = append(granted, statement)
+		}
+	}
+	parts, _ := parseDSN(db.DSN)
+	_, name, _ := strings.Cut(r.Needed[0], " TO ")
+	want := wpdb.Grants(parts.database, name, db.Prefix, func(table string) bool { return table != "wp_sitemeta" && !strings.HasPrefix(table, "wp_bookside_") })
+	if diff := cmp.Diff(want, append(granted, r.Needed...), cmpopts.SortSlices(strings.Compare)); diff != "" {
+		t.Errorf("what is granted (-want +got):\n%s", diff)
+	}
+	got := checkJSON(t, env, exitOK)
+	if len(got.Rights.Missing) > 0 || got.Rights.Summary != "to read and to write" || slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "database user") }) {
+		t.Errorf("with all grants: %+v, warnings %q", got.Rights, got.Warnings)
+	}
+	newKey(t, env)
+	if got := checkJSON(t, env, exitOK); len(got.Rights.Missing) > 0 || len(got.OwnTables.Missing) > 0 {
+		t.Errorf("once the own tables are there: %+v, %+v", got.Rights, got.OwnTables)
+	}
+}
+
+// One that the server does not know is told them for any host, and one that sees
+// some tables of the plugin for the others too.
+func TestCheckGrantsOfHiddenSites(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	parts, _ := parseDSN(db.DSN)
+	nobody := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withCredentials(db.DSN, "no'body", "s3cret")))
+	wantTexts(t, run(t, nobody, "", "check", "--grants", "--prefix", "wp_7_").want(t, exitRefused).stdout,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.database+"`.`wp_7_latepoint_bookings` TO 'no''body'@'%';\n",
+		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON `"+parts.database+"`.`wp_7_bookside_api_keys` TO ", "`.`wp_users` TO ")
+	for _, visible := range []string{"wp_options", "wp_latepoint_services"} {
+		got := run(t, account(t, db, "SELECT ON "+visible), "", "check", "--grants").want(t, exitNoTables)
+		wantTexts(t, got.stdout, "`wp_latepoint_bookings` TO ", "`wp_latepoint_coupons` TO ")
+	}
+	if got := run(t, account(t, db, "SELECT ON *"), "", "check", "--grants", "--prefix", "wpx_").want(t, exitNoTables); got.stdout != "" {
+		t.Errorf("for a site that is not there: %s", got.stdout)
+	}
+}
+
+// Rights on tables of ours that are not there yet count, at whatever level they
+// were given.
+func TestCheckRightsBeforeOwnTables(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, test := range map[string]struct {
+		grants      []string
+		wantMissing string // rights, on all of our tables
+	}{
+		"all":            {[]string{"SELECT, INSERT, UPDATE, DELETE, CREATE ON *"}, ""},
+		"all but CREATE": {[]string{"SELECT, INSERT, UPDATE, DELETE ON *"}, "CREATE"},
+		"CREATE alone":   {[]string{"SELECT, INSERT, UPDATE, DELETE ON *", "CREATE ON wp_bookside_api_keys", "CREATE ON wp_bookside_idempotency", "CREATE ON wp_bookside_outbox", "CREATE ON wp_bookside_admin_tokens", "CREATE ON wp_bookside_customer_fields"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := small(t)
+			got := checkJSON(t, account(t, db, test.grants...), exitOK)
+			want := map[string][]string{}
+			if test.wantMissing != "" {
+				want[test.wantMissing] = got.OwnTables.Missing
+			}
+			if diff := cmp.Diff(want, got.Rights.Lacking); diff != "" || len(got.Rights.Missing) != len(want[test.wantMissing]) {
+				t.Errorf("%d statements, lacking (-want +got):\n%s", len(got.Rights.Missing), diff)
+			}
+		})
 	}
 }
 

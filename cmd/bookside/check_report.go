@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"bookside/adapter"
@@ -31,9 +29,8 @@ type checkReport struct {
 	Rights struct {
 		Summary    string              `json:"summary"`
 		Unreadable []string            `json:"unreadable"`
-		Lacking    map[string][]string `json:"lacking"`        // tables by the rights to write that are lacking
-		Needed     []string            `json:"grants"`         // statements
-		Missing    []string            `json:"missing_grants"` // those of them that change something
+		Lacking    map[string][]string `json:"lacking"` // tables by the rights beyond reading that are lacking
+		grantsReport
 	} `json:"rights"`
 	Platform struct {
 		State         string   `json:"state"` // active, or what is wrong
@@ -63,6 +60,17 @@ type conflictPair struct {
 	BuffersOnly bool     `json:"buffers_only"`
 }
 
+// grantsReport are statements.
+type grantsReport struct {
+	Needed   []string `json:"grants"`
+	Missing  []string `json:"missing_grants"`  // those of them that change something
+	Optional []string `json:"optional_grants"` // for tables that cannot be seen and that the site may lack
+}
+
+func (g grants) report() grantsReport {
+	return grantsReport{list(g.needed), list(g.missing), list(g.optional)}
+}
+
 // clockTolerance is how far the clocks of two machines may differ unnoticed.
 const clockTolerance = 30 * time.Second
 
@@ -81,26 +89,6 @@ func (f findings) warnings(db *wpdb.DB) []string {
 	return warnings
 }
 
-// statements are the GRANTs that give the database user every right that is
-// needed: all of them, and those for tables on which some right is lacking.
-func (f findings) statements(db *wpdb.DB) (all, missing []string) {
-	lacking := map[wpdb.Table]bool{}
-	for _, tables := range append(slices.Collect(maps.Values(f.rights.lacking)), f.rights.unreadable) {
-		for _, t := range tables {
-			lacking[t] = true
-		}
-	}
-	there, wanting := map[string]bool{}, map[string]bool{}
-	for _, t := range slices.Concat(f.rights.readable, f.rights.unreadable) {
-		there[db.FullName(t)] = true
-		wanting[db.FullName(t)] = lacking[t]
-	}
-	all = wpdb.Grants(f.database, f.account, db.Prefix(), func(name string) bool { return there[name] })
-	missing = slices.DeleteFunc(wpdb.Grants(f.database, f.account, db.Prefix(), func(name string) bool { return wanting[name] }),
-		func(statement string) bool { return !slices.Contains(all, statement) })
-	return all, missing
-}
-
 func (f findings) json(t target, db *wpdb.DB) (string, error) {
 	var r checkReport
 	r.OK, r.Problems, r.Warnings = len(f.todo) == 0, list(f.todo), list(f.warnings(db))
@@ -115,8 +103,7 @@ func (f findings) json(t target, db *wpdb.DB) (string, error) {
 	for rights, tables := range f.rights.lacking {
 		r.Rights.Lacking[rights] = names(db, tables)
 	}
-	all, missing := f.statements(db)
-	r.Rights.Needed, r.Rights.Missing = list(all), list(missing)
+	r.Rights.grantsReport = f.rights.grants(db, t.database, f.account).report()
 	r.Platform.State, r.Platform.Version, r.Platform.MissingTables = f.platform, f.platformVersion, names(db, f.missing)
 	r.Platform.Unwritable = []string{}
 	for _, u := range f.unwritable {

@@ -111,7 +111,7 @@ func TestCheckRights(t *testing.T) {
 		}},
 		{name: "no own table", hidden: []string{"wp_bookside_api_keys"}, wantStdout: []string{
 			"own tables     missing wp_bookside_api_keys; serve and keys create make them\n",
-			"warning: the database user may not read wp_sitemeta, wp_bookside_api_keys: they count as missing, if they are there\n",
+			"warning: the database user may not read wp_bookside_api_keys: they count as missing, if they are there\n",
 		}},
 		{name: "own table not to read", hidden: []string{"wp_bookside_api_keys"}, more: "INSERT ON wp_bookside_api_keys",
 			wantStdout: []string{"own tables     all there\n", "API keys       cannot be read\n"}},

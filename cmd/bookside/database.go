@@ -110,21 +110,25 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 	if schema.Has(wpdb.Bookings) {
 		return nil
 	}
+	// Whoever may do nothing with a table is not even told that it is there.
+	readable, err := db.May(ctx, wpdb.Select, wpdb.Bookings)
+	var hidden error
+	switch {
+	case err == nil && !readable:
+		hidden = wpdb.ErrAccessDenied
+	case err != nil && !errors.Is(err, wpdb.ErrSchema):
+		return t.explain(err)
+	}
 	if schema.Has(wpdb.Services) {
-		return failf(exitNoTables, nil, "the LatePoint table %s is missing, or the database user may not see it", db.FullName(wpdb.Bookings))
+		return failf(exitNoTables, hidden, "the LatePoint table %s is missing, or the database user may not see it", db.FullName(wpdb.Bookings))
 	}
 	found, err := t.otherPrefixes(ctx, db)
 	if err != nil {
 		return err
 	}
-	// Whoever may do nothing with a table is not even told that it is there.
-	readable, err := db.May(ctx, wpdb.Select, wpdb.Bookings)
-	if err == nil && !readable {
-		return failf(exitNoTables, nil, "no LatePoint tables are to be seen under the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others",
+	if hidden != nil {
+		return failf(exitNoTables, hidden, "no LatePoint tables are to be seen under the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others, as check --grants tells",
 			t.config.Prefix, found, t.config.Prefix)
-	}
-	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
-		return t.explain(err)
 	}
 	return failf(exitNoTables, nil, "no LatePoint tables under the prefix %s%s", t.config.Prefix, found)
 }

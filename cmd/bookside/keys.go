@@ -47,7 +47,8 @@ Any key of 1 to 255 printable characters without spaces will do. Replace a short
 be guessed.`
 
 // openSite opens the database a configuration names, without waiting, and
-// makes sure that a site with LatePoint is there.
+// makes sure that a site with LatePoint is there. Where the configuration can be
+// used, the target is told with any error.
 func openSite(ctx context.Context, c config) (target, *wpdb.DB, error) {
 	if err := c.validate(); err != nil {
 		return target{}, nil, err
@@ -58,10 +59,10 @@ func openSite(ctx context.Context, c config) (target, *wpdb.DB, error) {
 	}
 	db, err := t.open(ctx)
 	if err != nil {
-		return target{}, nil, err
+		return t, nil, err
 	}
 	if err := t.requireTables(ctx, db); err != nil {
-		return target{}, nil, errors.Join(err, db.Close())
+		return t, nil, errors.Join(err, db.Close())
 	}
 	return t, db, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"io"
@@ -242,7 +243,7 @@ func reader(t *testing.T, db *fixtures.Database) (env []string) {
 func account(t *testing.T, db *fixtures.Database, grants ...string) (env []string) {
 	t.Helper()
 	parts, _ := parseDSN(db.DSN)
-	user := "r" + parts.database[len(parts.database)-16:]
+	user := "r" + strings.ToLower(rand.Text()[:16])
 	execute(t, db.SQL, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 's3cret'")
 	t.Cleanup(func() {
 		if _, err := db.SQL.ExecContext(context.Background(), "DROP USER '"+user+"'@'%'"); err != nil {
