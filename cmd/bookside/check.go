@@ -26,7 +26,8 @@ when the site can be served, else it says what to do.
 
 The GRANT statements that the database user lacks are printed; with --grants all that are needed,
 also for one that may do nothing yet. --conflicts lists the overlapping bookings of one agent from
-today on, and ends with 7 where there are some. --json prints all of this for a program.
+today on, and ends with 7 where there are some. --json prints all of this for a program; its ok is
+true where check ends with 0.
 
 With --live it asks the running server instead, at admin.listen, as a container's health check.`
 
@@ -102,7 +103,7 @@ func (p *program) unchecked(ctx context.Context, t target, show checkOutput, rea
 // text is what check prints.
 func (f findings) text(t target, db *wpdb.DB, show checkOutput) (string, error) {
 	if show.json {
-		return f.json(t, db)
+		return f.json(t, db, show)
 	}
 	text := f.report(t, db)
 	g := f.rights.grants(db, t.database, f.account)
@@ -111,21 +112,33 @@ func (f findings) text(t target, db *wpdb.DB, show checkOutput) (string, error) 
 	} else {
 		text += lines(g.missing)
 	}
-	if show.conflicts && f.conflicts != nil && len(f.conflicts.Conflicts) > 0 {
+	if show.conflicts && f.conflicting() {
 		text += f.pairs()
 	}
 	return text, nil
 }
 
+// conflicting tells whether bookings overlap.
+func (f findings) conflicting() bool { return f.conflicts != nil && len(f.conflicts.Conflicts) > 0 }
+
+// problems are what check fails for.
+func (f findings) problems(show checkOutput) []string {
+	if len(f.todo) == 0 && show.conflicts && f.conflicting() {
+		return []string{countOf(*f.conflicts) + " pairs of bookings overlap"}
+	}
+	return f.todo
+}
+
 // verdict is the error that check ends with.
 func (f findings) verdict(show checkOutput) error {
+	problems := f.problems(show)
 	switch {
 	case len(f.rights.unreadable) > 0:
-		return failf(exitRefused, nil, "the site cannot be served:\n  %s", strings.Join(f.todo, "\n  "))
+		return failf(exitRefused, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
 	case len(f.todo) > 0:
-		return failf(exitFailure, nil, "the site cannot be served:\n  %s", strings.Join(f.todo, "\n  "))
-	case show.conflicts && f.conflicts != nil && len(f.conflicts.Conflicts) > 0:
-		return failf(exitConflicts, nil, "%s pairs of bookings overlap", countOf(*f.conflicts))
+		return failf(exitFailure, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
+	case len(problems) > 0:
+		return failf(exitConflicts, nil, "%s", problems[0])
 	default:
 		return nil
 	}

@@ -40,6 +40,10 @@ func TestCheckJSON(t *testing.T) {
 	if diff := cmp.Diff([]conflictPair{{Agent: 1, Bookings: [2]int64{7001, 7002}}}, found.Pairs); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
+	failed := checkJSON(t, env, exitConflicts, "--conflicts")
+	if diff := cmp.Diff([]string{"1 pairs of bookings overlap"}, failed.Problems); diff != "" || failed.OK {
+		t.Errorf("ok: %t, problems (-want +got):\n%s", failed.OK, diff)
+	}
 	execute(t, db.SQL, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	bad := checkJSON(t, env, exitFailure)
 	if bad.OK || len(bad.Problems) != 1 || bad.Conflicts != nil || bad.Platform.JobCron != nil {

@@ -13,7 +13,7 @@ import (
 // checkReport is what check --json prints. Keys are added to it, not taken away;
 // lists are never null.
 type checkReport struct {
-	OK       bool     `json:"ok"` // the site can be served
+	OK       bool     `json:"ok"` // check ends with 0
 	Problems []string `json:"problems"`
 	Warnings []string `json:"warnings"`
 	Database struct {
@@ -89,9 +89,9 @@ func (f findings) warnings(db *wpdb.DB) []string {
 	return warnings
 }
 
-func (f findings) json(t target, db *wpdb.DB) (string, error) {
+func (f findings) json(t target, db *wpdb.DB, show checkOutput) (string, error) {
 	var r checkReport
-	r.OK, r.Problems, r.Warnings = len(f.todo) == 0, list(f.todo), list(f.warnings(db))
+	r.OK, r.Problems, r.Warnings = f.verdict(show) == nil, list(f.problems(show)), list(f.warnings(db))
 	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = db.Version(), t.database, t.address, f.account
 	r.Database.SQLMode, r.Database.TimeZone = f.server.SQLMode, f.server.TimeZone
 	if f.serverTold {
