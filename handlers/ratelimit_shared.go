@@ -3,8 +3,10 @@ package handlers
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -112,9 +114,20 @@ func (s *SharedCounts) heard(err error, again bool) {
 	switch {
 	case err != nil && !s.away:
 		s.away, s.retryAt = true, s.now().Add(retryPause)
-		s.log.Warn("Redis does not count requests; each server counts by itself until it does", "error", err)
+		s.log.Warn("Redis does not count requests; each server counts by itself until it does", "error", RedisReason(err))
 	case err == nil && again:
 		s.away = false
 		s.log.Info("Redis counts requests again")
 	}
+}
+
+// RedisReason says why Redis failed. Of its own words only the first is told, a
+// code: some servers quote what they were sent, passwords too.
+func RedisReason(err error) string {
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return err.Error()
+	}
+	code, _, _ := strings.Cut(answer.Error(), " ")
+	return "it answers with the error " + code
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,6 +44,55 @@ func TestRedisURL(t *testing.T) {
 	bad := run(t, append(env[:1:1], "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@h:1/x"), "", "serve").want(t, exitUsage, "rate_limit.redis: cannot be read")
 	if strings.Contains(got.stdout+got.stderr+bad.stderr, "s3cret") {
 		t.Errorf("the password is printed: %s %s", got.stdout, bad.stderr)
+	}
+}
+
+// quotingRedis refuses every command in the words of servers that do not know
+// it: with what they were sent. It returns its address.
+func quotingRedis(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				sent := make([]byte, 4096)
+				for {
+					n, err := conn.Read(sent)
+					if err != nil {
+						return
+					}
+					words := strings.Join(strings.Fields(string(sent[:n])), " ")
+					if _, err := conn.Write([]byte("-ERR unknown command, with args beginning with: " + words + "\r\n")); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// What a Redis says may quote the password it was sent.
+func TestRedisThatQuotes(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t), "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@"+quotingRedis(t)+"?read_timeout=30s")
+	s := serve(t, env)
+	if status, body := get(t, s.url+"/v1/status", newKey(t, env)); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	log := s.stderr.String()
+	wantTexts(t, log, "each server counts by itself")
+	if strings.Contains(log, "s3cret") {
+		t.Errorf("the password is logged: %s", log)
 	}
 }
 
