@@ -22,7 +22,7 @@ import (
 
 const aboutCheck = `Opens the database and tells what it finds there: its version, the plugin, the tables, what the
 database user may do with them, the time zone, the API keys. It changes nothing. It ends with 0
-when the site can be served, else it says what to do.
+when the site can be served, else it says what to do. A Redis that is configured is tried too.
 
 The GRANT statements that the database user lacks are printed; with --grants all that are needed,
 also for one that may do nothing yet. --conflicts lists the overlapping bookings of one agent from
@@ -64,6 +64,7 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 	if err != nil {
 		return p.unchecked(ctx, t, show, fmt.Errorf("look at the site: %w", err))
 	}
+	f.redis = c.tryRedis(ctx)
 	text, err := f.text(t, db, show)
 	if err != nil {
 		return err
@@ -163,6 +164,7 @@ type findings struct {
 	unwritable      []wpdb.UnwritableTable
 	jobCron         *bool                   // nil where it is not known
 	conflicts       *adapter.ConflictReport // nil where they could not be looked for
+	redis           error                   // nil where it does as it should, or is not configured
 }
 
 func look(ctx context.Context, t target, db *wpdb.DB, now adapter.Clock) (f findings, err error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/handlers"
 	"bookside/wpdb"
 )
 
@@ -85,6 +86,9 @@ func (f findings) warnings(db *wpdb.DB) []string {
 	}
 	if f.jobCron != nil && !*f.jobCron {
 		warnings = append(warnings, "the site's cron does not know the plugin's jobs: it sends no notifications; see mail.enabled")
+	}
+	if f.redis != nil {
+		warnings = append(warnings, "Redis does not count requests, each server counts by itself; see rate_limit.redis: "+handlers.RedisReason(f.redis))
 	}
 	return warnings
 }

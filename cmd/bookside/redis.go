@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -55,21 +56,43 @@ func maskRedis(text string) string {
 	return u.Scheme + "://" + user + u.Host + u.Path
 }
 
+// openRedis is nil where none is configured. It connects with the first command.
+func (c config) openRedis() (*redis.Client, error) {
+	if c.RateLimit.Redis == "" {
+		return nil, nil
+	}
+	options, err := parseRedis(c.RateLimit.Redis)
+	if err != nil {
+		return nil, failf(exitUsage, nil, "%s: cannot be read", keyRedis)
+	}
+	logging.Disable() // its lines are no JSON; what matters comes back as errors
+	return redis.NewClient(options), nil
+}
+
+// tryRedis runs a script, as counting does, where a Redis is configured.
+func (c config) tryRedis(ctx context.Context) error {
+	client, err := c.openRedis()
+	if client == nil || err != nil {
+		return err
+	}
+	err = redis.NewScript("return 1").Run(ctx, client, nil).Err()
+	return errors.Join(err, client.Close())
+}
+
 // sharedCounts are nil where no Redis is configured.
 func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *handlers.SharedCounts, stop func() error, err error) {
-	if s.config.RateLimit.Redis == "" {
-		return nil, func() error { return nil }, nil
-	}
-	options, err := parseRedis(s.config.RateLimit.Redis)
-	if err != nil {
-		return nil, nil, failf(exitUsage, nil, "%s: cannot be read", keyRedis)
-	}
-	site, err := s.siteName(ctx, db)
+	client, err := s.config.openRedis()
 	if err != nil {
 		return nil, nil, err
 	}
-	logging.Disable() // its lines are no JSON; what matters comes back as errors
-	client := redis.NewClient(options)
+	if client == nil {
+		return nil, func() error { return nil }, nil
+	}
+	site, err := s.siteName(ctx, db)
+	if err != nil {
+		return nil, nil, errors.Join(err, client.Close())
+	}
+	options := client.Options()
 	s.log.Info("requests are counted in Redis", "address", options.Addr)
 	return handlers.NewSharedCounts(client, site, options.ReadTimeout, s.now, s.log), client.Close, nil
 }

@@ -3,8 +3,11 @@ package main
 import (
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
 )
@@ -93,6 +96,29 @@ func TestRedisThatQuotes(t *testing.T) {
 	wantTexts(t, log, "each server counts by itself")
 	if strings.Contains(log, "s3cret") {
 		t.Errorf("the password is logged: %s", log)
+	}
+}
+
+// check tries a Redis; one that fails is no outage.
+func TestCheckRedis(t *testing.T) {
+	t.Parallel()
+	server := fixtures.NewRedis(t)
+	db := small(t)
+	check := func(url string) []string {
+		r := checkJSON(t, settingsFor(db, "BOOKSIDE_RATE_LIMIT__REDIS="+url), exitOK)
+		return slices.DeleteFunc(r.Warnings, func(w string) bool { return !strings.Contains(w, "Redis") })
+	}
+	if got := check(server.URL() + "?read_timeout=30s"); len(got) > 0 {
+		t.Errorf("warned of one that is well: %q", got)
+	}
+	const warning = "Redis does not count requests, each server counts by itself; see rate_limit.redis: "
+	want := []string{warning + "it answers with the error ERR"}
+	if diff := cmp.Diff(want, check("redis://u:s3cret@"+quotingRedis(t)+"?read_timeout=30s")); diff != "" {
+		t.Errorf("one that refuses (-want +got):\n%s", diff)
+	}
+	server.Stop(t)
+	if got := check(server.URL() + "?read_timeout=30s"); len(got) != 1 || !strings.HasPrefix(got[0], warning+"dial unix ") {
+		t.Errorf("one that is away: %q", got)
 	}
 }
 
