@@ -120,24 +120,15 @@ func (s *service) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, stopProbes()) }()
 
-	db, err := wpdb.OpenWhenUp(ctx, s.target.config, s.config.DB.ConnectWait, s.logWait)
+	db, platform, err := s.open(ctx)
 	if err != nil && ctx.Err() != nil {
-		s.log.Info("stopped before the database could be opened")
+		s.log.Info("stopped before the site could be served")
 		return nil
 	}
 	if err != nil {
-		return s.target.explain(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	platform := adapter.NewPlatform(db, s.now)
-	if err := s.prepare(ctx, db, platform); err != nil {
-		return err
-	}
-	outbox, err := s.newOutbox(ctx, db)
-	if err != nil {
-		return err
-	}
-	platform.Outbox = outbox
 	s.metrics.Observe(platform)
 	defer s.startWork(ctx, db, platform)()
 	return s.serveAPI(ctx, listener, db, platform)
@@ -152,10 +143,6 @@ func collectLess(env []string) {
 	}
 }
 
-func (s *service) logWait(err error) {
-	s.log.Warn("waiting for the database", "address", s.target.address, "error", err)
-}
-
 // serveProbes answers on the admin address, where there is one.
 func (s *service) serveProbes(ctx context.Context) (stop func() error, err error) {
 	if s.config.Admin.Listen == "" {
@@ -167,6 +154,27 @@ func (s *service) serveProbes(ctx context.Context) (stop func() error, err error
 	}
 	s.log.Info("probes are served", "address", listener.Addr().String())
 	return s.start(listener, s.probes), nil
+}
+
+// open opens the site as soon as its database is up.
+func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error) {
+	db, err := wpdb.OpenWhenUp(ctx, s.target.config, s.config.DB.ConnectWait, s.logWait)
+	if err != nil {
+		return nil, nil, s.target.explain(err)
+	}
+	platform := adapter.NewPlatform(db, s.now)
+	err = s.prepare(ctx, db, platform)
+	if err == nil {
+		platform.Outbox, err = s.newOutbox(ctx, db)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, platform, nil
+}
+
+func (s *service) logWait(err error) {
+	s.log.Warn("waiting for the database", "address", s.target.address, "error", err)
 }
 
 // prepare looks at the site and makes the tables of ours. A wrong prefix ends

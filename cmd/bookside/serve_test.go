@@ -134,6 +134,30 @@ func TestWaitingForDatabase(t *testing.T) {
 	}
 }
 
+// A program that is ended while it looks at the site has not failed.
+func TestStoppedBeforeServing(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	other, err := db.SQL.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "LOCK TABLES wp_options WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := launch(t, settingsFor(db))
+	s.eventually("the program at the lock", func() bool {
+		var waiting int
+		err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'Waiting for table%'").Scan(&waiting)
+		return err == nil && waiting > 0
+	})
+	if err := s.stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+}
+
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	taken, err := listen(t.Context(), keyListen, "127.0.0.1:0")
