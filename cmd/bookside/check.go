@@ -65,14 +65,12 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 		return p.unchecked(ctx, t, show, fmt.Errorf("look at the site: %w", err))
 	}
 	f.redis = c.tryRedis(ctx)
-	text, err := f.text(t, db, show)
-	if err != nil {
-		return err
+	if show.json {
+		err = p.printJSON(f.json(t, db, show))
+	} else {
+		err = p.print(f.text(t, db, show))
 	}
-	if err := p.print(text); err != nil {
-		return err
-	}
-	return f.verdict(show)
+	return cmp.Or(err, f.verdict(show))
 }
 
 // unchecked prints what can be told of a site that could not be looked at, and
@@ -88,12 +86,11 @@ func (p *program) unchecked(ctx context.Context, t target, show checkOutput, rea
 	}
 	switch {
 	case show.json:
-		text, err := jsonText(struct {
+		return errors.Join(reason, p.printJSON(struct {
 			OK       bool         `json:"ok"`
 			Problems []string     `json:"problems"`
 			Rights   grantsReport `json:"rights"`
-		}{false, []string{reason.Error()}, g.report()})
-		return errors.Join(reason, err, p.print(text))
+		}{false, []string{reason.Error()}, g.report()}))
 	case show.grants:
 		return errors.Join(reason, p.print(g.all()))
 	default:
@@ -101,11 +98,8 @@ func (p *program) unchecked(ctx context.Context, t target, show checkOutput, rea
 	}
 }
 
-// text is what check prints.
-func (f findings) text(t target, db *wpdb.DB, show checkOutput) (string, error) {
-	if show.json {
-		return f.json(t, db, show)
-	}
+// text is what check prints for people.
+func (f findings) text(t target, db *wpdb.DB, show checkOutput) string {
 	text := f.report(t, db)
 	g := f.rights.grants(db, t.database, f.account)
 	if show.grants {
@@ -116,7 +110,7 @@ func (f findings) text(t target, db *wpdb.DB, show checkOutput) (string, error) 
 	if show.conflicts && f.conflicting() {
 		text += f.pairs()
 	}
-	return text, nil
+	return text
 }
 
 // conflicting tells whether bookings overlap.
@@ -167,8 +161,11 @@ type findings struct {
 	redis           error                   // nil where it does as it should, or is not configured
 }
 
+// unknown is what only a site that can be served tells.
+const unknown = "not known before the site can be served"
+
 func look(ctx context.Context, t target, db *wpdb.DB, now adapter.Clock) (f findings, err error) {
-	f.clock, f.keys = "not known before the site can be served", "0 valid of 0"
+	f.clock, f.keys = unknown, "0 valid of 0"
 	if f.rights, err = tryRights(ctx, db); err != nil {
 		return f, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -93,8 +92,7 @@ func (f findings) warnings(db *wpdb.DB) []string {
 	return warnings
 }
 
-func (f findings) json(t target, db *wpdb.DB, show checkOutput) (string, error) {
-	var r checkReport
+func (f findings) json(t target, db *wpdb.DB, show checkOutput) (r checkReport) {
 	r.OK, r.Problems, r.Warnings = f.verdict(show) == nil, list(f.problems(show)), list(f.warnings(db))
 	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = db.Version(), t.database, t.address, f.account
 	r.Database.SQLMode, r.Database.TimeZone = f.server.SQLMode, f.server.TimeZone
@@ -122,15 +120,7 @@ func (f findings) json(t target, db *wpdb.DB, show checkOutput) (string, error) 
 			r.Conflicts.Pairs = append(r.Conflicts.Pairs, conflictPair{c.Agent, [2]int64{c.First, c.Second}, c.BuffersOnly})
 		}
 	}
-	return jsonText(r)
-}
-
-func jsonText(report any) (string, error) {
-	text, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return "", fmt.Errorf("write report: %w", err)
-	}
-	return string(text) + "\n", nil
+	return r
 }
 
 // list is never nil.
@@ -156,7 +146,7 @@ func (f findings) settings() string {
 func (f findings) cron() string {
 	switch {
 	case f.jobCron == nil:
-		return "not known before the site can be served"
+		return unknown
 	case *f.jobCron:
 		return "run by the site"
 	default:
@@ -167,7 +157,7 @@ func (f findings) cron() string {
 // overlaps is a line about conflicts.
 func (f findings) overlaps() string {
 	if f.conflicts == nil {
-		return "not known before the site can be served"
+		return unknown
 	}
 	return fmt.Sprintf("%s pairs of %d bookings from today on", countOf(*f.conflicts), f.conflicts.Bookings)
 }

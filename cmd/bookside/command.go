@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -161,6 +162,15 @@ func (p *program) print(text string) error {
 		return fmt.Errorf("write to the standard output: %w", err)
 	}
 	return nil
+}
+
+// printJSON prints a value for a program.
+func (p *program) printJSON(value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode for the standard output: %w", err)
+	}
+	return p.print(string(text) + "\n")
 }
 
 func (p *program) help(args []string) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -358,14 +357,10 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
 			}
-			text := keyTable(list, p.now())
 			if *asJSON {
-				text, err = keyJSON(list, p.now())
-				if err != nil {
-					return err
-				}
+				return p.printJSON(keyRecords(list, p.now()))
 			}
-			return p.print(text)
+			return p.print(keyTable(list, p.now()))
 		})
 	}
 }
@@ -401,7 +396,7 @@ type keyRecord struct {
 	PerHour     *int64     `json:"requests_per_hour"`
 }
 
-func keyJSON(keys []adapter.Key, now time.Time) (string, error) {
+func keyRecords(keys []adapter.Key, now time.Time) []keyRecord {
 	records := make([]keyRecord, len(keys))
 	for i, k := range keys {
 		records[i] = keyRecord{
@@ -412,11 +407,7 @@ func keyJSON(keys []adapter.Key, now time.Time) (string, error) {
 			records[i].Networks = append(records[i].Networks, network.String())
 		}
 	}
-	text, err := json.MarshalIndent(records, "", "  ")
-	if err != nil {
-		return "", fmt.Errorf("encode keys: %w", err)
-	}
-	return string(text) + "\n", nil
+	return records
 }
 
 // instant is nil where there is none.
