@@ -192,24 +192,24 @@ func (p *program) help(args []string) error {
 
 // overview is what help prints.
 func overview() string {
-	var rows [][]string
-	for _, c := range commands() {
-		rows = append(rows, []string{"  " + c.synopsis(), c.summary})
-	}
-	rows = append(rows, []string{"  help COMMAND", "tell the flags of a command"}, []string{"  help config", "tell all settings"})
+	rows := append(summaries(""), []string{"  help COMMAND", "tell the flags of a command"}, []string{"  help config", "tell all settings"})
 	return "Usage: bookside COMMAND [flags]\n\n" + columns(rows) + exitHelp
 }
 
 // groupUsage is the help of the commands that begin with one word.
 func groupUsage(group string) string {
-	var rows [][]string
+	rows := append(summaries(group+" "), []string{"  help " + group + " COMMAND", "tell the flags of a command"})
+	return fmt.Sprintf("Usage: bookside %s COMMAND [flags]\n\n%s", group, columns(rows))
+}
+
+// summaries are a row for each command whose name begins so.
+func summaries(prefix string) (rows [][]string) {
 	for _, c := range commands() {
-		if strings.HasPrefix(c.name, group+" ") {
+		if strings.HasPrefix(c.name, prefix) {
 			rows = append(rows, []string{"  " + c.synopsis(), c.summary})
 		}
 	}
-	rows = append(rows, []string{"  help " + group + " COMMAND", "tell the flags of a command"})
-	return fmt.Sprintf("Usage: bookside %s COMMAND [flags]\n\n%s", group, columns(rows))
+	return rows
 }
 
 func (c command) synopsis() string { return strings.TrimSpace(c.name + " " + c.operands) }

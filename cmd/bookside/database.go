@@ -159,7 +159,6 @@ func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, er
 
 // missingOwnTables are the tables of ours that are not there, or not to be seen.
 func missingOwnTables(ctx context.Context, db *wpdb.DB) ([]wpdb.Table, error) {
-	db.ForgetSchema() // they may have been made a moment ago
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
 		return nil, err
