@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"slices"
 
 	"bookside/adapter"
 	"bookside/wpdb"
@@ -49,7 +50,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 func (c config) keysPageHosts() []string {
 	hosts := c.Admin.Hosts
 	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && host != "" {
-		hosts = append(hosts[:len(hosts):len(hosts)], host)
+		hosts = append(slices.Clip(hosts), host)
 	}
 	return hosts
 }

@@ -107,15 +107,8 @@ func tryPost(ctx context.Context, url, key, name, text string) (status int, body
 	if err != nil {
 		return 0, "", err
 	}
-	request.Close = true
 	request.Header = http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}, "Idempotency-Key": {name}}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(answer), err
+	return sendOnce(request)
 }
 
 // dialRaw connects to the address of a URL.

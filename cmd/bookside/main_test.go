@@ -205,8 +205,13 @@ func tryGet(ctx context.Context, url, key string) (status int, body string, err 
 	if err != nil {
 		return 0, "", err
 	}
-	request.Close = true
 	request.Header.Set("X-API-Key", key)
+	return sendOnce(request)
+}
+
+// sendOnce sends over a connection of its own.
+func sendOnce(request *http.Request) (status int, body string, err error) {
+	request.Close = true
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, "", err

@@ -57,9 +57,8 @@ func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 // start ends when the program has said that it is ready.
 func (s *supervisor) start() {
 	s.t.Helper()
-	// The number of the process is known in it only.
-	s.child = exec.CommandContext(s.t.Context(), "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, os.Args[0])
-	s.child.Env, s.child.ExtraFiles, s.child.Stderr = s.env, []*os.File{s.port}, s.log
+	s.child = withSocket(s.t, s.env, s.port)
+	s.child.Stderr = s.log
 	if err := s.child.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -10,6 +10,15 @@ import (
 	"bookside/fixtures"
 )
 
+// withSocket is the program that serves, to which a file is handed over.
+func withSocket(t *testing.T, env []string, file *os.File) *exec.Cmd {
+	t.Helper()
+	// The number of the process is known in it only.
+	command := exec.CommandContext(t.Context(), "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, os.Args[0])
+	command.Env, command.ExtraFiles = env, []*os.File{file}
+	return command
+}
+
 // A socket that systemd hands over and that is not one TCP port ends the
 // program, which would else listen where nobody asks it.
 func TestHandedOverRefused(t *testing.T) {
@@ -41,9 +50,7 @@ func TestHandedOverRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			command := exec.CommandContext(t.Context(), "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, os.Args[0])
-			command.Env = append(settingsFor(db), beProgram, "LISTEN_FDS="+test.count)
-			command.ExtraFiles = []*os.File{test.file}
+			command := withSocket(t, append(settingsFor(db), beProgram, "LISTEN_FDS="+test.count), test.file)
 			text, err := command.CombinedOutput()
 			if err == nil || command.ProcessState.ExitCode() != exitFailure {
 				t.Errorf("ended with %v, want exit code %d", err, exitFailure)
