@@ -79,7 +79,7 @@ func (t target) explain(err error) error {
 	var statement *wpdb.Error
 	switch {
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return failf(exitRefused, err, "the database server at %s refuses the user or the password, or the user may not use the database %s; correct %s (%v)", t.address, t.database, t.credentials, err)
+		return failf(exitRefused, err, "the database server at %s refuses the user or the password, or the user may not use the database %s; correct %s, or grant the user what check --grants prints (%v)", t.address, t.database, t.credentials, err)
 	case errors.Is(err, wpdb.ErrNoDatabase):
 		return failf(exitRefused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
