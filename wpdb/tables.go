@@ -1,7 +1,5 @@
 package wpdb
 
-import "slices"
-
 // Table is a table's name without its prefix. Only these reach SQL.
 type Table string
 
@@ -120,7 +118,7 @@ func (t Table) Required() bool { return required[t] != nil }
 
 // Optional tells whether some sites lack the table and are served all the same.
 func (t Table) Optional() bool {
-	return t == Sitemeta || slices.Contains(PluginTables(), t) && !t.Required()
+	return t == Sitemeta || optional[t] != nil
 }
 
 // Name is the table's full name, quoted for SQL.
