@@ -15,21 +15,11 @@ type Conflict struct {
 	BuffersOnly bool
 }
 
-// stay is a booking on one line of minutes that does not end at midnight.
+// stay is a booking whose time is on one line of minutes, from the first midnight
+// of all, and does not end at midnight.
 type stay struct {
-	booking    *Booking
-	start, end int // minutes since the first midnight of all, buffers included
-}
-
-// appointment is the stay without buffers.
-func (s stay) appointment() (start, end int) {
-	return s.start + int(s.booking.BufferBefore), s.end - int(s.booking.BufferAfter)
-}
-
-// lastsUntil tells whether the appointment ends on a day or later.
-func (s stay) lastsUntil(day Day) bool {
-	_, end := s.appointment()
-	return end > minuteOf(day, 0)
+	booked
+	guarded period // with buffers
 }
 
 // stayOf is when a booking keeps its agent; ok is false for one that the plugin
@@ -45,11 +35,12 @@ func stayOf(b *Booking) (s stay, ok bool) {
 			end = 0
 		}
 	}
-	from, to := minuteOf(b.Start.Day, b.Start.Minutes), minuteOf(day, end)
-	return stay{b, from - int(b.BufferBefore), to + int(b.BufferAfter)}, from < to
+	s.booked = booked{b, period{minuteOf(b.Start.Day, b.Start.Minutes), minuteOf(day, end)}}
+	s.guarded = s.withBuffers()
+	return s, s.time.start < s.time.end
 }
 
-func minuteOf(day Day, minutes Minutes) int { return int(day)*int(dayEnd) + int(minutes) }
+func minuteOf(day Day, minutes Minutes) Minutes { return Minutes(day)*dayEnd + minutes }
 
 // Conflicts are the pairs of bookings of one agent that the rules do not allow
 // at the same time, buffers included, ordered by when the second begins; at most
@@ -63,18 +54,18 @@ func minuteOf(day Day, minutes Minutes) int { return int(day)*int(dayEnd) + int(
 func Conflicts(bookings []Booking, from Day, rules Rules, capacity map[int64]int, limit int) []Conflict {
 	var stays []stay
 	for i := range bookings {
-		if s, ok := stayOf(&bookings[i]); ok && s.lastsUntil(from) {
+		if s, ok := stayOf(&bookings[i]); ok && s.time.end > minuteOf(from, 0) {
 			stays = append(stays, s)
 		}
 	}
 	slices.SortFunc(stays, func(a, b stay) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.booking.ID, b.booking.ID))
+		return cmp.Or(cmp.Compare(a.guarded.start, b.guarded.start), cmp.Compare(a.booking.ID, b.booking.ID))
 	})
 	var found []Conflict
 	present := map[int64][]stay{} // by agent: those that have not ended
 	for _, s := range stays {
 		agent := s.booking.Agent
-		there := slices.DeleteFunc(present[agent], func(other stay) bool { return other.end <= s.start })
+		there := slices.DeleteFunc(present[agent], func(other stay) bool { return other.guarded.end <= s.guarded.start })
 		found = append(found, s.conflicts(there, rules, capacity)...)
 		if len(found) >= limit {
 			return found[:limit]
@@ -97,7 +88,7 @@ func (s stay) conflicts(there []stay, rules Rules, capacity map[int64]int) (foun
 		held := rules.holds(other.booking, s.resource())
 		if held == holdsAll || held == holdsSeats && crowded {
 			found = append(found, Conflict{
-				Agent: s.booking.Agent, First: other.booking.ID, Second: s.booking.ID, BuffersOnly: !other.meets(s),
+				Agent: s.booking.Agent, First: other.booking.ID, Second: s.booking.ID, BuffersOnly: !other.time.overlaps(s.time),
 			})
 		}
 	}
@@ -106,11 +97,4 @@ func (s stay) conflicts(there []stay, rules Rules, capacity map[int64]int) (foun
 
 func (s stay) resource() Resource {
 	return Resource{Agent: s.booking.Agent, Service: s.booking.Service, Location: s.booking.Location}
-}
-
-// meets tells whether the appointments themselves overlap.
-func (s stay) meets(other stay) bool {
-	start, end := s.appointment()
-	otherStart, otherEnd := other.appointment()
-	return start < otherEnd && end > otherStart
 }
