@@ -41,7 +41,7 @@ func (s *Site) updateInvoice(ctx context.Context, orderID, id int64, patch Invoi
 	if err := s.lockRows(ctx, wpdb.OrderInvoices, []int64{id}); err != nil {
 		return Invoice{}, err
 	}
-	before, err := s.OrderInvoice(ctx, orderID, id)
+	before, err := s.invoiceOf(ctx, orderID, id)
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -61,7 +61,7 @@ func (s *Site) updateInvoice(ctx context.Context, orderID, id int64, patch Invoi
 	if err := s.update(ctx, wpdb.OrderInvoices, id, append(row(columns), s.updatedNow())); err != nil {
 		return Invoice{}, err
 	}
-	return s.OrderInvoice(ctx, orderID, id)
+	return s.invoiceOf(ctx, orderID, id)
 }
 
 // checkInvoice finds out all that is wrong with a patch by itself.

@@ -41,6 +41,11 @@ func (s *Site) OrderInvoice(ctx context.Context, orderID, id int64) (Invoice, er
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Invoice{}, err
 	}
+	return s.invoiceOf(ctx, orderID, id)
+}
+
+// invoiceOf is OrderInvoice for an order that is known to exist.
+func (s *Site) invoiceOf(ctx context.Context, orderID, id int64) (Invoice, error) {
 	records, err := s.invoices(ctx, sq.Eq{"v.id": id, "v.order_id": orderID})
 	if err != nil {
 		return Invoice{}, err
