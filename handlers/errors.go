@@ -126,43 +126,36 @@ func ourFailure(form errorForm, id string) (compat.Failure, compat.Shape) {
 }
 
 func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
+	failure := compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e), Bookings: e.Count}
 	switch e.Code {
 	case adapter.CodeUnauthorized:
 		if form.list {
 			return compat.ListUnauthorized, compat.ShapeA
 		}
-		return compat.Failure{Status: http.StatusUnauthorized, Code: string(e.Code), Message: e.Message}, compat.ShapeB
-	case adapter.CodeForbidden:
-		return compat.Failure{
-			Status: http.StatusForbidden, Code: string(e.Code), Message: e.Message,
-			Details: compat.PermissionDetails{Required: e.Required, Current: e.Granted},
-		}, compat.ShapeB
 	case adapter.CodeNotFound:
 		return notFound(form, e)
 	case adapter.CodeInvalidRequest, adapter.CodeValidationFailed, adapter.CodePaymentCompleted:
-		return faulty(form, e)
-	case adapter.CodeCustomerHasBookings:
-		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message, Bookings: e.Count}, compat.ShapeA
-	case adapter.CodeForceRequired:
-		return compat.Failure{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message}, compat.ShapeA
-	default:
-		return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
+		return faulty(form, e, failure)
+	case adapter.CodeCustomerHasBookings, adapter.CodeForceRequired:
+		return failure, compat.ShapeA
 	}
+	return failure, compat.ShapeB
 }
 
-// faulty is a request that is wrong in itself.
-func faulty(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
-	if form.shape == compat.ShapeC {
+// faulty is a request that is wrong in itself, in the form of its route.
+func faulty(form errorForm, e *adapter.Error, failure compat.Failure) (compat.Failure, compat.Shape) {
+	switch {
+	case form.shape == compat.ShapeC:
 		message := e.Message
 		if len(e.Fields) > 0 {
 			message = compat.PaymentFault(e.Fields)
 		}
 		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.ShapeC
-	}
-	if form.refusal != "" {
+	case form.refusal != "":
 		return compat.Failure{Status: http.StatusBadRequest, Code: form.refusal, Message: form.failure + ": " + sentence(e.Fields), Details: e.Fields}, compat.ShapeA
+	default:
+		return failure, compat.ShapeB
 	}
-	return compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}, compat.ShapeB
 }
 
 // sentence tells what is wrong with fields, for people.
@@ -177,6 +170,10 @@ func sentence(fields map[string]string) string {
 // statusOf is the status of what is wrong with a request.
 func statusOf(code adapter.Code) int {
 	switch code {
+	case adapter.CodeUnauthorized:
+		return http.StatusUnauthorized
+	case adapter.CodeForbidden:
+		return http.StatusForbidden
 	case adapter.CodeSlotUnavailable, adapter.CodeInProgress:
 		return http.StatusConflict
 	case adapter.CodeValidationFailed, adapter.CodeKeyReused:
@@ -188,6 +185,8 @@ func statusOf(code adapter.Code) int {
 
 func details(e *adapter.Error) any {
 	switch {
+	case e.Code == adapter.CodeForbidden:
+		return compat.PermissionDetails{Required: e.Required, Current: e.Granted}
 	case e.Conflict != nil:
 		return compat.Conflict(*e.Conflict)
 	case len(e.Fields) > 0:
