@@ -38,12 +38,17 @@ func (a *api) fail(c echo.Context, err error) {
 	}
 }
 
-// logFailure logs an error that is ours, or the platform's.
+// logFailure logs an error that is ours, or the platform's. What will be over in
+// a while, such as too much load, is a warning.
 func (a *api) logFailure(c echo.Context, failure compat.Failure, err error) {
-	if failure.Status < http.StatusInternalServerError {
+	level := slog.LevelError
+	switch {
+	case failure.Status < http.StatusInternalServerError:
 		return
+	case failure.Status == http.StatusServiceUnavailable:
+		level = slog.LevelWarn
 	}
-	a.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
+	a.log.LogAttrs(c.Request().Context(), level, "request failed",
 		slog.String("request_id", requestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
 }
 

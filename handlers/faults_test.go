@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -89,8 +90,9 @@ func TestDatabaseFaults(t *testing.T) {
 			} {
 				s := faulty(t, admits, c.err)
 				a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}})
-				want := ours
+				want, level := ours, slog.LevelError
 				if c.status == http.StatusServiceUnavailable {
+					level = slog.LevelWarn
 					want = `{"code":"platform_not_available","message":"The booking platform is not available","data":{"status":503}}`
 					if a.header.Get("Retry-After") == "" {
 						t.Errorf("%s, %s: no Retry-After", name, path)
@@ -104,6 +106,9 @@ func TestDatabaseFaults(t *testing.T) {
 				}
 				if !strings.Contains(s.log.String(), a.header.Get("X-Request-Id")) {
 					t.Errorf("%s: the log does not name the request", name)
+				}
+				if !strings.Contains(s.log.String(), fmt.Sprintf(`"level":%q,"msg":"request failed"`, level)) {
+					t.Errorf("%s, status %d: the log tells no failure of level %s", name, c.status, level)
 				}
 			}
 		}
