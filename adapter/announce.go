@@ -264,7 +264,9 @@ func (s *Site) subjectOf(w writing, e event, around surroundings) process.Subjec
 	f := e.facts
 	subject := process.Subject{Objects: map[string]map[string]string{"customer": customerAttributes(f)}, ActivityData: e.activityData()}
 	sources := []process.VariableSource{
-		process.CustomerVariables{FirstName: f.Customer.FirstName, LastName: f.Customer.LastName, Email: f.Customer.Email, Phone: f.Customer.Phone},
+		process.CustomerVariables{
+			FirstName: f.Customer.FirstName, LastName: f.Customer.LastName, Email: f.Customer.Email, Phone: f.Customer.Phone, Notes: around.customerNotes,
+		},
 		w.businessVariables(),
 	}
 	if f.ID != 0 {
@@ -334,17 +336,18 @@ func transactionAttributes(p Payment) map[string]string {
 }
 
 // recordIDs are the booking and the order that an event is about, 0 for none.
-type recordIDs struct{ booking, order int64 }
+type recordIDs struct{ customer, booking, order int64 }
 
 // surroundings are what messages say beyond the records of an event.
 type surroundings struct {
-	staff     []staffMember // one at least where there is a booking
-	orderKeys manageKeys
+	customerNotes string
+	staff         []staffMember // one at least where there is a booking
+	orderKeys     manageKeys
 }
 
 // around reads the surroundings of an event, once for all events about the same.
 func (s *Site) around(ctx context.Context, f bookingFacts, known map[recordIDs]surroundings) (surroundings, error) {
-	ids := recordIDs{booking: f.ID}
+	ids := recordIDs{customer: f.Customer.ID, booking: f.ID}
 	if f.Order != nil {
 		ids.order = f.Order.ID
 	}
@@ -353,6 +356,10 @@ func (s *Site) around(ctx context.Context, f bookingFacts, known map[recordIDs]s
 	}
 	var around surroundings
 	var err error
+	notes := sq.Select("COALESCE(notes, '')").From(s.db.Name(wpdb.Customers)).Where(sq.Eq{"id": f.Customer.ID})
+	if around.customerNotes, _, err = wpdb.One(ctx, s.db, "read notes of customer", notes, wpdb.Value[string]); err != nil {
+		return around, err
+	}
 	if around.staff, err = s.staff(ctx, f); err != nil {
 		return around, err
 	}

@@ -16,7 +16,7 @@ func receipt(operator, property, value string) string {
 		'[{"type":"group","trigger_condition":{"property":"` + property + `"},"items":[{"type":"trigger_condition_branch","settings":{"operator":"` + operator + `","value":"` + value + `"},
 		"items":[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_20","settings":{"status":"active","type":"send_email","settings":
 		{"to_email":"{{customer_full_name}} <{{customer_email}}>","subject":"{{order_confirmation_code}} {{order_payment_status}}",
-		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{order_agents_emails}}|{{manage_order_url_customer}}|{{booking_code}}"}}}]}]}],"time_offset":[]}]')`
+		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{order_agents_emails}}|{{manage_order_url_customer}}|{{booking_code}}|{{customer_notes}}"}}}]}]}],"time_offset":[]}]')`
 }
 
 // TestAnnouncePayment: order 1403 of customer 153 costs 135. A payment is told
@@ -44,7 +44,7 @@ func TestAnnouncePayment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database, site, _ := announcing(t, false, append([]string{"DELETE FROM wp_latepoint_processes"}, c.setup...)...)
+			database, site, _ := announcing(t, false, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
 			made, err := site.CreatePayment(t.Context(), c.payment, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAnnouncePayment(t *testing.T) {
 				want = append(want, paymentJob{
 					ObjectType: "n/a", Transaction: made.ID, Told: made.ID, Info: `{"name":"Receipt","event_type":"transaction_created"}`,
 					To: customer.FirstName + " " + customer.LastName + " <" + customer.Email + ">", Subject: orderCode(t, database) + " Partially Paid",
-					Content: "35.50 €|capture|succeeded|stripe|card|deposit|tok_1|Thanks|35.50 €|99.50 €|" + around + "|{{booking_code}}",
+					Content: "35.50 €|capture|succeeded|stripe|card|deposit|tok_1|Thanks|35.50 €|99.50 €|" + around + "|{{booking_code}}|rings twice",
 				})
 			}
 			if diff := cmp.Diff(want, paymentJobs(t, database)); diff != "" {

@@ -215,7 +215,6 @@ var (
 	poolLimit     = figure("db_connections_limit", "Connections that may be open, db.max_open.")
 	poolOpen      = figure("db_connections", "Open connections, by what they do.", "state")
 	poolWaits     = figure("db_connection_waits_total", "Times that a connection had to be waited for.")
-	poolWaited    = figure("db_connection_wait_seconds_total", "Time spent waiting for a connection.")
 	databaseUp    = figure("db_up", "Whether the queues below could be read from the database for this scrape.")
 	jobsScheduled = figure("site_jobs_scheduled", "Jobs that the site is still to run, among its newest 10,000.")
 	jobsOverdue   = figure("site_jobs_overdue", "Those of them that should have run by now.")
@@ -224,7 +223,7 @@ var (
 
 // Describe is part of prometheus.Collector.
 func (f platformFigures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, poolWaited, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
 		to <- d
 	}
 }
@@ -246,7 +245,6 @@ func (f platformFigures) Collect(to chan<- prometheus.Metric) {
 	gauge(poolOpen, float64(pool.InUse), "in_use")
 	gauge(poolOpen, float64(pool.Idle), "idle")
 	to <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(pool.WaitCount))
-	to <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, pool.WaitDuration.Seconds())
 
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()
