@@ -108,7 +108,7 @@ func TestLogHoldsNothingPrivate(t *testing.T) {
 	if lines := strings.Count(log, `"msg":"request"`); lines != requests {
 		t.Errorf("%d lines for %d requests", lines, requests)
 	}
-	if !strings.Contains(log, `"level":"ERROR"`) {
+	if !strings.Contains(log, `"msg":"request failed"`) {
 		t.Error("nothing failed")
 	}
 	words := map[string]bool{}
