@@ -1,0 +1,26 @@
+//go:build !race
+
+// The race detector empties pools now and then, which costs allocations.
+
+package compat
+
+import (
+	"encoding/json"
+	"io"
+	"testing"
+)
+
+// A body is made for every request: it must stay cheap. Not parallel, for the
+// sake of the count.
+func TestAvailabilityAllocations(t *testing.T) {
+	asked, answer := grid()
+	encoder := json.NewEncoder(io.Discard)
+	allocations := testing.AllocsPerRun(100, func() {
+		if err := encoder.Encode(View{}.Availability(asked, answer, "Europe/Berlin")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocations > 80 {
+		t.Errorf("%.0f allocations for a day of %d starts", allocations, len(answer.Days[0].Slots))
+	}
+}
