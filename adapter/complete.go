@@ -1,6 +1,12 @@
 package adapter
 
-import "strings"
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"bookside/wpdb"
+)
 
 // Complete is nil where the site's tables have every column that reads name.
 // Else it is a CodeUnavailable that names those they lack: what needs one of
@@ -15,4 +21,22 @@ func (s *Site) Complete() error {
 		names[i] = s.db.Prefix() + column.String()
 	}
 	return unavailable("LatePoint columns are missing: "+strings.Join(names, ", "), nil)
+}
+
+// Readable is nil where every table can be read that has to be, those of ours
+// among them. Else it is a CodeUnavailable that names the others: what needs one
+// fails, and all the rest is served. One statement, where nothing is wrong.
+func (s *Site) Readable(ctx context.Context) error {
+	expected := slices.DeleteFunc(wpdb.Tables(), func(t wpdb.Table) bool { return !s.schema.Expects(t) })
+	refused, missing, err := s.db.Unreadable(ctx, expected)
+	switch {
+	case err != nil:
+		return err
+	case len(missing) > 0:
+		return unavailable("Tables are missing: "+strings.Join(s.db.FullNames(missing), ", "), nil)
+	case len(refused) > 0:
+		return unavailable("The database user may not read "+strings.Join(s.db.FullNames(refused), ", "), nil)
+	default:
+		return nil
+	}
 }

@@ -307,7 +307,7 @@ func (c Customer) short() BookingCustomer {
 // rememberFields keeps the names of custom fields, by which they are told from
 // metas of others.
 func (s *Site) rememberFields(ctx context.Context, names []string) error {
-	if len(names) == 0 || !s.schema.Has(wpdb.CustomerFields) {
+	if len(names) == 0 {
 		return nil
 	}
 	stmt := sq.Insert(s.db.Name(wpdb.CustomerFields)).Options("IGNORE").Columns("meta_key")

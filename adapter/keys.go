@@ -318,12 +318,12 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, erro
 	hash := hashSecret(secret)
 	found, ok, err := k.find(ctx, hash)
 	if errors.Is(err, wpdb.ErrSchema) {
-		// No keys were ever made here, or this is no WordPress: ask again for the
-		// key alone to tell the one from the other.
+		// The table of keys is gone, or this is no WordPress: ask again for the key
+		// alone to tell the one from the other.
 		found.storedKey, ok, err = wpdb.One(ctx, k.db, "find key", keyByHash(k.db, hash), scanStored)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
-		return Admission{}, unauthorized
+		return Admission{}, unavailable("Tables are missing: "+k.db.FullName(wpdb.APIKeys), err)
 	}
 	if err != nil {
 		return Admission{}, err

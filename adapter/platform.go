@@ -98,7 +98,7 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 		return nil, err
 	}
 	if missing := schema.Missing(); len(missing) > 0 {
-		return nil, unavailable("LatePoint tables are missing", fmt.Errorf("no table %s", missing[0]))
+		return nil, unavailable("LatePoint tables are missing: "+strings.Join(p.db.FullNames(missing), ", "), nil)
 	}
 	zone := p.zones.find(options["timezone_string"], options["gmt_offset"])
 	return &Site{

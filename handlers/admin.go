@@ -119,6 +119,9 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	if err == nil {
 		err = site.Complete()
 	}
+	if err == nil {
+		err = site.Readable(ctx)
+	}
 	var known *adapter.Error
 	switch {
 	case err == nil:
@@ -147,7 +150,7 @@ func databaseTrouble(err error) string {
 	case errors.Is(err, wpdb.ErrBusy):
 		return "has no free connection"
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return "refuses the user or password"
+		return "refuses the user, the password or a right"
 	case errors.Is(err, wpdb.ErrNoDatabase):
 		return "does not exist"
 	case errors.Is(err, wpdb.ErrTimeout), errors.Is(err, context.DeadlineExceeded):

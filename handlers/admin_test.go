@@ -84,6 +84,11 @@ func TestReadinessOfSite(t *testing.T) {
 	admin := handlers.NewAdmin()
 	wantReadiness(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	admin.Started(adapter.NewPlatform(db, fixedClock))
+	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: wp_bookside_admin_tokens, " +
+		"wp_bookside_api_keys, wp_bookside_customer_fields, wp_bookside_idempotency, wp_bookside_outbox"})
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	wantReadiness(t, admin, handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
 	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'"); err != nil {
 		t.Fatal(err)
@@ -95,6 +100,55 @@ func TestReadinessOfSite(t *testing.T) {
 	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "failed", Platform: "unknown"})
 	admin.Stopping()
 	wantReadiness(t, admin, handlers.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
+}
+
+// TestReadinessOfRights: a table that may not be read any more, or one of ours
+// that is gone, makes the site not ready. What needs it is refused, and the rest
+// is served.
+func TestReadinessOfRights(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA())
+	s := newServer(t, database)
+	admin := handlers.NewAdmin()
+	admin.Started(s.platform)
+	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
+	wantReadiness(t, admin, ready)
+	account := serverAccount(t, database)
+	for _, c := range []struct{ lose, back, trouble, refused, served string }{
+		{"REVOKE SELECT ON wp_latepoint_customers FROM " + account, "GRANT SELECT ON wp_latepoint_customers TO " + account,
+			"The database user may not read wp_latepoint_customers", "/customers", "/services"},
+		{"REVOKE SELECT ON wp_users FROM " + account, "GRANT SELECT ON wp_users TO " + account,
+			"The database user may not read wp_users", "", "/bookings"},
+		{"RENAME TABLE wp_bookside_customer_fields TO elsewhere", "RENAME TABLE elsewhere TO wp_bookside_customer_fields",
+			"Tables are missing: wp_bookside_customer_fields", "", "/bookings"},
+		{"RENAME TABLE wp_bookside_api_keys TO elsewhere", "RENAME TABLE elsewhere TO wp_bookside_api_keys",
+			"Tables are missing: wp_bookside_api_keys", "/bookings", ""},
+	} {
+		arrange(t, database, c.lose)
+		if c.refused != "" {
+			s.get(c.refused).want(http.StatusServiceUnavailable)
+		}
+		if c.served != "" {
+			s.get(c.served).want(http.StatusOK)
+		}
+		wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
+		arrange(t, database, c.back)
+		wantReadiness(t, admin, ready)
+		if c.refused != "" {
+			s.get(c.refused).want(http.StatusOK)
+		}
+	}
+}
+
+// serverAccount is the account of the servers under test, quoted for GRANT.
+func serverAccount(t *testing.T, database *fixtures.Database) string {
+	t.Helper()
+	account, _, err := wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}.Account(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account
 }
 
 // TestReadinessOfColumns: a site without a column that reads name is not ready,
@@ -119,7 +173,7 @@ func TestReadinessOfColumns(t *testing.T) {
 	ctx, usage := wpdb.WithUsage(t.Context())
 	recorder := httptest.NewRecorder()
 	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "/readyz", nil))
-	if recorder.Code != http.StatusOK || usage.Queries() != 1 {
+	if recorder.Code != http.StatusOK || usage.Queries() != 2 {
 		t.Errorf("status %d, %d statements for a probe of a known schema", recorder.Code, usage.Queries())
 	}
 }
@@ -251,7 +305,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 	}{
 		"too many connections": {server(1040), "unreachable"},
 		"link lost":            {mysql.ErrInvalidConn, "unreachable"},
-		"access denied":        {server(1045), "refuses the user or password"},
+		"access denied":        {server(1045), "refuses the user, the password or a right"},
 		"unknown database":     {server(1049), "does not exist"},
 		"statement too long":   {server(1969), "does not answer in time"},
 		"deadline":             {context.DeadlineExceeded, "does not answer in time"},

@@ -509,3 +509,16 @@ func TestCustomersOfEverySite(t *testing.T) {
 		})
 	}
 }
+
+// TestCustomFieldsWithoutTable: a custom field whose name cannot be kept would
+// not be shown again, so that it is not written either.
+func TestCustomFieldsWithoutTable(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "DROP TABLE wp_bookside_customer_fields")
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"cf_a":"b"}}`).want(http.StatusServiceUnavailable)
+	nothingWritten(t, "without the table", before)
+	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test"}`).want(http.StatusCreated)
+}

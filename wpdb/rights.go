@@ -47,6 +47,32 @@ func (db *DB) May(ctx context.Context, right Right, t Table) (bool, error) {
 	return err == nil, err
 }
 
+// Unreadable are those of some tables of which the database user may not read
+// anything, and those that are not there. Where there are none of both that
+// costs one statement.
+func (db *DB) Unreadable(ctx context.Context, tables []Table) (refused, missing []Table, err error) {
+	all := sq.Select()
+	for _, t := range tables {
+		all = all.Column("(SELECT 1 FROM " + db.Name(t) + " LIMIT 0)")
+	}
+	_, err = All(ctx, db, "try to read all tables", all, func(Scanner) (struct{}, error) { return struct{}{}, nil })
+	if !errors.Is(err, ErrAccessDenied) && !errors.Is(err, ErrSchema) {
+		return nil, nil, err
+	}
+	for _, t := range tables {
+		readable, err := db.May(ctx, Select, t)
+		switch {
+		case errors.Is(err, ErrSchema):
+			missing = append(missing, t)
+		case err != nil:
+			return nil, nil, err
+		case !readable:
+			refused = append(refused, t)
+		}
+	}
+	return refused, missing, nil
+}
+
 // identity is the column by which a table knows its rows.
 func identity(t Table) string {
 	switch t {

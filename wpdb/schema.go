@@ -34,6 +34,12 @@ type Schema struct {
 // Has tells whether the table exists.
 func (s *Schema) Has(t Table) bool { return s.columns[t] != nil }
 
+// Expects tells whether a site that is served has the table: it is there, or it
+// is one of those that have to be.
+func (s *Schema) Expects(t Table) bool {
+	return s.Has(t) || t.Required() || t.Own() || t == Options || t == Users || t == Usermeta
+}
+
 // Column describes a column; ok is false where it does not exist.
 func (s *Schema) Column(t Table, name string) (c Column, ok bool) {
 	c, ok = s.columns[t][name]

@@ -136,3 +136,12 @@ func (db *DB) FullName(t Table) string {
 		return db.prefix + string(t)
 	}
 }
+
+// FullNames are those of some tables.
+func (db *DB) FullNames(tables []Table) []string {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = db.FullName(t)
+	}
+	return names
+}

@@ -174,8 +174,10 @@ func look(ctx context.Context, t target, db *wpdb.DB, now adapter.Clock) (f find
 	}
 	f.lookAtServer(ctx, db, now)
 	if len(f.rights.unreadable) > 0 {
-		f.platform = "not known before its tables can be read"
 		f.todo = append(f.todo, fmt.Sprintf("the database user may not read %s: grant it SELECT on them", named(db, f.rights.unreadable)))
+	}
+	if f.rights.blind() {
+		f.platform = "not known before its tables can be read"
 	} else if err := f.lookAtPlatform(ctx, db, now); err != nil {
 		return f, err
 	}
@@ -224,6 +226,9 @@ func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.
 		return nil
 	}
 	remedy := "activate LatePoint 5 in the site's administration, so that it completes its tables"
+	if options == nil {
+		remedy = "correct the prefix, db.prefix"
+	}
 	if err == nil {
 		f.clock = site.Zone.Name + ", now " + site.Now.In(site.Zone.Location).Format(time.DateTime)
 		err = site.Complete()
@@ -304,7 +309,7 @@ func (f findings) report(t target, db *wpdb.DB) string {
 
 func (f findings) tables(db *wpdb.DB) string {
 	switch {
-	case len(f.rights.unreadable) > 0:
+	case f.rights.blind():
 		return "cannot be read"
 	case len(f.missing) > 0:
 		return "missing " + named(db, f.missing)

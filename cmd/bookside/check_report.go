@@ -101,18 +101,18 @@ func (f findings) json(t target, db *wpdb.DB, show checkOutput) (r checkReport) 
 		r.Database.ClockDifference = &seconds
 	}
 	r.Prefix = db.Prefix()
-	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.rights.summary(), names(db, f.rights.unreadable), map[string][]string{}
+	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.rights.summary(), db.FullNames(f.rights.unreadable), map[string][]string{}
 	for rights, tables := range f.rights.lacking {
-		r.Rights.Lacking[rights] = names(db, tables)
+		r.Rights.Lacking[rights] = db.FullNames(tables)
 	}
 	r.Rights.grantsReport = f.rights.grants(db, t.database, f.account).report()
-	r.Platform.State, r.Platform.Version, r.Platform.MissingTables = f.platform, f.platformVersion, names(db, f.missing)
+	r.Platform.State, r.Platform.Version, r.Platform.MissingTables = f.platform, f.platformVersion, db.FullNames(f.missing)
 	r.Platform.Unwritable = []string{}
 	for _, u := range f.unwritable {
 		r.Platform.Unwritable = append(r.Platform.Unwritable, db.FullName(u.Table)+": "+u.Reason)
 	}
 	r.Platform.TimeZone, r.Platform.JobCron = f.clock, f.jobCron
-	r.OwnTables.Missing, r.OwnTables.Statements = names(db, f.missingOwn), list(f.completing)
+	r.OwnTables.Missing, r.OwnTables.Statements = db.FullNames(f.missingOwn), list(f.completing)
 	r.Keys = f.keys
 	if f.conflicts != nil {
 		r.Conflicts = &conflictsReport{Bookings: f.conflicts.Bookings, Cut: f.conflicts.Cut, Pairs: []conflictPair{}}
@@ -125,14 +125,6 @@ func (f findings) json(t target, db *wpdb.DB, show checkOutput) (r checkReport) 
 
 // list is never nil.
 func list(texts []string) []string { return append([]string{}, texts...) }
-
-func names(db *wpdb.DB, tables []wpdb.Table) []string {
-	full := make([]string, len(tables))
-	for i, t := range tables {
-		full[i] = db.FullName(t)
-	}
-	return full
-}
 
 // settings is a line about the server.
 func (f findings) settings() string {

@@ -31,6 +31,10 @@ type neededRights struct {
 // tryRights tries every right that is ever needed.
 func tryRights(ctx context.Context, db *wpdb.DB) (rights, error) {
 	r := rights{lacking: map[string][]wpdb.Table{}}
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return r, err
+	}
 	for _, table := range wpdb.Tables() {
 		readable, err := db.May(ctx, wpdb.Select, table)
 		there := !errors.Is(err, wpdb.ErrSchema)
@@ -41,28 +45,34 @@ func tryRights(ctx context.Context, db *wpdb.DB) (rights, error) {
 			lacking := r.tryWriting(ctx, db, table, there)
 			r.needed = append(r.needed, neededRights{table, there, lacking})
 		case there:
-			r.hide(table)
+			r.hide(schema, table)
 		}
 	}
 	return r, nil
 }
 
-// hide notes a table that cannot be read.
-func (r *rights) hide(table wpdb.Table) {
-	if table == wpdb.Options || table.Required() {
+// hide notes a table that cannot be read. The schema knows it where some other
+// right is there.
+func (r *rights) hide(schema *wpdb.Schema, table wpdb.Table) {
+	if schema.Expects(table) {
 		r.unreadable = append(r.unreadable, table)
 	} else {
 		r.hidden = append(r.hidden, table)
 	}
-	if !table.Optional() {
-		r.needed = append(r.needed, neededRights{table, !table.Own(), true})
+	if !table.Optional() || schema.Has(table) {
+		r.needed = append(r.needed, neededRights{table, !table.Own() || schema.Has(table), true})
 	}
+}
+
+// blind tells whether the site itself cannot be looked at.
+func (r rights) blind() bool {
+	return slices.ContainsFunc(r.unreadable, func(t wpdb.Table) bool { return t == wpdb.Options || t.Required() })
 }
 
 // hiddenRights are those of a site of which nothing can be seen.
 func hiddenRights() (r rights) {
 	for _, table := range wpdb.Tables() {
-		r.hide(table)
+		r.hide(&wpdb.Schema{}, table)
 	}
 	return r
 }
@@ -158,4 +168,4 @@ func (r rights) summary() string {
 }
 
 // named lists tables by their full names.
-func named(db *wpdb.DB, tables []wpdb.Table) string { return strings.Join(names(db, tables), ", ") }
+func named(db *wpdb.DB, tables []wpdb.Table) string { return strings.Join(db.FullNames(tables), ", ") }
