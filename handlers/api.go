@@ -75,11 +75,11 @@ func (a *api) router() *echo.Echo {
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
 	e.Pre(noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
-	e.Use(a.identify, a.measure, a.logRequest, a.recover, a.headers)
+	e.Use(a.identify, a.deadline, dropBody, a.measure, a.logRequest, a.recover, a.headers)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
-	e.Use(noOptions, shortURL, a.deadline)
+	e.Use(noOptions, shortURL)
 	return e
 }
 

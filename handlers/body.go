@@ -30,7 +30,9 @@ func readBody(c echo.Context) ([]byte, error) {
 	}
 	stop := endReadingWith(request.Context(), c.Response().Writer)
 	defer stop()
-	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, request.Body, maxBody))
+	body := request.Body
+	request.Body = http.NoBody // whatever comes of it, the answer waits for no more
+	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:

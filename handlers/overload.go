@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -59,7 +60,7 @@ func (g gate) pass(work func() error) error {
 	}
 }
 
-// deadline bounds the time a request may take.
+// deadline bounds the time a request may take, until its answer is sent.
 func (a *api) deadline(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), a.options.RequestTimeout)
@@ -67,6 +68,40 @@ func (a *api) deadline(next echo.HandlerFunc) echo.HandlerFunc {
 		c.SetRequest(c.Request().WithContext(ctx))
 		return next(c)
 	}
+}
+
+// bodyGrace is how long an answer waits for the rest of a body that nobody needs.
+const bodyGrace = time.Second
+
+// dropBody keeps answers from waiting for a body that they do not depend on:
+// net/http reads it before it sends them, for as long as a connection may last.
+func dropBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Before(func() {
+			if bodyComes(c.Request()) && !readAway(c.Request(), c.Response().Writer) {
+				c.Response().Header().Set("Connection", "close")
+			}
+		})
+		return next(c)
+	}
+}
+
+// bodyComes tells whether a client may be sending a body that was not read, and
+// that is not too large to be waited for. Who expects to be told to go on sends
+// none before.
+func bodyComes(request *http.Request) bool {
+	return request.Body != http.NoBody && request.ContentLength != 0 && request.ContentLength <= maxBody && request.Header.Get("Expect") == ""
+}
+
+// readAway takes what comes of a body in a short time, because many clients look
+// for the answer only when they have sent everything.
+func readAway(request *http.Request, w http.ResponseWriter) (inTime bool) {
+	ctx, cancel := context.WithTimeout(request.Context(), bodyGrace)
+	defer cancel()
+	stop := endReadingWith(ctx, w)
+	// net/http meets the same error, and closes the connection.
+	_, _ = io.CopyN(io.Discard, request.Body, maxBody)
+	return stop()
 }
 
 // endReadingWith ends the reading of a request's body when the context ends.

@@ -326,6 +326,103 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
+// TestUnreadBody: an answer for which no body is needed does not wait for one
+// that does not come, and ends the connection.
+func TestUnreadBody(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = time.Hour })
+	address := s.listening()
+	for name, c := range map[string]struct {
+		request, key string
+		status       int
+	}{
+		"wrong key":           {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "lp_nobody_has_this_key", http.StatusUnauthorized},
+		"wrong key, chunks":   {"PUT /v1/bookings/1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "lp_nobody_has_this_key", http.StatusUnauthorized},
+		"wrong key, waiting":  {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\nExpect: 100-continue\r\n\r\n", "lp_nobody_has_this_key", http.StatusUnauthorized},
+		"wrong key, large":    {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n{", "lp_nobody_has_this_key", http.StatusUnauthorized},
+		"no permission":       {"POST /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.newKey("read"), http.StatusForbidden},
+		"no route":            {"POST /v1/nothing HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusNotFound},
+		"no body needed":      {"GET /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusOK},
+		"address too long":    {"POST /v1/" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusRequestURITooLong},
+		"documents":           {"GET /v1/openapi.json HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "", http.StatusOK},
+		"preflight of nobody": {"OPTIONS /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "", http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, address)
+			if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			line, rest, _ := strings.Cut(c.request, "\r\n")
+			say(t, conn, line+"\r\nHost: a\r\nX-API-Key: "+c.key+"\r\n"+rest)
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != c.status || !response.Close {
+				t.Errorf("status %d, want %d; closing: %t", response.StatusCode, c.status, response.Close)
+			}
+			if _, err := io.Copy(io.Discard, response.Body); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestUnreadBodyWithoutConnection: so is the answer of a server that has too
+// much to do.
+func TestUnreadBodyWithoutConnection(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.RequestTimeout = time.Hour })
+	s.get("/agents").want(http.StatusOK)
+	unlock := locked(t, database)
+	running := make(chan answer, 1)
+	go func() { running <- s.get("/agents") }()
+	untilWaiting(t, database, 1)
+	conn := dial(t, s.listening())
+	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: "+s.key+"\r\nContent-Length: 500\r\n\r\n{")
+	if status, body := hear(t, bufio.NewReader(conn)); status != http.StatusServiceUnavailable {
+		t.Errorf("status %d: %s", status, body)
+	}
+	unlock()
+	<-running
+}
+
+// TestUnreadBodyThatComes: a client that sends a body of any size to the end
+// reads its answer then, and the connection serves the next request.
+func TestUnreadBodyThatComes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	address := s.listening()
+	large := strings.Repeat("a", 1<<20)
+	for name, body := range map[string]string{
+		"small":     "Content-Length: 2\r\n\r\n{}",
+		"large":     "Content-Length: 1048576\r\n\r\n" + large,
+		"in chunks": "Transfer-Encoding: chunked\r\n\r\n100000\r\n" + large + "\r\n0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, address)
+			heard := bufio.NewReader(conn)
+			for _, c := range []struct {
+				key    string
+				status int
+			}{{"lp_nobody_has_this_key", http.StatusUnauthorized}, {s.key, http.StatusBadRequest}, {"", http.StatusUnauthorized}} {
+				say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: "+c.key+"\r\n"+body)
+				if status, text := hear(t, heard); status != c.status {
+					t.Fatalf("status %d, want %d: %s", status, c.status, text)
+				}
+			}
+		})
+	}
+}
+
 // TestTooLarge: bodies over 1 MiB are refused in every form, and those that say
 // so are not even waited for; so are addresses over 8 KiB.
 func TestTooLarge(t *testing.T) {
