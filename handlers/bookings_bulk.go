@@ -20,7 +20,7 @@ func createBookings(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	if err := r.api.limiter.charge(r.echo, int64(len(bookings)-1)); err != nil {
+	if err := r.api.limiter.charge(r.echo, 1, int64(len(bookings)-1)); err != nil {
 		return response{}, err
 	}
 	b := bulk{request: r, bookings: bookings}

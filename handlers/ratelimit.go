@@ -101,16 +101,17 @@ func untilEnd(now, length int64) int64 { return length - now%length }
 // limit is the middleware; it runs once the key is known.
 func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if err := l.charge(c, 1); err != nil {
+		if err := l.charge(c, 0, 1); err != nil {
 			return err
 		}
 		return next(c)
 	}
 }
 
-// charge counts a request of some cost and tells the client what is left; a
-// limitError where that is not enough, and then nothing is counted.
-func (l *limiter) charge(c echo.Context, cost int64) error {
+// charge counts a request of some cost, part of which may be paid already, and
+// tells the client what is left; a limitError where that is not enough, and then
+// nothing is counted.
+func (l *limiter) charge(c echo.Context, paid, cost int64) error {
 	admission, known := admissionOf(c)
 	if !l.options.Enabled || !known || cost == 0 {
 		return nil
@@ -127,7 +128,17 @@ func (l *limiter) charge(c echo.Context, cost int64) error {
 	if hour.remain < cost {
 		exhausted = hour
 	}
-	return &limitError{message: "Rate limit exceeded", retryAfter: exhausted.reset - used.now}
+	return &limitError{message: overLimit(paid+cost, minute, hour), retryAfter: exhausted.reset - used.now}
+}
+
+// overLimit tells a request that has to wait from one that waits in vain.
+func overLimit(cost int64, windows ...state) string {
+	for _, w := range windows {
+		if cost > max(w.limit, 1) {
+			return fmt.Sprintf("Rate limit exceeded: this request counts as %d and the key has %d in one %s, so it must be split", cost, w.limit, w.name)
+		}
+	}
+	return "Rate limit exceeded"
 }
 
 // limitHeaders are what setLimitHeaders sets.

@@ -220,6 +220,38 @@ func TestSharedCounts(t *testing.T) {
 	}
 }
 
+// TestBulkOverLimits: a bulk request that no window of its key can hold is told
+// so, and one that only comes too early is not.
+func TestBulkOverLimits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		minute, hour int64
+		used         int
+		message      string
+	}{
+		"too early":        {3, 100, 1, "Rate limit exceeded"},
+		"more than minute": {2, 100, 0, "Rate limit exceeded: this request counts as 3 and the key has 2 in one minute, so it must be split"},
+		"more than hour":   {100, 2, 0, "Rate limit exceeded: this request counts as 3 and the key has 2 in one hour, so it must be split"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, small(t), limitedTo(c.minute, c.hour))
+			for range c.used {
+				s.get("/status").want(http.StatusOK)
+			}
+			a := s.write(http.MethodPost, "/bookings/bulk", `[{},{},{}]`).want(http.StatusTooManyRequests)
+			if a.at("error", "code") != "rate_limit_exceeded" || a.at("error", "message") != c.message || a.header.Get("Retry-After") == "" {
+				t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+			}
+		})
+	}
+	s := newServer(t, small(t), limitedTo(1, 100))
+	s.get("/status").want(http.StatusOK)
+	if a := s.get("/status").want(http.StatusTooManyRequests); a.at("error", "message") != "Rate limit exceeded" {
+		t.Errorf("a single request: %s", a.body)
+	}
+}
+
 // TestSharedCostOfBulk: a bulk request that costs more than is left does
 // nothing, and leaves all but its own request.
 func TestSharedCostOfBulk(t *testing.T) {
