@@ -27,6 +27,9 @@ type Config struct {
 	IOTimeout        time.Duration // limit of a network read or write; 15 s
 }
 
+// ErrDSN is a Config.DSN that cannot be used.
+var ErrDSN = errors.New("the data source name cannot be used")
+
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,50}$`)
 
 // networkPrefix splits the prefix of a network's later sites: wp_7_ is the
@@ -59,10 +62,10 @@ func (c Config) withDefaults() (Config, *mysql.Config, error) {
 	driver, err := mysql.ParseDSN(c.DSN)
 	if err != nil {
 		// The driver's message may quote the DSN, password included.
-		return c, nil, errors.New("the data source name cannot be read: it is written user:password@tcp(host:3306)/database")
+		return c, nil, fmt.Errorf("%w: it is written user:password@tcp(host:3306)/database; see too that the driver knows the parameters behind the ? and can read their values", ErrDSN)
 	}
 	if driver.DBName == "" {
-		return c, nil, errors.New("the data source name has no database: it is written user:password@tcp(host:3306)/database")
+		return c, nil, fmt.Errorf("%w: it has no database; it is written user:password@tcp(host:3306)/database", ErrDSN)
 	}
 	if c.MaxOpen == 0 {
 		c.MaxOpen = 10

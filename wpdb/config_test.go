@@ -57,13 +57,14 @@ func TestOpenRefusesSettings(t *testing.T) {
 		dsn, prefix string
 		want        string
 	}{
-		"no data source":     {"", "wp_", "the data source name has no database"},
-		"not a data source":  {"user:secret@tcp(db:3306", "wp_", "the data source name cannot be read"},
-		"host without net":   {"user:secret@db:3306/shop", "wp_", "the data source name cannot be read"},
-		"bad parameter":      {"user:secret@tcp(db:3306)/shop?parseTime=secret", "wp_", "the data source name cannot be read"},
-		"a URL":              {"mysql://user:secret@db/shop", "wp_", "the data source name cannot be read"},
-		"no database":        {"user:secret@tcp(db:3306)/", "wp_", "the data source name has no database"},
-		"unknown TLS":        {"user:secret@tcp(db:3306)/shop?tls=nothing", "wp_", "the data source name cannot be read"},
+		"no data source":     {"", "wp_", "the data source name cannot be used: it has no database"},
+		"not a data source":  {"user:secret@tcp(db:3306", "wp_", "the data source name cannot be used"},
+		"host without net":   {"user:secret@db:3306/shop", "wp_", "the data source name cannot be used"},
+		"bad parameter":      {"user:secret@tcp(db:3306)/shop?parseTime=secret", "wp_", "the data source name cannot be used"},
+		"a URL":              {"mysql://user:secret@db/shop", "wp_", "the data source name cannot be used"},
+		"no database":        {"user:secret@tcp(db:3306)/", "wp_", "the data source name cannot be used: it has no database"},
+		"unknown TLS":        {"user:secret@tcp(db:3306)/shop?tls=secret", "wp_", "the data source name cannot be used: it is written user:password@tcp(host:3306)/database; see too that the driver knows the parameters behind the ?"},
+		"bad escape":         {"user:secret@tcp(db:3306)/shop?foo=%zzsecret", "wp_", "the data source name cannot be used: it is written user:password@tcp(host:3306)/database; see too that the driver knows the parameters behind the ?"},
 		"no prefix":          {"user:secret@tcp(db:3306)/shop", "", `table prefix ""`},
 		"prefix with a tick": {"user:secret@tcp(db:3306)/shop", "wp`_", "table prefix \"wp`_\""},
 		"prefix with blanks": {"user:secret@tcp(db:3306)/shop", "wp _", `table prefix "wp _"`},

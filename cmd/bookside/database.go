@@ -19,12 +19,14 @@ type target struct {
 	basePrefix  string // before the number of a network's site
 	address     string
 	database    string
+	source      string // the setting that names the database
 	credentials string // where user and password are written
 }
 
 // target finds database and prefix, in wp-config.php where one is named.
 func (c config) target() (target, error) {
-	t := target{credentials: "db.dsn (BOOKSIDE_DB__DSN)"}
+	t := target{source: keyDSN + " (" + envName(keyDSN) + ")"}
+	t.credentials = t.source
 	t.basePrefix = c.DB.Prefix
 	if c.WordPress.Config != "" {
 		site, err := c.readWPConfig()
@@ -35,6 +37,7 @@ func (c config) target() (target, error) {
 			t.basePrefix = site.TablePrefix
 		}
 		t.config.DSN, t.address, t.database = site.FormatDSN(), site.Address, site.Name
+		t.source = keyWPConfig
 		t.credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
 	} else {
 		parts, _ := parseDSN(c.DB.DSN)
@@ -84,6 +87,8 @@ func (t target) explain(err error) error {
 		return failf(exitRefused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
 		return failf(exitUnreachable, err, "the database at %s cannot be reached, or takes no more connections; see that it runs and that the address is right (%v)", t.address, reason(err))
+	case errors.Is(err, wpdb.ErrDSN):
+		return failf(exitUsage, err, "%s: %v", t.source, err)
 	case !errors.As(err, &statement):
 		return failf(exitUsage, err, "%v", err) // the settings themselves, before any connection
 	default:
