@@ -108,15 +108,15 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 }
 
 // Serve lets an admitted request work on the site. Where a table or column
-// turns out to be unknown, because the plugin was updated a moment ago, the
-// tables are looked at again and the whole work is done once more: what it had
-// written was rolled back with the statement that failed.
+// turns out to be unknown or another than it was, because the plugin was updated
+// a moment ago, the tables are looked at again and the whole work is done once
+// more: what it had written was rolled back with the statement that failed.
 func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Site) error) error {
 	site, err := p.site(ctx, admission.platform)
 	if err == nil {
 		err = work(site)
 	}
-	if !errors.Is(err, wpdb.ErrSchema) {
+	if !outdated(err) {
 		return err
 	}
 	p.db.ForgetSchema()

@@ -53,7 +53,22 @@ func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sq
 	if err := s.transacted(table); err != nil {
 		return wpdb.Result{}, err
 	}
-	return wpdb.Exec(ctx, s.db, op, stmt)
+	result, err := wpdb.Exec(ctx, s.db, op, stmt)
+	if errors.Is(err, wpdb.ErrRefused) {
+		return result, s.unwritten(table, "a CHECK refuses the row", err)
+	}
+	return result, err
+}
+
+// unwritten is the error for a table that takes no row of ours.
+func (s *Site) unwritten(table wpdb.Table, reason string, cause error) error {
+	return unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, cause)
+}
+
+// outdated tells whether a statement failed as one does that was made for tables
+// which have changed since they were looked at.
+func outdated(err error) bool {
+	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
 }
 
 // transacted refuses a table whose engine could neither take a write back nor
@@ -76,7 +91,7 @@ func (s *Site) writable(table wpdb.Table) error {
 	if reason == "" {
 		return nil
 	}
-	return unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, nil)
+	return s.unwritten(table, reason, nil)
 }
 
 // Writable is nil where requests can write all that they may have to. Else it is

@@ -20,11 +20,12 @@ var (
 	ErrBusy         = errors.New("all connections are in use")        // of the pool, for longer than a request waits
 	ErrAccessDenied = errors.New("access denied")                     // user, password or grants
 	ErrNoDatabase   = errors.New("unknown database")                  //
-	ErrSchema       = errors.New("unknown table or column")           // or one that demands a value: the schema changed since it was probed
+	ErrSchema       = errors.New("unknown table or column")           // or one that demands a value, or another type: the schema changed since it was probed
 	ErrDuplicate    = errors.New("duplicate key")                     //
 	ErrConflict     = errors.New("deadlock or lock wait")             // the whole transaction may be tried again
 	ErrReadOnly     = errors.New("database is read-only")             //
 	ErrBadValue     = errors.New("value does not fit column")         // out of range, too long, characters it does not know
+	ErrRefused      = errors.New("row breaks a rule of its table")    // a CHECK
 	ErrTimeout      = errors.New("statement took too long")           //
 	ErrLinkLost     = errors.New("connection lost")                   // a write may or may not have happened
 	ErrTooManyRows  = errors.New("more rows than a query may return") //
@@ -36,12 +37,13 @@ var numbers = map[uint16]error{
 	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
 	1049: ErrNoDatabase,
-	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema,
+	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
 	1062: ErrDuplicate, 1586: ErrDuplicate,
 	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict,
 	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,
 	1264: ErrBadValue, 1265: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
 	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3854: ErrBadValue, 3988: ErrBadValue, // a text beyond the character set of what it is compared with
+	3819: ErrRefused, 4025: ErrRefused,
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
 	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost,
 }

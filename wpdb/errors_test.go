@@ -22,7 +22,7 @@ import (
 // kinds are all that a failed statement can mean.
 var kinds = []error{
 	wpdb.ErrUnavailable, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrDuplicate, wpdb.ErrConflict,
-	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrUnreadable,
+	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrRefused, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrUnreadable,
 }
 
 // wantKind checks that an error is of one kind and of no other; nil is for one
@@ -54,11 +54,12 @@ func TestErrorNumbers(t *testing.T) {
 		wpdb.ErrUnavailable:  {1040, 1053, 1129, 1203, 1226},
 		wpdb.ErrAccessDenied: {1044, 1045, 1130, 1142, 1143, 1698},
 		wpdb.ErrNoDatabase:   {1049},
-		wpdb.ErrSchema:       {1054, 1146, 1364},
+		wpdb.ErrSchema:       {1054, 1146, 1364, 1416, 3140, 4078, 6136},
 		wpdb.ErrDuplicate:    {1062, 1586},
 		wpdb.ErrConflict:     {1020, 1205, 1213},
 		wpdb.ErrReadOnly:     {1290, 1792, 1836},
 		wpdb.ErrBadValue:     {1264, 1265, 1267, 1270, 1271, 1292, 1366, 1406, 3854, 3988},
+		wpdb.ErrRefused:      {3819, 4025},
 		wpdb.ErrTimeout:      {1317, 1969, 3024},
 		wpdb.ErrLinkLost:     {1927, 2006, 2013, 4031},
 	} {
@@ -123,8 +124,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL,
-		"CREATE TABLE letters (old varchar(20) CHARACTER SET latin1, kind enum('a', 'b'), amount decimal(5,2))",
-		"INSERT INTO letters VALUES ('a', 'a', 1)",
+		"CREATE TABLE letters (old varchar(20) CHARACTER SET latin1, kind enum('a', 'b'), amount decimal(5,2), size int, CHECK (size < 5), place point)",
+		"INSERT INTO letters VALUES ('a', 'a', 1, 1, NULL)",
 		"CREATE TABLE mixed (a varchar(20) COLLATE utf8mb4_general_ci, b varchar(20) COLLATE utf8mb4_unicode_ci)",
 	)
 	db := open(t, configOf(database))
@@ -147,6 +148,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 		"out of range":          {sq.Expr("UPDATE letters SET amount = ? WHERE old = 'a'", "123456.7"), wpdb.ErrBadValue},
 		"not of the list":       {sq.Expr("UPDATE letters SET kind = ? WHERE old = 'a'", email), wpdb.ErrBadValue},
 		"letters not stored":    {sq.Expr("UPDATE letters SET old = ? WHERE old = 'a'", email), wpdb.ErrBadValue},
+		"breaks a rule":         {sq.Expr("UPDATE letters SET size = ? WHERE old = 'a'", 7), wpdb.ErrRefused},
+		"of another type":       {sq.Expr("UPDATE letters SET place = ? WHERE old = 'a'", 7), wpdb.ErrSchema},
 		"mixed collations":      {sq.Expr("SELECT a FROM mixed WHERE a = b"), wpdb.ErrBadValue},
 		"three mixed":           {sq.Expr("SELECT a FROM mixed WHERE a BETWEEN b AND ?", email), wpdb.ErrBadValue},
 		"not SQL":               {sq.Expr("UPDATE wp_options SET ? ?", email, email), nil},

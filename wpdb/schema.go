@@ -13,7 +13,7 @@ import (
 // Column is one column as the server describes it.
 type Column struct {
 	Name       string
-	Type       string // data type without length, such as mediumint
+	Type       string // data type without length, such as mediumint; json also where it is a name for a longtext with a CHECK
 	Nullable   bool
 	HasDefault bool  // an INSERT may leave it out: a default, NULL too, or filled by the server itself
 	MaxLength  int64 // characters of a varchar, bytes of a text; 0 for other types
@@ -160,8 +160,52 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		s.columns[table][c.Name] = c.Column
 		s.engines[table] = c.engine
 	}
+	if err := db.probeJSON(ctx, s); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
+
+// probeJSON finds the columns that MariaDB calls longtext though they take JSON
+// alone: it gives such a one a CHECK of the column's name. The rule itself is not
+// shown to an account with rights on single tables. Only columns that we may have
+// to fill are looked for, so that most sites are not asked.
+func (db *DB) probeJSON(ctx context.Context, s *Schema) error {
+	var tables []string
+	for table, columns := range s.columns {
+		if slices.Contains(table.RightsToWrite(), Insert) && slices.ContainsFunc(slices.Collect(maps.Values(columns)), Column.maybeJSON) {
+			tables = append(tables, db.FullName(table))
+		}
+	}
+	if len(tables) == 0 {
+		return nil
+	}
+	slices.Sort(tables)
+	stmt := sq.Select("table_name", "constraint_name").From("information_schema.table_constraints").
+		Where("table_schema = DATABASE()").
+		Where(sq.Eq{"constraint_type": "CHECK"}).
+		Where(sq.Eq{"table_name": tables})
+	type rule struct{ table, name string }
+	rules, err := All(ctx, db, "probe rules", stmt, func(row Scanner) (r rule, err error) {
+		err = row.Scan(&r.table, &r.name)
+		return r, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		table, _ := db.tableNamed(r.table)
+		if c, ok := s.columns[table][r.name]; ok && c.maybeJSON() {
+			c.Type = "json"
+			s.columns[table][r.name] = c
+		}
+	}
+	return nil
+}
+
+// maybeJSON tells whether MariaDB would show a json column that must be filled
+// like this one.
+func (c Column) maybeJSON() bool { return c.Type == "longtext" && !c.HasDefault }
 
 // tableNamed is the table of the site that has a full name.
 func (db *DB) tableNamed(full string) (t Table, ok bool) {

@@ -103,6 +103,35 @@ func TestColumn(t *testing.T) {
 	}
 }
 
+// TestColumnOfJSON: MariaDB calls the type longtext, as others, and a probe asks
+// about rules only where there is such a column to fill.
+func TestColumnOfJSON(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	ctx, usage := wpdb.WithUsage(t.Context())
+	if _, err := db.Schema(ctx, "2.1.4"); err != nil || usage.Queries() != 1 {
+		t.Errorf("%d statements, error %v", usage.Queries(), err)
+	}
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL, ADD COLUMN ruled int NOT NULL CHECK (ruled < 5)",
+		"ALTER TABLE wp_latepoint_order_items ADD COLUMN fresh longtext NOT NULL, ADD UNIQUE KEY fresh (id)")
+	db.ForgetSchema()
+	s := probed(t, db)
+	for _, c := range []struct {
+		table      wpdb.Table
+		name, want string
+	}{{wpdb.Bookings, "fresh", "json"}, {wpdb.Bookings, "plain", "longtext"}, {wpdb.Bookings, "ruled", "int"}, {wpdb.OrderItems, "fresh", "longtext"}} {
+		if got, ok := s.Column(c.table, c.name); got.Type != c.want || !ok {
+			t.Errorf("%s.%s: there %t, type %s, want %s", c.table, c.name, ok, got.Type, c.want)
+		}
+	}
+	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it demands a value for fresh (json)"}}
+	if diff := cmp.Diff(want, s.Unwritables()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -320,6 +349,21 @@ func TestSitePrefixesFails(t *testing.T) {
 	mock.ExpectQuery(text).WillReturnError(errDeadlock)
 	_, err := db.SitePrefixes(t.Context())
 	wantKind(t, err, wpdb.ErrConflict)
+}
+
+// TestProbeOfRulesFails: without them we would take for a text what is none.
+func TestProbeOfRulesFails(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh longtext NOT NULL")
+	c, _ := cutOff(t, configOf(database), fixtures.Fault{On: "table_constraints"}, fixtures.Fault{On: "table_constraints"})
+	db := open(t, c)
+	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
+		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
+	}
+	if _, ok := probed(t, db).Column(wpdb.Bookings, "fresh"); !ok {
+		t.Error("the column is not there")
+	}
 }
 
 func TestProbeFails(t *testing.T) {
