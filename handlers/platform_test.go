@@ -46,7 +46,7 @@ func TestUnavailable(t *testing.T) {
 			"a table gone",
 			"RENAME TABLE wp_latepoint_bookings TO elsewhere",
 			"RENAME TABLE elsewhere TO wp_latepoint_bookings",
-			"LatePoint tables are missing",
+			"LatePoint tables are missing: wp_latepoint_bookings",
 		},
 		{
 			"no WordPress",
