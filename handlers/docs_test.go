@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -31,17 +33,26 @@ func TestDocs(t *testing.T) {
 			browser := newBrowser(t)
 			seen := watchTraffic(browser, t)
 			const operation = "#operations-status-status "
-			err := chromedp.Do(browser,
-				chromedp.EmulateViewport(1200, 1000),
-				chromedp.Navigate(server.URL+path),
-				chromedp.Click(chromedp.CSS(".btn.authorize")),
-				chromedp.SendKeys(chromedp.CSS(".auth-container input"), s.key),
-				chromedp.Click(chromedp.CSS(".auth-btn-wrapper .authorize")),
-				chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")),
-				chromedp.Click(chromedp.CSS(operation+".opblock-summary-control")),
-				chromedp.Click(chromedp.CSS(operation+".execute")),
-				chromedp.WaitVisible(chromedp.CSS(operation+".live-responses-table .response-col_status")),
-			)
+			// A click is lost now and then while the page still moves: a person begins again.
+			var err error
+			for range 6 {
+				attempt, cancel := context.WithTimeout(browser, 10*time.Second)
+				err = chromedp.Do(attempt,
+					chromedp.EmulateViewport(1200, 1000),
+					chromedp.Navigate(server.URL+path),
+					chromedp.Click(chromedp.CSS(".btn.authorize")),
+					chromedp.SendKeys(chromedp.CSS(".auth-container input"), s.key),
+					chromedp.Click(chromedp.CSS(".auth-btn-wrapper .authorize")),
+					chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")),
+					chromedp.Click(chromedp.CSS(operation+".opblock-summary-control")),
+					chromedp.Click(chromedp.CSS(operation+".execute")),
+					chromedp.WaitVisible(chromedp.CSS(operation+".live-responses-table .response-col_status")),
+				)
+				cancel()
+				if err == nil {
+					break
+				}
+			}
 			if err != nil {
 				t.Fatalf("%v; faults: %q", err, seen.faults(server.URL))
 			}
