@@ -335,7 +335,7 @@ func transactionAttributes(p Payment) map[string]string {
 	}
 }
 
-// recordIDs are the booking and the order that an event is about, 0 for none.
+// recordIDs are what an event is about, 0 for no booking or order.
 type recordIDs struct{ customer, booking, order int64 }
 
 // surroundings are what messages say beyond the records of an event.
