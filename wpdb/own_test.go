@@ -74,8 +74,8 @@ func user(t testing.TB, database *fixtures.Database, privileges string) wpdb.Con
 	return userOf(t, database, privileges, "*")
 }
 
-// userOf is user with privileges on one table, or * for all.
-func userOf(t testing.TB, database *fixtures.Database, privileges, table string) wpdb.Config {
+// userOf is user with privileges on some tables, or * for all.
+func userOf(t testing.TB, database *fixtures.Database, privileges string, tables ...string) wpdb.Config {
 	t.Helper()
 	name := strings.ToLower("bookside_" + rand.Text())[:30]
 	config := configOf(database)
@@ -89,7 +89,9 @@ func userOf(t testing.TB, database *fixtures.Database, privileges, table string)
 					t.Error(err)
 				}
 			})
-			arrange(t, database.SQL, "GRANT "+privileges+" ON `"+d.DBName+"`."+table+" TO "+account)
+			for _, table := range tables {
+				arrange(t, database.SQL, "GRANT "+privileges+" ON `"+d.DBName+"`."+table+" TO "+account)
+			}
 		}
 		d.User, d.Passwd = name, "secret"
 	})

@@ -2,6 +2,7 @@ package wpdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -166,41 +167,45 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 	return s, nil
 }
 
-// probeJSON finds the columns that MariaDB calls longtext though they take JSON
-// alone: it gives such a one a CHECK of the column's name. The rule itself is not
-// shown to an account with rights on single tables. Only columns that we may have
-// to fill are looked for, so that most sites are not asked.
+// probeJSON finds the columns that MariaDB calls longtext though they take only
+// JSON. information_schema hides CHECKs from an account with rights on single
+// tables, but the definition of the table shows them. It is read only for tables
+// with a column of which we may have to store the zero, so most sites cost no
+// further statement. Views have no CHECKs.
 func (db *DB) probeJSON(ctx context.Context, s *Schema) error {
-	var tables []string
-	for table, columns := range s.columns {
-		if slices.Contains(table.RightsToWrite(), Insert) && slices.ContainsFunc(slices.Collect(maps.Values(columns)), Column.maybeJSON) {
-			tables = append(tables, db.FullName(table))
+	for _, table := range slices.Sorted(maps.Keys(s.columns)) {
+		columns := slices.Collect(maps.Values(s.columns[table]))
+		if s.Engine(table) == "" || !slices.Contains(table.RightsToWrite(), Insert) || !slices.ContainsFunc(columns, Column.maybeJSON) {
+			continue
 		}
-	}
-	if len(tables) == 0 {
-		return nil
-	}
-	slices.Sort(tables)
-	stmt := sq.Select("table_name", "constraint_name").From("information_schema.table_constraints").
-		Where("table_schema = DATABASE()").
-		Where(sq.Eq{"constraint_type": "CHECK"}).
-		Where(sq.Eq{"table_name": tables})
-	type rule struct{ table, name string }
-	rules, err := All(ctx, db, "probe rules", stmt, func(row Scanner) (r rule, err error) {
-		err = row.Scan(&r.table, &r.name)
-		return r, err
-	})
-	if err != nil {
-		return err
-	}
-	for _, r := range rules {
-		table, _ := db.tableNamed(r.table)
-		if c, ok := s.columns[table][r.name]; ok && c.maybeJSON() {
-			c.Type = "json"
-			s.columns[table][r.name] = c
+		definition, err := db.definition(ctx, table)
+		if err != nil {
+			return err
+		}
+		demanded := jsonColumns(definition)
+		for _, c := range columns {
+			if c.maybeJSON() && slices.ContainsFunc(demanded, func(name string) bool { return strings.EqualFold(name, c.Name) }) {
+				c.Type = "json"
+				s.columns[table][c.Name] = c
+			}
 		}
 	}
 	return nil
+}
+
+// definition is what SHOW CREATE TABLE prints for a table, or "" where the account
+// may not see it or the table has just been dropped.
+func (db *DB) definition(ctx context.Context, t Table) (string, error) {
+	op := "probe definition of " + db.FullName(t)
+	definition, _, err := One(ctx, db, op, sq.Expr("SHOW CREATE TABLE "+db.Name(t)), func(row Scanner) (text string, err error) {
+		var name string
+		err = row.Scan(&name, &text)
+		return text, err
+	})
+	if errors.Is(err, ErrAccessDenied) || errors.Is(err, ErrSchema) {
+		return "", nil
+	}
+	return definition, err
 }
 
 // maybeJSON tells whether MariaDB would show a json column that must be filled

@@ -11,6 +11,7 @@ import (
 
 	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -103,32 +104,98 @@ func TestColumn(t *testing.T) {
 	}
 }
 
-// TestColumnOfJSON: MariaDB calls the type longtext, as others, and a probe asks
-// about rules only where there is such a column to fill.
+// TestColumnOfJSON: MariaDB reports the type json as longtext, and an account with
+// rights on single tables sees its CHECK only in the table's definition. A probe
+// reads the definitions of those tables alone that have such a column to fill.
 func TestColumnOfJSON(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
-	ctx, usage := wpdb.WithUsage(t.Context())
-	if _, err := db.Schema(ctx, "2.1.4"); err != nil || usage.Queries() != 1 {
-		t.Errorf("%d statements, error %v", usage.Queries(), err)
+	db := open(t, userOf(t, database, "SELECT, INSERT", "wp_latepoint_bookings", "wp_latepoint_customers", "wp_latepoint_order_items", "wp_latepoint_processes"))
+	probe := func(want int64) *wpdb.Schema {
+		t.Helper()
+		db.ForgetSchema()
+		ctx, usage := wpdb.WithUsage(t.Context())
+		s, err := db.Schema(ctx, "2.1.4")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if usage.Queries() != want {
+			t.Errorf("%d statements, want %d", usage.Queries(), want)
+		}
+		return s
 	}
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL, ADD COLUMN ruled int NOT NULL CHECK (ruled < 5)",
-		"ALTER TABLE wp_latepoint_order_items ADD COLUMN fresh longtext NOT NULL, ADD UNIQUE KEY fresh (id)")
-	db.ForgetSchema()
-	s := probed(t, db)
+	probe(1)
+	arrange(t, database.SQL,
+		`ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL COMMENT 'it''s CHECK (json_valid(`+"`plain`"+`)) \\',
+			ADD COLUMN ruled int NOT NULL CHECK (ruled < 5), ADD COLUMN `+"`odd ``name` longtext NOT NULL",
+		"UPDATE wp_latepoint_bookings SET fresh = '{}', `odd ``name` = '{}'",
+		"ALTER TABLE wp_latepoint_bookings ADD CHECK (json_valid(`odd ``name`))",
+		"ALTER TABLE wp_latepoint_order_items ADD COLUMN fresh longtext NOT NULL, ADD COLUMN word varchar(90) NOT NULL DEFAULT 'CHECK (json_valid(fresh))', ADD UNIQUE KEY fresh (id)",
+		"ALTER TABLE wp_latepoint_customers ADD COLUMN fresh json",
+		"ALTER TABLE wp_latepoint_processes ADD COLUMN fresh longtext NOT NULL")
+	s := probe(3) // customers has nothing to fill, and processes are not written
 	for _, c := range []struct {
 		table      wpdb.Table
 		name, want string
-	}{{wpdb.Bookings, "fresh", "json"}, {wpdb.Bookings, "plain", "longtext"}, {wpdb.Bookings, "ruled", "int"}, {wpdb.OrderItems, "fresh", "longtext"}} {
+	}{
+		{wpdb.Bookings, "fresh", "json"}, {wpdb.Bookings, "odd `name", "json"}, {wpdb.Bookings, "plain", "longtext"}, {wpdb.Bookings, "ruled", "int"},
+		{wpdb.OrderItems, "fresh", "longtext"}, {wpdb.Processes, "fresh", "longtext"},
+	} {
 		if got, ok := s.Column(c.table, c.name); got.Type != c.want || !ok {
 			t.Errorf("%s.%s: there %t, type %s, want %s", c.table, c.name, ok, got.Type, c.want)
 		}
 	}
+}
+
+// TestColumnOfJSONIsUnwritable: the empty text that PHP would store is no JSON.
+func TestColumnOfJSONIsUnwritable(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
 	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it demands a value for fresh (json)"}}
-	if diff := cmp.Diff(want, s.Unwritables()); diff != "" {
+	if diff := cmp.Diff(want, probed(t, open(t, configOf(database))).Unwritables()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestProbeOfADefinition: where the definition is refused or gone, the column stays
+// the longtext it seems to be; any other failure is one of the probe.
+func TestProbeOfADefinition(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ fails, want error }{
+		"refused":   {&mysql.MySQLError{Number: 1142}, nil},
+		"gone":      {&mysql.MySQLError{Number: 1146}, nil},
+		"a failure": {errDeadlock, wpdb.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool, mock, err := sqlmock.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			columns := []string{"table_name", "engine", "column_name", "data_type", "is_nullable", "column_default", "extra", "character_maximum_length", "character_set_name"}
+			mock.ExpectQuery("FROM information_schema.columns").WillReturnRows(sqlmock.NewRows(columns).
+				AddRow("wp_latepoint_bookings", "InnoDB", "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4").
+				AddRow("wp_latepoint_customers", nil, "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4")) // a view
+			mock.ExpectQuery("^SHOW CREATE TABLE `wp_latepoint_bookings`$").WillReturnError(test.fails)
+			s, err := wpdb.New(pool, "wp_").Schema(t.Context(), "2.3.1")
+			if test.want != nil {
+				wantKind(t, err, test.want)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, ok := s.Column(wpdb.Bookings, "fresh"); c.Type != "longtext" || !ok {
+				t.Errorf("%+v, there %t", c, ok)
+			}
+			if err := mock.ExpectationsWereMet(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -351,12 +418,12 @@ func TestSitePrefixesFails(t *testing.T) {
 	wantKind(t, err, wpdb.ErrConflict)
 }
 
-// TestProbeOfRulesFails: without them we would take for a text what is none.
-func TestProbeOfRulesFails(t *testing.T) {
+// TestProbeOfADefinitionFails: without it we would take for a text what is none.
+func TestProbeOfADefinitionFails(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh longtext NOT NULL")
-	c, _ := cutOff(t, configOf(database), fixtures.Fault{On: "table_constraints"}, fixtures.Fault{On: "table_constraints"})
+	c, _ := cutOff(t, configOf(database), fixtures.Fault{On: "SHOW CREATE TABLE"}, fixtures.Fault{On: "SHOW CREATE TABLE"})
 	db := open(t, c)
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
