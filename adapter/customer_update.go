@@ -113,8 +113,10 @@ func (s *Site) updateCustomerRow(ctx context.Context, customer BookingCustomer, 
 		switch f.name {
 		case "email":
 			err = s.updateUserEmail(ctx, user.id, customer.Email)
-		case "first_name", "last_name":
-			err = s.saveUserMeta(ctx, user.id, f.name, f.value)
+		case "first_name":
+			err = s.saveUserMeta(ctx, user.id, f.name, customer.FirstName)
+		case "last_name":
+			err = s.saveUserMeta(ctx, user.id, f.name, customer.LastName)
 		}
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ func (s *Site) writing(ctx context.Context) (writing, error) {
 		return writing{}, err
 	}
 	return writing{
-		settings: settings, siteURL: options["siteurl"], cron: options["cron"],
+		settings: settings, siteURL: wpdb.PlainText(options["siteurl"]), cron: options["cron"],
 		dateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), clock24: settings[settingTimeSystem] == "24", currency: currencyOf(settings),
 	}, nil
 }

@@ -59,7 +59,7 @@ const pluginFile = "latepoint.php"
 const oldestVersion = "2.1.4"
 
 // Options are the WordPress options that say whether and how the platform runs,
-// by name; nil where there is no table of options.
+// as they are stored, by name; nil where there is no table of options.
 type Options map[string]string
 
 // platformOptions are the names in Options.
@@ -89,7 +89,7 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 	if !active {
 		return nil, unavailable("LatePoint is not active on this site", nil)
 	}
-	version := options["latepoint_db_version"]
+	version := wpdb.PlainText(options["latepoint_db_version"])
 	if !versionAtLeast(version, oldestVersion) {
 		return nil, unavailable("LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
 	}
@@ -100,7 +100,7 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 	if missing := schema.Missing(); len(missing) > 0 {
 		return nil, unavailable("LatePoint tables are missing: "+strings.Join(p.db.FullNames(missing), ", "), nil)
 	}
-	zone := p.zones.find(options["timezone_string"], options["gmt_offset"])
+	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
 		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox,

@@ -75,7 +75,7 @@ func onlyHarmless(serialised string) bool {
 	if serialised == "" {
 		return true // a user without a role
 	}
-	value, err := wpdb.UnserializePHP(serialised)
+	value, err := wpdb.MaybeUnserialize(serialised)
 	roles, ok := value.(*wpdb.PHPArray)
 	if err != nil || !ok {
 		return false
@@ -148,17 +148,32 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	if err != nil {
 		return 0, err
 	}
-	role := cmp.Or(w.settings[settingCustomerRole], "latepoint_customer")
-	meta := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value")
-	for _, m := range [][2]string{
-		{"nickname", c.Email}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"description", ""}, {"rich_editing", "true"},
-		{"syntax_highlighting", "true"}, {"comment_shortcuts", "false"}, {"admin_color", "modern"}, {"use_ssl", "0"}, {"show_admin_bar_front", "true"},
-		{"locale", ""}, {s.db.Prefix() + "capabilities", fmt.Sprintf(`a:1:{s:%d:"%s";b:1;}`, len(role), role)}, {s.db.Prefix() + "user_level", "0"},
-	} {
-		meta = meta.Values(result.ID, m[0], m[1])
+	var roles wpdb.PHPArray
+	roles.Set(cmp.Or(w.settings[settingCustomerRole], "latepoint_customer"), true)
+	metas := []wpdb.UserMeta{
+		{Key: "nickname", Value: wpdb.PHPText(c.Email)},
+		{Key: "first_name", Value: wpdb.PHPText(c.FirstName)},
+		{Key: "last_name", Value: wpdb.PHPText(c.LastName)},
+		{Key: "description", Value: wpdb.PHPText("")},
+		{Key: "rich_editing", Value: wpdb.PHPText("true")},
+		{Key: "syntax_highlighting", Value: wpdb.PHPText("true")},
+		{Key: "comment_shortcuts", Value: wpdb.PHPText("false")},
+		{Key: "admin_color", Value: wpdb.PHPText("modern")},
+		{Key: "use_ssl", Value: wpdb.PHPText("0")},
+		{Key: "show_admin_bar_front", Value: wpdb.PHPText("true")},
+		{Key: "locale", Value: wpdb.PHPText("")},
+		{Key: s.db.Prefix() + "capabilities", Value: &roles},
+		{Key: s.db.Prefix() + "user_level", Value: wpdb.PHPText("0")},
 	}
-	_, err = s.exec(ctx, wpdb.Usermeta, "insert user meta", meta)
-	return result.ID, err
+	return result.ID, s.writeUserMeta(func() error { return s.db.AddUserMeta(ctx, result.ID, metas...) })
+}
+
+// writeUserMeta runs a write of metas of users as exec runs that of other tables.
+func (s *Site) writeUserMeta(write func() error) error {
+	if err := s.transacted(wpdb.Usermeta); err != nil {
+		return err
+	}
+	return s.refusal(wpdb.Usermeta, write())
 }
 
 // updateUserEmail changes where a user's mail goes (wp_update_user). A new
@@ -169,15 +184,12 @@ func (s *Site) updateUserEmail(ctx context.Context, user int64, email string) er
 	return err
 }
 
-// saveUserMeta stores a meta of a user. One beyond the character set of the
+// saveUserMeta stores a text about a user. One beyond the character set of the
 // table stays as it was.
-func (s *Site) saveUserMeta(ctx context.Context, user int64, key string, value any) error {
-	stmt := sq.Update(s.db.Name(wpdb.Usermeta)).Set("meta_value", value).Where(sq.Eq{"user_id": user, "meta_key": key})
-	result, err := s.exec(ctx, wpdb.Usermeta, "update user meta", stmt)
-	if err == nil && result.Rows == 0 {
-		insert := sq.Insert(s.db.Name(wpdb.Usermeta)).Columns("user_id", "meta_key", "meta_value").Values(user, key, value)
-		_, err = s.exec(ctx, wpdb.Usermeta, "insert user meta", insert)
-	}
+func (s *Site) saveUserMeta(ctx context.Context, user int64, key, text string) error {
+	err := s.writeUserMeta(func() error {
+		return s.db.UpdateUserMeta(ctx, user, wpdb.UserMeta{Key: key, Value: wpdb.PHPText(text)})
+	})
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil
 	}

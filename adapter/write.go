@@ -54,10 +54,16 @@ func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sq
 		return wpdb.Result{}, err
 	}
 	result, err := wpdb.Exec(ctx, s.db, op, stmt)
+	return result, s.refusal(table, err)
+}
+
+// refusal is the error of a write, which names the table where that takes no row
+// of ours.
+func (s *Site) refusal(table wpdb.Table, err error) error {
 	if errors.Is(err, wpdb.ErrRefused) {
-		return result, s.unwritten(table, "a CHECK refuses the row", err)
+		return s.unwritten(table, "a CHECK refuses the row", err)
 	}
-	return result, err
+	return err
 }
 
 // unwritten is the error for a table that takes no row of ours.

@@ -264,12 +264,12 @@ func TestServerRestart(t *testing.T) {
 	db := open(t, c)
 	for range 3 {
 		through.CutAll()
-		if err := change(t.Context(), db, "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"); err != nil {
+		if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	through.CutAll()
-	if got, err := read(t.Context(), db, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'"); err != nil || got[0] != "Legacy!!!" {
+	if got, err := read(t.Context(), db, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); err != nil || got[0] != "Main Location!!!" {
 		t.Errorf("%v, error %v", got, err)
 	}
 }

@@ -124,13 +124,13 @@ func TestErrorsOfTheServer(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL,
-		"CREATE TABLE letters (old varchar(20) CHARACTER SET latin1, kind enum('a', 'b'), amount decimal(5,2), size int, CHECK (size < 5), place point)",
-		"INSERT INTO letters VALUES ('a', 'a', 1, 1, NULL)",
+		"CREATE TABLE letters (old varchar(20) CHARACTER SET latin1, kind enum('a', 'b'), amount decimal(5,2), size int, CHECK (size < 5), place point, code varchar(20) UNIQUE)",
+		"INSERT INTO letters (old, kind, amount, size) VALUES ('a', 'a', 1, 1)",
 		"CREATE TABLE mixed (a varchar(20) COLLATE utf8mb4_general_ci, b varchar(20) COLLATE utf8mb4_unicode_ci)",
 	)
 	db := open(t, configOf(database))
 	const email = "max🎁@example.org"
-	insert := sq.Insert(db.Name(wpdb.Options)).Columns("option_name", "option_value").Values(email, "")
+	insert := sq.Insert("letters").Columns("code").Values(email)
 	if _, err := wpdb.Exec(t.Context(), db, "arrange", insert); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}{
 		"duplicate":             {insert, wpdb.ErrDuplicate},
 		"unknown table":         {sq.Expr("INSERT INTO not_there VALUES (?)", email), wpdb.ErrSchema},
-		"unknown column":        {sq.Expr("UPDATE wp_options SET not_there = ? WHERE option_id = 1", email), wpdb.ErrSchema},
+		"unknown column":        {sq.Expr("UPDATE wp_users SET not_there = ? WHERE ID = 1", email), wpdb.ErrSchema},
 		"unknown database":      {sq.Expr("USE bookside_not_there"), wpdb.ErrNoDatabase},
 		"too long":              {sq.Expr("UPDATE wp_latepoint_bookings SET status = ? WHERE id = 1", email+strings.Repeat("x", 20)), wpdb.ErrBadValue},
 		"no number":             {sq.Expr("UPDATE wp_latepoint_bookings SET agent_id = ? WHERE id = 1", email), wpdb.ErrBadValue},
@@ -152,7 +152,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 		"of another type":       {sq.Expr("UPDATE letters SET place = ? WHERE old = 'a'", 7), wpdb.ErrSchema},
 		"mixed collations":      {sq.Expr("SELECT a FROM mixed WHERE a = b"), wpdb.ErrBadValue},
 		"three mixed":           {sq.Expr("SELECT a FROM mixed WHERE a BETWEEN b AND ?", email), wpdb.ErrBadValue},
-		"not SQL":               {sq.Expr("UPDATE wp_options SET ? ?", email, email), nil},
+		"not SQL":               {sq.Expr("UPDATE wp_users SET ? ?", email, email), nil},
 		"no privilege, as ever": {sq.Expr("UPDATE information_schema.tables SET table_name = ?", email), wpdb.ErrAccessDenied},
 		"writes in a read":      {sq.Expr("SELECT 1 FROM not_there WHERE a = ?", email), wpdb.ErrSchema},
 	} {

@@ -8,21 +8,26 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// OptionValues reads WordPress options; absent ones are absent from the map.
-// Nothing is cached: PHP may have written a moment ago. Uses the unique index
+// OptionValues reads WordPress options as they are stored, which for arrays is
+// serialised: PlainText is the text of one that is none. Absent ones are absent
+// from the map. Nothing is cached: PHP may have written a moment ago. Uses the unique index
 // on option_name.
 func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]string, error) {
 	stmt := sq.Select("option_name", "option_value").From(db.Name(Options)).Where(sq.Eq{"option_name": names})
 	return Map[string, string](ctx, db, "read options", stmt)
 }
 
-// SettingValues reads the plugin's settings; absent ones are absent from the
-// map. Where a name stands twice the first row counts
+// SettingValues reads the plugin's settings, as PlainText has them; absent ones
+// are absent from the map. Where a name stands twice the first row counts
 // (OsSettingsHelper::get_settings_value, LatePoint 5.6.5). Uses the index on
 // name.
 func (db *DB) SettingValues(ctx context.Context, names ...string) (map[string]string, error) {
 	stmt := sq.Select("name", "value").From(db.Name(Settings)).Where(sq.Eq{"name": names}).OrderBy("id")
-	return Map[string, string](ctx, db, "read settings", stmt)
+	values, err := Map[string, string](ctx, db, "read settings", stmt)
+	for name, stored := range values {
+		values[name] = PlainText(stored)
+	}
+	return values, err
 }
 
 // PluginActive tells whether a plugin file, such as latepoint.php, is active.
@@ -46,7 +51,7 @@ func (db *DB) SuperAdmins(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := UnserializePHP(list)
+	value, err := MaybeUnserialize(list)
 	admins, ok := value.(*PHPArray)
 	if err != nil || !ok {
 		return nil, nil //nolint:nilerr // a site of its own has no such list
@@ -96,12 +101,9 @@ func (db *DB) inNetwork(ctx context.Context) (bool, error) {
 // list) or keys (a network's list) of a serialised array. What cannot be read
 // lists nothing.
 func ListsPlugin(serialised, file string) bool {
-	value, err := UnserializePHP(serialised)
-	if err != nil {
-		return false
-	}
+	value, err := MaybeUnserialize(serialised)
 	list, ok := value.(*PHPArray)
-	if !ok {
+	if err != nil || !ok {
 		return false
 	}
 	for key, value := range list.All() {

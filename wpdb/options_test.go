@@ -56,6 +56,10 @@ func TestSettingValues(t *testing.T) {
 	arrange(t, database.SQL, "UPDATE wp_latepoint_settings SET value = 'pending' WHERE name = 'default_booking_status'",
 		"INSERT INTO wp_latepoint_settings (id, name, value) VALUES (92, 'twice', 'second'), (91, 'twice', 'first'), (93, 'null', NULL), (94, 'null', 'later')")
 	read(map[string]string{"default_booking_status": "pending", "twice": "first", "null": ""})
+	// As maybe_unserialize reads them.
+	arrange(t, database.SQL, `UPDATE wp_latepoint_settings SET value = 's:8:"approved";' WHERE name = 'default_booking_status'`,
+		`UPDATE wp_latepoint_settings SET value = 's:4:"b:1;";' WHERE id = 91`, `UPDATE wp_latepoint_settings SET value = 'a:1:{i:0;s:2:"on";}' WHERE id = 93`)
+	read(map[string]string{"default_booking_status": "approved", "twice": "b:1;", "null": `a:1:{i:0;s:2:"on";}`})
 }
 
 func TestOptionStatements(t *testing.T) {
@@ -111,6 +115,7 @@ func TestPluginActive(t *testing.T) {
 		"an object in it":      {`a:2:{i:0;s:23:"latepoint/latepoint.php";i:1;O:8:"stdClass":0:{}}`, false},
 		"a text, not a list":   {`s:23:"latepoint/latepoint.php";`, false},
 		"numbers in the list":  {`a:2:{i:0;i:7;i:1;s:23:"latepoint/latepoint.php";}`, true},
+		"between blanks":       {" " + phpList("latepoint/latepoint.php") + "\n", true},
 		"serialised two times": {`s:47:"` + phpList("latepoint/latepoint.php") + `";`, false},
 	} {
 		got, err := db.PluginActive(t.Context(), c.plugins, "latepoint.php")

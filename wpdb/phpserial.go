@@ -11,7 +11,8 @@ import (
 )
 
 // PHPArray is a PHP array: pairs in the order they were written, with keys
-// that are int64 or string and values as UnserializePHP describes them.
+// that are int64 or string and values as UnserializePHP describes them. The zero
+// value is an empty one.
 type PHPArray struct {
 	pairs []phpPair
 	index map[any]int
@@ -47,11 +48,17 @@ func (a *PHPArray) lookup(key any) (value any, ok bool) {
 	return a.pairs[i].value, true
 }
 
+// Set stores a value under a string key; as in PHP "7" is the integer key 7.
+func (a *PHPArray) Set(key string, value any) { a.set(phpArrayKey(key), value) }
+
 // set gives a key that comes again its new value in its old place, as PHP does.
 func (a *PHPArray) set(key, value any) {
 	if i, ok := a.index[key]; ok {
 		a.pairs[i].value = value
 		return
+	}
+	if a.index == nil {
+		a.index = map[any]int{}
 	}
 	a.index[key] = len(a.pairs)
 	a.pairs = append(a.pairs, phpPair{key, value})
@@ -111,6 +118,34 @@ func UnserializePHP(s string) (any, error) {
 		return nil, r.fail("more after the value")
 	}
 	return value, nil
+}
+
+// serializePHP writes what UnserializePHP reads.
+func serializePHP(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "N;"
+	case bool:
+		if v {
+			return "b:1;"
+		}
+		return "b:0;"
+	case int64:
+		return fmt.Sprintf("i:%d;", v)
+	case float64:
+		text := strconv.FormatFloat(v, 'E', -1, 64)
+		return "d:" + strings.ToUpper(strings.TrimPrefix(text, "+")) + ";"
+	case string:
+		return fmt.Sprintf("s:%d:\"%s\";", len(v), v)
+	case *PHPArray:
+		var b strings.Builder
+		fmt.Fprintf(&b, "a:%d:{", v.Len())
+		for key, value := range v.All() {
+			b.WriteString(serializePHP(key) + serializePHP(value))
+		}
+		return b.String() + "}"
+	}
+	panic(fmt.Sprintf("a value of type %T", value))
 }
 
 type phpSerialReader struct {
@@ -218,7 +253,7 @@ func (r *phpSerialReader) array(depth int) (any, error) {
 	if n > (len(r.s)-r.pos)/minPHPSerialPair {
 		return nil, r.fail("an array of more pairs than can follow")
 	}
-	a := &PHPArray{index: map[any]int{}} // not made for n pairs: n is only a claim
+	a := &PHPArray{} // not made for n pairs: n is only a claim
 	for range n {
 		key, err := r.key()
 		if err != nil {

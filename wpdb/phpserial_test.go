@@ -2,9 +2,7 @@ package wpdb
 
 import (
 	"errors"
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -261,32 +259,4 @@ func FuzzUnserializePHP(f *testing.F) {
 			t.Fatalf("%q became %q", written, rewritten)
 		}
 	})
-}
-
-// serializePHP writes what UnserializePHP reads.
-func serializePHP(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "N;"
-	case bool:
-		if v {
-			return "b:1;"
-		}
-		return "b:0;"
-	case int64:
-		return fmt.Sprintf("i:%d;", v)
-	case float64:
-		text := strconv.FormatFloat(v, 'E', -1, 64)
-		return "d:" + strings.ToUpper(strings.TrimPrefix(text, "+")) + ";"
-	case string:
-		return fmt.Sprintf("s:%d:\"%s\";", len(v), v)
-	case *PHPArray:
-		var b strings.Builder
-		fmt.Fprintf(&b, "a:%d:{", v.Len())
-		for key, value := range v.All() {
-			b.WriteString(serializePHP(key) + serializePHP(value))
-		}
-		return b.String() + "}"
-	}
-	panic(fmt.Sprintf("a value of type %T", value))
 }

@@ -139,27 +139,50 @@ type Result struct {
 
 // Exec runs a statement that changes rows. An UPDATE or DELETE must say which:
 // squirrel builds one without WHERE, or with WHERE (1=1), without complaint.
+// Tables whose values PHP unserialises are refused: UpdateUserMeta and
+// AddUserMeta write those.
 func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (Result, error) {
+	c, err := buildChange(op, stmt)
+	if err == nil {
+		err = c.refusePHPTables()
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return c.run(ctx, q)
+}
+
+// change is a statement that changes rows.
+type change struct {
+	op, text string
+	args     []any
+}
+
+func buildChange(op string, stmt sq.Sqlizer) (change, error) {
 	text, args, err := stmt.ToSql()
 	if err != nil {
-		return Result{}, fmt.Errorf("%s: build statement: %w", op, err)
+		return change{}, fmt.Errorf("%s: build statement: %w", op, err)
 	}
 	if changesRows(stmt) && (!strings.Contains(outside(text), " WHERE ") || strings.Contains(text, "(1=1)")) {
-		return Result{}, fmt.Errorf("%s: refused: the statement would change every row", op)
+		return change{}, fmt.Errorf("%s: refused: the statement would change every row", op)
 	}
+	return change{op, text, args}, nil
+}
+
+func (c change) run(ctx context.Context, q Queryer) (Result, error) {
 	leave, err := q.seat(ctx)
 	if err != nil {
-		return Result{}, wrap(op, err)
+		return Result{}, wrap(c.op, err)
 	}
 	defer leave()
-	result, err := q.exec(ctx, text, args)
+	result, err := q.exec(ctx, c.text, c.args)
 	count(ctx, 1, 0)
 	if err != nil {
-		return Result{}, wrap(op, err)
+		return Result{}, wrap(c.op, err)
 	}
 	rows, rowsErr := result.RowsAffected()
 	id, idErr := result.LastInsertId()
-	return Result{Rows: rows, ID: id}, wrap(op, errors.Join(rowsErr, idErr))
+	return Result{Rows: rows, ID: id}, wrap(c.op, errors.Join(rowsErr, idErr))
 }
 
 func changesRows(stmt sq.Sqlizer) bool {

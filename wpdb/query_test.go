@@ -274,9 +274,9 @@ func TestContainsFinds(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	db := open(t, configOf(database))
 	names := []string{"100%", "100 per cent", "a_b", "axb", `back\slash`, "backslash", `\%`, "%%"}
-	insert := sq.Insert(db.Name(wpdb.Settings)).Columns("name", "value")
+	insert := sq.Insert(db.Name(wpdb.BookingMeta)).Columns("object_id", "meta_key", "meta_value")
 	for _, name := range names {
-		insert = insert.Values("probe", name)
+		insert = insert.Values(1, "probe", name)
 	}
 	if _, err := wpdb.Exec(t.Context(), db, "arrange", insert); err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestContainsFinds(t *testing.T) {
 				want = append(want, name)
 			}
 		}
-		stmt := sq.Select("value").From(db.Name(wpdb.Settings)).Where(sq.Eq{"name": "probe"}).Where(sq.Like{"value": wpdb.Contains(sought)}).OrderBy("id")
+		stmt := sq.Select("meta_value").From(db.Name(wpdb.BookingMeta)).Where(sq.Eq{"meta_key": "probe"}).Where(sq.Like{"meta_value": wpdb.Contains(sought)}).OrderBy("id")
 		got, err := wpdb.All(t.Context(), db, "search", stmt, wpdb.Value[string])
 		if err != nil {
 			t.Fatal(err)
@@ -344,21 +344,21 @@ func TestLostReadIsRepeated(t *testing.T) {
 func TestLostWriteIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	const text = "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"
+	const text = "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"
 	for _, c := range []struct {
 		name  string
 		fault fixtures.Fault
 		want  string
 	}{
-		{"before the server has it", fixtures.Fault{On: text, Lost: true}, "Legacy"},
-		{"before the answer", fixtures.Fault{On: text}, "Legacy!"},
+		{"before the server has it", fixtures.Fault{On: text, Lost: true}, "Main Location"},
+		{"before the answer", fixtures.Fault{On: text}, "Main Location!"},
 	} {
 		through, _ := cutOff(t, configOf(database), c.fault)
 		db := open(t, through)
 		if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
 			t.Errorf("%s: error %v, want %v", c.name, err, wpdb.ErrLinkLost)
 		}
-		if got := stored(t, database.SQL, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'"); got != c.want {
+		if got := stored(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != c.want {
 			t.Errorf("%s: stored %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -147,14 +147,14 @@ func TestTextComesBack(t *testing.T) {
 		c.DSN += settings
 		db := open(t, c)
 		for _, text := range []string{"Zoë 🎁 Привет", `it's "quoted" \ and \' and ?`, "a\x00b\x1ac\r\n\t", "%_`;--", ""} {
-			if err := change(t.Context(), db, "UPDATE wp_options SET option_value = ? WHERE option_name = 'blogname'", text); err != nil {
+			if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = ? WHERE id = 1", text); err != nil {
 				t.Fatal(err)
 			}
-			if got := stored(t, database.SQL, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'"); got != text {
+			if got := stored(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != text {
 				t.Errorf("%s: PHP reads %q, want %q", name, got, text)
 			}
-			got, err := db.OptionValues(t.Context(), "blogname")
-			if err != nil || got["blogname"] != text {
+			got, err := read(t.Context(), db, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
+			if err != nil || got[0] != text {
 				t.Errorf("%s: read back %q, error %v, want %q", name, got, err, text)
 			}
 		}

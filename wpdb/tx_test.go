@@ -23,13 +23,13 @@ var (
 	errOurs     = errors.New("the slot is taken")
 )
 
-// mark adds a sign to the name of the site in a transaction.
-const mark = "UPDATE wp_options SET option_value = CONCAT(option_value, '!') WHERE option_name = 'blogname'"
+// mark adds a sign to the name of a location in a transaction.
+const mark = "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"
 
-// markOf is the name of the site as PHP reads it.
+// markOf is the name of the location as PHP reads it.
 func markOf(t testing.TB, database *fixtures.Database) string {
 	t.Helper()
-	return stored(t, database.SQL, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'")
+	return stored(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
 }
 
 func TestTransactCommitsOrRollsBack(t *testing.T) {
@@ -42,15 +42,15 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 		fails error
 		want  string
 	}{
-		{"success", nil, "Legacy!"},
-		{"failure", errOurs, "Legacy!"},
-		{"success again", nil, "Legacy!!"},
+		{"success", nil, "Main Location!"},
+		{"failure", errOurs, "Main Location!"},
+		{"success again", nil, "Main Location!!"},
 	} {
 		err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
 			if err := change(t.Context(), tx, mark); err != nil {
 				return err
 			}
-			seen, err := read(t.Context(), tx, "SELECT option_value FROM wp_options WHERE option_name = 'blogname'")
+			seen, err := read(t.Context(), tx, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func TestTransactPanics(t *testing.T) {
 		})
 		t.Errorf("the panic ended in Transact: %v", err)
 	}()
-	if got := markOf(t, database); got != "Legacy" {
+	if got := markOf(t, database); got != "Main Location" {
 		t.Errorf("stored %s", got)
 	}
 	if got := db.Stats().InUse; got != 0 {
@@ -173,7 +173,7 @@ func TestTransactAfterLockWait(t *testing.T) {
 	if runs != 2 {
 		t.Errorf("ran %d times, want 2", runs)
 	}
-	if got := markOf(t, database); got != "Legacy!" {
+	if got := markOf(t, database); got != "Main Location!" {
 		t.Errorf("stored %s, want one mark", got)
 	}
 }
@@ -302,7 +302,7 @@ func TestTransactMeetsDeadline(t *testing.T) {
 	if !errors.Is(err, wpdb.ErrTimeout) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
 	}
-	if got := markOf(t, database); got != "Legacy" {
+	if got := markOf(t, database); got != "Main Location" {
 		t.Errorf("stored %s", got)
 	}
 }
@@ -316,10 +316,10 @@ func TestLostTransaction(t *testing.T) {
 		fault fixtures.Fault
 		want  string
 	}{
-		"at a read":                      {fixtures.Fault{On: "SELECT option_name"}, "Legacy"},
-		"at a write":                     {fixtures.Fault{On: mark}, "Legacy"},
-		"at a commit that never arrives": {fixtures.Fault{On: "\x03COMMIT", Lost: true}, "Legacy"},
-		"at a commit that was done":      {fixtures.Fault{On: "\x03COMMIT"}, "Legacy!"},
+		"at a read":                      {fixtures.Fault{On: "SELECT option_name"}, "Main Location"},
+		"at a write":                     {fixtures.Fault{On: mark}, "Main Location"},
+		"at a commit that never arrives": {fixtures.Fault{On: "\x03COMMIT", Lost: true}, "Main Location"},
+		"at a commit that was done":      {fixtures.Fault{On: "\x03COMMIT"}, "Main Location!"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -213,7 +213,7 @@ func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
 	}
-	f.platformVersion = options["latepoint_db_version"]
+	f.platformVersion = wpdb.PlainText(options["latepoint_db_version"])
 	schema, err := db.Schema(ctx, f.platformVersion)
 	if err != nil {
 		return err

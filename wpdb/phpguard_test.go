@@ -1,0 +1,155 @@
+package wpdb_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// TestExecRefusesTablesOfPHP: nothing but the functions that serialise what they
+// store reaches a table whose values PHP unserialises.
+func TestExecRefusesTablesOfPHP(t *testing.T) {
+	t.Parallel()
+	db, _ := mocked(t) // accepts no statement
+	tables := []string{"wp_7_options", "WP_UserMeta", "`wp`.`wp_usermeta`", "wp_postmeta", "wp_termmeta", "wp_commentmeta", "wp_blogmeta", "wp_latepoint_sessions"}
+	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Usermeta, wpdb.Sitemeta, wpdb.Settings} {
+		tables = append(tables, db.Name(table), db.FullName(table), db.As(table, "m"))
+	}
+	for _, table := range tables {
+		for name, stmt := range map[string]sq.Sqlizer{
+			"insert":        sq.Insert(table).Columns("a").Values("b"),
+			"replace":       sq.Replace(table).Columns("a").Values("b"),
+			"update":        sq.Update(table).Set("a", "b").Where(sq.Eq{"c": 1}),
+			"delete":        sq.Delete(table).Where(sq.Eq{"c": 1}),
+			"a joined one":  sq.Expr("UPDATE wp_users AS u, " + table + " SET a = ? WHERE u.ID = 1"),
+			"on duplicates": sq.Insert(table).Columns("a").Values("b").Suffix("ON DUPLICATE KEY UPDATE a = 'b'"),
+		} {
+			if _, err := wpdb.Exec(t.Context(), db, "change", stmt); err == nil || !strings.Contains(err.Error(), "refused: PHP unserialises") {
+				t.Errorf("%s %s: error %v", name, table, err)
+			}
+		}
+	}
+	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Settings, wpdb.Sitemeta} {
+		if rights := table.RightsToWrite(); len(rights) > 0 {
+			t.Errorf("%s: %v", table, rights)
+		}
+	}
+}
+
+// TestExecTakesOtherTables: no other table that is written is refused.
+func TestExecTakesOtherTables(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	for _, table := range wpdb.Tables() {
+		if len(table.RightsToWrite()) == 0 || table == wpdb.Usermeta {
+			continue
+		}
+		mock.ExpectExec(fmt.Sprintf("INSERT INTO %s (a) VALUES (?)", db.Name(table))).WithArgs("b").WillReturnResult(sqlmock.NewResult(1, 1))
+		if _, err := wpdb.Exec(t.Context(), db, "change", sq.Insert(db.Name(table)).Columns("a").Values("b")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWaysToTheServer: a statement that changes rows is run by Exec and by
+// changeUserMeta alone, and nothing but AddUserMeta and UpdateUserMeta calls
+// that one.
+func TestWaysToTheServer(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{
+		"buildChange":    {"Exec", "changeUserMeta"},
+		"changeUserMeta": {"AddUserMeta", "UpdateUserMeta"},
+		"c.run":          {"Exec", "changeUserMeta"},
+		"q.exec":         {"run"},
+	}
+	files := token.NewFileSet()
+	found, err := parser.ParseDir(files, ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, file := range found["wpdb"].Files {
+		for _, declaration := range file.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(function, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				name := ""
+				switch called := call.Fun.(type) {
+				case *ast.Ident:
+					name = called.Name
+				case *ast.SelectorExpr:
+					name = called.Sel.Name
+					if name == "run" || name == "exec" {
+						name = fmt.Sprint(called.X) + "." + name
+					}
+				}
+				if _, watched := want[name]; watched && !slices.Contains(got[name], function.Name.Name) {
+					got[name] = append(got[name], function.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	for name, callers := range want {
+		slices.Sort(got[name])
+		if !slices.Equal(got[name], callers) {
+			t.Errorf("%s is called by %v, want %v", name, got[name], callers)
+		}
+	}
+}
+
+// TestUserMetaIsSerialised: what PHP would take for something serialised is
+// stored so that it reads as the text, when it is new and when it changes.
+func TestUserMetaIsSerialised(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	const object, harmless = `O:12:"Some_Class":1:{s:1:"a";i:1;}`, `s:34:"O:12:"Some_Class":1:{s:1:"a";i:1;}";`
+	var roles wpdb.PHPArray
+	roles.Set("subscriber", true)
+	if err := db.AddUserMeta(t.Context(), 900,
+		wpdb.UserMeta{Key: "first_name", Value: wpdb.PHPText(object)},
+		wpdb.UserMeta{Key: "last_name", Value: wpdb.PHPText("Zoë")},
+		wpdb.UserMeta{Key: "wp_capabilities", Value: &roles},
+	); err != nil {
+		t.Fatal(err)
+	}
+	check := func(key, want string) {
+		t.Helper()
+		got := stored(t, database.SQL, "SELECT GROUP_CONCAT(meta_value) FROM wp_usermeta WHERE user_id = 900 AND meta_key = '"+key+"'")
+		if got != want {
+			t.Errorf("%s is %s, want %s", key, got, want)
+		}
+	}
+	check("first_name", harmless)
+	check("last_name", "Zoë")
+	check("wp_capabilities", `a:1:{s:10:"subscriber";b:1;}`)
+	for _, c := range []struct{ key, text, want string }{
+		{"first_name", "Rita", "Rita"},
+		{"last_name", object, harmless},
+		{"last_name", object, harmless},
+		{"nickname", "b:1;x", `s:5:"b:1;x";`}, // not there before
+	} {
+		if err := db.UpdateUserMeta(t.Context(), 900, wpdb.UserMeta{Key: c.key, Value: wpdb.PHPText(c.text)}); err != nil {
+			t.Fatal(err)
+		}
+		check(c.key, c.want)
+	}
+}

@@ -1,0 +1,153 @@
+package wpdb
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// TestMaybeSerializeAsRecorded: every text is told apart, stored and read back as
+// WordPress does.
+func TestMaybeSerializeAsRecorded(t *testing.T) {
+	t.Parallel()
+	texts, _ := fixtures.Sanitized(t)
+	for _, text := range texts {
+		t.Run(text.In, func(t *testing.T) {
+			t.Parallel()
+			if got := isSerialized(text.In, true); got != text.IsSerialized {
+				t.Errorf("is serialised: %t", got)
+			}
+			stored := MaybeSerialize(PHPText(text.In))
+			if stored != text.MaybeSerialize {
+				t.Errorf("stored as %q, want %q", stored, text.MaybeSerialize)
+			}
+			if got, err := MaybeUnserialize(stored); err != nil || got != any(text.In) {
+				t.Errorf("reads back as %v, error %v", got, err)
+			}
+			if got := PlainText(stored); got != text.In {
+				t.Errorf("its text is %q", got)
+			}
+		})
+	}
+}
+
+func TestMaybeSerializeArrays(t *testing.T) {
+	t.Parallel()
+	var roles PHPArray
+	roles.Set("subscriber", true)
+	roles.Set("7", true)
+	roles.Set("subscriber", false)
+	if got, want := MaybeSerialize(&roles), `a:2:{s:10:"subscriber";b:0;i:7;b:1;}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := MaybeSerialize(&PHPArray{}), "a:0:{}"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestPlainText(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]string{
+		"":                                "",
+		"approved":                        "approved",
+		" x ":                             " x ",
+		`s:8:"approved";`:                 "approved",
+		"\n s:2:\"on\"; ":                 "on",
+		`s:4:"N;ü";`:                      "N;ü",
+		`s:15:"s:8:"approved";";`:         `s:8:"approved";`, // not twice
+		`s:24:"a:1:{s:6:"editor";b:1;}";`: `s:24:"a:1:{s:6:"editor";b:1;}";`,
+		`s:23:"a:1:{s:6:"editor";b:1;}";`: `a:1:{s:6:"editor";b:1;}`,
+		"i:5;":                            "5",
+		"d:5.5;":                          "5.5",
+		"b:1;":                            "1",
+		"b:0;":                            "",
+		"N;":                              "",
+		`a:1:{i:0;s:1:"x";}`:              `a:1:{i:0;s:1:"x";}`,
+		`O:8:"stdClass":0:{}`:             `O:8:"stdClass":0:{}`,
+		`s:9:"cut";`:                      `s:9:"cut";`,
+	} {
+		if got := PlainText(stored); got != want {
+			t.Errorf("%q reads as %q, want %q", stored, got, want)
+		}
+	}
+}
+
+// serializedSeeds are texts at the edges of what is serialised.
+var serializedSeeds = []string{
+	"", "N;", "N;x", " N; ", "b:1;", "b:1;x", "i:-5;;", "d:1E+;", "s:0:\"\";", "s:5:\"a\" ;", "s:1:;", "a:1:}", "a:0:{", "O:1:\"", "O:1;x", "O:1:\"a;",
+	"E:1:;", "i:5", "a:;", "s:+1:\"a\";", "\x00a:0:{}\x0b", "i:5;\n", "O:12:\"Some_Class\":1:{s:1:\"a\";i:1;}", "s:3:\"ü\";",
+}
+
+// FuzzMaybeSerialize: no text is read as anything but itself.
+func FuzzMaybeSerialize(f *testing.F) {
+	for _, seed := range serializedSeeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > maxPHPSerial/2 {
+			return
+		}
+		stored := MaybeSerialize(PHPText(text))
+		if got, err := MaybeUnserialize(stored); err != nil || got != any(text) {
+			t.Errorf("%q, stored as %q, reads as %v, error %v", text, stored, got, err)
+		}
+		if isSerialized(text, true) && !isSerialized(text, false) {
+			t.Errorf("%q would be unserialised, but is stored as it is", text)
+		}
+		_ = PlainText(text)
+	})
+}
+
+// TestPHPReadsTheText: what is stored becomes a string in PHP, whatever it says.
+func TestPHPReadsTheText(t *testing.T) {
+	t.Parallel()
+	php := fixtures.RequireTool(t, "php")
+	recorded, _ := fixtures.Sanitized(t)
+	texts := serializedSeeds
+	for _, text := range recorded {
+		texts = append(texts, text.In)
+	}
+	var stored [][]byte
+	for _, text := range texts {
+		if s := MaybeSerialize(PHPText(text)); s != text {
+			stored = append(stored, []byte(s))
+		} else {
+			stored = append(stored, []byte(serializePHP(text))) // as in an array
+		}
+	}
+	const script = `echo json_encode(array_map(function ($stored) {
+		$value = unserialize(trim(base64_decode($stored)));
+		return is_string($value) ? base64_encode($value) : gettype($value);
+	}, json_decode(stream_get_contents(STDIN))));`
+	input, err := json.Marshal(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), php, "-r", script)
+	command.Stdin = strings.NewReader(string(input))
+	output, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []string
+	if err := json.Unmarshal(output, &read); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		if got, err := base64.StdEncoding.DecodeString(read[i]); err != nil || string(got) != text {
+			t.Errorf("%q, stored as %q, is %q in PHP", text, stored[i], read[i])
+		}
+	}
+}
+
+func TestMaybeUnserializeRefusesObjects(t *testing.T) {
+	t.Parallel()
+	if _, err := MaybeUnserialize(` O:8:"stdClass":0:{} `); !errors.Is(err, ErrPHPObject) {
+		t.Errorf("error %v, want ErrPHPObject", err)
+	}
+}
