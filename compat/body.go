@@ -3,6 +3,7 @@ package compat
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"strings"
 	"unicode/utf8"
@@ -10,9 +11,12 @@ import (
 	"bookside/adapter"
 )
 
-// Document is a request's body as JSON, whatever form it was sent in: an object
-// or a list.
-type Document json.RawMessage
+// Document is a request's body, whatever form it was sent in: an object or a
+// list.
+type Document struct{ root node }
+
+// JSON is the document as JSON.
+func (d Document) JSON() json.RawMessage { return d.root.json() }
 
 // BodyError is a body that is not what its content type says, or not what the
 // endpoint reads. Its text is for the client.
@@ -20,8 +24,12 @@ type BodyError struct{ Message string }
 
 func (e *BodyError) Error() string { return e.Message }
 
-// maxDepth is how deep a body may nest, as in PHP.
-const maxDepth = 512
+// The most that a JSON body may hold: PHP's json_decode goes as deep, and no
+// request needs a tenth of the values.
+const (
+	maxDepth  = 512
+	maxValues = 20_000
+)
 
 // ParseBody reads a body as WordPress does, and a little more leniently: JSON,
 // the two kinds of forms, and JSON that goes by another type, such as that of a
@@ -36,58 +44,53 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 	text := bytes.TrimSpace(sent)
 	switch {
 	case len(text) == 0:
-		return Document("{}"), nil
+		return Document{jsonValue("{}")}, nil
 	case media == "multipart/form-data":
 		return parseMultipart(parameters["boundary"], sent)
 	case (media == "" || media == "application/x-www-form-urlencoded") && text[0] != '{' && text[0] != '[':
-		return parseForm(string(text))
+		return parseForm(text)
 	default:
 		return parseJSON(text)
 	}
 }
 
-var errNotUTF8 = &BodyError{"The request body is not valid UTF-8"}
+var (
+	errNotUTF8  = &BodyError{"The request body is not valid UTF-8"}
+	errNoObject = &BodyError{"The request body must be a JSON object"}
+)
 
 func parseJSON(text []byte) (Document, error) {
+	if !utf8.Valid(text) {
+		return Document{}, errNotUTF8
+	}
+	noJSON := &BodyError{"The request body is not valid JSON"}
+	if !json.Valid(text) {
+		return Document{}, noJSON
+	}
+	root := jsonValue(text)
+	levels, values := root.extent()
 	switch {
-	case !utf8.Valid(text):
-		return nil, errNotUTF8
-	case !json.Valid(text), depth(text) > maxDepth:
-		return nil, &BodyError{"The request body is not valid JSON"}
-	case text[0] != '{' && text[0] != '[':
-		return nil, &BodyError{"The request body must be a JSON object"}
+	case levels > maxDepth:
+		return Document{}, noJSON
+	case values > maxValues:
+		return Document{}, &BodyError{fmt.Sprintf("The request body has more than %d values", maxValues)}
+	case levels == 0:
+		return Document{}, errNoObject
 	}
-	return Document(text), nil
-}
-
-// depth is how deep valid JSON nests.
-func depth(document []byte) (deepest int) {
-	level, inText := 0, false
-	for i := 0; i < len(document); i++ {
-		switch c := document[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '{', c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}', c == ']':
-			level--
-		}
-	}
-	return deepest
+	return Document{root}, nil
 }
 
 // isList tells a list from an object.
-func (d Document) isList() bool { return d[0] == '[' }
+func (d Document) isList() bool {
+	_, list := d.root.list()
+	return list
+}
 
 // Body reads the fields of an object and collects what is wrong with them.
 type Body struct {
 	values
 	path     string // in front of names in messages: "" or "customer."
-	fields   map[string]json.RawMessage
+	fields   map[string]node
 	problems *adapter.Problems // shared with the objects within
 
 	described *Reading
@@ -96,32 +99,17 @@ type Body struct {
 // Body is the document as an object. An empty list is one too: PHP writes an
 // empty array so.
 func (d Document) Body() (*Body, error) {
-	fields, ok := objectOf(json.RawMessage(d))
+	fields, ok := d.root.object()
 	if !ok {
-		return nil, &BodyError{"The request body must be a JSON object"}
+		return nil, errNoObject
 	}
 	return newBody("", fields, new(adapter.Problems)), nil
 }
 
-func newBody(path string, fields map[string]json.RawMessage, problems *adapter.Problems) *Body {
+func newBody(path string, fields map[string]node, problems *adapter.Problems) *Body {
 	b := &Body{path: path, fields: fields, problems: problems}
 	b.source = b
 	return b
-}
-
-// objectOf reads the members of an object, the last of those with one name.
-func objectOf(raw json.RawMessage) (fields map[string]json.RawMessage, ok bool) {
-	if raw[0] == '[' {
-		elements, _ := listOf(raw)
-		return map[string]json.RawMessage{}, len(elements) == 0
-	}
-	err := json.Unmarshal(raw, &fields)
-	return fields, err == nil && fields != nil
-}
-
-func listOf(raw json.RawMessage) (elements []json.RawMessage, ok bool) {
-	err := json.Unmarshal(raw, &elements)
-	return elements, err == nil && elements != nil
 }
 
 func (b *Body) reading() *Reading { return b.described }
@@ -144,38 +132,32 @@ func (b *Body) require(name string) {
 }
 
 // sent is what was sent under a name; null is nothing.
-func (b *Body) sent(name string) (raw json.RawMessage, ok bool) {
-	raw, ok = b.fields[name]
-	return raw, ok && string(raw) != "null"
+func (b *Body) sent(name string) (value node, ok bool) {
+	value, ok = b.fields[name]
+	return value, ok && !value.null()
 }
 
 // given tells whether anything but nothing was sent under a name.
 func (b *Body) given(name string) bool {
-	raw, ok := b.sent(name)
-	if !ok || raw[0] != '"' {
-		return ok
+	value, ok := b.sent(name)
+	if !ok {
+		return false
 	}
-	var text string
-	err := json.Unmarshal(raw, &text)
-	return err == nil && strings.TrimSpace(text) != ""
+	text, isText, single := value.scalar()
+	return !single || !isText || strings.TrimSpace(text) != ""
 }
 
 // scalar is a single value's text. isText is false for numbers and booleans.
 func (b *Body) scalar(name string) (text string, isText, ok bool) {
-	raw, ok := b.sent(name)
+	value, ok := b.sent(name)
 	if !ok {
 		return "", false, false
 	}
-	switch raw[0] {
-	case '{', '[':
+	text, isText, single := value.scalar()
+	if !single {
 		b.note(name, malformed(notAList))
-		return "", false, false
-	case '"':
-		err := json.Unmarshal(raw, &text)
-		return text, true, err == nil
-	default:
-		return string(raw), false, true
 	}
+	return text, isText, single
 }
 
 func (b *Body) text(name string) (value string, ok bool) {
@@ -209,18 +191,18 @@ func (b *Body) Object(name string) *Body {
 	if b.described != nil {
 		return b.describe(b.described.object(name))
 	}
-	fields := map[string]json.RawMessage{}
-	raw, sent := b.sent(name)
+	fields := map[string]node{}
+	value, sent := b.sent(name)
 	if sent {
 		var ok bool
-		if fields, ok = objectOf(raw); !ok {
+		if fields, ok = value.object(); !ok {
 			b.note(name, malformed("Must be an object"))
 			return nil
 		}
 	}
-	for key, raw := range b.fields {
+	for key, value := range b.fields {
 		if member, dotted := strings.CutPrefix(key, name+"."); dotted {
-			fields[member], sent = raw, true
+			fields[member], sent = value, true
 		}
 	}
 	if !sent {
@@ -237,12 +219,12 @@ func (b *Body) describe(r *Reading) *Body {
 }
 
 // List is the elements of a list. ok is false where none was sent, or no list.
-func (b *Body) List(name string) (elements []json.RawMessage, ok bool) {
-	raw, sent := b.sent(name)
+func (b *Body) List(name string) (elements []node, ok bool) {
+	value, sent := b.sent(name)
 	if !sent {
 		return nil, false
 	}
-	if elements, ok = listOf(raw); !ok {
+	if elements, ok = value.list(); !ok {
 		b.note(name, malformed("Must be a list"))
 	}
 	return elements, ok

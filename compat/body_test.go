@@ -25,11 +25,11 @@ func parsed(t testing.TB, contentType, sent string) string {
 	t.Helper()
 	document, err := ParseBody(contentType, []byte(sent))
 	if err == nil {
-		return string(document)
+		return string(document.JSON())
 	}
 	var unreadable *BodyError
-	if !errors.As(err, &unreadable) || document != nil {
-		t.Fatalf("%.100q: document %.100q, error %v", sent, document, err)
+	if !errors.As(err, &unreadable) || document != (Document{}) {
+		t.Fatalf("%.100q: document %v, error %v", sent, document, err)
 	}
 	return "!" + unreadable.Message
 }
@@ -97,32 +97,32 @@ func TestParseBody(t *testing.T) {
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for form, want := range map[string]string{
-		"a=1&a=2":                       `{"a":"2"}`,
-		"a":                             `{"a":""}`,
-		"a=b=c":                         `{"a":"b=c"}`,
-		"customer[email]=x@y.z":         `{"customer":{"email":"x@y.z"}}`,
-		"customer%5Bemail%5D=x":         `{"customer":{"email":"x"}}`,
-		"customer.email=x":              `{"customer.email":"x"}`,
-		"a[]=1&a[]=2":                   `{"a":["1","2"]}`,
-		"a[0]=1&a[1]=2":                 `{"a":["1","2"]}`,
-		"a[5]=1&a[]=2":                  `{"a":["1","2"]}`,
-		"a[1]=x&a[0]=y":                 `{"a":["x","y"]}`,
-		"a[01]=x":                       `{"a":{"01":"x"}}`,
-		"a[x]=1&a[]=2":                  `{"a":{"0":"2","x":"1"}}`,
-		"a[b][c][d]=1":                  `{"a":{"b":{"c":{"d":"1"}}}}`,
-		"b[0][x]=1&b[0][y]=2&b[1][x]=3": `{"b":[{"x":"1","y":"2"},{"x":"3"}]}`,
-		"b[][x]=1&b[][x]=2":             `{"b":[{"x":"1"},{"x":"2"}]}`,
-		"a=1&a[b]=2":                    `{"a":{"b":"2"}}`,
-		"a[b]=2&a=1":                    `{"a":"1"}`,
-		"a[b]c=1":                       `{"a":{"b":"1"}}`,
-		"a[b=1":                         `{"a[b":"1"}`,
-		"a]b=1":                         `{"a]b":"1"}`,
-		"+a=1":                          `{"a":"1"}`,
-		"=1":                            `{}`,
-		"0=x&1=y":                       `{"0":"x","1":"y"}`,
-		"a[-1]=x":                       `{"a":["x"]}`,
-		"n=<b>&m=é":                     `{"m":"é","n":"<b>"}`,
-		"a" + strings.Repeat("[b]", 70): `{}`,
+		"a=1&a=2":                              `{"a":"2"}`,
+		"a":                                    `{"a":""}`,
+		"a=b=c":                                `{"a":"b=c"}`,
+		"customer[email]=x@y.z":                `{"customer":{"email":"x@y.z"}}`,
+		"customer%5Bemail%5D=x":                `{"customer":{"email":"x"}}`,
+		"customer.email=x":                     `{"customer.email":"x"}`,
+		"a[]=1&a[]=2":                          `{"a":["1","2"]}`,
+		"a[0]=1&a[1]=2":                        `{"a":["1","2"]}`,
+		"a[5]=1&a[]=2":                         `{"a":["1","2"]}`,
+		"a[1]=x&a[0]=y":                        `{"a":["x","y"]}`,
+		"a[01]=x":                              `{"a":{"01":"x"}}`,
+		"a[x]=1&a[]=2":                         `{"a":{"x":"1","0":"2"}}`,
+		"a[b][c][d]=1":                         `{"a":{"b":{"c":{"d":"1"}}}}`,
+		"b[0][x]=1&b[0][y]=2&b[1][x]=3":        `{"b":[{"x":"1","y":"2"},{"x":"3"}]}`,
+		"b[][x]=1&b[][x]=2":                    `{"b":[{"x":"1"},{"x":"2"}]}`,
+		"a=1&a[b]=2":                           `{"a":{"b":"2"}}`,
+		"a[b]=2&a=1":                           `{"a":"1"}`,
+		"a[b]c=1":                              `{"a":{"b":"1"}}`,
+		"a[b=1":                                `{"a[b":"1"}`,
+		"a]b=1":                                `{"a]b":"1"}`,
+		"+a=1":                                 `{"a":"1"}`,
+		"=1":                                   `{}`,
+		"0=x&1=y":                              `{"0":"x","1":"y"}`,
+		"a[-1]=x":                              `{"a":["x"]}`,
+		"n=<b>&m=é":                            `{"n":"<b>","m":"é"}`,
+		"a" + strings.Repeat("[b]", 64) + "=1": `{"a":` + strings.Repeat(`{"b":`, 64) + `"1"` + strings.Repeat("}", 65),
 	} {
 		if got := parsed(t, typeForm, form); got != want {
 			t.Errorf("%s gives %s, want %s", form, got, want)
@@ -153,6 +153,51 @@ func TestMultipart(t *testing.T) {
 		if got := parsed(t, c.contentType, c.sent); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// TestBodyLimits: PHP stops at 1,000 variables and 64 levels, and so do forms of
+// either kind. JSON of a bulk request may hold more.
+func TestBodyLimits(t *testing.T) {
+	t.Parallel()
+	const tooMany, tooDeep = "!The request body has more than 1000 variables", "!The name of a variable in the request body nests deeper than 64 levels"
+	multipart := func(parts int, head string) string {
+		return strings.Repeat("--x\r\nContent-Disposition: form-data; "+head+"\r\n\r\n1\r\n", parts) + "--x--\r\n"
+	}
+	const typeParts = "multipart/form-data; boundary=x"
+	deep := func(levels int) string { return "a" + strings.Repeat("[b]", levels) }
+	values := func(n int) string { return `[` + strings.Repeat("1,", n-2) + `1]` }
+	for name, c := range map[string]struct{ contentType, sent, want string }{
+		"variables":                {typeForm, strings.Repeat("a=1&", 1000), ""},
+		"one variable more":        {typeForm, strings.Repeat("a=1&", 1001), tooMany},
+		"without values":           {typeForm, strings.Repeat("a&", 1001), tooMany},
+		"nested variables":         {typeForm, strings.Repeat("a[][b]=1&", 1001), tooMany},
+		"separators are none":      {typeForm, strings.Repeat("&", 5000) + "a=1", ""},
+		"broken behind too many":   {typeForm, strings.Repeat("a=1&", 1001) + "b=%ff", tooMany},
+		"levels":                   {typeForm, deep(64) + "=1", ""},
+		"one level more":           {typeForm, deep(65) + "=1", tooDeep},
+		"levels that are escaped":  {typeForm, url.QueryEscape(deep(65)) + "=1", tooDeep},
+		"many levels":              {typeForm, deep(100_000) + "=1", tooDeep},
+		"parts":                    {typeParts, multipart(1000, `name="a"`), ""},
+		"one part more":            {typeParts, multipart(1001, `name="a"`), tooMany},
+		"parts that are files":     {typeParts, multipart(1001, `name="a"; filename="b"`), tooMany},
+		"parts without a name":     {typeParts, multipart(1001, `x="a"`), tooMany},
+		"levels of a part":         {typeParts, multipart(1, `name="`+deep(65)+`"`), tooDeep},
+		"values of JSON":           {typeJSON, values(20_000), ""},
+		"one value more":           {typeJSON, values(20_001), "!The request body has more than 20000 values"},
+		"members are values":       {typeJSON, `{"a":{"b":[` + strings.Repeat(`{"c":1},`, 10_000) + `0]}}`, "!The request body has more than 20000 values"},
+		"commas in texts are none": {typeJSON, `{"a":"` + strings.Repeat(`,[\"`, 20_000) + `"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := parsed(t, c.contentType, c.sent)
+			if !strings.HasPrefix(got, "!") {
+				got = ""
+			}
+			if got != c.want {
+				t.Errorf("%.200q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
@@ -413,13 +458,13 @@ func FuzzParseBody(f *testing.F) {
 			}
 			return
 		}
-		if !json.Valid(document) || !utf8.Valid(document) || document[0] != '{' && document[0] != '[' {
-			t.Fatalf("document %q", document)
+		if written := document.JSON(); !json.Valid(written) || !utf8.Valid(written) || written[0] != '{' && written[0] != '[' {
+			t.Fatalf("document %q", written)
 		}
 		if bookings, err := BulkBookings(document); err == nil {
 			for i, b := range bookings {
 				_ = b.Problems.Err()
-				if _, err := json.Marshal(BulkRefused(i, b.Submitted, &adapter.Error{})); err != nil {
+				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &adapter.Error{})); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -144,36 +144,40 @@ const maxBulk = 50
 // BulkBooking is one of the bookings of a bulk request.
 type BulkBooking struct {
 	adapter.NewBooking
-	Submitted json.RawMessage // as it came
+	sent node
 }
+
+// Submitted is the booking as it came, as JSON.
+func (b BulkBooking) Submitted() json.RawMessage { return b.sent.json() }
 
 // BulkBookings reads the body of POST /bookings/bulk: an object with the list
 // bookings, or the bare list. What is wrong with one booking is in its
 // Problems; the error is about the request.
 func BulkBookings(d Document) ([]BulkBooking, error) {
-	if d.isList() {
-		d = slices.Concat(Document(`{"bookings":`), d, Document(`}`))
+	fields, ok := map[string]node{"bookings": d.root}, d.isList()
+	if !ok {
+		fields, ok = d.root.object()
 	}
-	b, err := d.Body()
-	if err != nil {
-		return nil, err
+	if !ok {
+		return nil, errNoObject
 	}
+	b := newBody("", fields, new(adapter.Problems))
 	elements, confirm := b.bookings()
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
 	bookings := make([]BulkBooking, len(elements))
-	for i, submitted := range elements {
-		fields, _ := objectOf(submitted) // what is no object has none of the fields
+	for i, element := range elements {
+		fields, _ := element.object() // what is no object has none of the fields
 		one := newBody("", fields, new(adapter.Problems))
-		bookings[i] = BulkBooking{NewBooking: one.booking(), Submitted: submitted}
+		bookings[i] = BulkBooking{NewBooking: one.booking(), sent: element}
 		bookings[i].Confirm, bookings[i].Problems = confirm, *one.problems
 	}
 	return bookings, nil
 }
 
 // bookings reads the list of a bulk request.
-func (b *Body) bookings() (elements []json.RawMessage, confirm bool) {
+func (b *Body) bookings() (elements []node, confirm bool) {
 	elements, ok := b.List("bookings")
 	b.require("bookings")
 	if ok && (len(elements) == 0 || len(elements) > maxBulk) {

@@ -61,11 +61,11 @@ func CouponPatch(b *Body) adapter.CouponPatch {
 // optionalDate is a date, or none where an empty text or the zero date was sent.
 func (b *Body) optionalDate(name string) *adapter.Date {
 	b.described.optionalDate(name)
-	raw, sent := b.sent(name)
+	value, sent := b.sent(name)
 	if !sent {
 		return nil
 	}
-	if text := strings.TrimSpace(strings.Trim(string(raw), `"`)); text == "" || text == unsetDate {
+	if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == unsetDate) {
 		return new(adapter.Date)
 	}
 	return b.Date(name)

@@ -93,19 +93,20 @@ func (b *Body) customFields() map[string]string {
 		return nil
 	}
 	fields := make(map[string]string, len(object.fields))
-	for name, raw := range object.fields {
-		switch string(raw) {
-		case "null":
-			fields[name] = ""
-		case "true":
-			fields[name] = "1"
-		case "false":
-			fields[name] = "0"
-		default:
-			if text, _, ok := object.scalar(name); ok {
-				fields[name] = text
-			}
+	for name, value := range object.fields {
+		text, isText, single := value.scalar()
+		switch {
+		case value.null():
+			text = ""
+		case !single:
+			object.note(name, malformed(notAList))
+			continue
+		case !isText && text == "true":
+			text = "1"
+		case !isText && text == "false":
+			text = "0"
 		}
+		fields[name] = text
 	}
 	return fields
 }

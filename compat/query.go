@@ -18,6 +18,9 @@ type Query struct {
 	sent  map[string]string
 	lists map[string]bool // names sent as name[]
 	wrong map[string]string
+	// beyond is a *BodyError where there are more variables or levels than may
+	// be; the query was not read on then.
+	beyond error
 
 	described *Reading
 }
@@ -27,10 +30,22 @@ type Query struct {
 func ParseQuery(raw string) *Query {
 	q := &Query{sent: map[string]string{}, lists: map[string]bool{}, wrong: map[string]string{}}
 	q.source = q
+	variables := 0
 	for pair := range strings.SplitSeq(raw, "&") {
 		name, value, _ := strings.Cut(pair, "=")
+		if name == "" {
+			continue
+		}
+		if variables++; variables > maxVariables {
+			q.beyond = errTooManyParameters
+			return q
+		}
 		name = unescape(name)
 		if base, _, isList := strings.Cut(name, "["); isList {
+			if _, err := splitName(name); err != nil {
+				q.beyond = errParameterTooDeep
+				return q
+			}
 			q.lists[base] = true
 			continue
 		}
@@ -39,6 +54,15 @@ func ParseQuery(raw string) *Query {
 	}
 	return q
 }
+
+var (
+	errTooManyParameters = &BodyError{fmt.Sprintf("The query has more than %d variables", maxVariables)}
+	errParameterTooDeep  = &BodyError{fmt.Sprintf("The name of a variable in the query nests deeper than %d levels", maxNesting)}
+)
+
+// Readable is a *BodyError for a query with more variables or levels than PHP
+// reads.
+func (q *Query) Readable() error { return q.beyond }
 
 // unescape decodes what is an escape and keeps the rest.
 func unescape(s string) string {

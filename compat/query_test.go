@@ -459,3 +459,26 @@ func FuzzQuery(f *testing.F) {
 		}
 	})
 }
+
+// TestQueryLimits: queries end where PHP's do.
+func TestQueryLimits(t *testing.T) {
+	t.Parallel()
+	const tooMany, tooDeep = "The query has more than 1000 variables", "The name of a variable in the query nests deeper than 64 levels"
+	for name, c := range map[string]struct{ raw, want string }{
+		"variables":           {strings.Repeat("a=1&", 1000), ""},
+		"one variable more":   {strings.Repeat("a=1&", 1001), tooMany},
+		"lists":               {strings.Repeat("a[]&", 1001), tooMany},
+		"separators":          {strings.Repeat("&", 5000), ""},
+		"levels":              {"a" + strings.Repeat("[b]", 64) + "=1", ""},
+		"one level more":      {"a" + strings.Repeat("[b]", 65) + "=1", tooDeep},
+		"one that is escaped": {"a" + strings.Repeat("%5Bb%5D", 65) + "=1", tooDeep},
+	} {
+		got := ""
+		if err := ParseQuery(c.raw).Readable(); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -95,6 +95,10 @@ func (a *api) add(e *echo.Echo, base string, r *route) {
 // serve runs a route's function on the site as it is now.
 func (a *api) serve(r *route) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		query := compat.ParseQuery(c.Request().URL.RawQuery)
+		if err := query.Readable(); err != nil {
+			return err
+		}
 		sent, err := readBody(c)
 		if err != nil {
 			return err
@@ -109,7 +113,7 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 				}
 				var err error
 				answer, err = r.handle(&request{
-					api: a, route: r, echo: c, site: site, view: view, query: compat.ParseQuery(c.Request().URL.RawQuery), sent: sent,
+					api: a, route: r, echo: c, site: site, view: view, query: query, sent: sent,
 				})
 				return err
 			})

@@ -97,7 +97,7 @@ func (b *bulk) refused(i int, repeatable bool, err error) (adapter.Answer, error
 		reason = &adapter.Error{Message: failure.Message}
 	}
 	b.api.metrics.refused(b.echo, err)
-	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted, reason))
+	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted(), reason))
 	return adapter.Answer{Item: i, Status: failure.Status, Body: record}, err
 }
 

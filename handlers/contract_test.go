@@ -183,7 +183,7 @@ func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, se
 	if err != nil {
 		return fmt.Errorf("an unreadable body was accepted: %w", err)
 	}
-	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(document.JSON()))
 	if err != nil {
 		return err
 	}

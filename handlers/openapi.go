@@ -366,7 +366,9 @@ func refusals(r route) []error {
 	if r.operation.query != nil {
 		all = append(all, queryRefusal(r, wrong))
 	}
-	if r.operation.body != nil {
+	if r.operation.body == nil {
+		all = append(all, &compat.BodyError{Message: "The query has more than 1000 variables"})
+	} else {
 		field := map[string]string{"status": "Unknown status"}
 		all = append(all, &compat.BodyError{Message: "The request body is not valid JSON"}, errBodyTooLarge,
 			adapter.InvalidRequest(field), &adapter.Error{Code: adapter.CodeValidationFailed, Message: "Validation failed", Fields: field})
