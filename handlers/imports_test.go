@@ -16,13 +16,13 @@ var layers = []string{"cmd", "handlers", "compat", "adapter", "wpdb"}
 // reserved are modules and the only places that may import them.
 var reserved = map[string][]string{
 	"github.com/labstack/echo/":          {"cmd", "handlers"},
-	"github.com/go-sql-driver/mysql":     {"wpdb", "fixtures"},
+	"github.com/go-sql-driver/mysql":     {"wpdb", "fixtures", "docker"},
 	"github.com/Masterminds/squirrel":    {"adapter", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd"},
 	"github.com/wneessen/go-mail":        {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures"},
 	"bookside/fixtures":                  {"fixtures", "cmd/demo"},
-	"database/sql":                       {"wpdb", "fixtures", "cmd/demo"},
+	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker"},
 	"maragu.dev/gomponents":              {"handlers"},
 	"html/template":                      {}, // executed, it makes the linker keep all methods

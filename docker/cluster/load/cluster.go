@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// cluster is the nodes of one database and the sidecars that use them.
+type cluster struct {
+	database string
+	nodes    []*node
+	proxy    *proxy
+	sidecars []*sidecar // one for each node, then the one behind the proxy
+	key      string
+}
+
+// node is a database server, reached by its socket.
+type node struct {
+	name, socket string
+	db           *sql.DB
+}
+
+// sidecar is a running program under test.
+type sidecar struct {
+	name, url string
+	process   *exec.Cmd
+}
+
+func openCluster(ctx context.Context, sockets []string, database string) (*cluster, error) {
+	c := &cluster{database: database}
+	for _, socket := range sockets {
+		config := mysql.NewConfig()
+		config.User, config.Net, config.Addr, config.DBName, config.InterpolateParams = "root", "unix", socket, database, true
+		if len(sockets) > 1 {
+			// A read waits until the node has applied what the others committed.
+			config.Params = map[string]string{"wsrep_sync_wait": "7"}
+		}
+		connector, err := mysql.NewConnector(config)
+		if err != nil {
+			return nil, err
+		}
+		n := &node{name: strings.TrimSuffix(filepath.Base(socket), ".sock"), socket: socket, db: sql.OpenDB(connector)}
+		if err := n.db.PingContext(ctx); err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.name, err)
+		}
+		c.nodes = append(c.nodes, n)
+	}
+	var err error
+	c.proxy, err = newProxy(ctx, sockets)
+	return c, err
+}
+
+// dsn is how a sidecar reaches an address.
+func (c *cluster) dsn(network, address string) string {
+	return "BOOKSIDE_DB__DSN=root@" + network + "(" + address + ")/" + c.database
+}
+
+// startSidecars makes a key and starts the sidecars: with one node a single one.
+func (c *cluster) startSidecars(ctx context.Context, program, folder string) error {
+	direct := c.dsn("unix", c.nodes[0].socket)
+	create := exec.CommandContext(ctx, program, "keys", "create", "--name", "cluster run", "--permissions", "read,write,delete", "--expires", "1d", "--quiet")
+	create.Env, create.Stderr = append(os.Environ(), direct), os.Stderr
+	key, err := create.Output()
+	if err != nil {
+		return fmt.Errorf("make a key: %w", err)
+	}
+	c.key = strings.TrimSpace(string(key))
+	for _, n := range c.nodes {
+		if err := c.startSidecar(ctx, program, folder, n.name, c.dsn("unix", n.socket)); err != nil {
+			return err
+		}
+	}
+	if len(c.nodes) == 1 {
+		return nil
+	}
+	return c.startSidecar(ctx, program, folder, "proxy", c.dsn("tcp", c.proxy.address()))
+}
+
+func (c *cluster) startSidecar(ctx context.Context, program, folder, name, dsn string) (err error) {
+	log, err := os.Create(filepath.Join(folder, name+".sidecar.log")) //nolint:gosec // the folder is the caller's
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	command := exec.CommandContext(ctx, program, "serve")
+	command.Env, command.Stderr = append(os.Environ(), dsn), log
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			c.sidecars = append(c.sidecars, &sidecar{name: name, url: url, process: command})
+			return nil
+		}
+	}
+	return fmt.Errorf("the sidecar %s ended by itself: %w; see %s", name, command.Wait(), log.Name())
+}
+
+// stopSidecars ends them at once.
+func (c *cluster) stopSidecars() error {
+	var problems []error
+	for _, s := range c.sidecars {
+		problems = append(problems, s.process.Process.Kill())
+		_ = s.process.Wait() // it was killed, which is no news
+	}
+	c.sidecars = nil
+	return errors.Join(problems...)
+}
+
+// close ends all that was started.
+func (c *cluster) close() error {
+	problems := []error{c.stopSidecars(), c.proxy.close()}
+	for _, n := range c.nodes {
+		problems = append(problems, n.db.Close())
+	}
+	return errors.Join(problems...)
+}
+
+// counters are what the servers count of conflicts, summed over the nodes.
+type counters struct{ refused, aborted, deadlocks int }
+
+func (a counters) minus(b counters) counters {
+	return counters{a.refused - b.refused, a.aborted - b.aborted, a.deadlocks - b.deadlocks}
+}
+
+func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
+	for _, n := range c.nodes {
+		if err := n.add(ctx, &sum); err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+// add adds what the node counts.
+func (n *node) add(ctx context.Context, sum *counters) error {
+	rows, err := n.db.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_cert_failures', 'wsrep_local_bf_aborts', 'Innodb_deadlocks')")
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	for rows.Next() {
+		var name string
+		var value int
+		if err := rows.Scan(&name, &value); err != nil {
+			return err
+		}
+		switch strings.ToLower(name) {
+		case "wsrep_local_cert_failures":
+			sum.refused += value
+		case "wsrep_local_bf_aborts":
+			sum.aborted += value
+		default:
+			sum.deadlocks += value
+		}
+	}
+	return rows.Err()
+}
+
+// execute runs statements as the site's PHP would, on the first node.
+func (c *cluster) execute(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := c.nodes[0].db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return c.sync(ctx)
+}
+
+// sync waits until every node has what was committed on any.
+func (c *cluster) sync(ctx context.Context) error {
+	_, err := c.counts(ctx, "SELECT COUNT(*) FROM wp_latepoint_settings")
+	return err
+}
+
+// counts is the one number a query gives, on every node.
+func (c *cluster) counts(ctx context.Context, query string, args ...any) ([]int, error) {
+	numbers := make([]int, len(c.nodes))
+	for i, n := range c.nodes {
+		if err := n.db.QueryRowContext(ctx, query, args...).Scan(&numbers[i]); err != nil {
+			return nil, fmt.Errorf("node %s: %s: %w", n.name, query, err)
+		}
+	}
+	return numbers, nil
+}

@@ -1,0 +1,541 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// body is a JSON object.
+type body = map[string]any
+
+// with is the same object with other members.
+func with(b, more body) body {
+	b = maps.Clone(b)
+	maps.Copy(b, more)
+	return b
+}
+
+// anyAgent leaves the choice to the site.
+const anyAgent = "any"
+
+func at(s start, service int, agent any) body {
+	return body{"service_id": service, "agent_id": agent, "location_id": 1, "customer_id": 1, "start_date": s.Day, "start_time": s.Time, "send_confirmation": false}
+}
+
+// contests holds all of them.
+func (l *load) contests(ctx context.Context, pairs, storms, size int) error {
+	kinds := []struct {
+		name    string
+		of, n   int // contests, and requests in each
+		contest func(ctx context.Context, i, n int) (contest, error)
+	}{
+		{"slots, pairs", pairs, 2, l.slotPair},
+		{"slots, storms", storms, size, l.slotStorm},
+		{"e-mails, pairs", pairs, 2, l.emailContest},
+		{"e-mails, storms", storms, size, l.emailContest},
+		{"idempotency, pairs", pairs, 2, l.onceContest},
+		{"idempotency, storms", storms, size, l.onceContest},
+	}
+	for _, kind := range kinds {
+		err := l.measure(ctx, kind.name, func() error {
+			for i := range kind.of {
+				c, err := kind.contest(ctx, i, kind.n)
+				if err != nil {
+					return err
+				}
+				if err := l.hold(ctx, c, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := l.measure(ctx, "site's settings, storms", func() error { return l.settingStorms(ctx, size) }); err != nil {
+		return err
+	}
+	if err := l.measure(ctx, "connections cut, storms", func() error { return l.cutStorms(ctx, size) }); err != nil {
+		return err
+	}
+	return l.measure(ctx, "node out of service", func() error { return l.outOfService(ctx) })
+}
+
+// slotIsGone is the answer to who comes too late for a slot.
+func slotIsGone(a answer) bool {
+	return a.status == http.StatusConflict && a.code() == "time_slot_unavailable"
+}
+
+// book is POST /bookings.
+func (l *load) book(b body) try {
+	return l.compete(request{method: http.MethodPost, path: "/bookings", body: b}, func(a answer) (int, bool) {
+		if a.status == http.StatusCreated {
+			return 1, true
+		}
+		return 0, slotIsGone(a)
+	})
+}
+
+// bulk is POST /bookings/bulk.
+func (l *load) bulk(bookings ...body) try {
+	return l.compete(request{method: http.MethodPost, path: "/bookings/bulk", body: body{"bookings": bookings}}, func(a answer) (int, bool) {
+		var answered struct {
+			Results struct {
+				Success []struct{}
+				Errors  []struct{ Error string }
+			}
+		}
+		if err := json.Unmarshal(a.body, &answered); err != nil {
+			return 0, false
+		}
+		for _, e := range answered.Results.Errors {
+			if e.Error != "Time slot not available" {
+				return len(answered.Results.Success), false
+			}
+		}
+		return len(answered.Results.Success), len(answered.Results.Success)+len(answered.Results.Errors) == len(bookings)
+	})
+}
+
+// move is PUT /bookings/{id} of a booking that holds nothing so far.
+func (l *load) move(ctx context.Context, to body) (try, error) {
+	id, err := l.create(ctx, "/bookings", with(to, body{"status": "pending"}))
+	if err != nil {
+		return nil, err
+	}
+	return l.compete(request{method: http.MethodPut, path: "/bookings/" + id, body: body{"status": "approved"}}, func(a answer) (int, bool) {
+		if a.status == http.StatusOK {
+			return 1, true
+		}
+		return 0, slotIsGone(a)
+	}), nil
+}
+
+// create makes a record before a contest, and gives its id.
+func (l *load) create(ctx context.Context, path string, b body) (id string, err error) {
+	for {
+		a, retryAfter, err := l.send(ctx, l.sidecars[0], request{method: http.MethodPost, path: path, body: b})
+		if err != nil {
+			return "", err
+		}
+		if a.status == http.StatusServiceUnavailable && retryAfter != "" {
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		var made struct {
+			Data struct{ ID json.RawMessage }
+		}
+		if err := json.Unmarshal(a.body, &made); err != nil || a.status != http.StatusCreated {
+			return "", fmt.Errorf("POST %s: %d %.300s", path, a.status, a.body)
+		}
+		return strings.Trim(string(made.Data.ID), `"`), l.sync(ctx)
+	}
+}
+
+// slotContest is one whose winners' bookings hold a slot.
+func (l *load) slotContest(name string, s slot, service, capacity int) contest {
+	return contest{
+		name: name, capacity: capacity,
+		rows: "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE id > ? AND status = 'approved' AND start_date = ? AND start_time = ? AND service_id = ?",
+		args: []any{l.lastOld, s.Day, s.minutes(), service},
+	}
+}
+
+// slotPair is two requests for what one of them can have.
+func (l *load) slotPair(ctx context.Context, i, _ int) (contest, error) {
+	if i%7 == 6 {
+		s, err := l.slots.takeCourse()
+		c := l.slotContest("four of six places, twice", s, courseService, 1)
+		four := l.book(with(at(s.start, courseService, courseAgent), body{"total_attendees": 4}))
+		c.tries = []try{four, four}
+		return c, err
+	}
+	s, err := l.slots.take(one)
+	if err != nil {
+		return contest{}, err
+	}
+	given, whoever := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
+	c := l.slotContest("", s, shortService, 1)
+	switch i % 7 {
+	case 0:
+		c.name, c.tries = "one agent, twice", []try{l.book(given), l.book(given)}
+	case 1:
+		c.name, c.tries = "any agent, twice", []try{l.book(whoever), l.book(whoever)}
+	case 2:
+		c.name, c.tries = "any agent and one", []try{l.book(whoever), l.book(given)}
+	case 3:
+		c.name, c.tries = "bulk and one", []try{l.bulk(given, whoever), l.book(given)}
+	case 4:
+		moved, err := l.move(ctx, given)
+		c.name, c.tries = "move and one", []try{moved, l.book(given)}
+		return c, err
+	case 5:
+		moved, err := l.move(ctx, given)
+		other, otherErr := l.move(ctx, given)
+		c.name, c.tries = "move, twice", []try{moved, other}
+		return c, errors.Join(err, otherErr)
+	}
+	return c, nil
+}
+
+// repeat is n tries, by turns of the kinds.
+func repeat(n int, kinds ...try) []try {
+	tries := make([]try, n)
+	for i := range tries {
+		tries[i] = kinds[i%len(kinds)]
+	}
+	return tries
+}
+
+// slotStorm is many requests for one slot.
+func (l *load) slotStorm(ctx context.Context, i, n int) (c contest, err error) {
+	switch i % 4 {
+	case 0:
+		return l.mixedStorm(ctx, n)
+	case 1:
+		s, err := l.slots.take(several)
+		c := l.slotContest("any of several agents", s, shortService, len(s.agents))
+		c.tries = repeat(n, l.book(at(s.start, shortService, anyAgent)))
+		return c, err
+	default:
+		s, err := l.slots.takeCourse()
+		each := i%4 - 1
+		c := l.slotContest(fmt.Sprintf("places of a course by %d", each), s, courseService, seats/each)
+		b := with(at(s.start, courseService, courseAgent), body{"total_attendees": each})
+		c.tries = repeat(n, l.book(b), l.book(b), l.bulk(b))
+		return c, err
+	}
+}
+
+// mixedStorm is requests of every kind.
+func (l *load) mixedStorm(ctx context.Context, n int) (contest, error) {
+	s, err := l.slots.take(one)
+	if err != nil {
+		return contest{}, err
+	}
+	given, whoever := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
+	c := l.slotContest("requests of every kind", s, shortService, 1)
+	for i := range n {
+		next := l.book(given)
+		switch i % 6 {
+		case 1:
+			next = l.book(whoever)
+		case 3:
+			next = l.bulk(whoever, given)
+		case 5:
+			if next, err = l.move(ctx, given); err != nil {
+				return c, err
+			}
+		}
+		c.tries = append(c.tries, next)
+	}
+	return c, nil
+}
+
+// under holds contests while settings of the site are others.
+func (l *load) under(ctx context.Context, name, value string, work func() error) error {
+	remove := "DELETE FROM wp_latepoint_settings WHERE name = '" + name + "'"
+	if err := l.execute(ctx, remove, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('"+name+"', '"+value+"')"); err != nil {
+		return err
+	}
+	return errors.Join(work(), l.execute(ctx, remove))
+}
+
+// perDay is the limit of the limited service.
+const perDay = 5
+
+// settingStorms are those where settings make more than the agent scarce.
+func (l *load) settingStorms(ctx context.Context, n int) error {
+	const rounds = 4
+	err := l.under(ctx, "one_agent_at_location", "on", func() error {
+		for i := range rounds {
+			s, err := l.slots.take(everybody)
+			if err != nil {
+				return err
+			}
+			c := l.slotContest("one agent at a location", s, shortService, 1)
+			c.tries = repeat(n, l.book(at(s.start, shortService, anyAgent)), l.book(at(s.start, shortService, 1)),
+				l.book(at(s.start, shortService, 2)), l.book(at(s.start, shortService, 3)))
+			if err := l.hold(ctx, c, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = l.under(ctx, "one_location_at_time", "on", func() error {
+		for i := range rounds {
+			s, err := l.slots.take(everybody)
+			if err != nil {
+				return err
+			}
+			c := l.slotContest("one location at a time", s, shortService, 1)
+			here := at(s.start, shortService, 1)
+			c.tries = repeat(n, l.book(here), l.book(with(here, body{"location_id": 2})))
+			if err := l.hold(ctx, c, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	limit := fmt.Sprintf("INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (%d, 'max_bookings_per_day', '%d')", limitedService, perDay)
+	if err := l.execute(ctx, limit); err != nil {
+		return err
+	}
+	return l.under(ctx, "active_addons", `["latepoint-pro-features"]`, func() error {
+		for i := range rounds {
+			day, err := l.slots.takeDay()
+			if err != nil {
+				return err
+			}
+			c := contest{name: "a service's bookings of a day", capacity: perDay, rows: "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE start_date = ? AND service_id = ?",
+				args: []any{day[0].Day, limitedService}}
+			var kinds []try
+			for _, s := range day {
+				for _, agent := range s.agents {
+					kinds = append(kinds, l.book(at(s.start, limitedService, agent)))
+				}
+			}
+			c.tries = repeat(n, kinds...)
+			if err := l.hold(ctx, c, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// parked are bookings that are pending: they hold nothing, so that they do not
+// compete for more than a contest is about.
+func (l *load) parked(b body) body {
+	s := l.slots.short[0]
+	return with(at(s.start, shortService, s.agents[0]), with(body{"status": "pending"}, b))
+}
+
+// emailContest is requests that each would make a customer with the same e-mail
+// address, or give it to one. Only one customer may have it; bookings are all
+// made, for that one.
+func (l *load) emailContest(ctx context.Context, i, n int) (contest, error) {
+	email := strings.ToLower(rand.Text()) + "@example.test"
+	person := body{"first_name": "Rita", "last_name": "Neu", "email": email}
+	shouting := with(person, body{"email": strings.ToUpper(email)})
+	booking := l.parked(body{"notes": email, "customer": person})
+	delete(booking, "customer_id")
+	loud := with(booking, body{"customer": shouting})
+	c := contest{capacity: 1, silent: true, rows: "SELECT COUNT(*) FROM wp_latepoint_customers WHERE email = ?", args: []any{email}}
+	changed, err := l.emailChange(ctx, person)
+	if err != nil {
+		return c, err
+	}
+	create, book := l.person(http.MethodPost, "/customers", person), l.bookFor(booking)
+	switch kinds := [][]try{
+		{create, book}, {book, l.bookFor(loud)}, {create, l.person(http.MethodPost, "/customers", shouting)}, {changed, book}, {changed, create},
+	}; n {
+	case 2:
+		c.name, c.tries = "one e-mail, twice", kinds[i%len(kinds)]
+	default:
+		c.name, c.tries = "one e-mail", repeat(n, create, book, l.bookFor(loud), changed)
+	}
+	return c, nil
+}
+
+// emailChange is PUT /customers/{id} of somebody else.
+func (l *load) emailChange(ctx context.Context, person body) (try, error) {
+	id, err := l.create(ctx, "/customers", with(person, body{"email": strings.ToLower(rand.Text()) + "@example.test"}))
+	return l.person(http.MethodPut, "/customers/"+id, body{"email": person["email"]}), err
+}
+
+// person is a request that gives a customer an e-mail.
+func (l *load) person(method, path string, b body) try {
+	return l.compete(request{method: method, path: path, body: b}, func(a answer) (int, bool) {
+		if a.status == http.StatusCreated || a.status == http.StatusOK {
+			return 1, true
+		}
+		clash := a.status == http.StatusBadRequest || a.status == http.StatusConflict || a.status == http.StatusUnprocessableEntity
+		return 0, clash && strings.Contains(string(a.body), "email")
+	})
+}
+
+// bookFor is a booking that brings its customer along.
+func (l *load) bookFor(b body) try {
+	return l.compete(request{method: http.MethodPost, path: "/bookings", body: b}, func(a answer) (int, bool) {
+		return 1, a.status == http.StatusCreated
+	})
+}
+
+// onceContest is one request with an Idempotency-Key, sent many times. Nothing
+// else keeps it from being done each time.
+func (l *load) onceContest(ctx context.Context, i, n int) (contest, error) {
+	note := rand.Text()
+	r := request{method: http.MethodPost, path: "/bookings", idempotency: note, body: l.parked(body{"notes": note})}
+	c := contest{name: "one Idempotency-Key", capacity: 1, rows: "SELECT COUNT(*) FROM wp_latepoint_orders WHERE customer_comment = ?", args: []any{note}}
+	switch i % 3 {
+	case 1:
+		r.path, r.body = "/payments", body{"order_id": 1, "amount": "1.00", "notes": note}
+		c.rows = "SELECT COUNT(*) FROM wp_latepoint_transactions WHERE notes = ?"
+	case 2:
+		r.path, r.body = "/bookings/bulk", body{"bookings": []body{l.parked(body{"notes": note})}}
+	}
+	var mu sync.Mutex
+	var first []byte
+	same := func(content []byte) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if first == nil {
+			first = content
+		}
+		return string(first) == string(content)
+	}
+	c.tries = repeat(n, l.compete(r, func(a answer) (int, bool) {
+		switch {
+		case a.status == http.StatusCreated && a.replayed:
+			return 0, same(a.body)
+		case a.status == http.StatusCreated:
+			return 1, same(a.body)
+		default:
+			return 0, a.status == http.StatusConflict && a.code() == inProgress
+		}
+	}))
+	return c, nil
+}
+
+// cutStorms are contests in which the proxy breaks its connections off all the
+// time. Each request has an Idempotency-Key and is sent until it is answered, as
+// a careful client does.
+func (l *load) cutStorms(ctx context.Context, n int) error {
+	stop := make(chan struct{})
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(30 * time.Millisecond):
+				l.proxy.cut()
+			}
+		}
+	})
+	defer cutting.Wait()
+	defer close(stop)
+	for i := range 6 {
+		s, err := l.slots.take(one)
+		b, c := at(s.start, shortService, anyAgent), l.slotContest("one agent", s, shortService, 1)
+		if i%2 == 1 {
+			s, err = l.slots.takeCourse()
+			b, c = at(s.start, courseService, courseAgent), l.slotContest("places of a course", s, courseService, seats)
+		}
+		if err != nil {
+			return err
+		}
+		for range n {
+			r := request{method: http.MethodPost, path: "/bookings", idempotency: rand.Text(), careful: true, body: b}
+			c.tries = append(c.tries, l.compete(r, func(a answer) (int, bool) {
+				if a.status == http.StatusCreated {
+					return 1, true
+				}
+				return 0, slotIsGone(a)
+			}))
+		}
+		if err := l.hold(ctx, c, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outOfService has the last node refuse every statement, as one does that has
+// lost the others. Its sidecar must ask to come again later, and those of other
+// nodes must not notice.
+func (l *load) outOfService(ctx context.Context) error {
+	node, sidecar := l.nodes[len(l.nodes)-1], l.sidecars[len(l.nodes)-1]
+	if _, err := node.db.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = 'ALL'"); err != nil {
+		return err
+	}
+	for _, r := range []request{
+		{method: http.MethodGet, path: "/bookings"},
+		{method: http.MethodPost, path: "/bookings", body: l.parked(nil)},
+	} {
+		l.count(func(s *stage) { s.requests++ })
+		a, retryAfter, err := l.send(ctx, sidecar, r)
+		switch {
+		case err != nil:
+			return err
+		case a.status == http.StatusServiceUnavailable && retryAfter != "":
+			l.count(func(s *stage) { s.later++ })
+		default:
+			l.unexpected(sidecar, r, a)
+		}
+	}
+	made := l.bookFor(l.parked(nil))
+	made(ctx, l.sidecars[0])
+	if _, err := node.db.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = 'NONE'"); err != nil {
+		return err
+	}
+	made(ctx, sidecar)
+	return nil
+}
+
+// throughput is how many bookings a second are made of different slots.
+func (l *load) throughput(ctx context.Context, n int) error {
+	over := map[string][]*sidecar{"creates on one node": l.sidecars[:1]}
+	names := []string{"creates on one node"}
+	if len(l.nodes) > 1 {
+		names = append(names, "creates on every node", "creates through the proxy")
+		over[names[1]], over[names[2]] = l.sidecars[:len(l.nodes)], l.sidecars[len(l.nodes):]
+	}
+	for _, name := range names {
+		var tries []try
+		for len(tries) < n {
+			s, err := l.slots.take(anybody)
+			if err != nil {
+				return err
+			}
+			for _, agent := range s.agents {
+				tries = append(tries, l.book(at(s.start, shortService, agent)))
+			}
+		}
+		if err := l.measure(ctx, name, func() error { return l.all(ctx, tries[:n], over[name]) }); err != nil {
+			return err
+		}
+		l.now().rate = true
+	}
+	return nil
+}
+
+// clients is how many send at a time where throughput is measured.
+const clients = 8
+
+// all sends each try once. All of them must win.
+func (l *load) all(ctx context.Context, tries []try, to []*sidecar) error {
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for i := range next {
+				if tries[i](ctx, to[i%len(to)]) == 0 {
+					l.problem("a free slot was refused")
+				}
+			}
+		})
+	}
+	for i := range tries {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+	return l.sync(ctx)
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Of the sample site fixtures.Small: services and what is known of them.
+const (
+	shortService   = 1 // 15 minutes, every agent, one place
+	courseService  = 4 // an hour, the third agent, six places
+	limitedService = 5 // 30 minutes, every agent; it gets a limit of bookings a day
+	courseAgent    = 3
+	seats          = 6
+	agents         = 3
+)
+
+// start is when a booking begins.
+type start struct {
+	Day  string `json:"start_date"`
+	Time string `json:"start_time"`
+}
+
+// minutes are those since midnight.
+func (s start) minutes() int {
+	at, err := time.Parse("15:04", s.Time)
+	if err != nil {
+		panic(err) // the API's own form
+	}
+	return at.Hour()*60 + at.Minute()
+}
+
+// slot is a start with the agents who are free then.
+type slot struct {
+	start
+	agents []int
+}
+
+// slots are what the site offers at the first location and was not used yet.
+type slots struct {
+	short   []slot
+	courses []slot
+	limited map[string][]slot // by day
+}
+
+// learn asks for the starts that are free. Each service has days of its own.
+func (l *load) learn(ctx context.Context) (*slots, error) {
+	s := &slots{limited: map[string][]slot{}}
+	var err error
+	// Nobody is booked from the 46th day on.
+	if s.short, err = l.offers(ctx, shortService, 2, 45, 1, 2, 3); err != nil {
+		return nil, err
+	}
+	if s.courses, err = l.offers(ctx, courseService, 46, 53, courseAgent); err != nil {
+		return nil, err
+	}
+	limited, err := l.offers(ctx, limitedService, 54, 61, 1, 2, 3)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range limited {
+		s.limited[at.Day] = append(s.limited[at.Day], at)
+	}
+	if len(s.short) == 0 || len(s.courses) == 0 || len(limited) == 0 {
+		return nil, errors.New("the sample site offers no starts")
+	}
+	return s, nil
+}
+
+// offers are the free starts of agents, in an order that is the same each time
+// and no calendar's.
+func (l *load) offers(ctx context.Context, service, first, last int, agents ...int) (found []slot, err error) {
+	by := map[start][]int{}
+	for _, agent := range agents {
+		query := url.Values{
+			"service_id": {strconv.Itoa(service)}, "agent_id": {strconv.Itoa(agent)}, "location_id": {"1"},
+			"date":    {time.Now().AddDate(0, 0, first).Format(time.DateOnly)},
+			"date_to": {time.Now().AddDate(0, 0, last).Format(time.DateOnly)},
+		}
+		if service == courseService {
+			query.Set("total_attendees", strconv.Itoa(seats))
+		}
+		a, _, err := l.send(ctx, l.sidecars[0], request{method: http.MethodGet, path: "/availability?" + query.Encode()})
+		if err != nil {
+			return nil, err
+		}
+		var body struct {
+			Data struct{ Days map[string][]string }
+		}
+		if err := json.Unmarshal(a.body, &body); err != nil || a.status != http.StatusOK {
+			return nil, fmt.Errorf("read free starts: %d %.300s", a.status, a.body)
+		}
+		for day, times := range body.Data.Days {
+			for _, at := range times {
+				by[start{day, at}] = append(by[start{day, at}], agent)
+			}
+		}
+	}
+	for at, free := range by {
+		found = append(found, slot{at, free})
+	}
+	slices.SortFunc(found, func(a, b slot) int { return strings.Compare(a.Day+a.Time, b.Day+b.Time) })
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] }) //nolint:gosec // an order, no secret
+	return found, nil
+}
+
+var errNoSlot = errors.New("the sample site has no more slots of the kind; ask for fewer contests")
+
+// take removes a short slot with such agents.
+func (s *slots) take(such func(free []int) bool) (slot, error) {
+	i := slices.IndexFunc(s.short, func(at slot) bool { return such(at.agents) })
+	if i < 0 {
+		return slot{}, errNoSlot
+	}
+	at := s.short[i]
+	s.short = slices.Delete(s.short, i, i+1)
+	return at, nil
+}
+
+// Who is free.
+func anybody(free []int) bool   { return len(free) > 0 }
+func one(free []int) bool       { return len(free) == 1 }
+func several(free []int) bool   { return len(free) > 1 }
+func everybody(free []int) bool { return len(free) == agents }
+
+// takeCourse removes a start of the course.
+func (s *slots) takeCourse() (slot, error) {
+	if len(s.courses) == 0 {
+		return slot{}, errNoSlot
+	}
+	at := s.courses[0]
+	s.courses = s.courses[1:]
+	return at, nil
+}
+
+// takeDay removes all starts of a day of the limited service.
+func (s *slots) takeDay() ([]slot, error) {
+	days := make([]string, 0, len(s.limited))
+	for day := range s.limited {
+		days = append(days, day)
+	}
+	if len(days) == 0 {
+		return nil, errNoSlot
+	}
+	day := slices.Min(days)
+	of := s.limited[day]
+	delete(s.limited, day)
+	return of, nil
+}
