@@ -34,7 +34,7 @@ func (s *Site) createBooking(ctx context.Context, b NewBooking) (MadeBooking, er
 	if err != nil {
 		return MadeBooking{}, err
 	}
-	if plan.resource, err = s.takeSlot(ctx, plan.service, plan.resources, plan.slot); err != nil {
+	if plan.resource, err = s.chooseResource(ctx, plan.service, plan.resources, plan.slot); err != nil {
 		return MadeBooking{}, err
 	}
 	if err := s.saveCustomer(ctx, w, &plan); err != nil {
@@ -76,8 +76,8 @@ type bookingPlan struct {
 	notes         string
 }
 
-// planBooking finds out all that is wrong with a booking at once, and puts
-// together what it needs.
+// planBooking finds out all that is wrong with a booking at once, puts together
+// what it needs, and takes the locks for it.
 func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
 	p := b.Problems.clone()
 	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: cleanText(b.Notes)}
@@ -96,6 +96,11 @@ func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookin
 	}
 	if err := s.planService(ctx, &plan, &p); err != nil {
 		return plan, err
+	}
+	if p.Err() == nil {
+		if err := s.lockNewBooking(ctx, plan); err != nil {
+			return plan, err
+		}
 	}
 	if err := s.planCustomer(ctx, &plan, &p); err != nil {
 		return plan, err
@@ -154,26 +159,17 @@ type slotRequest struct {
 	availability.Request
 	at     availability.Moment
 	window bool // customers' rules: nothing past, and the booking window
-	// leaving is where a booking that moves comes from.
-	leaving availability.Resource
 }
 
-// takeSlot makes other writers wait, and chooses who has the slot; a
-// CodeSlotUnavailable where nobody has. Only what is read from here on counts.
-func (s *Site) takeSlot(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
+// chooseResource chooses who has the slot; a CodeSlotUnavailable where nobody has.
+// The locks of the slot are taken: bookings read from here on stay as they are.
+func (s *Site) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
 	conflict := &Error{
 		Code: CodeSlotUnavailable, Message: "The requested time slot is not available",
 		Conflict: &SlotConflict{Start: q.at, AgentID: q.Agent},
 	}
 	if len(resources) == 0 {
 		return availability.Resource{}, conflict
-	}
-	concerned := resources
-	if q.leaving.Agent != 0 {
-		concerned = append(slices.Clone(resources), q.leaving)
-	}
-	if err := s.lockSlot(ctx, service, concerned); err != nil {
-		return availability.Resource{}, err
 	}
 	calendar, err := s.calendar(ctx, service, resources, calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window})
 	if err != nil {
@@ -198,26 +194,36 @@ func (s *Site) takeSlot(ctx context.Context, service bookableService, resources 
 	return availability.Resource{}, conflict
 }
 
-// lockSlot locks the rows that stand for what a booking may collide over,
-// always in this order: locations where they are one agent's at a time, the
-// service where its bookings of a day are limited, agents.
-func (s *Site) lockSlot(ctx context.Context, service bookableService, resources []availability.Resource) error {
-	scope := scopeOf(resources)
-	if service.settings[settingOneAgent] == on {
-		if err := s.lockRows(ctx, wpdb.Locations, scope.locations); err != nil {
-			return err
-		}
-	}
-	limited, err := s.dailyLimitCounts(ctx, service)
+// lockNewBooking takes the locks of a booking to be made: of its slot, and of the
+// e-mail under which its customer is found or created.
+func (s *Site) lockNewBooking(ctx context.Context, plan bookingPlan) error {
+	locks, err := s.slotLocks(ctx, plan.service, plan.resources)
 	if err != nil {
 		return err
 	}
-	if limited {
-		if err := s.lockRows(ctx, wpdb.Services, scope.services); err != nil {
-			return err
-		}
+	if plan.CustomerID == 0 {
+		locks = append(locks, locksOfEmail(plan.Customer.Email)...)
 	}
-	return s.lockRows(ctx, wpdb.Agents, scope.agents)
+	return s.lock(ctx, locks...)
+}
+
+// slotLocks are the locks for what a booking may collide over: locations where
+// they are one agent's at a time, the service where its bookings of a day are
+// limited, agents.
+func (s *Site) slotLocks(ctx context.Context, service bookableService, resources []availability.Resource) ([]lock, error) {
+	limited, err := s.dailyLimitCounts(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	scope := scopeOf(resources)
+	locks := locksOf(agentLock, scope.agents...)
+	if service.settings[settingOneAgent] == on {
+		locks = append(locks, locksOf(locationLock, scope.locations...)...)
+	}
+	if limited {
+		locks = append(locks, locksOf(serviceLock, scope.services...)...)
+	}
+	return locks, nil
 }
 
 // dailyLimitCounts tells whether the service's bookings of a day are limited.

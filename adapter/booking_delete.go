@@ -55,6 +55,9 @@ func (s *Site) deleteJobs(ctx context.Context, which sq.Eq) error {
 // lockBooking makes other writers of a booking wait, and reads it as it is now;
 // a CodeNotFound where it does not exist.
 func (s *Site) lockBooking(ctx context.Context, id int64) (bookingFacts, error) {
+	if err := s.lock(ctx, lockOf(bookingLock, id)); err != nil {
+		return bookingFacts{}, err
+	}
 	if err := s.lockRows(ctx, wpdb.Bookings, []int64{id}); err != nil {
 		return bookingFacts{}, err
 	}

@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,10 +23,10 @@ func (s *Site) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) 
 }
 
 func (s *Site) updateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
-	if err := s.lockEmail(ctx, patch.Customer.Email); err != nil {
+	if err := s.lock(ctx, lockOf(bookingLock, id)); err != nil {
 		return BookingDetail{}, err
 	}
-	before, err := s.lockBooking(ctx, id)
+	before, err := s.facts(ctx, id)
 	if err != nil {
 		return BookingDetail{}, err
 	}
@@ -37,7 +39,7 @@ func (s *Site) updateBooking(ctx context.Context, id int64, patch BookingPatch) 
 		return BookingDetail{}, err
 	}
 	if plan.slot != nil {
-		if plan.resource, err = s.takeSlot(ctx, plan.service, plan.resources, *plan.slot); err != nil {
+		if plan.resource, err = s.chooseResource(ctx, plan.service, plan.resources, *plan.slot); err != nil {
 			return BookingDetail{}, err
 		}
 	}
@@ -70,6 +72,7 @@ type updatePlan struct {
 	resources []availability.Resource
 	resource  availability.Resource // the one that was chosen
 	slot      *slotRequest          // nil where nothing has to be checked
+	leaving   availability.Resource // where the booking is so far
 	moved     bool                  // to other times, hands or places
 	status    string
 	customer  BookingCustomer // of the booking, with its changes
@@ -77,7 +80,8 @@ type updatePlan struct {
 	notes     *string
 }
 
-// planUpdate finds out all that is wrong with a change at once.
+// planUpdate finds out all that is wrong with a change at once, and takes the
+// locks for it.
 func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch BookingPatch) (updatePlan, error) {
 	p := patch.Problems.clone()
 	plan := updatePlan{BookingPatch: patch, before: before, status: before.Status, customer: before.Customer}
@@ -86,10 +90,15 @@ func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch Bookin
 		checkMove(&p, before.Status, plan.status)
 	}
 	s.planWords(&plan, &p)
-	if err := s.planNewCustomer(ctx, &plan, &p); err != nil {
+	if err := s.planMove(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
-	if err := s.planMove(ctx, &plan, &p); err != nil {
+	if p.Err() == nil {
+		if err := s.lockUpdate(ctx, plan); err != nil {
+			return plan, err
+		}
+	}
+	if err := s.planNewCustomer(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if err := p.Err(); err != nil {
@@ -99,6 +108,38 @@ func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch Bookin
 		return plan, &Error{Code: CodeForbidden, Message: "Insufficient permissions", Required: "delete_bookings", Granted: patch.Granted}
 	}
 	return plan, nil
+}
+
+// lockUpdate takes the locks of a change that is right in itself, and then the
+// booking's row. The lock of the booking is taken already, so only PHP can have
+// changed the booking meanwhile: then the transaction is run again.
+func (s *Site) lockUpdate(ctx context.Context, plan updatePlan) error {
+	before := plan.before.Booking
+	locks := locksOfEmail(plan.Customer.Email)
+	if plan.slot != nil && len(plan.resources) > 0 {
+		slot, err := s.slotLocks(ctx, plan.service, append(slices.Clone(plan.resources), plan.leaving))
+		if err != nil {
+			return err
+		}
+		locks = append(locks, slot...)
+	}
+	if plan.CustomerID != nil || plan.Customer != (CustomerFields{}) {
+		locks = append(locks, lockOf(customerLock, or(plan.CustomerID, before.Customer.ID)))
+	}
+	if plan.before.Order != nil {
+		locks = append(locks, lockOf(orderLock, plan.before.Order.ID))
+	}
+	if err := s.lock(ctx, locks...); err != nil {
+		return err
+	}
+	if err := s.lockRows(ctx, wpdb.Bookings, []int64{before.ID}); err != nil {
+		return err
+	}
+	now, err := s.Booking(ctx, before.ID)
+	if err == nil && !reflect.DeepEqual(now, before) {
+		err = fmt.Errorf("booking %d was changed meanwhile: %w", before.ID, wpdb.ErrConflict)
+	}
+	return err
 }
 
 // checkMove notes a move of the status that the table of moves does not have.
@@ -185,12 +226,13 @@ func (s *Site) planMove(ctx context.Context, plan *updatePlan, p *Problems) erro
 	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, serviceID, agent, location); err != nil {
 		return err
 	}
+	plan.leaving = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
 	plan.slot = &slotRequest{
 		Request: availability.Request{
 			Agent: agent, Location: location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
 			BufferBefore: Minutes(b.BufferBefore), BufferAfter: Minutes(b.BufferAfter),
 		},
-		at: at, window: newTime, leaving: availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()},
+		at: at, window: newTime,
 	}
 	if newService {
 		plan.slot.BufferBefore, plan.slot.BufferAfter = plan.service.BufferBefore, plan.service.BufferAfter

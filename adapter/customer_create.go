@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/wpdb"
 )
-
-// customerWait is how long a booking waits for another one that is creating a
-// customer of the same e-mail.
-const customerWait = 5 * time.Second
 
 // bookableCustomer is a customer's row, as far as a booking needs it.
 type bookableCustomer struct {
@@ -22,7 +17,8 @@ type bookableCustomer struct {
 }
 
 // planCustomer finds the customer of a booking: by id, by e-mail, or as one to
-// be created. Who shares an e-mail with a new customer waits for the outcome.
+// be created. Unless something is wrong with the booking, the e-mail's lock is
+// taken.
 func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems) error {
 	if plan.CustomerID != 0 {
 		found, ok, err := s.customerRow(ctx, sq.Eq{"id": plan.CustomerID})
@@ -41,9 +37,6 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems)
 	if wanted.Email == "" || p.Has("customer.email") {
 		return nil
 	}
-	if err := s.lockEmail(ctx, &wanted.Email); err != nil {
-		return err
-	}
 	found, ok, err := s.customerRow(ctx, sq.Eq{"email": wanted.Email})
 	if err != nil || !ok {
 		return err
@@ -51,23 +44,6 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems)
 	refuseInactive(p, "customer.email", found)
 	plan.customer, plan.filled = fillEmpty(found.BookingCustomer, wanted)
 	plan.customerIsNew = false
-	return nil
-}
-
-// lockEmail makes others wait who are about to store a customer with the same
-// e-mail, until this transaction ends. It comes before all locks of rows, for the
-// server does not see a circle of both kinds.
-func (s *Site) lockEmail(ctx context.Context, email *string) error {
-	if email == nil || !validEmail(cleanLine(*email)) {
-		return nil // nobody will store it
-	}
-	taken, err := s.db.Lock(ctx, "customer "+strings.ToLower(cleanLine(*email)), customerWait)
-	if err != nil {
-		return err
-	}
-	if !taken {
-		return unavailable("Another request is creating this customer", nil)
-	}
 	return nil
 }
 

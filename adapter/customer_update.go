@@ -13,7 +13,7 @@ import (
 // them.
 func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *Problems) error {
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
-		// Nobody deletes the customer before the booking is theirs.
+		// PHP cannot delete the customer before the booking is theirs.
 		if err := s.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
 			return err
 		}
@@ -62,8 +62,8 @@ func (s *Site) changeCustomer(c BookingCustomer, sent CustomerFields, prefix str
 
 // checkCustomerChange notes an e-mail that somebody else has, and one that may
 // not be changed: behind it stands a WordPress user with more than a customer's
-// rights, who could be taken over by a new password sent there. The e-mail is
-// locked already.
+// rights, who could be taken over by a new password sent there. The e-mail's
+// lock is taken already.
 func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *Problems) error {
 	if old.Email == customer.Email || p.Has(field) {
 		return nil

@@ -46,6 +46,11 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 	if err := s.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
+	if p.Err() == nil {
+		if err := s.lockNewCustomer(ctx, wanted, v.WordPressUserID); err != nil {
+			return Customer{}, err
+		}
+	}
 	if wanted.Email != "" && !p.Has("email") {
 		if err := s.checkNewEmail(ctx, wanted.Email, &p); err != nil {
 			return Customer{}, err
@@ -85,6 +90,23 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 		return Customer{}, err
 	}
 	return s.Customer(ctx, wanted.ID)
+}
+
+// lockNewCustomer takes the locks of a customer to be created: of the e-mail, of
+// the WordPress user, and of the e-mails by which others would find that user.
+func (s *Site) lockNewCustomer(ctx context.Context, c BookingCustomer, user *int64) error {
+	locks := locksOfEmail(&c.Email)
+	if user != nil {
+		names, err := s.userNames(ctx, *user)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			locks = append(locks, locksOfEmail(&name)...)
+		}
+		locks = append(locks, lockOf(userLock, *user))
+	}
+	return s.lock(ctx, locks...)
 }
 
 // customerFacts is a customer without a booking.
@@ -201,12 +223,8 @@ func (s *Site) checkNames(ctx context.Context, names []string, p *Problems) erro
 	return err
 }
 
-// checkNewEmail notes an e-mail that a customer has already. Whoever else is
-// about to store it waits for the outcome.
+// checkNewEmail notes an e-mail that a customer has already.
 func (s *Site) checkNewEmail(ctx context.Context, email string, p *Problems) error {
-	if err := s.lockEmail(ctx, &email); err != nil {
-		return err
-	}
 	_, taken, err := s.customerRow(ctx, sq.Eq{"email": email})
 	if taken {
 		p.Refuse("email", "This email belongs to another customer")
@@ -216,7 +234,6 @@ func (s *Site) checkNewEmail(ctx context.Context, email string, p *Problems) err
 
 // checkUser notes a WordPress user who cannot stand behind a new customer: one
 // who does not exist, has more rights than a customer, or is another's already.
-// Two who want the same one wait for each other.
 func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *Problems) error {
 	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
@@ -251,7 +268,7 @@ func (s *Site) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (
 }
 
 func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (Customer, error) {
-	if err := s.lockEmail(ctx, v.Email); err != nil {
+	if err := s.lock(ctx, append(locksOfEmail(v.Email), lockOf(customerLock, id))...); err != nil {
 		return Customer{}, err
 	}
 	if err := s.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
@@ -402,7 +419,14 @@ func (s *Site) saveMeta(ctx context.Context, table wpdb.Table, id int64, values 
 // is a CodeCustomerHasBookings.
 func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 	return s.write(ctx, "delete customer", func(tx *Site) error {
-		// Who books for the customer holds their row too, until the booking is there.
+		orders, err := tx.ordersOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.lock(ctx, append(locksOf(orderLock, orders...), lockOf(customerLock, id))...); err != nil {
+			return err
+		}
+		// Whoever books for the customer changes their row, until the booking is there.
 		if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
 			return err
 		}
@@ -442,8 +466,7 @@ func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, erro
 }
 
 func (s *Site) deleteCustomerRows(ctx context.Context, id int64) error {
-	stmt := sq.Select("id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": id}).OrderBy("id")
-	orders, err := wpdb.All(ctx, s.db, "find orders of customer", stmt, wpdb.Value[int64])
+	orders, err := s.ordersOf(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -457,6 +480,12 @@ func (s *Site) deleteCustomerRows(ctx context.Context, id int64) error {
 		return err
 	}
 	return s.delete(ctx, wpdb.Customers, id)
+}
+
+// ordersOf are the ids of a customer's orders.
+func (s *Site) ordersOf(ctx context.Context, customer int64) ([]int64, error) {
+	stmt := sq.Select("id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customer}).OrderBy("id")
+	return wpdb.All(ctx, s.db, "find orders of customer", stmt, wpdb.Value[int64])
 }
 
 // deleteOrders deletes orders with what the plugin deletes with them

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,9 +19,6 @@ func onceSite(t *testing.T) *Site {
 	t.Helper()
 	fixtures.RequireServer(t)
 	db := openDatabase(t, fixtures.New(t, fixtures.Legacy()))
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	now := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
 	site, err := NewPlatform(db, func() time.Time { return now }).Site(t.Context())
 	if err != nil {
@@ -32,11 +31,12 @@ func onceSite(t *testing.T) *Site {
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	s := onceSite(t)
-	a := Attempt{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64)}
-	other := Attempt{Scope: strings.Repeat("A", 64), Body: a.Body}
+	a := Attempt{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: 2, Lease: time.Minute}
+	other := a
+	other.Scope = strings.Repeat("A", 64)
 	kept := []Answer{{Item: 0, Status: 201, Body: []byte(`{"a":"<é>"}`)}, {Item: 1, Status: 422, Body: []byte("\x00\xff")}}
-	nothing := func(*Site, *Ledger) error { return nil }
-	err := s.Once(t.Context(), a, func(site *Site, l *Ledger) error {
+	nothing := func(*Ledger) error { return nil }
+	err := s.Once(t.Context(), a, func(l *Ledger) error {
 		if len(l.Answers()) != 0 {
 			t.Errorf("answers %v before the first", l.Answers())
 		}
@@ -46,21 +46,22 @@ func TestOnce(t *testing.T) {
 		if err := s.Once(t.Context(), other, nothing); err != nil {
 			t.Errorf("another request beside it: %v", err)
 		}
-		return site.write(t.Context(), "keep", func(tx *Site) error { return l.Keep(t.Context(), tx, kept...) })
+		return s.write(t.Context(), "keep", func(tx *Site) error { return l.Keep(t.Context(), tx, kept...) })
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Once(t.Context(), a, func(site *Site, l *Ledger) error {
+	err = s.Once(t.Context(), a, func(l *Ledger) error {
 		if diff := cmp.Diff(kept, l.Answers()); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)
 		}
-		return l.Keep(t.Context(), site, kept[1]) // as another server of a cluster would
+		return l.Keep(t.Context(), s, kept[1]) // without a claim: all was answered
 	})
 	if CodeOf(err) != CodeInProgress {
 		t.Errorf("kept twice: %v", err)
 	}
-	reused := Attempt{Scope: a.Scope, Body: strings.Repeat("c", 64)}
+	reused := a
+	reused.Body = strings.Repeat("c", 64)
 	if err := s.Once(t.Context(), reused, nothing); CodeOf(err) != CodeKeyReused {
 		t.Errorf("another body: %v", err)
 	}
@@ -70,13 +71,13 @@ func TestOnce(t *testing.T) {
 func TestOnceRolledBack(t *testing.T) {
 	t.Parallel()
 	s := onceSite(t)
-	a := Attempt{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64)}
+	a := Attempt{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: 1, Lease: time.Minute}
 	for range 2 {
-		err := s.Once(t.Context(), a, func(site *Site, l *Ledger) error {
+		err := s.Once(t.Context(), a, func(l *Ledger) error {
 			if len(l.Answers()) != 0 {
 				t.Errorf("answers %v", l.Answers())
 			}
-			return site.write(t.Context(), "keep", func(tx *Site) error {
+			return s.write(t.Context(), "keep", func(tx *Site) error {
 				if err := l.Keep(t.Context(), tx, Answer{Status: 201, Body: []byte("{}")}); err != nil {
 					return err
 				}
@@ -85,6 +86,114 @@ func TestOnceRolledBack(t *testing.T) {
 		})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestClaimEndsByItself: the claim of a server that died is another's once its
+// lease is over, and from then on the first one commits nothing.
+func TestClaimEndsByItself(t *testing.T) {
+	t.Parallel()
+	s := onceSite(t)
+	later := *s
+	later.Now = s.Now.Add(time.Minute)
+	a := Attempt{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: 1, Lease: time.Minute}
+	other := a
+	other.Body = strings.Repeat("c", 64)
+	keep := func(site *Site, l *Ledger, body string) error {
+		return site.write(t.Context(), "keep", func(tx *Site) error {
+			return l.Keep(t.Context(), tx, Answer{Status: 201, Body: []byte(body)})
+		})
+	}
+	err := s.Once(t.Context(), a, func(stalled *Ledger) error {
+		if err := s.Once(t.Context(), a, func(*Ledger) error { return nil }); CodeOf(err) != CodeInProgress {
+			t.Errorf("during the lease: %v", err)
+		}
+		err := later.Once(t.Context(), other, func(l *Ledger) error {
+			if err := keep(s, stalled, "stalled"); CodeOf(err) != CodeInProgress {
+				t.Errorf("the first one, without its claim: %v", err)
+			}
+			return keep(&later, l, "second")
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return keep(s, stalled, "stalled")
+	})
+	if CodeOf(err) != CodeInProgress {
+		t.Errorf("the first one, after the answer: %v", err)
+	}
+	err = later.Once(t.Context(), other, func(l *Ledger) error {
+		if got := l.Answers(); len(got) != 1 || string(got[0].Body) != "second" {
+			t.Errorf("kept %v", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClaimsOfRivals: of many tries at the same moment one works, and all others
+// are told so at once.
+func TestClaimsOfRivals(t *testing.T) {
+	t.Parallel()
+	r := newRivals(t)
+	a := Attempt{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: 1, Lease: time.Minute}
+	const tries = 40
+	done := make(chan struct{})
+	refused := make(chan error, tries)
+	var works atomic.Int32
+	var all sync.WaitGroup
+	for i := range tries {
+		all.Go(func() {
+			refused <- r.sites[i%2].Once(t.Context(), a, func(*Ledger) error {
+				works.Add(1)
+				<-done // until all others have their answer
+				return nil
+			})
+		})
+	}
+	for range tries - 1 {
+		if err := <-refused; CodeOf(err) != CodeInProgress {
+			t.Errorf("error %v, want that a request is being processed", err)
+		}
+	}
+	close(done)
+	all.Wait()
+	if err := <-refused; err != nil || works.Load() != 1 {
+		t.Errorf("%d worked, error %v", works.Load(), err)
+	}
+}
+
+// TestUnfinishedRequestGoesOn: a request of several items that failed in between
+// goes on behind the items that were answered.
+func TestUnfinishedRequestGoesOn(t *testing.T) {
+	t.Parallel()
+	s := onceSite(t)
+	a := Attempt{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: 3, Lease: time.Minute}
+	keep := func(l *Ledger, item int) error {
+		return s.KeepAnswers(t.Context(), l, Answer{Item: item, Status: 201, Body: []byte{byte(item)}})
+	}
+	failure := errors.New("failed in between")
+	err := s.Once(t.Context(), a, func(l *Ledger) error { return errors.Join(keep(l, 0), failure) })
+	if !errors.Is(err, failure) {
+		t.Fatal(err)
+	}
+	for _, found := range []int{1, 3} {
+		err := s.Once(t.Context(), a, func(l *Ledger) error {
+			if len(l.Answers()) != found {
+				t.Errorf("%d answers found, want %d", len(l.Answers()), found)
+			}
+			for item := len(l.Answers()); item < a.Items; item++ {
+				if err := keep(l, item); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

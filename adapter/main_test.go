@@ -22,7 +22,7 @@ func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
 }
 
 // openAt opens a sample site's database by this DSN, with at most so many
-// connections.
+// connections, and makes the tables of ours.
 func openAt(t testing.TB, dsn, prefix string, connections int) *wpdb.DB {
 	t.Helper()
 	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: dsn, Prefix: prefix, MaxOpen: connections, AcquireTimeout: time.Minute})
@@ -34,5 +34,8 @@ func openAt(t testing.TB, dsn, prefix string, connections int) *wpdb.DB {
 			t.Error(err)
 		}
 	})
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return db
 }

@@ -47,6 +47,11 @@ func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
 	p.require("subtotal", n.Subtotal != nil)
 	p.require("total", n.Total != nil)
 	n.OrderPatch = s.cleanOrder(n.OrderPatch, Order{}, &p)
+	if p.Err() == nil {
+		if err := s.lock(ctx, lockOf(customerLock, *n.CustomerID)); err != nil {
+			return Order{}, err
+		}
+	}
 	customer, err := s.takeCustomer(ctx, n.CustomerID, &p)
 	if err != nil {
 		return Order{}, err
@@ -122,12 +127,7 @@ func (s *Site) UpdateOrder(ctx context.Context, id int64, patch OrderPatch) (Ord
 }
 
 func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
-	if sent.CustomerID != nil {
-		if err := s.lockBookingsOf(ctx, id); err != nil {
-			return Order{}, err
-		}
-	}
-	before, err := s.lockOrder(ctx, id)
+	before, err := s.lockOrderToUpdate(ctx, id, sent.CustomerID)
 	if err != nil {
 		return Order{}, err
 	}
@@ -165,28 +165,46 @@ func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Orde
 	return s.tellOrder(ctx, w, before, moved)
 }
 
-// lockBookingsOf makes other writers of an order's bookings wait. It comes
-// before the order itself: whoever changes a booking locks it first, and then
-// its order.
-func (s *Site) lockBookingsOf(ctx context.Context, id int64) error {
+// lockOrderToUpdate is lockOrder for an order that may go to another customer,
+// and take its bookings along; nil for none.
+func (s *Site) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, error) {
+	if customer == nil {
+		return s.lockOrder(ctx, id)
+	}
 	order, err := s.Order(ctx, id)
 	if err != nil {
-		return err
+		return Order{}, err
 	}
 	items, err := s.OrderItems(ctx, id)
 	if err != nil {
-		return err
+		return Order{}, err
 	}
 	bookings, err := s.orderBookings(ctx, order.CustomerID, items)
-	if err != nil || len(bookings) == 0 {
-		return err
+	if err != nil {
+		return Order{}, err
 	}
-	return s.lockRows(ctx, wpdb.Bookings, bookings)
+	locks := append(locksOf(bookingLock, bookings...), lockOf(customerLock, *customer), lockOf(orderLock, id))
+	if err := s.lock(ctx, locks...); err != nil {
+		return Order{}, err
+	}
+	if len(bookings) > 0 {
+		if err := s.lockRows(ctx, wpdb.Bookings, bookings); err != nil {
+			return Order{}, err
+		}
+	}
+	return s.lockOrderRow(ctx, id)
 }
 
 // lockOrder makes other writers of an order, its payments and its invoices wait,
 // and reads it as it is now; a CodeNotFound where it does not exist.
 func (s *Site) lockOrder(ctx context.Context, id int64) (Order, error) {
+	if err := s.lock(ctx, lockOf(orderLock, id)); err != nil {
+		return Order{}, err
+	}
+	return s.lockOrderRow(ctx, id)
+}
+
+func (s *Site) lockOrderRow(ctx context.Context, id int64) (Order, error) {
 	if err := s.lockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
 		return Order{}, err
 	}

@@ -134,8 +134,6 @@ const (
 	tooLate   = 48 * time.Hour      // then a mail misleads more than it helps
 	keepMails = 30 * 24 * time.Hour // once they are sent or given up
 	pollEvery = 30 * time.Second    // for retries, and for what other processes queued
-	sweepEach = time.Hour
-	sweepSize = 1000
 )
 
 // retryPauses follow the failed tries of a mail, a day and an hour in all.
@@ -178,10 +176,8 @@ func (o *Outbox) Nudge() {
 // Run sends until ctx ends. A try that is running then may go on for grace;
 // one that is cut off is made again later, like any failed one.
 func (o *Outbox) Run(ctx context.Context, grace time.Duration) {
-	poll, sweep := time.NewTicker(pollEvery), time.NewTicker(sweepEach)
+	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
-	defer sweep.Stop()
-	o.complain(o.sweep(ctx))
 	for {
 		o.complain(o.deliver(ctx, grace))
 		select {
@@ -189,8 +185,6 @@ func (o *Outbox) Run(ctx context.Context, grace time.Duration) {
 			return
 		case <-o.nudged:
 		case <-poll.C:
-		case <-sweep.C:
-			o.complain(o.sweep(ctx))
 		}
 	}
 }
@@ -355,13 +349,4 @@ func (v verdict) reason() string {
 	}
 	runes := []rune(v.failure.Error())
 	return string(runes[:min(len(runes), 190)])
-}
-
-// sweep deletes mails that were kept long enough.
-func (o *Outbox) sweep(ctx context.Context) error {
-	stmt := sq.Delete(o.db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": []string{mailSent, mailFailed}}).Where(sq.LtOrEq{"due_at": stamp(o.now())}).
-		OrderBy("due_at", "id").Limit(sweepSize)
-	_, err := wpdb.Exec(ctx, o.db, "delete old mails", stmt)
-	return err
 }

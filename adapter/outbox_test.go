@@ -95,9 +95,6 @@ func newPostOffice(t *testing.T) *postOffice {
 	t.Helper()
 	p := &postOffice{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &syncBuffer{}, now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
 	p.db = openDatabase(t, p.database)
-	if err := p.db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 
@@ -141,6 +138,8 @@ func (p *postOffice) taken() []string {
 	p.took = nil
 	return subjects
 }
+
+func (p *postOffice) sweeper() *Sweeper { return NewSweeper(p.db, p.clock, slog.New(slog.DiscardHandler)) }
 
 // outbox is that of one process.
 func (p *postOffice) outbox() *Outbox {
@@ -497,7 +496,7 @@ func TestOutboxSweeps(t *testing.T) {
 	p.queue("waiting")
 	sweep := func(want ...string) {
 		t.Helper()
-		if err := p.outbox().sweep(t.Context()); err != nil {
+		if _, err := p.sweeper().Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -50,6 +50,7 @@ type Site struct {
 	random        io.Reader
 	pick          func(n int) int
 	outbox        *Outbox
+	progress      *lockProgress // of a transaction; nil outside of one
 }
 
 // pluginFile is what the plugin is known by, whatever its folder is called.

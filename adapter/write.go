@@ -16,15 +16,37 @@ import (
 // nothing. work may run several times, and must keep nothing from a run that
 // failed.
 func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) error {
-	err := s.db.Transact(ctx, op, func(tx *wpdb.Tx) error {
-		within := *s
-		within.db = tx.DB
-		return work(&within)
-	})
+	err := s.writeOnce(ctx, op, work)
+	var missing *missingLocksError
+	for tries := 0; errors.As(err, &missing) && tries < maxLockCalls; tries++ {
+		if err := s.createLocks(ctx, missing.locks); err != nil {
+			return err
+		}
+		err = s.writeOnce(ctx, op, work)
+	}
 	if err == nil && s.outbox != nil {
 		s.outbox.Nudge()
 	}
 	return err
+}
+
+// maxLockCalls is how often a transaction takes locks at most.
+const maxLockCalls = 2
+
+func (s *Site) writeOnce(ctx context.Context, op string, work func(tx *Site) error) error {
+	return s.db.Transact(ctx, op, func(tx *wpdb.Tx) error {
+		within := *s
+		within.db = tx.DB
+		within.progress = &lockProgress{}
+		return work(&within)
+	})
+}
+
+// touch notes that the transaction locks or writes rows of a table.
+func (s *Site) touch(table wpdb.Table) {
+	if s.progress != nil && !table.Own() {
+		s.progress.siteRows = true
+	}
 }
 
 // create is transact for work that makes a record, and for finish, which may be
@@ -53,6 +75,7 @@ func (s *Site) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sq
 	if err := s.transacted(table); err != nil {
 		return wpdb.Result{}, err
 	}
+	s.touch(table)
 	result, err := wpdb.Exec(ctx, s.db, op, stmt)
 	return result, s.refusal(table, err)
 }
@@ -219,12 +242,14 @@ func (s *Site) createdNow() row {
 // updatedNow is the timestamp of a changed row.
 func (s *Site) updatedNow() column { return column{"updated_at", stamp(s.Now)} }
 
-// lockRows makes other writers wait for these rows of a table that stands still,
-// such as agents: in the order of their ids, so that no two wait for each other.
+// lockRows keeps PHP from changing these rows until the transaction ends: in the
+// order of their ids, so that no two writers wait for each other. Writers of ours
+// are kept out by locks, see locks.go, which come before.
 func (s *Site) lockRows(ctx context.Context, table wpdb.Table, ids []int64) error {
 	if err := s.transacted(table); err != nil {
 		return err
 	}
+	s.touch(table)
 	stmt := sq.Select("id").From(s.db.Name(table)).Where(sq.Eq{"id": ids}).OrderBy("id").Suffix("FOR UPDATE")
 	_, err := wpdb.All(ctx, s.db, "lock "+string(table), stmt, wpdb.Value[int64])
 	return err

@@ -24,7 +24,7 @@ func createBookings(r *request) (response, error) {
 		return response{}, err
 	}
 	b := bulk{request: r, bookings: bookings}
-	if err := r.attempt(b.run); err != nil {
+	if err := r.attempt(len(bookings), b.run); err != nil {
 		return response{}, err
 	}
 	return b.answer(), nil
@@ -40,14 +40,14 @@ type bulk struct {
 
 // run goes on behind what the ledger holds. Answers to bookings that were
 // refused are kept together with the next one that is made, or at the end.
-func (b *bulk) run(site *adapter.Site, l *adapter.Ledger) error {
+func (b *bulk) run(l *adapter.Ledger) error {
 	b.answers = slices.Clone(l.Answers())
 	b.kept = len(b.answers)
 	if b.kept == len(b.bookings) {
 		b.replayed()
 	}
 	for i := b.kept; i < len(b.bookings); i++ {
-		answer, err := b.create(site, l, i)
+		answer, err := b.create(l, i)
 		if err != nil {
 			answer, err = b.refused(i, l != nil, err)
 		}
@@ -62,14 +62,14 @@ func (b *bulk) run(site *adapter.Site, l *adapter.Ledger) error {
 	if !b.made() {
 		return nil
 	}
-	return l.Keep(b.ctx(), site, b.answers[b.kept:]...)
+	return b.site.KeepAnswers(b.ctx(), l, b.answers[b.kept:]...)
 }
 
 // create makes one of the bookings.
-func (b *bulk) create(site *adapter.Site, l *adapter.Ledger, i int) (answer adapter.Answer, err error) {
+func (b *bulk) create(l *adapter.Ledger, i int) (answer adapter.Answer, err error) {
 	booking := b.bookings[i].NewBooking
 	booking.Address = b.echo.RealIP()
-	_, err = site.CreateBooking(b.ctx(), booking, func(ctx context.Context, tx *adapter.Site, made adapter.MadeBooking) error {
+	_, err = b.site.CreateBooking(b.ctx(), booking, func(ctx context.Context, tx *adapter.Site, made adapter.MadeBooking) error {
 		record, err := encoded(compat.BulkMade(i, made))
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"bookside/adapter"
 )
@@ -23,13 +24,13 @@ const (
 func create[V, T, R any](
 	r *request, values V, work func(*adapter.Site, context.Context, V, func(context.Context, *adapter.Site, T) error) (T, error), shape func(T) R,
 ) (answer response, err error) {
-	err = r.attempt(func(site *adapter.Site, l *adapter.Ledger) error {
+	err = r.attempt(1, func(l *adapter.Ledger) error {
 		if kept := l.Answers(); len(kept) > 0 {
 			r.replayed()
 			answer = response{kept[0].Status, json.RawMessage(kept[0].Body)}
 			return nil
 		}
-		_, err := work(site, r.ctx(), values, func(ctx context.Context, tx *adapter.Site, made T) error {
+		_, err := work(r.site, r.ctx(), values, func(ctx context.Context, tx *adapter.Site, made T) error {
 			body, err := encoded(shape(made))
 			if err != nil {
 				return err
@@ -42,18 +43,24 @@ func create[V, T, R any](
 	return answer, err
 }
 
-// attempt runs work, under an Idempotency-Key never two at a time. Without one
-// the site is the request's own, and the ledger nil.
-func (r *request) attempt(work func(*adapter.Site, *adapter.Ledger) error) error {
+// attempt runs work for a request that has this many answers in the end, under
+// an Idempotency-Key never two at a time. Without one the ledger is nil.
+func (r *request) attempt(answers int, work func(*adapter.Ledger) error) error {
 	sent := r.echo.Request().Header.Values(idempotencyKey)
 	if len(sent) == 0 {
-		return work(r.site, nil)
+		return work(nil)
 	}
 	if !saneIdempotencyKey(sent) {
 		return adapter.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
 	}
-	return r.site.Once(r.ctx(), adapter.Attempt{Scope: r.scope(sent[0]), Body: hashOf(r.sent)}, work)
+	return r.site.Once(r.ctx(), adapter.Attempt{
+		Scope: r.scope(sent[0]), Body: hashOf(r.sent), Items: answers, Lease: r.api.options.RequestTimeout + leaseMargin,
+	}, work)
 }
+
+// leaseMargin is how much longer than a request a claim lasts, for the clocks of
+// several servers may differ.
+const leaseMargin = 10 * time.Second
 
 func saneIdempotencyKey(sent []string) bool {
 	return len(sent) == 1 && sent[0] != "" && len(sent[0]) <= 255 &&

@@ -98,7 +98,7 @@ func TestBookingStatements(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA())
-			arrange(t, s.database, c.setup...)
+			arrange(t, s.database, append(c.setup, fillLocks)...)
 			before := s.database.Snapshot(t)
 			s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
 			if n := s.log.last(t).Queries; n > bound+c.jobs {

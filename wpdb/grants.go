@@ -14,13 +14,11 @@ var toWrite = map[Table][]Right{
 	Users:         {Insert, Update}, // of customers
 	Usermeta:      {Insert, Update},
 	Activities:    {Insert},
-	Agents:        {Update},
 	BookingMeta:   {Insert, Delete},
 	Bookings:      {Insert, Update, Delete},
 	Coupons:       {Insert, Update, Delete},
 	CustomerMeta:  {Insert, Update, Delete},
 	Customers:     {Insert, Update, Delete},
-	Locations:     {Update},
 	OrderInvoices: {Insert, Update},
 	OrderItems:    {Insert, Update, Delete},
 	OrderMeta:     {Insert, Update, Delete},

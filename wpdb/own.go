@@ -43,7 +43,10 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
-	// What was answered to a request, item by item where it had several.
+	// The answers to a request, one row per item. The row of item 0 is also the
+	// claim of the server that works on the request: its status is 0 until there
+	// is an answer, its owner is empty once nobody works on it, and every
+	// transaction of the owner raises n.
 	Idempotency: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		scope CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -51,10 +54,21 @@ var ownTables = map[Table]string{
 		body_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		status SMALLINT UNSIGNED NOT NULL,
 		answer MEDIUMBLOB NOT NULL,
+		owner VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		claimed_until DATETIME NULL,
+		n INT UNSIGNED NOT NULL DEFAULT 0,
 		created_at DATETIME NOT NULL,
 		PRIMARY KEY (id),
 		UNIQUE KEY scope_item (scope, item),
 		KEY created_at (created_at)
+	)`,
+	// What a transaction holds while it checks and writes, see adapter/locks.go.
+	// A companion in PHP takes the same rows: kinds and ids must not change.
+	Locks: `(
+		kind TINYINT UNSIGNED NOT NULL,
+		id BIGINT UNSIGNED NOT NULL,
+		n BIGINT UNSIGNED NOT NULL DEFAULT 0,
+		PRIMARY KEY (kind, id)
 	)`,
 	// The texts have room for whatever a site's templates make: a booking must
 	// not fail because its notification is long.

@@ -48,6 +48,7 @@ const (
 	APIKeys        Table = "bookside_api_keys"
 	CustomerFields Table = "bookside_customer_fields"
 	Idempotency    Table = "bookside_idempotency"
+	Locks          Table = "bookside_locks"
 	Outbox         Table = "bookside_outbox"
 )
 

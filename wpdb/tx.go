@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
-
-	sq "github.com/Masterminds/squirrel"
 )
 
 // attempts is how often a transaction is run before a deadlock or lock wait
@@ -29,10 +26,8 @@ func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) err
 	if db.session == nil {
 		return db.Session(ctx, op, func(session *DB) error { return session.Transact(ctx, op, work) })
 	}
-	held := len(db.session.locks)
 	for attempt := 1; ; attempt++ {
 		err := db.transactOnce(ctx, op, work)
-		db.session.release(ctx, held)
 		if attempt == attempts || !errors.Is(err, ErrConflict) {
 			return err
 		}
@@ -75,18 +70,10 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error)
 }
 
 // session is a connection that is kept for a while.
-type session struct {
-	conn  *sql.Conn
-	locks []namedLock // that were asked for, had or not
-}
+type session struct{ conn *sql.Conn }
 
-// namedLock is what a lock is called among those of all sites.
-type namedLock struct{ prefix, name string }
-
-const lockName = "SHA2(CONCAT(DATABASE(), ' ', ?, ' ', ?), 256)"
-
-// Session gives work one connection of its own: its statements, transactions
-// and named locks all use it.
+// Session gives work one connection of its own: its statements and transactions
+// all use it.
 func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
 	leave, err := db.seats.take(ctx)
 	if err != nil {
@@ -98,7 +85,7 @@ func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err
 		return wrap(op, err)
 	}
 	s := &session{conn: conn}
-	defer func() { err = errors.Join(err, s.end(ctx, op)) }()
+	defer func() { err = errors.Join(err, s.end(op)) }()
 	bound := db.running(conn)
 	bound.session = s
 	err = work(bound)
@@ -108,12 +95,8 @@ func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err
 	return err
 }
 
-// farewell is how long giving locks back may take.
-const farewell = 5 * time.Second
-
-// end gives the connection back without its locks.
-func (s *session) end(ctx context.Context, op string) error {
-	s.release(ctx, 0)
+// end gives the connection back.
+func (s *session) end(op string) error {
 	err := s.conn.Close()
 	if errors.Is(err, sql.ErrConnDone) {
 		return nil
@@ -121,44 +104,7 @@ func (s *session) end(ctx context.Context, op string) error {
 	return wrap(op, err)
 }
 
-// release gives back all locks but the first of them. A connection that cannot
-// give them back is closed, which does.
-func (s *session) release(ctx context.Context, keep int) {
-	if len(s.locks) == keep {
-		return
-	}
-	statement, names := "SELECT RELEASE_ALL_LOCKS()", []any(nil)
-	if keep > 0 {
-		statement = "SELECT RELEASE_LOCK(" + lockName + ")" + strings.Repeat(", RELEASE_LOCK("+lockName+")", len(s.locks)-keep-1)
-		for _, lock := range s.locks[keep:] {
-			names = append(names, lock.prefix, lock.name)
-		}
-	}
-	s.locks = s.locks[:keep]
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	count(ctx, 1, 0)
-	if _, err := s.conn.ExecContext(ctx, statement, names...); err != nil {
-		s.discard()
-	}
-}
-
 // discard closes the connection in place of giving it back.
 func (s *session) discard() {
 	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, and answers with that error
-}
-
-// Lock takes a named lock and tells whether it could be had within wait (whole
-// seconds). It ends with the transaction it is taken in, else with the session.
-// The server keeps one space of names for all its databases: the name counts
-// within this site's alone.
-func (db *DB) Lock(ctx context.Context, name string, wait time.Duration) (bool, error) {
-	const op = "take a named lock"
-	if db.session == nil {
-		return false, fmt.Errorf("%s: not in a session", op)
-	}
-	db.session.locks = append(db.session.locks, namedLock{db.prefix, name})
-	stmt := sq.Select().Column("GET_LOCK("+lockName+", ?)", db.prefix, name, int(wait/time.Second))
-	taken, _, err := One(ctx, db, op, stmt, Value[sql.NullInt64])
-	return taken.Int64 == 1, err
 }

@@ -194,6 +194,7 @@ func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { forgetSchema(ctx, db) })
+	work.Go(func() { adapter.NewSweeper(db, s.now, s.log).Run(ctx) })
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
 	}

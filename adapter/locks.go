@@ -1,0 +1,184 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// How writers keep out of each other's way
+//
+// Before a transaction reads what it decides on, it takes rows of the table
+// {prefix}bookside_locks, one for each thing that it needs to itself:
+//
+//	UPDATE wp_bookside_locks FORCE INDEX (PRIMARY) SET n = n + 1
+//	WHERE (kind = 2 AND id IN (1)) OR (kind = 4 AND id IN (5, 7)) OR (kind = 5 AND id IN (311))
+//	ORDER BY kind, id
+//
+//	kind              id
+//	1  booking        id of the booking modulo 1024
+//	2  location       id of the location; where the setting one_agent_at_location is on
+//	3  service        id of the service; where its bookings of a day are limited
+//	4  agent          id of the agent; of all candidates where any agent will do
+//	5  e-mail         CRC-32 (IEEE) of the address in lower case, modulo 1024
+//	6  WordPress user id of the user modulo 1024
+//	7  customer       id of the customer modulo 1024
+//	8  order          id of the order modulo 1024
+//
+// The rules, for everybody who takes these rows:
+//
+//   - Rows are taken in ascending order of kind and id, in one statement or in
+//     several, so that no two writers wait for each other. A booking that moves
+//     takes the rows of its old place and of its new one.
+//   - They are taken before any row of the site's own tables is locked or
+//     written, and are let go of by COMMIT or ROLLBACK.
+//   - The statement must change the rows. On one server that makes rivals wait;
+//     on a cluster with several primaries, where nobody waits for a lock of
+//     another node, the cluster refuses the commit of all rivals but one (error
+//     1213), and the others run their transaction again.
+//   - The index is forced, because the server would read a small table whole, and
+//     thereby look at rows that are not asked for.
+//   - The transaction is READ COMMITTED, so that what it reads afterwards is what
+//     the previous holder committed.
+//   - Where the statement matches fewer rows than it names, some do not exist yet:
+//     roll back, INSERT IGNORE them outside of any transaction, and begin again.
+//     Rows that were inserted and are not committed would make rivals deadlock.
+//     Rows are never deleted.
+//
+// Rows of the site are locked in one order, too: bookings, order items, orders,
+// invoices, transactions, customers, users.
+
+// lockKind says what a row of the lock table stands for. The order of the kinds
+// is the order in which they are taken.
+type lockKind uint8
+
+const (
+	bookingLock lockKind = iota + 1
+	locationLock
+	serviceLock
+	agentLock
+	emailLock
+	userLock
+	customerLock
+	orderLock
+)
+
+// lockBuckets is how many rows a kind has that would otherwise need a row for
+// every record there ever was. Unrelated records that share one merely wait.
+const lockBuckets = 1024
+
+// lock is a row of the lock table.
+type lock struct {
+	kind lockKind
+	id   int64
+}
+
+// lockOf is the row for a record.
+func lockOf(kind lockKind, id int64) lock {
+	switch kind {
+	case locationLock, serviceLock, agentLock:
+		return lock{kind, id}
+	default:
+		return lock{kind, id % lockBuckets}
+	}
+}
+
+// locksOf are the rows for several records.
+func locksOf(kind lockKind, ids ...int64) []lock {
+	locks := make([]lock, len(ids))
+	for i, id := range ids {
+		locks[i] = lockOf(kind, id)
+	}
+	return locks
+}
+
+// locksOfEmail is the row for an e-mail address, none where there is no valid
+// one: nobody will store it.
+func locksOfEmail(email *string) []lock {
+	if email == nil {
+		return nil
+	}
+	address := cleanLine(*email)
+	if !validEmail(address) {
+		return nil
+	}
+	return []lock{{emailLock, int64(crc32.ChecksumIEEE([]byte(strings.ToLower(address)))) % lockBuckets}}
+}
+
+// missingLocksError says that the lock table lacks rows: the transaction is to be run
+// again once they are there, see Site.write.
+type missingLocksError struct{ locks []lock }
+
+func (m *missingLocksError) Error() string {
+	return fmt.Sprintf("%d lock rows do not exist yet", len(m.locks))
+}
+
+// errLockOrder marks a transaction that breaks the rules above.
+var errLockOrder = errors.New("locks are taken in ascending order and before rows of the site")
+
+// lockProgress is how far a transaction has come with its locks.
+type lockProgress struct {
+	last     lock // the highest one taken
+	siteRows bool // rows of the site were locked or written
+}
+
+// lock makes other writers wait for what this transaction is about to check and
+// write. It may be called again for locks that come later in the order.
+func (s *Site) lock(ctx context.Context, locks ...lock) error {
+	if len(locks) == 0 {
+		return nil
+	}
+	slices.SortFunc(locks, compareLocks)
+	locks = slices.Compact(locks)
+	if s.progress == nil || s.progress.siteRows || compareLocks(locks[0], s.progress.last) <= 0 {
+		return fmt.Errorf("take locks: %w", errLockOrder)
+	}
+	s.progress.last = locks[len(locks)-1]
+	result, err := wpdb.Exec(ctx, s.db, "take locks", s.takeLocks(locks))
+	if err != nil {
+		return err
+	}
+	if result.Rows < int64(len(locks)) {
+		return &missingLocksError{locks}
+	}
+	return nil
+}
+
+func compareLocks(a, b lock) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+}
+
+// takeLocks is the statement that the comment above quotes. Uses the primary
+// key. locks are sorted.
+func (s *Site) takeLocks(locks []lock) sq.UpdateBuilder {
+	var which sq.Or
+	for len(locks) > 0 {
+		kind, ids := locks[0].kind, []int64(nil)
+		for len(locks) > 0 && locks[0].kind == kind {
+			ids = append(ids, locks[0].id)
+			locks = locks[1:]
+		}
+		which = append(which, sq.And{sq.Eq{"kind": int64(kind)}, sq.Eq{"id": ids}})
+	}
+	return sq.Update(s.db.Name(wpdb.Locks)+" FORCE INDEX (PRIMARY)").Set("n", sq.Expr("n + 1")).Where(which).OrderBy("kind", "id")
+}
+
+// createLocks adds rows to the lock table, in a transaction of their own.
+func (s *Site) createLocks(ctx context.Context, locks []lock) error {
+	stmt := sq.Insert(s.db.Name(wpdb.Locks)).Options("IGNORE").Columns("kind", "id")
+	for _, l := range locks {
+		stmt = stmt.Values(int64(l.kind), l.id)
+	}
+	return s.db.Transact(ctx, "create locks", func(tx *wpdb.Tx) error {
+		_, err := wpdb.Exec(ctx, tx, "create locks", stmt)
+		return err
+	})
+}

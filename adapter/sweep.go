@@ -1,0 +1,109 @@
+package adapter
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// Sweeper deletes what has served its purpose from our own tables: answers kept
+// for an Idempotency-Key, and mails. Both hold personal data, so that neither
+// waits for another request or mail to come. Any number of processes may sweep
+// one database.
+type Sweeper struct {
+	db  *wpdb.DB
+	now Clock
+	log *slog.Logger
+}
+
+// NewSweeper sweeps db. The log gets counts and errors.
+func NewSweeper(db *wpdb.DB, now Clock, log *slog.Logger) *Sweeper {
+	return &Sweeper{db: db, now: now, log: log}
+}
+
+const (
+	sweepEvery = 5 * time.Minute
+	sweepSize  = 1000 // rows that one statement deletes at most
+)
+
+// Run sweeps until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		deleted, err := s.Sweep(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Error("old rows of Bookside's tables were not deleted", "error", err)
+		case deleted > 0:
+			s.log.Debug("old rows of Bookside's tables were deleted", "rows", deleted)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Sweep deletes all that is over, and returns how many rows that was.
+func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
+	for _, old := range []struct {
+		table wpdb.Table
+		which sq.SelectBuilder
+	}{
+		{wpdb.Idempotency, s.oldAnswers()},
+		{wpdb.Outbox, s.finishedMails()},
+		{wpdb.Outbox, s.abandonedMails()},
+	} {
+		n, err := s.delete(ctx, old.table, old.which)
+		deleted += n
+		if err != nil {
+			return deleted, err
+		}
+	}
+	return deleted, nil
+}
+
+// oldAnswers uses the index on created_at.
+func (s *Sweeper) oldAnswers() sq.SelectBuilder {
+	return sq.Select("id").From(s.db.Name(wpdb.Idempotency)).
+		Where(sq.LtOrEq{"created_at": stamp(s.now().Add(-keepAnswers))}).OrderBy("created_at", "id")
+}
+
+// finishedMails were sent or given up, and kept long enough. Uses the index on
+// status and due_at, which says when they are to be deleted.
+func (s *Sweeper) finishedMails() sq.SelectBuilder {
+	return sq.Select("id").From(s.db.Name(wpdb.Outbox)).
+		Where(sq.Eq{"status": []string{mailSent, mailFailed}}).Where(sq.LtOrEq{"due_at": stamp(s.now())}).OrderBy("due_at", "id")
+}
+
+// abandonedMails wait although nobody sends mails any more, as after mail.enabled
+// was switched off. Uses the index on status and due_at: a mail is due no later
+// than it is too late for it.
+func (s *Sweeper) abandonedMails() sq.SelectBuilder {
+	return sq.Select("id").From(s.db.Name(wpdb.Outbox)).
+		Where(sq.Eq{"status": mailWaiting}).Where(sq.LtOrEq{"due_at": stamp(s.now().Add(-tooLate - keepMails))}).OrderBy("due_at", "id")
+}
+
+// delete deletes by id what which finds, so that two who sweep at the same time
+// never wait for each other in a circle.
+func (s *Sweeper) delete(ctx context.Context, table wpdb.Table, which sq.SelectBuilder) (deleted int, err error) {
+	for {
+		ids, err := wpdb.All(ctx, s.db, "find old rows", which.Limit(sweepSize), wpdb.Value[int64])
+		if err != nil || len(ids) == 0 {
+			return deleted, err
+		}
+		if _, err := wpdb.Exec(ctx, s.db, "delete old rows", sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids})); err != nil {
+			return deleted, err
+		}
+		deleted += len(ids)
+		if len(ids) < sweepSize {
+			return deleted, nil
+		}
+	}
+}
