@@ -86,6 +86,11 @@ func TestCreateOrder(t *testing.T) {
 	s.try("a payment settles its invoice", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("enough")
 		_, err := site.CreateOrder(t.Context(), NewOrder{OrderPatch: needed}, func(ctx context.Context, tx *Site, made Order) error {
+			// As in a transaction of its own, which begins with its locks.
+			if err := site.createLocks(ctx, locksOf(orderLock, made.ID)); err != nil {
+				return err
+			}
+			tx.progress = &lockProgress{}
 			paid, err := tx.createPayment(ctx, NewPayment{OrderID: &made.ID, PaymentPatch: PaymentPatch{Amount: euros("100")}})
 			if err != nil || paid.InvoiceID == nil {
 				t.Errorf("invoice %v (%v)", paid.InvoiceID, err)

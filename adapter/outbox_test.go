@@ -139,7 +139,9 @@ func (p *postOffice) taken() []string {
 	return subjects
 }
 
-func (p *postOffice) sweeper() *Sweeper { return NewSweeper(p.db, p.clock, slog.New(slog.DiscardHandler)) }
+func (p *postOffice) sweeper() *Sweeper {
+	return NewSweeper(p.db, p.clock, slog.New(slog.DiscardHandler))
+}
 
 // outbox is that of one process.
 func (p *postOffice) outbox() *Outbox {

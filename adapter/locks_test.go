@@ -1,0 +1,123 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// lockRowsOf are the rows of the lock table with how often each was taken.
+func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
+	t.Helper()
+	rows, err := database.SQL.QueryContext(t.Context(), "SELECT kind, id, n FROM wp_bookside_locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	found := map[string]int{}
+	for rows.Next() {
+		var kind, id, n int
+		if err := rows.Scan(&kind, &id, &n); err != nil {
+			t.Fatal(err)
+		}
+		found[fmt.Sprint(kind, "/", id)] = n
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestLocksAreWritten: each lock that is taken changes its row, or a cluster
+// would not notice. Rows are made when they are first needed.
+func TestLocksAreWritten(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA())
+	site, err := NewPlatform(openDatabase(t, database), recordedNow).Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := 1; round <= 3; round++ {
+		email := "Rita.Neu@Example.test"
+		err := site.write(t.Context(), "take locks", func(tx *Site) error {
+			return tx.lock(t.Context(), append(locksOfEmail(&email), lock{agentLock, 7}, lock{agentLock, 5}, lock{agentLock, 7}, lockOf(orderLock, 1030))...)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// CRC-32 of the address in lower case is 1335545754.
+		want := map[string]int{"4/5": round, "4/7": round, "5/922": round, "8/6": round}
+		got := lockRowsOf(t, database)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("round %d: locks %v, want %v", round, got, want)
+		}
+	}
+}
+
+// TestLockOrder: a transaction that would take locks in another order than
+// others, or after rows of the site, ends before it can.
+func TestLockOrder(t *testing.T) {
+	t.Parallel()
+	site, err := NewPlatform(openDatabase(t, fixtures.New(t, fixtures.SiteA())), recordedNow).Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, order := lockOf(agentLock, 5), lockOf(orderLock, 5)
+	if err := site.createLocks(t.Context(), []lock{agent, order}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		work func(ctx context.Context, tx *Site) error
+		want error
+	}{
+		"ascending": {func(ctx context.Context, tx *Site) error {
+			return errors.Join(tx.lock(ctx, agent), tx.lock(ctx, order), tx.lockRows(ctx, wpdb.Orders, []int64{1}))
+		}, nil},
+		"descending": {func(ctx context.Context, tx *Site) error {
+			return errors.Join(tx.lock(ctx, order), tx.lock(ctx, agent))
+		}, errLockOrder},
+		"twice": {func(ctx context.Context, tx *Site) error {
+			return errors.Join(tx.lock(ctx, agent), tx.lock(ctx, agent, order))
+		}, errLockOrder},
+		"after a locked row": {func(ctx context.Context, tx *Site) error {
+			return errors.Join(tx.lockRows(ctx, wpdb.Orders, []int64{1}), tx.lock(ctx, order))
+		}, errLockOrder},
+		"after a written row": {func(ctx context.Context, tx *Site) error {
+			return errors.Join(tx.update(ctx, wpdb.Orders, 1, row{tx.updatedNow()}), tx.lock(ctx, order))
+		}, errLockOrder},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := site.write(t.Context(), "take locks", func(tx *Site) error { return c.work(t.Context(), tx) })
+			if !errors.Is(err, c.want) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+		})
+	}
+	if err := site.lock(t.Context(), agent); !errors.Is(err, errLockOrder) {
+		t.Errorf("outside of a transaction: %v", err)
+	}
+}
+
+// TestLocksAreQuotable: the comment that others follow shows the statement that
+// is run.
+func TestLocksAreQuotable(t *testing.T) {
+	t.Parallel()
+	s := &Site{db: wpdb.New(nil, "wp_")}
+	text, args, err := s.takeLocks([]lock{{locationLock, 1}, {agentLock, 5}, {agentLock, 7}, {emailLock, 311}}).ToSql()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range args {
+		text = strings.Replace(text, "?", fmt.Sprint(arg), 1)
+	}
+	const want = "UPDATE `wp_bookside_locks` FORCE INDEX (PRIMARY) SET n = n + 1 WHERE " +
+		"((kind = 2 AND id IN (1)) OR (kind = 4 AND id IN (5,7)) OR (kind = 5 AND id IN (311))) ORDER BY kind, id"
+	if text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+}
