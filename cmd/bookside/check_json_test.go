@@ -167,7 +167,7 @@ func TestCheckRightsBeforeOwnTables(t *testing.T) {
 	}{
 		"all":            {[]string{"SELECT, INSERT, UPDATE, DELETE, CREATE ON *"}, ""},
 		"all but CREATE": {[]string{"SELECT, INSERT, UPDATE, DELETE ON *"}, "CREATE"},
-		"CREATE alone":   {[]string{"SELECT, INSERT, UPDATE, DELETE ON *", "CREATE ON wp_bookside_api_keys", "CREATE ON wp_bookside_idempotency", "CREATE ON wp_bookside_outbox", "CREATE ON wp_bookside_admin_tokens", "CREATE ON wp_bookside_customer_fields"}, ""},
+		"CREATE alone":   {[]string{"SELECT, INSERT, UPDATE, DELETE ON *", "CREATE ON wp_bookside_api_keys", "CREATE ON wp_bookside_idempotency", "CREATE ON wp_bookside_locks", "CREATE ON wp_bookside_outbox", "CREATE ON wp_bookside_admin_tokens", "CREATE ON wp_bookside_customer_fields"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
