@@ -23,8 +23,13 @@ type Config struct {
 	MaxOpen          int           // connections at most; 10
 	AcquireTimeout   time.Duration // limit of waiting for one of them; 2 s
 	StatementTimeout time.Duration // server-side limit of a statement; 10 s
+	LockWait         time.Duration // server-side limit of waiting for one lock, in whole seconds; 5 s
 	ConnectTimeout   time.Duration // limit of a dial; 5 s
 	IOTimeout        time.Duration // limit of a network read or write; 15 s
+
+	// NoKill keeps statements that nobody waits for from being killed: they end
+	// by their limits.
+	NoKill bool
 }
 
 // ErrDSN is a Config.DSN that cannot be used.
@@ -75,6 +80,9 @@ func (c Config) withDefaults() (Config, *mysql.Config, error) {
 	}
 	if c.StatementTimeout == 0 {
 		c.StatementTimeout = 10 * time.Second
+	}
+	if c.LockWait == 0 {
+		c.LockWait = 5 * time.Second
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second

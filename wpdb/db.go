@@ -56,6 +56,11 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !c.NoKill {
+		if conn.killer, err = newKiller(driver, c); err != nil {
+			return nil, err
+		}
+	}
 	pool := sql.OpenDB(conn)
 	pool.SetMaxOpenConns(c.MaxOpen)
 	pool.SetMaxIdleConns(c.MaxOpen)
@@ -105,7 +110,7 @@ func askApart(ctx context.Context, driver *mysql.Config, c Config, query string)
 	if err != nil {
 		return "", err
 	}
-	pool := sql.OpenDB(conn)
+	pool := sql.OpenDB(conn.Connector)
 	var answer string
 	err = pool.QueryRowContext(ctx, query).Scan(&answer)
 	return answer, errors.Join(wrap("open database", err), pool.Close())

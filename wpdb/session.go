@@ -3,9 +3,11 @@ package wpdb
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -18,21 +20,27 @@ const sqlMode = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITU
 // server's defaults and the given data source name say.
 type connector struct {
 	driver.Connector
+	killer   *killer       // nil where nothing is killed
+	lockWait int64         // for a row, in seconds
+	limit    time.Duration // within which the server ends whatever runs
 }
 
 // newConnector forces the session on a copy of the configuration. version is
 // the server's; an empty one leaves out what depends on it.
-func newConnector(base *mysql.Config, c Config, version string) (driver.Connector, error) {
+func newConnector(base *mysql.Config, c Config, version string) (*connector, error) {
 	cfg := base.Clone()
 	cfg.ParseTime = false        // dates travel as the text the API prints
 	cfg.InterpolateParams = true // no server-side prepares: one round trip a query
 	cfg.ClientFoundRows = true   // an UPDATE counts matched rows, not changed ones
 	cfg.MultiStatements = false
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = c.ConnectTimeout, c.IOTimeout, c.IOTimeout
+	cfg.DialFunc = dialLink
 	cfg.Logger = silent{}
+	lockWait := max(1, int64(c.LockWait/time.Second))
 	cfg.Params = map[string]string{
-		"sql_mode":  "'" + sqlMode + "'",
-		"time_zone": "'+00:00'",
+		"sql_mode":          "'" + sqlMode + "'",
+		"time_zone":         "'+00:00'",
+		"lock_wait_timeout": strconv.FormatInt(lockWait, 10), // for a table, as while somebody alters it
 	}
 	switch {
 	case strings.Contains(version, "MariaDB"):
@@ -48,21 +56,64 @@ func newConnector(base *mysql.Config, c Config, version string) (driver.Connecto
 	if err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	return connector{inner}, nil
+	return &connector{Connector: inner, lockWait: lockWait, limit: c.StatementTimeout + c.LockWait}, nil
 }
 
-// Connect sets the isolation level by statement, because the variable behind
-// it has two names among the supported servers.
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+// newKiller makes a killer for the same server. A KILL is answered at once, or
+// the server has other troubles.
+func newKiller(base *mysql.Config, c Config) (*killer, error) {
+	c.IOTimeout = c.ConnectTimeout
+	own, err := newConnector(base, c, "")
 	if err != nil {
 		return nil, err
 	}
-	_, err = conn.(driver.ExecerContext).ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
+	return &killer{connect: own.open}, nil
+}
+
+// Connect logs in, which no context ends: the server's thread would outlive it.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx = context.WithoutCancel(ctx)
+	era, err := c.killer.ready(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("set isolation level: %w", closeAfter(conn, err))
+		return nil, err
 	}
-	return conn, nil
+	inner, socket, err := c.open(ctx)
+	if err != nil {
+		if socket != nil && socket.givenUp.Load() {
+			awaitEnd(nil, thread{}, c.limit)
+		}
+		return nil, err
+	}
+	return &conn{driverConn: inner, socket: socket, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), limit: c.limit}, nil
+}
+
+// open logs in. The socket is nil where there was none.
+func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
+	var socket *link
+	opened, err := c.Connector.Connect(context.WithValue(ctx, linkKey{}, &socket))
+	if err != nil {
+		return nil, socket, err
+	}
+	inner := opened.(driverConn)
+	// By statement, because the variable behind it has two names among the
+	// supported servers.
+	_, err = inner.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
+	if err != nil {
+		return nil, socket, fmt.Errorf("set isolation level: %w", closeAfter(inner, err))
+	}
+	// A server without InnoDB refuses this, and needs it not.
+	_, err = inner.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = ?", []driver.NamedValue{{Ordinal: 1, Value: c.lockWait}})
+	var refusal *mysql.MySQLError
+	if err != nil && !errors.As(err, &refusal) {
+		return nil, socket, fmt.Errorf("set limit of lock waits: %w", closeAfter(inner, err))
+	}
+	return inner, socket, nil
+}
+
+// Close ends what the pool's own Close does not.
+func (c *connector) Close() error {
+	c.killer.close()
+	return nil
 }
 
 // closeAfter closes the connection and keeps the error that came first.

@@ -20,7 +20,7 @@ const contrary = "?parseTime=true&clientFoundRows=false&interpolateParams=false&
 
 // session is what a connection is told.
 type session struct {
-	Mode, Zone, Client, Results, Isolation, Limit, Prepared string
+	Mode, Zone, Client, Results, Isolation, Limit, RowLock, TableLock, Prepared string
 }
 
 // sessionOf reads the session of a transaction's connection, whose id comes
@@ -31,9 +31,9 @@ func sessionOf(t testing.TB, tx *wpdb.Tx, engine string) (id int64, s session) {
 	if engine == "mariadb" {
 		isolation, limit = "@@tx_isolation", "@@max_statement_time"
 	}
-	stmt := sq.Select("CONNECTION_ID()", "@@sql_mode", "@@time_zone", "@@character_set_client", "@@character_set_results", isolation, limit)
+	stmt := sq.Select("CONNECTION_ID()", "@@sql_mode", "@@time_zone", "@@character_set_client", "@@character_set_results", isolation, limit, "@@innodb_lock_wait_timeout", "@@lock_wait_timeout")
 	_, _, err := wpdb.One(t.Context(), tx, "read session", stmt, func(row wpdb.Scanner) (bool, error) {
-		return true, row.Scan(&id, &s.Mode, &s.Zone, &s.Client, &s.Results, &s.Isolation, &s.Limit)
+		return true, row.Scan(&id, &s.Mode, &s.Zone, &s.Client, &s.Results, &s.Isolation, &s.Limit, &s.RowLock, &s.TableLock)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestEverySession(t *testing.T) {
 	database := fixtures.Shared(t, fixtures.Legacy())
 	want := session{
 		Mode: "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION", Zone: "+00:00",
-		Client: "utf8mb4", Results: "utf8mb4", Isolation: "READ-COMMITTED", Limit: "2500", Prepared: "0",
+		Client: "utf8mb4", Results: "utf8mb4", Isolation: "READ-COMMITTED", Limit: "2500", RowLock: "3", TableLock: "3", Prepared: "0",
 	}
 	if database.Engine == "mariadb" {
 		want.Limit = "2.5"
@@ -65,7 +65,7 @@ func TestEverySession(t *testing.T) {
 			t.Parallel()
 			const connections = 3
 			db := open(t, wpdb.Config{
-				DSN: database.DSN + settings, Prefix: database.Prefix, MaxOpen: connections, StatementTimeout: 2500 * time.Millisecond,
+				DSN: database.DSN + settings, Prefix: database.Prefix, MaxOpen: connections, StatementTimeout: 2500 * time.Millisecond, LockWait: 3 * time.Second,
 			})
 			seen := map[int64]bool{}
 			// Transactions in transactions hold one connection each.

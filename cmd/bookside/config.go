@@ -18,6 +18,7 @@ type config struct {
 		AcquireTimeout   time.Duration `koanf:"acquire_timeout"`
 		ConnectWait      time.Duration `koanf:"connect_wait"`
 		StatementTimeout time.Duration `koanf:"statement_timeout"`
+		KillAbandoned    bool          `koanf:"kill_abandoned"`
 	} `koanf:"db"`
 	WordPress struct {
 		Config string `koanf:"config"`
@@ -92,6 +93,7 @@ func defaultConfig() config {
 	c.DB.AcquireTimeout = 2 * time.Second
 	c.DB.ConnectWait = 30 * time.Second
 	c.DB.StatementTimeout = 10 * time.Second
+	c.DB.KillAbandoned = true
 	c.Server.Listen = "127.0.0.1:8080"
 	c.Server.BasePaths = []string{"/wp-json/latepoint-api/v1", "/v1"}
 	c.Server.TrustedProxies = []string{}
@@ -151,6 +153,8 @@ db.max_open                  connections at most; default 10
 db.acquire_timeout           how long a request waits while all connections are in use; default 2s
 db.connect_wait              how long serve waits for a database that is down; default 30s
 db.statement_timeout         limit of one statement; default 10s
+db.kill_abandoned            kill the statements of requests that were given up; default true, false behind a proxy
+                             that shares connections to the server without showing it
 
 wordpress.config             path of the site's wp-config.php, for the database and the prefix
 wordpress.site_id            number of the site in a network, from 2; default 0, no network or its first site

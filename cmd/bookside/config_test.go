@@ -117,7 +117,7 @@ func TestEverySetting(t *testing.T) {
 	want.Compat.Timestamps, want.Log.Level = "site", "debug"
 	settings := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
-		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""},
+		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
 		{"server.max_concurrent", "7", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
@@ -472,4 +472,22 @@ func TestTarget(t *testing.T) {
 func TestMissingWPConfig(t *testing.T) {
 	t.Parallel()
 	run(t, nil, "", "serve", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "wordpress.config: ", "/nowhere/wp-config.php", "no such file")
+}
+
+// TestLockWait: a transaction has time for all its tries.
+func TestLockWait(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]time.Duration{"1s": time.Second, "7s": time.Second, "15s": 3 * time.Second, "1m": 15 * time.Second} {
+		c, err := configFrom(t, "", nil, "--set", "db.dsn=u@tcp(h)/d", "--set", "server.request_timeout="+request, "--set", "db.kill_abandoned=false")
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := c.target()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := opened.config; got.LockWait != want || !got.NoKill {
+			t.Errorf("%s: %v, kills %t; want %v and no kills", request, got.LockWait, !got.NoKill, want)
+		}
+	}
 }

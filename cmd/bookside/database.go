@@ -50,9 +50,17 @@ func (c config) target() (target, error) {
 	t.config.MaxOpen = c.DB.MaxOpen
 	t.config.AcquireTimeout = c.DB.AcquireTimeout
 	t.config.StatementTimeout = c.DB.StatementTimeout
+	t.config.LockWait = c.lockWait()
+	t.config.NoKill = !c.DB.KillAbandoned
 	// The server must be the first to give up on a statement: it says why.
 	t.config.IOTimeout = c.DB.StatementTimeout + 5*time.Second
 	return t, nil
+}
+
+// lockWait leaves a request time for every try of its transaction. Servers take
+// whole seconds.
+func (c config) lockWait() time.Duration {
+	return max(time.Second, (c.Server.RequestTimeout / 4).Truncate(time.Second))
 }
 
 // readWPConfig overlooks an unreadable prefix where the configuration has one.

@@ -1,0 +1,271 @@
+package wpdb
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// driverConn is what the driver's connections can do.
+type driverConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.NamedValueChecker
+	driver.Pinger
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+}
+
+// conn is a connection whose statements have ended on the server when they
+// return. The driver alone would close the socket of one whose context ends, and
+// the server's thread would go on waiting for its lock. So the driver never sees
+// a context that ends: the statement is killed on the server and its answer
+// awaited, and where it cannot be killed it ends by the limits of its session.
+// COMMIT and ROLLBACK are never killed.
+type conn struct {
+	driverConn
+	socket *link
+	killer *killer
+	thread thread
+	limit  time.Duration // within which the server ends whatever runs
+	spoilt bool          // must not be used again
+}
+
+// running is a statement, from its sending until its answer was read.
+type running struct {
+	conn   *conn
+	ctx    context.Context
+	stop   func() bool   // keeps kill from being run; nil where nothing would
+	ended  chan struct{} // closed when the statement has ended
+	killed chan struct{} // closed when no further KILL comes
+}
+
+// run begins a statement, unless its context has ended. The context it returns
+// is for the driver.
+func (c *conn) run(ctx context.Context) (*running, context.Context, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	r := &running{conn: c, ctx: ctx}
+	if ctx.Done() != nil && c.thread.id != 0 {
+		r.ended, r.killed = make(chan struct{}), make(chan struct{})
+		r.stop = context.AfterFunc(ctx, r.kill)
+	}
+	return r, context.WithoutCancel(ctx), nil
+}
+
+// kill kills the statement until it has ended. One KILL may come before the
+// statement has reached the server, and would do nothing.
+func (r *running) kill() {
+	defer close(r.killed)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := r.conn.killer.kill(killStatement, r.conn.thread)
+		if errors.Is(err, errUnanswered) {
+			r.conn.spoilt = true // the KILL may still come
+		}
+		if err != nil {
+			return
+		}
+		select {
+		case <-r.ended:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// end is called when the answer was read. It returns when the connection can be
+// used again, or its thread on the server has ended.
+func (r *running) end(err error) error {
+	if r.stop != nil && !r.stop() {
+		close(r.ended)
+		<-r.killed
+		// A KILL that came after the statement's end would meet the next one.
+		_ = r.conn.Ping(context.Background()) // a connection that it fails on is invalid
+	}
+	return r.conn.settle(r.meaning(err))
+}
+
+// interrupted is the number of a statement that was killed.
+const interrupted = 1317
+
+// meaning is the end of the context for a statement that was killed because of
+// it.
+func (r *running) meaning(err error) error {
+	var server *mysql.MySQLError
+	if errors.As(err, &server) && server.Number == interrupted && r.ctx.Err() != nil {
+		return r.ctx.Err()
+	}
+	return err
+}
+
+// settle keeps a connection that we gave up until its thread on the server has
+// ended: nobody else may have its place before.
+func (c *conn) settle(err error) error {
+	if err != nil && !c.driverConn.IsValid() && c.socket.givenUp.Load() {
+		awaitEnd(c.killer, c.thread, c.limit)
+	}
+	return err
+}
+
+// awaitEnd returns when a thread has ended, killed or by its limits.
+func awaitEnd(k *killer, t thread, limit time.Duration) {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		var again <-chan time.Time
+		switch err := k.kill(killConnection, t); {
+		case err == nil:
+			again = time.After(pause)
+		case errors.Is(err, errGone):
+			return
+		}
+		select {
+		case <-again:
+		case <-deadline.C:
+			return
+		}
+	}
+}
+
+// IsValid tells whether the connection can be used again.
+func (c *conn) IsValid() bool { return !c.spoilt && c.driverConn.IsValid() }
+
+// Ping is for a connection that nothing runs on.
+func (c *conn) Ping(ctx context.Context) error {
+	return c.settle(c.driverConn.Ping(context.WithoutCancel(ctx)))
+}
+
+// ExecContext runs a statement without rows.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	r, within, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.driverConn.ExecContext(within, query, args)
+	return result, r.end(err)
+}
+
+// QueryContext runs a statement that ends when its rows are closed.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	r, within, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.driverConn.QueryContext(within, query, args)
+	return r.rows(found, err)
+}
+
+// connRows are the rows of a statement that still runs.
+type connRows struct {
+	driver.Rows
+	running *running
+}
+
+func (r *running) rows(found driver.Rows, err error) (driver.Rows, error) {
+	if err != nil {
+		return nil, r.end(err)
+	}
+	return &connRows{found, r}, nil
+}
+
+// Next reads a row.
+func (r *connRows) Next(dest []driver.Value) error {
+	err := r.Rows.Next(dest)
+	if err == nil || err == io.EOF { //nolint:errorlint // drivers return it as it is
+		return err
+	}
+	return r.running.meaning(err)
+}
+
+// Close reads what is left.
+func (r *connRows) Close() error { return r.running.end(r.Rows.Close()) }
+
+// PrepareContext is for what the driver cannot write into one packet.
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	r, within, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := c.driverConn.PrepareContext(within, query)
+	if err := r.end(err); err != nil {
+		return nil, err
+	}
+	return connStmt{prepared.(driverStmt), c}, nil
+}
+
+type driverStmt interface {
+	driver.Stmt
+	driver.NamedValueChecker
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+type connStmt struct {
+	driverStmt
+	conn *conn
+}
+
+// ExecContext runs a statement without rows.
+func (s connStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	r, within, err := s.conn.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.driverStmt.ExecContext(within, args)
+	return result, r.end(err)
+}
+
+// QueryContext runs a statement that ends when its rows are closed.
+func (s connStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	r, within, err := s.conn.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.driverStmt.QueryContext(within, args)
+	return r.rows(found, err)
+}
+
+// BeginTx begins a transaction.
+func (c *conn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
+	r, within, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := c.driverConn.BeginTx(within, options)
+	if err := r.end(err); err != nil {
+		return nil, err
+	}
+	return connTx{begun, c}, nil
+}
+
+type connTx struct {
+	driver.Tx
+	conn *conn
+}
+
+// Commit leaves no transaction open where it fails: the next one on this
+// connection would commit it.
+func (t connTx) Commit() error {
+	err := t.Tx.Commit()
+	var server *mysql.MySQLError
+	if errors.As(err, &server) {
+		_, rollback := t.conn.driverConn.ExecContext(context.Background(), "ROLLBACK", nil)
+		t.conn.spoilt = t.conn.spoilt || rollback != nil
+	}
+	return t.conn.settle(err)
+}
+
+// Rollback gives up the connection where it fails.
+func (t connTx) Rollback() error {
+	err := t.Tx.Rollback()
+	t.conn.spoilt = t.conn.spoilt || err != nil
+	return t.conn.settle(err)
+}

@@ -1,0 +1,196 @@
+package wpdb_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// ownAccount is a configuration with an account that nobody else uses and that
+// has no rights beyond its database, and a count of its threads on the server.
+func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threads func(where string, args ...any) int) {
+	t.Helper()
+	user := "b_" + strings.ToLower(rand.Text()[:20])
+	arrange(t, database.SQL, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'p'")
+	t.Cleanup(func() {
+		if _, err := database.SQL.ExecContext(context.WithoutCancel(t.Context()), "DROP USER '"+user+"'@'%'"); err != nil {
+			t.Error(err)
+		}
+	})
+	c = withDSN(t, configOf(database), func(d *mysql.Config) {
+		d.User, d.Passwd = user, "p"
+		arrange(t, database.SQL, "GRANT SELECT, INSERT, UPDATE, DELETE ON "+d.DBName+".* TO '"+user+"'@'%'")
+	})
+	return c, func(where string, args ...any) (count int) {
+		t.Helper()
+		query := "SELECT COUNT(*) FROM information_schema.processlist WHERE user = ? AND " + where
+		if err := database.SQL.QueryRowContext(t.Context(), query, append([]any{user}, args...)...).Scan(&count); err != nil {
+			t.Error(err)
+		}
+		return count
+	}
+}
+
+// lockAgent keeps everybody from writing an agent until the test ends.
+func lockAgent(t *testing.T, database *fixtures.Database) {
+	t.Helper()
+	other, err := database.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Rollback() })
+	if _, err := other.ExecContext(t.Context(), "SELECT id FROM wp_latepoint_agents WHERE id = 1 FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const writeAgent = "UPDATE wp_latepoint_agents SET phone = 'x' WHERE id = 1"
+
+// TestAbandonedStatements: however many requests are given up while the server
+// works for them, it never has more threads of ours than connections and the one
+// that kills, and whoever comes next is served.
+func TestAbandonedStatements(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	const connections = 4
+	for name, c := range map[string]struct {
+		noKill   bool
+		requests int
+	}{"killed": {false, 150}, "ended by their limits": {true, 12}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Legacy())
+			config, threads := ownAccount(t, database)
+			config.MaxOpen, config.AcquireTimeout, config.LockWait, config.NoKill = connections, time.Minute, time.Second, c.noKill
+			config.StatementTimeout = 2 * time.Second
+			db := open(t, config)
+			lockAgent(t, database)
+
+			over := make(chan struct{})
+			most := make(chan int)
+			go func() {
+				seen := 0
+				for {
+					select {
+					case <-over:
+						most <- seen
+						return
+					default:
+						seen = max(seen, threads("TRUE"))
+					}
+				}
+			}()
+			var requests sync.WaitGroup
+			for i := range c.requests {
+				requests.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+i)*time.Millisecond)
+					defer cancel()
+					err := abandoned(ctx, db, i)
+					if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, wpdb.ErrConflict) && !errors.Is(err, wpdb.ErrTimeout) {
+						t.Errorf("request %d: error %v", i, err)
+					}
+				})
+			}
+			requests.Wait()
+			if running := threads("info LIKE '%latepoint%'"); running != 0 {
+				t.Errorf("%d statements still run", running)
+			}
+			close(over)
+			if got, want := <-most, connections+1; got > want {
+				t.Errorf("%d threads, want %d at most", got, want)
+			}
+			for range 3 * connections { // no connection has kept a KILL
+				if err := change(t.Context(), db, "UPDATE wp_latepoint_agents SET phone = 'y' WHERE id = 2"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// abandoned runs one of the things that take longer than anybody waits.
+func abandoned(ctx context.Context, db *wpdb.DB, kind int) error {
+	switch kind % 4 {
+	case 0:
+		return change(ctx, db, writeAgent)
+	case 1:
+		_, err := read(ctx, db, "SELECT id FROM wp_latepoint_agents WHERE SLEEP(20) = 0")
+		return err
+	case 2:
+		_, err := read(ctx, db, "SELECT REPEAT('latepoint', 1000) FROM wp_latepoint_agents a, wp_latepoint_agents b, wp_options c, wp_options d WHERE SLEEP(0.01) = 0") // row by row
+		return err
+	default:
+		return db.Transact(ctx, "write", func(tx *wpdb.Tx) error { return change(ctx, tx, writeAgent) })
+	}
+}
+
+// TestAbandonedByTheDriver: the driver gives up a server that does not answer in
+// time, which may just be busy. Its thread is gone before anybody is told.
+func TestAbandonedByTheDriver(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, noKill := range map[string]bool{"killed": false, "ended by its limit": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Legacy())
+			config, threads := ownAccount(t, database)
+			config.IOTimeout, config.LockWait, config.StatementTimeout, config.NoKill = 100*time.Millisecond, time.Second, 2*time.Second, noKill
+			db := open(t, config)
+			lockAgent(t, database)
+			if err := change(t.Context(), db, writeAgent); !errors.Is(err, wpdb.ErrLinkLost) {
+				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
+			}
+			if running := threads("info LIKE '%latepoint%'"); running != 0 {
+				t.Errorf("%d statements still run", running)
+			}
+			if err := ping(t.Context(), db); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestKillsNothingElsewhere: a killer whose connection was lost, as when the
+// server starts again and numbers its threads anew, kills no thread that was
+// there before.
+func TestKillsNothingElsewhere(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	config, threads := ownAccount(t, database)
+	config.MaxOpen, config.LockWait = 1, time.Second
+	db := open(t, config)
+	lockAgent(t, database)
+	var killer int64
+	if err := database.SQL.QueryRowContext(t.Context(), "SELECT MIN(id) FROM information_schema.processlist WHERE user = ?", accountOf(t, config)).Scan(&killer); err != nil {
+		t.Fatal(err)
+	}
+	arrange(t, database.SQL, fmt.Sprintf("KILL %d", killer))
+	for threads("TRUE") != 1 {
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := change(ctx, db, writeAgent); !errors.Is(err, wpdb.ErrConflict) {
+		t.Errorf("error %v after %v, want %v", err, time.Since(began), wpdb.ErrConflict)
+	}
+	if err := ping(t.Context(), db); err != nil {
+		t.Error(err)
+	}
+}
+
+func accountOf(t *testing.T, c wpdb.Config) (user string) {
+	t.Helper()
+	withDSN(t, c, func(d *mysql.Config) { user = d.User })
+	return user
+}

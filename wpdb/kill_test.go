@@ -1,0 +1,235 @@
+package wpdb
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// scripted is a connection that answers as a test says, and notes what it was
+// sent.
+type scripted struct {
+	driverConn
+	sent   []string
+	answer func(statement string) error
+	gone   bool
+}
+
+func (s *scripted) send(statement string) error {
+	s.sent = append(s.sent, statement)
+	if s.answer == nil {
+		return nil
+	}
+	return s.answer(statement)
+}
+
+func (s *scripted) ExecContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Result, error) {
+	return driver.ResultNoRows, s.send(query)
+}
+func (s *scripted) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+	return scriptedTx{s}, s.send("BEGIN")
+}
+func (s *scripted) Ping(context.Context) error { return s.send("PING") }
+func (s *scripted) IsValid() bool              { return !s.gone }
+func (s *scripted) Close() error               { return s.send("QUIT") }
+
+type scriptedTx struct{ *scripted }
+
+func (s scriptedTx) Commit() error   { return s.send("COMMIT") }
+func (s scriptedTx) Rollback() error { return s.send("ROLLBACK") }
+
+// killable is a connection whose statements the other one kills.
+func killable(inner, killing *scripted) *conn {
+	return &conn{driverConn: inner, socket: new(link), killer: &killer{conn: killing, era: 1}, thread: thread{7, 1}, limit: time.Minute}
+}
+
+var errKilled = &mysql.MySQLError{Number: interrupted}
+
+// TestCommitIsNotKilled, however long it takes and whoever goes away.
+func TestCommitIsNotKilled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		killing := new(scripted)
+		inner := &scripted{answer: func(statement string) error {
+			if statement == "COMMIT" {
+				cancel()
+				time.Sleep(time.Hour)
+			}
+			return nil
+		}}
+		begun, err := killable(inner, killing).BeginTx(ctx, driver.TxOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := begun.Commit(); err != nil {
+			t.Error(err)
+		}
+		if len(killing.sent) > 0 {
+			t.Errorf("killed: %q", killing.sent)
+		}
+	})
+}
+
+// TestCommitFails: a transaction whose COMMIT failed may still be open, and the
+// next BEGIN would commit it.
+func TestCommitFails(t *testing.T) {
+	t.Parallel()
+	refused := &mysql.MySQLError{Number: 1047}
+	for name, c := range map[string]struct {
+		rollback error
+		valid    bool
+	}{"rolled back": {nil, true}, "not rolled back": {refused, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inner := &scripted{answer: func(statement string) error {
+				switch statement {
+				case "COMMIT":
+					return refused
+				case "ROLLBACK":
+					return c.rollback
+				}
+				return nil
+			}}
+			conn := killable(inner, new(scripted))
+			begun, err := conn.BeginTx(t.Context(), driver.TxOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := begun.Commit(); !errors.Is(err, refused) {
+				t.Errorf("error %v, want %v", err, refused)
+			}
+			if want := []string{"BEGIN", "COMMIT", "ROLLBACK"}; !slices.Equal(inner.sent, want) || conn.IsValid() != c.valid {
+				t.Errorf("sent %q, valid %t", inner.sent, conn.IsValid())
+			}
+		})
+	}
+}
+
+// TestKill: a statement is killed until it ends, and its connection is used
+// again only when every KILL was answered and none is left to come.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answers []error // to each KILL
+		ends    int     // the statement, after so many
+		killed  bool
+		valid   bool
+	}{
+		"at once":                        {[]error{nil}, 1, true, true},
+		"not yet at the server":          {[]error{nil, nil, nil}, 3, true, true},
+		"denied":                         {[]error{&mysql.MySQLError{Number: 1095}}, 1, false, true},
+		"by a killer that loses its way": {[]error{mysql.ErrInvalidConn}, 1, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan struct{})
+				killing := new(scripted)
+				kills := 0
+				killing.answer = func(statement string) error {
+					if statement != killStatement {
+						return nil
+					}
+					if kills++; kills == c.ends {
+						time.AfterFunc(time.Millisecond, func() { close(ended) })
+					}
+					time.Sleep(time.Millisecond / 2)
+					return c.answers[kills-1]
+				}
+				inner := &scripted{answer: func(statement string) error {
+					if statement != "UPDATE" {
+						return nil
+					}
+					<-ended
+					if c.killed {
+						return errKilled
+					}
+					return nil
+				}}
+				conn := killable(inner, killing)
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				_, err := conn.ExecContext(ctx, "UPDATE", nil)
+				if c.killed != errors.Is(err, context.Canceled) || !c.killed && err != nil {
+					t.Errorf("error %v", err)
+				}
+				if kills != c.ends || conn.IsValid() != c.valid {
+					t.Errorf("%d KILLs, valid %t", kills, conn.IsValid())
+				}
+				if want := []string{"UPDATE", "PING"}; !slices.Equal(inner.sent, want) {
+					t.Errorf("sent %q, want %q", inner.sent, want)
+				}
+			})
+		})
+	}
+}
+
+// TestNothingIsKilled where the number of the thread is not the server's, or is
+// that of another server.
+func TestNothingIsKilled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer  string
+		greeted uint32
+		want    int64
+	}{
+		"direct":                    {"db 3306 1 /data/ 7", 7, 7},
+		"beyond four bytes":         {"db 3306 1 /data/ 4294967303", 7, 4294967303},
+		"shared connections":        {"db 3306 1 /data/ 8", 7, 0},
+		"another server":            {"db2 3306 1 /data/ 7", 7, 0},
+		"greeting without a number": {"db 3306 1 /data/ 7", 0, 0},
+		"no number":                 {"what", 7, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := &killer{conn: new(scripted), era: 1, server: "db 3306 1 /data/"}
+			found := k.reach(t.Context(), 1, answering{answer: c.answer}, &link{thread: c.greeted})
+			if found.id != c.want {
+				t.Errorf("thread %d, want %d", found.id, c.want)
+			}
+			if later := k.reach(t.Context(), 0, answering{answer: c.answer}, &link{thread: c.greeted}); later.id != 0 {
+				t.Errorf("thread %d of a connection that was there before the killer", later.id)
+			}
+		})
+	}
+}
+
+// answering answers every query with one text.
+type answering struct {
+	driverConn
+	driver.Rows
+	answer string
+}
+
+func (a answering) Close() error { return nil }
+func (a answering) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return a, nil
+}
+
+func (a answering) Next(dest []driver.Value) error {
+	dest[0] = []byte(a.answer)
+	return nil
+}
+
+// TestGreeting: the number in the first packet of a server.
+func TestGreeting(t *testing.T) {
+	t.Parallel()
+	for packet, want := range map[string]uint32{
+		"\x4a\x00\x00\x00\x0a8.4.0\x00\x07\x01\x00\x00salt": 263,
+		"\x4a\x00\x00\x00\x0a8.4.0\x00\x07\x01":             0,
+		"\x4a\x00\x00\x00\x0a8.4.0":                         0,
+		"\x17\x00\x00\x00\xff\x10\x04Too many connections":  0,
+		"\x4a\x00": 0,
+	} {
+		if got := greetingThread([]byte(packet)); got != want {
+			t.Errorf("%q: %d, want %d", packet, got, want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package wpdb
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+)
+
+// link is the socket of a connection. It keeps what the driver does not tell:
+// the number of the server's thread, and whether we gave up waiting for it.
+type link struct {
+	net.Conn
+	greeted bool
+	thread  uint32      // 0 where the greeting did not tell
+	givenUp atomic.Bool // the server may still be working for it
+}
+
+type linkKey struct{}
+
+// dialLink dials for the driver. The link is stored where the context says.
+func dialLink(ctx context.Context, network, address string) (net.Conn, error) {
+	socket, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{Conn: socket}
+	if dest, ok := ctx.Value(linkKey{}).(**link); ok {
+		*dest = l
+	}
+	return l, nil
+}
+
+// Read is part of net.Conn.
+func (l *link) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	if !l.greeted && n > 0 {
+		l.greeted = true
+		l.thread = greetingThread(p[:n])
+	}
+	l.note(err)
+	return n, err
+}
+
+// Write is part of net.Conn.
+func (l *link) Write(p []byte) (int, error) {
+	n, err := l.Conn.Write(p)
+	l.note(err)
+	return n, err
+}
+
+// note tells a time-out, or a network that failed, from a server that closed the
+// connection.
+func (l *link) note(err error) {
+	switch {
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
+	default:
+		l.givenUp.Store(true)
+	}
+}
+
+// SyscallConn lets the driver see whether an idle connection was closed.
+func (l *link) SyscallConn() (syscall.RawConn, error) {
+	socket, ok := l.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return socket.SyscallConn()
+}
+
+// greetingThread is the number of the connection in the first packet of a
+// server: a header of four bytes, the protocol's version, the server's as a
+// text that ends with a zero byte, and the number in four bytes.
+func greetingThread(packet []byte) uint32 {
+	const header, protocol = 4, 10
+	if len(packet) <= header || packet[header] != protocol {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(packet[header+1:], []byte{0})
+	if len(rest) < 4 {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(rest)
+}
