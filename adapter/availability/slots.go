@@ -120,16 +120,28 @@ type Slot struct {
 // (OsResourceHelper::get_ordered_booking_slots_from_resources). It is empty on
 // days without working hours.
 func (c *Calendar) Day(day Day, q Request) []Slot {
-	var grid []Slot
+	var grid, own []Slot
+	known := make(map[Minutes]int) // where a start stands in the grid
 	for _, r := range c.Resources {
-		if q.wants(r) {
-			grid = c.appendSlots(grid, r, day, q)
+		if !q.wants(r) {
+			continue
+		}
+		// Each resource's slots are merged at once: all of them together would be
+		// hundreds of times the grid on a large site.
+		own = c.appendSlots(own[:0], r, day, q)
+		for _, s := range own {
+			i, found := known[s.Start]
+			switch {
+			case !found:
+				known[s.Start] = len(grid)
+				grid = append(grid, s)
+			case preferred(s, grid[i]) < 0:
+				grid[i] = s
+			}
 		}
 	}
-	slices.SortStableFunc(grid, func(a, b Slot) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), preferred(a, b))
-	})
-	return slices.CompactFunc(grid, func(a, b Slot) bool { return a.Start == b.Start })
+	slices.SortFunc(grid, func(a, b Slot) int { return cmp.Compare(a.Start, b.Start) })
+	return grid
 }
 
 // preferred puts what is offered first, then what has more seats.
