@@ -115,6 +115,20 @@ func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
 	return r, q.RequestErr()
 }
 
+// Days is how many days from date to date_to are asked for; 1 where that cannot
+// be told.
+func (q *Query) Days() int64 {
+	from, dated := availability.ParseDay(strings.TrimSpace(q.sent["date"]))
+	to, ranged := availability.ParseDay(strings.TrimSpace(q.sent["date_to"]))
+	if !dated || !ranged || to < from || to >= from+maxDays {
+		return 1
+	}
+	return int64(to-from) + 1
+}
+
+// Weeks is how many weeks those days begin.
+func (q *Query) Weeks() int64 { return (q.Days() + 6) / 7 }
+
 // Availability is the answer to GET /availability.
 func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezone string) BothSingle {
 	if r.ManyDays {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shopspring/decimal"
+
 	"bookside/adapter"
 )
 
@@ -176,8 +178,21 @@ const maxPage = 1 << 53
 
 // Paging reads page and per_page.
 func (q *Query) Paging(perPage int64) adapter.Paging {
-	p := adapter.Paging{Page: valueOr(q.Integer("page", 1, maxPage), 1), PerPage: valueOr(q.Integer("per_page", 1, 100), perPage)}
+	p := adapter.Paging{Page: valueOr(q.Integer("page", 1, maxPage), 1), PerPage: valueOr(q.Integer("per_page", 1, maxPerPage), perPage)}
 	q.described.standard("page", int64(1))
 	q.described.standard("per_page", perPage)
 	return p
+}
+
+// maxPerPage is how many records an answer may have.
+const maxPerPage = 100
+
+// Records is how many records are asked for by a parameter such as per_page; an
+// ordinary page where it was not sent or is wrong.
+func (q *Query) Records(name string) int64 {
+	n, ok := parseInteger(strings.TrimSpace(q.sent[name]))
+	if !ok || n.Sign() <= 0 || n.Cmp(decimal.NewFromInt(maxPerPage)) > 0 {
+		return 20
+	}
+	return n.IntPart()
 }

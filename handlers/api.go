@@ -21,6 +21,8 @@ type Options struct {
 	SiteTimestamps      bool          // timestamps in the site's zone in place of the stored UTC
 	RequestTimeout      time.Duration // limit of a request
 	MaxConcurrent       int           // requests worked on at a time; 0 for any number
+	Memory              int64         // bytes that requests may use together, from LeastMemory; 0 for any number
+	MemoryWait          time.Duration // how long a request waits for memory that others use
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is believed
 	AllowedOrigins      []string      // for CORS; none switches it off
 	FailedKeysPerMinute int           // wrong keys an address may send; 0 for any number
@@ -38,6 +40,7 @@ type api struct {
 	brake    *brake
 	limiter  *limiter
 	gate     gate
+	memory   memory
 	metrics  *Metrics
 }
 
@@ -65,6 +68,7 @@ func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, l
 		brake:   newBrake(now, options.FailedKeysPerMinute),
 		limiter: newLimiter(now, options.RateLimit),
 		gate:    newGate(options.MaxConcurrent),
+		memory:  newMemory(options.Memory, options.MemoryWait),
 		metrics: metrics,
 	}
 }
@@ -92,36 +96,27 @@ func (a *api) add(e *echo.Echo, base string, r *route) {
 	e.Match(methods, base+r.path, a.serve(r), r.note, a.authenticate, a.limiter.limit, permit(r.permission))
 }
 
-// serve runs a route's function on the site as it is now.
+// serve answers the requests of a route.
 func (a *api) serve(r *route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		query := compat.ParseQuery(c.Request().URL.RawQuery)
 		if err := query.Readable(); err != nil {
 			return err
 		}
-		sent, err := readBody(c)
+		if err := a.limiter.charge(c, r.requests(query)); err != nil {
+			return err
+		}
+		sent, forget, err := a.readBody(c)
 		if err != nil {
 			return err
 		}
-		var answer response
-		admission, _ := admissionOf(c)
-		err = a.gate.pass(func() error {
-			return a.platform.Serve(c.Request().Context(), admission, func(site *adapter.Site) error {
-				view := compat.View{}
-				if a.options.SiteTimestamps {
-					view.Location = site.Zone.Location
-				}
-				var err error
-				answer, err = r.handle(&request{
-					api: a, route: r, echo: c, site: site, view: view, query: query, sent: sent,
-				})
-				return err
-			})
-		})
+		defer forget()
+		request := &request{api: a, route: r, echo: c, query: query, sent: sent}
+		answer, err := request.answer()
 		if err != nil {
 			return err
 		}
-		return send(c, answer)
+		return request.deliver(answer)
 	}
 }
 

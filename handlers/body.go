@@ -19,15 +19,33 @@ const maxBody = 1 << 20
 var errBodyTooLarge = errors.New("body too large")
 
 // readBody reads what a POST or PUT sent. It does so once: the site may be
-// looked at twice.
-func readBody(c echo.Context) ([]byte, error) {
+// looked at twice. Until forget is called its memory is counted.
+func (a *api) readBody(c echo.Context) (sent []byte, forget func(), err error) {
 	request := c.Request()
 	if request.Method != http.MethodPost && request.Method != http.MethodPut {
-		return nil, nil
+		return nil, func() {}, nil
 	}
 	if request.ContentLength > maxBody {
-		return nil, errBodyTooLarge
+		return nil, nil, errBodyTooLarge
 	}
+	length := request.ContentLength
+	if length < 0 {
+		length = maxBody // it is not told, and may be that
+	}
+	forget, err = a.memory.bodies.take(request.Context(), counted(length), a.memory.wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	sent, err = readAll(c)
+	if err != nil {
+		forget()
+		return nil, nil, err
+	}
+	return sent, forget, nil
+}
+
+func readAll(c echo.Context) ([]byte, error) {
+	request := c.Request()
 	stop := endReadingWith(request.Context(), c.Response().Writer)
 	defer stop()
 	body := request.Body

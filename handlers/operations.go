@@ -20,6 +20,20 @@ type operation struct {
 	require []string                  // fields of the body that the adapter misses
 	answers []response                // made of empty records
 	refuse  []error                   // besides those of every route like it
+	size    size                      // what the memory of a request grows with
+	cost    cost                      // of a request, in requests; nil for one
+}
+
+// cost is how many requests one counts for, by its parameters.
+type cost func(*compat.Query) int64
+
+// requests is how many requests one of the route counts for. Parameters that are
+// wrong cost no more than one.
+func (r *route) requests(query *compat.Query) int64 {
+	if r.operation.cost == nil || r.operation.query(query) != nil {
+		return 1
+	}
+	return r.operation.cost(query)
 }
 
 // plainView shapes the answers that are described.
@@ -62,6 +76,7 @@ var (
 	}
 
 	bookingListing = operation{
+		size:    records("per_page"),
 		about:   "Bookings that match every parameter sent, a page of them.",
 		query:   queryOf(func(q *compat.Query) (any, error) { return plainView.BookingFilter(context.Background(), q, nil) }),
 		answers: []response{ok(plainView.BookingList(pageOf[adapter.Booking]()))},
@@ -77,7 +92,8 @@ var (
 		refuse:  []error{errSlotTaken},
 	}
 	bulkMaking = operation{
-		about: "Makes each booking by itself: one that fails undoes no other. Answers 201 where all were made, 207 where some were, 400 where none was. The bare list may be sent in place of the object.",
+		size:  size{each: bulkWork},
+		about: "Makes each booking by itself: one that fails undoes no other. Answers 201 where all were made, 207 where some were, 400 where none was. Counts as one request for each booking. The bare list may be sent in place of the object.",
 		body:  compat.DescribeBulkBookings,
 		answers: []response{
 			{http.StatusCreated, compat.Bulk(nil, nil)}, {http.StatusMultiStatus, compat.Bulk(nil, nil)}, {http.StatusBadRequest, compat.Bulk(nil, nil)},
@@ -97,11 +113,13 @@ var (
 	}
 
 	customerListing = operation{
+		size:    records("per_page"),
 		about:   "Customers that match every parameter sent, a page of them, the latest first.",
 		query:   queryOf(plainView.CustomerFilter),
 		answers: []response{ok(plainView.CustomerList(pageOf[adapter.Customer]()))},
 	}
 	customerReading = operation{
+		size:    records("bookings_limit"),
 		about:   "A customer, with bookings where include asks for them.",
 		query:   queryOf(func(q *compat.Query) (any, error) { return plainView.CustomerIncludes(context.Background(), q, nil) }),
 		answers: []response{ok(plainView.CustomerDetail(adapter.Customer{}, compat.CustomerIncludes{}, compat.CustomerBookings{}))},
@@ -124,6 +142,7 @@ var (
 	}
 
 	agentListing = operation{
+		size:    records("per_page"),
 		about:   "Agents that match every parameter sent, a page of them, with their services and locations.",
 		query:   queryOf(plainView.AgentFilter),
 		answers: []response{ok(plainView.AgentList(pageOf[adapter.Agent]()))},
@@ -133,17 +152,20 @@ var (
 		answers: []response{ok(plainView.AgentDetail(adapter.Agent{}))},
 	}
 	freeAgentListing = operation{
+		size:    records("limit"),
 		about:   "Agents who offer the service and, where date and start_time are sent, are free then.",
 		query:   queryOf(plainView.AgentSlotQuery),
 		answers: []response{ok(plainView.FreeAgents(adapter.AgentSlotQuery{}, nil))},
 	}
 
 	serviceListing = operation{
+		size:    records("per_page"),
 		about:   "Services that match every parameter sent, a page of them.",
 		query:   func(q *compat.Query) error { _, _, err := plainView.ServiceFilter(q); return err },
 		answers: []response{ok(plainView.ServiceList(pageOf[adapter.Service](), compat.ServiceIncludes{}, nil))},
 	}
 	categoryListing = operation{
+		size:    records("per_page"),
 		about:   "The categories of services, a page of them, in their order.",
 		query:   queryOf(plainView.CategoryPaging),
 		answers: []response{ok(plainView.CategoryList(pageOf[adapter.ServiceCategory]()))},
@@ -166,18 +188,22 @@ var (
 	}
 
 	locationListing = operation{
+		size:    records("per_page"),
 		about:   "Locations that match every parameter sent, a page of them.",
 		query:   queryOf(plainView.LocationFilter),
 		answers: []response{ok(plainView.LocationList(pageOf[adapter.Location]()))},
 	}
 
 	availabilityReading = operation{
-		about:   "The starts at which a booking can be made on a day, or by day on several days where date_to is sent.",
+		size:    days,
+		cost:    (*compat.Query).Weeks,
+		about:   "The starts at which a booking can be made on a day, or by day on several days where date_to is sent. Counts as one request for each week begun.",
 		query:   queryOf(plainView.AvailabilityRequest),
 		answers: []response{slotsOf(compat.AvailabilityRequest{}), slotsOf(compat.AvailabilityRequest{ManyDays: true})},
 	}
 
 	paymentListing = operation{
+		size:    records("per_page"),
 		about:   "Payments that match every parameter sent, a page of them.",
 		query:   queryOf(plainView.PaymentFilter),
 		answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
@@ -204,6 +230,7 @@ var (
 	}
 
 	orderListing = operation{
+		size:    records("per_page"),
 		about:   "Orders that match every parameter sent, a page of them.",
 		query:   queryOf(plainView.OrderFilter),
 		answers: []response{ok(plainView.OrderList(pageOf[adapter.Order]()))},
@@ -224,6 +251,7 @@ var (
 		answers: []response{ok(plainView.OrderWritten(adapter.Order{}))},
 	}
 	invoiceListing = operation{
+		size:    records("per_page"),
 		about:   "The invoices of an order, a page of them.",
 		query:   queryOf(plainView.SubPaging),
 		answers: []response{ok(plainView.InvoiceList(pageOf[adapter.Invoice]()))},
@@ -239,6 +267,7 @@ var (
 		answers: []response{ok(plainView.InvoiceUpdated(adapter.Invoice{}))},
 	}
 	transactionListing = operation{
+		size:    records("per_page"),
 		about:   "The payments of an order, a page of them.",
 		query:   queryOf(plainView.SubPaging),
 		answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
@@ -249,6 +278,7 @@ var (
 	}
 
 	couponListing = operation{
+		size:    records("per_page"),
 		about:   "Coupons that match every parameter sent, a page of them. Sites without coupons have none.",
 		query:   queryOf(plainView.CouponFilter),
 		answers: []response{ok(plainView.CouponList(pageOf[adapter.Coupon](), adapter.Currency{}))},

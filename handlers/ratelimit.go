@@ -101,34 +101,39 @@ func untilEnd(now, length int64) int64 { return length - now%length }
 // limit is the middleware; it runs once the key is known.
 func (l *limiter) limit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if err := l.charge(c, 0, 1); err != nil {
+		if err := l.charge(c, 1); err != nil {
 			return err
 		}
 		return next(c)
 	}
 }
 
-// charge counts a request of some cost, part of which may be paid already, and
+// paidEntry is where a request's context keeps what it was counted for.
+const paidEntry = "bookside.paid"
+
+// charge counts a request of some cost, less what it was counted for before, and
 // tells the client what is left; a limitError where that is not enough, and then
 // nothing is counted.
-func (l *limiter) charge(c echo.Context, paid, cost int64) error {
+func (l *limiter) charge(c echo.Context, cost int64) error {
 	admission, known := admissionOf(c)
-	if !l.options.Enabled || !known || cost == 0 {
+	paid, _ := c.Get(paidEntry).(int64)
+	if !l.options.Enabled || !known || cost <= paid {
 		return nil
 	}
 	limits := l.options.limits(admission.Key)
-	used, allowed := l.counts.take(c.Request().Context(), admission.ID, cost, limits)
+	used, allowed := l.counts.take(c.Request().Context(), admission.ID, cost-paid, limits)
 	minute := windowOf("minute", minuteLength, limits.PerMinute, used.now, used.minute)
 	hour := windowOf("hour", hourLength, limits.PerHour, used.now, used.hour)
 	setLimitHeaders(c.Response().Header(), used.now, minute, hour)
 	if allowed {
+		c.Set(paidEntry, cost)
 		return nil
 	}
 	exhausted := minute
-	if hour.remain < cost {
+	if hour.remain < cost-paid {
 		exhausted = hour
 	}
-	return &limitError{message: overLimit(paid+cost, minute, hour), retryAfter: exhausted.reset - used.now}
+	return &limitError{message: overLimit(cost, minute, hour), retryAfter: exhausted.reset - used.now}
 }
 
 // overLimit tells a request that has to wait from one that waits in vain.

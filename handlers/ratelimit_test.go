@@ -394,3 +394,59 @@ func (b *badRedis) dialed() int {
 	defer b.mu.Unlock()
 	return len(b.conns)
 }
+
+// TestRangesCostWeeks: a range of availability counts as one request for each
+// week begun. One that is refused, for its dates or for want of requests, counts
+// as one.
+func TestRangesCostWeeks(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t), limitedTo(60, 3600))
+	for name, c := range map[string]struct {
+		query string
+		cost  int
+	}{
+		"no range":         {"date=2026-12-01", 1},
+		"1 day":            {"date=2026-12-01&date_to=2026-12-01", 1},
+		"7 days":           {"date=2026-12-01&date_to=2026-12-07", 1},
+		"8 days":           {"date=2026-12-01&date_to=2026-12-08", 2},
+		"14 days":          {"date=2026-12-01&date_to=2026-12-14", 2},
+		"62 days":          {"date=2026-12-01&date_to=2027-01-31", 9},
+		"63 days":          {"date=2026-12-01&date_to=2027-02-01", 1},
+		"backwards":        {"date=2026-12-20&date_to=2026-12-01", 1},
+		"no date":          {"date=2026-12-01&date_to=soon", 1},
+		"no first date":    {"date=&date_to=2027-01-31", 1},
+		"other parameters": {"date=2026-12-01&date_to=2027-01-31&total_attendees=x", 1},
+		"explained":        {"date=2026-12-01&date_to=2027-01-31&explain=1", 1},
+		"unknown agent":    {"date=2026-12-01&date_to=2026-12-08&agent_id=999", 2},
+	} {
+		s.key = s.newKey("read")
+		a := s.get("/availability?service_id=1&agent_id=any&" + c.query)
+		if got, want := a.header.Get("X-RateLimit-Remaining"), strconv.Itoa(60-c.cost); got != want {
+			t.Errorf("%s: status %d, %s requests left, want %s", name, a.status, got, want)
+		}
+	}
+
+	s.key = s.newKey("read")
+	ask := func(to, left string, status int) answer {
+		t.Helper()
+		a := s.get("/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=" + to).want(status)
+		if got := a.header.Get("X-RateLimit-Remaining"); got != left {
+			t.Errorf("until %s: %s requests left, want %s", to, got, left)
+		}
+		return a
+	}
+	for left := 51; left >= 6; left -= 9 {
+		ask("2027-01-31", strconv.Itoa(left), http.StatusOK)
+	}
+	a := ask("2027-01-31", "5", http.StatusTooManyRequests)
+	if a.at("error", "code") != "rate_limit_exceeded" || a.header.Get("Retry-After") == "" {
+		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	}
+	ask("2026-12-14", "3", http.StatusOK)
+
+	tight := newServer(t, small(t), limitedTo(8, 8))
+	message := tight.get("/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=2027-01-31").want(http.StatusTooManyRequests).at("error", "message")
+	if want := "Rate limit exceeded: this request counts as 9 and the key has 8 in one minute, so it must be split"; message != want {
+		t.Errorf("%s, want %s", message, want)
+	}
+}

@@ -23,6 +23,8 @@ type request struct {
 	view  compat.View
 	query *compat.Query
 	sent  []byte // the body
+	// mayRead is how much the work may read from the database, see wpdb.Allow.
+	mayRead int64
 }
 
 func (r *request) ctx() context.Context { return r.echo.Request().Context() }

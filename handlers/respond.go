@@ -18,21 +18,33 @@ func ok(body any) response { return response{status: http.StatusOK, body: body} 
 // created answers 201.
 func created(body any) response { return response{status: http.StatusCreated, body: body} }
 
-// buffers are reused between responses; large ones are left to the collector.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// bufferPool keeps buffers for the next responses; large ones are left to the
+// collector.
+type bufferPool struct{ pool sync.Pool }
+
+var buffers bufferPool
 
 const keepBuffer = 256 << 10
+
+func (p *bufferPool) get() *bytes.Buffer {
+	if buffer, ok := p.pool.Get().(*bytes.Buffer); ok {
+		return buffer
+	}
+	return new(bytes.Buffer)
+}
+
+func (p *bufferPool) put(buffer *bytes.Buffer) {
+	if buffer.Cap() <= keepBuffer {
+		buffer.Reset()
+		p.pool.Put(buffer)
+	}
+}
 
 // send encodes the body before the status is written, so that a failure to
 // encode can still become an error response.
 func send(c echo.Context, r response) error {
-	buffer := buffers.Get().(*bytes.Buffer)
-	buffer.Reset()
-	defer func() {
-		if buffer.Cap() <= keepBuffer {
-			buffers.Put(buffer)
-		}
-	}()
+	buffer := buffers.get()
+	defer buffers.put(buffer)
 	if err := encode(buffer, r.body); err != nil {
 		return err
 	}

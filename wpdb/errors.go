@@ -29,6 +29,7 @@ var (
 	ErrTimeout      = errors.New("statement took too long")           //
 	ErrLinkLost     = errors.New("connection lost")                   // a write may or may not have happened
 	ErrTooManyRows  = errors.New("more rows than a query may return") //
+	ErrTooMuch      = errors.New("more data than a request may read") // see Allow
 	ErrUnreadable   = errors.New("row cannot be read")                // a column holds another type than expected
 )
 

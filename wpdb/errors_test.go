@@ -22,7 +22,7 @@ import (
 // kinds are all that a failed statement can mean.
 var kinds = []error{
 	wpdb.ErrUnavailable, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrDuplicate, wpdb.ErrConflict,
-	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrRefused, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrUnreadable,
+	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrRefused, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrTooMuch, wpdb.ErrUnreadable,
 }
 
 // wantKind checks that an error is of one kind and of no other; nil is for one

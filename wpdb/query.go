@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -78,13 +79,19 @@ func collect[T any](ctx context.Context, q Queryer, text string, args []any, sca
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	row := weighedRow{Scanner: rows}
+	size := int64(reflect.TypeFor[T]().Size())
 	for rows.Next() {
 		if len(found) == maxRows {
 			return nil, ErrTooManyRows
 		}
-		record, err := scan(rows)
+		row.texts = 0
+		record, err := scan(&row)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		if !weigh(ctx, size+row.texts) {
+			return nil, ErrTooMuch
 		}
 		found = append(found, record)
 	}
@@ -99,6 +106,52 @@ func One[T any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer, scan
 		return record, false, err
 	}
 	return found[0], true, nil
+}
+
+// weighedRow is a row whose texts are weighed.
+type weighedRow struct {
+	Scanner
+	texts int64
+}
+
+// Scan is part of Scanner.
+func (r *weighedRow) Scan(dest ...any) error {
+	if err := r.Scanner.Scan(dest...); err != nil {
+		return err
+	}
+	for _, d := range dest {
+		switch d := d.(type) {
+		case *string:
+			r.texts += weightOf(*d)
+		case **string:
+			if *d != nil {
+				r.texts += weightOf(**d)
+			}
+		case *[]byte:
+			r.texts += weightOf(string(*d))
+		case orZero[string]:
+			r.texts += weightOf(*d.dest)
+		}
+	}
+	return nil
+}
+
+// weightOf is about the length of a text in JSON, where control characters take
+// six bytes. Short texts are not looked at: there are few in a row.
+func weightOf(text string) int64 {
+	weight := int64(len(text))
+	if len(text) <= 64 {
+		return weight
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ':
+			weight += 5
+		case c == '"', c == '\\':
+			weight++
+		}
+	}
+	return weight
 }
 
 // Value scans a row of one column.
@@ -216,6 +269,7 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // Usage is what one request asked of the database.
 type Usage struct {
 	queries, rows atomic.Int64
+	weight, most  atomic.Int64 // of what was read since Allow, in bytes
 }
 
 // Queries is the number of statements so far.
@@ -223,6 +277,25 @@ func (u *Usage) Queries() int64 { return u.queries.Load() }
 
 // Rows is the number of rows read so far.
 func (u *Usage) Rows() int64 { return u.rows.Load() }
+
+// Allow bounds what is read under a context of WithUsage from now on: records in
+// memory, and their texts as JSON, in bytes. What goes beyond is an ErrTooMuch.
+func Allow(ctx context.Context, most int64) {
+	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
+		u.weight.Store(0)
+		u.most.Store(most)
+	}
+}
+
+// weigh counts a record, and tells whether it may be kept.
+func weigh(ctx context.Context, bytes int64) bool {
+	u, ok := ctx.Value(usageKey{}).(*Usage)
+	if !ok {
+		return true
+	}
+	most := u.most.Load()
+	return u.weight.Add(bytes) <= most || most == 0
+}
 
 type usageKey struct{}
 

@@ -29,6 +29,7 @@ type config struct {
 		BasePaths       []string      `koanf:"base_paths"`
 		TrustedProxies  []string      `koanf:"trusted_proxies"`
 		MaxConcurrent   int           `koanf:"max_concurrent"`
+		MemoryMiB       int           `koanf:"memory_mib"` // 0 for what the runtime's limit leaves room for
 		HeaderTimeout   time.Duration `koanf:"header_timeout"`
 		RequestTimeout  time.Duration `koanf:"request_timeout"`
 		WriteTimeout    time.Duration `koanf:"write_timeout"`
@@ -163,6 +164,8 @@ server.listen                address of the API; default 127.0.0.1:8080
 server.base_paths            paths of the API; default /wp-json/latepoint-api/v1,/v1
 server.trusted_proxies       addresses and networks whose X-Forwarded-For is believed, such as 10.0.0.0/8; default none
 server.max_concurrent        requests worked on at a time; those beyond get 503 at once; default 256, 0 for any number
+server.memory_mib            memory that requests may use together, in MiB, from 64; those beyond wait up to 5s;
+                             default 0, two thirds of the environment's GOMEMLIMIT, 128 without one
 server.header_timeout        how long a client may take to send the header of a request; default 10s
 server.request_timeout       limit of one request, from its header to its answer; default 15s
 server.write_timeout         how long, beyond that, a client may take to read the answer; default 10s

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,7 @@ func TestEverySetting(t *testing.T) {
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
 	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
+	want.Server.MemoryMiB = 100
 	want.Server.RequestTimeout, want.Server.ShutdownTimeout, want.Server.DrainDelay = 3*time.Second, 4*time.Second, 5*time.Second
 	want.Admin.PProf, want.Conflicts.Interval = true, time.Hour
 	want.Admin.Listen, want.Admin.Hosts = "", []string{"keys.example.com", "b"}
@@ -120,7 +122,7 @@ func TestEverySetting(t *testing.T) {
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
-		{"server.max_concurrent", "7", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
+		{"server.max_concurrent", "7", ""}, {"server.memory_mib", "100", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
 		{"admin.listen", "", `""`}, {"admin.keys_page", "false", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
 		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
@@ -315,6 +317,9 @@ func TestValidate(t *testing.T) {
 		{"request_timeout", func(c *config) { c.Server.RequestTimeout = time.Millisecond }, "server.request_timeout: write a time of at least 1s"},
 		{"max_concurrent", func(c *config) { c.Server.MaxConcurrent = -1 }, "server.max_concurrent: write a number"},
 		{"no max_concurrent", func(c *config) { c.Server.MaxConcurrent = 0 }, ""},
+		{"memory_mib", func(c *config) { c.Server.MemoryMiB = 63 }, "server.memory_mib: write a number from 64"},
+		{"negative memory_mib", func(c *config) { c.Server.MemoryMiB = -1 }, "server.memory_mib: write a number from 64"},
+		{"least memory_mib", func(c *config) { c.Server.MemoryMiB = 64 }, ""},
 		{"header_timeout", func(c *config) { c.Server.HeaderTimeout = 0 }, "server.header_timeout: write a time of at least 100ms"},
 		{"write_timeout", func(c *config) { c.Server.WriteTimeout = 0 }, "server.write_timeout: write a time of at least 100ms"},
 		{"drain_delay", func(c *config) { c.Server.DrainDelay = -1 }, "server.drain_delay: write a time"},
@@ -488,6 +493,29 @@ func TestLockWait(t *testing.T) {
 		}
 		if got := opened.config; got.LockWait != want || !got.NoKill {
 			t.Errorf("%s: %v, kills %t; want %v and no kills", request, got.LockWait, !got.NoKill, want)
+		}
+	}
+}
+
+// TestRequestMemory: what requests may use follows the limit of the runtime,
+// unless it is configured.
+func TestRequestMemory(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		configured    int
+		limit, wanted int64
+	}{
+		"no limit":             {0, math.MaxInt64, 128 << 20},
+		"the unit's limit":     {0, 192 << 20, 128 << 20},
+		"a higher limit":       {0, 3 << 30, 2 << 30},
+		"a limit too low":      {0, 32 << 20, 64 << 20},
+		"configured":           {100, 192 << 20, 100 << 20},
+		"configured, no limit": {100, math.MaxInt64, 100 << 20},
+	} {
+		var c config
+		c.Server.MemoryMiB = test.configured
+		if got := c.requestMemory(test.limit); got != test.wanted {
+			t.Errorf("%s: %d bytes, want %d", name, got, test.wanted)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"runtime/debug"
 	"sync"
@@ -259,6 +260,27 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	return errors.Join(err, stop())
 }
 
+const mebibyte = 1 << 20
+
+// memoryWait is how long a request waits for memory that others use: some heavy
+// ones are over by then, and the limit of a request is not.
+const memoryWait = 5 * time.Second
+
+// requestMemory is what requests may use together, in bytes: the configured
+// number, else two thirds of the limit of the runtime, which is math.MaxInt64
+// where the environment has no GOMEMLIMIT. The rest is for connections and for
+// the program itself.
+func (c config) requestMemory(limit int64) int64 {
+	switch {
+	case c.Server.MemoryMiB > 0:
+		return int64(c.Server.MemoryMiB) * mebibyte
+	case limit == math.MaxInt64:
+		return 2 * handlers.LeastMemory
+	default:
+		return max(limit/3*2, handlers.LeastMemory)
+	}
+}
+
 func (c config) handlerOptions() (handlers.Options, error) {
 	o := handlers.Options{
 		BasePaths:           c.Server.BasePaths,
@@ -266,6 +288,8 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		SiteTimestamps:      c.Compat.Timestamps == "site",
 		RequestTimeout:      c.Server.RequestTimeout,
 		MaxConcurrent:       c.Server.MaxConcurrent,
+		Memory:              c.requestMemory(debug.SetMemoryLimit(-1)),
+		MemoryWait:          memoryWait,
 		AllowedOrigins:      c.Server.CORSOrigins,
 		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
 		RateLimit: handlers.RateLimit{

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"bookside/handlers"
 )
 
 // validate tells everything that is wrong with the configuration at once.
@@ -73,6 +75,8 @@ func (c config) validateServer(v *validation) {
 		v.check(validOrigin(origin), "server.cors_origins", "%q: write scheme and host, such as https://example.com, or * for every origin", origin)
 	}
 	v.check(c.Server.MaxConcurrent >= 0, "server.max_concurrent", "write a number such as 256, or 0 for no limit")
+	v.check(c.Server.MemoryMiB == 0 || c.Server.MemoryMiB >= handlers.LeastMemory/mebibyte && c.Server.MemoryMiB <= 1<<20,
+		"server.memory_mib", "write a number from %d, or 0 for what GOMEMLIMIT leaves room for", handlers.LeastMemory/mebibyte)
 	v.check(c.Server.HeaderTimeout >= 100*time.Millisecond, "server.header_timeout", "write a time of at least 100ms, such as 10s")
 	v.check(c.Server.WriteTimeout >= 100*time.Millisecond, "server.write_timeout", "write a time of at least 100ms, such as 10s")
 	v.check(c.Conflicts.Interval == 0 || c.Conflicts.Interval >= time.Second, "conflicts.interval", "write a time of at least 1s, such as 5m, or 0s for never")

@@ -87,6 +87,8 @@ func serve(ctx context.Context, db *wpdb.DB, now adapter.Clock, address string, 
 		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
 		QueryParameter: "api_key",
 		RequestTimeout: time.Minute,
+		Memory:         2 * handlers.LeastMemory,
+		MemoryWait:     5 * time.Second,
 	})
 	server := http.Server{Handler: api, ReadHeaderTimeout: 10 * time.Second}
 	stopped := make(chan error, 1)
