@@ -38,7 +38,7 @@ func TestCreateCoupon(t *testing.T) {
 		Name: new("Half <b>off</b>"), Description: new("a\r\nb"), DiscountType: new("fixed_amount"), DiscountValue: euros("12.3456"), Status: new("inactive"),
 		ActiveFrom: new(Date("2026-12-01")), ActiveTo: new(Date("2026-12-01")), UsageLimit: new(int64(5)), MinOrderAmount: euros("20.50"), MaxDiscountAmount: euros("0"),
 	}}), newCoupon(map[string]any{
-		"name": "Half off", "description": "a\nb", "discount_type": "fixed", "discount_value": "12.3456", "status": "disabled",
+		"name": "Half off", "description": "a\r\nb", "discount_type": "fixed", "discount_value": "12.3456", "status": "disabled",
 		"active_from": "2026-12-01", "active_to": "2026-12-01", "rules": `{"limit_total":"5","min_order_amount":"20.5","max_discount_amount":"0"}`,
 	}), history)
 	s.try("the add-on's words, no dates and no limits", nil, create(NewCoupon{Code: "HALF", CouponPatch: CouponPatch{

@@ -88,7 +88,7 @@ func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *Problems) Booki
 	}{
 		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, cleanLine},
 		{prefix + "last_name", "last_name", f.LastName, &c.LastName, cleanLine},
-		{prefix + "email", "email", f.Email, &c.Email, cleanLine},
+		{prefix + "email", "email", f.Email, &c.Email, cleanEmail},
 		{prefix + "phone", "phone", f.Phone, &c.Phone, cleanPhone},
 	} {
 		if field.sent == nil || p.Has(field.name) {

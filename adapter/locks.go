@@ -106,7 +106,7 @@ func locksOfEmail(email *string) []lock {
 	if email == nil {
 		return nil
 	}
-	address := cleanLine(*email)
+	address := cleanEmail(*email)
 	if !validEmail(address) {
 		return nil
 	}

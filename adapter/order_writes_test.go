@@ -70,7 +70,7 @@ func TestCreateOrder(t *testing.T) {
 		FulfillmentStatus: new("fulfilled"), ConfirmationCode: new(" MYCODE1234 "), IPAddress: new("2001:db8::1"), SourceID: new("s-1"),
 		SourceURL: new("https://x.test/?a=1&b=2"),
 	}}), append(keysOfOrder, newOrder(map[string]any{
-		"total": "95.5000", "tax_total": "5.0000", "coupon_discount": "4.7500", "coupon_code": "WELCOME", "customer_comment": "a\nb", "status": "completed",
+		"total": "95.5000", "tax_total": "5.0000", "coupon_discount": "4.7500", "coupon_code": "WELCOME", "customer_comment": "a\r\nb", "status": "completed",
 		"payment_status": "fully_paid", "fulfillment_status": "fulfilled", "confirmation_code": "MYCODE1234", "ip_address": "2001:db8::1",
 		"source_id": "s-1", "source_url": "https://x.test/?a=1&b=2",
 	}), orderMeta("3", "discount_total", "9.5000"), orderMeta("4", "notes", "inside"), newInvoice("95.5000"), anyHistory, customer)...)

@@ -35,7 +35,7 @@ func (m Mail) Recipients() []mail.Address {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(m.To, ",") {
 		shown, address, bracketed := splitRecipient(part)
-		if !validEmail(address) {
+		if !validEmail(address) || len(address) > maxAddress {
 			name = append(name, shown)
 			if bracketed {
 				name = nil // of somebody without an address
@@ -53,6 +53,10 @@ func (m Mail) Recipients() []mail.Address {
 	}
 	return found
 }
+
+// maxAddress is the longest address that mail servers take (RFC 5321), and that
+// the outbox holds. WordPress knows no limit.
+const maxAddress = 254
 
 // splitRecipient parts Name <address>. Without brackets the whole may be an
 // address, or else a piece of a name.

@@ -48,6 +48,8 @@ func TestRecipients(t *testing.T) {
 		{"line breaks", "Jane\r\nBcc: all@example.com <jane@example.com>", []mail.Address{{Name: "Jane Bcc: all@example.com", Address: "jane@example.com"}}},
 		{"line break in the address", "<jane@example.com\r\nBcc:all@example.com>", nil},
 		{"address beyond ASCII", "zoë@example.com", nil},
+		{"address that WordPress takes", "<.a..b.@1.2>", []mail.Address{{Address: ".a..b.@1.2"}}},
+		{"address beyond the limit of mail", strings.Repeat("a", 250) + "@b.co", nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestCreatePayment(t *testing.T) {
 		Status: new("failed"), Token: new("tok_<b>1</b>"), Notes: new("a\r\nb"), ReceiptNumber: new("R-1"),
 	}}), newTransaction("12.3456", map[string]any{
 		"customer_id": "12", "processor": "stripe", "payment_method": "card", "payment_portion": "deposit", "status": "failed", "token": "tok_1",
-		"notes": "a\nb", "receipt_number": "R-1",
+		"notes": "a\r\nb", "receipt_number": "R-1",
 	}))
 	s.try("empty texts are none", nil, create(order(PaymentPatch{
 		Amount: euros("1"), Processor: new(""), PaymentMethod: new(" "), PaymentPortion: new(""), Kind: new(""), ReceiptNumber: new(""), Token: new(""),

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/microcosm-cc/bluemonday"
@@ -243,3 +244,16 @@ var (
 	htmlTags    = regexp.MustCompile(`<[^>]*>`)
 	plainQuotes = strings.NewReplacer("&#34;", `"`, "&#39;", "'")
 )
+
+// newlines are those of other systems.
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// withoutControls keeps of the control characters those that lay out a text.
+func withoutControls(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, newlines.Replace(text))
+}

