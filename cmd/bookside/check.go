@@ -155,6 +155,7 @@ type findings struct {
 	server          wpdb.ServerSettings
 	serverTold      bool
 	clockDifference time.Duration // the server's before ours
+	cluster         *wpdb.Cluster // nil where it was not told
 	unwritable      []wpdb.UnwritableTable
 	jobCron         *bool                   // nil where it is not known
 	conflicts       *adapter.ConflictReport // nil where they could not be looked for
@@ -173,6 +174,9 @@ func look(ctx context.Context, t target, db *wpdb.DB, now adapter.Clock) (f find
 		return f, err
 	}
 	f.lookAtServer(ctx, db, now)
+	if cluster, err := db.Cluster(ctx); err == nil { // good to know; some proxies do not tell
+		f.cluster = &cluster
+	}
 	if len(f.rights.unreadable) > 0 {
 		f.todo = append(f.todo, fmt.Sprintf("the database user may not read %s: grant it SELECT on them", named(db, f.rights.unreadable)))
 	}
@@ -290,6 +294,7 @@ func (f findings) report(t target, db *wpdb.DB) string {
 	table := columns([][]string{
 		{"database", fmt.Sprintf("%s, %s at %s", db.Version(), t.database, t.address)},
 		{"server", f.settings()},
+		{"cluster", f.clusterLine()},
 		{"table prefix", db.Prefix()},
 		{"rights", f.rights.summary()},
 		{"LatePoint", f.platform},

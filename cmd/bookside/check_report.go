@@ -24,6 +24,8 @@ type checkReport struct {
 		SQLMode         string `json:"sql_mode"`
 		TimeZone        string `json:"time_zone"`
 		ClockDifference *int64 `json:"clock_difference_seconds"` // the server's before ours; null where it was not told
+
+		Cluster *clusterReport `json:"cluster"` // null where it was not told
 	} `json:"database"`
 	Prefix string `json:"prefix"`
 	Rights struct {
@@ -46,6 +48,16 @@ type checkReport struct {
 	} `json:"own_tables"`
 	Keys      string           `json:"keys"`
 	Conflicts *conflictsReport `json:"conflicts"` // null where they could not be looked for
+}
+
+type clusterReport struct {
+	Kind         wpdb.ClusterKind `json:"kind"`          // none, galera, group_replication or replica
+	Members      *int             `json:"members"`       // null where it is not known
+	State        string           `json:"state"`         // of the server that answered; empty where it is not known
+	Serving      bool             `json:"serving"`       // it takes statements
+	MultiPrimary bool             `json:"multi_primary"` // several servers take writes
+	ReadOnly     bool             `json:"read_only"`     // this one does not
+	Balanced     bool             `json:"balanced"`      // connections lead to different servers
 }
 
 type conflictsReport struct {
@@ -83,6 +95,7 @@ func (f findings) warnings(db *wpdb.DB) []string {
 	if f.serverTold && f.clockDifference.Abs() > clockTolerance {
 		warnings = append(warnings, fmt.Sprintf("the clock of the database server differs by %v from that of this machine; set both by NTP", f.clockDifference.Round(time.Second)))
 	}
+	warnings = append(warnings, f.clusterWarnings()...)
 	if f.jobCron != nil && !*f.jobCron {
 		warnings = append(warnings, "the site's cron does not know the plugin's jobs: it sends no notifications; see mail.enabled")
 	}
@@ -100,6 +113,7 @@ func (f findings) json(t target, db *wpdb.DB, show checkOutput) (r checkReport) 
 		seconds := int64(f.clockDifference / time.Second)
 		r.Database.ClockDifference = &seconds
 	}
+	r.Database.Cluster = f.clusterReport()
 	r.Prefix = db.Prefix()
 	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.rights.summary(), db.FullNames(f.rights.unreadable), map[string][]string{}
 	for rights, tables := range f.rights.lacking {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// TestCheckCluster: check says what stands behind the address, for people and
+// for programs.
+func TestCheckCluster(t *testing.T) {
+	t.Parallel()
+	one := 1
+	t.Run("none", func(t *testing.T) {
+		t.Parallel()
+		env := settingsFor(small(t))
+		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        none\n")
+		want := &clusterReport{Kind: wpdb.Standalone, Serving: true}
+		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
+			t.Errorf("cluster (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("Galera", func(t *testing.T) {
+		t.Parallel()
+		env := settingsFor(fixtures.NewGalera(t, fixtures.Small(now)))
+		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        Galera, members: 1, state of this one: Synced\n")
+		want := &clusterReport{Kind: wpdb.Galera, Members: &one, State: "Synced", Serving: true, MultiPrimary: true}
+		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
+			t.Errorf("cluster (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestClusterWords: each kind in its own words, with a warning where requests
+// will fail.
+func TestClusterWords(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cluster       *wpdb.Cluster
+		line, warning string
+	}{
+		"not told":          {nil, "not told", ""},
+		"Galera":            {&wpdb.Cluster{Kind: wpdb.Galera, Members: 3, State: "Synced", Serving: true, Balanced: true}, "Galera, members: 3, state of this one: Synced, behind a proxy that takes turns between servers", ""},
+		"lost":              {&wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Initialized"}, "Galera, members: 1, state of this one: Initialized", "lost its cluster"},
+		"multi-primary":     {&wpdb.Cluster{Kind: wpdb.GroupReplication, Members: 3, State: "ONLINE", Serving: true}, "MySQL Group Replication, multi-primary, members: 3, state of this one: ONLINE", ""},
+		"secondary":         {&wpdb.Cluster{Kind: wpdb.GroupReplication, SinglePrimary: true, Serving: true, ReadOnly: true}, "MySQL Group Replication, single-primary, read-only", "is read-only"},
+		"replica":           {&wpdb.Cluster{Kind: wpdb.Replica, Serving: true}, "replica of another server", "is a replica"},
+		"read-only replica": {&wpdb.Cluster{Kind: wpdb.Replica, Serving: true, ReadOnly: true}, "replica of another server, read-only", "is read-only"},
+		"read-only":         {&wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, ReadOnly: true}, "none, read-only", "is read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := findings{cluster: c.cluster}
+			warnings := f.clusterWarnings()
+			if got := f.clusterLine(); got != c.line || len(warnings) != min(len(c.warning), 1) || !strings.Contains(strings.Join(warnings, ""), c.warning) {
+				t.Errorf("%s, %q", got, warnings)
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package wpdb_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// TestClusterOfTestServer: a server of the matrix, which stands alone, says so to
+// an account that has no rights.
+func TestClusterOfTestServer(t *testing.T) {
+	t.Parallel()
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
+	got, err := db.Cluster(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, Members: got.Members}, got); diff != "" {
+		t.Errorf("cluster (-want +got):\n%s", diff)
+	}
+}
+
+// TestClusterOfGalera: a node tells of itself and the size of its cluster. Two
+// servers behind one address are told from one.
+func TestClusterOfGalera(t *testing.T) {
+	t.Parallel()
+	nodes := []*fixtures.Database{fixtures.NewGalera(t, fixtures.Small(now)), fixtures.NewGalera(t, fixtures.Small(now))}
+	balanced := withDSN(t, configOf(nodes[0]), func(c *mysql.Config) {
+		c.Net, c.Addr, c.DBName = "tcp", takingTurns(t, nodes), "information_schema"
+	})
+	for name, c := range map[string]struct {
+		config   wpdb.Config
+		balanced bool
+	}{
+		"a node":         {configOf(nodes[0]), false},
+		"behind a proxy": {balanced, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := open(t, c.config).Cluster(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Synced", Serving: true, Balanced: c.balanced}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("cluster (-want +got):\n%s", diff)
+			}
+			if !got.MultiPrimary() {
+				t.Error("every node of Galera takes writes")
+			}
+		})
+	}
+}
+
+// takingTurns gives each connection to the next of some servers, and returns its
+// address.
+func takingTurns(t *testing.T, to []*fixtures.Database) string {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	go func() {
+		for i := 0; ; i++ {
+			client, err := listener.Accept()
+			if err != nil {
+				return // the test has ended
+			}
+			parts, err := mysql.ParseDSN(to[i%len(to)].DSN)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var dialer net.Dialer
+			server, err := dialer.DialContext(context.WithoutCancel(t.Context()), parts.Net, parts.Addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+				go func() {
+					_, _ = io.Copy(way[0], way[1])
+					_ = way[0].Close()
+				}()
+			}
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// pairs are the rows of a SHOW.
+func pairs(values map[string]string) *sqlmock.Rows {
+	rows := sqlmock.NewRows([]string{"Variable_name", "Value"})
+	for name, value := range values {
+		rows.AddRow(name, value)
+	}
+	return rows
+}
+
+// mockedTwice is like mocked, with two connections.
+func mockedTwice(t *testing.T) (*wpdb.DB, sqlmock.Sqlmock) {
+	t.Helper()
+	pool, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := mock.ExpectationsWereMet(); err != nil {
+			t.Error(err)
+		}
+		mock.ExpectClose()
+		mock.ExpectClose()
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return wpdb.New(pool, "wp_"), mock
+}
+
+// TestClusterKinds: what servers of other kinds answer, in the words of theirs.
+func TestClusterKinds(t *testing.T) {
+	t.Parallel()
+	const (
+		variablesQuery = "SHOW GLOBAL VARIABLES WHERE Variable_name IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		statusQuery    = "SHOW GLOBAL STATUS WHERE Variable_name IN (?, ?, ?, ?, ?)"
+		membersQuery   = `SELECT (SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE'), ` +
+			`(SELECT MAX(MEMBER_STATE) FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid), ` +
+			`(SELECT COUNT(*) FROM performance_schema.replication_connection_configuration WHERE CHANNEL_NAME NOT LIKE 'group\_replication\_%')`
+	)
+	group := map[string]string{"group_replication_group_name": "3e11fa47-71ca-11e1-9e33-c80aa9429562", "group_replication_single_primary_mode": "OFF", "read_only": "OFF"}
+	single := map[string]string{"group_replication_group_name": "3e11fa47-71ca-11e1-9e33-c80aa9429562", "group_replication_single_primary_mode": "ON", "super_read_only": "ON"}
+	for name, c := range map[string]struct {
+		variables, others, statuses map[string]string
+		members                     []any // nil where they may not be read
+		want                        wpdb.Cluster
+	}{
+		"a group with several primaries": {
+			variables: group, members: []any{3, "ONLINE", 0},
+			want: wpdb.Cluster{Kind: wpdb.GroupReplication, Members: 3, State: "ONLINE", Serving: true},
+		},
+		"a member that has lost its group": {
+			variables: group, members: []any{0, "ERROR", 0},
+			want: wpdb.Cluster{Kind: wpdb.GroupReplication, State: "ERROR"},
+		},
+		"a group with one primary, seen without rights": {
+			variables: single,
+			want:      wpdb.Cluster{Kind: wpdb.GroupReplication, Serving: true, SinglePrimary: true, ReadOnly: true},
+		},
+		"a replica of MySQL": {
+			variables: map[string]string{"read_only": "ON"}, members: []any{0, nil, 1},
+			want: wpdb.Cluster{Kind: wpdb.Replica, Serving: true, ReadOnly: true},
+		},
+		"a replica of MariaDB": {
+			variables: map[string]string{"read_only": "ON", "wsrep_on": "OFF"}, statuses: map[string]string{"Slaves_running": "1"}, members: []any{0, nil, 0},
+			want: wpdb.Cluster{Kind: wpdb.Replica, Serving: true, ReadOnly: true},
+		},
+		"Galera behind a proxy": {
+			variables: map[string]string{"wsrep_on": "ON", "wsrep_provider": "/usr/lib/libgalera_smm.so", "hostname": "one"}, others: map[string]string{"hostname": "two"},
+			statuses: map[string]string{"wsrep_cluster_size": "3", "wsrep_cluster_status": "Primary", "wsrep_local_state_comment": "Synced", "wsrep_ready": "ON"},
+			want:     wpdb.Cluster{Kind: wpdb.Galera, Members: 3, State: "Synced", Serving: true, Balanced: true},
+		},
+		"Galera without a majority": {
+			variables: map[string]string{"wsrep_on": "ON", "wsrep_provider": "/usr/lib/libgalera_smm.so"},
+			statuses:  map[string]string{"wsrep_cluster_size": "1", "wsrep_cluster_status": "non-Primary", "wsrep_local_state_comment": "Initialized", "wsrep_ready": "OFF"},
+			want:      wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Initialized"},
+		},
+		"MariaDB with Galera installed and switched off": {
+			variables: map[string]string{"wsrep_on": "ON", "wsrep_provider": "none"}, members: []any{0, nil, 0},
+			want: wpdb.Cluster{Kind: wpdb.Standalone, Serving: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, mock := mockedTwice(t)
+			if c.others == nil {
+				c.others = c.variables
+			}
+			mock.ExpectQuery(variablesQuery).WillReturnRows(pairs(c.variables))
+			mock.ExpectQuery(variablesQuery).WillReturnRows(pairs(c.others))
+			mock.ExpectQuery(statusQuery).WillReturnRows(pairs(c.statuses))
+			switch {
+			case c.want.Kind == wpdb.Galera:
+			case c.members == nil:
+				mock.ExpectQuery(membersQuery).WillReturnError(&mysql.MySQLError{Number: 1142})
+			default:
+				row := sqlmock.NewRows([]string{"members", "state", "sources"})
+				row.AddRow(c.members[0], c.members[1], c.members[2])
+				mock.ExpectQuery(membersQuery).WillReturnRows(row)
+			}
+			got, err := db.Cluster(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("cluster (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestClusterOverOneConnection: over a pool of one connection nothing is told of a proxy,
+// and nothing waits for a second connection.
+func TestClusterOverOneConnection(t *testing.T) {
+	t.Parallel()
+	c := configOf(fixtures.Shared(t, fixtures.Small(now)))
+	c.MaxOpen = 1
+	got, err := open(t, c).Cluster(t.Context())
+	if err != nil || got.Balanced {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
