@@ -413,6 +413,10 @@ func (l *load) onceContest(ctx context.Context, i, n int) (contest, error) {
 	return c, nil
 }
 
+// cutEvery is often enough to hit requests, and leaves most of their tries time
+// to end.
+const cutEvery = 200 * time.Millisecond
+
 // cutStorms are contests in which the proxy breaks its connections off all the
 // time. Each request has an Idempotency-Key and is sent until it is answered, as
 // a careful client does.
@@ -424,7 +428,7 @@ func (l *load) cutStorms(ctx context.Context, n int) error {
 			select {
 			case <-stop:
 				return
-			case <-time.After(30 * time.Millisecond):
+			case <-time.After(cutEvery):
 				l.proxy.cut()
 			}
 		}
