@@ -150,7 +150,7 @@ func Unavailable(err error) bool {
 	if CodeOf(err) == CodeUnavailable {
 		return true
 	}
-	for _, kind := range []error{wpdb.ErrUnavailable, wpdb.ErrBusy, context.DeadlineExceeded, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrReadOnly, wpdb.ErrTimeout, wpdb.ErrLinkLost} {
+	for _, kind := range []error{wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrConflict, wpdb.ErrOutcomeUnknown, context.DeadlineExceeded, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrReadOnly, wpdb.ErrTimeout, wpdb.ErrLinkLost} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -464,7 +464,7 @@ func FuzzParseBody(f *testing.F) {
 		if bookings, err := BulkBookings(document); err == nil {
 			for i, b := range bookings {
 				_ = b.Problems.Err()
-				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &adapter.Error{})); err != nil {
+				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &adapter.Error{}, WrittenUnknown)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -272,6 +272,7 @@ type BulkError struct {
 	Error       string            `json:"error"`
 	BookingData json.RawMessage   `json:"booking_data"`
 	Details     map[string]string `json:"details,omitempty"` // where the text does not name the field
+	Written     Written           `json:"written,omitzero"`  // where it may be tried again
 }
 
 // requiredFields are the fields of which the first missing one is reported, in
@@ -281,8 +282,8 @@ var requiredFields = []string{
 }
 
 // BulkRefused is a booking that was refused, for a reason of its own.
-func BulkRefused(index int, submitted json.RawMessage, reason *adapter.Error) BulkError {
-	e := BulkError{Index: index, BookingData: submitted, Error: reason.Message, Details: reason.Fields}
+func BulkRefused(index int, submitted json.RawMessage, reason *adapter.Error, written Written) BulkError {
+	e := BulkError{Index: index, BookingData: submitted, Error: reason.Message, Details: reason.Fields, Written: written}
 	missing := slices.IndexFunc(requiredFields, func(field string) bool { return reason.Fields[field] == required })
 	switch {
 	case missing >= 0:

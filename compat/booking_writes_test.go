@@ -181,7 +181,7 @@ func TestBulkRefused(t *testing.T) {
 		var b strings.Builder
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(BulkRefused(3, submitted, &c.reason)); err != nil {
+		if err := encoder.Encode(BulkRefused(3, submitted, &c.reason, WrittenUntold)); err != nil {
 			t.Fatal(err)
 		}
 		if want := `{"index":3,` + c.want + "\n"; b.String() != want {

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -26,6 +27,29 @@ type Failure struct {
 	Details   any    // nil for none; shapes A and B
 	Bookings  int64  // that are in the way; shape A
 	RequestID string // for failures of ours
+	Written   Written
+}
+
+// Written tells what a write that failed has left in the database.
+type Written string
+
+// What is told of a write. WrittenUntold is for failures that say it themselves.
+const (
+	WrittenUntold  Written = ""
+	WrittenNothing Written = "nothing"
+	WrittenUnknown Written = "unknown" // it may have been done, or a part of it
+)
+
+// MarshalJSON writes false where nothing was written.
+func (w Written) MarshalJSON() ([]byte, error) {
+	if w == WrittenNothing {
+		return []byte("false"), nil
+	}
+	return json.Marshal(string(w))
+}
+
+func (Written) schema() *Schema {
+	return AnyOf(&Schema{Type: typeBoolean, Const: false, example: false}, &Schema{Type: typeString, Const: string(WrittenUnknown)})
 }
 
 type bodyA struct {
@@ -35,10 +59,11 @@ type bodyA struct {
 }
 
 type errorData struct {
-	Status       int    `json:"status"`
-	Details      any    `json:"details,omitempty"`
-	BookingCount int64  `json:"booking_count,omitempty"`
-	RequestID    string `json:"request_id,omitempty"`
+	Status       int     `json:"status"`
+	Details      any     `json:"details,omitempty"`
+	BookingCount int64   `json:"booking_count,omitempty"`
+	RequestID    string  `json:"request_id,omitempty"`
+	Written      Written `json:"written,omitzero"` // of writes that may be tried again
 }
 
 type bodyB struct {
@@ -62,7 +87,7 @@ type bodyC struct {
 func (f Failure) Body(shape Shape) any {
 	switch shape {
 	case ShapeA:
-		data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, RequestID: f.RequestID}
+		data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, RequestID: f.RequestID, Written: f.Written}
 		return bodyA{Code: f.Code, Message: f.Message, Data: data}
 	case ShapeC:
 		body := bodyC{Error: f.Message}

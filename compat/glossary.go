@@ -246,6 +246,7 @@ var glossary = map[string]term{
 	"details":             {"Messages by field, or what else there is to know", "", ""},
 	"ErrorData.status":    {"Status of HTTP", "400", ""},
 	"BodyB.status":        {"Always error", "error", "^error$"},
+	"written":             {"Whether a write that may be tried again was done: false for surely not, unknown where the server's answer was lost", "", ""},
 	"request_id":          {"Id of the request, for the operator of the server", "4YQZ6PXJ2M", ""},
 	"required_permission": {"Permission that the key lacks", "write_bookings", ""},
 	"current_permissions": {"Permissions of the key", "read", ""},

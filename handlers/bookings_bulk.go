@@ -25,7 +25,11 @@ func createBookings(r *request) (response, error) {
 		return response{}, err
 	}
 	b := bulk{request: r, bookings: bookings}
-	if err := r.attempt(len(bookings), b.run); err != nil {
+	err = r.attempt(len(bookings), b.run)
+	if err != nil && b.made() {
+		err = errors.Join(err, errPartlyWritten)
+	}
+	if err != nil {
 		return response{}, err
 	}
 	return b.answer(), nil
@@ -99,7 +103,7 @@ func (b *bulk) refused(i int, repeatable bool, err error) (adapter.Answer, error
 		reason = &adapter.Error{Message: failure.Message}
 	}
 	b.api.metrics.refused(b.echo, err)
-	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted(), reason))
+	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted(), reason, failure.Written))
 	return adapter.Answer{Item: i, Status: failure.Status, Body: record}, err
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/compat"
+	"bookside/wpdb"
 )
 
 // retryAfter is how long a client is asked to wait for a platform that is not
@@ -62,6 +63,7 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.Shape)
 	var limited *limitError
 	header := c.Response().Header()
 	failure, shape := failureOf(form, requestID(c), err)
+	failure.Written = written(c.Request().Method, failure.Status, err)
 	switch {
 	case failure.Code == noRouteCode:
 		header.Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
@@ -71,6 +73,23 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.Shape)
 		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	}
 	return failure, shape
+}
+
+// errPartlyWritten is a request that has written, and then failed.
+var errPartlyWritten = errors.New("a part of the request was written")
+
+// written is what a write that is answered 503 has left behind. Each write is
+// one transaction, from which nothing is left unless its COMMIT was sent.
+func written(method string, status int, err error) compat.Written {
+	writes := method == http.MethodPost || method == http.MethodPut || method == http.MethodDelete
+	switch {
+	case !writes || status != http.StatusServiceUnavailable:
+		return compat.WrittenUntold
+	case errors.Is(err, wpdb.ErrOutcomeUnknown), errors.Is(err, errPartlyWritten):
+		return compat.WrittenUnknown
+	default:
+		return compat.WrittenNothing
+	}
 }
 
 const (

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"bookside/adapter"
+	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -55,6 +59,9 @@ func faulty(t *testing.T, admits bool, err error) *server {
 	if errors.Is(err, mysql.ErrInvalidConn) {
 		mock.ExpectQuery("SELECT").WillReturnError(err) // a read is tried once more
 	}
+	if admits && outdates(err) {
+		mock.ExpectQuery("SELECT").WillReturnError(err) // the tables are looked at again
+	}
 	db := wpdb.New(pool, "wp_")
 	s := &server{t: t, log: &logBuffer{}, keys: adapter.NewKeys(db, fixedClock, strings.NewReader("")), key: admittedKey}
 	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
@@ -68,20 +75,51 @@ func TestDatabaseFaults(t *testing.T) {
 	t.Parallel()
 	const secret = "customer@example.test"
 	server := func(number uint16) error { return &mysql.MySQLError{Number: number, Message: "near '" + secret + "'"} }
-	for name, c := range map[string]struct {
+	const later, ours = http.StatusServiceUnavailable, http.StatusInternalServerError
+	cases := map[string]struct {
+		kind   error // that the case stands for
 		err    error
 		status int
 	}{
-		"too many connections":  {server(1040), http.StatusServiceUnavailable},
-		"connections of a user": {server(1226), http.StatusServiceUnavailable},
-		"access denied":         {server(1045), http.StatusServiceUnavailable},
-		"statement too long":    {server(1969), http.StatusServiceUnavailable},
-		"link lost":             {mysql.ErrInvalidConn, http.StatusServiceUnavailable},
-		"deadline":              {context.DeadlineExceeded, http.StatusServiceUnavailable},
-		"syntax":                {server(1064), http.StatusInternalServerError},
-		"unknown number":        {server(9999), http.StatusInternalServerError},
-		"bad value":             {driver.ErrSkip, http.StatusInternalServerError},
-	} {
+		"too many connections":  {wpdb.ErrUnavailable, server(1040), later},
+		"connections of a user": {wpdb.ErrUnavailable, server(1226), later},
+		"node not primary":      {wpdb.ErrUnavailable, server(1047), later},
+		"proxy's own":           {wpdb.ErrUnavailable, server(9001), later},
+		"no connection free":    {wpdb.ErrBusy, wpdb.ErrBusy, later},
+		"access denied":         {wpdb.ErrAccessDenied, server(1045), later},
+		"no database":           {wpdb.ErrNoDatabase, server(1049), later},
+		"deadlock":              {wpdb.ErrConflict, server(1213), later},
+		"lock wait":             {wpdb.ErrConflict, server(1205), later},
+		"group's rollback":      {wpdb.ErrConflict, server(3101), later},
+		"read-only":             {wpdb.ErrReadOnly, server(1290), later},
+		"statement too long":    {wpdb.ErrTimeout, server(1969), later},
+		"link lost":             {wpdb.ErrLinkLost, mysql.ErrInvalidConn, later},
+		"outcome unknown":       {wpdb.ErrOutcomeUnknown, wpdb.ErrOutcomeUnknown, later},
+		"deadline":              {nil, context.DeadlineExceeded, later},
+		"duplicate":             {wpdb.ErrDuplicate, server(1062), ours},
+		"value does not fit":    {wpdb.ErrBadValue, server(1366), ours},
+		"breaks a rule":         {wpdb.ErrRefused, server(4025), ours},
+		"row unreadable":        {wpdb.ErrUnreadable, wpdb.ErrUnreadable, ours},
+		"syntax":                {nil, server(1064), ours},
+		"unknown number":        {nil, server(9999), ours},
+		"bad value":             {nil, driver.ErrSkip, ours},
+	}
+	source, err := os.ReadFile("../wpdb/errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New\("(.+)"\)`).FindAllSubmatch(source, -1) {
+		// What changed since it was looked at, and answers that are too large, have
+		// tests of their own.
+		known := slices.Contains([]string{wpdb.ErrSchema.Error(), wpdb.ErrTooManyRows.Error(), wpdb.ErrTooMuch.Error()}, string(text[1]))
+		for _, c := range cases {
+			known = known || c.kind != nil && c.kind.Error() == string(text[1])
+		}
+		if !known {
+			t.Errorf("no case for %q", text[1])
+		}
+	}
+	for name, c := range cases {
 		for _, admits := range []bool{false, true} {
 			for path, ours := range map[string]string{
 				"/v1/bookings":    `{"code":"server_error","message":"Internal server error","data":{"status":500,"request_id":"REQUEST"}}`,
@@ -113,4 +151,105 @@ func TestDatabaseFaults(t *testing.T) {
 			}
 		}
 	}
+}
+
+// outdates tells whether an error means that the tables may have changed.
+func outdates(err error) bool {
+	var server *mysql.MySQLError
+	return errors.As(err, &server) && (server.Number == 1366 || server.Number == 4025)
+}
+
+// TestWritten: a write that is answered 503 says that nothing was written, or
+// that it may have been.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	bulk := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"
+	for name, c := range map[string]struct{ method, path, body string }{
+		"create":  {http.MethodPost, "/bookings", friday()},
+		"bulk":    {http.MethodPost, "/bookings/bulk", bulk},
+		"move":    {http.MethodPut, "/bookings/7", `{"notes":"other","customer":{"phone":"+49 30 1000"}}`},
+		"delete":  {http.MethodDelete, "/bookings/7?force=true", ""},
+		"payment": {http.MethodPost, "/payments", `{"booking_id":7,"amount":5}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fails := error(nil)
+			database := fixtures.New(t, fixtures.SiteA())
+			s := tappedServer(t, database, func(shown statement) error {
+				if !strings.HasPrefix(shown.text, "SELECT") && strings.Contains(shown.text, "_latepoint_") {
+					return fails
+				}
+				return nil
+			})
+			s.get("/status").want(http.StatusOK)
+			before := database.Snapshot(t)
+			for _, number := range []uint16{1205, 1213, 3101, 1047, 9001} {
+				fails = &mysql.MySQLError{Number: number}
+				a := s.write(c.method, c.path, c.body).want(http.StatusServiceUnavailable)
+				if a.at("data", "written") != false || a.header.Get("Retry-After") == "" || a.at("code") != "platform_not_available" {
+					t.Errorf("%d: %s", number, a.body)
+				}
+			}
+			if changes := fixtures.Changes(before, before.Again(t)); len(changes) > 0 {
+				t.Errorf("written: %s", tally(changes))
+			}
+		})
+		t.Run(name+", cut at COMMIT", func(t *testing.T) {
+			t.Parallel()
+			s, cutter := cutWriter(t)
+			before := s.database.Snapshot(t)
+			for _, lost := range []bool{true, false} {
+				cutter.Arm(fixtures.Fault{On: "\x03COMMIT", Lost: lost})
+				a := s.write(c.method, c.path, c.body).want(http.StatusServiceUnavailable)
+				if a.at("data", "written") != "unknown" || a.header.Get("Retry-After") == "" || a.at("code") != "platform_not_available" {
+					t.Errorf("%s", a.body)
+				}
+			}
+			s.untilQuiet()
+			if changes := fixtures.Changes(before, before.Again(t)); len(changes) == 0 {
+				t.Error("the second try wrote nothing")
+			}
+		})
+	}
+}
+
+// untilQuiet waits until the server runs no transaction of a link that was cut.
+func (s *server) untilQuiet() {
+	s.t.Helper()
+	for running := -1; running != 0; {
+		err := s.database.SQL.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info = 'COMMIT'").Scan(&running)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// TestBulkPartlyWritten: what was made stays made, and what follows says whether
+// it may be sent again.
+func TestBulkPartlyWritten(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	body := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"
+	inserts := 0
+	s := tappedServer(t, fixtures.New(t, fixtures.SiteA()), func(shown statement) error {
+		if strings.HasPrefix(shown.text, "INSERT INTO `wp_latepoint_bookings` ") {
+			if inserts++; inserts > 1 {
+				return &mysql.MySQLError{Number: 1213}
+			}
+		}
+		return nil
+	})
+	a := s.write(http.MethodPost, "/bookings/bulk", body).want(http.StatusMultiStatus)
+	if a.at("results", "errors", 0, "written") != false || a.header.Get("Retry-After") == "" {
+		t.Errorf("%s", a.body)
+	}
+	inserts = 0
+	body = strings.ReplaceAll(body, "2027-02-05", "2027-02-12")
+	a = s.write(http.MethodPost, "/bookings/bulk", body, "Idempotency-Key", "a").want(http.StatusServiceUnavailable)
+	if a.at("data", "written") != "unknown" {
+		t.Errorf("%s", a.body)
+	}
+	inserts = -10
+	s.write(http.MethodPost, "/bookings/bulk", body, "Idempotency-Key", "a").want(http.StatusCreated)
 }

@@ -15,6 +15,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/compat"
+	"bookside/wpdb"
 )
 
 // members and member write the objects of the document in their order.
@@ -251,6 +252,7 @@ func (d *describer) responses(r route) members {
 	}
 	for _, err := range refusals(r) {
 		failure, shape := failureOf(r.errors, "4YQZ6PXJ2M", err)
+		failure.Written = written(r.method, failure.Status, err)
 		name := cmp.Or(failure.Code, "error")
 		if shape == compat.ShapeC {
 			name = "error"
@@ -372,6 +374,9 @@ func refusals(r route) []error {
 		field := map[string]string{"status": "Unknown status"}
 		all = append(all, &compat.BodyError{Message: "The request body is not valid JSON"}, errBodyTooLarge,
 			adapter.InvalidRequest(field), &adapter.Error{Code: adapter.CodeValidationFailed, Message: "Validation failed", Fields: field})
+	}
+	if r.method != http.MethodGet {
+		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
 	if r.method == http.MethodPost {
 		all = append(all,

@@ -83,7 +83,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.InterpolateParams = true
+	config.InterpolateParams, config.ClientFoundRows = true, true
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package wpdb
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -16,21 +17,24 @@ import (
 // errors.Is; server texts are never compared, and never part of an error's
 // text, because they quote rows.
 var (
-	ErrUnavailable  = errors.New("database unavailable")              // no server, or its connections are used up
-	ErrBusy         = errors.New("all connections are in use")        // of the pool, for longer than a request waits
-	ErrAccessDenied = errors.New("access denied")                     // user, password or grants
-	ErrNoDatabase   = errors.New("unknown database")                  //
-	ErrSchema       = errors.New("unknown table or column")           // or one that demands a value, or another type: the schema changed since it was probed
-	ErrDuplicate    = errors.New("duplicate key")                     //
-	ErrConflict     = errors.New("deadlock or lock wait")             // the whole transaction may be tried again
-	ErrReadOnly     = errors.New("database is read-only")             //
-	ErrBadValue     = errors.New("value does not fit column")         // out of range, too long, characters it does not know
-	ErrRefused      = errors.New("row breaks a rule of its table")    // a CHECK
-	ErrTimeout      = errors.New("statement took too long")           //
-	ErrLinkLost     = errors.New("connection lost")                   // a write may or may not have happened
-	ErrTooManyRows  = errors.New("more rows than a query may return") //
-	ErrTooMuch      = errors.New("more data than a request may read") // see Allow
-	ErrUnreadable   = errors.New("row cannot be read")                // a column holds another type than expected
+	ErrUnavailable  = errors.New("database unavailable")           // no server, or its connections are used up
+	ErrBusy         = errors.New("all connections are in use")     // of the pool, for longer than a request waits
+	ErrAccessDenied = errors.New("access denied")                  // user, password or grants
+	ErrNoDatabase   = errors.New("unknown database")               //
+	ErrSchema       = errors.New("unknown table or column")        // or one that demands a value, or another type: the schema changed since it was probed
+	ErrDuplicate    = errors.New("duplicate key")                  //
+	ErrConflict     = errors.New("deadlock or lock wait")          // the whole transaction may be tried again
+	ErrReadOnly     = errors.New("database is read-only")          //
+	ErrBadValue     = errors.New("value does not fit column")      // out of range, too long, characters it does not know
+	ErrRefused      = errors.New("row breaks a rule of its table") // a CHECK
+	ErrTimeout      = errors.New("statement took too long")        //
+	ErrLinkLost     = errors.New("connection lost")                // a write may or may not have happened
+	// ErrOutcomeUnknown comes with the error of a transaction whose COMMIT was sent:
+	// it may have been done. Without it, a transaction that failed wrote nothing.
+	ErrOutcomeUnknown = errors.New("outcome of the transaction unknown")
+	ErrTooManyRows    = errors.New("more rows than a query may return") //
+	ErrTooMuch        = errors.New("more data than a request may read") // see Allow
+	ErrUnreadable     = errors.New("row cannot be read")                // a column holds another type than expected
 )
 
 // numbers names the server's error numbers.
@@ -40,14 +44,26 @@ var numbers = map[uint16]error{
 	1049: ErrNoDatabase,
 	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
 	1062: ErrDuplicate, 1586: ErrDuplicate,
-	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict,
+	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
+	3101:     ErrConflict,                                                // Group Replication: another member was first
+	notReady: ErrUnavailable, 3032: ErrUnavailable, 3168: ErrUnavailable, // a server that takes no work at present
+	3100: ErrUnavailable, 3797: ErrUnavailable, 3798: ErrUnavailable, // a member of a group that has lost the others
+	1135: ErrUnavailable, 1206: ErrUnavailable, 1637: ErrUnavailable, // threads, locks or transactions used up
+	2002: ErrUnavailable, 2003: ErrUnavailable, 9001: ErrUnavailable, 9002: ErrUnavailable, // proxies without a server behind them
+	9004: ErrUnavailable,
 	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,
 	1264: ErrBadValue, 1265: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
 	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3854: ErrBadValue, 3988: ErrBadValue, // a text beyond the character set of what it is compared with
 	3819: ErrRefused, 4025: ErrRefused,
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
-	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost,
+	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost, 2055: ErrLinkLost,
+	1152: ErrLinkLost, 1158: ErrLinkLost, 1159: ErrLinkLost, 1160: ErrLinkLost, 1161: ErrLinkLost, 1184: ErrLinkLost,
+	1180: ErrLinkLost, // an engine failed at COMMIT
 }
+
+// notReady is how a node of a Galera cluster refuses every statement while it is
+// not part of the primary component.
+const notReady = 1047
 
 // Error is a failed statement: what was being done, what it means, and the
 // server's number, 0 where the server said nothing.
@@ -56,6 +72,8 @@ type Error struct {
 	Kind   error // one of the Err values, or nil for a number without a name
 	Number uint16
 	cause  error
+	// unknown tells that a COMMIT was sent which may have been done.
+	unknown bool
 }
 
 // Error leaves out the texts of the server and of a Scan, which may quote a
@@ -75,10 +93,34 @@ func (e *Error) Error() string {
 
 // Unwrap gives errors.Is the meaning and errors.As the driver's error.
 func (e *Error) Unwrap() []error {
-	if e.Kind == nil {
-		return []error{e.cause}
+	chain := []error{e.cause}
+	if e.Kind != nil {
+		chain = append(chain, e.Kind)
 	}
-	return []error{e.Kind, e.cause}
+	if e.unknown {
+		chain = append(chain, ErrOutcomeUnknown)
+	}
+	return chain
+}
+
+// wrapCommit names the error of a COMMIT; nil stays nil. Nothing was written
+// where it was not sent, because the pool had rolled back or the connection was
+// seen to be closed, and where the answer says that it was refused. Every other
+// error leaves the outcome open.
+func wrapCommit(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &Error{}
+	errors.As(wrap(op+": commit", err), &e)
+	e.unknown = true
+	for _, refusal := range []error{sql.ErrTxDone, context.Canceled, context.DeadlineExceeded, driver.ErrBadConn, ErrConflict, ErrReadOnly} {
+		if errors.Is(e, refusal) {
+			e.unknown = false
+		}
+	}
+	e.unknown = e.unknown && e.Number != notReady
+	return e
 }
 
 // wrap names the error of an operation; nil stays nil.

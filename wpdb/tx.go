@@ -66,7 +66,7 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error)
 	if errors.Is(err, sql.ErrTxDone) {
 		err = errors.Join(ctx.Err(), err) // rolled back by the pool when ctx ended
 	}
-	return wrap(op+": commit", err)
+	return wrapCommit(op, err)
 }
 
 // session is a connection that is kept for a while.

@@ -2,8 +2,10 @@ package wpdb_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -192,27 +194,36 @@ func TestTransactRuns(t *testing.T) {
 	commitFails := func(err error) func(sqlmock.Sqlmock) {
 		return func(m sqlmock.Sqlmock) { m.ExpectCommit().WillReturnError(err) }
 	}
+	number := func(n uint16) error { return &mysql.MySQLError{Number: n} }
 	type script []func(sqlmock.Sqlmock)
 	for name, c := range map[string]struct {
 		script script
 		runs   int
 		want   error // nil where Transact succeeds
+		// unknown is set where it may have succeeded all the same.
+		unknown bool
 	}{
-		"success":                     {script{begin, statement, commit}, 1, nil},
-		"deadlock once":               {script{begin, fails(errDeadlock), rollback, begin, statement, commit}, 2, nil},
-		"lock wait, then deadlock":    {script{begin, fails(errLockWait), rollback, begin, fails(errDeadlock), rollback, begin, statement, commit}, 3, nil},
-		"deadlock three times":        {script{begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback}, 3, wpdb.ErrConflict},
-		"deadlock at commit":          {script{begin, statement, commitFails(errDeadlock), begin, statement, commit}, 2, nil},
-		"deadlock at every commit":    {script{begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock)}, 3, wpdb.ErrConflict},
-		"duplicate":                   {script{begin, fails(&mysql.MySQLError{Number: 1062}), rollback}, 1, wpdb.ErrDuplicate},
-		"read-only":                   {script{begin, fails(&mysql.MySQLError{Number: 1290}), rollback}, 1, wpdb.ErrReadOnly},
-		"commit read-only":            {script{begin, statement, commitFails(&mysql.MySQLError{Number: 1290})}, 1, wpdb.ErrReadOnly},
-		"no connection":               {script{func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(&mysql.MySQLError{Number: 1040}) }}, 0, wpdb.ErrUnavailable},
-		"link lost at begin":          {script{func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(mysql.ErrInvalidConn) }}, 0, wpdb.ErrLinkLost},
-		"link lost before commit":     {script{begin, fails(mysql.ErrInvalidConn), rollback}, 1, wpdb.ErrLinkLost},
-		"link lost at commit":         {script{begin, statement, commitFails(mysql.ErrInvalidConn)}, 1, wpdb.ErrLinkLost},
-		"deadlock, then link lost":    {script{begin, fails(errDeadlock), rollback, begin, statement, commitFails(mysql.ErrInvalidConn)}, 2, wpdb.ErrLinkLost},
-		"deadlock, then no more link": {script{begin, fails(errDeadlock), rollback, func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(mysql.ErrInvalidConn) }}, 1, wpdb.ErrLinkLost},
+		"success":                     {script{begin, statement, commit}, 1, nil, false},
+		"deadlock once":               {script{begin, fails(errDeadlock), rollback, begin, statement, commit}, 2, nil, false},
+		"lock wait, then deadlock":    {script{begin, fails(errLockWait), rollback, begin, fails(errDeadlock), rollback, begin, statement, commit}, 3, nil, false},
+		"deadlock three times":        {script{begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback}, 3, wpdb.ErrConflict, false},
+		"deadlock at commit":          {script{begin, statement, commitFails(errDeadlock), begin, statement, commit}, 2, nil, false},
+		"deadlock at every commit":    {script{begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock)}, 3, wpdb.ErrConflict, false},
+		"duplicate":                   {script{begin, fails(&mysql.MySQLError{Number: 1062}), rollback}, 1, wpdb.ErrDuplicate, false},
+		"read-only":                   {script{begin, fails(&mysql.MySQLError{Number: 1290}), rollback}, 1, wpdb.ErrReadOnly, false},
+		"commit read-only":            {script{begin, statement, commitFails(&mysql.MySQLError{Number: 1290})}, 1, wpdb.ErrReadOnly, false},
+		"no connection":               {script{func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(&mysql.MySQLError{Number: 1040}) }}, 0, wpdb.ErrUnavailable, false},
+		"link lost at begin":          {script{func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(mysql.ErrInvalidConn) }}, 0, wpdb.ErrLinkLost, false},
+		"link lost before commit":     {script{begin, fails(mysql.ErrInvalidConn), rollback}, 1, wpdb.ErrLinkLost, false},
+		"link lost at commit":         {script{begin, statement, commitFails(mysql.ErrInvalidConn)}, 1, wpdb.ErrLinkLost, true},
+		"deadlock, then link lost":    {script{begin, fails(errDeadlock), rollback, begin, statement, commitFails(mysql.ErrInvalidConn)}, 2, wpdb.ErrLinkLost, true},
+		"deadlock, then no more link": {script{begin, fails(errDeadlock), rollback, func(m sqlmock.Sqlmock) { m.ExpectBegin().WillReturnError(mysql.ErrInvalidConn) }}, 1, wpdb.ErrLinkLost, false},
+		"certification at commit":     {script{begin, statement, commitFails(number(3101)), begin, statement, commit}, 2, nil, false},
+		"not primary at commit":       {script{begin, statement, commitFails(number(1047))}, 1, wpdb.ErrUnavailable, false},
+		"commit never sent":           {script{begin, statement, commitFails(driver.ErrBadConn)}, 1, wpdb.ErrLinkLost, false},
+		"killed at commit":            {script{begin, statement, commitFails(number(1317))}, 1, wpdb.ErrTimeout, true},
+		"proxy without server":        {script{begin, statement, commitFails(number(9001))}, 1, wpdb.ErrUnavailable, true},
+		"engine fails at commit":      {script{begin, statement, commitFails(number(1180))}, 1, wpdb.ErrLinkLost, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,6 +238,9 @@ func TestTransactRuns(t *testing.T) {
 			})
 			if !errors.Is(err, c.want) {
 				t.Errorf("error %v, want %v", err, c.want)
+			}
+			if got := errors.Is(err, wpdb.ErrOutcomeUnknown); got != c.unknown {
+				t.Errorf("%v: outcome unknown: %t", err, got)
 			}
 			if runs != c.runs {
 				t.Errorf("ran %d times, want %d", runs, c.runs)
@@ -338,6 +352,9 @@ func TestLostTransaction(t *testing.T) {
 			})
 			if !errors.Is(err, wpdb.ErrLinkLost) {
 				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
+			}
+			if got := errors.Is(err, wpdb.ErrOutcomeUnknown); got != strings.Contains(c.fault.On, "COMMIT") {
+				t.Errorf("%v: outcome unknown: %t", err, got)
 			}
 			if runs != 1 || usage.Queries() > 4 {
 				t.Errorf("ran %d times, %d statements", runs, usage.Queries())
