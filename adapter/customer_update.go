@@ -114,9 +114,9 @@ func (s *Site) updateCustomerRow(ctx context.Context, customer BookingCustomer, 
 		case "email":
 			err = s.updateUserEmail(ctx, user.id, customer.Email)
 		case "first_name":
-			err = s.saveUserMeta(ctx, user.id, f.name, customer.FirstName)
+			err = s.saveUserName(ctx, user.id, f.name, customer.FirstName)
 		case "last_name":
-			err = s.saveUserMeta(ctx, user.id, f.name, customer.LastName)
+			err = s.saveUserName(ctx, user.id, f.name, customer.LastName)
 		}
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -139,19 +140,28 @@ const (
 )
 
 // insertUser adds a user and what WordPress notes of one (wp_insert_user); id 0
-// where its tables, which may be older than the plugin's, cannot hold them.
+// where its tables, which may be older than the plugin's, cannot hold them, and
+// where the login that WordPress makes of the e-mail is somebody else's.
 func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, password string) (int64, error) {
-	name := strings.TrimSpace(c.FirstName + " " + c.LastName)
-	if len(c.Email) > longestLogin || utf8.RuneCountInString(name) > longestUserName {
+	login := sanitize.UserLogin(c.Email)
+	first, last := sanitize.UserName(c.FirstName), sanitize.UserName(c.LastName)
+	name := cmp.Or(strings.TrimSpace(first+" "+last), login)
+	if len(login) > longestLogin || len(c.Email) > longestUserEmail || utf8.RuneCountInString(name) > longestUserName {
 		return 0, nil
 	}
-	nicename, err := s.freeNicename(ctx, c.Email)
-	if err != nil {
+	if login != c.Email { // nobody has the e-mail itself for a login
+		other, err := s.userNamed(ctx, login)
+		if err != nil || other.id != 0 {
+			return 0, err
+		}
+	}
+	nicename, err := s.freeNicename(ctx, login)
+	if err != nil || nicename == "" {
 		return 0, err
 	}
 	stmt := sq.Insert(s.db.Name(wpdb.Users)).
 		Columns("user_login", "user_pass", "user_nicename", "user_email", "user_url", "user_registered", "user_activation_key", "user_status", "display_name").
-		Values(c.Email, password, nicename, c.Email, "", stamp(s.Now), "", 0, name)
+		Values(login, password, nicename, c.Email, "", stamp(s.Now), "", 0, name)
 	result, err := s.exec(ctx, wpdb.Users, "insert user", stmt)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return 0, nil
@@ -162,9 +172,9 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	var roles wpdb.PHPArray
 	roles.Set(cmp.Or(w.settings[settingCustomerRole], "latepoint_customer"), true)
 	metas := []wpdb.UserMeta{
-		{Key: "nickname", Value: wpdb.PHPText(c.Email)},
-		{Key: "first_name", Value: wpdb.PHPText(c.FirstName)},
-		{Key: "last_name", Value: wpdb.PHPText(c.LastName)},
+		{Key: "nickname", Value: wpdb.PHPText(login)},
+		{Key: "first_name", Value: wpdb.PHPText(first)},
+		{Key: "last_name", Value: wpdb.PHPText(last)},
 		{Key: "description", Value: wpdb.PHPText("")},
 		{Key: "rich_editing", Value: wpdb.PHPText("true")},
 		{Key: "syntax_highlighting", Value: wpdb.PHPText("true")},
@@ -189,17 +199,19 @@ func (s *Site) writeUserMeta(write func() error) error {
 
 // updateUserEmail changes where a user's mail goes (wp_update_user). A new
 // password that was asked for at the old address is no longer to be had.
+// WordPress would write an & in the address as &amp;, which is another address:
+// the plugin would take it over at the next login. Here it stays an &.
 func (s *Site) updateUserEmail(ctx context.Context, user int64, email string) error {
 	stmt := sq.Update(s.db.Name(wpdb.Users)).Set("user_email", email).Set("user_activation_key", "").Where(sq.Eq{"ID": user})
 	_, err := s.exec(ctx, wpdb.Users, "update user", stmt)
 	return err
 }
 
-// saveUserMeta stores a text about a user. One beyond the character set of the
+// saveUserName stores a part of a user's name. One beyond the character set of the
 // table stays as it was.
-func (s *Site) saveUserMeta(ctx context.Context, user int64, key, text string) error {
+func (s *Site) saveUserName(ctx context.Context, user int64, key, name string) error {
 	err := s.writeUserMeta(func() error {
-		return s.db.UpdateUserMeta(ctx, user, wpdb.UserMeta{Key: key, Value: wpdb.PHPText(text)})
+		return s.db.UpdateUserMeta(ctx, user, wpdb.UserMeta{Key: key, Value: wpdb.PHPText(sanitize.UserName(name))})
 	})
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil

@@ -157,7 +157,7 @@ func (db *DB) changeUserMeta(ctx context.Context, op string, stmt sq.Sqlizer) (R
 	if err != nil {
 		return Result{}, err
 	}
-	return c.run(ctx, db)
+	return c.apply(ctx, db)
 }
 
 // refusePHPTables refuses a statement that names a table whose values PHP

@@ -202,7 +202,7 @@ func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	return c.run(ctx, q)
+	return c.apply(ctx, q)
 }
 
 // change is a statement that changes rows.
@@ -222,7 +222,7 @@ func buildChange(op string, stmt sq.Sqlizer) (change, error) {
 	return change{op, text, args}, nil
 }
 
-func (c change) run(ctx context.Context, q Queryer) (Result, error) {
+func (c change) apply(ctx context.Context, q Queryer) (Result, error) {
 	leave, err := q.seat(ctx)
 	if err != nil {
 		return Result{}, wrap(c.op, err)

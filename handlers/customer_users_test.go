@@ -1,0 +1,245 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// usersSite is a site that makes each of its customers a WordPress user.
+func usersSite(t *testing.T) *server {
+	t.Helper()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'",
+		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('wp_users_as_customers', 'on')")
+	return s
+}
+
+// userOf is what WordPress finds of the user behind a customer: columns of the
+// user, and metas as they are stored.
+func (s *server) userOf(customer any) map[string]string {
+	s.t.Helper()
+	rows, err := s.database.SQL.QueryContext(s.t.Context(), `
+		SELECT n.name, CASE n.name WHEN 'user_login' THEN u.user_login WHEN 'user_nicename' THEN u.user_nicename WHEN 'user_email' THEN u.user_email
+			WHEN 'display_name' THEN u.display_name ELSE m.meta_value END
+		FROM wp_latepoint_customers AS c
+		JOIN wp_users AS u ON u.ID = c.wordpress_user_id
+		JOIN (SELECT 'user_login' AS name UNION SELECT 'user_nicename' UNION SELECT 'user_email' UNION SELECT 'display_name' UNION SELECT 'nickname'
+			UNION SELECT 'first_name' UNION SELECT 'last_name' UNION SELECT 'wp_capabilities') AS n
+		LEFT JOIN wp_usermeta AS m ON m.user_id = u.ID AND m.meta_key = n.name
+		WHERE c.id = ?`, fmt.Sprint(customer))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer rows.Close()
+	user := map[string]string{}
+	for rows.Next() {
+		var name string
+		var value *string
+		if err := rows.Scan(&name, &value); err != nil {
+			s.t.Fatal(err)
+		}
+		if value != nil {
+			user[name] = *value
+		}
+	}
+	if err := rows.Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	return user
+}
+
+// asJSON is a text as a request has it.
+func asJSON(text string) string {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(encoded)
+}
+
+// serialised is a text as WordPress stores one that looks serialised.
+func serialised(text string) string { return fmt.Sprintf("s:%d:", len(text)) + `"` + text + `";` }
+
+// TestNamesAreNoObjects: what a customer is called never becomes an object of
+// PHP, however the name gets to the WordPress user: new or changed, as a
+// customer or with a booking.
+func TestNamesAreNoObjects(t *testing.T) {
+	t.Parallel()
+	s := usersSite(t)
+	const object, list = `O:12:"Some_Class":1:{s:4:"file";s:11:"/etc/passwd";}`, `a:1:{i:0;O:12:"Some_Class":0:{}}`
+	made := s.write(http.MethodPost, "/customers", `{"first_name":`+asJSON(object)+`,"last_name":`+asJSON(list)+`,"email":"rita.neu@example.test"}`).want(http.StatusCreated)
+	customer := made.at("data", "id")
+	if got := made.at("data", "first_name"); got != object {
+		t.Errorf("the customer is called %v", got)
+	}
+	user := s.userOf(customer)
+	if diff := cmp.Diff(map[string]string{
+		"user_login": "rita.neu@example.test", "user_nicename": "rita-neuexample-test", "user_email": "rita.neu@example.test", "display_name": object + " " + list,
+		"nickname": "rita.neu@example.test", "first_name": serialised(object), "last_name": serialised(list), "wp_capabilities": `a:1:{s:18:"latepoint_customer";b:1;}`,
+	}, user); diff != "" {
+		t.Error(diff)
+	}
+	check := func(how, name, want string) {
+		t.Helper()
+		if got := s.userOf(customer)[name]; got != want {
+			t.Errorf("%s: %s is stored as %s, want %s", how, name, got, want)
+		}
+	}
+	path := fmt.Sprintf("/customers/%v", customer)
+	s.write(http.MethodPut, path, `{"first_name":"Rita","last_name":`+asJSON(object)+`}`).want(http.StatusOK)
+	check("changed", "first_name", "Rita")
+	check("changed", "last_name", serialised(object))
+
+	booking := s.write(http.MethodPost, "/bookings", friday("customer_id", fmt.Sprint(customer))).want(http.StatusCreated)
+	s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", booking.at("data", "id")), `{"customer":{"first_name":`+asJSON(object)+`}}`).want(http.StatusOK)
+	check("changed with a booking", "first_name", serialised(object))
+
+	fresh := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "",
+		"customer", `{"first_name":`+asJSON(object)+`,"last_name":"N;","email":"rita.neu2@example.test"}`)).want(http.StatusCreated)
+	customer = fresh.at("data", "customer", "id")
+	check("new with a booking", "first_name", serialised(object))
+	check("new with a booking", "last_name", `s:2:"N;";`)
+	bulk := s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday("start_time", `"15:00"`, "customer_id", "",
+		"customer", `{"first_name":"E:7:\"Foo:Bar\";","last_name":"b:1;x","email":"rita.neu3@example.test"}`)+`]}`)
+	if got := bulk.at("results", "success", 0, "data", "customer", "id"); got != nil {
+		customer = got
+		check("new with many bookings", "first_name", serialised(`E:7:"Foo:Bar";`))
+		check("new with many bookings", "last_name", serialised("b:1;x"))
+	} else {
+		t.Errorf("%s", bulk.body)
+	}
+	t.Run("read by PHP", func(t *testing.T) {
+		for _, name := range []string{"first_name", "last_name", "wp_capabilities"} {
+			want := map[string]string{"wp_capabilities": "array"}[name]
+			if want == "" {
+				want = "string"
+			}
+			php := exec.CommandContext(t.Context(), fixtures.RequireTool(t, "php"), "-r", `echo gettype(unserialize(stream_get_contents(STDIN)));`)
+			php.Stdin = strings.NewReader(s.userOf(customer)[name])
+			if got, err := php.Output(); err != nil || string(got) != want {
+				t.Errorf("%s is an %s in PHP, error %v", name, got, err)
+			}
+		}
+	})
+}
+
+// TestNoValueIsAnObject: nothing else that a request says gets unserialised, not
+// even where the customer's user is there already.
+func TestNoValueIsAnObject(t *testing.T) {
+	t.Parallel()
+	s := usersSite(t)
+	const object = `O:12:"Some_Class":0:{}`
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPut, "/customers/5", strings.ReplaceAll(`{"first_name":X,"last_name":X,"notes":X,"admin_notes":X,"address":X,"city":X,"state":X,"zipcode":X,"custom_fields":{"cf_a":X}}`,
+		"X", asJSON(object))).want(http.StatusOK)
+	names := 0
+	for _, change := range fixtures.Changes(before, before.Again(t)) {
+		switch change.Table {
+		case "usermeta":
+			names++
+			if got := change.Changed["meta_value"][1]; got != serialised(object) {
+				t.Errorf("a meta of the user is stored as %v", got)
+			}
+		case "options", "sitemeta", "latepoint_settings", "latepoint_sessions":
+			t.Errorf("%s %s", change.Op, change.Table)
+		}
+	}
+	if names != 2 {
+		t.Errorf("%d names of the user changed, want 2", names)
+	}
+}
+
+// TestUsersAsWordPressMakesThem: names and logins of a user are what WordPress
+// makes of those of the customer.
+func TestUsersAsWordPressMakesThem(t *testing.T) {
+	t.Parallel()
+	s := usersSite(t)
+	for i, c := range []struct {
+		first, last, email string
+		want               map[string]string
+	}{
+		{`O'Brien "OB" & Sons`, `back\slash`, "o'neill+tag@example.test", map[string]string{
+			"user_login": "oneilltag@example.test", "user_nicename": "oneilltagexample-test", "user_email": "o'neill+tag@example.test", "nickname": "oneilltag@example.test",
+			"first_name": `O'Brien "OB" &amp; Sons`, "last_name": "backslash", "display_name": `O'Brien "OB" &amp; Sons backslash`,
+		}},
+		{"a<b", "&eacute; &bogus; 1 < 2 > 0 < b >", "a&b@example.test", map[string]string{
+			"user_login": "ab@example.test", "user_nicename": "abexample-test", "user_email": "a&b@example.test", "nickname": "ab@example.test",
+			"first_name": "a&lt;b", "last_name": "&eacute; &amp;bogus; 1  0 &lt; b &gt;", "display_name": "a&lt;b &eacute; &amp;bogus; 1  0 &lt; b &gt;",
+		}},
+		{"A", "B", "a+b@example.test", map[string]string{}}, // the login is taken
+	} {
+		made := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":%s,"last_name":%s,"email":%s}`, asJSON(c.first), asJSON(c.last), asJSON(c.email))).want(http.StatusCreated)
+		user := s.userOf(made.at("data", "id"))
+		delete(user, "wp_capabilities")
+		if diff := cmp.Diff(c.want, user); diff != "" {
+			t.Errorf("%d: %s", i, diff)
+		}
+		if got := made.at("data", "email"); got != c.email {
+			t.Errorf("%d: the customer's e-mail is %v", i, got)
+		}
+	}
+	s.write(http.MethodPut, "/customers/5", `{"first_name":"R & B","email":"r&b@example.test"}`).want(http.StatusOK)
+	if user := s.userOf(5); user["first_name"] != "R &amp; B" || user["user_email"] != "r&b@example.test" {
+		t.Errorf("changed: %v", user)
+	}
+}
+
+// TestAddressesAsRecorded: every address that a real WordPress takes is taken and
+// stored as it is, and every other refused by its name.
+func TestAddressesAsRecorded(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	_, emails := fixtures.Sanitized(t)
+	before := s.database.Snapshot(t)
+	for _, email := range emails {
+		a := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","email":`+asJSON(email.In)+`}`)
+		switch stored := strings.TrimSpace(email.In); {
+		case email.In == "": // not sent
+			a.want(http.StatusUnprocessableEntity)
+		case !email.Valid() && (stored == email.In || stored != email.SanitizeEmail):
+			a.want(http.StatusUnprocessableEntity)
+			if !strings.Contains(string(a.body), `"email"`) {
+				t.Errorf("%q: %s", email.In, a.body)
+			}
+		default:
+			a.want(http.StatusCreated)
+			if got := a.at("data", "email"); got != email.SanitizeEmail {
+				t.Errorf("%q is stored as %v", email.In, got)
+			}
+			before.Restore(t)
+		}
+	}
+}
+
+// TestTextsAsRecorded: names and notes are stored as a real WordPress cleans
+// them.
+func TestTextsAsRecorded(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	texts, _ := fixtures.Sanitized(t)
+	for _, text := range texts {
+		sent := asJSON(text.In)
+		s.write(http.MethodPut, "/customers/9", `{"first_name":"x","notes":"x"}`).want(http.StatusOK)
+		a := s.write(http.MethodPut, "/customers/9", `{"first_name":`+sent+`,"notes":`+sent+`}`)
+		if text.TextField == "" {
+			a.want(http.StatusBadRequest)
+			continue
+		}
+		a.want(http.StatusOK)
+		read := s.get("/customers/9")
+		if got := read.at("data", "first_name"); got != text.TextField {
+			t.Errorf("the name %q is stored as %q, want %q", text.In, got, text.TextField)
+		}
+		if got := read.at("data", "notes"); got != text.TextareaField {
+			t.Errorf("notes %q are stored as %q, want %q", text.In, got, text.TextareaField)
+		}
+	}
+}
