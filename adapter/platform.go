@@ -144,6 +144,10 @@ func look[T any](ctx context.Context, p *Platform, work func(*Site, context.Cont
 // PoolStats are the figures of the database's connections.
 func (p *Platform) PoolStats() wpdb.PoolStats { return p.db.Stats() }
 
+// TransactionConflicts is how many transactions failed because of others, see
+// wpdb.DB.TransactionConflicts.
+func (p *Platform) TransactionConflicts() int64 { return p.db.TransactionConflicts() }
+
 // Unavailable tells whether an error means that the platform or its database
 // cannot serve now but may later: nobody's mistake, and worth another try.
 func Unavailable(err error) bool {

@@ -215,6 +215,7 @@ var (
 	poolLimit     = figure("db_connections_limit", "Connections that may be open, db.max_open.")
 	poolOpen      = figure("db_connections", "Open connections, by what they do.", "state")
 	poolWaits     = figure("db_connection_waits_total", "Times that a connection had to be waited for.")
+	txConflicts   = figure("db_transaction_conflicts_total", "Transactions that failed because of a deadlock, a lock wait or a rival on another node of a cluster; most were run again.")
 	databaseUp    = figure("db_up", "Whether the queues below could be read from the database for this scrape.")
 	jobsScheduled = figure("site_jobs_scheduled", "Jobs that the site is still to run, among its newest 10,000.")
 	jobsOverdue   = figure("site_jobs_overdue", "Those of them that should have run by now.")
@@ -223,7 +224,7 @@ var (
 
 // Describe is part of prometheus.Collector.
 func (f platformFigures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
 		to <- d
 	}
 }
@@ -245,6 +246,7 @@ func (f platformFigures) Collect(to chan<- prometheus.Metric) {
 	gauge(poolOpen, float64(pool.InUse), "in_use")
 	gauge(poolOpen, float64(pool.Idle), "idle")
 	to <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(pool.WaitCount))
+	to <- prometheus.MustNewConstMetric(txConflicts, prometheus.CounterValue, float64(platform.TransactionConflicts()))
 
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()

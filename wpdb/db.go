@@ -14,14 +14,15 @@ import (
 // DB is an open WordPress database, seen as one site of it. It is safe for
 // concurrent use.
 type DB struct {
-	pool    *sql.DB
-	seats   *seats   // at the pool
-	on      runner   // where statements go: the pool, or a connection or transaction
-	session *session // nil where statements go to the pool
-	version string
-	prefix  string
-	base    string
-	schema  *atomic.Pointer[Schema]
+	pool      *sql.DB
+	seats     *seats   // at the pool
+	on        runner   // where statements go: the pool, or a connection or transaction
+	session   *session // nil where statements go to the pool
+	version   string
+	prefix    string
+	base      string
+	schema    *atomic.Pointer[Schema]
+	conflicts *atomic.Int64
 }
 
 // runner is what runs statements: *sql.DB, *sql.Conn or *sql.Tx.
@@ -78,7 +79,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // caller's affair.
 // prefix is the site's table prefix.
 func New(pool *sql.DB, prefix string) *DB {
-	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema])}
+	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64)}
 }
 
 // OpenWhenUp opens as Open does, and while the server cannot be reached tries
@@ -124,6 +125,11 @@ func (db *DB) Version() string { return db.version }
 
 // Prefix is the site's table prefix.
 func (db *DB) Prefix() string { return db.prefix }
+
+// TransactionConflicts is how many transactions failed because of a deadlock, a lock that
+// could not be had in time or, on a cluster, a rival on another node. Most were
+// run again.
+func (db *DB) TransactionConflicts() int64 { return db.conflicts.Load() }
 
 // PoolStats are the figures of a pool of connections.
 type PoolStats = sql.DBStats

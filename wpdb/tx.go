@@ -28,7 +28,11 @@ func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) err
 	}
 	for attempt := 1; ; attempt++ {
 		err := db.transactOnce(ctx, op, work)
-		if attempt == attempts || !errors.Is(err, ErrConflict) {
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+		db.conflicts.Add(1)
+		if attempt == attempts {
 			return err
 		}
 		pause := time.Duration(attempt) * time.Duration(5+rand.IntN(20)) * time.Millisecond
