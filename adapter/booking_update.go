@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
 
 	"bookside/adapter/availability"
 	"bookside/adapter/process"
@@ -94,7 +95,7 @@ func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch Bookin
 		return plan, err
 	}
 	if p.Err() == nil {
-		if err := s.lockUpdate(ctx, plan); err != nil {
+		if err := s.lockUpdate(ctx, &plan); err != nil {
 			return plan, err
 		}
 	}
@@ -112,8 +113,8 @@ func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch Bookin
 
 // lockUpdate takes the locks of a change that is right in itself, and then the
 // booking's row. The lock of the booking is taken already, so only PHP can have
-// changed the booking meanwhile: then the transaction is run again.
-func (s *Site) lockUpdate(ctx context.Context, plan updatePlan) error {
+// changed the row meanwhile: then the transaction is run again.
+func (s *Site) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	before := plan.before.Booking
 	locks := locksOfEmail(plan.Customer.Email)
 	if plan.slot != nil && len(plan.resources) > 0 {
@@ -136,10 +137,23 @@ func (s *Site) lockUpdate(ctx context.Context, plan updatePlan) error {
 		return err
 	}
 	now, err := s.Booking(ctx, before.ID)
-	if err == nil && !reflect.DeepEqual(now, before) {
-		err = fmt.Errorf("booking %d was changed meanwhile: %w", before.ID, wpdb.ErrConflict)
+	if err != nil {
+		return err
 	}
-	return err
+	if !reflect.DeepEqual(now.ownColumns(), before.ownColumns()) {
+		return fmt.Errorf("booking %d was changed meanwhile: %w", before.ID, wpdb.ErrConflict)
+	}
+	plan.before.Booking, plan.customer = now, now.Customer
+	return nil
+}
+
+// ownColumns is a booking without what it shows of other records, but for their
+// ids.
+func (b Booking) ownColumns() Booking {
+	b.Customer, b.Agent, b.Location = BookingCustomer{ID: b.Customer.ID}, BookingAgent{ID: b.Agent.ID}, BookingLocation{ID: b.Location.ID}
+	b.Service, b.Order = &BookingService{ID: b.serviceID()}, nil
+	b.Price, b.Meta = decimal.Decimal{}, nil
+	return b
 }
 
 // checkMove notes a move of the status that the table of moves does not have.

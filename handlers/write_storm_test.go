@@ -119,7 +119,7 @@ func TestWritesNeverDeadlock(t *testing.T) {
 		ids[kind] = ids[kind][:len(ids[kind])-1]
 		return last
 	}
-	const workers, rounds = 20, 8
+	const workers, rounds = 20, 16
 	var next, answered [2]atomic.Int64
 	succeeded := map[string]int{}
 	var all sync.WaitGroup
