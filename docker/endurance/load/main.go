@@ -1,6 +1,6 @@
 // Command load is the clients of the endurance run: they read, book, move and
 // delete without a pause, try again what was answered with 503, and hold every
-// answer against what it must be.
+// answer against what it must be. Others go away before they are answered.
 //
 //	KEY=lp_live_… load -url http://127.0.0.1:8080 -duration 10m -folder /tmp/x
 //
@@ -52,6 +52,9 @@ func run() error {
 		clients.Go(func() { l.read(ctx) })
 		clients.Go(func() { l.write(ctx) })
 	}
+	for range leavers {
+		clients.Go(func() { l.leave(ctx) })
+	}
 	clients.Wait()
 	if err := l.store(*folder); err != nil {
 		return err
@@ -63,8 +66,14 @@ func run() error {
 	return nil
 }
 
-// writers is the number of clients that write; as many read.
-const writers = 6
+// writers is the number of clients that write; as many read. Leavers go away.
+const (
+	writers = 6
+	leavers = 20
+)
+
+// contested is the booking whose row the run keeps locked most of the time.
+const contested = "/bookings/1"
 
 // load is what all clients share.
 type load struct {
@@ -78,6 +87,7 @@ type load struct {
 	expected map[string]int // bookings by note
 	refused  []string
 	wrong    []string
+	left     int // requests that were given up
 }
 
 // start is when a booking begins.
@@ -242,6 +252,35 @@ func (l *load) write(ctx context.Context) {
 	}
 }
 
+// leave sends requests that wait for a lock or read much, and does not wait for
+// their answers.
+func (l *load) leave(ctx context.Context) {
+	for ctx.Err() == nil {
+		patience, cancel := context.WithTimeout(ctx, time.Duration(5+mathrand.IntN(200))*time.Millisecond)
+		method, path, body := http.MethodPut, contested, `{"notes":"`+rand.Text()+`"}`
+		if mathrand.IntN(4) == 0 {
+			method, path, body = http.MethodGet, "/bookings?per_page=100&search="+rand.Text(), ""
+		}
+		request, err := http.NewRequestWithContext(patience, method, l.url+path, strings.NewReader(body))
+		if err != nil {
+			l.fail("%s %s: %v", method, path, err)
+			cancel()
+			return
+		}
+		request.Header.Set("X-API-Key", l.key)
+		request.Header.Set("Content-Type", "application/json")
+		if response, err := l.client.Do(request); err == nil {
+			_ = response.Body.Close() // whatever it says
+		} else if patience.Err() != nil {
+			l.mu.Lock()
+			l.left++
+			l.mu.Unlock()
+		}
+		cancel()
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
 func (l *load) expect(note string, bookings int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -285,5 +324,6 @@ func (l *load) summary() string {
 		lines = append(lines, fmt.Sprintf("%-10s %8d", what, n))
 	}
 	slices.Sort(lines)
+	lines = append(lines, fmt.Sprintf("%-10s %8d", "given up", l.left))
 	return strings.Join(lines, "\n")
 }
