@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -220,7 +221,7 @@ func (s *Site) cleanOrder(patch OrderPatch, before Order, p *Problems) OrderPatc
 	s.cleanSent(p, "confirmation_code", &patch.ConfirmationCode, cleanLine, wpdb.Orders, "confirmation_code")
 	s.cleanSent(p, "ip_address", &patch.IPAddress, cleanLine, wpdb.Orders, "ip_address")
 	s.cleanSent(p, "source_id", &patch.SourceID, cleanLine, wpdb.Orders, "source_id")
-	s.cleanSent(p, "source_url", &patch.SourceURL, cleanLine, wpdb.Orders, "source_url")
+	s.cleanSent(p, "source_url", &patch.SourceURL, sanitize.URL, wpdb.Orders, "source_url")
 	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" && before.ConfirmationCode != "" {
 		p.Refuse("confirmation_code", "May not be empty")
 	}

@@ -129,6 +129,7 @@ var (
 		`"coupon_code":"SAVE"`:                 {"orders.coupon_code": "SAVE"},
 		`"ip_address":"192.0.2.1"`:             {"orders.ip_address": "192.0.2.1"},
 		`"source_url":"https://x.test/?a=b&c"`: {"orders.source_url": "https://x.test/?a=b&c"},
+		`"source_url":"https://x.test/a%20b"`:  {"orders.source_url": "https://x.test/a%20b"},
 		`"confirmation_code":"AB12"`:           {"orders.confirmation_code": "AB12"},
 	}
 	couponColumns = map[string]stored{

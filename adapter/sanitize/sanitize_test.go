@@ -38,3 +38,52 @@ func TestEmailsAsRecorded(t *testing.T) {
 		}
 	}
 }
+
+func TestURL(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"https://x.test/a%20b?c=d&e#f":  "https://x.test/a%20b?c=d&e#f",
+		" https://x.test/\n":            "https://x.test/",
+		"https://x.test/<b>a</b>":       "https://x.test/a",
+		"https://x.test/\"<script>x":    "https://x.test/\"x",
+		"https://x.test/<script\nsrc=x": "https://x.test/&lt;script src=x",
+		"https://x.test/%3Cscript%3Ex":  "https://x.test/%3Cscript%3Ex",
+	} {
+		if got := URL(sent); got != want {
+			t.Errorf("%q becomes %q, want %q", sent, got, want)
+		}
+	}
+}
+
+func TestUserName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Zoë O'Neill":                  "Zoë O'Neill",
+		`R & B "x"`:                    `R &amp; B "x"`,
+		`back\slash \\ \`:              `backslash \ `,
+		"a\x07b":                       "ab",
+		"a<b":                          "a&lt;b",
+		"1 < 2 > 0":                    "1  0",
+		"< b > and < /i > < script >x": "&lt; b &gt; and &lt; /i &gt; x",
+		"&amp; &#39; &#x2E; &apos; &#xD800; &#1114112; &x": "&amp; &#039; &#x2E; &amp;apos; &amp;#xD800; &amp;#1114112; &amp;x",
+	} {
+		if got := UserName(name); got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestUserLogin(t *testing.T) {
+	t.Parallel()
+	for email, want := range map[string]string{
+		"Rita.Neu_1-x@example.test": "Rita.Neu_1-x@example.test",
+		"o'neill+tag@example.test":  "oneilltag@example.test",
+		"a%41b@c.co":                "ab@c.co",
+		"a&b;c@c.co":                "ac@c.co",
+		"{}@c.co":                   "@c.co",
+	} {
+		if got := UserLogin(email); got != want {
+			t.Errorf("%q becomes %q, want %q", email, got, want)
+		}
+	}
+}

@@ -5,16 +5,22 @@ import (
 	"strings"
 )
 
-// TextField makes a text one line without tags (sanitize_text_field).
-func TextField(text string) string { return field(text, false) }
+// TextField makes a text one line without tags and percent-encoded characters
+// (sanitize_text_field).
+func TextField(text string) string { return withoutOctets(plain(text, false)) }
 
-// TextareaField takes tags from a text of several lines
-// (sanitize_textarea_field).
-func TextareaField(text string) string { return field(text, true) }
+// TextareaField takes tags and percent-encoded characters from a text of several
+// lines (sanitize_textarea_field).
+func TextareaField(text string) string { return withoutOctets(plain(text, true)) }
 
-// field differs from WordPress in one thing: of a text that is no UTF-8, of which
-// nothing would remain there, the bytes that are none become U+FFFD.
-func field(text string, keepLines bool) string {
+// URL makes the address of a page one line without tags. Its percent-encoded
+// characters stay: without them it would lead elsewhere.
+func URL(text string) string { return plain(text, false) }
+
+// plain takes tags from a text. It differs from WordPress in one thing: of a text
+// that is no UTF-8, of which nothing would remain there, the bytes that are none
+// become U+FFFD.
+func plain(text string, keepLines bool) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.Contains(text, "<") {
 		text = stripAllTags(escapeUnclosed(text))
@@ -24,11 +30,7 @@ func field(text string, keepLines bool) string {
 	if !keepLines {
 		text = blanks.ReplaceAllString(text, " ")
 	}
-	text = trim(text)
-	if stripped := withoutOctets(text); stripped != text {
-		text = trim(spaces.ReplaceAllString(stripped, " "))
-	}
-	return text
+	return trim(text)
 }
 
 var (
@@ -75,7 +77,7 @@ func escapeUnclosed(text string) string {
 }
 
 // withoutOctets takes percent-encoded characters away, those too that come
-// together only when others have gone.
+// together only when others have gone, and of the blanks around them all but one.
 func withoutOctets(text string) string {
 	if !strings.Contains(text, "%") {
 		return text
@@ -87,7 +89,10 @@ func withoutOctets(text string) string {
 			kept = kept[:n-3]
 		}
 	}
-	return string(kept)
+	if len(kept) == len(text) {
+		return text
+	}
+	return trim(spaces.ReplaceAllString(string(kept), " "))
 }
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
