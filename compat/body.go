@@ -170,6 +170,11 @@ func (b *Body) text(name string) (value string, ok bool) {
 	return value, value != ""
 }
 
+// maxLongText is the longest text that is looked at, in bytes: four times what a
+// column of the plugin holds. To take tags from a text costs many times its
+// length.
+const maxLongText = 256 << 10
+
 // Text is any text as it was sent, an empty one too. A number is taken for its
 // digits.
 func (b *Body) Text(name string) *string {
@@ -180,6 +185,10 @@ func (b *Body) Text(name string) *string {
 	}
 	if !isText && (text == "true" || text == "false") {
 		b.note(name, malformed("Must be a text"))
+		return nil
+	}
+	if len(text) > maxLongText {
+		b.note(name, refused("Too long"))
 		return nil
 	}
 	return &text

@@ -183,6 +183,10 @@ func TestBodyLimits(t *testing.T) {
 		"parts that are files":     {typeParts, multipart(1001, `name="a"; filename="b"`), tooMany},
 		"parts without a name":     {typeParts, multipart(1001, `x="a"`), tooMany},
 		"levels of a part":         {typeParts, multipart(1, `name="`+deep(65)+`"`), tooDeep},
+		"control characters":       {typeForm, "a=" + strings.Repeat("\x01", 340_000), ""},
+		"more of them":             {typeForm, "a=" + strings.Repeat("\x01", 350_000), "!The request body has too many control characters"},
+		"more of them, escaped":    {typeForm, strings.Repeat("a="+strings.Repeat("%01", 1000)+"&", 350), "!The request body has too many control characters"},
+		"lines are none":           {typeForm, "a=" + strings.Repeat("\r\n", 500_000), ""},
 		"values of JSON":           {typeJSON, values(20_000), ""},
 		"one value more":           {typeJSON, values(20_001), "!The request body has more than 20000 values"},
 		"members are values":       {typeJSON, `{"a":{"b":[` + strings.Repeat(`{"c":1},`, 10_000) + `0]}}`, "!The request body has more than 20000 values"},
@@ -345,6 +349,7 @@ func TestBodyGetters(t *testing.T) {
 			},
 			map[string]string{
 				`"x"`: "x", `" x\n"`: " x\n", `""`: "", `null`: "nil", `12.50`: "12.50", `"<b>\u0000"`: "<b>\x00", `"😀"`: "😀",
+				`"` + strings.Repeat("<", 256<<10) + `"`: strings.Repeat("<", 256<<10), `"` + strings.Repeat("<", 256<<10+1) + `"`: "?Too long",
 				`true`: "!Must be a text", `"true"`: "true", `["x"]`: "!" + notAList, `{"a":1}`: "!" + notAList,
 			},
 		},

@@ -101,6 +101,9 @@ func (b *Body) customFields() map[string]string {
 		case !single:
 			object.note(name, malformed(notAList))
 			continue
+		case len(text) > maxLongText:
+			object.note(name, refused("Too long"))
+			continue
 		case !isText && text == "true":
 			text = "1"
 		case !isText && text == "false":

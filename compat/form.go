@@ -20,8 +20,13 @@ const (
 	maxNesting   = 64
 )
 
+// maxFormJSON is how long a form may be as JSON, in bytes: the longest body twice.
+// Bookings that fail are shown as JSON, where control characters take six bytes.
+const maxFormJSON = 2 << 20
+
 var (
 	errTooManyVariables = &BodyError{fmt.Sprintf("The request body has more than %d variables", maxVariables)}
+	errTooManyControls  = &BodyError{"The request body has too many control characters"}
 	errNestsTooDeep     = &BodyError{fmt.Sprintf("The name of a variable in the request body nests deeper than %d levels", maxNesting)}
 )
 
@@ -38,6 +43,7 @@ type array struct {
 type form struct {
 	array
 	variables int
+	length    int // about that of its texts as JSON
 }
 
 // parseForm reads application/x-www-form-urlencoded.
@@ -102,6 +108,9 @@ func (f *form) count() error {
 func (f *form) add(name, value string) error {
 	if !utf8.ValidString(name) || !utf8.ValidString(value) {
 		return errNotUTF8
+	}
+	if f.length += jsonLength(name) + jsonLength(value); f.length > maxFormJSON {
+		return errTooManyControls
 	}
 	path, err := splitName(name)
 	if err != nil {

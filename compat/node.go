@@ -211,3 +211,14 @@ func (w *jsonWriter) text(text string) {
 	}
 	w.WriteByte('"')
 }
+
+// jsonLength is how long a text is in JSON, or a little less than that.
+func jsonLength(text string) int {
+	length := len(text)
+	for i := range len(text) {
+		if text[i] < ' ' && text[i] != '\n' && text[i] != '\r' {
+			length += len(`\u0001`) - 1
+		}
+	}
+	return length
+}

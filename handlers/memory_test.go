@@ -4,7 +4,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"bookside/handlers"
 )
+
+// bounded gives requests the memory that the service unit leaves them.
+func bounded(o *handlers.Options) { o.Memory, o.MemoryWait = 128<<20, 5*time.Second }
 
 // TestTooManyVariables: what PHP would cut off in silence is refused, in forms
 // of both kinds and in queries, on every route.
