@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 // cluster is the nodes of one database and the sidecars that use them.
 type cluster struct {
 	database string
+	galera   bool // else MySQL Group Replication, where there is more than one node
 	nodes    []*node
 	proxy    *proxy
 	sidecars []*sidecar // one for each node, then the one behind the proxy
@@ -38,18 +40,23 @@ type sidecar struct {
 
 func openCluster(ctx context.Context, sockets []string, database string) (*cluster, error) {
 	c := &cluster{database: database}
+	var version string
+	first := sql.OpenDB(connector(sockets[0], database, nil))
+	if err := errors.Join(first.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version), first.Close()); err != nil {
+		return nil, err
+	}
+	c.galera = strings.Contains(version, "MariaDB")
 	for _, socket := range sockets {
-		config := mysql.NewConfig()
-		config.User, config.Net, config.Addr, config.DBName, config.InterpolateParams = "root", "unix", socket, database, true
-		if len(sockets) > 1 {
-			// A read waits until the node has applied what the others committed.
-			config.Params = map[string]string{"wsrep_sync_wait": "7"}
+		n := &node{name: strings.TrimSuffix(filepath.Base(socket), ".sock"), socket: socket}
+		// A read waits until the node has applied what the others committed.
+		switch {
+		case len(sockets) == 1:
+			n.db = sql.OpenDB(connector(socket, database, nil))
+		case c.galera:
+			n.db = sql.OpenDB(connector(socket, database, map[string]string{"wsrep_sync_wait": "7"}))
+		default:
+			n.db = sql.OpenDB(connector(socket, database, map[string]string{"group_replication_consistency": "'BEFORE'"}))
 		}
-		connector, err := mysql.NewConnector(config)
-		if err != nil {
-			return nil, err
-		}
-		n := &node{name: strings.TrimSuffix(filepath.Base(socket), ".sock"), socket: socket, db: sql.OpenDB(connector)}
 		if err := n.db.PingContext(ctx); err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.name, err)
 		}
@@ -58,6 +65,17 @@ func openCluster(ctx context.Context, sockets []string, database string) (*clust
 	var err error
 	c.proxy, err = newProxy(ctx, sockets)
 	return c, err
+}
+
+// connector reaches a node as its root, who has no password.
+func connector(socket, database string, session map[string]string) driver.Connector {
+	config := mysql.NewConfig()
+	config.User, config.Net, config.Addr, config.DBName, config.InterpolateParams, config.Params = "root", "unix", socket, database, true, session
+	made, err := mysql.NewConnector(config)
+	if err != nil {
+		panic(err) // nothing in it comes from outside but the names
+	}
+	return made
 }
 
 // dsn is how a sidecar reaches an address.
@@ -140,17 +158,27 @@ func (a counters) minus(b counters) counters {
 }
 
 func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
+	query := groupCounts
+	if c.galera {
+		query = galeraCounts
+	}
 	for _, n := range c.nodes {
-		if err := n.add(ctx, &sum); err != nil {
+		if err := n.add(ctx, query, &sum); err != nil {
 			return sum, err
 		}
 	}
 	return sum, nil
 }
 
+// What the servers count, as name and value.
+const (
+	galeraCounts = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_cert_failures', 'wsrep_local_bf_aborts', 'Innodb_deadlocks')"
+	groupCounts  = "SELECT 'conflicts', COUNT_CONFLICTS_DETECTED FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid"
+)
+
 // add adds what the node counts.
-func (n *node) add(ctx context.Context, sum *counters) error {
-	rows, err := n.db.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_cert_failures', 'wsrep_local_bf_aborts', 'Innodb_deadlocks')")
+func (n *node) add(ctx context.Context, query string, sum *counters) error {
+	rows, err := n.db.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -162,12 +190,12 @@ func (n *node) add(ctx context.Context, sum *counters) error {
 			return err
 		}
 		switch strings.ToLower(name) {
-		case "wsrep_local_cert_failures":
-			sum.refused += value
 		case "wsrep_local_bf_aborts":
 			sum.aborted += value
-		default:
+		case "innodb_deadlocks":
 			sum.deadlocks += value
+		default:
+			sum.refused += value
 		}
 	}
 	return rows.Err()

@@ -67,6 +67,9 @@ func (l *load) contests(ctx context.Context, pairs, storms, size int) error {
 	if err := l.measure(ctx, "connections cut, storms", func() error { return l.cutStorms(ctx, size) }); err != nil {
 		return err
 	}
+	if !l.galera {
+		return nil // no statement takes a member of a group out of service and keeps its connections
+	}
 	return l.measure(ctx, "node out of service", func() error { return l.outOfService(ctx) })
 }
 

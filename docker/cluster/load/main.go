@@ -7,7 +7,8 @@
 // It starts a sidecar on each node and one behind a proxy that takes turns
 // between the nodes, sends rival requests to them at the same time, and compares
 // the answers and the rows on every node with what there was to give away. With
-// one node it only measures how many bookings a second are made.
+// one node it only measures how many bookings a second are made. Nodes are of
+// Galera or of MySQL Group Replication with several primaries.
 package main
 
 import (
