@@ -48,7 +48,7 @@ func (f findings) clusterWarnings() (warnings []string) {
 	switch c := f.cluster; {
 	case c == nil:
 	case !c.Serving:
-		warnings = append(warnings, fmt.Sprintf("the database server has lost its cluster or is behind it (state %s); requests will be answered 503 until it is back", c.State))
+		warnings = append(warnings, fmt.Sprintf("the database server has lost its cluster or is behind it (state %s); until it is back, requests that write, and on Galera all requests, are answered 503", c.State))
 	case c.ReadOnly:
 		warnings = append(warnings, "the database server is read-only; requests that write will be answered 503; name a server that takes writes")
 	case c.Kind == wpdb.Replica:
