@@ -44,7 +44,7 @@ var numbers = map[uint16]error{
 	1049: ErrNoDatabase,
 	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
 	1062: ErrDuplicate, 1586: ErrDuplicate,
-	1205: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
+	lockWaitTimeout: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
 	3101:     ErrConflict,                                                // Group Replication: another member was first
 	notReady: ErrUnavailable, 3032: ErrUnavailable, 3168: ErrUnavailable, // a server that takes no work at present
 	3100: ErrUnavailable, 3797: ErrUnavailable, 3798: ErrUnavailable, // a member of a group that has lost the others
@@ -64,6 +64,9 @@ var numbers = map[uint16]error{
 // notReady is how a node of a Galera cluster refuses every statement while it is
 // not part of the primary component.
 const notReady = 1047
+
+// lockWaitTimeout is the number of a wait for a lock that took too long.
+const lockWaitTimeout = 1205
 
 // Error is a failed statement: what was being done, what it means, and the
 // server's number, 0 where the server said nothing.

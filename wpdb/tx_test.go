@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -206,9 +207,11 @@ func TestTransactRuns(t *testing.T) {
 		"success":                     {script{begin, statement, commit}, 1, nil, false},
 		"deadlock once":               {script{begin, fails(errDeadlock), rollback, begin, statement, commit}, 2, nil, false},
 		"lock wait, then deadlock":    {script{begin, fails(errLockWait), rollback, begin, fails(errDeadlock), rollback, begin, statement, commit}, 3, nil, false},
-		"deadlock three times":        {script{begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback, begin, fails(errDeadlock), rollback}, 3, wpdb.ErrConflict, false},
+		"deadlock every time":         {slices.Repeat(script{begin, fails(errDeadlock), rollback}, 8), 8, wpdb.ErrConflict, false},
+		"lock wait every time":        {slices.Repeat(script{begin, fails(errLockWait), rollback}, 3), 3, wpdb.ErrConflict, false},
+		"lock waits among deadlocks":  {slices.Repeat(script{begin, fails(errDeadlock), rollback, begin, fails(errLockWait), rollback}, 3), 6, wpdb.ErrConflict, false},
 		"deadlock at commit":          {script{begin, statement, commitFails(errDeadlock), begin, statement, commit}, 2, nil, false},
-		"deadlock at every commit":    {script{begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock), begin, statement, commitFails(errDeadlock)}, 3, wpdb.ErrConflict, false},
+		"deadlock at every commit":    {slices.Repeat(script{begin, statement, commitFails(errDeadlock)}, 8), 8, wpdb.ErrConflict, false},
 		"duplicate":                   {script{begin, fails(&mysql.MySQLError{Number: 1062}), rollback}, 1, wpdb.ErrDuplicate, false},
 		"read-only":                   {script{begin, fails(&mysql.MySQLError{Number: 1290}), rollback}, 1, wpdb.ErrReadOnly, false},
 		"commit read-only":            {script{begin, statement, commitFails(&mysql.MySQLError{Number: 1290})}, 1, wpdb.ErrReadOnly, false},

@@ -26,12 +26,16 @@ func TestCheckCluster(t *testing.T) {
 	})
 	t.Run("Galera", func(t *testing.T) {
 		t.Parallel()
-		env := settingsFor(fixtures.NewGalera(t, fixtures.Small(now)))
+		db := fixtures.NewGalera(t, fixtures.Small(now))
+		env := settingsFor(db)
 		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        Galera, members: 1, state of this one: Synced\n")
 		want := &clusterReport{Kind: wpdb.Galera, Members: &one, State: "Synced", Serving: true, MultiPrimary: true}
 		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
 			t.Errorf("cluster (-want +got):\n%s", diff)
 		}
+		// As a node that is cut off from the others does.
+		execute(t, db.SQL, "SET GLOBAL wsrep_reject_queries = 'ALL'")
+		run(t, env, "", "check").want(t, exitUnreachable, "or is a node that has lost its cluster")
 	})
 }
 

@@ -94,7 +94,7 @@ func (t target) explain(err error) error {
 	case errors.Is(err, wpdb.ErrNoDatabase):
 		return failf(exitRefused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
-		return failf(exitUnreachable, err, "the database at %s cannot be reached, or takes no more connections; see that it runs and that the address is right (%v)", t.address, reason(err))
+		return failf(exitUnreachable, err, "the database at %s cannot be reached, takes no more connections, or is a node that has lost its cluster; see that it runs and that the address is right (%v)", t.address, reason(err))
 	case errors.Is(err, wpdb.ErrDSN):
 		return failf(exitUsage, err, "%s: %v", t.source, err)
 	case !errors.As(err, &statement):
