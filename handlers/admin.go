@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"sync/atomic"
@@ -49,10 +50,12 @@ const (
 	partUnknown = "unknown"
 )
 
-// NewAdmin is not ready before Started.
-func NewAdmin() *Admin {
+// NewAdmin is not ready before Started. hosts are the names under which it may
+// be asked, besides localhost and addresses.
+func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	a := &Admin{router: echo.New()}
 	a.router.HTTPErrorHandler = failProbe
+	a.router.Pre(adminHosts(hosts).guard(log))
 	methods := []string{http.MethodGet, http.MethodHead}
 	a.router.Match(methods, "/livez", live)
 	a.router.Match(methods, "/readyz", a.ready)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,10 +22,21 @@ import (
 // probe asks the admin address.
 func probe(t *testing.T, admin *handlers.Admin, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
+	return probeAs(t, admin, "127.0.0.1:8081", method, path)
+}
+
+// probeAs asks the admin address under a name.
+func probeAs(t *testing.T, admin *handlers.Admin, host, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	request.Host = host
 	recorder := httptest.NewRecorder()
-	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	admin.ServeHTTP(recorder, request)
 	return recorder
 }
+
+// newAdmin is one without names of its own.
+func newAdmin() *handlers.Admin { return handlers.NewAdmin(slog.New(slog.DiscardHandler), nil) }
 
 // wantReadiness fails the test unless /readyz says this, with the status for it.
 func wantReadiness(t *testing.T, admin *handlers.Admin, want handlers.Readiness) {
@@ -51,7 +63,7 @@ func wantReadiness(t *testing.T, admin *handlers.Admin, want handlers.Readiness)
 
 func TestLive(t *testing.T) {
 	t.Parallel()
-	admin := handlers.NewAdmin()
+	admin := newAdmin()
 	for _, stopping := range []bool{false, true} {
 		if stopping {
 			admin.Stopping()
@@ -68,9 +80,49 @@ func TestLive(t *testing.T) {
 func TestAdminKnowsNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, ask := range [][2]string{{http.MethodGet, "/"}, {http.MethodGet, "/v1/status"}, {http.MethodPost, "/readyz"}} {
-		if r := probe(t, handlers.NewAdmin(), ask[0], ask[1]); r.Code != http.StatusNotFound || r.Body.Len() != 0 {
+		if r := probe(t, newAdmin(), ask[0], ask[1]); r.Code != http.StatusNotFound || r.Body.Len() != 0 {
 			t.Errorf("%s %s: %d %q", ask[0], ask[1], r.Code, r.Body)
 		}
+	}
+}
+
+// TestAdminRefusesForeignNames: a name that may have been made to lead here gets
+// nothing from any path; addresses, localhost and the names of admin.hosts do.
+func TestAdminRefusesForeignNames(t *testing.T) {
+	t.Parallel()
+	log := &logBuffer{}
+	admin := handlers.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
+	admin.ServeMetrics(handlers.NewMetrics(handlers.Build{}))
+	admin.ServeProfiles()
+	admin.Mount("/keys", handlers.NewKeysPage(fixedClock, slog.New(slog.DiscardHandler)))
+	statuses := map[string]int{
+		"/livez": 200, "/readyz": 503, "/metrics": 200, "/debug/pprof/": 200, "/debug/pprof/symbol": 200, "/debug/pprof/goroutine": 200,
+		"/debug/pprof/cmdline": 404, "/keys": 503, "/keys/style.css": 200, "/": 404, "/unknown": 404,
+	}
+	for host, served := range map[string]bool{
+		"localhost": true, "LOCALHOST:8081": true, "127.0.0.1": true, "127.0.0.1:8081": true, "[::1]:8081": true, "10.0.0.7:8081": true, "": true,
+		"bookside.internal": true, "BOOKSIDE.INTERNAL:8081": true,
+		"evil.example": false, "evil.example:8081": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "localhost.": false,
+		"notbookside.internal": false, "0x7f.1": false, "2130706433": false,
+	} {
+		t.Run(host, func(t *testing.T) {
+			for path, status := range statuses {
+				for _, method := range []string{http.MethodGet, http.MethodPost, "PROPFIND"} {
+					got := probeAs(t, admin, host, method, path)
+					switch {
+					case !served && got.Code != http.StatusMisdirectedRequest:
+						t.Errorf("%s %s: status %d", method, path, got.Code)
+					case !served && host != "" && strings.Contains(got.Body.String(), host):
+						t.Errorf("%s %s repeats the name: %s", method, path, got.Body)
+					case served && method == http.MethodGet && got.Code != status:
+						t.Errorf("%s: status %d, want %d", path, got.Code, status)
+					}
+				}
+			}
+		})
+	}
+	if strings.Contains(log.String(), "evil.example") || !strings.Contains(log.String(), "admin.hosts can allow it") {
+		t.Errorf("log: %.500s", log)
 	}
 }
 
@@ -81,7 +133,7 @@ func TestReadinessOfSite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := handlers.NewAdmin()
+	admin := newAdmin()
 	wantReadiness(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	admin.Started(adapter.NewPlatform(db, fixedClock))
 	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: wp_bookside_admin_tokens, " +
@@ -110,7 +162,7 @@ func TestReadinessOfRights(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
 	s := newServer(t, database)
-	admin := handlers.NewAdmin()
+	admin := newAdmin()
 	admin.Started(s.platform)
 	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
@@ -158,7 +210,7 @@ func TestReadinessOfColumns(t *testing.T) {
 	fixtures.RequireServer(t) // the embedded engine has no number for an unknown column
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
-	admin := handlers.NewAdmin()
+	admin := newAdmin()
 	admin.Started(s.platform)
 	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
@@ -172,7 +224,7 @@ func TestReadinessOfColumns(t *testing.T) {
 
 	ctx, usage := wpdb.WithUsage(t.Context())
 	recorder := httptest.NewRecorder()
-	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "/readyz", nil))
+	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/readyz", nil))
 	if recorder.Code != http.StatusOK || usage.Queries() != 2 {
 		t.Errorf("status %d, %d statements for a probe of a known schema", recorder.Code, usage.Queries())
 	}
@@ -204,7 +256,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 	arrange(t, database, unneededColumns(t, database)...)
 	// With the add-on, time off and limits of agents are read too.
 	arrange(t, database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', 'latepoint-pro-features')")
-	admin := handlers.NewAdmin()
+	admin := newAdmin()
 	admin.Started(s.platform)
 	wantReadiness(t, admin, handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
 
@@ -319,7 +371,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 			}
 			mock.ExpectQuery("SELECT").WillReturnError(c.err)
 			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is tried once more where the link was lost
-			admin := handlers.NewAdmin()
+			admin := newAdmin()
 			admin.Started(adapter.NewPlatform(wpdb.New(pool, "wp_"), fixedClock))
 			wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: c.want, Platform: "unknown"})
 			if r := probe(t, admin, http.MethodGet, "/readyz"); strings.Contains(r.Body.String(), secret) {

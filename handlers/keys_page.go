@@ -5,12 +5,8 @@ import (
 	"embed"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +23,7 @@ import (
 // It is meant for a loopback address, which is no protection from the pages of
 // a browser on the same machine, so:
 //
-//   - a name that is not expected in Host is refused, or a page could have its
-//     own name resolved to this address and speak as the same origin;
+//   - it belongs on an Admin, which refuses names that are not expected in Host;
 //   - requests that change something must come from the page's own origin, by
 //     what the browser says of them, and carry a value made from the session:
 //     SameSite alone would let in every other port of the same host;
@@ -37,7 +32,6 @@ import (
 type KeysPage struct {
 	now    adapter.Clock
 	log    *slog.Logger
-	hosts  []string
 	routes http.Handler
 	logins *localCounts // as if of one key
 	site   atomic.Pointer[keysSite]
@@ -53,10 +47,9 @@ type keysSite struct {
 //go:embed keyspage
 var keysPageFiles embed.FS
 
-// NewKeysPage makes a page that says to wait until Open. hosts are the names
-// under which it may be reached, besides localhost and addresses.
-func NewKeysPage(now adapter.Clock, log *slog.Logger, hosts []string) *KeysPage {
-	p := &KeysPage{now: now, log: log, hosts: hosts, logins: newLocalCounts(now)}
+// NewKeysPage makes a page that says to wait until Open.
+func NewKeysPage(now adapter.Clock, log *slog.Logger) *KeysPage {
+	p := &KeysPage{now: now, log: log, logins: newLocalCounts(now)}
 	mux := http.NewServeMux()
 	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
 		mux.HandleFunc("GET /keys/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, keysPageFiles, "keyspage/"+name) })
@@ -100,29 +93,11 @@ func (p *KeysPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} {
 		w.Header().Set(name, value)
 	}
-	if !p.expects(r.Host) {
-		p.log.WarnContext(r.Context(), "page for keys asked for under an unknown host name; admin.hosts can allow it")
-		http.Error(w, "This page is not served under this name. Use localhost or an address, or add the name to admin.hosts.", http.StatusMisdirectedRequest)
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	p.routes.ServeHTTP(w, r)
-}
-
-// expects tells whether a Host header names this server for sure. An address
-// does: no name was resolved to it.
-func (p *KeysPage) expects(host string) bool {
-	name := host
-	if withoutPort, _, err := net.SplitHostPort(host); err == nil {
-		name = withoutPort
-	}
-	if _, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")); err == nil {
-		return true
-	}
-	return strings.EqualFold(name, "localhost") || slices.ContainsFunc(p.hosts, func(known string) bool { return strings.EqualFold(name, known) })
 }
 
 // visit is a request to the page while the database is open.

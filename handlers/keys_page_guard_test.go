@@ -354,8 +354,8 @@ func TestKeysPageTellsNoSecrets(t *testing.T) {
 // and keeps what was typed.
 func TestKeysPageWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	closed := handlers.NewAdmin()
-	closed.Mount("/keys", handlers.NewKeysPage(fixedClock, slog.New(slog.DiscardHandler), nil))
+	closed := newAdmin()
+	closed.Mount("/keys", handlers.NewKeysPage(fixedClock, slog.New(slog.DiscardHandler)))
 	for path, status := range map[string]int{"/keys": 503, "/keys/login": 503, "/keys/new": 503, "/keys/style.css": 200} {
 		recorder := httptest.NewRecorder()
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)

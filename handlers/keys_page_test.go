@@ -38,11 +38,12 @@ func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *ke
 	k := &keysPage{server: newServer(t, database), pages: &logBuffer{}}
 	clock := func() time.Time { return k.clock }
 	k.tokens = adapter.NewAdminTokens(openDatabase(t, database, 4, time.Minute), clock, rand.Reader)
-	page := handlers.NewKeysPage(clock, slog.New(slog.NewJSONHandler(k.pages, nil)), hosts)
+	log := slog.New(slog.NewJSONHandler(k.pages, nil))
+	page := handlers.NewKeysPage(clock, log)
 	page.Open(k.keys, k.tokens, handlers.RateLimit{
 		Enabled: true, Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000},
 	})
-	admin := handlers.NewAdmin()
+	admin := handlers.NewAdmin(log, hosts)
 	admin.Mount("/keys", page)
 	k.admin = httptest.NewServer(admin)
 	t.Cleanup(k.admin.Close)

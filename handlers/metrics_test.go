@@ -25,7 +25,7 @@ import (
 // scrape reads /metrics as Prometheus does.
 func scrape(t *testing.T, m *handlers.Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
-	admin := handlers.NewAdmin()
+	admin := newAdmin()
 	admin.ServeMetrics(m)
 	recorder := probe(t, admin, http.MethodGet, "/metrics")
 	if recorder.Code != http.StatusOK {
@@ -218,10 +218,10 @@ func TestMetricsOfManyKeys(t *testing.T) {
 
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	if r := probe(t, handlers.NewAdmin(), http.MethodGet, "/debug/pprof/"); r.Code != http.StatusNotFound {
+	if r := probe(t, newAdmin(), http.MethodGet, "/debug/pprof/"); r.Code != http.StatusNotFound {
 		t.Errorf("status %d where profiles are off", r.Code)
 	}
-	admin := handlers.NewAdmin()
+	admin := newAdmin()
 	admin.ServeProfiles()
 	for path, want := range map[string]int{
 		"/debug/pprof/": http.StatusOK, "/debug/pprof/goroutine": http.StatusOK, "/debug/pprof/heap": http.StatusOK,

@@ -61,7 +61,7 @@ func TestAfterUnknownUpdate(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, version changed %t", test.name, versioned), func(t *testing.T) {
 				t.Parallel()
 				s := newWriter(t, fixtures.SiteA())
-				admin := handlers.NewAdmin()
+				admin := newAdmin()
 				admin.Started(s.platform)
 				version := func() {
 					arrange(t, s.database, "UPDATE wp_options SET option_value = CONCAT(option_value, '.1') WHERE option_name = 'latepoint_db_version'")

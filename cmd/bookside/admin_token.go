@@ -46,8 +46,8 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 	}
 }
 
-// keysPageHosts are the names under which the page for keys is expected.
-func (c config) keysPageHosts() []string {
+// adminHosts are the names under which the admin address may be asked.
+func (c config) adminHosts() []string {
 	hosts := c.Admin.Hosts
 	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && host != "" {
 		hosts = append(slices.Clip(hosts), host)

@@ -101,14 +101,14 @@ func TestAdminTokenWithoutRights(t *testing.T) {
 	run(t, env, "", "admin-token").want(t, exitOK)
 }
 
-func TestKeysPageHosts(t *testing.T) {
+func TestAdminHosts(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{
 		"127.0.0.1:8081": "a.example 127.0.0.1", ":8081": "a.example", "keys.internal:8081": "a.example keys.internal", "": "a.example",
 	} {
 		c := defaultConfig()
 		c.Admin.Listen, c.Admin.Hosts = listen, []string{"a.example"}
-		if got := strings.Join(c.keysPageHosts(), " "); got != want {
+		if got := strings.Join(c.adminHosts(), " "); got != want {
 			t.Errorf("%q: %s, want %s", listen, got, want)
 		}
 	}

@@ -175,7 +175,8 @@ server.cors_origins          origins whose pages may call the API, such as https
 
 admin.listen                 address of /livez, /readyz, /metrics and /keys; default 127.0.0.1:8081, empty for none
 admin.keys_page              serve /keys, a page to manage API keys (help admin-token); default true
-admin.hosts                  names under which /keys may be opened, besides localhost and addresses; default none
+admin.hosts                  names under which it may be asked, besides localhost and addresses, such as a
+                             scraper's name for it; default none
 admin.pprof                  serve profiles of the program there, /debug/pprof; default false
 
 conflicts.interval           how often overlapping bookings are looked for; default 5m, 0s for never

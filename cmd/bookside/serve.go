@@ -87,16 +87,16 @@ func newService(c config, p *program) (*service, error) {
 	s := &service{
 		config: c, target: t, env: p.env, now: p.now, stdout: p.stdout,
 		log:     slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})),
-		probes:  handlers.NewAdmin(),
 		metrics: handlers.NewMetrics(build()),
 		ended:   make(chan error, 2),
 	}
+	s.probes = handlers.NewAdmin(s.log, c.adminHosts())
 	s.probes.ServeMetrics(s.metrics)
 	if c.Admin.PProf {
 		s.probes.ServeProfiles()
 	}
 	if c.Admin.KeysPage {
-		s.page = handlers.NewKeysPage(p.now, s.log, c.keysPageHosts())
+		s.page = handlers.NewKeysPage(p.now, s.log)
 		s.probes.Mount("/keys", s.page)
 	}
 	return s, nil

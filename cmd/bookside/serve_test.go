@@ -68,6 +68,38 @@ func TestProbes(t *testing.T) {
 		want(t, exitFailure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
 }
 
+// The configured names of the admin address are let in, on every path, and no
+// others; the health check of a container asks it by localhost.
+func TestAdminNames(t *testing.T) {
+	t.Parallel()
+	s := serve(t, append(settingsFor(small(t)), "BOOKSIDE_ADMIN__HOSTS=bookside", "BOOKSIDE_ADMIN__LISTEN=:0", "BOOKSIDE_ADMIN__PPROF=true"))
+	_, port, err := net.SplitHostPort(s.admin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, served := range map[string]bool{"bookside:" + port: true, "localhost:" + port: true, "evil.example:" + port: false} {
+		for _, path := range []string{"/livez", "/readyz", "/metrics", "/debug/pprof/", "/keys/login"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = host
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := http.StatusMisdirectedRequest
+			if served {
+				want = http.StatusOK
+			}
+			if err := response.Body.Close(); err != nil || response.StatusCode != want {
+				t.Errorf("%s at %s: status %d, want %d", path, host, response.StatusCode, want)
+			}
+		}
+	}
+	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=:" + port}, "", "check", "--live").want(t, exitOK)
+}
+
 // A site without a column is served as far as that goes, and said not to be
 // ready.
 func TestServeWithoutColumn(t *testing.T) {
