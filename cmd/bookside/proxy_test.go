@@ -83,6 +83,85 @@ func TestProxySamples(t *testing.T) {
 	}
 }
 
+// Neither what the proxies log of requests nor what they log of failures holds a
+// key, however it was sent. The rest of the request is there.
+func TestProxyLogsHoldNoKey(t *testing.T) {
+	t.Parallel()
+	const path, secret = "/wp-json/latepoint-api/v1/bookings", "KEYofSomebody"
+	// Each is logged up to the key at least.
+	uris := []string{
+		path + "?page=2&api_key=" + secret,
+		path + "?api_key=" + secret + "&page=2",
+		path + "?API_key=" + secret,
+		path + "?api_key=" + secret + "&page=2&api_key=" + secret + "x&%61pi_key=" + secret,
+		path + "?page=2&%61pi_key=" + secret,
+		path + "?page=2&api%5Fkey=" + secret,
+		path + "?page=2&%61%70%69%5f%6B%65%79=" + secret,
+		path + "?api_key%3D" + secret,
+		path + "?api_key[]=" + secret,
+		path + "?api_key%5B0%5D=" + secret,
+		path + "&api_key=" + secret,
+		path + "?page=2;api_key=" + secret,
+		path + "?a=1?api_key=" + secret,
+		"/?rest_route=/latepoint-api/v1/bookings&api_key=" + secret,
+		"/?api_key=" + secret + "&rest_route=/latepoint-api/v1/bookings",
+		"/?rest_route=%2Flatepoint-api%2Fv1%2Fbookings&%61pi_key=" + secret,
+		"/?rest_route=/latepoint-api/v1/bookings?api_key=" + secret,
+		"/?rest_route=%2Flatepoint-api%2Fv1%2Fbookings%3Fapi_key%3D" + secret,
+		"/wp-json/latepoint-api/v2/bookings?api_key=" + secret,
+		"/?rest_route=/other/v1&api_key=" + secret,
+	}
+	// These go to a PHP that redirects, and to a Bookside that hangs up.
+	failing := []string{"/redirect?api_key=" + secret, path + "/broken?api_key=" + secret, "/?rest_route=/latepoint-api/v1/broken&%61pi_key=" + secret}
+	const plainPage, plainList = "/first-page?a=1", path + "?page=2&search=a%20b&date_from=2026-11-22"
+
+	for name, start := range map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requests := make(chan seen, 4*(len(uris)+len(failing)))
+			p := start(t, recordBookside(t, requests), recordPHP(t, requests))
+			p.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+			send := func(uri, referer string) {
+				request, err := p.request(t.Context(), http.MethodPost, uri, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("X-API-Key", secret)
+				request.Header.Set("Authorization", "Bearer "+secret)
+				request.Header.Set("Referer", referer)
+				response, err := p.client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := response.Body.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, uri := range append(uris, failing...) {
+				send(uri, "https://example.com"+uri)
+			}
+			send(plainList, "https://example.com"+plainPage)
+
+			log := ""
+			(&serving{t: t, stderr: p.stderr}).eventually("the log of the last request", func() bool {
+				log = p.logged(t)
+				return strings.Contains(log, plainList) && strings.Contains(log, plainPage)
+			})
+			for line := range strings.Lines(log) {
+				if strings.Contains(line, secret) {
+					t.Errorf("logged: %s", line)
+				}
+			}
+			for _, uri := range append(uris, failing...) {
+				before, _, _ := strings.Cut(uri, secret)
+				if strings.Count(log, before+"***") < 2 { // the URL, and where the request came from
+					t.Errorf("%s*** is not logged", before)
+				}
+			}
+		})
+	}
+}
+
 // withoutSlash drops a slash at the end of the path of a call in the plain
 // form, where it means nothing.
 func withoutSlash(uri string) string {
@@ -118,7 +197,14 @@ func recordPHP(t *testing.T, into chan<- seen) string {
 }
 
 func record(at string, into chan<- seen) http.Handler {
-	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/redirect":
+			w.Header().Set("Location", "/elsewhere?"+r.URL.RawQuery)
+			w.WriteHeader(http.StatusFound)
+		case strings.HasSuffix(r.URL.Path, "/broken"):
+			panic(http.ErrAbortHandler)
+		}
 		n, _ := io.Copy(io.Discard, r.Body) // what is missing is seen in n
 		into <- seen{at, r.RequestURI, r.Header, int(n)}
 	})
@@ -129,6 +215,24 @@ type proxy struct {
 	scheme, address string
 	client          *http.Client
 	stderr          *output
+	logs            string // folder of its logs; "" where all goes to stderr
+}
+
+// logged is all that the proxy has logged so far.
+func (p *proxy) logged(t *testing.T) string {
+	t.Helper()
+	all := p.stderr.String()
+	for _, name := range []string{"access.log", "error.log", "rest.log"} {
+		if p.logs == "" {
+			break
+		}
+		content, err := os.ReadFile(filepath.Join(p.logs, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(content)
+	}
+	return all
 }
 
 // request is one to the proxy, as written in uri.
@@ -198,11 +302,11 @@ fastcgi_param REQUEST_URI     $request_uri;
 fastcgi_param SERVER_PROTOCOL $server_protocol;
 `)
 	write("bookside.conf", sample(t, "nginx/bookside.conf", "127.0.0.1:8080", bookside))
-	write("snippets/bookside-routes.conf", sample(t, "nginx/bookside-routes.conf"))
+	write("snippets/bookside-routes.conf", sample(t, "nginx/bookside-routes.conf", "/var/log/nginx", folder))
 	write("site.conf", sample(t, "nginx/site.conf",
 		"listen 80;", "listen "+plain+";", "listen 443 ssl;", "listen "+port+" ssl;",
 		"/etc/ssl/certs/example.com.pem", certificate, "/etc/ssl/private/example.com.key", certificate,
-		"/var/www/html", filepath.Join(folder, "html"), "/run/php/php-fpm.sock", php))
+		"/var/www/html", filepath.Join(folder, "html"), "/run/php/php-fpm.sock", php, "/var/log/nginx", folder))
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;" // the workers need the test's folder
@@ -213,7 +317,7 @@ pid pid;
 error_log stderr;
 events {}
 http {
-    access_log off;
+    access_log rest.log; # whatever the samples leave to it
     client_body_temp_path body;
     fastcgi_temp_path fastcgi;
     proxy_temp_path proxy;
@@ -225,7 +329,7 @@ http {
 `)
 	p := &proxy{scheme: "https", address: port, client: &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}, MaxIdleConnsPerHost: 64,
-	}}}
+	}}, logs: folder}
 	nginx := exec.CommandContext(t.Context(), command, "-p", folder, "-e", "stderr", "-c", "nginx.conf")
 	nginx.Env = []string{"NGINX=3;4;"}
 	nginx.ExtraFiles = []*os.File{plainFile, portFile}
@@ -246,7 +350,7 @@ func startCaddy(t *testing.T, bookside, php string) *proxy {
 	if err := file.Close(); err != nil { // Caddy takes none that is open
 		t.Fatal(err)
 	}
-	configuration := "{\n\tadmin off\n}\n" + sample(t, "Caddyfile", "example.com {", "http://"+port+" {",
+	configuration := sample(t, "Caddyfile", "\n{\n", "\n{\n\tadmin off\n", "\nexample.com {", "\nhttp://"+port+" {",
 		"127.0.0.1:8080", bookside, "/var/www/html", folder, "/run/php/php-fpm.sock", php)
 	path := writeFile(t, "Caddyfile", configuration)
 	p := &proxy{scheme: "http", address: port, client: &http.Client{Transport: &http.Transport{}}}
