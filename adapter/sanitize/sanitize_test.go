@@ -43,7 +43,7 @@ func TestURL(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{
 		"https://x.test/a%20b?c=d&e#f":  "https://x.test/a%20b?c=d&e#f",
-		" https://x.test/\n":            "https://x.test/",
+		"https://x.test/\tb":            "https://x.test/ b",
 		"https://x.test/<b>a</b>":       "https://x.test/a",
 		"https://x.test/\"<script>x":    "https://x.test/\"x",
 		"https://x.test/<script\nsrc=x": "https://x.test/&lt;script src=x",
