@@ -52,7 +52,7 @@ func TestShopWithoutCoupons(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithoutCoupons())
 	before := s.database.Snapshot(t)
 	made := s.write(http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5}`)
-	if want := `{"code":"platform_not_available","message":"The coupon add-on of LatePoint is not installed on this site","data":{"status":503}}`; made.status != http.StatusServiceUnavailable || string(made.body) != want {
+	if want := `{"code":"platform_not_available","message":"The coupon add-on of LatePoint is not installed on this site","data":{"status":503,"written":false}}`; made.status != http.StatusServiceUnavailable || string(made.body) != want {
 		t.Errorf("POST: %d %s", made.status, made.body)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
