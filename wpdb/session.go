@@ -101,13 +101,32 @@ func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
 	if err != nil {
 		return nil, socket, fmt.Errorf("set isolation level: %w", closeAfter(inner, err))
 	}
-	// A server without InnoDB refuses this, and needs it not.
-	_, err = inner.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = ?", []driver.NamedValue{{Ordinal: 1, Value: c.lockWait}})
-	var refusal *mysql.MySQLError
-	if err != nil && !errors.As(err, &refusal) {
-		return nil, socket, fmt.Errorf("set limit of lock waits: %w", closeAfter(inner, err))
+	for _, setting := range c.serverSettings() {
+		_, err = inner.ExecContext(ctx, "SET SESSION "+setting.name+" = ?", []driver.NamedValue{{Ordinal: 1, Value: setting.value}})
+		var refusal *mysql.MySQLError
+		if err != nil && !errors.As(err, &refusal) {
+			return nil, socket, fmt.Errorf("set %s: %w", setting.name, closeAfter(inner, err))
+		}
 	}
 	return inner, socket, nil
+}
+
+type serverSetting struct {
+	name  string
+	value driver.Value
+}
+
+// serverSettings are session variables that not every server has. One that does
+// not know a variable refuses it, and does not need it.
+func (c *connector) serverSettings() []serverSetting {
+	return []serverSetting{
+		{"innodb_lock_wait_timeout", c.lockWait},
+		// On a cluster with several primaries, a transaction and a single SELECT
+		// see what other nodes committed before they began: a slot that was given
+		// away there, a key that was revoked.
+		{"wsrep_sync_wait", int64(1)},
+		{"group_replication_consistency", "BEFORE"},
+	}
 }
 
 // Close ends what the pool's own Close does not.
