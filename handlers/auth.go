@@ -11,19 +11,18 @@ import (
 	"bookside/adapter"
 )
 
-// authenticate finds the key of a request and keeps failures of one address
-// slow.
+// authenticate finds the key of a request. Addresses that send wrong ones are
+// slowed before the database is asked.
 func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret := a.secret(c)
 		var admission adapter.Admission
-		err := a.gate.pass(func() (err error) {
-			admission, err = a.admit(c, secret)
-			return err
+		err := a.brake.pass(c.Request().Context(), c.RealIP(), secret, func() error {
+			return a.gate.pass(func() (err error) {
+				admission, err = a.admit(c, secret)
+				return err
+			})
 		})
-		if adapter.CodeOf(err) == adapter.CodeUnauthorized && secret != "" {
-			return a.brake.failed(c.RealIP(), err)
-		}
 		if err != nil {
 			return err
 		}

@@ -1,13 +1,22 @@
 package handlers_test
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"bookside/adapter"
+	"bookside/fixtures"
 	"bookside/handlers"
 )
 
@@ -22,13 +31,241 @@ func (s *server) guess(from sender) int {
 	s.t.Helper()
 	misspelt := []byte(s.key)
 	misspelt[12] ^= 1
+	return s.sendKey(from, string(misspelt))
+}
+
+// sendKey sends a key from somewhere and gives the status.
+func (s *server) sendKey(from sender, key string) int {
+	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/v1/status", nil)
 	request.RemoteAddr = from.peer
 	request.Header["X-Forwarded-For"] = from.forwarded
-	request.Header.Set("X-Api-Key", string(misspelt))
+	request.Header.Set("X-Api-Key", key)
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
 	return recorder.Code
+}
+
+// brakedServer is a server with a limit of wrong keys, and the number of
+// statements that its database was asked.
+func brakedServer(t *testing.T, database *fixtures.Database, limit int) (*server, *atomic.Int64) {
+	t.Helper()
+	asked := &atomic.Int64{}
+	s := tappedServer(t, database, func(statement) error { asked.Add(1); return nil }, func(o *handlers.Options) { o.FailedKeysPerMinute = limit })
+	if got := s.sendKey(sender{peer: "198.51.100.99:1"}, s.key); got != http.StatusOK { // probes the schema
+		t.Fatalf("status %d", got)
+	}
+	asked.Store(0)
+	return s, asked
+}
+
+// importKey imports a key of any length.
+func (s *server) importKey(secret string) adapter.Key {
+	s.t.Helper()
+	key, err := s.keys.Import(s.t.Context(), secret, adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read"}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return key
+}
+
+// TestShortKeyIsNotGuessed tries keys of four digits, one after the other: none
+// beyond the limit is looked up, not even the right one, which somebody else is
+// using.
+func TestShortKeyIsNotGuessed(t *testing.T) {
+	t.Parallel()
+	const limit = 20
+	database := fixtures.New(t, fixtures.Small(now))
+	for name, c := range map[string]struct {
+		right string
+		from  func(i int) sender
+	}{
+		"one address":      {"0312", func(i int) sender { return sender{peer: fmt.Sprintf("192.0.2.1:%d", 1000+i)} }},
+		"one IPv6 network": {"0629", func(i int) sender { return sender{peer: fmt.Sprintf("[2001:db8:0:1::%x]:1", i)} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, asked := brakedServer(t, database, limit)
+			s.importKey(c.right)
+			if got := s.sendKey(sender{peer: "198.51.100.7:1"}, c.right); got != http.StatusOK {
+				t.Fatalf("its user got %d", got)
+			}
+			asked.Store(0)
+			for i := range 1000 {
+				want := http.StatusUnauthorized
+				if i >= limit {
+					want = http.StatusTooManyRequests
+				}
+				if got := s.sendKey(c.from(i), fmt.Sprintf("%04d", i)); got != want {
+					t.Fatalf("%04d got %d, want %d", i, got, want)
+				}
+			}
+			if n := asked.Load(); n != limit {
+				t.Errorf("%d statements for a limit of %d", n, limit)
+			}
+		})
+	}
+}
+
+// TestGuessesAtOnce: wrong keys that arrive together do not exceed the limit
+// together, and right ones among them are not refused.
+func TestGuessesAtOnce(t *testing.T) {
+	t.Parallel()
+	const limit = 5
+	s, asked := brakedServer(t, small(t), limit)
+	other := s.newKey("read")
+	asked.Store(0)
+	statuses := func(peer string, keys ...string) map[int]int {
+		var wait sync.WaitGroup
+		var mu sync.Mutex
+		got := map[int]int{}
+		for _, key := range keys {
+			wait.Go(func() {
+				status := s.sendKey(sender{peer: peer}, key)
+				mu.Lock()
+				got[status]++
+				mu.Unlock()
+			})
+		}
+		wait.Wait()
+		return got
+	}
+	wrong := make([]string, 100)
+	for i := range wrong {
+		wrong[i] = fmt.Sprintf("lp_nobody_has_this_key_%d", i)
+	}
+	want := map[int]int{http.StatusUnauthorized: limit, http.StatusTooManyRequests: len(wrong) - limit}
+	if got := statuses("192.0.2.1:1", wrong...); !maps.Equal(got, want) {
+		t.Errorf("wrong keys got %v, want %v", got, want)
+	}
+	if n := asked.Load(); n != limit {
+		t.Errorf("%d statements for a limit of %d", n, limit)
+	}
+	// None of these was seen before from here, and one never.
+	if got := statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...); !maps.Equal(got, map[int]int{http.StatusOK: 60}) {
+		t.Errorf("right keys got %v", got)
+	}
+}
+
+// TestManyAddressesAreBraked: addresses beyond those that are told apart share
+// one limit, and their keys are not looked up either.
+func TestManyAddressesAreBraked(t *testing.T) {
+	t.Parallel()
+	s, asked := brakedServer(t, small(t), 1)
+	for i := range 10_000 {
+		s.guess(sender{peer: fmt.Sprintf("[2001:db8:%x::1]:1", i)})
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d statements for keys with a wrong checksum", n)
+	}
+	for i := range 100 {
+		s.sendKey(sender{peer: fmt.Sprintf("[2001:db8:ffff:%x::1]:1", i)}, fmt.Sprintf("lp_nobody_has_this_key_%d", i))
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("%d statements for late addresses", n)
+	}
+}
+
+// TestWhoPassesTheBrake: at an address over its limit only keys are looked up
+// that this process accepted lately, and the database has the last word on them.
+func TestWhoPassesTheBrake(t *testing.T) {
+	t.Parallel()
+	here, elsewhere := sender{peer: "192.0.2.1:1"}, sender{peer: "198.51.100.7:1"}
+	use := func(from sender) func(*testing.T, *server, adapter.Key, string) {
+		return func(_ *testing.T, s *server, _ adapter.Key, secret string) { s.sendKey(from, secret) }
+	}
+	for name, c := range map[string]struct {
+		length int
+		before func(t *testing.T, s *server, key adapter.Key, secret string)
+		want   int
+		asked  bool
+	}{
+		"never used":              {20, nil, 429, false},
+		"in use here":             {20, use(here), 200, true},
+		"in use elsewhere":        {20, use(elsewhere), 200, true},
+		"short, never used":       {8, nil, 429, false},
+		"short, in use here":      {8, use(here), 200, true},
+		"short, in use elsewhere": {8, use(elsewhere), 429, false},
+		"used half a day ago": {20, func(_ *testing.T, s *server, _ adapter.Key, secret string) {
+			s.sendKey(here, secret)
+			s.clock = s.clock.Add(11 * time.Hour)
+		}, 200, true},
+		"used more than a day ago": {20, func(_ *testing.T, s *server, _ adapter.Key, secret string) {
+			s.sendKey(here, secret)
+			s.clock = s.clock.Add(25 * time.Hour)
+		}, 429, false},
+		"used by an earlier process": {20, func(_ *testing.T, s *server, _ adapter.Key, secret string) {
+			s.sendKey(here, secret)
+			s.restart()
+		}, 429, false},
+		"in use, then revoked": {20, func(t *testing.T, s *server, key adapter.Key, secret string) {
+			s.sendKey(here, secret)
+			s.revoke(t, key)
+		}, 429, true},
+		"revoked, and refused since": {20, func(t *testing.T, s *server, key adapter.Key, secret string) {
+			s.sendKey(here, secret)
+			s.revoke(t, key)
+			s.sendKey(elsewhere, secret)
+		}, 429, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, asked := brakedServer(t, small(t), 3)
+			secret := rand.Text()[:c.length]
+			key := s.importKey(secret)
+			if c.before != nil {
+				c.before(t, s, key, secret)
+			}
+			for range 4 {
+				s.guess(here)
+			}
+			asked.Store(0)
+			if got := s.sendKey(here, secret); got != c.want {
+				t.Errorf("status %d, want %d", got, c.want)
+			}
+			if n := asked.Load(); (n > 0) != c.asked {
+				t.Errorf("%d statements", n)
+			}
+			revoked := strings.Contains(name, "revoked")
+			if got := s.sendKey(sender{peer: "203.0.113.1:1"}, secret); (got == http.StatusOK) == revoked {
+				t.Errorf("at another address: status %d", got)
+			}
+			s.clock = s.clock.Add(time.Minute)
+			if got := s.sendKey(here, secret); (got == http.StatusOK) == revoked {
+				t.Errorf("in the next minute: status %d", got)
+			}
+		})
+	}
+}
+
+func (s *server) revoke(t *testing.T, key adapter.Key) {
+	t.Helper()
+	if found, err := s.keys.Revoke(t.Context(), key.ID); !found || err != nil {
+		t.Fatalf("found %v, %v", found, err)
+	}
+}
+
+// TestBrakeDuringAnOutage: keys that cannot be looked up are not wrong.
+func TestBrakeDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	s := tappedServer(t, small(t), func(statement) error {
+		if down.Load() {
+			return errors.New("out of order")
+		}
+		return nil
+	}, func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
+	from := sender{peer: "192.0.2.1:1"}
+	down.Store(true)
+	for range 5 {
+		if got := s.sendKey(from, s.key); got != http.StatusInternalServerError {
+			t.Fatalf("status %d", got)
+		}
+	}
+	down.Store(false)
+	if got := s.sendKey(from, s.key); got != http.StatusOK {
+		t.Errorf("afterwards: status %d", got)
+	}
 }
 
 // TestWhoIsBraked sends one wrong key more than is allowed, from two addresses:
@@ -90,6 +327,7 @@ func TestWhoIsBraked(t *testing.T) {
 func TestBrakeIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
+	s.get("/status").want(http.StatusOK)
 	address := func(i int) sender { return sender{peer: fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255)} }
 	for i := range 10_001 {
 		if got := s.guess(address(i)); got != http.StatusUnauthorized {

@@ -40,6 +40,7 @@ type server struct {
 	key      string    // with all permissions
 	clock    time.Time // what the server takes for the present
 	log      *logBuffer
+	restart  func() // serves as a new process does; of a tappedServer only
 }
 
 // logBuffer keeps the log lines of a server.

@@ -76,8 +76,9 @@ func (c *tappedConn) show(text string, args []driver.NamedValue) error {
 	return c.see(shown)
 }
 
-// tappedServer serves a database whose statements see is shown.
-func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error) *server {
+// tappedServer serves a database whose statements see is shown; change adjusts
+// the options.
+func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	config, err := mysql.ParseDSN(database.DSN)
 	if err != nil {
@@ -98,11 +99,19 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, database: database, clock: now, log: &logBuffer{}, keys: adapter.NewKeys(db, fixedClock, rand.Reader)}
+	options := handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute}
+	for _, c := range change {
+		c(&options)
+	}
+	s := &server{t: t, database: database, clock: now, log: &logBuffer{}}
+	clock := func() time.Time { return s.clock }
+	s.keys = adapter.NewKeys(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete")
-	s.platform = adapter.NewPlatform(db, fixedClock)
-	s.handler = handlers.New(s.platform, s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
-		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})
+	s.platform = adapter.NewPlatform(db, clock)
+	s.restart = func() {
+		s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
+	}
+	s.restart()
 	return s
 }
 
