@@ -117,8 +117,12 @@ func askApart(ctx context.Context, driver *mysql.Config, c Config, query string)
 	return answer, errors.Join(wrap("open database", err), pool.Close())
 }
 
-// Close ends all connections.
-func (db *DB) Close() error { return db.pool.Close() }
+// Close ends all connections, after a while for what still runs: statements of
+// requests that were cut off are killed first.
+func (db *DB) Close() error {
+	defer db.seats.empty()()
+	return db.pool.Close()
+}
 
 // Version is the server's own, such as 10.11.19-MariaDB.
 func (db *DB) Version() string { return db.version }

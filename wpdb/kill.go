@@ -29,7 +29,12 @@ type killer struct {
 	conn   driverConn // nil where there is none
 	server string     // that it leads to
 	era    int        // counts the connections there were
+	strays int        // connections of the pool in a row that led elsewhere
 }
+
+// maxStrays is after how many connections to other servers the name is taken to
+// lead elsewhere, as after a failover. A balancer leads elsewhere now and then.
+const maxStrays = 5
 
 // thread is what a connection is on the server. The zero value cannot be killed.
 type thread struct {
@@ -64,6 +69,7 @@ func (k *killer) ready(ctx context.Context) (era int, err error) {
 		return 0, err
 	}
 	k.era++
+	k.strays = 0
 	k.conn = conn
 	k.server, _ = locate(ctx, conn, socket)
 	// It is used seldom, and many servers close what is idle for a minute. Where
@@ -85,9 +91,12 @@ func (k *killer) reach(ctx context.Context, era int, conn driverConn, socket *li
 		return thread{}
 	}
 	if server != k.server {
-		k.drop() // the name may lead to another server by now
+		if k.strays++; k.strays == maxStrays {
+			k.drop()
+		}
 		return thread{}
 	}
+	k.strays = 0
 	return thread{id: id, era: era}
 }
 

@@ -201,6 +201,28 @@ func TestNothingIsKilled(t *testing.T) {
 	}
 }
 
+// TestKillerFollows: after a failover the killer is opened anew, and not for every
+// connection that a balancer leads elsewhere.
+func TestKillerFollows(t *testing.T) {
+	t.Parallel()
+	k := &killer{conn: new(scripted), era: 1, server: "db 3306 1 /data/"}
+	strays := func(n int) {
+		for range n {
+			k.reach(t.Context(), 1, answering{answer: "db2 3306 1 /data/ 7"}, &link{thread: 7})
+		}
+	}
+	strays(maxStrays - 1)
+	k.reach(t.Context(), 1, answering{answer: "db 3306 1 /data/ 7"}, &link{thread: 7})
+	strays(maxStrays - 1)
+	if k.conn == nil {
+		t.Error("opened anew behind a balancer")
+	}
+	strays(1)
+	if k.conn != nil {
+		t.Error("stays where nothing leads")
+	}
+}
+
 // answering answers every query with one text.
 type answering struct {
 	driverConn

@@ -45,3 +45,27 @@ func (s *seats) take(ctx context.Context) (leave func(), err error) {
 }
 
 func (s *seats) leave() { <-s.taken }
+
+// empty waits until all seats are free, for no longer than one is waited for, and
+// keeps them.
+func (s *seats) empty() (leave func()) {
+	var kept []func()
+	leave = func() {
+		for _, leave := range kept {
+			leave()
+		}
+	}
+	if s == nil {
+		return leave
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.wait)
+	defer cancel()
+	for range cap(s.taken) {
+		one, err := s.take(ctx)
+		if err != nil {
+			break
+		}
+		kept = append(kept, one)
+	}
+	return leave
+}

@@ -58,3 +58,30 @@ func TestSeats(t *testing.T) {
 		take(t.Context()) // whoever gave up took none
 	})
 }
+
+// TestSeatsAreEmptied: whoever closes the pool waits for those at it, but not for
+// ever.
+func TestSeatsAreEmptied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSeats(2, time.Second)
+		for _, stays := range []time.Duration{time.Millisecond, time.Hour} {
+			leave, err := s.take(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone := make(chan struct{})
+			time.AfterFunc(stays, func() { leave(); close(gone) })
+			began := time.Now()
+			free := s.empty()
+			if got, want := time.Since(began), min(stays, time.Second); got != want {
+				t.Errorf("waited %v for somebody who stays %v", got, stays)
+			}
+			free()
+			<-gone
+		}
+		if len(s.taken) != 0 {
+			t.Errorf("%d seats are taken", len(s.taken))
+		}
+	})
+}
