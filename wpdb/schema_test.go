@@ -125,7 +125,7 @@ func TestColumnOfJSON(t *testing.T) {
 		}
 		return s
 	}
-	probe(1)
+	probe(2)
 	arrange(t, database.SQL,
 		`ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL COMMENT 'it''s CHECK (json_valid(`+"`plain`"+`)) \\',
 			ADD COLUMN ruled int NOT NULL CHECK (ruled < 5), ADD COLUMN `+"`odd ``name` longtext NOT NULL",
@@ -134,7 +134,7 @@ func TestColumnOfJSON(t *testing.T) {
 		"ALTER TABLE wp_latepoint_order_items ADD COLUMN fresh longtext NOT NULL, ADD COLUMN word varchar(90) NOT NULL DEFAULT 'CHECK (json_valid(fresh))', ADD UNIQUE KEY fresh (id)",
 		"ALTER TABLE wp_latepoint_customers ADD COLUMN fresh json",
 		"ALTER TABLE wp_latepoint_processes ADD COLUMN fresh longtext NOT NULL")
-	s := probe(3) // customers has nothing to fill, and processes are not written
+	s := probe(4) // customers has nothing to fill, and processes are not written
 	for _, c := range []struct {
 		table      wpdb.Table
 		name, want string
@@ -176,10 +176,12 @@ func TestProbeOfADefinition(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer pool.Close()
-			columns := []string{"table_name", "engine", "column_name", "data_type", "is_nullable", "column_default", "extra", "character_maximum_length", "character_set_name"}
+			columns := []string{"table_name", "column_name", "data_type", "is_nullable", "column_default", "extra", "character_maximum_length", "character_set_name"}
 			mock.ExpectQuery("FROM information_schema.columns").WillReturnRows(sqlmock.NewRows(columns).
-				AddRow("wp_latepoint_bookings", "InnoDB", "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4").
-				AddRow("wp_latepoint_customers", nil, "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4")) // a view
+				AddRow("wp_latepoint_bookings", "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4").
+				AddRow("wp_latepoint_customers", "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4"))
+			mock.ExpectQuery("FROM information_schema.tables").WillReturnRows(sqlmock.NewRows([]string{"table_name", "engine"}).
+				AddRow("wp_latepoint_bookings", "InnoDB").AddRow("wp_latepoint_customers", nil)) // a view
 			mock.ExpectQuery("^SHOW CREATE TABLE `wp_latepoint_bookings`$").WillReturnError(test.fails)
 			s, err := wpdb.New(pool, "wp_").Schema(t.Context(), "2.3.1")
 			if test.want != nil {
