@@ -93,6 +93,33 @@ func TestEverySession(t *testing.T) {
 	}
 }
 
+// TestReadsWaitForTheCluster: where the server has the setting, each read sees
+// what other nodes committed before it.
+func TestReadsWaitForTheCluster(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.Shared(t, fixtures.Legacy())
+	db := open(t, configOf(database))
+	settings := map[string]string{"wsrep_sync_wait": "1", "group_replication_consistency": "BEFORE"}
+	known := 0
+	for name, want := range settings {
+		stmt := sq.Expr("SHOW SESSION VARIABLES WHERE Variable_name = ?", name)
+		got, found, err := wpdb.One(t.Context(), db, "read setting", stmt, func(row wpdb.Scanner) (value string, err error) {
+			err = row.Scan(&name, &value)
+			return value, err
+		})
+		if err != nil || found && got != want {
+			t.Errorf("%s is %q, want %q (%v)", name, got, want, err)
+		}
+		if found {
+			known++
+		}
+	}
+	if known == 0 && database.Engine == "mariadb" {
+		t.Error("MariaDB knows none of the settings")
+	}
+}
+
 // TestStrictButWithZeroDates: no value is bent to fit, and dates are text.
 func TestStrictButWithZeroDates(t *testing.T) {
 	t.Parallel()
