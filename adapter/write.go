@@ -18,7 +18,7 @@ import (
 func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) error {
 	err := s.writeOnce(ctx, op, work)
 	var missing *missingLocksError
-	for tries := 0; errors.As(err, &missing) && tries < maxLockCalls; tries++ {
+	for tries := 0; errors.As(err, &missing) && tries < maxLockCreations; tries++ {
 		if err := s.createLocks(ctx, missing.locks); err != nil {
 			return err
 		}
@@ -30,8 +30,9 @@ func (s *Site) write(ctx context.Context, op string, work func(tx *Site) error) 
 	return err
 }
 
-// maxLockCalls is how often a transaction takes locks at most.
-const maxLockCalls = 2
+// maxLockCreations is how often lock rows are created for one write. It may need others
+// each time it runs, as for the orders that a customer has by then.
+const maxLockCreations = 10
 
 func (s *Site) writeOnce(ctx context.Context, op string, work func(tx *Site) error) error {
 	return s.db.Transact(ctx, op, func(tx *wpdb.Tx) error {
