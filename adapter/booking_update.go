@@ -17,7 +17,7 @@ import (
 
 // UpdateBooking changes a booking and keeps its order item in step. What does
 // not change is not written. Errors are those of CreateBooking; a booking that
-// does not exist is a CodeNotFound, and a move that the caller's key does not
+// does not exist is a CodeNotFound, and a change that the caller's key does not
 // permit a CodeForbidden.
 func (s *Site) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
 	return transact(ctx, s, "update booking", func(tx *Site) (BookingDetail, error) { return tx.updateBooking(ctx, id, patch) })
@@ -78,6 +78,7 @@ type updatePlan struct {
 	status    string
 	customer  BookingCustomer // of the booking, with its changes
 	fields    row             // changed columns of the customer
+	replaces  bool            // the change takes the place of what is known of the customer
 	notes     *string
 }
 
@@ -105,10 +106,21 @@ func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch Bookin
 	if err := p.Err(); err != nil {
 		return plan, err
 	}
-	if uncompletes(before.Status, plan.status) && !patch.MayUncomplete {
-		return plan, &Error{Code: CodeForbidden, Message: "Insufficient permissions", Required: "delete_bookings", Granted: patch.Granted}
+	return plan, s.permitUpdate(plan)
+}
+
+// permitUpdate refuses a change that needs more than the right to change
+// bookings.
+func (s *Site) permitUpdate(plan updatePlan) error {
+	if uncompletes(plan.before.Status, plan.status) {
+		if err := s.need("delete_bookings"); err != nil {
+			return err
+		}
 	}
-	return plan, nil
+	if plan.replaces {
+		return s.need("write_customers")
+	}
+	return nil
 }
 
 // lockUpdate takes the locks of a change that is right in itself, and then the

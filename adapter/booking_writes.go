@@ -41,9 +41,7 @@ type BookingPatch struct {
 	Customer                          CustomerFields
 	Price                             *decimal.Decimal
 	Notes                             *string
-	Notify                            bool     // messages of the site's automations go out; reminders always do
-	MayUncomplete                     bool     // the caller may cancel what is completed
-	Granted                           []string // the caller's permissions, for the message
+	Notify                            bool // messages of the site's automations go out; reminders always do
 	Problems                          Problems
 }
 

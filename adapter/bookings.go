@@ -118,19 +118,19 @@ type BookingFilter struct {
 	Descending                                 bool
 }
 
-// secretMeta begins the names of the keys with which a booking can be managed
-// without logging in. They are neither shown nor searched.
-const secretMeta = "key_to_manage_"
-
-// notSecret holds the meta rows whose name does not begin so. The collation
-// compares, as it does where the plugin looks a key up.
-func notSecret(column string) sq.Sqlizer {
-	return sq.Expr("LOWER(LEFT("+column+", ?)) <> ?", len(secretMeta), secretMeta)
-}
-
 // Bookings is one page of the bookings that pass the filter.
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
 	l := list{id: "b.id", filter: s.bookingFilter(f)}
+	if f.MetaKey != nil {
+		shown := shownMeta{site: s}
+		visible, err := shown.has(ctx, *f.MetaKey)
+		if err != nil {
+			return Page[Booking]{}, err
+		}
+		if !visible { // to find a value is to see it
+			l.filter = l.filter.Where("FALSE")
+		}
+	}
 	ids, total, err := pageOf(ctx, s, "list bookings", l, f.Paging, func() ([]int64, error) {
 		if f.Sort == BookingsByStart {
 			return s.bookingIDsByStart(ctx, l, f)
@@ -378,20 +378,6 @@ func (b *Booking) setTimes(duration *int64) {
 		end %= minutesPerDay
 	}
 	b.EndTime = &end
-}
-
-func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
-	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, notSecret("meta_key"))
-	if err != nil {
-		return err
-	}
-	for i := range records {
-		records[i].Meta = metas[records[i].ID]
-		if records[i].Meta == nil {
-			records[i].Meta = map[string]string{}
-		}
-	}
-	return nil
 }
 
 // Booking is one booking with its meta; a CodeNotFound where it does not exist.

@@ -33,7 +33,18 @@ func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *Problem
 	}
 	old := plan.customer
 	plan.customer, plan.fields = s.changeCustomer(old, plan.Customer, inBooking, p)
-	return s.checkCustomerChange(ctx, old, plan.customer, inBooking+"email", p)
+	user, err := s.checkCustomerChange(ctx, old, plan.customer, inBooking+"email", p)
+	// A user of the site has an e-mail address even where the customer has none.
+	plan.replaces = user.id != 0 || replaces(old, plan.customer)
+	return err
+}
+
+// replaces tells whether anything that was known of a customer became something
+// else.
+func replaces(old, customer BookingCustomer) bool {
+	differs := func(old, wanted string) bool { return old != "" && old != wanted }
+	return differs(old.FirstName, customer.FirstName) || differs(old.LastName, customer.LastName) ||
+		differs(old.Email, customer.Email) || differs(old.Phone, customer.Phone)
 }
 
 // changeCustomer is a customer with what was sent of them, and the columns that
@@ -63,36 +74,37 @@ func (s *Site) changeCustomer(c BookingCustomer, sent CustomerFields, prefix str
 // checkCustomerChange notes an e-mail that somebody else has, and one that may
 // not be changed: behind it stands a WordPress user with more than a customer's
 // rights, who could be taken over by a new password sent there. The e-mail's
-// lock is taken already.
-func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *Problems) error {
+// lock is taken already. The user is the one whose e-mail changes with the
+// customer's.
+func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *Problems) (user linkedUser, err error) {
 	if old.Email == customer.Email || p.Has(field) {
-		return nil
+		return user, nil
 	}
 	_, taken, err := s.customerRow(ctx, sq.And{sq.Eq{"email": customer.Email}, sq.NotEq{"id": customer.ID}})
 	if err != nil {
-		return err
+		return user, err
 	}
 	if taken {
 		p.Refuse(field, "This email belongs to another customer")
 	}
-	user, err := s.linkedUser(ctx, customer.ID)
+	user, err = s.linkedUser(ctx, customer.ID)
 	if err != nil || user.id == 0 {
-		return err
+		return user, err
 	}
 	switch {
 	case user.privileged:
-		p.Refuse(field, "This email belongs to a user of the site with more rights than a customer")
-		return nil
+		p.Refuse(field, "This email belongs to a user of the site whose role is not that of a customer")
+		return user, nil
 	case len(customer.Email) > longestUserEmail:
 		p.Refuse(field, "Too long for a user of the site")
-		return nil
+		return user, nil
 	}
 	stmt := sq.Select("ID").From(s.db.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
 	_, taken, err = wpdb.One(ctx, s.db, "find user", stmt, wpdb.Value[int64])
 	if taken {
 		p.Refuse(field, "This email belongs to another user of the site")
 	}
-	return err
+	return user, err
 }
 
 // updateCustomerRow changes a customer, and the linked WordPress user with them

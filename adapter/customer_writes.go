@@ -62,6 +62,11 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 	if err := p.Err(); err != nil {
 		return Customer{}, err
 	}
+	if v.WordPressUserID != nil {
+		if err := s.need("write_users"); err != nil {
+			return Customer{}, err
+		}
+	}
 	w, err := s.writing(ctx)
 	if err != nil {
 		return Customer{}, err
@@ -233,7 +238,7 @@ func (s *Site) checkNewEmail(ctx context.Context, email string, p *Problems) err
 }
 
 // checkUser notes a WordPress user who cannot stand behind a new customer: one
-// who does not exist, has more rights than a customer, or is another's already.
+// who does not exist, has other roles than a customer, or is another's already.
 func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *Problems) error {
 	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
@@ -253,7 +258,7 @@ func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *Problems) err
 	case user.id == 0:
 		p.Malform(v.UserField, "User not found")
 	case user.privileged:
-		p.Refuse(v.UserField, "This user has more rights than a customer")
+		p.Refuse(v.UserField, "This user's role is not that of a customer")
 	case taken:
 		p.Refuse(v.UserField, "This user belongs to another customer")
 	}
@@ -285,7 +290,7 @@ func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (
 	if err := s.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
-	if err := s.checkCustomerChange(ctx, old, after, "email", &p); err != nil {
+	if _, err := s.checkCustomerChange(ctx, old, after, "email", &p); err != nil {
 		return Customer{}, err
 	}
 	if err := p.Err(); err != nil {

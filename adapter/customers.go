@@ -251,7 +251,7 @@ func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
 				continue
 			default:
 				if defined == nil {
-					defined, err = s.definedFields(ctx)
+					defined, err = s.definedFields(ctx, settingCustomerFields)
 					if err != nil {
 						return err
 					}
@@ -289,15 +289,21 @@ func (s *Site) customerMetas(ctx context.Context, ids []int64) (map[int64][]cust
 	})
 }
 
-// definedFields are the custom fields of the plugin's settings.
-func (s *Site) definedFields(ctx context.Context) (map[string]json.RawMessage, error) {
-	settings, err := s.db.SettingValues(ctx, "custom_fields_for_customer")
+// The plugin's settings that define custom fields, by name.
+const (
+	settingCustomerFields = "custom_fields_for_customer"
+	settingBookingFields  = "custom_fields_for_booking"
+)
+
+// definedFields are the custom fields of a setting, by their key.
+func (s *Site) definedFields(ctx context.Context, setting string) (map[string]json.RawMessage, error) {
+	settings, err := s.db.SettingValues(ctx, setting)
 	if err != nil {
 		return nil, err
 	}
 	definitions := map[string]json.RawMessage{}
-	if json.Unmarshal([]byte(settings["custom_fields_for_customer"]), &definitions) != nil {
-		clear(definitions) // not the map that the plugin writes: nothing is defined
+	if json.Unmarshal([]byte(settings[setting]), &definitions) != nil || definitions == nil {
+		definitions = map[string]json.RawMessage{} // not the map that the plugin writes: nothing is defined
 	}
 	return definitions, nil
 }

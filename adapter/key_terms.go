@@ -29,11 +29,40 @@ const (
 	longestLife    = 36_500 // days: more than anybody means, and less than a DATETIME holds
 )
 
-// A permission is a verb, for everything, or a verb and a resource: read_bookings.
+// A permission is a verb, for all resources, or a verb and a resource:
+// read_bookings. NamedPermissions are those that a verb alone does not include.
 var (
 	PermissionVerbs     = []string{"read", "write", "delete"}
 	PermissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
+	NamedPermissions    = []string{"write_users"}
 )
+
+// KnownPermission tells whether a key can hold a permission.
+func KnownPermission(permission string) bool {
+	verb, resource, qualified := strings.Cut(permission, "_")
+	return slices.Contains(NamedPermissions, permission) ||
+		slices.Contains(PermissionVerbs, verb) && (!qualified || slices.Contains(PermissionResources, resource))
+}
+
+// Holds tells whether the key has a permission, by name or by the verb that
+// stands for all resources. The empty permission needs a valid key only.
+func (k Key) Holds(permission string) bool {
+	verb, resource, _ := strings.Cut(permission, "_")
+	return permission == "" || slices.Contains(k.Permissions, permission) ||
+		slices.Contains(PermissionResources, resource) && slices.Contains(k.Permissions, verb)
+}
+
+// Require is nil where the key holds a permission. Otherwise it is a
+// CodeForbidden that names the permission.
+func (k Key) Require(permission string) error {
+	if k.Holds(permission) {
+		return nil
+	}
+	return &Error{
+		Code: CodeForbidden, Message: "The API key lacks the permission " + permission,
+		Required: permission, Granted: k.Permissions,
+	}
+}
 
 // ParseKeyName trims a name of 1 to 190 characters.
 func ParseKeyName(text string) (string, error) {
@@ -61,10 +90,9 @@ func ParsePermissions(list string) ([]string, error) {
 	var permissions []string
 	for word := range strings.SplitSeq(list, ",") {
 		word = strings.TrimSpace(word)
-		verb, resource, qualified := strings.Cut(word, "_")
-		if !slices.Contains(PermissionVerbs, verb) || qualified && !slices.Contains(PermissionResources, resource) {
-			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings; the resources are %s",
-				word, strings.Join(PermissionResources, ", "))
+		if !KnownPermission(word) {
+			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings, or %s; the resources are %s",
+				word, strings.Join(NamedPermissions, ", "), strings.Join(PermissionResources, ", "))
 		}
 		if !slices.Contains(permissions, word) {
 			permissions = append(permissions, word)

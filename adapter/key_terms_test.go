@@ -16,6 +16,10 @@ func TestParsePermissions(t *testing.T) {
 	}{
 		"shorthands":          {"read,write,delete", []string{"read", "write", "delete"}},
 		"of resources":        {"read_bookings, write_customers", []string{"read_bookings", "write_customers"}},
+		"in no shorthand":     {"write,write_users", []string{"write", "write_users"}},
+		"users, to read":      {"read_users", nil},
+		"users, to delete":    {"delete_users", nil},
+		"of no resource yet":  {"read_changes", nil},
 		"twice":               {"read,read", []string{"read"}},
 		"empty":               {"", nil},
 		"empty word":          {"read,", nil},
@@ -29,6 +33,32 @@ func TestParsePermissions(t *testing.T) {
 		if (err != nil) != (c.want == nil) || err == nil && !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// TestHolds: a verb alone stands for every resource, and for nothing that has to
+// be named.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	all := Key{Permissions: []string{"read", "write", "delete"}}
+	for _, verb := range PermissionVerbs {
+		for _, resource := range PermissionResources {
+			if permission := verb + "_" + resource; !all.Holds(permission) || !(Key{Permissions: []string{permission}}).Holds(permission) {
+				t.Errorf("%s is not allowed", permission)
+			}
+		}
+	}
+	for _, permission := range append([]string{"write_webhooks", "read_changes", "write_", "write_bookings_", "read_bookings,read"}, NamedPermissions...) {
+		if all.Holds(permission) {
+			t.Errorf("all verbs allow %s", permission)
+		}
+	}
+	users := Key{Permissions: []string{"write_users"}}
+	if !users.Holds("write_users") || users.Holds("write_customers") || users.Holds("write") || !users.Holds("") {
+		t.Error("write_users is more, or less, than itself")
+	}
+	if err := users.Require("read_bookings"); CodeOf(err) != CodeForbidden {
+		t.Errorf("required: %v", err)
 	}
 }
 

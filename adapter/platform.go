@@ -26,6 +26,8 @@ type Platform struct {
 	Pick   func(n int) int
 	// Outbox sends the mails of sites that send none themselves; nil for none.
 	Outbox *Outbox
+	// BookingMetaKeys are further keys of booking meta to show, of add-ons.
+	BookingMetaKeys []string
 
 	db    *wpdb.DB
 	now   Clock
@@ -51,6 +53,17 @@ type Site struct {
 	pick          func(n int) int
 	outbox        *Outbox
 	progress      *lockProgress // of a transaction; nil outside of one
+	caller        *Key          // whose permissions count; nil for the program itself
+	metaKeys      []string      // see Platform.BookingMetaKeys
+}
+
+// need is nil where whoever asks may do what needs a permission beyond that of
+// the request itself. Otherwise it is a CodeForbidden.
+func (s *Site) need(permission string) error {
+	if s.caller == nil {
+		return nil
+	}
+	return s.caller.Require(permission)
 }
 
 // pluginFile is what the plugin is known by, whatever its folder is called.
@@ -104,7 +117,7 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
-		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox,
+		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, metaKeys: p.BookingMetaKeys,
 	}, nil
 }
 
@@ -115,6 +128,7 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Site) error) error {
 	site, err := p.site(ctx, admission.platform)
 	if err == nil {
+		site.caller = &admission.Key
 		err = work(site)
 	}
 	if !outdated(err) {
@@ -125,6 +139,7 @@ func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Si
 	if err != nil {
 		return err
 	}
+	site.caller = &admission.Key
 	return work(site)
 }
 

@@ -386,7 +386,7 @@ func patchBooking(ctx context.Context, s *Site, id int64, f commandFields, notes
 	}
 	patch := BookingPatch{
 		ServiceID: f.ServiceID, LocationID: f.LocationID, CustomerID: f.CustomerID, StartDate: day, StartTime: start, Duration: f.Duration,
-		Status: f.Status, Customer: CustomerFields(f.Customer), Notes: notes, Notify: true, MayUncomplete: true,
+		Status: f.Status, Customer: CustomerFields(f.Customer), Notes: notes, Notify: true,
 	}
 	if agent := anyID(f.AgentID); agent != 0 {
 		patch.AgentID = &agent

@@ -19,7 +19,7 @@ import (
 // linkedUser is the WordPress user behind a customer; id 0 where there is none.
 type linkedUser struct {
 	id         int64
-	privileged bool // holds a role beyond those of customers
+	privileged bool // holds a role beyond those of customers, or none at all
 }
 
 // harmlessRoles are the roles that WordPress, the plugin and shops give to
@@ -27,7 +27,8 @@ type linkedUser struct {
 var harmlessRoles = map[string]bool{"latepoint_customer": true, "subscriber": true, "customer": true}
 
 // linkedUser reads who stands behind a customer. A user whose roles cannot be
-// read counts as privileged.
+// read counts as privileged, and so does one without a role on this site
+// (OsCustomerHelper::is_wp_user_safe_for_customer_link, LatePoint 5.6.5).
 func (s *Site) linkedUser(ctx context.Context, customer int64) (linkedUser, error) {
 	stmt := s.usersWithRoles().Join(s.db.As(wpdb.Customers, "c") + " ON c.wordpress_user_id = u.ID").Where(sq.Eq{"c.id": customer})
 	return s.oneUser(ctx, stmt)
@@ -52,7 +53,7 @@ func (s *Site) userNames(ctx context.Context, id int64) ([]string, error) {
 // usersWithRoles are users with their roles, a row for each site of a network:
 // who is an editor of any of its sites is one who must not be taken over.
 func (s *Site) usersWithRoles() sq.SelectBuilder {
-	return sq.Select("u.ID", "u.user_login", "m.meta_value").From(s.db.As(wpdb.Users, "u")).
+	return sq.Select("u.ID", "u.user_login", "m.meta_key", "m.meta_value").From(s.db.As(wpdb.Users, "u")).
 		LeftJoin(s.db.As(wpdb.Usermeta, "m")+" ON m.user_id = u.ID AND m.meta_key LIKE ?", "%capabilities").OrderBy("u.ID")
 }
 
@@ -60,45 +61,55 @@ func (s *Site) usersWithRoles() sq.SelectBuilder {
 // need no role.
 func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (user linkedUser, err error) {
 	type role struct {
-		user         int64
-		login, roles string
+		user              int64
+		login, key, roles string
 	}
 	rows, err := wpdb.All(ctx, s.db, "read user", stmt, func(row wpdb.Scanner) (r role, err error) {
-		err = row.Scan(&r.user, &r.login, wpdb.OrZero(&r.roles))
+		err = row.Scan(&r.user, &r.login, wpdb.OrZero(&r.key), wpdb.OrZero(&r.roles))
 		return r, err
 	})
 	if err != nil || len(rows) == 0 {
 		return user, err
 	}
-	user.id = rows[0].user
+	user.id, user.privileged = rows[0].user, true
+	hasRole := false
 	for _, r := range rows {
-		if r.user == user.id && !onlyHarmless(r.roles) {
-			user.privileged = true
+		if r.user != user.id {
+			continue
+		}
+		roles, harmless := harmlessRolesIn(r.roles)
+		if !harmless {
 			return user, nil
 		}
+		hasRole = hasRole || roles > 0 && strings.EqualFold(r.key, s.db.Prefix()+"capabilities")
+	}
+	if !hasRole {
+		return user, nil
 	}
 	admins, err := s.db.SuperAdmins(ctx)
 	user.privileged = slices.ContainsFunc(admins, func(admin string) bool { return strings.EqualFold(admin, rows[0].login) })
 	return user, err
 }
 
-// onlyHarmless reads a serialised array of role => true.
-func onlyHarmless(serialised string) bool {
+// harmlessRolesIn counts the roles in a serialised array of role => true, as long
+// as they are those of customers. What is not stored has none.
+func harmlessRolesIn(serialised string) (count int, harmless bool) {
 	if serialised == "" {
-		return true // a user without a role
+		return 0, true
 	}
 	value, err := wpdb.MaybeUnserialize(serialised)
 	roles, ok := value.(*wpdb.PHPArray)
 	if err != nil || !ok {
-		return false
+		return 0, false
 	}
 	for role := range roles.All() {
 		name, ok := role.(string)
 		if !ok || !harmlessRoles[name] {
-			return false
+			return 0, false
 		}
+		count++
 	}
-	return true
+	return count, true
 }
 
 // connectUser gives a new customer a WordPress user where the site makes its

@@ -8,8 +8,8 @@ type Agent struct {
 	FirstName   string           `json:"first_name"`
 	LastName    string           `json:"last_name"`
 	DisplayName string           `json:"display_name"`
-	Email       string           `json:"email"`
-	Phone       string           `json:"phone"`
+	Email       string           `json:"email" needs:"read_agents"`
+	Phone       string           `json:"phone" needs:"read_agents"`
 	Bio         string           `json:"bio"`
 	Features    string           `json:"features"`
 	Status      string           `json:"status"`

@@ -52,7 +52,7 @@ type Explanation struct {
 type Unavailable struct {
 	StartTime string `json:"start_time"`
 	Reason    string `json:"reason"`
-	BookingID *int64 `json:"booking_id,omitempty"`
+	BookingID *int64 `json:"booking_id,omitempty" needs:"read_bookings"`
 }
 
 // idOrAny is an id; 0 is shown as "any".

@@ -85,7 +85,7 @@ type BookingDetail struct {
 	CreatedDatetime *string           `json:"created_datetime"`
 	BufferBefore    int64             `json:"buffer_before"`
 	BufferAfter     int64             `json:"buffer_after"`
-	Transactions    []Payment         `json:"transactions"`
+	Transactions    []Payment         `json:"transactions" needs:"read_payments"`
 	Order           *OrderRow         `json:"order"`
 	Meta            map[string]string `json:"meta"`
 }

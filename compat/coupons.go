@@ -29,7 +29,7 @@ type Coupon struct {
 	UsageCount        int64           `json:"usage_count"`
 	TotalDiscount     json.Number     `json:"total_discount"`
 	LastUsageDate     string          `json:"last_usage_date"`
-	RecentOrders      []OrderRow      `json:"recent_orders,omitzero"`
+	RecentOrders      []OrderRow      `json:"recent_orders,omitzero" needs:"read_orders"`
 	CreatedAt         string          `json:"created_at"`
 	UpdatedAt         string          `json:"updated_at"`
 }

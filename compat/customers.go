@@ -48,9 +48,9 @@ type CustomerDetail struct {
 	AvatarImageID    *int64    `json:"avatar_image_id"`
 	DateOfBirth      string    `json:"date_of_birth"`
 	Gender           string    `json:"gender"`
-	Bookings         []Booking `json:"bookings,omitzero"`
-	UpcomingBookings []Booking `json:"upcoming_bookings,omitzero"`
-	PastBookings     []Booking `json:"past_bookings,omitzero"`
+	Bookings         []Booking `json:"bookings,omitzero" needs:"read_bookings,asked"`
+	UpcomingBookings []Booking `json:"upcoming_bookings,omitzero" needs:"read_bookings,asked"`
+	PastBookings     []Booking `json:"past_bookings,omitzero" needs:"read_bookings,asked"`
 }
 
 var customerStatuses = sameWords("active", "inactive", "blocked", "pending_verification")

@@ -11,7 +11,7 @@ type Invoice struct {
 	ChargeAmount   string  `json:"charge_amount"`
 	PaymentPortion *string `json:"payment_portion"`
 	DueAt          *string `json:"due_at"`
-	Data           *string `json:"data"`
+	Data           *string `json:"data" needs:"read_customers"` // name and contacts of who is billed
 	CreatedAt      string  `json:"created_at"`
 	UpdatedAt      string  `json:"updated_at"`
 }

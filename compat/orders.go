@@ -19,7 +19,7 @@ type order[ID string | int64] struct {
 	CustomerID        ID      `json:"customer_id"`
 	CustomerComment   *string `json:"customer_comment"`
 	Notes             string  `json:"notes"`
-	IPAddress         *string `json:"ip_address"`
+	IPAddress         *string `json:"ip_address" needs:"read_orders"`
 	SourceID          *string `json:"source_id"`
 	SourceURL         *string `json:"source_url"`
 	CreatedAt         string  `json:"created_at"`
@@ -40,7 +40,7 @@ type OrderDetail struct {
 type OrderItem struct {
 	ID       int64  `json:"id"`
 	Variant  string `json:"variant"`
-	ItemData string `json:"item_data"`
+	ItemData string `json:"item_data" needs:"read_bookings"` // the booking once more
 	Quantity int64  `json:"quantity"`
 	Subtotal string `json:"subtotal"`
 	Total    string `json:"total"`

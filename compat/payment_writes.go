@@ -20,7 +20,7 @@ type WrittenPayment struct {
 	Kind           string  `json:"kind"`
 	Amount         string  `json:"amount"`
 	Status         string  `json:"status"`
-	Token          *string `json:"token"`
+	Token          *string `json:"token" needs:"read_payments"`
 	Notes          *string `json:"notes"`
 	OrderID        string  `json:"order_id"`
 	InvoiceID      *string `json:"invoice_id"`

@@ -6,7 +6,7 @@ import "bookside/adapter"
 // single read: the outer pointer tells.
 type Payment struct {
 	ID             string   `json:"id"`
-	Token          *string  `json:"token"`
+	Token          *string  `json:"token" needs:"read_payments"`
 	InvoiceID      *string  `json:"invoice_id"`
 	OrderID        string   `json:"order_id"`
 	BookingID      *string  `json:"booking_id"`

@@ -206,6 +206,7 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 			schema.example = schema.Const
 		} else {
 			explain(schema, name, f.name)
+			schema.Description += f.needsText()
 		}
 		object.Properties = append(object.Properties, Member{f.name, schema})
 		if !f.optional {
@@ -240,6 +241,8 @@ type field struct {
 	name     string
 	value    reflect.Value
 	optional bool
+	needs    string // a permission, see Guard
+	asked    bool   // likewise
 }
 
 // fieldsOf are the fields that encoding/json writes: those of an embedded
@@ -263,7 +266,8 @@ func fieldsOf(v reflect.Value) []field {
 			continue
 		}
 		name, options, _ := strings.Cut(t.Tag.Get("json"), ",")
-		fields = append(fields, field{name, v.Field(i), options != ""})
+		needs, asked, _ := strings.Cut(t.Tag.Get("needs"), ",")
+		fields = append(fields, field{name, v.Field(i), options != "", needs, asked == "asked"})
 	}
 	return fields
 }

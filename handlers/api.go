@@ -98,6 +98,7 @@ func (a *api) add(e *echo.Echo, base string, r *route) {
 
 // serve answers the requests of a route.
 func (a *api) serve(r *route) echo.HandlerFunc {
+	guard, includes := r.guard(), r.includes()
 	return func(c echo.Context) error {
 		query := compat.ParseQuery(c.Request().URL.RawQuery)
 		if err := query.Readable(); err != nil {
@@ -106,12 +107,16 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		if err := a.limiter.charge(c, r.requests(query)); err != nil {
 			return err
 		}
+		admission, _ := admissionOf(c)
+		if err := permitIncludes(includes, query, admission.Key); err != nil {
+			return err
+		}
 		sent, forget, err := a.readBody(c)
 		if err != nil {
 			return err
 		}
 		defer forget()
-		request := &request{api: a, route: r, echo: c, query: query, sent: sent}
+		request := &request{api: a, route: r, guard: guard, echo: c, query: query, sent: sent}
 		answer, err := request.answer()
 		if err != nil {
 			return err

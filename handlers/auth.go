@@ -1,14 +1,16 @@
 package handlers
 
 import (
-	"fmt"
+	"encoding/json"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter"
+	"bookside/compat"
 )
 
 // authenticate finds the key of a request. Addresses that send wrong ones are
@@ -54,15 +56,58 @@ func permit(permission string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			admission, _ := admissionOf(c)
-			if !admission.Allows(permission) {
-				return &adapter.Error{
-					Code: adapter.CodeForbidden, Message: fmt.Sprintf("The API key lacks the permission %s", permission),
-					Required: permission, Granted: admission.Permissions,
-				}
+			if err := admission.Require(permission); err != nil {
+				return err
 			}
 			return next(c)
 		}
 	}
+}
+
+// guard knows what the route's answers show of other resources.
+func (r route) guard() *compat.Guard {
+	samples := make([]any, len(r.operation.answers))
+	for i, answer := range r.operation.answers {
+		samples[i] = answer.body
+	}
+	return compat.NewGuard(samples...)
+}
+
+// includes are what the parameter include may ask of a route and needs another
+// permission.
+func (r route) includes() []compat.Guarded {
+	reads := func(f *compat.Field) bool { return f.Name == compat.IncludeParameter }
+	if r.operation.query == nil || !slices.ContainsFunc(queryFields(r), reads) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return !g.Asked })
+}
+
+// permitIncludes checks the permissions for what the parameter include asks for.
+func permitIncludes(includes []compat.Guarded, q *compat.Query, key adapter.Key) error {
+	asked := q.Includes()
+	for _, g := range includes {
+		if slices.Contains(asked, g.Name()) {
+			if err := key.Require(g.Permission); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// visible is the body of an answer without what the key may not see.
+func visible(guard *compat.Guard, body any, key adapter.Key) (any, error) {
+	hidden := func(g compat.Guarded) bool { return !key.Holds(g.Permission) }
+	if !slices.ContainsFunc(guard.Guarded(), hidden) {
+		return body, nil
+	}
+	text, err := encoded(body)
+	if err != nil {
+		return nil, err
+	}
+	text, err = guard.Hide(text, key.Holds)
+	return json.RawMessage(text), err
 }
 
 // checkNetwork refuses a key from outside its networks. That counts as a wrong

@@ -161,7 +161,7 @@ func TestUncompleteBooking(t *testing.T) {
 	s.get("/bookings/7").want(http.StatusOK)
 	before := s.database.Snapshot(t)
 	a := s.write(http.MethodPut, "/bookings/7", `{"status":"cancelled"}`).want(http.StatusForbidden)
-	want := `{"status":"error","error":{"code":"insufficient_permissions","message":"Insufficient permissions",` +
+	want := `{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission delete_bookings",` +
 		`"details":{"required_permission":"delete_bookings","current_permissions":["read_bookings","write_bookings"]}}}`
 	if string(a.body) != want {
 		t.Errorf("%s", a.body)

@@ -4,6 +4,7 @@ package handlers
 type RouteInfo struct {
 	Method, Path, Permission, Summary string
 	List                              bool
+	Also                              []string // permissions that some of its requests need too
 }
 
 // Routes are the routes of the API, in the order of the table. Paths stand
@@ -12,6 +13,9 @@ func Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(routes))
 	for i, r := range routes {
 		infos[i] = RouteInfo{Method: r.method, Path: r.path, Permission: r.permission, Summary: r.summary, List: r.errors.list}
+		for _, a := range r.operation.also {
+			infos[i].Also = append(infos[i].Also, a.permission)
+		}
 	}
 	return infos
 }

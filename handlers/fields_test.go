@@ -276,7 +276,8 @@ func TestEveryField(t *testing.T) {
 			arrange(t, s.database,
 				`INSERT INTO wp_latepoint_coupons (id, code, name, description, discount_type, discount_value, status, active_from, rules) VALUES
 					(900, 'ONE', 'One', '', 'percent', 5, 'active', '2027-01-01', '{"limit_total":"7","x":[1, 2]}')`,
-				"INSERT INTO wp_users (ID, user_login) VALUES (800, 'rita')")
+				"INSERT INTO wp_users (ID, user_login) VALUES (800, 'rita')",
+				`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (800, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}')`)
 			if table.least != "" {
 				arrange(t, s.database, "DELETE FROM wp_latepoint_coupons WHERE id = 900")
 			}

@@ -54,23 +54,32 @@ type permissionRow struct {
 }
 
 type permissionCell struct {
-	Value, Label string
+	Value, Label string // "" where there is no such permission
 	Checked      bool
 }
 
 // everything is what a permission without a resource is for.
 const everything = "everything"
 
-// rows are the table of permissions.
+// rows are the table of permissions: everything, each resource, and what only a
+// permission of its own is for, which not every verb has.
 func (f *keyForm) rows() []permissionRow {
-	rows := make([]permissionRow, 0, 1+len(adapter.PermissionResources))
-	for _, resource := range append([]string{""}, adapter.PermissionResources...) {
-		row := permissionRow{Label: cmp.Or(resource, everything)}
+	resources := append([]string{""}, adapter.PermissionResources...)
+	for _, permission := range adapter.NamedPermissions {
+		_, resource, _ := strings.Cut(permission, "_")
+		resources = append(resources, resource)
+	}
+	rows := make([]permissionRow, len(resources))
+	for i, resource := range resources {
+		rows[i].Label = cmp.Or(resource, everything)
 		for _, verb := range adapter.PermissionVerbs {
-			value := strings.TrimSuffix(verb+"_"+resource, "_")
-			row.Cells = append(row.Cells, permissionCell{value, verb + " " + row.Label, slices.Contains(f.Permissions, value)})
+			cell := permissionCell{Value: strings.TrimSuffix(verb+"_"+resource, "_"), Label: verb + " " + rows[i].Label}
+			if !adapter.KnownPermission(cell.Value) {
+				cell = permissionCell{}
+			}
+			cell.Checked = slices.Contains(f.Permissions, cell.Value)
+			rows[i].Cells = append(rows[i].Cells, cell)
 		}
-		rows = append(rows, row)
 	}
 	return rows
 }

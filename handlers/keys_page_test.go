@@ -253,6 +253,12 @@ func TestKeysPage(t *testing.T) {
 		t.Error(diff, err)
 	}
 
+	v.fill("/keys/2", url.Values{"permissions": {"read", "write_users"}}).leadsTo("/keys?done=changed&id=2")
+	v.open("/keys").says(http.StatusOK, "read everything, write users")
+	if page := v.open("/keys/2").text; strings.Contains(page, `value="read_users"`) || strings.Contains(page, `name="permissions" value=""`) {
+		t.Errorf("boxes without a permission: %s", page)
+	}
+
 	v.open("/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be taken back")
 	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusOK)
 	v.fill("/keys/2/revoke", nil).leadsTo("/keys?done=revoked&id=2")

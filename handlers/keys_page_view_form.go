@@ -124,7 +124,7 @@ func (f *keyForm) permissions() g.Node {
 	}
 	return h.FieldSet(h.Aria("describedby", described),
 		h.Legend(g.Text("Permissions")),
-		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text("What is ticked for everything holds for each line below it.")),
+		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text("What is ticked for everything holds for each line below it, except users: who may write these can link customers to users of the site.")),
 		fieldErrorText("permissions", problem),
 		h.Table(h.Class("permissions"),
 			h.THead(h.Tr(
@@ -142,6 +142,9 @@ func (r permissionRow) view() g.Node {
 
 // view of the first box is where an error about all of them leads.
 func (c permissionCell) view() g.Node {
+	if c.Value == "" {
+		return h.Td()
+	}
 	first := c.Value == adapter.PermissionVerbs[0]
 	return h.Td(h.Label(
 		h.Input(h.Type("checkbox"), h.Name("permissions"), h.Value(c.Value), g.If(first, h.ID("permissions")), g.If(c.Checked, h.Checked())),

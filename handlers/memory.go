@@ -189,7 +189,8 @@ func (a *answer) done() {
 	buffers.put(a.body)
 }
 
-// work runs the route's function on the site as it is now.
+// work runs the route's function on the site as it is now, and leaves out of its
+// answer what the key may not see.
 func (r *request) work() (response response, err error) {
 	admission, _ := admissionOf(r.echo)
 	err = r.api.gate.pass(func() error {
@@ -202,6 +203,9 @@ func (r *request) work() (response response, err error) {
 			return err
 		})
 	})
+	if err == nil {
+		response.body, err = visible(r.guard, response.body, admission.Key)
+	}
 	return response, err
 }
 

@@ -161,11 +161,61 @@ func operationID(r route) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
+// permissionText says what a route needs, and what more it takes to see or do
+// all that it offers.
 func permissionText(r route) string {
 	if r.permission == "" {
 		return "Needs no permission beyond a valid key."
 	}
-	return "Needs the permission `" + r.permission + "`."
+	text := "Needs the permission `" + r.permission + "`."
+	for _, a := range r.operation.also {
+		text += " Needs `" + a.permission + "` too " + a.purpose + "."
+	}
+	asked := namesByPermission(r.includes())
+	for _, permission := range slices.Sorted(maps.Keys(asked)) {
+		text += " Needs `" + permission + "` too to include " + listed(asked[permission], "or") + "."
+	}
+	emptied := slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return g.Asked || g.Permission == r.permission })
+	empty := namesByPermission(emptied)
+	for _, permission := range slices.Sorted(maps.Keys(empty)) {
+		verb := " is empty."
+		if len(empty[permission]) > 1 {
+			verb = " are empty."
+		}
+		text += " Without `" + permission + "`, " + listed(empty[permission], "and") + verb
+	}
+	return text
+}
+
+// namesByPermission are the names of members, each once, by what they need.
+func namesByPermission(guarded []compat.Guarded) map[string][]string {
+	names := map[string][]string{}
+	for _, g := range guarded {
+		if !slices.Contains(names[g.Permission], g.Name()) {
+			names[g.Permission] = append(names[g.Permission], g.Name())
+		}
+	}
+	return names
+}
+
+// listed is a list of names in a sentence.
+func listed(names []string, before string) string {
+	last := len(names) - 1
+	text := "`" + names[last] + "`"
+	if last > 0 {
+		text = "`" + strings.Join(names[:last], "`, `") + "` " + before + " " + text
+	}
+	return text
+}
+
+// alsoNeeded are the permissions without which a route refuses some of its
+// requests, besides its own.
+func alsoNeeded(r route) []string {
+	var permissions []string
+	for _, a := range r.operation.also {
+		permissions = append(permissions, a.permission)
+	}
+	return append(permissions, slices.Sorted(maps.Keys(namesByPermission(r.includes())))...)
 }
 
 func (d *describer) parameters(r route) []members {
@@ -363,6 +413,9 @@ func refusals(r route) []error {
 			Code: adapter.CodeForbidden, Message: "The API key lacks the permission write_bookings",
 			Required: "write_bookings", Granted: []string{"read_agents"},
 		})
+	}
+	for _, permission := range alsoNeeded(r) {
+		all = append(all, adapter.Key{Permissions: []string{r.permission}}.Require(permission))
 	}
 	wrong := map[string]string{"page": "Must be an integer"}
 	if r.operation.query != nil {

@@ -19,6 +19,7 @@ type operation struct {
 	body    func(*compat.Body)        // reads the body
 	require []string                  // fields of the body that the adapter misses
 	answers []response                // made of empty records
+	also    []also                    // what may need more than the route's permission
 	refuse  []error                   // besides those of every route like it
 	size    size                      // what the memory of a request grows with
 	cost    cost                      // of a request, in requests; nil for one
@@ -35,6 +36,10 @@ func (r *route) requests(query *compat.Query) int64 {
 	}
 	return r.operation.cost(query)
 }
+
+// also is a permission that a request needs beside that of its route, where it
+// does what is described. The adapter asks for it, for only there is it known.
+type also struct{ permission, purpose string }
 
 // plainView shapes the answers that are described.
 var plainView compat.View
@@ -100,8 +105,12 @@ var (
 		},
 	}
 	bookingChange = operation{
-		about:   "Changes what is sent and nothing else. A new time, agent or service is checked as for a new booking.",
-		body:    bodyOf(compat.BookingPatch),
+		about: "Changes what is sent and nothing else. A new time, agent or service is checked as for a new booking.",
+		body:  bodyOf(compat.BookingPatch),
+		also: []also{
+			{"write_customers", "to change a name, e-mail address or phone number that the customer has already"},
+			{"delete_bookings", "to cancel a completed booking"},
+		},
 		answers: []response{ok(plainView.BookingUpdated(adapter.BookingDetail{}, compat.BookingTimes{}))},
 		refuse:  []error{errSlotTaken},
 	}
@@ -127,6 +136,7 @@ var (
 	customerMaking = operation{
 		about:   "Creates a customer. No two have the same e-mail address.",
 		body:    bodyOf(compat.NewCustomer),
+		also:    []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
 		require: []string{"first_name", "last_name"},
 		answers: []response{created(plainView.CustomerCreated(adapter.Customer{}))},
 	}

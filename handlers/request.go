@@ -18,6 +18,7 @@ import (
 type request struct {
 	api   *api
 	route *route
+	guard *compat.Guard // of the route's answers
 	echo  echo.Context
 	site  *adapter.Site
 	view  compat.View

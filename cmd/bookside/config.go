@@ -71,7 +71,8 @@ type config struct {
 		} `koanf:"smtp"`
 	} `koanf:"mail"`
 	Compat struct {
-		Timestamps string `koanf:"timestamps"`
+		Timestamps      string   `koanf:"timestamps"`
+		BookingMetaKeys []string `koanf:"booking_meta_keys"`
 	} `koanf:"compat"`
 	Log struct {
 		Level string `koanf:"level"`
@@ -116,6 +117,7 @@ func defaultConfig() config {
 	c.RateLimit.TestPerMinute, c.RateLimit.TestPerHour = 100, 1000
 	c.Mail.SMTP.Port, c.Mail.SMTP.TLS = 587, mailStartTLS
 	c.Compat.Timestamps = "stored"
+	c.Compat.BookingMetaKeys = []string{}
 	c.Log.Level = "info"
 	return c
 }
@@ -202,5 +204,6 @@ mail.smtp.user               user, for a server that asks for one
 mail.smtp.password           password of that user; better in a file (BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)
 
 compat.timestamps            stored: as in the database, UTC; site: in the site's zone; default stored
+compat.booking_meta_keys     keys of booking metadata to show besides custom fields, such as zoom_join_url; default none
 log.level                    debug, info, warn or error; default info
 `

@@ -116,7 +116,7 @@ func TestEverySetting(t *testing.T) {
 	want.Mail.Enabled, want.Mail.From, want.Mail.FromName = true, "a@example.com", "A, B"
 	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
 	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
-	want.Compat.Timestamps, want.Log.Level = "site", "debug"
+	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
 	settings := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""},
@@ -132,7 +132,7 @@ func TestEverySetting(t *testing.T) {
 		{"mail.enabled", "true", ""}, {"mail.from", "a@example.com", ""}, {"mail.from_name", "A, B", ""},
 		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
 		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
-		{"compat.timestamps", "site", ""}, {"log.level", "debug", ""},
+		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""},
 	}
 	l, err := newLayers()
 	if err != nil {
@@ -337,6 +337,13 @@ func TestValidate(t *testing.T) {
 		{"Redis without scheme", func(c *config) { c.RateLimit.Redis = "h:6379" }, "rate_limit.redis: cannot be read; write redis://user:password@host:6379/0"},
 		{"Redis, database", func(c *config) { c.RateLimit.Redis = "redis://h/x" }, "rate_limit.redis: cannot be read"},
 		{"timestamps", func(c *config) { c.Compat.Timestamps = "utc" }, "compat.timestamps: write stored or site"},
+		{"meta keys", func(c *config) {
+			c.Compat.BookingMetaKeys = []string{"zoom_join_url", "Zoom-ID", strings.Repeat("k", 110)}
+		}, ""},
+		{"a long meta key", func(c *config) { c.Compat.BookingMetaKeys = []string{strings.Repeat("k", 111)} }, "compat.booking_meta_keys: \"kkk"},
+		{"an empty meta key", func(c *config) { c.Compat.BookingMetaKeys = []string{""} }, "compat.booking_meta_keys: \"\": write a key"},
+		{"a meta key with a space", func(c *config) { c.Compat.BookingMetaKeys = []string{"zoom url"} }, "compat.booking_meta_keys: \"zoom url\": write a key"},
+		{"a secret meta key", func(c *config) { c.Compat.BookingMetaKeys = []string{"Key_To_Manage_for_agent"} }, "compat.booking_meta_keys: \"Key_To_Manage_for_agent\": whoever has this value"},
 		{"level", func(c *config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
 	}
 	for _, test := range tests {

@@ -148,6 +148,7 @@ func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error)
 		return nil, nil, s.target.explain(err)
 	}
 	platform := adapter.NewPlatform(db, s.now)
+	platform.BookingMetaKeys = s.config.Compat.BookingMetaKeys
 	err = s.prepare(ctx, db, platform)
 	if err == nil {
 		platform.Outbox, err = s.newOutbox(ctx, db)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter"
 	"bookside/handlers"
 )
 
@@ -22,10 +23,17 @@ func (c config) validate() error {
 	c.validateLimits(&v)
 	c.validateMail(&v)
 	v.check(c.Compat.Timestamps == "stored" || c.Compat.Timestamps == "site", "compat.timestamps", "write stored or site")
+	for _, key := range c.Compat.BookingMetaKeys {
+		v.check(metaKey.MatchString(key), "compat.booking_meta_keys", "%q: write a key of at most 110 characters without spaces, such as zoom_join_url", key)
+		v.check(!adapter.SecretMeta(key), "compat.booking_meta_keys", "%q: whoever has this value can manage the booking; it is never shown", key)
+	}
 	_, err := logLevel(c.Log.Level)
 	v.check(err == nil, "log.level", "write debug, info, warn or error")
 	return configFailure(v.problems)
 }
+
+// metaKey is what the platform's column holds.
+var metaKey = regexp.MustCompile(`^[!-~]{1,110}$`)
 
 // validation collects problems, each under the key that is wrong.
 type validation struct{ problems []string }

@@ -1,0 +1,66 @@
+package compat
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+type guardedPart struct {
+	Name   string  `json:"name"`
+	Secret *string `json:"secret" needs:"read_payments"`
+}
+
+type guardedRecord struct {
+	guardedPart
+	Text  string            `json:"text" needs:"read_orders"`
+	Parts []guardedPart     `json:"parts"`
+	Lists []guardedPart     `json:"lists" needs:"read_orders"`
+	Words map[string]string `json:"words" needs:"read_orders"`
+	More  []guardedPart     `json:"more,omitzero" needs:"read_bookings,asked"`
+	Inner *guardedPart      `json:"inner"`
+}
+
+// TestGuardHides: what needs a permission is empty in its form, everything else
+// stays as it is, byte for byte and in its order.
+func TestGuardHides(t *testing.T) {
+	t.Parallel()
+	guard := NewGuard(single(guardedRecord{}), List{Data: []guardedRecord{}})
+	const full = `{"success":true,"data":{"name":"<a&b>","secret":"s","text":"t","parts":[{"name":"p","secret":"s"},{"name":"q","secret":null}],` +
+		`"lists":[{"name":"l","secret":"s"}],"words":{"z":"1","a":"2"},"more":[{"name":"m","secret":"s"}],"inner":{"name":"i","secret":"s"},"unknown":{"secret":1.50}}}`
+	for name, c := range map[string]struct {
+		answer, want string
+		may          []string
+	}{
+		"everything": {full, full, []string{"read_payments", "read_orders", "read_bookings"}},
+		"nothing": {full, `{"success":true,"data":{"name":"<a&b>","secret":null,"text":"","parts":[{"name":"p","secret":null},{"name":"q","secret":null}],` +
+			`"lists":[],"words":{},"more":[],"inner":{"name":"i","secret":null},"unknown":{"secret":1.50}}}`, nil},
+		"payments": {full, `{"success":true,"data":{"name":"<a&b>","secret":"s","text":"","parts":[{"name":"p","secret":"s"},{"name":"q","secret":null}],` +
+			`"lists":[],"words":{},"more":[],"inner":{"name":"i","secret":"s"},"unknown":{"secret":1.50}}}`, []string{"read_payments"}},
+		"within what is shown": {`{"data":{"lists":[{"secret":"s"}]}}`, `{"data":{"lists":[{"secret":null}]}}`, []string{"read_orders"}},
+		"a list":               {`{"data":[{"text":"t"},{"text":"u","name":""}]}`, `{"data":[{"text":""},{"text":"","name":""}]}`, nil},
+		"an empty list":        {`{"data":[]}`, `{"data":[]}`, nil},
+		"null":                 {`{"data":{"inner":null,"parts":null}}`, `{"data":{"inner":null,"parts":null}}`, nil},
+		"nothing in it":        {`{}`, `{}`, nil},
+	} {
+		got, err := guard.Hide([]byte(c.answer), func(p string) bool { return slices.Contains(c.may, p) })
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
+		}
+	}
+	for _, broken := range []string{`{"data":`, `{"data":{}`, `{"data":[{]}`, `{`} {
+		if got, err := guard.Hide([]byte(broken), func(string) bool { return false }); err == nil {
+			t.Errorf("%s is passed on as %s", broken, got)
+		}
+	}
+}
+
+// TestGuardOfNothing: records without tags cost nothing and pass as they are.
+func TestGuardOfNothing(t *testing.T) {
+	t.Parallel()
+	guard := NewGuard(Done{}, single(Location{}), List{Data: []Location{}}, json.RawMessage(`{}`))
+	got, err := guard.Hide([]byte(`not JSON`), func(string) bool { return false })
+	if guard != nil || err != nil || string(got) != `not JSON` || guard.Guarded() != nil {
+		t.Errorf("%v, %s, %v", guard, got, err)
+	}
+}

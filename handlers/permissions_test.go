@@ -1,0 +1,464 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// as sends a request with a key of these permissions.
+func (s *server) as(permissions []string, method, path, body string) answer {
+	s.t.Helper()
+	return s.send(method, "/v1"+path, http.Header{"X-Api-Key": {s.newKey(permissions...)}, "Content-Type": {jsonType}}, body)
+}
+
+// guarded is a member of an answer that is empty without a permission; * stands
+// for every element of a list.
+type guarded struct{ path, needs, empty string }
+
+// guardedMembers are all such members, by route.
+var guardedMembers = map[string][]guarded{
+	"GET /bookings/:id":                            {{"data.transactions", "read_payments", `[]`}, {"data.order.ip_address", "read_orders", `null`}},
+	"PUT /bookings/:id":                            {{"data.transactions", "read_payments", `[]`}, {"data.order.ip_address", "read_orders", `null`}},
+	"GET /agents/availability":                     {{"data.agents.*.email", "read_agents", `""`}, {"data.agents.*.phone", "read_agents", `""`}},
+	"GET /availability":                            {{"data.explain.unavailable.*.booking_id", "read_bookings", `null`}},
+	"PUT /payments/:id":                            {{"data.token", "read_payments", `null`}},
+	"GET /orders/:id":                              {{"items.*.item_data", "read_bookings", `""`}},
+	"PUT /orders/:id":                              {{"ip_address", "read_orders", `null`}},
+	"GET /orders/:id/invoices":                     {{"data.*.data", "read_customers", `null`}},
+	"GET /orders/:id/invoices/:invoice_id":         {{"data.data", "read_customers", `null`}},
+	"PUT /orders/:id/invoices/:invoice_id":         {{"data.data", "read_customers", `null`}},
+	"GET /orders/:id/transactions":                 {{"data.*.token", "read_payments", `null`}},
+	"GET /orders/:id/transactions/:transaction_id": {{"data.token", "read_payments", `null`}},
+	"GET /coupons/:code":                           {{"data.recent_orders", "read_orders", `[]`}},
+}
+
+// without empties a member wherever it stands, and counts where that changed
+// anything.
+func (g guarded) without(t testing.TB, value any, path []string) (emptied int) {
+	t.Helper()
+	if list, ok := value.([]any); ok && path[0] == "*" {
+		for _, element := range list {
+			emptied += g.without(t, element, path[1:])
+		}
+		return emptied
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		t.Fatalf("%s: no object before %v", g.path, path)
+	}
+	inner, ok := object[path[0]]
+	switch {
+	case !ok:
+		return 0
+	case len(path) > 1:
+		return g.without(t, inner, path[1:])
+	}
+	var empty any
+	if err := json.Unmarshal([]byte(g.empty), &empty); err != nil {
+		t.Fatal(err)
+	}
+	object[path[0]] = empty
+	if reflect.DeepEqual(inner, empty) {
+		return 0
+	}
+	return 1
+}
+
+// TestAnswersByPermission walks all routes that answer the same twice, with the
+// route's permission and each other permission to read: what the key may not see
+// is empty in its form, everything else is as for a key that may see all.
+func TestAnswersByPermission(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	arrange(t, database,
+		"UPDATE wp_latepoint_orders SET ip_address = '192.0.2.1'",
+		"UPDATE wp_latepoint_transactions SET token = CONCAT('tok_', id), status = 'failed'",
+		`UPDATE wp_latepoint_order_invoices SET data = '{"to":"Ada<br>ada@example.test"}'`)
+	s := newServer(t, database)
+	var booking, customer, order, payment, invoice int
+	err := database.SQL.QueryRowContext(t.Context(), `SELECT b.id, b.customer_id, o.id, t.id, v.id FROM wp_latepoint_bookings b
+		JOIN wp_latepoint_order_items i ON i.id = b.order_item_id JOIN wp_latepoint_orders o ON o.id = i.order_id
+		JOIN wp_latepoint_transactions t ON t.order_id = o.id JOIN wp_latepoint_order_invoices v ON v.order_id = o.id
+		WHERE b.status = 'approved' ORDER BY b.id LIMIT 1`).Scan(&booking, &customer, &order, &payment, &invoice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := strings.NewReplacer("/bookings/:id", fmt.Sprint("/bookings/", booking), "/customers/:id", fmt.Sprint("/customers/", customer),
+		"/orders/:id", fmt.Sprint("/orders/", order), "/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice),
+		":transaction_id", fmt.Sprint(payment), ":code", "WELCOME10", ":id", "1")
+	queries := map[string]string{
+		"/availability":  s.bookedDay(),
+		"/customers/:id": "?include=stats", "/bookings": "?include_meta=1", "/services": "?include=agents,category,locations,categories",
+	}
+	var reads []string
+	for _, resource := range adapter.PermissionResources {
+		reads = append(reads, "read_"+resource)
+	}
+	others := slices.DeleteFunc(permissions(), func(p string) bool { return strings.HasPrefix(p, "read") || !strings.Contains(p, "_") })
+	walked := 0
+	for _, r := range handlers.Routes() {
+		if r.Method != http.MethodGet && r.Method != http.MethodPut {
+			continue
+		}
+		walked++
+		name := r.Method + " " + r.Path
+		t.Run(name, func(t *testing.T) {
+			s := *s
+			s.t = t
+			path := fill.Replace(r.Path) + queries[r.Path]
+			everything := s.as([]string{"read", "write"}, r.Method, path, `{}`).want(http.StatusOK).body
+			for _, also := range append([][]string{nil, reads, {"read"}, append(others, "write_users")}, each(reads, func(p string) []string { return []string{p} })...) {
+				key := adapter.Key{Permissions: append(slices.Clone(also), r.Permission)}
+				if r.Permission == "" {
+					key.Permissions = append(slices.Clone(also), "delete_coupons")
+				}
+				want := answer{t: t, body: everything}.object()
+				for _, g := range guardedMembers[name] {
+					if key.Holds(g.needs) {
+						continue
+					}
+					if g.without(t, want, strings.Split(g.path, ".")) == 0 {
+						t.Errorf("%s is empty for everybody: the case shows nothing", g.path)
+					}
+				}
+				got := s.as(key.Permissions, r.Method, path, `{}`).want(http.StatusOK).object()
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("with %v (-want +got):\n%s", key.Permissions, diff)
+				}
+			}
+		})
+	}
+	if walked < 30 {
+		t.Errorf("only %d routes", walked)
+	}
+}
+
+// bookedDay asks why starts of a day are not offered on which a booking is in the
+// way of some.
+func (s *server) bookedDay() string {
+	s.t.Helper()
+	for _, b := range s.get("/bookings?status=approved&date_from=2026-11-23&per_page=100&order=asc").want(http.StatusOK).records() {
+		service := b["service"].([]any)[0].(map[string]any)["id"]
+		query := fmt.Sprintf("?service_id=%v&agent_id=%v&date=%v&explain=1", service, b["agent"].(map[string]any)["id"], b["start_date"])
+		if a := s.get("/availability" + query); a.status == http.StatusOK && strings.Contains(string(a.body), `"booking_id":`) {
+			return query
+		}
+	}
+	s.t.Fatal("no day has a start that a booking is in the way of")
+	return ""
+}
+
+func each[T, R any](values []T, of func(T) R) []R {
+	var results []R
+	for _, value := range values {
+		results = append(results, of(value))
+	}
+	return results
+}
+
+// TestNewRecordsByPermission: who may write and not read sees of a new record
+// what is in it, and nothing that needs another permission.
+func TestNewRecordsByPermission(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
+		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
+	before := s.database.Snapshot(t)
+	for name, c := range map[string]struct {
+		path, body, write, read string
+		member                  []any
+		want                    any
+	}{
+		"booking": {"/bookings", friday(), "write_bookings", "read_orders", []any{"data", "order", "ip_address"}, "192.0.2.1"},
+		"order":   {"/orders", `{"customer_id":9,"subtotal":5,"total":5,"ip_address":"192.0.2.9"}`, "write_orders", "read_orders", []any{"ip_address"}, "192.0.2.9"},
+		"payment": {"/payments", `{"order_id":888,"amount":5,"token":"tok_1"}`, "write_payments", "read_payments", []any{"data", "token"}, "tok_1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := *s
+			s.t = t
+			if got := s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...); got != c.want {
+				t.Errorf("with %s: %v", c.read, got)
+			}
+			before.Restore(t)
+			if got := s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...); got != nil {
+				t.Errorf("without %s: %v", c.read, got)
+			}
+			before.Restore(t)
+		})
+	}
+}
+
+// TestIncludesNeedTheirPermission: bookings are shown with a customer to keys that
+// may read both, and asking for them is refused otherwise.
+func TestIncludesNeedTheirPermission(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings", "stats,Past_Bookings", "%20BOOKINGS%20", "nothing,bookings"} {
+		a := s.as([]string{"read_customers"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusForbidden)
+		want := `{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission read_bookings",` +
+			`"details":{"required_permission":"read_bookings","current_permissions":["read_customers"]}}}`
+		if string(a.body) != want {
+			t.Errorf("%s: %s", word, a.body)
+		}
+	}
+	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
+		a := s.as([]string{"read_customers", "read_bookings"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusOK)
+		if _, ok := a.at("data", word).([]any); !ok {
+			t.Errorf("%s: %s", word, a.body)
+		}
+	}
+	a := s.as([]string{"read_customers"}, http.MethodGet, "/customers/1?include=stats,notes", "").want(http.StatusOK)
+	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
+		if _, shown := a.at("data").(map[string]any)[word]; shown {
+			t.Errorf("%s are shown", word)
+		}
+	}
+	// The list reads no such parameter.
+	s.as([]string{"read_customers"}, http.MethodGet, "/customers?include=bookings", "").want(http.StatusOK)
+}
+
+// TestReplaysShowWhatTheKeyMaySeeNow: an answer that is given again holds no more
+// than the key may see by now, and all of it once the key has its permission back.
+func TestReplaysShowWhatTheKeyMaySeeNow(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
+		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
+	secret, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "shop", Kind: adapter.LiveKey, Permissions: []string{"read", "write"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = secret
+	may := func(permissions ...string) {
+		t.Helper()
+		if _, _, err := s.keys.Restrict(t.Context(), key.ID, adapter.KeyPatch{Permissions: permissions}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, c := range map[string]struct {
+		body   string
+		member []any
+	}{
+		"/bookings": {friday(), []any{"data", "order", "ip_address"}},
+		"/orders":   {`{"customer_id":9,"subtotal":5,"total":5,"ip_address":"192.0.2.9"}`, []any{"ip_address"}},
+		"/payments": {`{"order_id":888,"amount":5,"token":"tok_1"}`, []any{"data", "token"}},
+	} {
+		may("read", "write")
+		first := s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusCreated)
+		if first.at(c.member...) == nil {
+			t.Fatalf("%s: nothing to hide: %s", path, first.body)
+		}
+		may("write")
+		again := s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusCreated)
+		if again.at(c.member...) != nil || again.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%s: %s", path, again.body)
+		}
+		may("read", "write")
+		s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").replayed(t, first)
+		may("read")
+		s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusForbidden)
+	}
+}
+
+// alsoNeeded are requests that need a permission besides that of their route. A
+// row of the route table that names one must stand here.
+var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
+	"link a user":               {http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":801}`, "POST /customers", "write_users"},
+	"link a user, other name":   {http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","wordpress_user_id":"801"}`, "POST /customers", "write_users"},
+	"change a first name":       {http.MethodPut, "/bookings/7", `{"customer":{"first_name":"New"}}`, "PUT /bookings/:id", "write_customers"},
+	"change a last name":        {http.MethodPut, "/bookings/7", `{"customer.last_name":"New"}`, "PUT /bookings/:id", "write_customers"},
+	"change an e-mail":          {http.MethodPut, "/bookings/7", `{"customer":{"email":"new@example.test"},"notes":"x"}`, "PUT /bookings/:id", "write_customers"},
+	"change a phone":            {http.MethodPut, "/bookings/7", `{"customer":{"phone":"+493099"}}`, "PUT /bookings/:id", "write_customers"},
+	"take a phone away":         {http.MethodPut, "/bookings/7", `{"customer":{"phone":""}}`, "PUT /bookings/:id", "write_customers"},
+	"change another customer":   {http.MethodPut, "/bookings/7", `{"customer_id":9,"customer":{"phone":"+493099"}}`, "PUT /bookings/:id", "write_customers"},
+	"fill the e-mail of a user": {http.MethodPut, "/bookings/8", `{"customer":{"email":"new@example.test"}}`, "PUT /bookings/:id", "write_customers"},
+	"cancel what is completed":  {http.MethodPut, "/bookings/11", `{"status":"cancelled"}`, "PUT /bookings/:id", "delete_bookings"},
+}
+
+// TestPermissionsBesideTheRoutes sends each of these requests with every
+// permission but the one it needs too, then with the two alone.
+func TestPermissionsBesideTheRoutes(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrangeCustomers(t, s.database)
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11")
+	rows := map[string]bool{}
+	for _, r := range handlers.Routes() {
+		for _, permission := range r.Also {
+			rows[r.Method+" "+r.Path+" "+permission] = false
+		}
+	}
+	before := s.database.Snapshot(t)
+	for name, c := range alsoNeeded {
+		rows[c.route+" "+c.also] = true
+		t.Run(name, func(t *testing.T) {
+			s := *s
+			s.t = t
+			all := append(permissions(), "write_users")
+			short, _, _ := strings.Cut(c.also, "_")
+			without := slices.DeleteFunc(all, func(p string) bool { return p == c.also || p == short && c.also != "write_users" })
+			s.key = s.newKey(without...)
+			noted := before.Again(t)
+			a := s.write(c.method, c.path, c.body).want(http.StatusForbidden)
+			if got := a.at("error", "details", "required_permission"); got != c.also {
+				t.Errorf("needs %v", got)
+			}
+			for _, change := range changed(fixtures.Changes(noted, before.Again(t))) {
+				if !strings.HasPrefix(change, "bookside_api_keys") {
+					t.Errorf("refused, and still: %s", change)
+				}
+			}
+			route := "write_" + strings.Split(c.path, "/")[1]
+			if a := s.as([]string{route, c.also}, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
+				t.Errorf("with both: %d %s", a.status, a.body)
+			}
+			before.Restore(t)
+		})
+	}
+	for row, tested := range rows {
+		if !tested {
+			t.Errorf("no case for %s", row)
+		}
+	}
+}
+
+// arrangeCustomers gives booking 7 to a customer of whom everything is known,
+// booking 8 to one behind whom a user stands and who has no e-mail address, and
+// booking 10 to one of whom nothing is known but the e-mail address. User 801
+// may be linked.
+func arrangeCustomers(t testing.TB, database *fixtures.Database) {
+	t.Helper()
+	arrange(t, database,
+		`INSERT INTO wp_users (ID, user_login, user_email, user_nicename) VALUES (801, 'rita', 'rita@example.test', 'rita'), (802, 'otto', 'otto@example.test', 'otto')`,
+		`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (801, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}'), (802, 'wp_capabilities', 'a:1:{s:8:"customer";b:1;}')`,
+		`INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status, wordpress_user_id) VALUES
+			(8001, 'u8001', 'Known', 'Well', 'known@example.test', '+4930', 'active', NULL), (8002, 'u8002', 'Otto', 'User', '', '', 'active', 802),
+			(8003, 'u8003', '', '', 'unknown@example.test', '', 'active', NULL)`,
+		"UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 8001 WHERE id = 7",
+		"UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 8002 WHERE id = 8",
+		"UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 8003 WHERE id = 10",
+		"UPDATE wp_latepoint_customers SET phone = '+4930' WHERE id = 9")
+}
+
+// TestFillingACustomerNeedsNoMore: what is not known of a customer may come with
+// a booking, and what is known may be sent again.
+func TestFillingACustomerNeedsNoMore(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrangeCustomers(t, s.database)
+	before := s.database.Snapshot(t)
+	for name, c := range map[string]struct {
+		method, path, body string
+		want               string // of the customer's row, changed
+	}{
+		"what is known":          {http.MethodPut, "/bookings/7", `{"customer":{"first_name":"Known","last_name":" Well ","email":"known@example.test","phone":"+49 30"}}`, ""},
+		"what is unknown":        {http.MethodPut, "/bookings/10", `{"customer":{"first_name":"Una","last_name":"Known","phone":"1"}}`, "first_name=Una last_name=Known phone=1"},
+		"a new booking's":        {http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"unknown@example.test","phone":"1"}`), "first_name=Una last_name=Known phone=1"},
+		"not over what is known": {http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"known@example.test","phone":"1"}`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := *s
+			s.t = t
+			if a := s.as([]string{"write_bookings"}, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			got := ""
+			for _, change := range changed(fixtures.Changes(before, before.Again(t))) {
+				if row, ok := strings.CutPrefix(change, "customers update"); ok {
+					got = strings.TrimSpace(strings.Replace(row, " now", "", 1))
+				}
+			}
+			if got != c.want {
+				t.Errorf("the customer changed: %q, want %q", got, c.want)
+			}
+			before.Restore(t)
+		})
+	}
+}
+
+// TestWhatIsWrongComesFirst: a request that is wrong in itself is told so,
+// whatever its key may do, and of users who cannot be linked nothing else is said.
+func TestWhatIsWrongComesFirst(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrangeCustomers(t, s.database)
+	arrange(t, s.database, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (803, 'nobody', 'nobody@example.test'), (804, 'emptied', 'emptied@example.test')",
+		"INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (804, 'wp_capabilities', 'a:0:{}')")
+	before := s.database.Snapshot(t)
+	for _, key := range [][]string{{"write"}, {"write", "write_users"}} {
+		s.key = s.newKey(key...)
+		s.get("/status").want(http.StatusOK)
+		before := before.Again(t)
+		for user, want := range map[string]refused{
+			"2147483647": malformed("cms_user_id"), "1": forbidden("cms_user_id"), "7": forbidden("cms_user_id"),
+			"803": forbidden("cms_user_id"), "804": forbidden("cms_user_id"), "802": forbidden("cms_user_id"),
+		} {
+			want.check(t, fmt.Sprint(key, user), s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":`+user+`}`))
+		}
+		forbidden("customer.email").check(t, "e-mail", s.write(http.MethodPut, "/bookings/7", `{"customer":{"email":"x","phone":"1"}}`))
+		nothingWritten(t, fmt.Sprint(key), before)
+	}
+}
+
+// TestBookingMetaOfAddOns: of booking meta only custom fields, the plugin's own
+// and what the configuration lists is shown and searched; keys to manage a
+// booking never.
+func TestBookingMetaOfAddOns(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	values := map[string]string{
+		"cf_new": "a1", "CF_CAPITAL": "a2", "price_breakdown": "a3", "vehicle": "a4", "zoom_join_url": "a5", "Zoom_Meeting_ID": "a6",
+		"google_calendar_event_id": "a7", "": "a8", "xcf_new": "a9", "key_to_manage_for_me": "a10", "cfx": "a11",
+	}
+	for key, value := range values {
+		if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, ?, ?)", key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrange(t, database, "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_booking'",
+		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_booking', '{"vehicle":{"label":"Vehicle"},"Key_To_Manage_for_agent":{"label":"x"}}')`)
+	s := newServer(t, database)
+	defined := []string{"cf_new", "CF_CAPITAL", "price_breakdown", "vehicle"}
+	for name, c := range map[string]struct{ listed, shown []string }{
+		"as it is":          {nil, defined},
+		"with others":       {[]string{"zoom_join_url", "ZOOM_MEETING_ID", "not_there"}, append(slices.Clone(defined), "zoom_join_url", "Zoom_Meeting_ID")},
+		"with a secret one": {[]string{"key_to_manage_for_me", "key_to_manage_for_agent"}, defined},
+	} {
+		s.platform.BookingMetaKeys = c.listed
+		want := map[string]any{}
+		for _, key := range c.shown {
+			want[key] = values[key]
+		}
+		if diff := cmp.Diff(any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta")); diff != "" {
+			t.Errorf("%s, single (-want +got):\n%s", name, diff)
+		}
+		list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
+		if diff := cmp.Diff(any(want), list.at("data", 0, "meta")); diff != "" {
+			t.Errorf("%s, list (-want +got):\n%s", name, diff)
+		}
+		for key := range maps.Keys(values) {
+			if key == "" {
+				continue // which is no parameter
+			}
+			found := len(s.get("/bookings?meta_key="+key+"&meta_value="+values[key]).want(http.StatusOK).records()) > 0
+			if found != slices.Contains(c.shown, key) {
+				t.Errorf("%s: %s is found: %v", name, key, found)
+			}
+		}
+		if !strings.Contains(fmt.Sprint(s.get("/bookings?meta_key=VEHICLE&meta_value=A4").records()), "id:1 ") {
+			t.Errorf("%s: not found in another letter case", name)
+		}
+	}
+}
