@@ -7,7 +7,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -66,23 +65,21 @@ func (p page) serve(c echo.Context) error {
 		header.Set("Content-Encoding", "gzip")
 		return c.Blob(http.StatusOK, p.typ, p.zipped)
 	}
-	content, err := unzipped(p.zipped)
-	if err != nil {
-		return err
-	}
-	return c.Blob(http.StatusOK, p.typ, content)
+	return p.unzip(c)
 }
 
-func unzipped(zipped []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(zipped))
+// unzip sends the page to a client that takes no gzip, piece by piece: it needs
+// no key, and many such clients must not take the memory of many pages.
+func (p page) unzip(c echo.Context) error {
+	content, err := gzip.NewReader(bytes.NewReader(p.zipped))
 	if err != nil {
-		return nil, fmt.Errorf("uncompress a page: %w", err)
+		return fmt.Errorf("uncompress a page: %w", err)
 	}
-	content, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("uncompress a page: %w", err)
+	if c.Request().Method == http.MethodHead {
+		c.Response().Header().Set(echo.HeaderContentType, p.typ)
+		return c.NoContent(http.StatusOK)
 	}
-	return content, nil
+	return c.Stream(http.StatusOK, p.typ, content)
 }
 
 // addDocuments serves what tells of the API, under every base path and at the

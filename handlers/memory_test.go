@@ -1,11 +1,15 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"bookside/fixtures"
 	"bookside/handlers"
 )
 
@@ -48,4 +52,77 @@ func TestTooManyVariables(t *testing.T) {
 		}
 	}
 	s.do(http.MethodGet, "/v1/bookings?"+strings.Repeat("a&", 999)+"page=1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
+}
+
+// TestMemoryIsShared: heavy requests wait for the memory of those that run, and
+// are told to come again where it does not come free in time; ordinary ones wait
+// for neither.
+func TestMemoryIsShared(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServerOver(t, database, 8, time.Minute, func(o *handlers.Options) {
+		o.Memory, o.MemoryWait = handlers.LeastMemory, 300*time.Millisecond
+	})
+	const heavy = "/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=2027-01-31"
+	s.get(heavy).want(http.StatusOK)
+	unlock := locked(t, database)
+	running := make(chan answer)
+	// 62 days cost 8 MiB each, of 32 for all that is heavy.
+	for range 4 {
+		go func() { running <- s.get(heavy) }()
+	}
+	untilWaiting(t, database, 4)
+	a := s.get(heavy).want(http.StatusServiceUnavailable)
+	if a.header.Get("Retry-After") == "" || a.at("code") != "platform_not_available" {
+		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	}
+	s.get("/status").want(http.StatusOK)
+	s.get("/customers").want(http.StatusOK)
+	s.write(http.MethodPost, "/customers", `{"first_name":"Ida","last_name":"Neu","email":"ida@example.test"}`).want(http.StatusCreated)
+	if !strings.Contains(s.log.String(), "no memory for the request") {
+		t.Errorf("refused for another reason:\n%s", s.log)
+	}
+	unlock()
+	for range 4 {
+		<-running // on a slow machine the lock may have lasted too long for them
+	}
+	s.get(heavy).want(http.StatusOK)
+}
+
+// TestMemoryOfSlowBodies: large bodies that come slowly take memory from each
+// other and from nobody else.
+func TestMemoryOfSlowBodies(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
+		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
+	})
+	const slow = 8 // MiB, an eighth of all
+	arrived, ends := make(chan struct{}), make(chan struct{})
+	answers := make(chan int)
+	for i := range slow {
+		go func() {
+			text := fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test","x":"%s"}`, i, strings.Repeat("x", 1<<20-200))
+			body := awaited{strings.NewReader(text), sync.OnceFunc(func() { arrived <- struct{}{}; <-ends })}
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/customers", body)
+			request.ContentLength = int64(len(text))
+			request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}}
+			recorder := httptest.NewRecorder()
+			s.handler.ServeHTTP(recorder, request)
+			answers <- recorder.Code
+		}()
+	}
+	for range slow {
+		<-arrived
+	}
+	s.write(http.MethodPost, "/customers", `{"x":"`+strings.Repeat("x", 1<<20-200)+`"}`).want(http.StatusServiceUnavailable)
+	s.write(http.MethodPost, "/customers", `{"first_name":"Uta","last_name":"Neu","email":"uta@example.test"}`).want(http.StatusCreated)
+	s.get("/bookings?per_page=100").want(http.StatusOK)
+	close(ends)
+	for range slow {
+		if status := <-answers; status != http.StatusCreated && status != http.StatusServiceUnavailable {
+			t.Errorf("status %d", status)
+		}
+	}
 }
