@@ -172,12 +172,13 @@ const releaseTries = 3
 
 // release lets others try at once, in place of when the claim ends. Where the
 // outcome of a commit is not known the row tells: an answer stays. A connection
-// that was lost does not matter, for the same statement may run twice.
+// that was lost does not matter, nor a rival on another node of a cluster, for the
+// same statement may run twice.
 func (s *Site) release(ctx context.Context, l *Ledger) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
 	err := s.releaseOnce(ctx, l)
-	for tries := 1; tries < releaseTries && errors.Is(err, wpdb.ErrLinkLost); tries++ {
+	for tries := 1; tries < releaseTries && (errors.Is(err, wpdb.ErrLinkLost) || errors.Is(err, wpdb.ErrConflict)); tries++ {
 		err = s.releaseOnce(ctx, l)
 	}
 	return err

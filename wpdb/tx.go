@@ -60,6 +60,20 @@ func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) err
 	}
 }
 
+// beforeCommit is the error of a statement of a transaction. One that Group
+// Replication ends in favour of another member fails with the number of a failed
+// COMMIT, although none was sent.
+func beforeCommit(err error) error {
+	var failed *Error
+	if errors.As(err, &failed) && failed.Number == failedCommit {
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return err
+}
+
+// failedCommit is ER_ERROR_DURING_COMMIT.
+const failedCommit = 1180
+
 func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error) (err error) {
 	tx, err := db.session.conn.BeginTx(ctx, nil)
 	count(ctx, 1, 0)
@@ -78,7 +92,7 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error)
 		}
 	}()
 	if err := work(&Tx{db.running(tx)}); err != nil {
-		return err
+		return beforeCommit(err)
 	}
 	committed = true
 	count(ctx, 1, 0)

@@ -226,6 +226,7 @@ func TestTransactRuns(t *testing.T) {
 		"commit never sent":           {script{begin, statement, commitFails(driver.ErrBadConn)}, 1, wpdb.ErrLinkLost, false},
 		"killed at commit":            {script{begin, statement, commitFails(number(1317))}, 1, wpdb.ErrTimeout, true},
 		"proxy without server":        {script{begin, statement, commitFails(number(9001))}, 1, wpdb.ErrUnavailable, true},
+		"ended by another member":     {script{begin, fails(number(1180)), rollback, begin, statement, commit}, 2, nil, false},
 		"engine fails at commit":      {script{begin, statement, commitFails(number(1180))}, 1, wpdb.ErrLinkLost, true},
 	} {
 		t.Run(name, func(t *testing.T) {
