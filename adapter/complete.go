@@ -33,10 +33,15 @@ func (s *Site) Readable(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(missing) > 0:
-		return unavailable("Tables are missing: "+strings.Join(s.db.FullNames(missing), ", "), nil)
+		return tablesMissing(s.db, nil, missing...)
 	case len(refused) > 0:
 		return unavailable("The database user may not read "+strings.Join(s.db.FullNames(refused), ", "), nil)
 	default:
 		return nil
 	}
+}
+
+// tablesMissing is the error for tables of the site or of ours that are not there.
+func tablesMissing(db *wpdb.DB, cause error, tables ...wpdb.Table) error {
+	return unavailable("Tables are missing: "+strings.Join(db.FullNames(tables), ", "), cause)
 }

@@ -323,7 +323,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, erro
 		found.storedKey, ok, err = wpdb.One(ctx, k.db, "find key", keyByHash(k.db, hash), scanStored)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
-		return Admission{}, unavailable("Tables are missing: "+k.db.FullName(wpdb.APIKeys), err)
+		return Admission{}, tablesMissing(k.db, err, wpdb.APIKeys)
 	}
 	if err != nil {
 		return Admission{}, err
