@@ -10,6 +10,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
@@ -25,13 +26,13 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
+	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "licenses:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("name one binary of bookside")
 	}
@@ -39,7 +40,7 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	modules, err := linkedModules(info)
+	modules, err := linkedModules(ctx, info)
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,8 @@ type listed struct {
 }
 
 // linkedModules are the modules of the packages that a binary was built from.
-func linkedModules(info *buildinfo.BuildInfo) (map[string]*module, error) {
-	list := exec.Command("go", "list", "-deps", "-json=Dir,ImportPath,Standard,EmbedFiles,Module", info.Path)
+func linkedModules(ctx context.Context, info *buildinfo.BuildInfo) (map[string]*module, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,ImportPath,Standard,EmbedFiles,Module", info.Path)
 	list.Env = os.Environ()
 	for _, setting := range info.Settings {
 		if setting.Key == "GOOS" || setting.Key == "GOARCH" || setting.Key == "CGO_ENABLED" {
@@ -104,7 +105,7 @@ func linkedModules(info *buildinfo.BuildInfo) (map[string]*module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list %s: %w", info.Path, err)
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}

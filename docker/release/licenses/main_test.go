@@ -23,7 +23,7 @@ func TestLicensesOfTheBinary(t *testing.T) {
 	}
 	var first, second bytes.Buffer
 	for _, b := range []*bytes.Buffer{&first, &second} {
-		if err := run([]string{binary}, b); err != nil {
+		if err := run(t.Context(), []string{binary}, b); err != nil {
 			t.Fatal(err)
 		}
 	}
