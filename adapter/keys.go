@@ -132,12 +132,17 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (secret string, key Key, er
 	return secret, key, err
 }
 
-// ErrBadKey is a secret that cannot be imported.
-var ErrBadKey = errors.New("key cannot be imported")
+var (
+	// ErrBadKey is a secret that cannot be imported.
+	ErrBadKey = errors.New("key cannot be imported")
+	// ErrWeakKey is an ErrBadKey that is imported where weak ones are allowed.
+	ErrWeakKey = fmt.Errorf("%w: it has fewer than %d characters and can be guessed", ErrBadKey, safeSecret)
+)
 
 // Import stores a key that another program gave out, so that its clients keep
-// it, however short it is. Importing a stored key again is an ErrBadKey.
-func (k *Keys) Import(ctx context.Context, secret string, n NewKey) (Key, error) {
+// it; a weak one, which can be guessed, only where that is allowed. Importing a
+// stored key again is an ErrBadKey.
+func (k *Keys) Import(ctx context.Context, secret string, n NewKey, weak bool) (Key, error) {
 	switch {
 	case secret == "":
 		return Key{}, fmt.Errorf("%w: it is empty", ErrBadKey)
@@ -147,6 +152,8 @@ func (k *Keys) Import(ctx context.Context, secret string, n NewKey) (Key, error)
 		return Key{}, fmt.Errorf("%w: it has spaces or characters that no header may carry", ErrBadKey)
 	case misspelt(secret):
 		return Key{}, fmt.Errorf("%w: it looks like a key made here, with a character wrong", ErrBadKey)
+	case WeakSecret(secret) && !weak:
+		return Key{}, ErrWeakKey
 	}
 	key, err := k.insert(ctx, secret, n)
 	if errors.Is(err, wpdb.ErrDuplicate) {
@@ -180,13 +187,13 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 }
 
 // shown are the parts of a secret by which people tell it from others: at most a
-// third of it, and nothing where a third would be a hint to the rest.
+// third of it, and nothing of a weak one. Key.Weakness relies on that.
 func shown(secret string) (start, end string) {
-	third := len(secret) / 3
-	if third < 4 {
+	if WeakSecret(secret) {
 		return "", ""
 	}
-	last := min(4, third/3)
+	third := len(secret) / 3
+	last := min(4, (third+1)/3)
 	return secret[:min(8, third-last)], secret[len(secret)-last:]
 }
 

@@ -65,7 +65,7 @@ func TestNewSecret(t *testing.T) {
 }
 
 // TestShown: no more than a third of a secret is told, and nothing of a very
-// short one.
+// weak one.
 func TestShown(t *testing.T) {
 	t.Parallel()
 	const long = "lp_live_abcdefghijklmnopqrstuvwxyz0123456789"
@@ -75,11 +75,11 @@ func TestShown(t *testing.T) {
 	}{
 		{"x", "", ""},
 		{"secret", "", ""},
-		{long[:11], "", ""},
-		{long[:12], "lp_", "d"},
-		{long[:16], "lp_l", "h"},
-		{long[:24], "lp_liv", "op"},
-		{long[:35], "lp_live_", "yz0"},
+		{long[:15], "", ""},
+		{long[:16], "lp_", "gh"},
+		{long[:18], "lp_l", "ij"},
+		{long[:24], "lp_li", "nop"},
+		{long[:35], "lp_live", "xyz0"},
 		{long[:36], "lp_live_", "yz01"},
 		{long, "lp_live_", "6789"},
 		{strings.Repeat("x", 255), "xxxxxxxx", "xxxx"},
@@ -115,6 +115,40 @@ func TestVersionAtLeast(t *testing.T) {
 	} {
 		if got := versionAtLeast(c.version, "2.1.4"); got != c.want {
 			t.Errorf("%q: %v", c.version, got)
+		}
+	}
+}
+
+// TestWeakness: of each length, what is shown of a key tells whether it is weak;
+// what earlier versions showed is told from that.
+func TestWeakness(t *testing.T) {
+	t.Parallel()
+	earlier := func(secret string) Key {
+		third := len(secret) / 3
+		if third < 4 {
+			return Key{}
+		}
+		last := min(4, third/3)
+		return Key{Start: secret[:min(8, third-last)], LastFour: secret[len(secret)-last:]}
+	}
+	for length := 1; length <= 255; length++ {
+		secret := strings.Repeat("x", length)
+		want, wantEarlier := Strong, Strong
+		if length < 16 {
+			want, wantEarlier = Weak, Weak
+		}
+		if length >= 15 && length <= 17 {
+			wantEarlier = MaybeWeak
+		}
+		start, end := shown(secret)
+		if got := (Key{Start: start, LastFour: end}).Weakness(); got != want {
+			t.Errorf("%d characters: %v, want %v", length, got, want)
+		}
+		if got := earlier(secret).Weakness(); got != wantEarlier {
+			t.Errorf("%d characters, shown by an earlier version: %v, want %v", length, got, wantEarlier)
+		}
+		if told := len(start) + len(end); told > length/3 {
+			t.Errorf("%d of %d characters are shown", told, length)
 		}
 	}
 }

@@ -96,20 +96,26 @@ func TestImportedKeys(t *testing.T) {
 	s := newServer(t, small(t))
 	n := adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read_services"}}
 	for _, secret := range []string{"lp_" + strings.Repeat("aB3dE", 8), "lp_live_of-the-old-kind", "lp_short", "x", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"} {
-		if _, err := s.keys.Import(t.Context(), secret, n); err != nil {
+		if _, err := s.keys.Import(t.Context(), secret, n, true); err != nil {
 			t.Fatalf("import: %v", err)
 		}
 		s.do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {secret}}).want(http.StatusOK)
 		s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).want(http.StatusForbidden)
-		if _, err := s.keys.Import(t.Context(), secret, n); !errors.Is(err, adapter.ErrBadKey) {
+		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, adapter.ErrBadKey) {
 			t.Errorf("a second import: %v", err)
 		}
+	}
+	if _, err := s.keys.Import(t.Context(), strings.Repeat("x", 15), n, false); !errors.Is(err, adapter.ErrWeakKey) {
+		t.Errorf("15 characters, where weak ones are not allowed: %v", err)
+	}
+	if _, err := s.keys.Import(t.Context(), strings.Repeat("x", 16), n, false); err != nil {
+		t.Errorf("16 characters: %v", err)
 	}
 	for name, secret := range map[string]string{
 		"none": "", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
 		"ours, misspelt": s.key[:20] + "?" + s.key[21:],
 	} {
-		if _, err := s.keys.Import(t.Context(), secret, n); !errors.Is(err, adapter.ErrBadKey) {
+		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, adapter.ErrBadKey) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

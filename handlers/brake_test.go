@@ -62,7 +62,7 @@ func brakedServer(t *testing.T, database *fixtures.Database, limit int) (*server
 // importKey imports a key of any length.
 func (s *server) importKey(secret string) adapter.Key {
 	s.t.Helper()
-	key, err := s.keys.Import(s.t.Context(), secret, adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read"}})
+	key, err := s.keys.Import(s.t.Context(), secret, adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read"}}, true)
 	if err != nil {
 		s.t.Fatal(err)
 	}

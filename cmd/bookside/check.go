@@ -152,6 +152,7 @@ type findings struct {
 	missingOwn      []wpdb.Table
 	completing      []string // statements that add what tables of ours lack
 	keys            string
+	weakKeys        []adapter.Key // that can be used and may be guessed
 	todo            []string
 
 	account         string // for GRANT
@@ -285,8 +286,12 @@ func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Cloc
 	}
 	valid := 0
 	for _, key := range keys {
-		if key.Status(now()) == adapter.KeyActive {
-			valid++
+		if key.Status(now()) != adapter.KeyActive {
+			continue
+		}
+		valid++
+		if key.Weakness() != adapter.Strong {
+			f.weakKeys = append(f.weakKeys, key)
 		}
 	}
 	f.keys = fmt.Sprintf("%d valid of %d", valid, len(keys))

@@ -47,6 +47,7 @@ type checkReport struct {
 		Statements []string `json:"statements"` // that add missing columns
 	} `json:"own_tables"`
 	Keys      string           `json:"keys"`
+	WeakKeys  []int64          `json:"weak_keys"` // IDs of valid keys that can be guessed
 	Conflicts *conflictsReport `json:"conflicts"` // null where they could not be looked for
 }
 
@@ -96,6 +97,13 @@ func (f findings) warnings(db *wpdb.DB) []string {
 		warnings = append(warnings, fmt.Sprintf("the clock of the database server differs by %v from that of this machine; set both by NTP", f.clockDifference.Round(time.Second)))
 	}
 	warnings = append(warnings, f.clusterWarnings()...)
+	for _, key := range f.weakKeys {
+		length := "has fewer than 16 characters and"
+		if key.Weakness() == adapter.MaybeWeak {
+			length = "was imported by an earlier version and has 15 to 17 characters: with 15 it"
+		}
+		warnings = append(warnings, fmt.Sprintf("the API key %d (%s) %s can be guessed; give its clients a key of keys create, and revoke it", key.ID, key.Name, length))
+	}
 	if f.jobCron != nil && !*f.jobCron {
 		warnings = append(warnings, "the site's cron does not know the plugin's jobs: it sends no notifications; see mail.enabled")
 	}
@@ -127,7 +135,10 @@ func (f findings) json(t target, db *wpdb.DB, show checkOutput) (r checkReport) 
 	}
 	r.Platform.TimeZone, r.Platform.JobCron = f.clock, f.jobCron
 	r.OwnTables.Missing, r.OwnTables.Statements = db.FullNames(f.missingOwn), list(f.completing)
-	r.Keys = f.keys
+	r.Keys, r.WeakKeys = f.keys, []int64{}
+	for _, key := range f.weakKeys {
+		r.WeakKeys = append(r.WeakKeys, key.ID)
+	}
 	if f.conflicts != nil {
 		r.Conflicts = &conflictsReport{Bookings: f.conflicts.Bookings, Cut: f.conflicts.Cut, Pairs: []conflictPair{}}
 		for _, c := range f.conflicts.Conflicts {

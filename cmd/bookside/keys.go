@@ -42,8 +42,8 @@ clients can keep it:
 
   bookside keys import --name shop --permissions read < key.txt
 
-Any key of 1 to 255 printable characters without spaces will do. Replace a short one soon: it can
-be guessed.`
+Any key of 16 to 255 printable characters without spaces will do. A shorter one can be guessed, and
+is taken only with --weak: give its clients a key of keys create soon, and revoke it.`
 
 // openSite opens the database a configuration names, without waiting, and
 // makes sure that a site with LatePoint is there. Where the configuration can be
@@ -224,6 +224,7 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 	var wanted keyFlags
 	given.define(flags)
 	wanted.defineNew(flags)
+	weak := flags.Bool("weak", false, "import the key even if it has fewer than 16 characters and can be guessed")
 	return func(ctx context.Context, _ []string) error {
 		n, err := wanted.newKey(p.now())
 		if err != nil {
@@ -234,23 +235,20 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withNewKeys(ctx, given, func(keys *adapter.Keys) error {
-			key, err := keys.Import(ctx, secret, n)
+			key, err := keys.Import(ctx, secret, n, *weak)
+			if errors.Is(err, adapter.ErrWeakKey) {
+				return fmt.Errorf("%w; make its clients a new one with keys create, or import it with --weak", err)
+			}
 			if err != nil {
 				return err
 			}
-			return p.print("Imported.\n" + describeKey(key) + warnOfLength(secret))
+			text := "Imported.\n" + describeKey(key)
+			if adapter.WeakSecret(secret) {
+				text += "It can be guessed: give its clients a key of keys create soon, and revoke it.\n"
+			}
+			return p.print(text)
 		})
 	}
-}
-
-// safeLength is what a key needs at least so that nobody guesses it.
-const safeLength = 16
-
-func warnOfLength(secret string) string {
-	if len(secret) >= safeLength {
-		return ""
-	}
-	return fmt.Sprintf("It has fewer than %d characters and can be guessed: give its clients a key of keys create soon.\n", safeLength)
 }
 
 // readSecret takes a key from the standard input: the arguments of a program

@@ -112,23 +112,37 @@ func TestImportKey(t *testing.T) {
 	run(t, env, "", append(args, secret)...).want(t, exitUsage, "keys import: it takes flags only, got 1")
 }
 
-// Keys of any form are taken, and no more than a third of one is ever shown.
-func TestImportShortKeys(t *testing.T) {
+// Keys that can be guessed are imported only where that is asked for. Nothing of
+// them is ever shown, and no more than a third of others.
+func TestImportWeakKeys(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	s := serve(t, env)
 	for _, test := range []struct{ secret, shown string }{
 		{"x", "  …  "},
-		{"abc", "  …  "},
+		{"4711", "  …  "},
 		{"hunter2!", "  …  "},
-		{"abcdefghijkl", "  abc…l  "},
-		{"abcdefghijklmno", "  abcd…o  "},
-		{"ABCDEFGHIJKLMNOPQRSTUVWX", "  ABCDEF…WX  "},
+		{"abcdefghijkl", "  …  "},
+		{"ABCDEFGHIJKLMNO", "  …  "},
+		{"abcdefghijklmnop", "  abc…op  "},
+		{"ABCDEFGHIJKLMNOPQRSTUVWX", "  ABCDE…VWX  "},
 	} {
 		t.Run(test.secret, func(t *testing.T) {
 			t.Parallel()
-			got := run(t, env, test.secret+"\n", "keys", "import", "--name", test.secret[:1], "--permissions", "read").want(t, exitOK)
-			if warned := strings.Contains(got.stdout, "can be guessed"); warned != (len(test.secret) < 16) {
+			weak := len(test.secret) < 16
+			args := []string{"keys", "import", "--name", test.secret[:1], "--permissions", "read"}
+			if weak {
+				refused := run(t, env, test.secret+"\n", args...).want(t, exitFailure, "fewer than 16 characters", "keys create", "--weak")
+				if strings.Contains(refused.stdout+refused.stderr, test.secret) && len(test.secret) > 1 {
+					t.Error("the key is told")
+				}
+				if status, body := get(t, s.url+"/v1/status", test.secret); status != http.StatusUnauthorized {
+					t.Errorf("status %d: %s", status, body)
+				}
+				args = append(args, "--weak")
+			}
+			got := run(t, env, test.secret+"\n", args...).want(t, exitOK)
+			if warned := strings.Contains(got.stdout, "can be guessed"); warned != weak {
 				t.Errorf("%d characters: %s", len(test.secret), got.stdout)
 			}
 			if status, body := get(t, s.url+"/v1/status", test.secret); status != http.StatusOK {
@@ -138,6 +152,55 @@ func TestImportShortKeys(t *testing.T) {
 		})
 	}
 	run(t, env, strings.Repeat("x", 256), "keys", "import", "--name", "long", "--permissions", "read").want(t, exitFailure, "longer than 255 characters")
+}
+
+// check warns of valid keys that can be guessed, those included that an earlier
+// version imported and showed more of.
+func TestCheckWarnsOfWeakKeys(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	newKey(t, env)
+	wantNoWarning := func() {
+		t.Helper()
+		if got := run(t, env, "", "check").want(t, exitOK).stdout; strings.Contains(got, "can be guessed") {
+			t.Errorf("check warns: %s", got)
+		}
+		if ids := checkJSON(t, env, exitOK).WeakKeys; ids == nil || len(ids) > 0 {
+			t.Errorf("weak keys %v", ids)
+		}
+	}
+	imported := func(secret string, flags ...string) {
+		t.Helper()
+		run(t, env, secret, append([]string{"keys", "import", "--name", "old " + secret[:2], "--permissions", "read"}, flags...)...).want(t, exitOK)
+	}
+	imported("abcdefghijklmnop")
+	imported("bbcdefghijklmnopq")
+	wantNoWarning()
+	imported("4711", "--weak")
+	imported("5ifteen-letters", "--weak")
+	imported("6welveletter", "--weak")
+	imported("7ifteen-letters", "--weak")
+	imported("8711", "--weak")
+	run(t, env, "", "keys", "revoke", "8").want(t, exitOK)
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '6we', last_four = 'r' WHERE id = 6")
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '7ift', last_four = 's' WHERE id = 7")
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout,
+		"warning: the API key 4 (old 47) has fewer than 16 characters and can be guessed; give its clients a key of keys create, and revoke it\n",
+		"warning: the API key 5 (old 5i) has fewer than 16 characters and can be guessed; ",
+		"warning: the API key 6 (old 6w) has fewer than 16 characters and can be guessed; ",
+		"warning: the API key 7 (old 7i) was imported by an earlier version and has 15 to 17 characters: with 15 it can be guessed; ")
+	report := checkJSON(t, env, exitOK)
+	if diff := cmp.Diff([]int64{4, 5, 6, 7}, report.WeakKeys); diff != "" {
+		t.Error(diff)
+	}
+	if told := strings.Join(report.Warnings, "\n"); strings.Count(told, "can be guessed") != 4 {
+		t.Errorf("warnings:\n%s", told)
+	}
+	for _, id := range []string{"4", "5", "6", "7"} {
+		run(t, env, "", "keys", "revoke", id).want(t, exitOK)
+	}
+	wantNoWarning()
 }
 
 // Help tells the real difference between the kinds.
