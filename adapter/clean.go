@@ -39,4 +39,7 @@ func cleanEmail(text string) string { return strings.TrimSpace(text) }
 // validEmail tells whether a text is an address that WordPress takes. One with a
 // percent-encoded character is refused: cleaned like other texts it would become
 // another address.
-func validEmail(text string) bool { return sanitize.IsEmail(text) && cleanLine(text) == text }
+// One to which no mail can be sent because it is too long is refused, too.
+func validEmail(text string) bool {
+	return len(text) <= maxAddress && sanitize.IsEmail(text) && cleanLine(text) == text
+}

@@ -35,7 +35,7 @@ func (m Mail) Recipients() []mail.Address {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(m.To, ",") {
 		shown, address, bracketed := splitRecipient(part)
-		if !validEmail(address) || len(address) > maxAddress {
+		if !validEmail(address) {
 			name = append(name, shown)
 			if bracketed {
 				name = nil // of somebody without an address

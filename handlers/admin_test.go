@@ -137,7 +137,7 @@ func TestReadinessOfSite(t *testing.T) {
 	wantReadiness(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	admin.Started(adapter.NewPlatform(db, fixedClock))
 	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: wp_bookside_admin_tokens, " +
-		"wp_bookside_api_keys, wp_bookside_customer_fields, wp_bookside_idempotency, wp_bookside_outbox"})
+		"wp_bookside_api_keys, wp_bookside_customer_fields, wp_bookside_idempotency, wp_bookside_locks, wp_bookside_outbox"})
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,7 @@ func TestRefusedCustomers(t *testing.T) {
 	}
 	for body, want := range map[string]refused{
 		manyFields(201):               forbidden("custom_fields"),
-		manyFields(60_000):            forbidden("custom_fields"),
+		manyFields(15_000):            forbidden("custom_fields"),
 		`"first_name":[]`:             malformed("first_name"),
 		`"first_name":true`:           malformed("first_name"),
 		`"last_name":{}`:              malformed("last_name"),

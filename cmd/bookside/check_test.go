@@ -173,7 +173,8 @@ func TestRightsUntold(t *testing.T) {
 	defer pool.Close()
 	mock.MatchExpectationsInOrder(false)
 	readOnly := &mysql.MySQLError{Number: 1290}
-	mock.ExpectQuery("information_schema").WillReturnRows(sqlmock.NewRows([]string{"table_name"}))
+	mock.ExpectQuery("information_schema.columns").WillReturnRows(sqlmock.NewRows([]string{"table_name"}))
+	mock.ExpectQuery("information_schema.tables").WillReturnRows(sqlmock.NewRows([]string{"table_name", "engine"}))
 	for range 100 {
 		mock.ExpectQuery("^SELECT 1").WillReturnRows(sqlmock.NewRows([]string{"1"}))
 		mock.ExpectQuery("^EXPLAIN").WillReturnError(readOnly)

@@ -72,8 +72,9 @@ func TestConnectionBudget(t *testing.T) {
 	if text := failed.Load(); text != nil {
 		t.Error(*text)
 	}
-	if got := <-most; got != budget {
-		t.Errorf("%d connections at a time, want %d", got, budget)
+	// One more may be open to end statements whose clients went away.
+	if got := <-most; got < budget || got > budget+1 {
+		t.Errorf("%d connections at a time, want %d, or one more", got, budget)
 	}
 }
 
