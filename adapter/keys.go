@@ -49,13 +49,6 @@ type Key struct {
 	PerMinute, PerHour *int64
 }
 
-// Allows tells whether the key holds a permission, by name or by the shorthand
-// for all resources. The empty permission needs a valid key only.
-func (k Key) Allows(permission string) bool {
-	verb, _, _ := strings.Cut(permission, "_")
-	return permission == "" || slices.Contains(k.Permissions, permission) || slices.Contains(k.Permissions, verb)
-}
-
 // CheckNetwork is nil where the key may come from an address. Else it is the
 // error of a key that is unknown, so that whoever found a key does not learn
 // that it is one.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestKeyAllows(t *testing.T) {
+func TestKeyHolds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		held, asked string
@@ -24,9 +24,10 @@ func TestKeyAllows(t *testing.T) {
 		{"read_bookings", "", true},
 		{"", "", true},
 		{"", "read_bookings", false},
+		{"write", "write_users", false},
 	} {
-		if got := (Key{Permissions: []string{c.held}}).Allows(c.asked); got != c.want {
-			t.Errorf("a key with %q allows %q: %v", c.held, c.asked, got)
+		if got := (Key{Permissions: []string{c.held}}).Holds(c.asked); got != c.want {
+			t.Errorf("a key with %q holds %q: %v", c.held, c.asked, got)
 		}
 	}
 }
