@@ -108,7 +108,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 				execute("INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (?, 'wp_capabilities', ?)", user, c.serialised)
 			}
 		}
-		before := database.Snapshot(t)
+		before := original.Again(t)
 		users := func() (changed []string) {
 			for _, change := range fixtures.Changes(before, before.Again(t)) {
 				if change.Table == "users" || change.Table == "usermeta" {

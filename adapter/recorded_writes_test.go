@@ -113,7 +113,8 @@ func newReplayer(t *testing.T, differences map[string]int) *replayer {
 
 func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 	r.t.Run(w.Name, func(t *testing.T) {
-		defer r.original.Restore(t)
+		var after *fixtures.Snapshot
+		defer func() { r.original.RestoreFrom(t, after) }()
 		for _, statement := range slices.Concat(w.Setup, play.prepare, []string{withJobCron}) {
 			if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
 				t.Fatalf("%s: %v", statement, err)
@@ -131,7 +132,8 @@ func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 		}
 		e := &expectation{T: t, RecordedWrite: w, before: before}
 		r.expect(e, play.differ)
-		for _, unlike := range e.Compare(fixtures.Changes(before, before.Again(t))) {
+		after = before.Again(t)
+		for _, unlike := range e.Compare(fixtures.Changes(before, after)) {
 			t.Error(unlike)
 		}
 	})

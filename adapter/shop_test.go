@@ -53,12 +53,14 @@ func (s *shop) site(t *testing.T) *Site {
 func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site), want ...fixtures.Change) {
 	s.t.Helper()
 	s.t.Run(name, func(t *testing.T) {
-		defer s.original.Restore(t)
+		var after *fixtures.Snapshot
+		defer func() { s.original.RestoreFrom(t, after) }()
 		s.execute(t, setup...)
 		before := s.original.Again(t)
 		do(t, s.site(t))
 		expected := fixtures.RecordedWrite{Now: recordedNow(), Rows: want}
-		for _, unlike := range expected.Compare(fixtures.Changes(before, before.Again(t))) {
+		after = before.Again(t)
+		for _, unlike := range expected.Compare(fixtures.Changes(before, after)) {
 			t.Error(unlike)
 		}
 	})
