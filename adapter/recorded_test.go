@@ -61,7 +61,7 @@ func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, d
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := recorded{t: t, site: site, variant: v.Name, services: map[int64]bookableService{}, differences: differences}
+	r := recorded{t: t, site: site, variant: v.Name, services: map[int64]bookableService{}, calendars: map[calendarKey]*availability.Calendar{}, differences: differences}
 	for _, c := range v.Cases {
 		r.compare(c)
 	}
@@ -76,6 +76,7 @@ type recorded struct {
 	site        *Site
 	variant     string
 	services    map[int64]bookableService
+	calendars   map[calendarKey]*availability.Calendar
 	differences map[string]int
 }
 
@@ -213,16 +214,9 @@ func (r recorded) ask(q fixtures.AvailabilityRequest, day availability.Day) ques
 	if !known {
 		return question{}
 	}
-	resources, _, err := r.site.resources(r.t.Context(), service, anyID(q.AgentID), anyID(q.LocationID))
-	if CodeOf(err) == CodeInvalidRequest {
+	calendar := r.calendar(service, calendarKey{q.ServiceID, anyID(q.AgentID), anyID(q.LocationID), day, q.Side == "customer"})
+	if calendar == nil {
 		return question{}
-	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	calendar, err := r.site.calendar(r.t.Context(), service, resources, calendarQuery{from: day, to: day, customer: q.Side == "customer"})
-	if err != nil {
-		r.t.Fatal(err)
 	}
 	duration, attendees := service.duration, int64(1)
 	if q.Duration != nil && *q.Duration != 0 {
@@ -234,6 +228,36 @@ func (r recorded) ask(q fixtures.AvailabilityRequest, day availability.Day) ques
 	asked := question{service: service, calendar: calendar, Request: service.request(duration, attendees)}
 	asked.Exclude = q.Exclude
 	return asked
+}
+
+// calendarKey is what a calendar depends on besides the rows.
+type calendarKey struct {
+	service, agent, location int64
+	day                      availability.Day
+	customer                 bool
+}
+
+// calendar reads each calendar of a variant once. It is nil where the agent or
+// the location does not exist.
+func (r recorded) calendar(service bookableService, key calendarKey) *availability.Calendar {
+	r.t.Helper()
+	if calendar, known := r.calendars[key]; known {
+		return calendar
+	}
+	resources, _, err := r.site.resources(r.t.Context(), service, key.agent, key.location)
+	if CodeOf(err) == CodeInvalidRequest {
+		r.calendars[key] = nil
+		return nil
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	calendar, err := r.site.calendar(r.t.Context(), service, resources, calendarQuery{from: key.day, to: key.day, customer: key.customer})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.calendars[key] = calendar
+	return calendar
 }
 
 // service reads each service of a variant once.
