@@ -166,6 +166,13 @@ func (r *request) answerWithin(bytes int64) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	a := answer{body: buffers.get(), heavy: bytes > maxOrdinary, release: release}
+	complete := false
+	defer func() {
+		if !complete { // also where the work panicked
+			a.done()
+		}
+	}()
 	r.mayRead = bytes
 	if r.route.method == http.MethodGet {
 		r.mayRead /= readFactor
@@ -173,14 +180,13 @@ func (r *request) answerWithin(bytes int64) (answer, error) {
 	wpdb.Allow(r.ctx(), r.mayRead)
 	response, err := r.work()
 	if err != nil {
-		release()
 		return answer{}, err
 	}
-	a := answer{response.status, buffers.get(), bytes > maxOrdinary, release}
+	a.status = response.status
 	if err := encode(a.body, response.body); err != nil {
-		a.done()
 		return answer{}, err
 	}
+	complete = true
 	return a, nil
 }
 

@@ -126,3 +126,23 @@ func TestMemoryOfSlowBodies(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryAfterPanics: a panic gives back the memory of its request.
+func TestMemoryAfterPanics(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {
+		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
+	})
+	random := s.platform.Random
+	s.platform.Random = panicking{}
+	for i := range 20 { // of which 12 fit at a time
+		s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test"}`, i)).want(http.StatusInternalServerError)
+	}
+	s.platform.Random = random
+	s.write(http.MethodPost, "/customers", `{"first_name":"Ida","last_name":"Neu","email":"ida@example.test"}`).want(http.StatusCreated)
+}
+
+// panicking panics when it is read.
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("read") }
