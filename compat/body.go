@@ -227,8 +227,8 @@ func (b *Body) describe(r *Reading) *Body {
 	return inner
 }
 
-// List is the elements of a list. ok is false where none was sent, or no list.
-func (b *Body) List(name string) (elements []node, ok bool) {
+// list is the elements of a list. ok is false where none was sent, or no list.
+func (b *Body) list(name string) (elements []node, ok bool) {
 	value, sent := b.sent(name)
 	if !sent {
 		return nil, false

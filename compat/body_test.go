@@ -375,7 +375,7 @@ func TestBodyGetters(t *testing.T) {
 		"list": {
 			func(t *testing.T, raw string) string {
 				return readBodyField(t, raw, func(b *Body) *int {
-					elements, ok := b.List("a")
+					elements, ok := b.list("a")
 					if !ok {
 						return nil
 					}

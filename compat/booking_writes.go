@@ -178,7 +178,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 
 // bookings reads the list of a bulk request.
 func (b *Body) bookings() (elements []node, confirm bool) {
-	elements, ok := b.List("bookings")
+	elements, ok := b.list("bookings")
 	b.require("bookings")
 	if ok && (len(elements) == 0 || len(elements) > maxBulk) {
 		b.note("bookings", malformed(fmt.Sprintf("Must be a list of 1 to %d bookings", maxBulk)))

@@ -39,7 +39,7 @@ func (c Cluster) MultiPrimary() bool {
 	return c.Kind == Galera || c.Kind == GroupReplication && !c.SinglePrimary
 }
 
-// identity are the variables in which servers differ from each other.
+// identityVariables are the variables in which servers differ from each other.
 var identityVariables = []string{"hostname", "port", "server_id", "server_uuid", "datadir", "wsrep_node_name"}
 
 var clusterVariables = []string{
