@@ -442,6 +442,13 @@ func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 		if !found {
 			return notFound(CustomerResource, id)
 		}
+		now, err := tx.ordersOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(now, orders) { // the locks are those of other orders
+			return fmt.Errorf("orders of customer %d changed meanwhile: %w", id, wpdb.ErrConflict)
+		}
 		bookings, err := tx.bookingsThrough(ctx, id)
 		if err != nil {
 			return err
@@ -449,7 +456,7 @@ func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 		if bookings > 0 {
 			return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: bookings}
 		}
-		return tx.deleteCustomerRows(ctx, id)
+		return tx.deleteCustomerRows(ctx, id, orders)
 	})
 }
 
@@ -470,11 +477,7 @@ func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, erro
 	return count, err
 }
 
-func (s *Site) deleteCustomerRows(ctx context.Context, id int64) error {
-	orders, err := s.ordersOf(ctx, id)
-	if err != nil {
-		return err
-	}
+func (s *Site) deleteCustomerRows(ctx context.Context, id int64, orders []int64) error {
 	if err := s.deleteOrders(ctx, orders); err != nil {
 		return err
 	}

@@ -82,8 +82,8 @@ func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
 	return made, err
 }
 
-// takeCustomer reads the customer whom an order is for, and keeps them from
-// being deleted meanwhile.
+// takeCustomer reads the customer whom an order or a payment is for, and keeps
+// them from being deleted meanwhile.
 func (s *Site) takeCustomer(ctx context.Context, id *int64, p *Problems) (BookingCustomer, error) {
 	if id == nil || p.Has("customer_id") {
 		return BookingCustomer{}, nil

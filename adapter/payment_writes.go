@@ -49,8 +49,10 @@ func (s *Site) createPayment(ctx context.Context, n NewPayment) (Payment, error)
 	}
 	p.require("amount", n.Amount != nil)
 	n.PaymentPatch = s.cleanPayment(n.PaymentPatch, Payment{}, &p)
-	if err := s.checkPayer(ctx, n.CustomerID, &p); err != nil {
-		return Payment{}, err
+	if n.CustomerID != 0 {
+		if _, err := s.takeCustomer(ctx, &n.CustomerID, &p); err != nil {
+			return Payment{}, err
+		}
 	}
 	if err := p.Err(); err != nil {
 		return Payment{}, err
@@ -98,7 +100,8 @@ func (s *Site) tellPayment(ctx context.Context, made Payment) error {
 	return err
 }
 
-// orderToPay finds and locks the order that a payment is for.
+// orderToPay finds and locks the order that a payment is for, and takes the lock
+// of its payer: a customer who is being deleted takes all their payments along.
 func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order, error) {
 	if p.Has("order_id") || p.Has("booking_id") {
 		return Order{}, nil
@@ -125,24 +128,19 @@ func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order
 		}
 		return Order{}, nil
 	}
-	order, err := s.lockOrder(ctx, *id)
+	locks := []lock{lockOf(orderLock, *id)}
+	if n.CustomerID != 0 {
+		locks = append(locks, lockOf(customerLock, n.CustomerID))
+	}
+	if err := s.lock(ctx, locks...); err != nil {
+		return Order{}, err
+	}
+	order, err := s.lockOrderRow(ctx, *id)
 	if CodeOf(err) == CodeNotFound {
 		p.Malform("order_id", "Order not found")
 		return Order{}, nil
 	}
 	return order, err
-}
-
-// checkPayer notes a customer who does not exist.
-func (s *Site) checkPayer(ctx context.Context, id int64, p *Problems) error {
-	if id == 0 || p.Has("customer_id") {
-		return nil
-	}
-	_, exists, err := s.orderCustomer(ctx, id)
-	if err == nil && !exists {
-		p.Malform("customer_id", "Customer not found")
-	}
-	return err
 }
 
 // cleanPayment finds out all that is wrong with a patch by itself, and cleans

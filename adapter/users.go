@@ -134,6 +134,10 @@ func (s *Site) connectUser(ctx context.Context, w writing, id int64, c BookingCu
 	if user.privileged {
 		return nil
 	}
+	// Somebody else may find the same user by another text: the login.
+	if err := s.lockRows(ctx, wpdb.Users, []int64{user.id}); err != nil {
+		return err
+	}
 	stmt := sq.Select("1").From(s.db.Name(wpdb.Customers)).Where(sq.Eq{"wordpress_user_id": user.id}).Limit(1)
 	_, taken, err := wpdb.One(ctx, s.db, "find customer of user", stmt, wpdb.Value[int64])
 	if err != nil || taken {
