@@ -98,7 +98,7 @@ func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookin
 		return plan, err
 	}
 	if p.Err() == nil {
-		if err := s.lockNewBooking(ctx, plan); err != nil {
+		if err := s.lockNewBooking(ctx, w, plan); err != nil {
 			return plan, err
 		}
 	}
@@ -196,13 +196,17 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 
 // lockNewBooking takes the locks of a booking to be made: of its slot, and of the
 // e-mail under which its customer is found or created.
-func (s *Site) lockNewBooking(ctx context.Context, plan bookingPlan) error {
+func (s *Site) lockNewBooking(ctx context.Context, w writing, plan bookingPlan) error {
 	locks, err := s.slotLocks(ctx, plan.service, plan.resources)
 	if err != nil {
 		return err
 	}
 	if plan.CustomerID == 0 {
-		locks = append(locks, locksOfEmail(plan.Customer.Email)...)
+		customer, err := s.locksOfNewCustomer(ctx, w, plan.Customer.Email)
+		if err != nil {
+			return err
+		}
+		locks = append(locks, customer...)
 	}
 	return s.lock(ctx, locks...)
 }

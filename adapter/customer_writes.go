@@ -38,6 +38,12 @@ func (s *Site) CreateCustomer(ctx context.Context, v CustomerValues, finish func
 }
 
 func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, error) {
+	// Before anything is said about the user.
+	if v.WordPressUserID != nil {
+		if err := s.need("write_users"); err != nil {
+			return Customer{}, err
+		}
+	}
 	v = v.clean()
 	p := v.Problems.clone()
 	p.require("first_name", strings.TrimSpace(or(v.FirstName, "")) != "")
@@ -46,8 +52,19 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 	if err := s.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
+	w, err := s.writing(ctx)
+	if err != nil {
+		return Customer{}, err
+	}
 	if p.Err() == nil {
-		if err := s.lockNewCustomer(ctx, wanted, v.WordPressUserID); err != nil {
+		locks, err := s.locksOfNewCustomer(ctx, w, &wanted.Email)
+		if err != nil {
+			return Customer{}, err
+		}
+		if v.WordPressUserID != nil {
+			locks = append(locks, lockOf(userLock, *v.WordPressUserID))
+		}
+		if err := s.lock(ctx, locks...); err != nil {
 			return Customer{}, err
 		}
 	}
@@ -60,15 +77,6 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 		return Customer{}, err
 	}
 	if err := p.Err(); err != nil {
-		return Customer{}, err
-	}
-	if v.WordPressUserID != nil {
-		if err := s.need("write_users"); err != nil {
-			return Customer{}, err
-		}
-	}
-	w, err := s.writing(ctx)
-	if err != nil {
 		return Customer{}, err
 	}
 	wanted.ID, err = s.insertCustomer(ctx, w, wanted, v.WordPressUserID)
@@ -97,21 +105,19 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 	return s.Customer(ctx, wanted.ID)
 }
 
-// lockNewCustomer takes the locks of a customer to be created: of the e-mail, of
-// the WordPress user, and of the e-mails by which others would find that user.
-func (s *Site) lockNewCustomer(ctx context.Context, c BookingCustomer, user *int64) error {
-	locks := locksOfEmail(&c.Email)
-	if user != nil {
-		names, err := s.userNames(ctx, *user)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			locks = append(locks, locksOfEmail(&name)...)
-		}
-		locks = append(locks, lockOf(userLock, *user))
+// locksOfNewCustomer are the locks for a customer to be created: of the e-mail,
+// and of the WordPress user to whom connectUser would connect the customer, for
+// others may find the same user by the login.
+func (s *Site) locksOfNewCustomer(ctx context.Context, w writing, email *string) ([]lock, error) {
+	locks := locksOfEmail(email)
+	if len(locks) == 0 || w.settings[settingUsersAsCustomers] != on {
+		return locks, nil
 	}
-	return s.lock(ctx, locks...)
+	user, err := s.userNamed(ctx, cleanEmail(*email))
+	if err == nil && user.id != 0 {
+		locks = append(locks, lockOf(userLock, user.id))
+	}
+	return locks, err
 }
 
 // customerFacts is a customer without a booking.

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -128,7 +129,7 @@ func (s *Site) UpdateOrder(ctx context.Context, id int64, patch OrderPatch) (Ord
 }
 
 func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
-	before, err := s.lockOrderToUpdate(ctx, id, sent.CustomerID)
+	before, locked, err := s.lockOrderToUpdate(ctx, id, sent.CustomerID)
 	if err != nil {
 		return Order{}, err
 	}
@@ -149,7 +150,7 @@ func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Orde
 	}
 	var moved []bookingFacts
 	if moves {
-		if moved, err = s.moveBookings(ctx, before, *patch.CustomerID); err != nil {
+		if moved, err = s.moveBookings(ctx, before, *patch.CustomerID, locked); err != nil {
 			return Order{}, err
 		}
 	}
@@ -167,33 +168,36 @@ func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Orde
 }
 
 // lockOrderToUpdate is lockOrder for an order that may go to another customer,
-// and take its bookings along; nil for none.
-func (s *Site) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, error) {
+// and take its bookings along; nil for none. It also returns the bookings that it
+// locked.
+func (s *Site) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, []int64, error) {
 	if customer == nil {
-		return s.lockOrder(ctx, id)
+		order, err := s.lockOrder(ctx, id)
+		return order, nil, err
 	}
 	order, err := s.Order(ctx, id)
 	if err != nil {
-		return Order{}, err
+		return Order{}, nil, err
 	}
 	items, err := s.OrderItems(ctx, id)
 	if err != nil {
-		return Order{}, err
+		return Order{}, nil, err
 	}
 	bookings, err := s.orderBookings(ctx, order.CustomerID, items)
 	if err != nil {
-		return Order{}, err
+		return Order{}, nil, err
 	}
 	locks := append(locksOf(bookingLock, bookings...), lockOf(customerLock, *customer), lockOf(orderLock, id))
 	if err := s.lock(ctx, locks...); err != nil {
-		return Order{}, err
+		return Order{}, nil, err
 	}
 	if len(bookings) > 0 {
 		if err := s.lockRows(ctx, wpdb.Bookings, bookings); err != nil {
-			return Order{}, err
+			return Order{}, nil, err
 		}
 	}
-	return s.lockOrderRow(ctx, id)
+	order, err = s.lockOrderRow(ctx, id)
+	return order, bookings, err
 }
 
 // lockOrder makes other writers of an order, its payments and its invoices wait,
@@ -274,10 +278,17 @@ func (patch OrderPatch) metas(o Order) map[string]string {
 
 // moveBookings gives the bookings of an order to another customer, and its items
 // with them. It returns the bookings that moved, as they were.
-func (s *Site) moveBookings(ctx context.Context, order Order, customer int64) (moved []bookingFacts, err error) {
+//
+// Where one joined the order after locked were, the transaction is run again.
+func (s *Site) moveBookings(ctx context.Context, order Order, customer int64, locked []int64) (moved []bookingFacts, err error) {
 	facts, err := s.orderFacts(ctx, order)
 	if err != nil {
 		return nil, err
+	}
+	for _, b := range facts.bookings {
+		if !slices.Contains(locked, b.ID) {
+			return nil, fmt.Errorf("bookings of order %d changed meanwhile: %w", order.ID, wpdb.ErrConflict)
+		}
 	}
 	owner := column{"customer_id", customer}
 	for _, item := range facts.items {

@@ -39,17 +39,6 @@ func (s *Site) userNamed(ctx context.Context, email string) (linkedUser, error) 
 	return s.oneUser(ctx, s.usersWithRoles().Where(sq.Or{sq.Eq{"u.user_email": email}, sq.Eq{"u.user_login": email}}))
 }
 
-// userNames are the texts by which userNamed finds a user; none where the user
-// does not exist.
-func (s *Site) userNames(ctx context.Context, id int64) ([]string, error) {
-	stmt := sq.Select("user_email", "user_login").From(s.db.Name(wpdb.Users)).Where(sq.Eq{"ID": id})
-	names, _, err := wpdb.One(ctx, s.db, "read names of user", stmt, func(row wpdb.Scanner) ([]string, error) {
-		names := make([]string, 2)
-		return names, row.Scan(&names[0], &names[1])
-	})
-	return names, err
-}
-
 // usersWithRoles are users with their roles, a row for each site of a network:
 // who is an editor of any of its sites is one who must not be taken over.
 func (s *Site) usersWithRoles() sq.SelectBuilder {
@@ -134,7 +123,6 @@ func (s *Site) connectUser(ctx context.Context, w writing, id int64, c BookingCu
 	if user.privileged {
 		return nil
 	}
-	// Somebody else may find the same user by another text: the login.
 	if err := s.lockRows(ctx, wpdb.Users, []int64{user.id}); err != nil {
 		return err
 	}

@@ -388,9 +388,10 @@ func TestFillingACustomerNeedsNoMore(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongComesFirst: a request that is wrong in itself is told so,
-// whatever its key may do, and of users who cannot be linked nothing else is said.
-func TestWhatIsWrongComesFirst(t *testing.T) {
+// TestUsersAreNotProbed: without write_users nothing is said about a WordPress
+// user, and with it no more than that the user cannot be linked. Other requests
+// that are wrong in themselves are told so, whatever their key may do.
+func TestUsersAreNotProbed(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrangeCustomers(t, s.database)
@@ -405,7 +406,12 @@ func TestWhatIsWrongComesFirst(t *testing.T) {
 			"2147483647": malformed("cms_user_id"), "1": forbidden("cms_user_id"), "7": forbidden("cms_user_id"),
 			"803": forbidden("cms_user_id"), "804": forbidden("cms_user_id"), "802": forbidden("cms_user_id"),
 		} {
-			want.check(t, fmt.Sprint(key, user), s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":`+user+`}`))
+			a := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":`+user+`}`)
+			if len(key) == 1 {
+				wantCode(t, a, http.StatusForbidden, "insufficient_permissions")
+				continue
+			}
+			want.check(t, fmt.Sprint(key, user), a)
 		}
 		forbidden("customer.email").check(t, "e-mail", s.write(http.MethodPut, "/bookings/7", `{"customer":{"email":"x","phone":"1"}}`))
 		nothingWritten(t, fmt.Sprint(key), before)
