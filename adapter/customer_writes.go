@@ -448,19 +448,19 @@ func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 		if !found {
 			return notFound(CustomerResource, id)
 		}
-		now, err := tx.ordersOf(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(now, orders) { // the locks are those of other orders
-			return fmt.Errorf("orders of customer %d changed meanwhile: %w", id, wpdb.ErrConflict)
-		}
 		bookings, err := tx.bookingsThrough(ctx, id)
 		if err != nil {
 			return err
 		}
 		if bookings > 0 {
 			return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: bookings}
+		}
+		now, err := tx.ordersOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(now, orders) { // the locks are those of other orders
+			return fmt.Errorf("orders of customer %d changed meanwhile: %w", id, wpdb.ErrConflict)
 		}
 		return tx.deleteCustomerRows(ctx, id, orders)
 	})
