@@ -51,6 +51,7 @@ func BenchmarkEndpoints(b *testing.B) {
 // there are agents, new customers all of them.
 func BenchmarkCreateBooking(b *testing.B) {
 	s := newWriter(b, fixtures.SiteA(), func(o *handlers.Options) { o.RateLimit.Enabled = false })
+	arrange(b, s.database, fillLocks)
 	slots := freeSlots(b, s)
 	var next atomic.Int64
 	b.SetParallelism(16 / runtime.GOMAXPROCS(0))
