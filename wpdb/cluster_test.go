@@ -110,26 +110,6 @@ func pairs(values map[string]string) *sqlmock.Rows {
 	return rows
 }
 
-// mockedTwice is like mocked, with two connections.
-func mockedTwice(t *testing.T) (*wpdb.DB, sqlmock.Sqlmock) {
-	t.Helper()
-	pool, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := mock.ExpectationsWereMet(); err != nil {
-			t.Error(err)
-		}
-		mock.ExpectClose()
-		mock.ExpectClose()
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return wpdb.New(pool, "wp_"), mock
-}
-
 // TestClusterKinds: what servers of other kinds answer, in the words of theirs.
 func TestClusterKinds(t *testing.T) {
 	t.Parallel()
@@ -184,7 +164,7 @@ func TestClusterKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, mock := mockedTwice(t)
+			db, mock := mockedOver(t, 2)
 			if c.others == nil {
 				c.others = c.variables
 			}

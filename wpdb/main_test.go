@@ -56,6 +56,12 @@ func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Confi
 // accepts no statement but those expected, in their order.
 func mocked(t testing.TB) (*wpdb.DB, sqlmock.Sqlmock) {
 	t.Helper()
+	return mockedOver(t, 1)
+}
+
+// mockedOver is mocked for a test that uses so many connections.
+func mockedOver(t testing.TB, connections int) (*wpdb.DB, sqlmock.Sqlmock) {
+	t.Helper()
 	pool, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +70,9 @@ func mocked(t testing.TB) (*wpdb.DB, sqlmock.Sqlmock) {
 		if err := mock.ExpectationsWereMet(); err != nil {
 			t.Error(err)
 		}
-		mock.ExpectClose()
+		for range connections {
+			mock.ExpectClose()
+		}
 		if err := pool.Close(); err != nil {
 			t.Error(err)
 		}
