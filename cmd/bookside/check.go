@@ -264,9 +264,14 @@ func (f *findings) hiddenNetwork(db *wpdb.DB) {
 }
 
 func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Clock) (err error) {
-	f.missingOwn, err = missingOwnTables(ctx, db)
-	if err != nil || slices.Contains(f.missingOwn, wpdb.APIKeys) {
+	if f.missingOwn, err = missingOwnTables(ctx, db); err != nil {
 		return err
+	}
+	if lost := f.lostTables(); len(lost) > 0 {
+		f.todo = append(f.todo, fmt.Sprintf("tables of Bookside are missing, without which a running server is not ready: %s: restart serve, which creates them, empty", named(db, lost)))
+	}
+	if slices.Contains(f.missingOwn, wpdb.APIKeys) {
+		return nil
 	}
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
@@ -296,6 +301,17 @@ func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Cloc
 	}
 	f.keys = fmt.Sprintf("%d valid of %d", valid, len(keys))
 	return err
+}
+
+// lostTables are the tables of ours that are missing although others are there.
+// Where none is there, Bookside has not been started on this site yet. What may
+// not be read is reported as that.
+func (f findings) lostTables() []wpdb.Table {
+	if len(f.missingOwn) == len(wpdb.OwnTables()) {
+		return nil
+	}
+	unreadable := func(t wpdb.Table) bool { return slices.Contains(f.rights.unreadable, t) }
+	return slices.DeleteFunc(slices.Clone(f.missingOwn), unreadable)
 }
 
 func (f findings) report(t target, db *wpdb.DB) string {

@@ -64,6 +64,39 @@ func TestCheckBad(t *testing.T) {
 	}
 }
 
+// Bookside's own tables are all there, or none is: a running server is not ready
+// without one that was lost, and says so in /readyz.
+func TestCheckLostTables(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, lost string
+		wantKeys   string
+	}{
+		{"locks", "wp_bookside_locks", "1 valid of 1"},
+		{"keys", "wp_bookside_api_keys", "0 valid of 0"},
+		{"several", "wp_bookside_idempotency, wp_bookside_outbox", "1 valid of 1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := small(t)
+			env := settingsFor(db)
+			newKey(t, env)
+			execute(t, db.SQL, "DROP TABLE "+test.lost)
+			told := "tables of Bookside are missing, without which a running server is not ready: " + test.lost + ": restart serve, which creates them, empty"
+			got := run(t, env, "", "check").want(t, exitFailure, told)
+			wantTexts(t, got.stdout, "own tables     missing "+test.lost+"; serve and keys create make them\n", "API keys       "+test.wantKeys+"\n")
+			report := checkJSON(t, env, exitFailure)
+			if diff := cmp.Diff([]string{told}, report.Problems); diff != "" || report.OK {
+				t.Errorf("ok: %t, problems (-want +got):\n%s", report.OK, diff)
+			}
+			newKey(t, env)
+			if report := checkJSON(t, env, exitOK); !report.OK || len(report.OwnTables.Missing) > 0 {
+				t.Errorf("once they are there again: %+v", report)
+			}
+		})
+	}
+}
+
 // grantsExcept are all rights on all tables but some.
 func grantsExcept(t *testing.T, db *fixtures.Database, hidden ...string) []string {
 	t.Helper()
