@@ -129,7 +129,7 @@ var (
 	// ErrBadKey is a secret that cannot be imported.
 	ErrBadKey = errors.New("key cannot be imported")
 	// ErrWeakKey is an ErrBadKey that is imported where weak ones are allowed.
-	ErrWeakKey = fmt.Errorf("%w: it has fewer than %d characters and can be guessed", ErrBadKey, safeSecret)
+	ErrWeakKey = fmt.Errorf("%w: it can be guessed", ErrBadKey)
 )
 
 // Import stores a key that another program gave out, so that its clients keep
@@ -146,7 +146,7 @@ func (k *Keys) Import(ctx context.Context, secret string, n NewKey, weak bool) (
 	case misspelt(secret):
 		return Key{}, fmt.Errorf("%w: it looks like a key made here, with a character wrong", ErrBadKey)
 	case WeakSecret(secret) && !weak:
-		return Key{}, ErrWeakKey
+		return Key{}, fmt.Errorf("%w, because it %s", ErrWeakKey, weakness(secret))
 	}
 	key, err := k.insert(ctx, secret, n)
 	if errors.Is(err, wpdb.ErrDuplicate) {

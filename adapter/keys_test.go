@@ -83,15 +83,70 @@ func TestShown(t *testing.T) {
 		{long[:35], "lp_live", "xyz0"},
 		{long[:36], "lp_live_", "yz01"},
 		{long, "lp_live_", "6789"},
-		{strings.Repeat("x", 255), "xxxxxxxx", "xxxx"},
+		{varied(255), "!\"#$%&'(", "`abc"},
+		{strings.Repeat("x", 255), "", ""},
 	} {
 		if start, end := shown(c.secret); start != c.start || end != c.end {
 			t.Errorf("of %q: %q…%q, want %q…%q", c.secret, start, end, c.start, c.end)
 		}
 	}
 	for length := 1; length <= maxSecret; length++ {
-		if start, end := shown(strings.Repeat("x", length)); 3*len(start+end) > length {
+		if start, end := shown(varied(length)); 3*len(start+end) > length {
 			t.Errorf("of %d characters %d are shown", length, len(start+end))
+		}
+	}
+}
+
+// varied is a text of so many characters that repeats nothing soon.
+func varied(length int) string {
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = '!' + byte(i%('~'-'!'+1))
+	}
+	return string(text)
+}
+
+// TestWeakSecret: short texts, texts of few characters and short texts repeated
+// can be guessed; no key that a program made at random can.
+func TestWeakSecret(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		secret string
+		want   string // a word of the reason; "" where it is strong
+	}{
+		"nothing":                       {"", "16 characters"},
+		"15 characters":                 {"mR8xQz31LkPw0aB", "16 characters"},
+		"16 characters":                 {"mR8xQz31LkPw0aBc", ""},
+		"one character":                 {strings.Repeat("a", 16), "different"},
+		"one character, 255 times":      {strings.Repeat("a", 255), "different"},
+		"5 different":                   {"1112223334445555123", "different"},
+		"6 different":                   {"1122334455663165", ""},
+		"a word twice":                  {"passwordpassword", "repeats"},
+		"a word, and its beginning":     {"1234567890123456", "repeats"},
+		"12 characters, and 4 of them":  {"mR8xQz31LkPwmR8x", "repeats"},
+		"13 characters, and 3 of them":  {"mR8xQz31LkPwkmR8", ""},
+		"15 characters, many times":     {strings.Repeat("mR8xQz31LkPw0aB", 17), "repeats"},
+		"16 characters, twice":          {strings.Repeat("mR8xQz31LkPw0aBc", 2), ""},
+		"a word twice, and another end": {"passwordpassword!", ""},
+		"hexadecimal":                   {"5f4dcc3b5aa765d6", ""},
+		"UUID":                          {"0f8fad5b-d9cb-469f-a165-70867728950e", ""},
+		"digits":                        {"8305719264417093", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := weakness(c.secret)
+			if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("%q: %q, want %q", c.secret, got, c.want)
+			}
+			if WeakSecret(c.secret) != (c.want != "") {
+				t.Errorf("WeakSecret(%q) is %t", c.secret, WeakSecret(c.secret))
+			}
+		})
+	}
+	for range 1000 {
+		secret, err := newSecret(rand.Reader, LiveKey)
+		if err != nil || weakness(secret) != "" {
+			t.Fatalf("%q %s, %v", secret, weakness(secret), err)
 		}
 	}
 }
@@ -120,7 +175,7 @@ func TestVersionAtLeast(t *testing.T) {
 	}
 }
 
-// TestWeakness: of each length, what is shown of a key tells whether it is weak;
+// TestWeakness: of each length, what is shown of a key tells whether it is short;
 // what earlier versions showed is told from that.
 func TestWeakness(t *testing.T) {
 	t.Parallel()
@@ -133,7 +188,7 @@ func TestWeakness(t *testing.T) {
 		return Key{Start: secret[:min(8, third-last)], LastFour: secret[len(secret)-last:]}
 	}
 	for length := 1; length <= 255; length++ {
-		secret := strings.Repeat("x", length)
+		secret := varied(length)
 		want, wantEarlier := Strong, Strong
 		if length < 16 {
 			want, wantEarlier = Weak, Weak

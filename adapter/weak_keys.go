@@ -1,12 +1,58 @@
 package adapter
 
-// safeSecret is how many characters a secret needs, so that nobody guesses it.
-const safeSecret = 16
+import (
+	"fmt"
+	"strings"
+)
 
-// WeakSecret tells whether a secret is so short that it can be guessed.
-func WeakSecret(secret string) bool { return len(secret) < safeSecret }
+// What a secret needs so that nobody guesses it. Fewer than one in a hundred
+// random keys of 16 decimal digits has too little variety, and of other alphabets
+// practically none.
+const (
+	safeLength  = 16
+	safeVariety = 6 // different characters
+	safeTail    = 4 // characters that repeat the beginning by no accident
+)
 
-// Weakness says whether a stored key is so short that it can be guessed.
+// weakness is why a secret can be guessed, in words that follow "it", or "".
+func weakness(secret string) string {
+	switch {
+	case len(secret) < safeLength:
+		return fmt.Sprintf("has fewer than %d characters", safeLength)
+	case variety(secret) < safeVariety:
+		return fmt.Sprintf("has fewer than %d different characters", safeVariety)
+	case repeats(secret):
+		return fmt.Sprintf("repeats a text of fewer than %d characters", safeLength)
+	default:
+		return ""
+	}
+}
+
+// variety is how many different bytes a text has.
+func variety(text string) int {
+	seen := map[byte]struct{}{}
+	for _, c := range []byte(text) {
+		seen[c] = struct{}{}
+	}
+	return len(seen)
+}
+
+// repeats tells whether a text is the beginning of a shorter one, repeated: the
+// end of passwordpassword is its own beginning.
+func repeats(text string) bool {
+	for period := 1; period < safeLength && len(text)-period >= safeTail; period++ {
+		if strings.HasPrefix(text, text[period:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// WeakSecret tells whether a secret is so short or so simple that it can be
+// guessed.
+func WeakSecret(secret string) bool { return weakness(secret) != "" }
+
+// Weakness says whether a stored key can be guessed.
 type Weakness int
 
 // What a key's weakness can be.
@@ -16,9 +62,10 @@ const (
 	Weak
 )
 
-// Weakness is derived from what is shown of the key, because its length is not
-// stored. Earlier versions showed 3 + 1 characters of keys with 12 to 14, and
-// 4 + 1 of those with 15 to 17; today nobody gets either.
+// Weakness is derived from what is shown of the key: the secret is not stored,
+// and nothing is shown of a weak one. Earlier versions showed 3 + 1 characters of
+// keys with 12 to 14, and 4 + 1 of those with 15 to 17; today nobody gets either.
+// They knew no weakness but shortness.
 func (k Key) Weakness() Weakness {
 	switch start, end := len(k.Start), len(k.LastFour); {
 	case start+end < 5:

@@ -98,11 +98,11 @@ func (f findings) warnings(db *wpdb.DB) []string {
 	}
 	warnings = append(warnings, f.clusterWarnings()...)
 	for _, key := range f.weakKeys {
-		length := "has fewer than 16 characters and"
+		reason := "is too short or too simple and"
 		if key.Weakness() == adapter.MaybeWeak {
-			length = "was imported by an earlier version and has 15 to 17 characters: with 15 it"
+			reason = "was imported by an earlier version and has 15 to 17 characters: with 15 it"
 		}
-		warnings = append(warnings, fmt.Sprintf("the API key %d (%s) %s can be guessed; give its clients a key of keys create, and revoke it", key.ID, key.Name, length))
+		warnings = append(warnings, fmt.Sprintf("the API key %d (%s) %s can be guessed; give its clients a key of keys create, and revoke it", key.ID, key.Name, reason))
 	}
 	if f.jobCron != nil && !*f.jobCron {
 		warnings = append(warnings, "the site's cron does not know the plugin's jobs: it sends no notifications; see mail.enabled")

@@ -43,7 +43,8 @@ clients can keep it:
   bookside keys import --name shop --permissions read < key.txt
 
 Any key of 16 to 255 printable characters without spaces will do. A shorter one can be guessed, and
-is taken only with --weak: give its clients a key of keys create soon, and revoke it.`
+so can one that has fewer than 6 different characters or repeats a shorter text. It is taken only
+with --weak: give its clients a key of keys create soon, and revoke it.`
 
 // openSite opens the database a configuration names, without waiting, and
 // makes sure that a site with LatePoint is there. Where the configuration can be
@@ -224,7 +225,7 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 	var wanted keyFlags
 	given.define(flags)
 	wanted.defineNew(flags)
-	weak := flags.Bool("weak", false, "import the key even if it has fewer than 16 characters and can be guessed")
+	weak := flags.Bool("weak", false, "import the key even if it can be guessed")
 	return func(ctx context.Context, _ []string) error {
 		n, err := wanted.newKey(p.now())
 		if err != nil {

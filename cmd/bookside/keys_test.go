@@ -118,21 +118,24 @@ func TestImportWeakKeys(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	s := serve(t, env)
-	for _, test := range []struct{ secret, shown string }{
-		{"x", "  …  "},
-		{"4711", "  …  "},
-		{"hunter2!", "  …  "},
-		{"abcdefghijkl", "  …  "},
-		{"ABCDEFGHIJKLMNO", "  …  "},
-		{"abcdefghijklmnop", "  abc…op  "},
-		{"ABCDEFGHIJKLMNOPQRSTUVWX", "  ABCDE…VWX  "},
+	const short, simple, repeated = "because it has fewer than 16 characters;", "because it has fewer than 6 different characters;", "because it repeats a text of fewer than 16 characters;"
+	for _, test := range []struct{ secret, shown, weakness string }{
+		{"x", "  …  ", short},
+		{"4711", "  …  ", short},
+		{"hunter2!", "  …  ", short},
+		{"abcdefghijkl", "  …  ", short},
+		{"ABCDEFGHIJKLMNO", "  …  ", short},
+		{"aaaaaaaaaaaaaaaa", "  …  ", simple},
+		{"passwordpassword", "  …  ", repeated},
+		{"abcdefghijklmnop", "  abc…op  ", ""},
+		{"ABCDEFGHIJKLMNOPQRSTUVWX", "  ABCDE…VWX  ", ""},
 	} {
 		t.Run(test.secret, func(t *testing.T) {
 			t.Parallel()
-			weak := len(test.secret) < 16
+			weak := test.weakness != ""
 			args := []string{"keys", "import", "--name", test.secret[:1], "--permissions", "read"}
 			if weak {
-				refused := run(t, env, test.secret+"\n", args...).want(t, exitFailure, "fewer than 16 characters", "keys create", "--weak")
+				refused := run(t, env, test.secret+"\n", args...).want(t, exitFailure, test.weakness, "keys create", "--weak")
 				if strings.Contains(refused.stdout+refused.stderr, test.secret) && len(test.secret) > 1 {
 					t.Error("the key is told")
 				}
@@ -182,22 +185,24 @@ func TestCheckWarnsOfWeakKeys(t *testing.T) {
 	imported("6welveletter", "--weak")
 	imported("7ifteen-letters", "--weak")
 	imported("8711", "--weak")
+	imported("999999999999999999", "--weak")
 	run(t, env, "", "keys", "revoke", "8").want(t, exitOK)
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '6we', last_four = 'r' WHERE id = 6")
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '7ift', last_four = 's' WHERE id = 7")
 	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout,
-		"warning: the API key 4 (old 47) has fewer than 16 characters and can be guessed; give its clients a key of keys create, and revoke it\n",
-		"warning: the API key 5 (old 5i) has fewer than 16 characters and can be guessed; ",
-		"warning: the API key 6 (old 6w) has fewer than 16 characters and can be guessed; ",
+		"warning: the API key 4 (old 47) is too short or too simple and can be guessed; give its clients a key of keys create, and revoke it\n",
+		"warning: the API key 5 (old 5i) is too short or too simple and can be guessed; ",
+		"warning: the API key 6 (old 6w) is too short or too simple and can be guessed; ",
+		"warning: the API key 9 (old 99) is too short or too simple and can be guessed; ",
 		"warning: the API key 7 (old 7i) was imported by an earlier version and has 15 to 17 characters: with 15 it can be guessed; ")
 	report := checkJSON(t, env, exitOK)
-	if diff := cmp.Diff([]int64{4, 5, 6, 7}, report.WeakKeys); diff != "" {
+	if diff := cmp.Diff([]int64{4, 5, 6, 7, 9}, report.WeakKeys); diff != "" {
 		t.Error(diff)
 	}
-	if told := strings.Join(report.Warnings, "\n"); strings.Count(told, "can be guessed") != 4 {
+	if told := strings.Join(report.Warnings, "\n"); strings.Count(told, "can be guessed") != 5 {
 		t.Errorf("warnings:\n%s", told)
 	}
-	for _, id := range []string{"4", "5", "6", "7"} {
+	for _, id := range []string{"4", "5", "6", "7", "9"} {
 		run(t, env, "", "keys", "revoke", id).want(t, exitOK)
 	}
 	wantNoWarning()
