@@ -29,7 +29,8 @@ type Guard struct {
 	guarded    []Guarded // at the root: all of them
 }
 
-// NewGuard finds the tags in everything that is built like one of the samples.
+// NewGuard finds the tags in everything that is built like one of the samples. It
+// panics where two of them contradict each other about the same member.
 func NewGuard(samples ...any) *Guard {
 	g := guardOfAny(samples)
 	if g != nil {
@@ -101,7 +102,8 @@ func emptyForm(kind reflect.Kind) json.RawMessage {
 	}
 }
 
-// merge guards what either of two guards does.
+// merge guards what either of two guards does. It panics where they guard
+// a member in two ways, since one of them would be lost.
 func (g *Guard) merge(other *Guard) *Guard {
 	switch {
 	case g == nil:
@@ -119,9 +121,27 @@ func (g *Guard) merge(other *Guard) *Guard {
 		if merged.members == nil {
 			merged.members = map[string]*Guard{}
 		}
+		if known := merged.members[name]; known.contradicts(member) {
+			panic(fmt.Sprintf("compat: two records differ in what %s needs: %s and %s", name, known.tag(), member.tag()))
+		}
 		merged.members[name] = merged.members[name].merge(member)
 	}
 	return &merged
+}
+
+// contradicts tells whether two guards of one member need different things for
+// the member itself.
+func (g *Guard) contradicts(other *Guard) bool {
+	return g != nil && g.permission != "" && other.permission != "" && g.tag() != other.tag()
+}
+
+// tag is what the record says about the member, and what is sent in its place.
+func (g *Guard) tag() string {
+	asked := ""
+	if g.asked {
+		asked = ",asked"
+	}
+	return fmt.Sprintf("%q, else %s", g.permission+asked, g.empty)
 }
 
 // Guarded is a member that needs a permission.

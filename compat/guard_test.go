@@ -3,6 +3,7 @@ package compat
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -62,5 +63,56 @@ func TestGuardOfNothing(t *testing.T) {
 	got, err := guard.Hide([]byte(`not JSON`), func(string) bool { return false })
 	if guard != nil || err != nil || string(got) != `not JSON` || guard.Guarded() != nil {
 		t.Errorf("%v, %s, %v", guard, got, err)
+	}
+}
+
+// TestContradictingNeeds: records that guard one member in two ways end the
+// program when it starts, for one of the two would not be heeded.
+func TestContradictingNeeds(t *testing.T) {
+	t.Parallel()
+	type (
+		payments struct {
+			Secret string `json:"secret" needs:"read_payments"`
+		}
+		samePayments struct {
+			Secret string `json:"secret" needs:"read_payments"`
+			Other  string `json:"other" needs:"read_orders"`
+		}
+		free struct {
+			Secret string `json:"secret"`
+		}
+		orders struct {
+			Secret string `json:"secret" needs:"read_orders"`
+		}
+		onRequest struct {
+			Secret string `json:"secret" needs:"read_payments,asked"`
+		}
+		list struct {
+			Secret []string `json:"secret" needs:"read_payments"`
+		}
+	)
+	for name, c := range map[string]struct {
+		samples []any
+		want    string // "" where they agree
+	}{
+		"the same":                {[]any{payments{}, samePayments{}}, ""},
+		"one without":             {[]any{payments{}, free{}}, ""},
+		"another permission":      {[]any{payments{}, orders{}}, `secret needs: "read_payments", else "" and "read_orders", else ""`},
+		"one only if asked for":   {[]any{payments{}, onRequest{}}, `"read_payments,asked"`},
+		"another form":            {[]any{payments{}, list{}}, `else []`},
+		"within a list":           {[]any{List{Data: []payments{}}, List{Data: []orders{}}}, "secret needs"},
+		"another order of these":  {[]any{orders{}, payments{}}, "secret needs"},
+		"in an envelope, a third": {[]any{single(payments{}), single(samePayments{}), single(orders{})}, "secret needs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				told, panicked := recover().(string)
+				if panicked != (c.want != "") || !strings.Contains(told, c.want) {
+					t.Errorf("panic %q, want %q", told, c.want)
+				}
+			}()
+			NewGuard(c.samples...)
+		})
 	}
 }
