@@ -81,7 +81,7 @@ type bookingPlan struct {
 func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
 	p := b.Problems.clone()
 	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: cleanText(b.Notes)}
-	s.checkLength(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
+	s.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
 		plan.status = *b.Status
 		if !newStatusAllowed(plan.status, w) {

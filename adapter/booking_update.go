@@ -189,7 +189,7 @@ func (s *Site) planWords(plan *updatePlan, p *Problems) {
 	}
 	notes := cleanText(*plan.Notes)
 	plan.notes = &notes
-	s.checkLength(p, "notes", wpdb.Orders, "customer_comment", notes)
+	s.checkText(p, "notes", wpdb.Orders, "customer_comment", notes)
 	if plan.before.Order == nil {
 		p.Refuse("notes", "This booking has no order")
 	}

@@ -58,7 +58,7 @@ func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	p.require("code", n.Code != "")
 	p.require("discount_type", n.DiscountType != nil)
 	p.require("discount_value", n.DiscountValue != nil)
-	s.checkLength(&p, "code", wpdb.Coupons, "code", n.Code)
+	s.checkText(&p, "code", wpdb.Coupons, "code", n.Code)
 	if err := s.checkCodeFree(ctx, n.Code, &p); err != nil {
 		return Coupon{}, err
 	}

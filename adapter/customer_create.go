@@ -95,7 +95,7 @@ func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *Problems) Booki
 			continue
 		}
 		*field.into = field.clean(*field.sent)
-		s.checkLength(p, field.name, wpdb.Customers, field.column, *field.into)
+		s.checkText(p, field.name, wpdb.Customers, field.column, *field.into)
 		if field.column == "phone" && strings.Trim(c.Phone, "+") == "" && strings.TrimSpace(*field.sent) != "" {
 			p.Refuse(field.name, "Invalid phone number")
 		}

@@ -180,11 +180,11 @@ func (v CustomerValues) unknown(stored Customer) []string {
 func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *Problems) error {
 	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
 		if sent != nil {
-			s.checkLength(p, field, wpdb.Customers, field, *sent)
+			s.checkText(p, field, wpdb.Customers, field, *sent)
 		}
 	}
 	for name, value := range v.Profile {
-		s.checkLength(p, name, wpdb.CustomerMeta, "meta_value", value)
+		s.checkText(p, name, wpdb.CustomerMeta, "meta_value", value)
 	}
 	if len(v.CustomFields) > maxCustomFields {
 		p.Refuse("custom_fields", fmt.Sprintf("At most %d at a time", maxCustomFields))
@@ -196,8 +196,8 @@ func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *Problems) e
 		if name == "" || cleanLine(name) != name {
 			p.Refuse(field, notAField)
 		}
-		s.checkLength(p, field, wpdb.CustomerMeta, "meta_key", name)
-		s.checkLength(p, field, wpdb.CustomerMeta, "meta_value", v.CustomFields[name])
+		s.checkText(p, field, wpdb.CustomerMeta, "meta_key", name)
+		s.checkText(p, field, wpdb.CustomerMeta, "meta_value", v.CustomFields[name])
 		if !p.Has(field) {
 			names = append(names, name)
 		}

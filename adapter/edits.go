@@ -73,7 +73,7 @@ func (s *Site) cleanSent(p *Problems, field string, sent **string, clean func(st
 	}
 	text := clean(**sent)
 	*sent = &text
-	s.checkLength(p, field, table, name, text)
+	s.checkText(p, field, table, name, text)
 }
 
 // nullable stores 0 or an empty text as NULL.

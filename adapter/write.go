@@ -256,10 +256,17 @@ func (s *Site) lockRows(ctx context.Context, table wpdb.Table, ids []int64) erro
 	return err
 }
 
-// checkLength notes a text that does not fit its column.
-func (s *Site) checkLength(p *Problems, field string, table wpdb.Table, name, text string) {
+// checkText notes a text that its column cannot hold.
+func (s *Site) checkText(p *Problems, field string, table wpdb.Table, name, text string) {
 	c, ok := s.schema.Column(table, name)
-	if ok && !c.Holds(text) {
+	if !ok {
+		return
+	}
+	if first, unknown := c.Unknown(text); unknown {
+		p.Refuse(field, fmt.Sprintf("Has characters that the site's database cannot store, such as %q", first))
+		return
+	}
+	if !c.Fits(text) {
 		p.Refuse(field, "Too long")
 	}
 }

@@ -48,14 +48,40 @@ func (c Column) zero() any {
 	}
 }
 
-// Holds tells whether a text fits the column: in length, and in its character
-// set where that is MySQL's older utf8, which has no emoji.
+// Holds tells whether a text fits the column, in length and in character set.
 func (c Column) Holds(text string) bool {
-	if strings.HasPrefix(c.Charset, "utf8") && c.Charset != "utf8mb4" && strings.ContainsFunc(text, func(r rune) bool { return r > 0xffff }) {
-		return false
-	}
+	_, unknown := c.Unknown(text)
+	return !unknown && c.Fits(text)
+}
+
+// Fits tells whether a text is short enough for the column.
+func (c Column) Fits(text string) bool {
 	if strings.HasSuffix(c.Type, "text") {
 		return int64(len(text)) <= c.MaxLength
 	}
 	return int64(utf8.RuneCountInString(text)) <= c.MaxLength
+}
+
+// windows1252 are the characters of MySQL's latin1 from 0x80 to 0x9f.
+const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
+
+// Unknown is the first character of a text that the column's character set lacks;
+// ok is false where it lacks none. Only the sets that WordPress has used by
+// default are known here: of others the server alone can tell.
+func (c Column) Unknown(text string) (first rune, ok bool) {
+	var known func(rune) bool
+	switch c.Charset {
+	case "utf8", "utf8mb3":
+		known = func(r rune) bool { return r <= 0xffff }
+	case "latin1":
+		known = func(r rune) bool { return r < 0x80 || 0xa0 <= r && r <= 0xff || strings.ContainsRune(windows1252, r) }
+	default:
+		return 0, false
+	}
+	for _, r := range text {
+		if !known(r) {
+			return r, true
+		}
+	}
+	return 0, false
 }

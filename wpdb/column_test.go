@@ -1,0 +1,64 @@
+package wpdb_test
+
+import (
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// TestCharactersOfColumns: a column knows those characters that the server can
+// store in its character set, and no others.
+func TestCharactersOfColumns(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := open(t, configOf(fixtures.New(t, fixtures.Legacy())))
+	var all strings.Builder
+	for r := rune(1); r <= 0xffff; r++ {
+		if r != '?' && (r < 0xd800 || r > 0xdfff) {
+			all.WriteRune(r)
+		}
+	}
+	all.WriteString("😀🎁\U0010ffff")
+	sent := []rune(all.String())
+	for _, charset := range []string{"latin1", "utf8mb3", "utf8mb4"} {
+		t.Run(charset, func(t *testing.T) {
+			t.Parallel()
+			found, err := read(t.Context(), db, "SELECT CONVERT(CONVERT(? USING "+charset+") USING utf8mb4)", all.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := []rune(found[0])
+			if len(stored) != len(sent) {
+				t.Fatalf("%d characters of %d came back", len(stored), len(sent))
+			}
+			for i, r := range sent {
+				column := wpdb.Column{Type: "varchar", MaxLength: 100, Charset: charset}
+				first, unknown := column.Unknown("a" + string(r) + "🎁")
+				if knows := !unknown || first != r; knows != (stored[i] == r) {
+					t.Errorf("%U: known: %t, the server made %U of it", r, knows, stored[i])
+				}
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		column wpdb.Column
+		text   string
+		want   bool
+	}{
+		"characters of a varchar": {wpdb.Column{Type: "varchar", MaxLength: 3, Charset: "utf8mb4"}, "äöü", true},
+		"one too many":            {wpdb.Column{Type: "varchar", MaxLength: 3, Charset: "utf8mb4"}, "äöüa", false},
+		"bytes of a text":         {wpdb.Column{Type: "text", MaxLength: 6, Charset: "utf8mb4"}, "äöü", true},
+		"a byte too many":         {wpdb.Column{Type: "text", MaxLength: 6, Charset: "utf8mb4"}, "äöüa", false},
+		"an unknown character":    {wpdb.Column{Type: "varchar", MaxLength: 3, Charset: "utf8"}, "🎁", false},
+		"another character set":   {wpdb.Column{Type: "varchar", MaxLength: 3, Charset: "big5"}, "é", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.column.Holds(c.text); got != c.want {
+				t.Errorf("holds %q: %t", c.text, got)
+			}
+		})
+	}
+}
