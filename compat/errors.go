@@ -9,14 +9,14 @@ import (
 	"bookside/adapter/availability"
 )
 
-// Shape is the form of an endpoint's error bodies.
-type Shape int
+// ErrorShape is the form of an operation's error bodies.
+type ErrorShape int
 
-// The three shapes of errors.
+// The shapes of errors.
 const (
-	ShapeB Shape = iota // {status: "error", error: {code, message, details?}}
-	ShapeA              // {code, message, data: {status}}
-	ShapeC              // {success: false, error: message}
+	ObjectError    ErrorShape = iota // {status: "error", error: {code, message, details?}}
+	WordPressError                   // {code, message, data: {status}}, as WordPress's own REST API has it
+	TextError                        // {success: false, error: message}
 )
 
 // Failure is an error on its way to the client.
@@ -24,8 +24,8 @@ type Failure struct {
 	Status    int // of HTTP
 	Code      string
 	Message   string
-	Details   any    // nil for none; shapes A and B
-	Bookings  int64  // that are in the way; shape A
+	Details   any    // nil for none; never in a TextError
+	Bookings  int64  // that are in the way, in a WordPressError
 	RequestID string // for failures of ours
 	Written   Written
 }
@@ -52,7 +52,7 @@ func (Written) schema() *Schema {
 	return AnyOf(&Schema{Type: typeBoolean, Const: false, example: false}, &Schema{Type: typeString, Const: string(WrittenUnknown)})
 }
 
-type bodyA struct {
+type wordPressBody struct {
 	Code    string    `json:"code"`
 	Message string    `json:"message"`
 	Data    errorData `json:"data"`
@@ -66,41 +66,41 @@ type errorData struct {
 	Written      Written `json:"written,omitzero"` // of writes that may be tried again
 }
 
-type bodyB struct {
-	Status string `json:"status"`
-	Error  errorB `json:"error"`
+type objectBody struct {
+	Status string      `json:"status"`
+	Error  errorObject `json:"error"`
 }
 
-type errorB struct {
+type errorObject struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Details any    `json:"details,omitempty"`
 }
 
-type bodyC struct {
+type textBody struct {
 	Success bool       `json:"success"`
 	Error   string     `json:"error"`
 	Data    *errorData `json:"data,omitempty"`
 }
 
 // Body is the failure in a shape.
-func (f Failure) Body(shape Shape) any {
+func (f Failure) Body(shape ErrorShape) any {
 	switch shape {
-	case ShapeA:
+	case WordPressError:
 		data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, RequestID: f.RequestID, Written: f.Written}
-		return bodyA{Code: f.Code, Message: f.Message, Data: data}
-	case ShapeC:
-		body := bodyC{Error: f.Message}
+		return wordPressBody{Code: f.Code, Message: f.Message, Data: data}
+	case TextError:
+		body := textBody{Error: f.Message}
 		if f.RequestID != "" {
 			body.Data = &errorData{Status: f.Status, RequestID: f.RequestID}
 		}
 		return body
 	default:
-		return bodyB{Status: "error", Error: errorB{Code: f.Code, Message: f.Message, Details: f.Details}}
+		return objectBody{Status: "error", Error: errorObject{Code: f.Code, Message: f.Message, Details: f.Details}}
 	}
 }
 
-// ListUnauthorized is how list endpoints refuse a key, always in shape A.
+// ListUnauthorized is how lists reject a key, always as a WordPressError.
 var ListUnauthorized = Failure{Status: http.StatusUnauthorized, Code: "rest_forbidden", Message: "Unauthorized"}
 
 // PermissionDetails tells what a key lacks.

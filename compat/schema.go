@@ -187,8 +187,20 @@ func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 	return &Schema{Ref: schemasRef + name}
 }
 
-// schemaName is the name of a type, with its parameters.
+// publishedNames are the names of types in the document that differ from those
+// here. They stay as they are: generated clients name their types after them.
+var publishedNames = map[reflect.Type]string{
+	reflect.TypeFor[wordPressBody](): "BodyA",
+	reflect.TypeFor[objectBody]():    "BodyB",
+	reflect.TypeFor[errorObject]():   "ErrorB",
+	reflect.TypeFor[textBody]():      "BodyC",
+}
+
+// schemaName is the name of a type in the document, with its type parameters.
 func schemaName(t reflect.Type) string {
+	if name, ok := publishedNames[t]; ok {
+		return name
+	}
 	name := ""
 	for part := range strings.FieldsFuncSeq(t.Name(), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
 		name += strings.ToUpper(part[:1]) + part[1:]
@@ -295,6 +307,6 @@ func (s *Schemas) Example(schema *Schema) any {
 }
 
 // ErrorSchema is the schema of errors in a shape.
-func (s *Schemas) ErrorSchema(shape Shape) *Schema {
+func (s *Schemas) ErrorSchema(shape ErrorShape) *Schema {
 	return s.Of(Failure{}.Body(shape))
 }

@@ -2,26 +2,42 @@ package handlers
 
 import "bookside/adapter"
 
-func listAgents(r *request) (response, error) {
-	filter, err := r.view.AgentFilter(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Agents(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.AgentList(page)), nil
+var listAgents = operation{
+	id:      "listAgents",
+	summary: "List agents",
+	about:   "Agents that match every parameter sent, a page of them, with their services and locations.",
+	size:    records("per_page"),
+	query:   queryOf(plainView.AgentFilter),
+	answers: []response{ok(plainView.AgentList(pageOf[adapter.Agent]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.AgentFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.Agents(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.AgentList(page)), nil
+	},
 }
 
-func getAgent(r *request) (response, error) {
-	id, err := r.id("id", adapter.AgentResource)
-	if err != nil {
-		return response{}, err
-	}
-	agent, err := r.site.Agent(r.ctx(), id)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.AgentDetail(agent)), nil
+var getAgent = operation{
+	id:      "getAgent",
+	summary: "Read an agent",
+	about:   "An agent with their services and locations.",
+	path:    []pathParameter{agentID},
+	answers: []response{ok(plainView.AgentDetail(adapter.Agent{}))},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(agentID)
+		if err != nil {
+			return response{}, err
+		}
+		agent, err := r.site.Agent(r.ctx(), id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.AgentDetail(agent)), nil
+	},
 }

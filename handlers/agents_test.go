@@ -361,7 +361,7 @@ func (l listing) pages(t *testing.T, s *server) {
 	}
 }
 
-// wantNotFound wants a 404 in shape B.
+// wantNotFound wants a 404 as an ObjectError.
 func (s *server) wantNotFound(t testing.TB, path, code, message string) {
 	t.Helper()
 	a := s.get(path).want(http.StatusNotFound)

@@ -1,25 +1,54 @@
 package handlers
 
-func getAvailability(r *request) (response, error) {
-	asked, err := r.view.AvailabilityRequest(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	grid, err := r.site.Slots(r.ctx(), asked.SlotQuery)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.Availability(asked, grid, r.site.Zone.Name)), nil
+import (
+	"bookside/adapter"
+	"bookside/compat"
+)
+
+var getAvailability = operation{
+	id:      "getAvailability",
+	summary: "Find the free start times of a day",
+	about:   "The starts at which a booking can be made on a day, or by day on several days where date_to is sent. Counts as one request for each week begun.",
+	size:    days,
+	cost:    (*compat.Query).Weeks,
+	query:   queryOf(plainView.AvailabilityRequest),
+	answers: []response{slotsOf(compat.AvailabilityRequest{}), slotsOf(compat.AvailabilityRequest{ManyDays: true})},
+	serve: func(r *request) (response, error) {
+		asked, err := r.view.AvailabilityRequest(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		grid, err := r.site.Slots(r.ctx(), asked.SlotQuery)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.Availability(asked, grid, r.site.Zone.Name)), nil
+	},
 }
 
-func listFreeAgents(r *request) (response, error) {
-	asked, err := r.view.AgentSlotQuery(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	agents, err := r.site.FreeAgents(r.ctx(), asked)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.FreeAgents(asked, agents)), nil
+var listFreeAgents = operation{
+	id:      "listFreeAgents",
+	summary: "Find the agents who are free",
+	about:   "Agents who offer the service and, where date and start_time are sent, are free then.",
+	size:    records("limit"),
+	query:   queryOf(plainView.AgentSlotQuery),
+	answers: []response{ok(plainView.FreeAgents(adapter.AgentSlotQuery{}, nil))},
+	serve: func(r *request) (response, error) {
+		asked, err := r.view.AgentSlotQuery(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		agents, err := r.site.FreeAgents(r.ctx(), asked)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.FreeAgents(asked, agents)), nil
+	},
+}
+
+// slotsOf is an answer about free starts.
+func slotsOf(asked compat.AvailabilityRequest) response {
+	grid := adapter.SlotGrid{Days: []adapter.SlotDay{{}}}
+	grid.Duration = new(int64(60))
+	return ok(plainView.Availability(asked, grid, ""))
 }

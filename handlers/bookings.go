@@ -1,77 +1,127 @@
 package handlers
 
 import (
+	"context"
 	"time"
 
 	"bookside/adapter"
 	"bookside/compat"
 )
 
-func listBookings(r *request) (response, error) {
-	filter, err := r.view.BookingFilter(r.ctx(), r.query, r.site.KnowsBookingStatus)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Bookings(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.BookingList(page)), nil
+var listBookings = operation{
+	id:      "listBookings",
+	summary: "List bookings",
+	about:   "Bookings that match every parameter sent, a page of them.",
+	size:    records("per_page"),
+	query:   queryOf(func(q *compat.Query) (any, error) { return plainView.BookingFilter(context.Background(), q, nil) }),
+	answers: []response{ok(plainView.BookingList(pageOf[adapter.Booking]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.site.KnowsBookingStatus)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.Bookings(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.BookingList(page)), nil
+	},
 }
 
-func getBooking(r *request) (response, error) {
-	id, err := r.id("id", adapter.BookingResource)
-	if err != nil {
-		return response{}, err
-	}
-	booking, err := r.site.BookingDetail(r.ctx(), id)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.BookingDetail(booking, r.times(booking.Booking))), nil
+var getBooking = operation{
+	id:      "getBooking",
+	summary: "Read a booking",
+	about:   "A booking with its order and payments.",
+	path:    []pathParameter{bookingID},
+	answers: []response{ok(plainView.BookingDetail(adapter.BookingDetail{}, compat.BookingTimes{}))},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(bookingID)
+		if err != nil {
+			return response{}, err
+		}
+		booking, err := r.site.BookingDetail(r.ctx(), id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.BookingDetail(booking, r.times(booking.Booking))), nil
+	},
 }
 
-func createBooking(r *request) (response, error) {
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	booking := compat.NewBooking(body)
-	booking.Address = r.echo.RealIP()
-	return create(r, booking, (*adapter.Site).CreateBooking, func(made adapter.MadeBooking) compat.MadeBooking {
-		return r.view.BookingCreated(made, r.times(made.Booking))
-	})
+var createBooking = operation{
+	id:      "createBooking",
+	summary: "Create a booking",
+	about:   "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
+	body:    bodyOf(compat.NewBooking),
+	answers: []response{created(plainView.BookingCreated(adapter.MadeBooking{}, compat.BookingTimes{}))},
+	refuse:  []error{errSlotTaken},
+	errors:  errorForm{failure: "Failed to create booking"},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		booking := compat.NewBooking(body)
+		booking.Address = r.echo.RealIP()
+		return create(r, booking, (*adapter.Site).CreateBooking, func(made adapter.MadeBooking) compat.MadeBooking {
+			return r.view.BookingCreated(made, r.times(made.Booking))
+		})
+	},
 }
 
-func updateBooking(r *request) (response, error) {
-	id, err := r.id("id", adapter.BookingResource)
-	if err != nil {
-		return response{}, err
-	}
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	booking, err := r.site.UpdateBooking(r.ctx(), id, compat.BookingPatch(body))
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.BookingUpdated(booking, r.times(booking.Booking))), nil
+var updateBooking = operation{
+	id:      "updateBooking",
+	summary: "Change a booking",
+	about:   "Changes what is sent and nothing else. A new time, agent or service is checked as for a new booking.",
+	path:    []pathParameter{bookingID},
+	body:    bodyOf(compat.BookingPatch),
+	also: []also{
+		{"write_customers", "to change a name, e-mail address or phone number that the customer has already"},
+		{"delete_bookings", "to cancel a completed booking"},
+	},
+	answers: []response{ok(plainView.BookingUpdated(adapter.BookingDetail{}, compat.BookingTimes{}))},
+	refuse:  []error{errSlotTaken},
+	errors:  errorForm{failure: "Failed to update booking"},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(bookingID)
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		booking, err := r.site.UpdateBooking(r.ctx(), id, compat.BookingPatch(body))
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.BookingUpdated(booking, r.times(booking.Booking))), nil
+	},
 }
 
-func deleteBooking(r *request) (response, error) {
-	id, err := r.id("id", adapter.BookingResource)
-	if err != nil {
-		return response{}, err
-	}
-	force, err := force(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	if err := r.site.DeleteBooking(r.ctx(), id, force); err != nil {
-		return response{}, err
-	}
-	return ok(compat.BookingDeleted()), nil
+var deleteBooking = operation{
+	id:      "deleteBooking",
+	summary: "Delete a booking",
+	about:   "Deletes a booking for good. One that is neither pending nor cancelled needs force.",
+	path:    []pathParameter{bookingID},
+	query:   queryOf(force),
+	answers: []response{ok(compat.BookingDeleted())},
+	refuse:  []error{errForceRequired},
+	errors:  errorForm{failure: "Failed to delete booking", code: "delete_error"},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(bookingID)
+		if err != nil {
+			return response{}, err
+		}
+		force, err := force(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		if err := r.site.DeleteBooking(r.ctx(), id, force); err != nil {
+			return response{}, err
+		}
+		return ok(compat.BookingDeleted()), nil
+	},
 }
 
 // force tells that what is otherwise refused is to be done.

@@ -12,27 +12,38 @@ import (
 	"bookside/wpdb"
 )
 
-func createBookings(r *request) (response, error) {
-	document, err := r.document()
-	if err != nil {
-		return response{}, err
-	}
-	bookings, err := compat.BulkBookings(document)
-	if err != nil {
-		return response{}, err
-	}
-	if err := r.api.limiter.charge(r.echo, int64(len(bookings))); err != nil {
-		return response{}, err
-	}
-	b := bulk{request: r, bookings: bookings}
-	err = r.attempt(len(bookings), b.run)
-	if err != nil && b.made() {
-		err = errors.Join(err, errPartlyWritten)
-	}
-	if err != nil {
-		return response{}, err
-	}
-	return b.answer(), nil
+var createBookings = operation{
+	id:      "createBookings",
+	summary: "Create up to 50 bookings",
+	about:   "Makes each booking by itself: one that fails undoes no other. Answers 201 where all were made, 207 where some were, 400 where none was. Counts as one request for each booking. The bare list may be sent in place of the object.",
+	size:    size{each: bulkWork},
+	body:    compat.DescribeBulkBookings,
+	answers: []response{
+		{http.StatusCreated, compat.Bulk(nil, nil)}, {http.StatusMultiStatus, compat.Bulk(nil, nil)}, {http.StatusBadRequest, compat.Bulk(nil, nil)},
+	},
+	errors: errorForm{failure: "Failed to create booking"},
+	serve: func(r *request) (response, error) {
+		document, err := r.document()
+		if err != nil {
+			return response{}, err
+		}
+		bookings, err := compat.BulkBookings(document)
+		if err != nil {
+			return response{}, err
+		}
+		if err := r.api.limiter.charge(r.echo, int64(len(bookings))); err != nil {
+			return response{}, err
+		}
+		b := bulk{request: r, bookings: bookings}
+		err = r.attempt(len(bookings), b.run)
+		if err != nil && b.made() {
+			err = errors.Join(err, errPartlyWritten)
+		}
+		if err != nil {
+			return response{}, err
+		}
+		return b.answer(), nil
+	},
 }
 
 // bulk makes bookings one after the other, each on its own.

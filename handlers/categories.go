@@ -1,13 +1,24 @@
 package handlers
 
-func listCategories(r *request) (response, error) {
-	paging, err := r.view.CategoryPaging(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.ServiceCategories(r.ctx(), paging)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CategoryList(page)), nil
+import "bookside/adapter"
+
+var listCategories = operation{
+	id:      "listCategories",
+	summary: "List service categories",
+	about:   "The categories of services, a page of them, in their order.",
+	size:    records("per_page"),
+	query:   queryOf(plainView.CategoryPaging),
+	answers: []response{ok(plainView.CategoryList(pageOf[adapter.ServiceCategory]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		paging, err := r.view.CategoryPaging(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.ServiceCategories(r.ctx(), paging)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CategoryList(page)), nil
+	},
 }

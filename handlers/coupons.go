@@ -5,73 +5,113 @@ import (
 	"bookside/compat"
 )
 
-func listCoupons(r *request) (response, error) {
-	filter, err := r.view.CouponFilter(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Coupons(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	currency, err := r.site.Currency(r.ctx())
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CouponList(page, currency)), nil
+var listCoupons = operation{
+	id:      "listCoupons",
+	summary: "List coupons",
+	about:   "Coupons that match every parameter sent, a page of them. Sites without coupons have none.",
+	size:    records("per_page"),
+	query:   queryOf(plainView.CouponFilter),
+	answers: []response{ok(plainView.CouponList(pageOf[adapter.Coupon](), adapter.Currency{}))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.CouponFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.Coupons(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		currency, err := r.site.Currency(r.ctx())
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CouponList(page, currency)), nil
+	},
 }
 
-func getCoupon(r *request) (response, error) {
-	code, err := r.code("code")
-	if err != nil {
-		return response{}, err
-	}
-	coupon, err := r.site.Coupon(r.ctx(), code)
-	if err != nil {
-		return response{}, err
-	}
-	orders, err := r.site.CouponOrders(r.ctx(), coupon.Code)
-	if err != nil {
-		return response{}, err
-	}
-	currency, err := r.site.Currency(r.ctx())
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CouponDetail(coupon, orders, currency)), nil
+var getCoupon = operation{
+	id:      "getCoupon",
+	summary: "Read a coupon",
+	about:   "A coupon with the latest orders that carry it.",
+	path:    []pathParameter{couponCode},
+	answers: []response{ok(plainView.CouponDetail(adapter.Coupon{}, nil, adapter.Currency{}))},
+	serve: func(r *request) (response, error) {
+		code, err := r.code(couponCode)
+		if err != nil {
+			return response{}, err
+		}
+		coupon, err := r.site.Coupon(r.ctx(), code)
+		if err != nil {
+			return response{}, err
+		}
+		orders, err := r.site.CouponOrders(r.ctx(), coupon.Code)
+		if err != nil {
+			return response{}, err
+		}
+		currency, err := r.site.Currency(r.ctx())
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CouponDetail(coupon, orders, currency)), nil
+	},
 }
 
-func createCoupon(r *request) (response, error) {
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	return create(r, compat.NewCoupon(body), (*adapter.Site).CreateCoupon, r.view.CouponCreated)
+var createCoupon = operation{
+	id:      "createCoupon",
+	summary: "Create a coupon",
+	about:   "Creates a coupon. Codes are kept in capitals.",
+	body:    bodyOf(compat.NewCoupon),
+	require: []string{"discount_type", "discount_value"},
+	answers: []response{created(plainView.CouponCreated(adapter.Coupon{}))},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		return create(r, compat.NewCoupon(body), (*adapter.Site).CreateCoupon, r.view.CouponCreated)
+	},
 }
 
-func updateCoupon(r *request) (response, error) {
-	code, err := r.code("code")
-	if err != nil {
-		return response{}, err
-	}
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	coupon, err := r.site.UpdateCoupon(r.ctx(), code, compat.CouponPatch(body))
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CouponUpdated(coupon)), nil
+var updateCoupon = operation{
+	id:      "updateCoupon",
+	summary: "Change a coupon",
+	about:   "Changes what is sent and nothing else.",
+	path:    []pathParameter{couponCode},
+	body:    bodyOf(compat.CouponPatch),
+	answers: []response{ok(plainView.CouponUpdated(adapter.Coupon{}))},
+	serve: func(r *request) (response, error) {
+		code, err := r.code(couponCode)
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		coupon, err := r.site.UpdateCoupon(r.ctx(), code, compat.CouponPatch(body))
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CouponUpdated(coupon)), nil
+	},
 }
 
-func deleteCoupon(r *request) (response, error) {
-	code, err := r.code("code")
-	if err != nil {
-		return response{}, err
-	}
-	if err := r.site.DeleteCoupon(r.ctx(), code); err != nil {
-		return response{}, err
-	}
-	return ok(compat.CouponDeleted()), nil
+var deleteCoupon = operation{
+	id:      "deleteCoupon",
+	summary: "Delete a coupon",
+	about:   "Deletes a coupon.",
+	path:    []pathParameter{couponCode},
+	answers: []response{ok(compat.CouponDeleted())},
+	errors:  errorForm{failure: "Failed to delete coupon", code: "delete_error"},
+	serve: func(r *request) (response, error) {
+		code, err := r.code(couponCode)
+		if err != nil {
+			return response{}, err
+		}
+		if err := r.site.DeleteCoupon(r.ctx(), code); err != nil {
+			return response{}, err
+		}
+		return ok(compat.CouponDeleted()), nil
+	},
 }

@@ -170,7 +170,7 @@ const fullCustomerPatch = `{"first_name":"Rita","last_name":"Neu","email":"rita.
 	"address":"Hauptstraße 1","city":"Köln","state":"NW","zipcode":"50667","country":"DE","notes":"two\r\nlines","avatar_image_id":77,
 	"custom_fields":{"cf_insur1":"private","colour":"blue"},"date_of_birth":"1985-03-15","gender":"female","admin_notes":"VIP"}`
 
-// updateRefused checks a refused change: status 400, shape A, every field named.
+// updateRefused checks a refused change: a 400 as a WordPressError that names every field.
 func updateRefused(t testing.TB, where string, a answer, fields ...string) {
 	t.Helper()
 	var body struct {

@@ -2,76 +2,123 @@ package handlers
 
 import (
 	"context"
+	"time"
 
 	"bookside/adapter"
 	"bookside/compat"
 )
 
-func listCustomers(r *request) (response, error) {
-	filter, err := r.view.CustomerFilter(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Customers(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CustomerList(page)), nil
+var listCustomers = operation{
+	id:      "listCustomers",
+	summary: "List customers",
+	about:   "Customers that match every parameter sent, a page of them, the latest first.",
+	size:    records("per_page"),
+	query:   queryOf(plainView.CustomerFilter),
+	answers: []response{ok(plainView.CustomerList(pageOf[adapter.Customer]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.CustomerFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.Customers(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CustomerList(page)), nil
+	},
 }
 
-func getCustomer(r *request) (response, error) {
-	id, err := r.id("id", adapter.CustomerResource)
-	if err != nil {
-		return response{}, err
-	}
-	asked, err := r.view.CustomerIncludes(r.ctx(), r.query, r.site.KnowsBookingStatus)
-	if err != nil {
-		return response{}, err
-	}
-	customer, err := r.site.Customer(r.ctx(), id)
-	if err != nil {
-		return response{}, err
-	}
-	bookings, err := customerBookings(r.ctx(), r.site, id, asked)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CustomerDetail(customer, asked, bookings)), nil
+var getCustomer = operation{
+	id:      "getCustomer",
+	summary: "Read a customer",
+	about:   "A customer, with bookings where include asks for them.",
+	path:    []pathParameter{customerID},
+	size:    records("bookings_limit"),
+	query:   queryOf(func(q *compat.Query) (any, error) { return plainView.CustomerIncludes(context.Background(), q, nil) }),
+	answers: []response{ok(plainView.CustomerDetail(adapter.Customer{}, compat.CustomerIncludes{}, compat.CustomerBookings{}))},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(customerID)
+		if err != nil {
+			return response{}, err
+		}
+		asked, err := r.view.CustomerIncludes(r.ctx(), r.query, r.site.KnowsBookingStatus)
+		if err != nil {
+			return response{}, err
+		}
+		customer, err := r.site.Customer(r.ctx(), id)
+		if err != nil {
+			return response{}, err
+		}
+		bookings, err := customerBookings(r.ctx(), r.site, id, asked)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CustomerDetail(customer, asked, bookings)), nil
+	},
 }
 
-func createCustomer(r *request) (response, error) {
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	return create(r, compat.NewCustomer(body), (*adapter.Site).CreateCustomer, r.view.CustomerCreated)
+var createCustomer = operation{
+	id:      "createCustomer",
+	summary: "Create a customer",
+	about:   "Creates a customer. No two have the same e-mail address.",
+	body:    bodyOf(compat.NewCustomer),
+	also:    []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
+	require: []string{"first_name", "last_name"},
+	answers: []response{created(plainView.CustomerCreated(adapter.Customer{}))},
+	errors:  errorForm{failure: "Failed to create customer"},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		return create(r, compat.NewCustomer(body), (*adapter.Site).CreateCustomer, r.view.CustomerCreated)
+	},
 }
 
-func updateCustomer(r *request) (response, error) {
-	id, err := r.id("id", adapter.CustomerResource)
-	if err != nil {
-		return response{}, err
-	}
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	customer, err := r.site.UpdateCustomer(r.ctx(), id, compat.CustomerPatch(body))
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CustomerUpdated(customer)), nil
+var updateCustomer = operation{
+	id:      "updateCustomer",
+	summary: "Change a customer",
+	about:   "Changes what is sent and nothing else.",
+	path:    []pathParameter{customerID},
+	body:    bodyOf(compat.CustomerPatch),
+	answers: []response{ok(plainView.CustomerUpdated(adapter.Customer{}))},
+	errors:  errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(customerID)
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		customer, err := r.site.UpdateCustomer(r.ctx(), id, compat.CustomerPatch(body))
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CustomerUpdated(customer)), nil
+	},
 }
 
-func deleteCustomer(r *request) (response, error) {
-	id, err := r.id("id", adapter.CustomerResource)
-	if err != nil {
-		return response{}, err
-	}
-	if err := r.site.DeleteCustomer(r.ctx(), id); err != nil {
-		return response{}, err
-	}
-	return ok(r.view.CustomerDeleted(id, r.site.Now)), nil
+var deleteCustomer = operation{
+	id:      "deleteCustomer",
+	summary: "Delete a customer",
+	about:   "Deletes a customer who has no bookings.",
+	path:    []pathParameter{customerID},
+	answers: []response{ok(plainView.CustomerDeleted(0, time.Time{}))},
+	refuse:  []error{errHasBookings},
+	errors:  errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(customerID)
+		if err != nil {
+			return response{}, err
+		}
+		if err := r.site.DeleteCustomer(r.ctx(), id); err != nil {
+			return response{}, err
+		}
+		return ok(r.view.CustomerDeleted(id, r.site.Now)), nil
+	},
 }
 
 // customerBookings reads the bookings that a single customer was asked for

@@ -55,10 +55,10 @@ func (a *api) logFailure(c echo.Context, failure compat.Failure, err error) {
 
 // describe finds status, code, message and shape of an error, and sets the
 // headers that go with it.
-func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.Shape) {
-	form := plain
+func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorShape) {
+	var form errorForm
 	if r, known := routeOf(c); known {
-		form = r.errors
+		form = r.operation.errors
 	}
 	var limited *limitError
 	header := c.Response().Header()
@@ -98,29 +98,29 @@ const (
 )
 
 // failureOf is an error as it is told to a client.
-func failureOf(form errorForm, requestID string, err error) (compat.Failure, compat.Shape) {
+func failureOf(form errorForm, requestID string, err error) (compat.Failure, compat.ErrorShape) {
 	var known *adapter.Error
 	var limited *limitError
 	var unreadable *compat.BodyError
 	switch {
 	case errors.Is(err, errNoRoute), errors.Is(err, echo.ErrNotFound), errors.Is(err, echo.ErrMethodNotAllowed):
-		return compat.Failure{Status: http.StatusNotFound, Code: noRouteCode, Message: "No route was found matching the URL and request method."}, compat.ShapeA
+		return compat.Failure{Status: http.StatusNotFound, Code: noRouteCode, Message: "No route was found matching the URL and request method."}, compat.WordPressError
 	case errors.As(err, &limited):
-		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.message}, compat.ShapeB
+		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.message}, compat.ObjectError
 	case errors.Is(err, errBodyTooLarge):
-		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.ShapeA
+		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.WordPressError
 	case errors.Is(err, errURLTooLong):
-		return compat.Failure{Status: http.StatusRequestURITooLong, Code: "rest_uri_too_long", Message: "The request address is longer than 8 KiB"}, compat.ShapeA
+		return compat.Failure{Status: http.StatusRequestURITooLong, Code: "rest_uri_too_long", Message: "The request address is longer than 8 KiB"}, compat.WordPressError
 	case errors.Is(err, errSlowBody):
-		return compat.Failure{Status: http.StatusRequestTimeout, Code: "rest_request_timeout", Message: "The request body did not arrive in time"}, compat.ShapeA
+		return compat.Failure{Status: http.StatusRequestTimeout, Code: "rest_request_timeout", Message: "The request body did not arrive in time"}, compat.WordPressError
 	case errors.As(err, &unreadable):
-		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.ShapeA
+		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.WordPressError
 	case errors.As(err, &known) && known.Code != adapter.CodeUnavailable:
 		return describeKnown(form, known)
 	case errors.Is(err, errOverloaded), adapter.Unavailable(err):
-		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(adapter.CodeUnavailable), Message: unavailableMessage(known)}, compat.ShapeA
+		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(adapter.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
 	case errors.Is(err, context.Canceled):
-		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.ShapeA
+		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.WordPressError
 	default:
 		return ourFailure(form, requestID)
 	}
@@ -140,45 +140,45 @@ func unavailableMessage(known *adapter.Error) string {
 }
 
 // ourFailure tells a request id and no detail.
-func ourFailure(form errorForm, id string) (compat.Failure, compat.Shape) {
+func ourFailure(form errorForm, id string) (compat.Failure, compat.ErrorShape) {
 	shape := form.shape
-	if shape == compat.ShapeB {
-		shape = compat.ShapeA
+	if shape == compat.ObjectError {
+		shape = compat.WordPressError
 	}
 	code := cmp.Or(form.code, "server_error")
-	return compat.Failure{Status: http.StatusInternalServerError, Code: code, Message: form.failure, RequestID: id}, shape
+	return compat.Failure{Status: http.StatusInternalServerError, Code: code, Message: cmp.Or(form.failure, "Internal server error"), RequestID: id}, shape
 }
 
-func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
+func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.ErrorShape) {
 	failure := compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e), Bookings: e.Count}
 	switch e.Code {
 	case adapter.CodeUnauthorized:
 		if form.list {
-			return compat.ListUnauthorized, compat.ShapeA
+			return compat.ListUnauthorized, compat.WordPressError
 		}
 	case adapter.CodeNotFound:
 		return notFound(form, e)
 	case adapter.CodeInvalidRequest, adapter.CodeValidationFailed, adapter.CodePaymentCompleted:
 		return faulty(form, e, failure)
 	case adapter.CodeCustomerHasBookings, adapter.CodeForceRequired:
-		return failure, compat.ShapeA
+		return failure, compat.WordPressError
 	}
-	return failure, compat.ShapeB
+	return failure, compat.ObjectError
 }
 
 // faulty is a request that is wrong in itself, in the form of its route.
-func faulty(form errorForm, e *adapter.Error, failure compat.Failure) (compat.Failure, compat.Shape) {
+func faulty(form errorForm, e *adapter.Error, failure compat.Failure) (compat.Failure, compat.ErrorShape) {
 	switch {
-	case form.shape == compat.ShapeC:
+	case form.shape == compat.TextError:
 		message := e.Message
 		if len(e.Fields) > 0 {
 			message = compat.PaymentFault(e.Fields)
 		}
-		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.ShapeC
-	case form.refusal != "":
-		return compat.Failure{Status: http.StatusBadRequest, Code: form.refusal, Message: form.failure + ": " + sentence(e.Fields), Details: e.Fields}, compat.ShapeA
+		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.TextError
+	case form.invalid != "":
+		return compat.Failure{Status: http.StatusBadRequest, Code: form.invalid, Message: form.failure + ": " + sentence(e.Fields), Details: e.Fields}, compat.WordPressError
 	default:
-		return failure, compat.ShapeB
+		return failure, compat.ObjectError
 	}
 }
 
@@ -220,11 +220,11 @@ func details(e *adapter.Error) any {
 	}
 }
 
-func notFound(form errorForm, e *adapter.Error) (compat.Failure, compat.Shape) {
+func notFound(form errorForm, e *adapter.Error) (compat.Failure, compat.ErrorShape) {
 	noun := capitalized(string(e.Resource))
 	failure := compat.Failure{Status: http.StatusNotFound, Code: string(e.Resource) + "_not_found"}
 	switch {
-	case form.shape != compat.ShapeB:
+	case form.shape != compat.ObjectError:
 		failure.Message = noun + " not found"
 	case e.Resource == adapter.CouponResource:
 		failure.Message = fmt.Sprintf("%s with code %s was not found", noun, e.Key)

@@ -5,6 +5,7 @@ type RouteInfo struct {
 	Method, Path, Permission, Summary string
 	List                              bool
 	Also                              []string // permissions that some of its requests need too
+	PathParameters                    []string // as the operation names them
 }
 
 // Routes are the routes of the API, in the order of the table. Paths stand
@@ -12,7 +13,10 @@ type RouteInfo struct {
 func Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(routes))
 	for i, r := range routes {
-		infos[i] = RouteInfo{Method: r.method, Path: r.path, Permission: r.permission, Summary: r.summary, List: r.errors.list}
+		infos[i] = RouteInfo{Method: r.method, Path: r.path, Permission: r.permission, Summary: r.operation.summary, List: r.operation.errors.list}
+		for _, p := range r.operation.path {
+			infos[i].PathParameters = append(infos[i].PathParameters, p.name)
+		}
 		for _, a := range r.operation.also {
 			infos[i].Also = append(infos[i].Also, a.permission)
 		}

@@ -5,59 +5,85 @@ import (
 	"bookside/compat"
 )
 
-func listInvoices(r *request) (response, error) {
-	order, err := r.id("id", adapter.OrderResource)
-	if err != nil {
-		return response{}, err
-	}
-	paging, err := r.view.SubPaging(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.OrderInvoices(r.ctx(), order, paging)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.InvoiceList(page)), nil
+var listInvoices = operation{
+	id:      "listInvoices",
+	summary: "List the invoices of an order",
+	about:   "The invoices of an order, a page of them.",
+	path:    []pathParameter{orderID},
+	size:    records("per_page"),
+	query:   queryOf(plainView.SubPaging),
+	answers: []response{ok(plainView.InvoiceList(pageOf[adapter.Invoice]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		order, err := r.id(orderID)
+		if err != nil {
+			return response{}, err
+		}
+		paging, err := r.view.SubPaging(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.OrderInvoices(r.ctx(), order, paging)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.InvoiceList(page)), nil
+	},
 }
 
-func getInvoice(r *request) (response, error) {
-	order, err := r.id("id", adapter.OrderResource)
-	if err != nil {
-		return response{}, err
-	}
-	id, err := r.id("invoice_id", adapter.InvoiceResource)
-	if err != nil {
-		return response{}, err
-	}
-	invoice, err := r.site.OrderInvoice(r.ctx(), order, id)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.InvoiceDetail(invoice)), nil
+var getInvoice = operation{
+	id:      "getInvoice",
+	summary: "Read an invoice of an order",
+	about:   "An invoice of an order.",
+	path:    []pathParameter{orderID, invoiceID},
+	answers: []response{ok(plainView.InvoiceDetail(adapter.Invoice{}))},
+	serve: func(r *request) (response, error) {
+		order, err := r.id(orderID)
+		if err != nil {
+			return response{}, err
+		}
+		id, err := r.id(invoiceID)
+		if err != nil {
+			return response{}, err
+		}
+		invoice, err := r.site.OrderInvoice(r.ctx(), order, id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.InvoiceDetail(invoice)), nil
+	},
 }
 
-func updateInvoice(r *request) (response, error) {
-	order, err := r.id("id", adapter.OrderResource)
-	if err != nil {
-		return response{}, err
-	}
-	id, err := r.id("invoice_id", adapter.InvoiceResource)
-	if err != nil {
-		return response{}, err
-	}
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	forced, err := force(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	patch, forcedInBody := compat.InvoicePatch(body)
-	invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.InvoiceUpdated(invoice)), nil
+var updateInvoice = operation{
+	id:      "updateInvoice",
+	summary: "Change an invoice of an order",
+	about:   "Changes what is sent and nothing else. An invoice that payments do not cover becomes paid with force only.",
+	path:    []pathParameter{orderID, invoiceID},
+	query:   queryOf(force),
+	body:    func(b *compat.Body) { _, _ = compat.InvoicePatch(b) },
+	answers: []response{ok(plainView.InvoiceUpdated(adapter.Invoice{}))},
+	serve: func(r *request) (response, error) {
+		order, err := r.id(orderID)
+		if err != nil {
+			return response{}, err
+		}
+		id, err := r.id(invoiceID)
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		forced, err := force(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		patch, forcedInBody := compat.InvoicePatch(body)
+		invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.InvoiceUpdated(invoice)), nil
+	},
 }

@@ -1,13 +1,24 @@
 package handlers
 
-func listLocations(r *request) (response, error) {
-	filter, err := r.view.LocationFilter(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Locations(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.LocationList(page)), nil
+import "bookside/adapter"
+
+var listLocations = operation{
+	id:      "listLocations",
+	summary: "List locations",
+	about:   "Locations that match every parameter sent, a page of them.",
+	size:    records("per_page"),
+	query:   queryOf(plainView.LocationFilter),
+	answers: []response{ok(plainView.LocationList(pageOf[adapter.Location]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.LocationFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.Locations(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.LocationList(page)), nil
+	},
 }

@@ -28,6 +28,23 @@ func routesOf(t *testing.T) []handlers.RouteInfo {
 	return routes
 }
 
+// TestOperationsReadWhatPathsHold compares the parameters in each path with those
+// that its operation reads.
+func TestOperationsReadWhatPathsHold(t *testing.T) {
+	t.Parallel()
+	for _, r := range handlers.Routes() {
+		var parameters []string
+		for part := range strings.SplitSeq(r.Path, "/") {
+			if name, ok := strings.CutPrefix(part, ":"); ok {
+				parameters = append(parameters, name)
+			}
+		}
+		if !slices.Equal(parameters, r.PathParameters) {
+			t.Errorf("%s %s: the operation reads %v", r.Method, r.Path, r.PathParameters)
+		}
+	}
+}
+
 // small is the moment for which the small site is made.
 func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures.Small(now)) }
 
@@ -151,7 +168,7 @@ func TestPermissions(t *testing.T) {
 }
 
 // TestUnauthorized asks every route with every kind of bad key: all look the
-// same to the caller, lists in shape A, the rest in a shape like B.
+// same to the caller, lists as a WordPressError, the rest as an ObjectError.
 func TestUnauthorized(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

@@ -205,7 +205,7 @@ func (r *request) work() (response response, err error) {
 			if r.api.options.SiteTimestamps {
 				r.view.Location = site.Zone.Location
 			}
-			response, err = r.route.handle(r)
+			response, err = r.route.operation.serve(r)
 			return err
 		})
 	})

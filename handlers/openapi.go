@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,17 +81,11 @@ func serversOf(bases []string) []members {
 func tags() []members {
 	var all []members
 	for i, r := range routes { // those of one tag stand together
-		if tag := tagOf(r); i == 0 || tag != tagOf(routes[i-1]) {
+		if tag := r.tag; i == 0 || tag != routes[i-1].tag {
 			all = append(all, members{{"name", tag}, {"description", capitalized(tag) + " of the site"}})
 		}
 	}
 	return all
-}
-
-// tagOf is the first part of a route's path.
-func tagOf(r route) string {
-	tag, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
-	return tag
 }
 
 const (
@@ -141,10 +134,10 @@ var placeholders = regexp.MustCompile(`:([a-z_]+)`)
 
 func (d *describer) operation(r route) members {
 	described := members{
-		{"operationId", operationID(r)},
-		{"summary", r.summary},
+		{"operationId", r.operation.id},
+		{"summary", r.operation.summary},
 		{"description", r.operation.about + " " + permissionText(r)},
-		{"tags", []string{tagOf(r)}},
+		{"tags", []string{r.tag}},
 	}
 	if parameters := d.parameters(r); len(parameters) > 0 {
 		described = append(described, member{"parameters", parameters})
@@ -153,12 +146,6 @@ func (d *describer) operation(r route) members {
 		described = append(described, member{"requestBody", d.requestBody(r)})
 	}
 	return append(described, member{"responses", d.responses(r)})
-}
-
-// operationID is the name of the function that serves the route.
-func operationID(r route) string {
-	name := runtime.FuncForPC(reflect.ValueOf(r.handle).Pointer()).Name()
-	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
 // permissionText says what a route needs, and what more it takes to see or do
@@ -220,8 +207,8 @@ func alsoNeeded(r route) []string {
 
 func (d *describer) parameters(r route) []members {
 	var parameters []members
-	for _, found := range placeholders.FindAllStringSubmatch(r.path, -1) {
-		parameters = append(parameters, pathParameter(found[1]))
+	for _, p := range r.operation.path {
+		parameters = append(parameters, p.describe())
 	}
 	if r.operation.query != nil {
 		for _, f := range queryFields(r) {
@@ -239,12 +226,12 @@ func queryFields(r route) []*compat.Field {
 	return compat.ReadingOfQuery(func(q *compat.Query) { _ = r.operation.query(q) }).Fields // nothing is wrong yet
 }
 
-func pathParameter(name string) members {
+func (p pathParameter) describe() members {
 	schema, about, example := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the record", any(17)
-	if name == "code" {
+	if p.resource == adapter.CouponResource {
 		schema, about, example = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case", "WELCOME10"
 	}
-	return members{{"name", name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", example}}
+	return members{{"name", p.name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", example}}
 }
 
 func (d *describer) queryParameterOf(f *compat.Field) members {
@@ -272,7 +259,7 @@ func (d *describer) requestBody(r route) members {
 	reading := compat.ReadingOfBody(r.operation.body)
 	schema := reading.Schema()
 	schema.Required = append(schema.Required, r.operation.require...)
-	id := operationID(r)
+	id := r.operation.id
 	named := d.schemas.Name(capitalized(id)+"Body", schema)
 	example := d.schemas.Example(schema)
 	content := make(members, len(bodyTypes))
@@ -301,10 +288,10 @@ func (d *describer) responses(r route) members {
 		byStatus[answer.status] = append(byStatus[answer.status], told{"answer", d.schemas.Of(answer.body), nil})
 	}
 	for _, err := range refusals(r) {
-		failure, shape := failureOf(r.errors, "4YQZ6PXJ2M", err)
+		failure, shape := failureOf(r.operation.errors, "4YQZ6PXJ2M", err)
 		failure.Written = written(r.method, failure.Status, err)
 		name := cmp.Or(failure.Code, "error")
-		if shape == compat.ShapeC {
+		if shape == compat.TextError {
 			name = "error"
 		}
 		body := failure.Body(shape)
@@ -436,8 +423,8 @@ func refusals(r route) []error {
 			&adapter.Error{Code: adapter.CodeInProgress, Message: "A request with this Idempotency-Key is being worked on"},
 			&adapter.Error{Code: adapter.CodeKeyReused, Message: "This Idempotency-Key was used for another request"})
 	}
-	for _, resource := range namedResources(r) {
-		all = append(all, adapter.NotFound(resource, "17"))
+	for _, p := range r.operation.path {
+		all = append(all, adapter.NotFound(p.resource, "17"))
 	}
 	return append(all, r.operation.refuse...)
 }
@@ -450,16 +437,4 @@ func queryRefusal(r route, wrong map[string]string) error {
 		return adapter.InvalidParameters(wrong)
 	}
 	return adapter.InvalidRequest(wrong)
-}
-
-// namedResources are the resources whose ids or codes stand in a route's path.
-func namedResources(r route) []adapter.Resource {
-	var resources []adapter.Resource
-	parts := strings.Split(r.path, "/")
-	for i, part := range parts {
-		if strings.HasPrefix(part, ":") {
-			resources = append(resources, adapter.Resource(strings.TrimSuffix(parts[i-1], "s")))
-		}
-	}
-	return resources
 }

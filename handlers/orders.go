@@ -5,87 +5,136 @@ import (
 	"bookside/compat"
 )
 
-func listOrders(r *request) (response, error) {
-	filter, err := r.view.OrderFilter(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Orders(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.OrderList(page)), nil
+var listOrders = operation{
+	id:      "listOrders",
+	summary: "List orders",
+	about:   "Orders that match every parameter sent, a page of them.",
+	size:    records("per_page"),
+	query:   queryOf(plainView.OrderFilter),
+	answers: []response{ok(plainView.OrderList(pageOf[adapter.Order]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.OrderFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.Orders(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.OrderList(page)), nil
+	},
 }
 
-func getOrder(r *request) (response, error) {
-	id, err := r.id("id", adapter.OrderResource)
-	if err != nil {
-		return response{}, err
-	}
-	order, err := r.site.Order(r.ctx(), id)
-	if err != nil {
-		return response{}, err
-	}
-	items, err := r.site.OrderItems(r.ctx(), id)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.OrderDetail(order, items)), nil
+var getOrder = operation{
+	id:      "getOrder",
+	summary: "Read an order",
+	about:   "An order with its items, without an envelope.",
+	path:    []pathParameter{orderID},
+	answers: []response{ok(plainView.OrderDetail(adapter.Order{}, nil))},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(orderID)
+		if err != nil {
+			return response{}, err
+		}
+		order, err := r.site.Order(r.ctx(), id)
+		if err != nil {
+			return response{}, err
+		}
+		items, err := r.site.OrderItems(r.ctx(), id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.OrderDetail(order, items)), nil
+	},
 }
 
-func listTransactions(r *request) (response, error) {
-	id, err := r.id("id", adapter.OrderResource)
-	if err != nil {
-		return response{}, err
-	}
-	paging, err := r.view.SubPaging(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.OrderTransactions(r.ctx(), id, paging)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.PaymentList(page)), nil
+var listTransactions = operation{
+	id:      "listTransactions",
+	summary: "List the transactions of an order",
+	about:   "The payments of an order, a page of them.",
+	path:    []pathParameter{orderID},
+	size:    records("per_page"),
+	query:   queryOf(plainView.SubPaging),
+	answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(orderID)
+		if err != nil {
+			return response{}, err
+		}
+		paging, err := r.view.SubPaging(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.OrderTransactions(r.ctx(), id, paging)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.PaymentList(page)), nil
+	},
 }
 
-func getTransaction(r *request) (response, error) {
-	order, err := r.id("id", adapter.OrderResource)
-	if err != nil {
-		return response{}, err
-	}
-	id, err := r.id("transaction_id", adapter.TransactionResource)
-	if err != nil {
-		return response{}, err
-	}
-	transaction, err := r.site.OrderPayment(r.ctx(), order, id)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.Transaction(transaction)), nil
+var getTransaction = operation{
+	id:      "getTransaction",
+	summary: "Read a transaction of an order",
+	about:   "A payment of an order.",
+	path:    []pathParameter{orderID, transactionID},
+	answers: []response{ok(plainView.Transaction(adapter.Payment{}))},
+	serve: func(r *request) (response, error) {
+		order, err := r.id(orderID)
+		if err != nil {
+			return response{}, err
+		}
+		id, err := r.id(transactionID)
+		if err != nil {
+			return response{}, err
+		}
+		transaction, err := r.site.OrderPayment(r.ctx(), order, id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.Transaction(transaction)), nil
+	},
 }
 
-func createOrder(r *request) (response, error) {
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	order := adapter.NewOrder{OrderPatch: compat.OrderPatch(body), Address: r.echo.RealIP()}
-	return create(r, order, (*adapter.Site).CreateOrder, r.view.OrderWritten)
+var createOrder = operation{
+	id:      "createOrder",
+	summary: "Create an order",
+	about:   "Creates an order, without items.",
+	body:    bodyOf(compat.OrderPatch),
+	require: []string{"customer_id", "subtotal", "total"},
+	answers: []response{created(plainView.OrderWritten(adapter.Order{}))},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		order := adapter.NewOrder{OrderPatch: compat.OrderPatch(body), Address: r.echo.RealIP()}
+		return create(r, order, (*adapter.Site).CreateOrder, r.view.OrderWritten)
+	},
 }
 
-func updateOrder(r *request) (response, error) {
-	id, err := r.id("id", adapter.OrderResource)
-	if err != nil {
-		return response{}, err
-	}
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	order, err := r.site.UpdateOrder(r.ctx(), id, compat.OrderPatch(body))
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.OrderWritten(order)), nil
+var updateOrder = operation{
+	id:      "updateOrder",
+	summary: "Change an order",
+	about:   "Changes what is sent and nothing else. A new customer takes the order's bookings along.",
+	path:    []pathParameter{orderID},
+	body:    bodyOf(compat.OrderPatch),
+	answers: []response{ok(plainView.OrderWritten(adapter.Order{}))},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(orderID)
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		order, err := r.site.UpdateOrder(r.ctx(), id, compat.OrderPatch(body))
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.OrderWritten(order)), nil
+	},
 }

@@ -5,61 +5,105 @@ import (
 	"bookside/compat"
 )
 
-func listPayments(r *request) (response, error) {
-	filter, err := r.view.PaymentFilter(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Payments(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.PaymentList(page)), nil
+var listPayments = operation{
+	id:      "listPayments",
+	summary: "List payments",
+	about:   "Payments that match every parameter sent, a page of them.",
+	size:    records("per_page"),
+	query:   queryOf(plainView.PaymentFilter),
+	answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
+	errors:  errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.PaymentFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.site.Payments(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.PaymentList(page)), nil
+	},
 }
 
-func getPayment(r *request) (response, error) {
-	id, err := r.id("id", adapter.PaymentResource)
-	if err != nil {
-		return response{}, err
-	}
-	payment, err := r.site.Payment(r.ctx(), id)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.PaymentDetail(payment)), nil
+var getPayment = operation{
+	id:      "getPayment",
+	summary: "Read a payment",
+	about:   "A payment.",
+	path:    []pathParameter{paymentID},
+	answers: []response{ok(plainView.PaymentDetail(adapter.Payment{}))},
+	errors:  errorForm{failure: "Failed to retrieve payment", shape: compat.TextError},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(paymentID)
+		if err != nil {
+			return response{}, err
+		}
+		payment, err := r.site.Payment(r.ctx(), id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.PaymentDetail(payment)), nil
+	},
 }
 
-func createPayment(r *request) (response, error) {
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	return create(r, compat.NewPayment(body), (*adapter.Site).CreatePayment, r.view.PaymentCreated)
+var createPayment = operation{
+	id:      "createPayment",
+	summary: "Record a payment",
+	about:   "Records a payment of an order, named by order_id or by one of its bookings, and brings the order's payment status in step.",
+	body:    bodyOf(compat.NewPayment),
+	require: []string{"amount"},
+	answers: []response{created(plainView.PaymentCreated(adapter.Payment{}))},
+	errors:  errorForm{failure: "Failed to create payment", shape: compat.TextError},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		return create(r, compat.NewPayment(body), (*adapter.Site).CreatePayment, r.view.PaymentCreated)
+	},
 }
 
-func updatePayment(r *request) (response, error) {
-	id, err := r.id("id", adapter.PaymentResource)
-	if err != nil {
-		return response{}, err
-	}
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	payment, err := r.site.UpdatePayment(r.ctx(), id, compat.PaymentPatch(body))
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.PaymentUpdated(payment)), nil
+var updatePayment = operation{
+	id:      "updatePayment",
+	summary: "Change a payment",
+	about:   "Changes what is sent and nothing else.",
+	path:    []pathParameter{paymentID},
+	body:    bodyOf(compat.PaymentPatch),
+	answers: []response{ok(plainView.PaymentUpdated(adapter.Payment{}))},
+	errors:  errorForm{failure: "Failed to update payment", shape: compat.TextError},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(paymentID)
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		payment, err := r.site.UpdatePayment(r.ctx(), id, compat.PaymentPatch(body))
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.PaymentUpdated(payment)), nil
+	},
 }
 
-func deletePayment(r *request) (response, error) {
-	id, err := r.id("id", adapter.PaymentResource)
-	if err != nil {
-		return response{}, err
-	}
-	if err := r.site.DeletePayment(r.ctx(), id); err != nil {
-		return response{}, err
-	}
-	return ok(compat.PaymentDeleted()), nil
+var deletePayment = operation{
+	id:      "deletePayment",
+	summary: "Delete a payment that did not succeed",
+	about:   "Deletes a payment that did not succeed.",
+	path:    []pathParameter{paymentID},
+	answers: []response{ok(compat.PaymentDeleted())},
+	refuse:  []error{errPaymentCompleted},
+	errors:  errorForm{failure: "Failed to delete payment", shape: compat.TextError},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(paymentID)
+		if err != nil {
+			return response{}, err
+		}
+		if err := r.site.DeletePayment(r.ctx(), id); err != nil {
+			return response{}, err
+		}
+		return ok(compat.PaymentDeleted()), nil
+	},
 }

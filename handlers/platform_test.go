@@ -11,7 +11,7 @@ import (
 )
 
 // TestUnavailable takes the platform away in every way and gives it back: each
-// time 503 in shape A, and everything as before without a restart.
+// time 503 as a WordPressError, and everything as before without a restart.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

@@ -14,7 +14,7 @@ import (
 	"bookside/compat"
 )
 
-// request is what a route's function works with.
+// request is what an operation works with.
 type request struct {
 	api   *api
 	route *route
@@ -47,25 +47,25 @@ func largestID(resource adapter.Resource) int64 {
 
 // id reads an id of the path. One that is no number is a path nobody serves;
 // one beyond its column names a record that cannot exist.
-func (r *request) id(name string, resource adapter.Resource) (int64, error) {
-	text := r.param(name)
+func (r *request) id(p pathParameter) (int64, error) {
+	text := r.param(p.name)
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
 		return 0, errNoRoute
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 || id > largestID(resource) {
-		return 0, adapter.NotFound(resource, text)
+	if err != nil || id < 1 || id > largestID(p.resource) {
+		return 0, adapter.NotFound(p.resource, text)
 	}
 	return id, nil
 }
 
 // code reads a code of the path. echo lets the last parameter of a path run on
 // over slashes, into paths nobody serves.
-func (r *request) code(name string) (string, error) {
-	if strings.Contains(r.echo.Param(name), "/") {
+func (r *request) code(p pathParameter) (string, error) {
+	if strings.Contains(r.echo.Param(p.name), "/") {
 		return "", errNoRoute
 	}
-	return r.param(name), nil
+	return r.param(p.name), nil
 }
 
 // param is a parameter of the path, decoded. echo leaves it encoded where the
@@ -82,7 +82,7 @@ func (r *request) param(name string) string {
 	return decoded
 }
 
-// response is what a route's function answers.
+// response is the answer of an operation.
 type response struct {
 	status int
 	body   any

@@ -1,102 +1,68 @@
 package handlers
 
-import (
-	"net/http"
+import "net/http"
 
-	"bookside/compat"
-)
-
-// route is one line of the table from which the router, the permission check,
-// the form of errors and the OpenAPI document are made.
+// route says where an operation is served and which permission it takes.
+// Router, permission check, rate limit, method matrix and OpenAPI document are
+// all made from the table of routes.
 type route struct {
+	tag        string // the resource under which the document lists it
 	method     string
 	path       string // below a base path
 	permission string // "" for any valid key
-	handle     func(*request) (response, error)
-	errors     errorForm
-	summary    string
-	operation  operation // what else the document tells
+	operation  operation
 }
 
-// errorForm is how a route fails.
-type errorForm struct {
-	list    bool         // a list: a refused key is answered in shape A
-	shape   compat.Shape // of everything that has no shape of its own
-	failure string       // message of a failure of ours
-	code    string       // of a failure of ours; "" for server_error
-	refusal string       // code of what is wrong with fields, in shape A; "" for shape B
-}
-
-var (
-	plain           = errorForm{failure: "Internal server error"}
-	plainList       = errorForm{failure: "Internal server error", list: true}
-	bookingCreation = errorForm{failure: "Failed to create booking"}
-	bookingUpdate   = errorForm{failure: "Failed to update booking"}
-	bookingDeletion = errorForm{failure: "Failed to delete booking", code: "delete_error"}
-
-	customerCreation = errorForm{failure: "Failed to create customer"}
-	customerUpdate   = errorForm{failure: "Error updating customer", shape: compat.ShapeA, refusal: "customer_update_failed"}
-	customerDeletion = errorForm{failure: "Error deleting customer", shape: compat.ShapeA, code: "delete_error"}
-
-	couponDeletion = errorForm{failure: "Failed to delete coupon", code: "delete_error"}
-
-	payment         = errorForm{failure: "Failed to retrieve payment", shape: compat.ShapeC}
-	paymentCreation = errorForm{failure: "Failed to create payment", shape: compat.ShapeC}
-	paymentUpdate   = errorForm{failure: "Failed to update payment", shape: compat.ShapeC}
-	paymentDeletion = errorForm{failure: "Failed to delete payment", shape: compat.ShapeC}
-	paymentList     = errorForm{failure: "Failed to retrieve payments", shape: compat.ShapeC, list: true}
-)
-
-// routes is the whole API.
+// routes is the whole API. An operation stands in the file of its resource.
 var routes = []route{
-	{http.MethodGet, "/status", "", status, plain, "Time zone and present time of the site", statusRead},
+	{tag: "status", method: http.MethodGet, path: "/status", operation: status},
 
-	{http.MethodGet, "/bookings", "read_bookings", listBookings, plainList, "List bookings", bookingListing},
-	{http.MethodGet, "/bookings/:id", "read_bookings", getBooking, plain, "Read a booking", bookingReading},
-	{http.MethodPost, "/bookings", "write_bookings", createBooking, bookingCreation, "Create a booking", bookingMaking},
-	{http.MethodPost, "/bookings/bulk", "write_bookings", createBookings, bookingCreation, "Create up to 50 bookings", bulkMaking},
-	{http.MethodPut, "/bookings/:id", "write_bookings", updateBooking, bookingUpdate, "Change a booking", bookingChange},
-	{http.MethodDelete, "/bookings/:id", "delete_bookings", deleteBooking, bookingDeletion, "Delete a booking", bookingDeletionOp},
+	{tag: "bookings", method: http.MethodGet, path: "/bookings", permission: "read_bookings", operation: listBookings},
+	{tag: "bookings", method: http.MethodGet, path: "/bookings/:id", permission: "read_bookings", operation: getBooking},
+	{tag: "bookings", method: http.MethodPost, path: "/bookings", permission: "write_bookings", operation: createBooking},
+	{tag: "bookings", method: http.MethodPost, path: "/bookings/bulk", permission: "write_bookings", operation: createBookings},
+	{tag: "bookings", method: http.MethodPut, path: "/bookings/:id", permission: "write_bookings", operation: updateBooking},
+	{tag: "bookings", method: http.MethodDelete, path: "/bookings/:id", permission: "delete_bookings", operation: deleteBooking},
 
-	{http.MethodGet, "/customers", "read_customers", listCustomers, plainList, "List customers", customerListing},
-	{http.MethodGet, "/customers/:id", "read_customers", getCustomer, plain, "Read a customer", customerReading},
-	{http.MethodPost, "/customers", "write_customers", createCustomer, customerCreation, "Create a customer", customerMaking},
-	{http.MethodPut, "/customers/:id", "write_customers", updateCustomer, customerUpdate, "Change a customer", customerChange},
-	{http.MethodDelete, "/customers/:id", "delete_customers", deleteCustomer, customerDeletion, "Delete a customer", customerDeletionOp},
+	{tag: "customers", method: http.MethodGet, path: "/customers", permission: "read_customers", operation: listCustomers},
+	{tag: "customers", method: http.MethodGet, path: "/customers/:id", permission: "read_customers", operation: getCustomer},
+	{tag: "customers", method: http.MethodPost, path: "/customers", permission: "write_customers", operation: createCustomer},
+	{tag: "customers", method: http.MethodPut, path: "/customers/:id", permission: "write_customers", operation: updateCustomer},
+	{tag: "customers", method: http.MethodDelete, path: "/customers/:id", permission: "delete_customers", operation: deleteCustomer},
 
-	{http.MethodGet, "/agents", "read_agents", listAgents, plainList, "List agents", agentListing},
-	{http.MethodGet, "/agents/availability", "read_availability", listFreeAgents, plain, "Find the agents who are free", freeAgentListing},
-	{http.MethodGet, "/agents/:id", "read_agents", getAgent, plain, "Read an agent", agentReading},
+	{tag: "agents", method: http.MethodGet, path: "/agents", permission: "read_agents", operation: listAgents},
+	{tag: "agents", method: http.MethodGet, path: "/agents/availability", permission: "read_availability", operation: listFreeAgents},
+	{tag: "agents", method: http.MethodGet, path: "/agents/:id", permission: "read_agents", operation: getAgent},
 
-	{http.MethodGet, "/services", "read_services", listServices, plainList, "List services", serviceListing},
-	{http.MethodGet, "/services/categories", "read_services", listCategories, plainList, "List service categories", categoryListing},
-	{http.MethodGet, "/services/:id", "read_services", getService, plain, "Read a service", serviceReading},
-	{http.MethodPost, "/services", "write_services", createService, plain, "Create a service", serviceMaking},
-	{http.MethodPut, "/services/:id", "write_services", updateService, plain, "Change a service", serviceChange},
+	{tag: "services", method: http.MethodGet, path: "/services", permission: "read_services", operation: listServices},
+	{tag: "services", method: http.MethodGet, path: "/services/categories", permission: "read_services", operation: listCategories},
+	{tag: "services", method: http.MethodGet, path: "/services/:id", permission: "read_services", operation: getService},
+	{tag: "services", method: http.MethodPost, path: "/services", permission: "write_services", operation: createService},
+	{tag: "services", method: http.MethodPut, path: "/services/:id", permission: "write_services", operation: updateService},
 
-	{http.MethodGet, "/locations", "read_locations", listLocations, plainList, "List locations", locationListing},
+	{tag: "locations", method: http.MethodGet, path: "/locations", permission: "read_locations", operation: listLocations},
 
-	{http.MethodGet, "/availability", "read_availability", getAvailability, plain, "Find the free start times of a day", availabilityReading},
+	{tag: "availability", method: http.MethodGet, path: "/availability", permission: "read_availability", operation: getAvailability},
 
-	{http.MethodGet, "/payments", "read_payments", listPayments, paymentList, "List payments", paymentListing},
-	{http.MethodGet, "/payments/:id", "read_payments", getPayment, payment, "Read a payment", paymentReading},
-	{http.MethodPost, "/payments", "write_payments", createPayment, paymentCreation, "Record a payment", paymentMaking},
-	{http.MethodPut, "/payments/:id", "write_payments", updatePayment, paymentUpdate, "Change a payment", paymentChange},
-	{http.MethodDelete, "/payments/:id", "delete_payments", deletePayment, paymentDeletion, "Delete a payment that did not succeed", paymentDeletionOp},
+	{tag: "payments", method: http.MethodGet, path: "/payments", permission: "read_payments", operation: listPayments},
+	{tag: "payments", method: http.MethodGet, path: "/payments/:id", permission: "read_payments", operation: getPayment},
+	{tag: "payments", method: http.MethodPost, path: "/payments", permission: "write_payments", operation: createPayment},
+	{tag: "payments", method: http.MethodPut, path: "/payments/:id", permission: "write_payments", operation: updatePayment},
+	{tag: "payments", method: http.MethodDelete, path: "/payments/:id", permission: "delete_payments", operation: deletePayment},
 
-	{http.MethodGet, "/orders", "read_orders", listOrders, plainList, "List orders", orderListing},
-	{http.MethodGet, "/orders/:id", "read_orders", getOrder, plain, "Read an order", orderReading},
-	{http.MethodPost, "/orders", "write_orders", createOrder, plain, "Create an order", orderMaking},
-	{http.MethodPut, "/orders/:id", "write_orders", updateOrder, plain, "Change an order", orderChange},
-	{http.MethodGet, "/orders/:id/invoices", "read_orders", listInvoices, plainList, "List the invoices of an order", invoiceListing},
-	{http.MethodGet, "/orders/:id/invoices/:invoice_id", "read_orders", getInvoice, plain, "Read an invoice of an order", invoiceReading},
-	{http.MethodPut, "/orders/:id/invoices/:invoice_id", "write_orders", updateInvoice, plain, "Change an invoice of an order", invoiceChange},
-	{http.MethodGet, "/orders/:id/transactions", "read_orders", listTransactions, plainList, "List the transactions of an order", transactionListing},
-	{http.MethodGet, "/orders/:id/transactions/:transaction_id", "read_orders", getTransaction, plain, "Read a transaction of an order", transactionReading},
+	{tag: "orders", method: http.MethodGet, path: "/orders", permission: "read_orders", operation: listOrders},
+	{tag: "orders", method: http.MethodGet, path: "/orders/:id", permission: "read_orders", operation: getOrder},
+	{tag: "orders", method: http.MethodPost, path: "/orders", permission: "write_orders", operation: createOrder},
+	{tag: "orders", method: http.MethodPut, path: "/orders/:id", permission: "write_orders", operation: updateOrder},
+	{tag: "orders", method: http.MethodGet, path: "/orders/:id/invoices", permission: "read_orders", operation: listInvoices},
+	{tag: "orders", method: http.MethodGet, path: "/orders/:id/invoices/:invoice_id", permission: "read_orders", operation: getInvoice},
+	{tag: "orders", method: http.MethodPut, path: "/orders/:id/invoices/:invoice_id", permission: "write_orders", operation: updateInvoice},
+	{tag: "orders", method: http.MethodGet, path: "/orders/:id/transactions", permission: "read_orders", operation: listTransactions},
+	{tag: "orders", method: http.MethodGet, path: "/orders/:id/transactions/:transaction_id", permission: "read_orders", operation: getTransaction},
 
-	{http.MethodGet, "/coupons", "read_coupons", listCoupons, plainList, "List coupons", couponListing},
-	{http.MethodGet, "/coupons/:code", "read_coupons", getCoupon, plain, "Read a coupon", couponReading},
-	{http.MethodPost, "/coupons", "write_coupons", createCoupon, plain, "Create a coupon", couponMaking},
-	{http.MethodPut, "/coupons/:code", "write_coupons", updateCoupon, plain, "Change a coupon", couponChange},
-	{http.MethodDelete, "/coupons/:code", "delete_coupons", deleteCoupon, couponDeletion, "Delete a coupon", couponDeletionOp},
+	{tag: "coupons", method: http.MethodGet, path: "/coupons", permission: "read_coupons", operation: listCoupons},
+	{tag: "coupons", method: http.MethodGet, path: "/coupons/:code", permission: "read_coupons", operation: getCoupon},
+	{tag: "coupons", method: http.MethodPost, path: "/coupons", permission: "write_coupons", operation: createCoupon},
+	{tag: "coupons", method: http.MethodPut, path: "/coupons/:code", permission: "write_coupons", operation: updateCoupon},
+	{tag: "coupons", method: http.MethodDelete, path: "/coupons/:code", permission: "delete_coupons", operation: deleteCoupon},
 }

@@ -5,62 +5,95 @@ import (
 	"bookside/compat"
 )
 
-func listServices(r *request) (response, error) {
-	filter, include, err := r.view.ServiceFilter(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	page, err := r.site.Services(r.ctx(), filter)
-	if err != nil {
-		return response{}, err
-	}
-	var categories []adapter.ServiceCategory
-	if include.Categories {
-		categories, err = r.site.AllServiceCategories(r.ctx())
+var listServices = operation{
+	id:      "listServices",
+	summary: "List services",
+	about:   "Services that match every parameter sent, a page of them.",
+	size:    records("per_page"),
+	query:   func(q *compat.Query) error { _, _, err := plainView.ServiceFilter(q); return err },
+	answers: []response{ok(plainView.ServiceList(pageOf[adapter.Service](), compat.ServiceIncludes{}, nil))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, include, err := r.view.ServiceFilter(r.query)
 		if err != nil {
 			return response{}, err
 		}
-	}
-	return ok(r.view.ServiceList(page, include, categories)), nil
+		page, err := r.site.Services(r.ctx(), filter)
+		if err != nil {
+			return response{}, err
+		}
+		var categories []adapter.ServiceCategory
+		if include.Categories {
+			categories, err = r.site.AllServiceCategories(r.ctx())
+			if err != nil {
+				return response{}, err
+			}
+		}
+		return ok(r.view.ServiceList(page, include, categories)), nil
+	},
 }
 
-func getService(r *request) (response, error) {
-	id, err := r.id("id", adapter.ServiceResource)
-	if err != nil {
-		return response{}, err
-	}
-	include, err := r.view.ServiceIncludes(r.query)
-	if err != nil {
-		return response{}, err
-	}
-	service, err := r.site.Service(r.ctx(), id, include.ServiceIncludes)
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.ServiceDetail(service, include)), nil
+var getService = operation{
+	id:      "getService",
+	summary: "Read a service",
+	about:   "A service. Its numbers are texts.",
+	path:    []pathParameter{serviceID},
+	query:   queryOf(plainView.ServiceIncludes),
+	answers: []response{ok(plainView.ServiceDetail(adapter.Service{}, compat.ServiceIncludes{}))},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(serviceID)
+		if err != nil {
+			return response{}, err
+		}
+		include, err := r.view.ServiceIncludes(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		service, err := r.site.Service(r.ctx(), id, include.ServiceIncludes)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.ServiceDetail(service, include)), nil
+	},
 }
 
-func createService(r *request) (response, error) {
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	service := adapter.NewService{ServicePatch: compat.ServicePatch(body)}
-	return create(r, service, (*adapter.Site).CreateService, r.view.ServiceCreated)
+var createService = operation{
+	id:      "createService",
+	summary: "Create a service",
+	about:   "Creates a service.",
+	body:    bodyOf(compat.ServicePatch),
+	require: []string{"name"},
+	answers: []response{created(plainView.ServiceCreated(adapter.Service{}))},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		service := adapter.NewService{ServicePatch: compat.ServicePatch(body)}
+		return create(r, service, (*adapter.Site).CreateService, r.view.ServiceCreated)
+	},
 }
 
-func updateService(r *request) (response, error) {
-	id, err := r.id("id", adapter.ServiceResource)
-	if err != nil {
-		return response{}, err
-	}
-	body, err := r.body()
-	if err != nil {
-		return response{}, err
-	}
-	service, err := r.site.UpdateService(r.ctx(), id, compat.ServicePatch(body))
-	if err != nil {
-		return response{}, err
-	}
-	return ok(r.view.ServiceUpdated(service)), nil
+var updateService = operation{
+	id:      "updateService",
+	summary: "Change a service",
+	about:   "Changes what is sent and nothing else.",
+	path:    []pathParameter{serviceID},
+	body:    bodyOf(compat.ServicePatch),
+	answers: []response{ok(plainView.ServiceUpdated(adapter.Service{}))},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(serviceID)
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		service, err := r.site.UpdateService(r.ctx(), id, compat.ServicePatch(body))
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.ServiceUpdated(service)), nil
+	},
 }

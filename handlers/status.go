@@ -1,7 +1,17 @@
 package handlers
 
-import "bookside/compat"
+import (
+	"bookside/adapter"
+	"bookside/compat"
+	"time"
+)
 
-func status(r *request) (response, error) {
-	return ok(compat.StatusDetail(r.site.Zone, r.site.Now)), nil
+var status = operation{
+	id:      "status",
+	summary: "Time zone and present time of the site",
+	about:   "The name of the site's time zone and the present time there.",
+	answers: []response{ok(compat.StatusDetail(adapter.Zone{Location: time.UTC}, time.Time{}))},
+	serve: func(r *request) (response, error) {
+		return ok(compat.StatusDetail(r.site.Zone, r.site.Now)), nil
+	},
 }
