@@ -11,6 +11,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -24,13 +25,13 @@ import (
 // the table, and whoever has that can write keys without any page.
 type AdminTokens struct {
 	db     *wpdb.DB
-	now    Clock
+	now    domain.Clock
 	random io.Reader
 }
 
 // NewAdminTokens keeps tokens in db. random must be fit for secrets, as
 // crypto/rand is.
-func NewAdminTokens(db *wpdb.DB, now Clock, random io.Reader) *AdminTokens {
+func NewAdminTokens(db *wpdb.DB, now domain.Clock, random io.Reader) *AdminTokens {
 	return &AdminTokens{db: db, now: now, random: random}
 }
 
@@ -114,7 +115,7 @@ func (a *AdminTokens) store(ctx context.Context, q wpdb.Queryer, purpose string,
 
 func (a *AdminTokens) insert(ctx context.Context, q wpdb.Queryer, purpose, token string, life time.Duration) error {
 	stmt := sq.Insert(a.db.Name(wpdb.AdminTokens)).SetMap(map[string]any{
-		"token_hash": hashSecret(token), "purpose": purpose, "expires_at": stamp(a.now().Add(life)),
+		"token_hash": hashSecret(token), "purpose": purpose, "expires_at": domain.Stamp(a.now().Add(life)),
 	})
 	_, err := wpdb.Exec(ctx, q, "store a token", stmt)
 	return err
@@ -128,11 +129,11 @@ func (a *AdminTokens) remove(ctx context.Context, q wpdb.Queryer, purpose, token
 }
 
 func (a *AdminTokens) valid(purpose, token string) sq.Sqlizer {
-	return sq.And{sq.Eq{"token_hash": hashSecret(token), "purpose": purpose}, sq.Gt{"expires_at": stamp(a.now())}}
+	return sq.And{sq.Eq{"token_hash": hashSecret(token), "purpose": purpose}, sq.Gt{"expires_at": domain.Stamp(a.now())}}
 }
 
 // sweep deletes what is over.
 func (a *AdminTokens) sweep(ctx context.Context) error {
-	_, err := wpdb.Exec(ctx, a.db, "forget old tokens", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(sq.LtOrEq{"expires_at": stamp(a.now())}))
+	_, err := wpdb.Exec(ctx, a.db, "forget old tokens", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(sq.LtOrEq{"expires_at": domain.Stamp(a.now())}))
 	return err
 }

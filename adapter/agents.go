@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -20,7 +21,7 @@ type Agent struct {
 	Bio                              string
 	Features                         string // JSON text as stored
 	Status                           string
-	CreatedAt, UpdatedAt             Timestamp
+	CreatedAt, UpdatedAt             domain.Timestamp
 	Services                         []BookingService
 	Locations                        []LocationName
 }
@@ -92,7 +93,7 @@ func (s *Site) Agent(ctx context.Context, id int64) (Agent, error) {
 		return Agent{}, err
 	}
 	if len(records) == 0 {
-		return Agent{}, notFound(AgentResource, id)
+		return Agent{}, domain.NotFound(domain.AgentResource, id)
 	}
 	return records[0], nil
 }

@@ -11,6 +11,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -179,7 +180,7 @@ func (s *Site) jobRow(e event, job process.Job, subject process.Subject, later b
 	}
 	return append(row{
 		{"process_id", processID}, {"object_id", id}, {"object_model_type", objectType}, {"settings", settings},
-		{"to_run_after_utc", stamp(job.DueAt)}, {"status", jobScheduled}, {"run_result", nil}, {"process_info", info},
+		{"to_run_after_utc", domain.Stamp(job.DueAt)}, {"status", jobScheduled}, {"run_result", nil}, {"process_info", info},
 	}, s.createdNow()...), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -85,17 +86,17 @@ func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
 // askedFor reads what a question names, and refuses at once all of it that does
 // not exist.
 func (s *Site) askedFor(ctx context.Context, q SlotQuery) (service bookableService, resources []availability.Resource, missing Missing, err error) {
-	var problems Problems
+	var problems domain.Validation
 	service, err = s.bookableService(ctx, q.ServiceID)
-	if err := problems.absorb(err); err != nil {
+	if err := problems.Absorb(err); err != nil {
 		return service, nil, "", err
 	}
 	resources, missing, err = s.resources(ctx, service, q.AgentID, q.LocationID)
-	if err := problems.absorb(err); err != nil {
+	if err := problems.Absorb(err); err != nil {
 		return service, nil, "", err
 	}
 	if q.Duration != nil && !problems.Has("service_id") && !slices.Contains(service.durations, *q.Duration) {
-		problems.Malform("duration", "Must be one of the service's durations: "+listed(service.durations))
+		problems.Invalid("duration", "Must be one of the service's durations: "+listed(service.durations))
 	}
 	return service, resources, missing, problems.Err()
 }
@@ -129,13 +130,13 @@ const defaultDuration = 60
 // any service, those who work then and have no booking. They are ordered by id.
 // A service or location that does not exist is a CodeInvalidRequest.
 func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error) {
-	var problems Problems
+	var problems domain.Validation
 	service, err := s.serviceOrAny(ctx, q.ServiceID)
-	if err := problems.absorb(err); err != nil {
+	if err := problems.Absorb(err); err != nil {
 		return nil, err
 	}
 	free, _, err := s.resources(ctx, service, 0, q.LocationID)
-	if err := problems.absorb(err); err != nil {
+	if err := problems.Absorb(err); err != nil {
 		return nil, err
 	}
 	if err := problems.Err(); err != nil {
@@ -240,7 +241,7 @@ func (s *Site) bookableService(ctx context.Context, id int64) (bookableService, 
 		return v, err
 	}
 	if !ok {
-		return v, invalidRequest("service_id", "Service not found")
+		return v, domain.InvalidField("service_id", "Service not found")
 	}
 	metas, err := s.metas(ctx, wpdb.ServiceMeta, []int64{id}, sq.Eq{"meta_key": []string{metaDurations, metaBlockAtMinimum, metaBookingsPerDay}})
 	if err != nil {
@@ -391,7 +392,7 @@ func (s *Site) missing(ctx context.Context, service bookableService, agent, loca
 	}
 	switch {
 	case len(unknown) > 0:
-		return "", InvalidRequest(unknown)
+		return "", domain.InvalidRequest(unknown)
 	case !enabled:
 		return MissingStatus, nil
 	default:

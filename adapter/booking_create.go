@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -79,17 +80,17 @@ type bookingPlan struct {
 // planBooking finds out all that is wrong with a booking at once, puts together
 // what it needs, and takes the locks for it.
 func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
-	p := b.Problems.clone()
+	p := b.Validation.Clone()
 	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: cleanText(b.Notes)}
 	s.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
 		plan.status = *b.Status
 		if !newStatusAllowed(plan.status, w) {
-			p.Refuse("status", "Unknown status, or none that a booking can begin with")
+			p.Reject("status", "Unknown status, or none that a booking can begin with")
 		}
 	}
 	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(s.localNow()).Day {
-		p.Refuse("start_date", "May not be in the past")
+		p.Reject("start_date", "May not be in the past")
 	}
 	if !p.Has("start_date") && !p.Has("start_time") {
 		s.checkClock(&p, b.Start)
@@ -130,7 +131,7 @@ func newStatusAllowed(status string, w writing) bool {
 }
 
 // planService reads the service and its connections.
-func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *Problems) error {
+func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
 	if p.Has("service_id") {
 		return nil
 	}
@@ -141,17 +142,17 @@ func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *Problems) 
 
 // serviceWithResources reads a service and who offers it where. What is unknown
 // is noted, agent and location also where the service is.
-func (s *Site) serviceWithResources(ctx context.Context, p *Problems, service, agent, location int64) (bookableService, []availability.Resource, error) {
+func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent, location int64) (bookableService, []availability.Resource, error) {
 	known, err := s.bookableService(ctx, service)
-	if CodeOf(err) == CodeInvalidRequest {
+	if domain.CodeOf(err) == domain.CodeInvalidRequest {
 		_, others := s.missing(ctx, known, agent, location)
-		return known, nil, errors.Join(p.absorb(err), p.absorb(others))
+		return known, nil, errors.Join(p.Absorb(err), p.Absorb(others))
 	}
 	if err != nil {
 		return known, nil, err
 	}
 	resources, _, err := s.resources(ctx, known, agent, location)
-	return known, resources, p.absorb(err)
+	return known, resources, p.Absorb(err)
 }
 
 // slotRequest asks for a start for good.
@@ -164,9 +165,9 @@ type slotRequest struct {
 // chooseResource chooses who has the slot; a CodeSlotUnavailable where nobody has.
 // The locks of the slot are taken: bookings read from here on stay as they are.
 func (s *Site) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
-	conflict := &Error{
-		Code: CodeSlotUnavailable, Message: "The requested time slot is not available",
-		Conflict: &SlotConflict{Start: q.at, AgentID: q.Agent},
+	conflict := &domain.Error{
+		Code: domain.CodeSlotUnavailable, Message: "The requested time slot is not available",
+		Conflict: &domain.SlotConflict{Start: q.at, AgentID: q.Agent},
 	}
 	if len(resources) == 0 {
 		return availability.Resource{}, conflict

@@ -6,6 +6,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -19,7 +20,7 @@ func (s *Site) DeleteBooking(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 		if !force && slices.Contains(keptWithoutForce, facts.Status) {
-			return &Error{Code: CodeForceRequired, Message: "Bookings that are approved or completed are deleted with force=true only"}
+			return &domain.Error{Code: domain.CodeForceRequired, Message: "Bookings that are approved or completed are deleted with force=true only"}
 		}
 		w, err := tx.writing(ctx)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -76,7 +77,7 @@ func (m *bookingModel) create(t *rapid.T) {
 	switch {
 	case offered && err != nil:
 		t.Fatalf("offered, and refused: %v", err)
-	case !offered && CodeOf(err) != CodeSlotUnavailable:
+	case !offered && domain.CodeOf(err) != domain.CodeSlotUnavailable:
 		t.Fatalf("not offered, and %v", err)
 	case err == nil:
 		m.bookings[made.ID] = modelBooking{StatusApproved, at.Day.String(), int64(at.Minutes)}
@@ -105,7 +106,7 @@ func (m *bookingModel) move(t *rapid.T) {
 		b := m.bookings[id]
 		b.Date, b.Start = at.Day.String(), int64(at.Minutes)
 		m.bookings[id] = b
-	case CodeOf(err) != CodeSlotUnavailable:
+	case domain.CodeOf(err) != domain.CodeSlotUnavailable:
 		t.Fatal(err)
 	}
 }
@@ -118,7 +119,7 @@ func (m *bookingModel) setStatus(t *rapid.T, status string) {
 	case err == nil:
 		b.Status = status
 		m.bookings[id] = b
-	case CodeOf(err) != CodeSlotUnavailable || status != StatusApproved || b.Status == StatusApproved:
+	case domain.CodeOf(err) != domain.CodeSlotUnavailable || status != StatusApproved || b.Status == StatusApproved:
 		t.Fatal(err)
 	}
 }
@@ -132,7 +133,7 @@ func (m *bookingModel) delete(t *rapid.T) {
 		t.Fatal("an approved booking was deleted without force")
 	case err == nil:
 		delete(m.bookings, id)
-	case CodeOf(err) != CodeForceRequired || forced:
+	case domain.CodeOf(err) != domain.CodeForceRequired || forced:
 		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -53,11 +54,11 @@ func (r rivals) run(tries []func(context.Context, *Site) error) (succeeded int) 
 	close(start)
 	all.Wait()
 	for i, err := range errs {
-		var known *Error
+		var known *domain.Error
 		switch {
 		case err == nil:
 			succeeded++
-		case !errors.As(err, &known) || known.Code != CodeSlotUnavailable || known.Conflict == nil:
+		case !errors.As(err, &known) || known.Code != domain.CodeSlotUnavailable || known.Conflict == nil:
 			r.t.Errorf("try %d: %v", i, err)
 		}
 	}

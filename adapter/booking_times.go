@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
 // span is when a booking takes place, as the plugin stores it.
@@ -36,15 +37,15 @@ func (s *Site) spanOf(start availability.Moment, duration int64) bookingSpan {
 // utc is the instant of a moment of the site's clock, as stored.
 func (s *Site) utc(at availability.Moment) string {
 	instant, _ := s.Zone.Instant(Date(at.Day.String()), at.Minutes)
-	return stamp(instant)
+	return domain.Stamp(instant)
 }
 
 // checkClock refuses a start in the hour that a spring change skips. The plugin
 // takes it, and with it two bookings of one agent for one instant.
-func (s *Site) checkClock(p *Problems, start availability.Moment) {
+func (s *Site) checkClock(p *domain.Validation, start availability.Moment) {
 	instant, known := s.Zone.Instant(Date(start.Day.String()), start.Minutes)
 	if known && availability.MomentOf(instant).Minutes != start.Minutes%minutesPerDay {
-		p.Refuse("start_time", "The clock skips this time on this day")
+		p.Reject("start_time", "The clock skips this time on this day")
 	}
 }
 

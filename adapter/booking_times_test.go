@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
 // TestSpanOf: the instants of Berlin are those that the plugin stored, but for
@@ -81,7 +82,7 @@ func TestCheckClock(t *testing.T) {
 		{"past the midnight of a working day", "2027-03-26", 1500, false},
 		{"past midnight in the hour that is skipped", "2027-03-27", 1560, true},
 	} {
-		var p Problems
+		var p domain.Validation
 		site.checkClock(&p, availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start})
 		if got := p.Has("start_time"); got != tt.refused {
 			t.Errorf("%s: refused %t, want %t", tt.name, got, tt.refused)

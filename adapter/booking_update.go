@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -85,7 +86,7 @@ type updatePlan struct {
 // planUpdate finds out all that is wrong with a change at once, and takes the
 // locks for it.
 func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch BookingPatch) (updatePlan, error) {
-	p := patch.Problems.clone()
+	p := patch.Validation.Clone()
 	plan := updatePlan{BookingPatch: patch, before: before, status: before.Status, customer: before.Customer}
 	if patch.Status != nil {
 		plan.status = *patch.Status
@@ -169,20 +170,20 @@ func (b Booking) ownColumns() Booking {
 }
 
 // checkMove notes a move of the status that the table of moves does not have.
-func checkMove(p *Problems, from, to string) {
+func checkMove(p *domain.Validation, from, to string) {
 	switch {
 	case from == to, p.Has("status"), mayMove(from, to):
 	case moves[from] == nil:
-		p.Refuse("status", "Bookings with the status "+from+" cannot be moved")
+		p.Reject("status", "Bookings with the status "+from+" cannot be moved")
 	default:
-		p.Refuse("status", "Cannot change from "+from+" to "+to)
+		p.Reject("status", "Cannot change from "+from+" to "+to)
 	}
 }
 
 // planWords checks price and notes, which belong to order item and order.
-func (s *Site) planWords(plan *updatePlan, p *Problems) {
+func (s *Site) planWords(plan *updatePlan, p *domain.Validation) {
 	if plan.Price != nil && plan.item() == nil {
-		p.Refuse("price", "This booking has no order item")
+		p.Reject("price", "This booking has no order item")
 	}
 	if plan.Notes == nil {
 		return
@@ -191,7 +192,7 @@ func (s *Site) planWords(plan *updatePlan, p *Problems) {
 	plan.notes = &notes
 	s.checkText(p, "notes", wpdb.Orders, "customer_comment", notes)
 	if plan.before.Order == nil {
-		p.Refuse("notes", "This booking has no order")
+		p.Reject("notes", "This booking has no order")
 	}
 }
 
@@ -213,7 +214,7 @@ func (plan *updatePlan) alone() bool {
 }
 
 // planMove finds out whether a slot has to be taken, and which.
-func (s *Site) planMove(ctx context.Context, plan *updatePlan, p *Problems) error {
+func (s *Site) planMove(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
 	b := plan.before
 	day, dayKnown := availability.ParseDay(string(b.StartDate))
 	at, timeKnown := availability.Moment{Day: day}, b.StartTime != nil
@@ -236,10 +237,10 @@ func (s *Site) planMove(ctx context.Context, plan *updatePlan, p *Problems) erro
 		return nil
 	}
 	if !dayKnown && plan.StartDate == nil || !timeKnown && plan.StartTime == nil {
-		p.Refuse("start_time", "This booking has no start: send start_date and start_time")
+		p.Reject("start_time", "This booking has no start: send start_date and start_time")
 	}
 	if newTime && at.Day < availability.MomentOf(s.localNow()).Day {
-		p.Refuse(sentFirst(plan), "May not be in the past")
+		p.Reject(sentFirst(plan), "May not be in the past")
 	}
 	if newTime {
 		s.checkClock(p, at)

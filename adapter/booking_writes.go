@@ -4,9 +4,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
-// NewBooking is a booking to be made. Problems holds what is known to be wrong
+// NewBooking is a booking to be made. Validation holds what is known to be wrong
 // with it; a field named there is not looked at again.
 type NewBooking struct {
 	ServiceID  int64
@@ -22,7 +23,7 @@ type NewBooking struct {
 	Notes      string
 	Confirm    bool   // messages of the site's automations go out; reminders always do
 	Address    string // the client's IP address, kept where the site logs it
-	Problems   Problems
+	Validation domain.Validation
 }
 
 // CustomerFields describe a customer; nil was not sent.
@@ -42,7 +43,7 @@ type BookingPatch struct {
 	Price                             *decimal.Decimal
 	Notes                             *string
 	Notify                            bool // messages of the site's automations go out; reminders always do
-	Problems                          Problems
+	Validation                        domain.Validation
 }
 
 // BookingDetail is a booking with its order and the order's payments.
@@ -57,12 +58,4 @@ type MadeBooking struct {
 	BookingDetail
 	// ConfirmationSent tells that a message to the customer was handed over.
 	ConfirmationSent bool
-}
-
-// SlotConflict is why a booking cannot have its time, with CodeSlotUnavailable.
-type SlotConflict struct {
-	Start     availability.Moment
-	AgentID   int64     // 0 for any
-	BookingID int64     // in the way, or 0
-	Free      []Minutes // starts that are free on that day
 }

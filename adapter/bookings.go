@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -33,8 +34,8 @@ type Booking struct {
 	OrderItemID  int64           // 0 where none is stored
 	Order        *BookingOrder   // nil where none exists
 	Price        decimal.Decimal // the order item's total; 0 without an order item
-	CreatedAt    Timestamp
-	UpdatedAt    Timestamp
+	CreatedAt    domain.Timestamp
+	UpdatedAt    domain.Timestamp
 	Meta         map[string]string // nil unless asked for
 }
 
@@ -194,10 +195,10 @@ func (s *Site) startsAfterNow(alias string, after bool) sq.Sqlizer {
 // created adds the half-open range of a stored instant.
 func created(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
 	if from != nil {
-		q = q.Where(sq.GtOrEq{column: stamp(*from)})
+		q = q.Where(sq.GtOrEq{column: domain.Stamp(*from)})
 	}
 	if before != nil {
-		q = q.Where(sq.Lt{column: stamp(*before)})
+		q = q.Where(sq.Lt{column: domain.Stamp(*before)})
 	}
 	return q
 }
@@ -387,7 +388,7 @@ func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
 		return Booking{}, err
 	}
 	if len(records) == 0 {
-		return Booking{}, notFound(BookingResource, id)
+		return Booking{}, domain.NotFound(domain.BookingResource, id)
 	}
 	return records[0], nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -20,7 +21,7 @@ func (s *Site) Complete() error {
 	for i, column := range missing {
 		names[i] = s.db.Prefix() + column.String()
 	}
-	return unavailable("LatePoint columns are missing: "+strings.Join(names, ", "), nil)
+	return domain.Unavailable("LatePoint columns are missing: "+strings.Join(names, ", "), nil)
 }
 
 // Readable is nil where every table can be read that has to be, those of ours
@@ -35,7 +36,7 @@ func (s *Site) Readable(ctx context.Context) error {
 	case len(missing) > 0:
 		return tablesMissing(s.db, nil, missing...)
 	case len(refused) > 0:
-		return unavailable("The database user may not read "+strings.Join(s.db.FullNames(refused), ", "), nil)
+		return domain.Unavailable("The database user may not read "+strings.Join(s.db.FullNames(refused), ", "), nil)
 	default:
 		return nil
 	}
@@ -43,5 +44,5 @@ func (s *Site) Readable(ctx context.Context) error {
 
 // tablesMissing is the error for tables of the site or of ours that are not there.
 func tablesMissing(db *wpdb.DB, cause error, tables ...wpdb.Table) error {
-	return unavailable("Tables are missing: "+strings.Join(db.FullNames(tables), ", "), cause)
+	return domain.Unavailable("Tables are missing: "+strings.Join(db.FullNames(tables), ", "), cause)
 }

@@ -12,10 +12,11 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
-// CouponPatch changes a coupon. A nil field stays as it is. Problems holds what
+// CouponPatch changes a coupon. A nil field stays as it is. Validation holds what
 // is known to be wrong with it; a field named there is not looked at again.
 type CouponPatch struct {
 	Name, Description                 *string
@@ -25,7 +26,7 @@ type CouponPatch struct {
 	ActiveFrom, ActiveTo              *Date   // "" or 0000-00-00 for none
 	UsageLimit                        *int64  // 0 is unlimited
 	MinOrderAmount, MaxDiscountAmount *decimal.Decimal
-	Problems                          Problems
+	Validation                        domain.Validation
 }
 
 // NewCoupon is a coupon to be made. It needs a code, the type and the value of
@@ -47,17 +48,17 @@ func (s *Site) CreateCoupon(ctx context.Context, n NewCoupon, finish func(ctx co
 		return Coupon{}, err
 	}
 	if !exists {
-		return Coupon{}, unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
+		return Coupon{}, domain.Unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
 	}
 	return create(ctx, s, "create coupon", func(tx *Site) (Coupon, error) { return tx.createCoupon(ctx, n) }, finish)
 }
 
 func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
-	p := n.Problems.clone()
+	p := n.Validation.Clone()
 	n.Code = couponCode(cleanLine(n.Code))
-	p.require("code", n.Code != "")
-	p.require("discount_type", n.DiscountType != nil)
-	p.require("discount_value", n.DiscountValue != nil)
+	p.Require("code", n.Code != "")
+	p.Require("discount_type", n.DiscountType != nil)
+	p.Require("discount_value", n.DiscountValue != nil)
 	s.checkText(&p, "code", wpdb.Coupons, "code", n.Code)
 	if err := s.checkCodeFree(ctx, n.Code, &p); err != nil {
 		return Coupon{}, err
@@ -77,7 +78,7 @@ func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	}, s.createdNow()...))
 	switch {
 	case errors.Is(err, wpdb.ErrDuplicate): // made by another request a moment ago
-		p.Refuse("code", codeTaken)
+		p.Reject("code", codeTaken)
 		return Coupon{}, p.Err()
 	case err != nil:
 		return Coupon{}, err
@@ -92,14 +93,14 @@ const codeTaken = "A coupon with this code exists already"
 
 // checkCodeFree notes a code that a coupon has, in the opinion of the column's
 // collation: its index has it too.
-func (s *Site) checkCodeFree(ctx context.Context, code string, p *Problems) error {
+func (s *Site) checkCodeFree(ctx context.Context, code string, p *domain.Validation) error {
 	if p.Has("code") {
 		return nil
 	}
 	stmt := sq.Select("id").From(s.db.Name(wpdb.Coupons)).Where(sq.Eq{"code": code}).Limit(1)
 	_, taken, err := wpdb.One(ctx, s.db, "find coupon", stmt, wpdb.Value[int64])
 	if taken {
-		p.Refuse("code", codeTaken)
+		p.Reject("code", codeTaken)
 	}
 	return err
 }
@@ -132,7 +133,7 @@ func (s *Site) updateCoupon(ctx context.Context, code string, sent CouponPatch) 
 	if err != nil {
 		return Coupon{}, err
 	}
-	p := sent.Problems.clone()
+	p := sent.Validation.Clone()
 	patch := s.cleanCoupon(sent, before, &p)
 	if err := p.Err(); err != nil {
 		return Coupon{}, err
@@ -188,7 +189,7 @@ var (
 
 // cleanCoupon finds out all that is wrong with a patch, cleans its texts and
 // puts its words as they are stored.
-func (s *Site) cleanCoupon(patch CouponPatch, before Coupon, p *Problems) CouponPatch {
+func (s *Site) cleanCoupon(patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
 	s.cleanSent(p, "name", &patch.Name, cleanLine, wpdb.Coupons, "name")
 	s.cleanSent(p, "description", &patch.Description, cleanText, wpdb.Coupons, "description")
 	storedWord(p, "discount_type", &patch.DiscountType, before.DiscountType, discountTypes)
@@ -202,20 +203,20 @@ func (s *Site) cleanCoupon(patch CouponPatch, before Coupon, p *Problems) Coupon
 }
 
 // storedWord puts a word as it is stored, and notes an unknown one.
-func storedWord(p *Problems, field string, sent **string, stored string, words map[string]string) {
+func storedWord(p *domain.Validation, field string, sent **string, stored string, words map[string]string) {
 	if *sent == nil || **sent == stored && stored != "" {
 		return
 	}
 	word, ok := words[**sent]
 	if !ok {
-		p.Refuse(field, "Unknown "+field)
+		p.Reject(field, "Unknown "+field)
 		return
 	}
 	*sent = &word
 }
 
 // checkDiscount notes a discount of nothing, and one of more than all.
-func checkDiscount(p *Problems, patch CouponPatch, before Coupon) {
+func checkDiscount(p *domain.Validation, patch CouponPatch, before Coupon) {
 	checkAmount(p, "discount_value", patch.DiscountValue)
 	if patch.DiscountValue == nil && patch.DiscountType == nil || p.Has("discount_value") || p.Has("discount_type") {
 		return
@@ -223,15 +224,15 @@ func checkDiscount(p *Problems, patch CouponPatch, before Coupon) {
 	value := or(patch.DiscountValue, before.DiscountValue)
 	switch percent := or(patch.DiscountType, before.DiscountType) == "percent"; {
 	case patch.DiscountValue != nil && value.IsZero():
-		p.Refuse("discount_value", "Must be more than 0")
+		p.Reject("discount_value", "Must be more than 0")
 	case percent && value.GreaterThan(decimal.NewFromInt(100)):
-		p.Refuse("discount_value", "May be at most 100 percent")
+		p.Reject("discount_value", "May be at most 100 percent")
 	}
 }
 
 // checkPeriod notes dates that are none, that end before they begin, or that the
 // site's version of the add-on has no columns for.
-func (s *Site) checkPeriod(p *Problems, patch CouponPatch, before Coupon) {
+func (s *Site) checkPeriod(p *domain.Validation, patch CouponPatch, before Coupon) {
 	sent := ""
 	for _, d := range []struct {
 		field string
@@ -242,15 +243,15 @@ func (s *Site) checkPeriod(p *Problems, patch CouponPatch, before Coupon) {
 		}
 		sent = d.field
 		if _, ok := d.date.Time(time.UTC); !ok {
-			p.Malform(d.field, "Invalid date")
+			p.Invalid(d.field, "Invalid date")
 		}
 		if _, ok := s.schema.Column(wpdb.Coupons, d.field); !ok {
-			p.Refuse(d.field, "The site's version of the coupon add-on has no dates")
+			p.Reject(d.field, "The site's version of the coupon add-on has no dates")
 		}
 	}
 	from, to := or(patch.ActiveFrom, before.ActiveFrom), or(patch.ActiveTo, before.ActiveTo)
 	if sent != "" && !from.unset() && !to.unset() && to < from && !p.Has("active_from") && !p.Has("active_to") {
-		p.Refuse(sent, "The coupon would end before it begins")
+		p.Reject(sent, "The coupon would end before it begins")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -55,7 +56,7 @@ func TestCreateCoupon(t *testing.T) {
 	for name, code := range map[string]string{"taken": "welcome10", "taken in the eyes of the collation": "Wélcome10"} {
 		s.try(name, nil, func(t *testing.T, site *Site) {
 			_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: code, CouponPatch: needed}, nil)
-			wantFields(t, err, CodeValidationFailed, map[string]string{"code": codeTaken})
+			wantFields(t, err, domain.CodeValidationFailed, map[string]string{"code": codeTaken})
 		})
 	}
 }
@@ -66,7 +67,7 @@ func TestCouponProblems(t *testing.T) {
 	long := strings.Repeat("x", 111)
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
 		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: " <b> "}, nil)
-		wantFields(t, err, CodeInvalidRequest, map[string]string{"code": "Required", "discount_type": "Required", "discount_value": "Required"})
+		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"code": "Required", "discount_type": "Required", "discount_value": "Required"})
 	})
 	wrong := CouponPatch{
 		Name: &long, Description: new(strings.Repeat("x", 1<<16)), DiscountType: new("gift"), DiscountValue: euros("-1"), Status: new(""),
@@ -78,10 +79,10 @@ func TestCouponProblems(t *testing.T) {
 	}
 	s.try("not allowed", nil, func(t *testing.T, site *Site) {
 		_, err := site.UpdateCoupon(t.Context(), "MINUS5", wrong)
-		wantFields(t, err, CodeInvalidRequest, want)
+		wantFields(t, err, domain.CodeInvalidRequest, want)
 		want["code"] = "Too long"
 		_, err = site.CreateCoupon(t.Context(), NewCoupon{Code: long, CouponPatch: wrong}, nil)
-		wantFields(t, err, CodeInvalidRequest, want)
+		wantFields(t, err, domain.CodeInvalidRequest, want)
 	})
 	for name, c := range map[string]struct {
 		code  string
@@ -96,7 +97,7 @@ func TestCouponProblems(t *testing.T) {
 	} {
 		s.try(name, []string{"INSERT INTO wp_latepoint_coupons (code, discount_type, discount_value, status) VALUES ('BIG', 'fixed', 150, 'active')"}, func(t *testing.T, site *Site) {
 			_, err := site.UpdateCoupon(t.Context(), c.code, c.patch)
-			wantFields(t, err, CodeValidationFailed, c.want)
+			wantFields(t, err, domain.CodeValidationFailed, c.want)
 		})
 	}
 }
@@ -137,10 +138,10 @@ func TestUpdateCoupon(t *testing.T) {
 		update("WELCOME10", CouponPatch{DiscountType: new("odd"), Status: new("odd"), Name: new("x")}), changed("latepoint_coupons", 1, "name", "Ten percent", "x"), history("1"))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		for _, code := range []string{"NONE", "Wélcome10", ""} {
-			if _, err := site.UpdateCoupon(t.Context(), code, CouponPatch{Name: new("x")}); CodeOf(err) != CodeNotFound {
+			if _, err := site.UpdateCoupon(t.Context(), code, CouponPatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("%q: error %v, want not found", code, err)
 			}
-			if err := site.DeleteCoupon(t.Context(), code); CodeOf(err) != CodeNotFound {
+			if err := site.DeleteCoupon(t.Context(), code); domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("%q: error %v, want not found", code, err)
 			}
 		}
@@ -168,7 +169,7 @@ func TestCouponsWithoutDates(t *testing.T) {
 	}, row, history)
 	s.try("one sent", nil, func(t *testing.T, site *Site) {
 		_, err := site.UpdateCoupon(t.Context(), "MINUS5", CouponPatch{ActiveTo: new(Date("2026-12-31"))})
-		wantFields(t, err, CodeValidationFailed, map[string]string{"active_to": "The site's version of the coupon add-on has no dates"})
+		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"active_to": "The site's version of the coupon add-on has no dates"})
 	})
 }
 
@@ -177,14 +178,14 @@ func TestSiteWithoutCoupons(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
 		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: "HALF"}, nil)
-		var known *Error
-		if CodeOf(err) != CodeUnavailable || !errors.As(err, &known) || !strings.Contains(known.Message, "coupon add-on") {
+		var known *domain.Error
+		if domain.CodeOf(err) != domain.CodeUnavailable || !errors.As(err, &known) || !strings.Contains(known.Message, "coupon add-on") {
 			t.Errorf("error %v, want one that names the add-on", err)
 		}
-		if _, err := site.UpdateCoupon(t.Context(), "HALF", CouponPatch{}); CodeOf(err) != CodeNotFound {
+		if _, err := site.UpdateCoupon(t.Context(), "HALF", CouponPatch{}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
-		if err := site.DeleteCoupon(t.Context(), "HALF"); CodeOf(err) != CodeNotFound {
+		if err := site.DeleteCoupon(t.Context(), "HALF"); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -209,7 +210,7 @@ func TestCouponsAtOnce(t *testing.T) {
 		switch err := <-errs; {
 		case err == nil:
 			made++
-		case CodeOf(err) != CodeValidationFailed:
+		case domain.CodeOf(err) != domain.CodeValidationFailed:
 			t.Error(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -25,7 +26,7 @@ type Coupon struct {
 	ActiveFrom, ActiveTo Date   // "" or 0000-00-00 when unset
 	Rules                CouponRules
 	Usage                CouponUsage
-	CreatedAt, UpdatedAt Timestamp
+	CreatedAt, UpdatedAt domain.Timestamp
 }
 
 // CouponRules are the limits in a coupon's JSON. Stored is the text itself, ""
@@ -42,7 +43,7 @@ type CouponRules struct {
 type CouponUsage struct {
 	Count    int64
 	Discount decimal.Decimal
-	LastUsed Timestamp // "" when never
+	LastUsed domain.Timestamp // "" when never
 }
 
 // IsPercent tells a percentage from a fixed amount.
@@ -120,7 +121,7 @@ func (s *Site) storedCoupon(ctx context.Context, code string) (Coupon, error) {
 		return Coupon{}, err
 	}
 	if !exists {
-		return Coupon{}, notFound(CouponResource, code)
+		return Coupon{}, domain.NotFound(domain.CouponResource, code)
 	}
 	records, err := s.coupons(ctx, sq.Eq{"k.code": code})
 	if err != nil && !errors.Is(err, wpdb.ErrBadValue) {
@@ -129,7 +130,7 @@ func (s *Site) storedCoupon(ctx context.Context, code string) (Coupon, error) {
 	// The collation also finds codes that differ in accents: those are others.
 	records = slices.DeleteFunc(records, func(c Coupon) bool { return couponCode(c.Code) != code })
 	if len(records) == 0 { // also where the column cannot hold such a text
-		return Coupon{}, notFound(CouponResource, code)
+		return Coupon{}, domain.NotFound(domain.CouponResource, code)
 	}
 	return records[0], nil
 }

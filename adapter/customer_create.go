@@ -7,6 +7,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -19,14 +20,14 @@ type bookableCustomer struct {
 // planCustomer finds the customer of a booking: by id, by e-mail, or as one to
 // be created. Unless something is wrong with the booking, the e-mail's lock is
 // taken.
-func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems) error {
+func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
 	if plan.CustomerID != 0 {
 		found, ok, err := s.customerRow(ctx, sq.Eq{"id": plan.CustomerID})
 		if err != nil {
 			return err
 		}
 		if !ok {
-			p.Malform("customer_id", "Customer not found")
+			p.Invalid("customer_id", "Customer not found")
 		}
 		refuseInactive(p, "customer_id", found)
 		plan.customer = found.BookingCustomer
@@ -48,9 +49,9 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *Problems)
 }
 
 // refuseInactive notes customers who may not book.
-func refuseInactive(p *Problems, field string, c bookableCustomer) {
+func refuseInactive(p *domain.Validation, field string, c bookableCustomer) {
 	if c.status == "blocked" || c.status == "inactive" {
-		p.Refuse(field, "This customer is "+c.status)
+		p.Reject(field, "This customer is "+c.status)
 	}
 }
 
@@ -78,7 +79,7 @@ const inBooking = "customer."
 
 // cleanCustomer is a customer as it would be stored. prefix stands before the
 // names of the fields.
-func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *Problems) BookingCustomer {
+func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *domain.Validation) BookingCustomer {
 	var c BookingCustomer
 	for _, field := range []struct {
 		name, column string
@@ -97,14 +98,14 @@ func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *Problems) Booki
 		*field.into = field.clean(*field.sent)
 		s.checkText(p, field.name, wpdb.Customers, field.column, *field.into)
 		if field.column == "phone" && strings.Trim(c.Phone, "+") == "" && strings.TrimSpace(*field.sent) != "" {
-			p.Refuse(field.name, "Invalid phone number")
+			p.Reject(field.name, "Invalid phone number")
 		}
 		if *field.into == "" && field.column != "phone" {
-			p.Refuse(field.name, "May not be empty")
+			p.Reject(field.name, "May not be empty")
 		}
 	}
 	if c.Email != "" && !validEmail(c.Email) {
-		p.Refuse(prefix+"email", "Invalid email")
+		p.Reject(prefix+"email", "Invalid email")
 	}
 	return c
 }
@@ -129,7 +130,7 @@ func (s *Site) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (
 	}
 	err = s.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, s.updatedNow()))
 	if errors.Is(err, errVanished) {
-		return invalidRequest("customer_id", "Customer not found")
+		return domain.InvalidField("customer_id", "Customer not found")
 	}
 	return err
 }

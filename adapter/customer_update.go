@@ -6,12 +6,13 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
 // planNewCustomer finds the customer a booking goes to, and what changes of
 // them.
-func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *Problems) error {
+func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
 		// PHP cannot delete the customer before the booking is theirs.
 		if err := s.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
@@ -22,7 +23,7 @@ func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *Problem
 			return err
 		}
 		if !ok {
-			p.Malform("customer_id", "Customer not found")
+			p.Invalid("customer_id", "Customer not found")
 			return nil
 		}
 		refuseInactive(p, "customer_id", found)
@@ -49,7 +50,7 @@ func replaces(old, customer BookingCustomer) bool {
 
 // changeCustomer is a customer with what was sent of them, and the columns that
 // change.
-func (s *Site) changeCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *Problems) (BookingCustomer, row) {
+func (s *Site) changeCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
 	wanted := s.cleanCustomer(sent, prefix, p)
 	var columns row
 	for _, f := range []struct {
@@ -76,7 +77,7 @@ func (s *Site) changeCustomer(c BookingCustomer, sent CustomerFields, prefix str
 // rights, who could be taken over by a new password sent there. The e-mail's
 // lock is taken already. The user is the one whose e-mail changes with the
 // customer's.
-func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *Problems) (user linkedUser, err error) {
+func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *domain.Validation) (user linkedUser, err error) {
 	if old.Email == customer.Email || p.Has(field) {
 		return user, nil
 	}
@@ -85,7 +86,7 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 		return user, err
 	}
 	if taken {
-		p.Refuse(field, "This email belongs to another customer")
+		p.Reject(field, "This email belongs to another customer")
 	}
 	user, err = s.linkedUser(ctx, customer.ID)
 	if err != nil || user.id == 0 {
@@ -93,16 +94,16 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 	}
 	switch {
 	case user.privileged:
-		p.Refuse(field, "This email belongs to a user of the site whose role is not that of a customer")
+		p.Reject(field, "This email belongs to a user of the site whose role is not that of a customer")
 		return user, nil
 	case len(customer.Email) > longestUserEmail:
-		p.Refuse(field, "Too long for a user of the site")
+		p.Reject(field, "Too long for a user of the site")
 		return user, nil
 	}
 	stmt := sq.Select("ID").From(s.db.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
 	_, taken, err = wpdb.One(ctx, s.db, "find user", stmt, wpdb.Value[int64])
 	if taken {
-		p.Refuse(field, "This email belongs to another user of the site")
+		p.Reject(field, "This email belongs to another user of the site")
 	}
 	return user, err
 }

@@ -9,6 +9,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -26,7 +27,7 @@ type CustomerValues struct {
 	Profile map[string]string
 	// CustomFields are merged with those there are; "" removes one.
 	CustomFields map[string]string
-	Problems     Problems
+	Validation   domain.Validation
 }
 
 // CreateCustomer makes a customer as the plugin's form does
@@ -45,9 +46,9 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 		}
 	}
 	v = v.clean()
-	p := v.Problems.clone()
-	p.require("first_name", strings.TrimSpace(or(v.FirstName, "")) != "")
-	p.require("last_name", strings.TrimSpace(or(v.LastName, "")) != "")
+	p := v.Validation.Clone()
+	p.Require("first_name", strings.TrimSpace(or(v.FirstName, "")) != "")
+	p.Require("last_name", strings.TrimSpace(or(v.LastName, "")) != "")
 	wanted := s.cleanCustomer(v.CustomerFields, "", &p)
 	if err := s.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
@@ -177,7 +178,7 @@ func (v CustomerValues) unknown(stored Customer) []string {
 }
 
 // checkValues notes texts that do not fit, and custom fields that are none.
-func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *Problems) error {
+func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *domain.Validation) error {
 	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
 		if sent != nil {
 			s.checkText(p, field, wpdb.Customers, field, *sent)
@@ -187,14 +188,14 @@ func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *Problems) e
 		s.checkText(p, name, wpdb.CustomerMeta, "meta_value", value)
 	}
 	if len(v.CustomFields) > maxCustomFields {
-		p.Refuse("custom_fields", fmt.Sprintf("At most %d at a time", maxCustomFields))
+		p.Reject("custom_fields", fmt.Sprintf("At most %d at a time", maxCustomFields))
 		return nil
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
 		field := customField(name)
 		if name == "" || cleanLine(name) != name {
-			p.Refuse(field, notAField)
+			p.Reject(field, notAField)
 		}
 		s.checkText(p, field, wpdb.CustomerMeta, "meta_key", name)
 		s.checkText(p, field, wpdb.CustomerMeta, "meta_value", v.CustomFields[name])
@@ -217,7 +218,7 @@ const notAField = "Not a name for a custom field"
 // a column, has for itself. The database tells: its collation takes more letters
 // for the same than their case, and the plugin finds a meta by it. The names of
 // the table's own column, of which there are none here, bring the collation in.
-func (s *Site) checkNames(ctx context.Context, names []string, p *Problems) error {
+func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validation) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -229,23 +230,23 @@ func (s *Site) checkNames(ctx context.Context, names []string, p *Problems) erro
 	stmt := sq.Select("sent").FromSelect(named, "named").Where(sq.Or{sq.Eq{"name": reserved}, sq.Like{"name": `password\_%`}})
 	found, err := wpdb.All(ctx, s.db, "check names of custom fields", stmt, wpdb.Value[int])
 	for _, i := range found {
-		p.Refuse(customField(names[i]), notAField)
+		p.Reject(customField(names[i]), notAField)
 	}
 	return err
 }
 
 // checkNewEmail notes an e-mail that a customer has already.
-func (s *Site) checkNewEmail(ctx context.Context, email string, p *Problems) error {
+func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Validation) error {
 	_, taken, err := s.customerRow(ctx, sq.Eq{"email": email})
 	if taken {
-		p.Refuse("email", "This email belongs to another customer")
+		p.Reject("email", "This email belongs to another customer")
 	}
 	return err
 }
 
 // checkUser notes a WordPress user who cannot stand behind a new customer: one
 // who does not exist, has other roles than a customer, or is another's already.
-func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *Problems) error {
+func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *domain.Validation) error {
 	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
 	}
@@ -262,11 +263,11 @@ func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *Problems) err
 	case err != nil:
 		return err
 	case user.id == 0:
-		p.Malform(v.UserField, "User not found")
+		p.Invalid(v.UserField, "User not found")
 	case user.privileged:
-		p.Refuse(v.UserField, "This user's role is not that of a customer")
+		p.Reject(v.UserField, "This user's role is not that of a customer")
 	case taken:
-		p.Refuse(v.UserField, "This user belongs to another customer")
+		p.Reject(v.UserField, "This user belongs to another customer")
 	}
 	return nil
 }
@@ -290,7 +291,7 @@ func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (
 		return Customer{}, err
 	}
 	v = v.clean()
-	p := v.Problems.clone()
+	p := v.Validation.Clone()
 	old := before.short()
 	after, columns := s.changeCustomer(old, v.CustomerFields, "", &p)
 	if err := s.checkValues(ctx, v, &p); err != nil {
@@ -446,14 +447,14 @@ func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 			return err
 		}
 		if !found {
-			return notFound(CustomerResource, id)
+			return domain.NotFound(domain.CustomerResource, id)
 		}
 		bookings, err := tx.bookingsThrough(ctx, id)
 		if err != nil {
 			return err
 		}
 		if bookings > 0 {
-			return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: bookings}
+			return &domain.Error{Code: domain.CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: bookings}
 		}
 		now, err := tx.ordersOf(ctx, id)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -39,8 +40,8 @@ func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fi
 // refusedFields are the fields that a CodeValidationFailed names.
 func refusedFields(t *testing.T, where string, err error) []string {
 	t.Helper()
-	var known *Error
-	if !errors.As(err, &known) || known.Code != CodeValidationFailed {
+	var known *domain.Error
+	if !errors.As(err, &known) || known.Code != domain.CodeValidationFailed {
 		t.Fatalf("%s: error %v", where, err)
 	}
 	return slices.Sorted(maps.Keys(known.Fields))
@@ -303,7 +304,7 @@ func TestUserIsLinkedOnce(t *testing.T) {
 			}, nil)
 			if err == nil {
 				made <- c.ID
-			} else if CodeOf(err) == CodeValidationFailed {
+			} else if domain.CodeOf(err) == domain.CodeValidationFailed {
 				return nil
 			}
 			return err
@@ -323,8 +324,8 @@ func TestDeleteCustomerRows(t *testing.T) {
 		"INSERT INTO wp_latepoint_process_jobs (object_id, object_model_type, status) VALUES (10, 'order', 'scheduled'), (10, 'booking', 'scheduled'), (268, 'customer', 'scheduled')",
 		"UPDATE wp_latepoint_bookings SET customer_id = 9 WHERE customer_id = 268")
 	before := database.Snapshot(t)
-	var known *Error
-	if err := s.DeleteCustomer(t.Context(), 268); !errors.As(err, &known) || known.Code != CodeCustomerHasBookings || known.Count != 4 {
+	var known *domain.Error
+	if err := s.DeleteCustomer(t.Context(), 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasBookings || known.Count != 4 {
 		t.Errorf("bookings of others: %v", err)
 	}
 	if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
@@ -348,7 +349,7 @@ func TestDeleteCustomerRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	if err := s.DeleteCustomer(t.Context(), 268); CodeOf(err) != CodeNotFound {
+	if err := s.DeleteCustomer(t.Context(), 268); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -370,8 +371,8 @@ func TestDeleteCustomerOrBook(t *testing.T) {
 	}
 	pending := StatusPending
 	var tries []func(context.Context, *Site) error
-	allow := func(err error, codes ...Code) error {
-		if slices.Contains(codes, CodeOf(err)) {
+	allow := func(err error, codes ...domain.Code) error {
+		if slices.Contains(codes, domain.CodeOf(err)) {
 			return nil
 		}
 		return err
@@ -380,28 +381,28 @@ func TestDeleteCustomerOrBook(t *testing.T) {
 		at := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
 		booking := NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: at, Attendees: 1, Status: &pending}
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			return allow(s.DeleteCustomer(ctx, id), CodeCustomerHasBookings)
+			return allow(s.DeleteCustomer(ctx, id), domain.CodeCustomerHasBookings)
 		})
 		switch i % 4 {
 		case 0, 1:
 			tries = append(tries, func(ctx context.Context, s *Site) error {
 				booking.CustomerID = id
 				_, err := s.CreateBooking(ctx, booking, nil)
-				return allow(err, CodeInvalidRequest)
+				return allow(err, domain.CodeInvalidRequest)
 			})
 		case 2:
 			tries = append(tries, func(ctx context.Context, s *Site) error {
 				booking.Customer = named("A", "B", fmt.Sprintf("a%d@example.test", i))
 				_, err := s.CreateBooking(ctx, booking, nil)
-				return allow(err, CodeInvalidRequest)
+				return allow(err, domain.CodeInvalidRequest)
 			})
 		default:
 			tries = append(tries, func(ctx context.Context, s *Site) error {
 				_, err := s.UpdateBooking(ctx, 7, BookingPatch{CustomerID: &id})
-				return allow(err, CodeInvalidRequest)
+				return allow(err, domain.CodeInvalidRequest)
 			}, func(ctx context.Context, s *Site) error {
 				_, err := s.UpdateCustomer(ctx, id, CustomerValues{CustomerFields: CustomerFields{Phone: new("1")}, CustomFields: map[string]string{"cf_a": "1"}})
-				return allow(err, CodeNotFound)
+				return allow(err, domain.CodeNotFound)
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -26,8 +27,8 @@ type Customer struct {
 	AdminNotes      string
 	WordPressUserID *int64
 	AvatarImageID   *int64
-	CreatedAt       Timestamp
-	UpdatedAt       Timestamp
+	CreatedAt       domain.Timestamp
+	UpdatedAt       domain.Timestamp
 	Stats           CustomerStats
 	CustomFields    map[string]string
 	// Profile holds what has no column: address, city, state, zipcode, country,
@@ -125,7 +126,7 @@ func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 		return Customer{}, err
 	}
 	if len(records) == 0 {
-		return Customer{}, notFound(CustomerResource, id)
+		return Customer{}, domain.NotFound(domain.CustomerResource, id)
 	}
 	return records[0], nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -37,37 +38,37 @@ var maxAmount = decimal.RequireFromString("9999999999999999.9999")
 
 // checkAmount notes an amount that is not to be, or that its column would
 // round.
-func checkAmount(p *Problems, field string, amount *decimal.Decimal) {
+func checkAmount(p *domain.Validation, field string, amount *decimal.Decimal) {
 	switch {
 	case amount == nil:
 	case amount.IsNegative():
-		p.Refuse(field, notNegative)
+		p.Reject(field, notNegative)
 	case amount.GreaterThan(maxAmount):
-		p.Refuse(field, "Too large")
+		p.Reject(field, "Too large")
 	case !amount.Equal(amount.Truncate(4)):
-		p.Refuse(field, "May have at most 4 decimals")
+		p.Reject(field, "May have at most 4 decimals")
 	}
 }
 
 // checkWord notes a word that is none of the known ones. What is stored already
 // may be sent again, whatever it is.
-func checkWord(p *Problems, field string, sent *string, stored string, known ...string) {
+func checkWord(p *domain.Validation, field string, sent *string, stored string, known ...string) {
 	if sent == nil || *sent == stored && stored != "" || slices.Contains(known, *sent) {
 		return
 	}
-	p.Refuse(field, "Unknown "+field)
+	p.Reject(field, "Unknown "+field)
 }
 
 // checkNumber notes a number below the least.
-func checkNumber(p *Problems, field string, sent *int64, least int64, message string) {
+func checkNumber(p *domain.Validation, field string, sent *int64, least int64, message string) {
 	if sent != nil && *sent < least {
-		p.Refuse(field, message)
+		p.Reject(field, message)
 	}
 }
 
 // cleanSent cleans a text where one was sent, and notes one that does not fit
 // its column.
-func (s *Site) cleanSent(p *Problems, field string, sent **string, clean func(string) string, table wpdb.Table, name string) {
+func (s *Site) cleanSent(p *domain.Validation, field string, sent **string, clean func(string) string, table wpdb.Table, name string) {
 	if *sent == nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -200,7 +201,7 @@ func optionalIDText(n *int64) *string {
 const rfc3339 = "2006-01-02T15:04:05-07:00"
 
 // rfc3339UTC writes a stored instant.
-func rfc3339UTC(t Timestamp) string {
+func rfc3339UTC(t domain.Timestamp) string {
 	instant, ok := t.Time()
 	if !ok {
 		return ""

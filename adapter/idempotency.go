@@ -7,6 +7,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -32,8 +33,8 @@ type Ledger struct {
 	attempt Attempt
 	owner   string // of the claim; empty where the request was answered in full
 	answers []Answer
-	since   Timestamp // of the first try
-	full    bool      // all answers were kept, unless the transaction failed
+	since   domain.Timestamp // of the first try
+	full    bool             // all answers were kept, unless the transaction failed
 }
 
 // Answers are those of earlier tries, by item.
@@ -69,8 +70,8 @@ type storedAnswer struct {
 	id           int64
 	bodyHash     string
 	owner        string
-	claimedUntil Timestamp
-	createdAt    Timestamp
+	claimedUntil domain.Timestamp
+	createdAt    domain.Timestamp
 }
 
 // claim finds what was answered to earlier tries and, where that is not all,
@@ -99,10 +100,10 @@ func (s *Site) claim(ctx context.Context, a Attempt) (*Ledger, error) {
 	l := &Ledger{attempt: a, since: first.createdAt} // all of a request are forgotten together
 	unanswered := first.Status == 0
 	switch {
-	case first.owner != "" && first.claimedUntil > Timestamp(stamp(s.Now)):
+	case first.owner != "" && first.claimedUntil > domain.Timestamp(domain.Stamp(s.Now)):
 		return &Ledger{}, inProgress(nil)
 	case first.bodyHash != a.Body && !unanswered:
-		return &Ledger{}, &Error{Code: CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
+		return &Ledger{}, &domain.Error{Code: domain.CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
 	case !unanswered:
 		for _, r := range stored {
 			l.answers = append(l.answers, r.Answer)
@@ -123,12 +124,12 @@ func (s *Site) insertClaim(ctx context.Context, a Attempt) (*Ledger, error) {
 	if err != nil {
 		return &Ledger{}, err
 	}
-	now := stamp(s.Now)
+	now := domain.Stamp(s.Now)
 	stmt := sq.Insert(s.db.Name(wpdb.Idempotency)).
 		Columns("scope", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at").
 		Values(a.Scope, 0, a.Body, 0, "", owner, s.claimEnd(a), now)
 	_, err = wpdb.Exec(ctx, s.db, "claim a request", stmt)
-	return claimed(&Ledger{attempt: a, owner: owner, since: Timestamp(now)}, err)
+	return claimed(&Ledger{attempt: a, owner: owner, since: domain.Timestamp(now)}, err)
 }
 
 // takeOver claims a request that a try before has left unfinished: it failed in
@@ -161,7 +162,7 @@ func claimed(l *Ledger, err error) (*Ledger, error) {
 // same.
 const ownerBytes = 16
 
-func (s *Site) claimEnd(a Attempt) string { return stamp(s.Now.Add(a.Lease)) }
+func (s *Site) claimEnd(a Attempt) string { return domain.Stamp(s.Now.Add(a.Lease)) }
 
 // releaseWithin is how long a release may take after the request's own time.
 const releaseWithin = 5 * time.Second
@@ -198,7 +199,9 @@ func (s *Site) releaseOnce(ctx context.Context, l *Ledger) error {
 
 // answersUntil is the creation of answers that are forgotten by now. Timestamps
 // compare as texts.
-func (s *Site) answersUntil() Timestamp { return Timestamp(stamp(s.Now.Add(-keepAnswers))) }
+func (s *Site) answersUntil() domain.Timestamp {
+	return domain.Timestamp(domain.Stamp(s.Now.Add(-keepAnswers)))
+}
 
 // deleteAnswers deletes by id, so that two who delete the same never wait for
 // each other in a circle.
@@ -255,5 +258,5 @@ func (s *Site) KeepAnswers(ctx context.Context, l *Ledger, answers ...Answer) er
 }
 
 func inProgress(cause error) error {
-	return &Error{Code: CodeInProgress, Message: "A request with this Idempotency-Key is being processed", Cause: cause}
+	return &domain.Error{Code: domain.CodeInProgress, Message: "A request with this Idempotency-Key is being processed", Cause: cause}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -40,7 +41,7 @@ func TestOnce(t *testing.T) {
 		if len(l.Answers()) != 0 {
 			t.Errorf("answers %v before the first", l.Answers())
 		}
-		if err := s.Once(t.Context(), a, nothing); CodeOf(err) != CodeInProgress {
+		if err := s.Once(t.Context(), a, nothing); domain.CodeOf(err) != domain.CodeInProgress {
 			t.Errorf("beside it: %v", err)
 		}
 		if err := s.Once(t.Context(), other, nothing); err != nil {
@@ -57,12 +58,12 @@ func TestOnce(t *testing.T) {
 		}
 		return l.Keep(t.Context(), s, kept[1]) // without a claim: all was answered
 	})
-	if CodeOf(err) != CodeInProgress {
+	if domain.CodeOf(err) != domain.CodeInProgress {
 		t.Errorf("kept twice: %v", err)
 	}
 	reused := a
 	reused.Body = strings.Repeat("c", 64)
-	if err := s.Once(t.Context(), reused, nothing); CodeOf(err) != CodeKeyReused {
+	if err := s.Once(t.Context(), reused, nothing); domain.CodeOf(err) != domain.CodeKeyReused {
 		t.Errorf("another body: %v", err)
 	}
 }
@@ -106,11 +107,11 @@ func TestClaimEndsByItself(t *testing.T) {
 		})
 	}
 	err := s.Once(t.Context(), a, func(stalled *Ledger) error {
-		if err := s.Once(t.Context(), a, func(*Ledger) error { return nil }); CodeOf(err) != CodeInProgress {
+		if err := s.Once(t.Context(), a, func(*Ledger) error { return nil }); domain.CodeOf(err) != domain.CodeInProgress {
 			t.Errorf("during the lease: %v", err)
 		}
 		err := later.Once(t.Context(), other, func(l *Ledger) error {
-			if err := keep(s, stalled, "stalled"); CodeOf(err) != CodeInProgress {
+			if err := keep(s, stalled, "stalled"); domain.CodeOf(err) != domain.CodeInProgress {
 				t.Errorf("the first one, without its claim: %v", err)
 			}
 			return keep(&later, l, "second")
@@ -120,7 +121,7 @@ func TestClaimEndsByItself(t *testing.T) {
 		}
 		return keep(s, stalled, "stalled")
 	})
-	if CodeOf(err) != CodeInProgress {
+	if domain.CodeOf(err) != domain.CodeInProgress {
 		t.Errorf("the first one, after the answer: %v", err)
 	}
 	err = later.Once(t.Context(), other, func(l *Ledger) error {
@@ -155,7 +156,7 @@ func TestClaimsOfRivals(t *testing.T) {
 		})
 	}
 	for range tries - 1 {
-		if err := <-refused; CodeOf(err) != CodeInProgress {
+		if err := <-refused; domain.CodeOf(err) != domain.CodeInProgress {
 			t.Errorf("error %v, want that a request is being processed", err)
 		}
 	}

@@ -5,15 +5,16 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
-// InvoicePatch changes an invoice. A nil field stays as it is. Problems holds
+// InvoicePatch changes an invoice. A nil field stays as it is. Validation holds
 // what is known to be wrong with it; a field named there is not looked at again.
 type InvoicePatch struct {
 	Status       *string // open, paid, partially_paid, draft, void or uncollectible
 	ChargeAmount *decimal.Decimal
-	Problems     Problems
+	Validation   domain.Validation
 }
 
 // The statuses of invoices that payments lead from and to.
@@ -45,7 +46,7 @@ func (s *Site) updateInvoice(ctx context.Context, orderID, id int64, patch Invoi
 	if err != nil {
 		return Invoice{}, err
 	}
-	p := patch.Problems.clone()
+	p := patch.Validation.Clone()
 	s.checkInvoice(patch, before, &p)
 	var columns edits
 	columns.text("status", patch.Status, before.Status)
@@ -65,11 +66,11 @@ func (s *Site) updateInvoice(ctx context.Context, orderID, id int64, patch Invoi
 }
 
 // checkInvoice finds out all that is wrong with a patch by itself.
-func (s *Site) checkInvoice(patch InvoicePatch, before Invoice, p *Problems) {
+func (s *Site) checkInvoice(patch InvoicePatch, before Invoice, p *domain.Validation) {
 	checkWord(p, "status", patch.Status, before.Status, invoiceOpen, invoicePaid, "partially_paid", "draft", "void", "uncollectible")
 	checkAmount(p, "charge_amount", patch.ChargeAmount)
 	if patch.ChargeAmount != nil && !s.invoicesHaveAmounts() {
-		p.Refuse("charge_amount", "Invoices of this version of LatePoint have no amount")
+		p.Reject("charge_amount", "Invoices of this version of LatePoint have no amount")
 	}
 }
 
@@ -81,7 +82,7 @@ func (s *Site) invoicesHaveAmounts() bool {
 }
 
 // checkCovered notes an invoice that would be paid and is not.
-func (s *Site) checkCovered(ctx context.Context, order Order, patch InvoicePatch, before Invoice, p *Problems) error {
+func (s *Site) checkCovered(ctx context.Context, order Order, patch InvoicePatch, before Invoice, p *domain.Validation) error {
 	field := "charge_amount"
 	if patch.Status != nil {
 		field = "status"
@@ -97,7 +98,7 @@ func (s *Site) checkCovered(ctx context.Context, order Order, patch InvoicePatch
 	}
 	b, err := s.balance(ctx, order)
 	if err == nil && b.net().LessThan(amount) {
-		p.Refuse(field, "The order's payments do not cover this invoice: record them first, or send force=true")
+		p.Reject(field, "The order's payments do not cover this invoice: record them first, or send force=true")
 	}
 	return err
 }

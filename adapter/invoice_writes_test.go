@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -24,7 +25,7 @@ func TestUpdateInvoice(t *testing.T) {
 	refuse := func(order, id int64, patch InvoicePatch, field string) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {
 			_, err := site.UpdateInvoice(t.Context(), order, id, patch, false)
-			wantFields(t, err, CodeValidationFailed, map[string]string{field: "The order's payments do not cover this invoice: record them first, or send force=true"})
+			wantFields(t, err, domain.CodeValidationFailed, map[string]string{field: "The order's payments do not cover this invoice: record them first, or send force=true"})
 		}
 	}
 	status := func(id int64, from, to string) fixtures.Change {
@@ -57,19 +58,19 @@ func TestUpdateInvoice(t *testing.T) {
 		update(10, 10, InvoicePatch{Status: new("odd"), ChargeAmount: euros("1")}, false), changed("latepoint_order_invoices", 10, "charge_amount", "85.0000", "1.0000"))
 	s.try("not allowed", nil, func(t *testing.T, site *Site) {
 		_, err := site.UpdateInvoice(t.Context(), 1403, 1270, InvoicePatch{Status: new("settled"), ChargeAmount: euros("-1")}, true)
-		wantFields(t, err, CodeValidationFailed, map[string]string{"status": "Unknown status", "charge_amount": notNegative})
+		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"status": "Unknown status", "charge_amount": notNegative})
 	})
 	for name, c := range map[string]struct {
 		order, id int64
-		want      Resource
+		want      domain.Resource
 	}{
-		"unknown order":   {99999, 1270, OrderResource},
-		"unknown invoice": {1403, 99999, InvoiceResource},
-		"another order's": {10, 1270, InvoiceResource},
+		"unknown order":   {99999, 1270, domain.OrderResource},
+		"unknown invoice": {1403, 99999, domain.InvoiceResource},
+		"another order's": {10, 1270, domain.InvoiceResource},
 	} {
 		s.try(name, nil, func(t *testing.T, site *Site) {
 			_, err := site.UpdateInvoice(t.Context(), c.order, c.id, paid, true)
-			if CodeOf(err) != CodeNotFound || resourceOf(err) != c.want {
+			if domain.CodeOf(err) != domain.CodeNotFound || resourceOf(err) != c.want {
 				t.Errorf("error %v about %q, want %q not found", err, resourceOf(err), c.want)
 			}
 		})
@@ -83,10 +84,10 @@ func TestInvoicesOfEarlierVersions(t *testing.T) {
 	s := newShop(t, fixtures.Legacy())
 	s.try("an amount", nil, func(t *testing.T, site *Site) {
 		_, err := site.UpdateInvoice(t.Context(), 1, 1, InvoicePatch{ChargeAmount: euros("1")}, false)
-		wantFields(t, err, CodeValidationFailed, map[string]string{"charge_amount": "Invoices of this version of LatePoint have no amount"})
+		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"charge_amount": "Invoices of this version of LatePoint have no amount"})
 	})
 	s.try("not covered", nil, func(t *testing.T, site *Site) {
-		if _, err := site.UpdateInvoice(t.Context(), 1, 1, InvoicePatch{Status: new("paid")}, false); CodeOf(err) != CodeValidationFailed {
+		if _, err := site.UpdateInvoice(t.Context(), 1, 1, InvoicePatch{Status: new("paid")}, false); domain.CodeOf(err) != domain.CodeValidationFailed {
 			t.Errorf("error %v, want a refusal", err)
 		}
 	})

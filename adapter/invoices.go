@@ -7,6 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -17,9 +18,9 @@ type Invoice struct {
 	Status               string
 	ChargeAmount         decimal.Decimal
 	PaymentPortion       *string
-	DueAt                Timestamp
+	DueAt                domain.Timestamp
 	Data                 *string // JSON text as stored: what the invoice says
-	CreatedAt, UpdatedAt Timestamp
+	CreatedAt, UpdatedAt domain.Timestamp
 }
 
 // OrderInvoices is one page of an order's invoices, oldest first.
@@ -51,7 +52,7 @@ func (s *Site) invoiceOf(ctx context.Context, orderID, id int64) (Invoice, error
 		return Invoice{}, err
 	}
 	if len(records) == 0 {
-		return Invoice{}, notFound(InvoiceResource, id)
+		return Invoice{}, domain.NotFound(domain.InvoiceResource, id)
 	}
 	return records[0], nil
 }

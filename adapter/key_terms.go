@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"bookside/adapter/domain"
 )
 
 // The terms of a key, as people write them. The errors of the functions below
@@ -58,8 +60,8 @@ func (k Key) Require(permission string) error {
 	if k.Holds(permission) {
 		return nil
 	}
-	return &Error{
-		Code: CodeForbidden, Message: "The API key lacks the permission " + permission,
+	return &domain.Error{
+		Code: domain.CodeForbidden, Message: "The API key lacks the permission " + permission,
 		Required: permission, Granted: k.Permissions,
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bookside/adapter/domain"
 )
 
 func TestParsePermissions(t *testing.T) {
@@ -57,7 +59,7 @@ func TestHolds(t *testing.T) {
 	if !users.Holds("write_users") || users.Holds("write_customers") || users.Holds("write") || !users.Holds("") {
 		t.Error("write_users is more, or less, than itself")
 	}
-	if err := users.Require("read_bookings"); CodeOf(err) != CodeForbidden {
+	if err := users.Require("read_bookings"); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("required: %v", err)
 	}
 }
@@ -144,7 +146,7 @@ func TestCheckNetwork(t *testing.T) {
 	} {
 		address, _ := netip.ParseAddr(c.address)
 		err := Key{Networks: storedNetworks(c.stored)}.CheckNetwork(address)
-		if (err == nil) != c.taken || err != nil && CodeOf(err) != CodeUnauthorized {
+		if (err == nil) != c.taken || err != nil && domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

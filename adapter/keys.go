@@ -16,6 +16,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -41,10 +42,10 @@ type Key struct {
 	LastFour    string // its last characters, likewise
 	Permissions []string
 	Revoked     bool
-	CreatedAt   Timestamp
-	LastUsedAt  Timestamp      // "" when never used; exact to the minute
-	ExpiresAt   Timestamp      // "" when never
-	Networks    []netip.Prefix // from which the key is taken; none for anywhere
+	CreatedAt   domain.Timestamp
+	LastUsedAt  domain.Timestamp // "" when never used; exact to the minute
+	ExpiresAt   domain.Timestamp // "" when never
+	Networks    []netip.Prefix   // from which the key is taken; none for anywhere
 	// PerMinute and PerHour replace the configured request limits; nil keeps them.
 	PerMinute, PerHour *int64
 }
@@ -106,12 +107,12 @@ type KeyPatch struct {
 // Keys are the API keys of a site, in a table of ours.
 type Keys struct {
 	db     *wpdb.DB
-	now    Clock
+	now    domain.Clock
 	random io.Reader
 }
 
 // NewKeys keeps keys in db. random must be fit for secrets, as crypto/rand is.
-func NewKeys(db *wpdb.DB, now Clock, random io.Reader) *Keys {
+func NewKeys(db *wpdb.DB, now domain.Clock, random io.Reader) *Keys {
 	return &Keys{db: db, now: now, random: random}
 }
 
@@ -158,13 +159,13 @@ func (k *Keys) Import(ctx context.Context, secret string, n NewKey, weak bool) (
 func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
-		CreatedAt: Timestamp(stamp(k.now())),
+		CreatedAt: domain.Timestamp(domain.Stamp(k.now())),
 	}
 	key.Start, key.LastFour = shown(secret)
 	var expires *string
 	if n.ExpiresAt != nil {
-		text := stamp(*n.ExpiresAt)
-		expires, key.ExpiresAt = &text, Timestamp(text)
+		text := domain.Stamp(*n.ExpiresAt)
+		expires, key.ExpiresAt = &text, domain.Timestamp(text)
 	}
 	stmt := sq.Insert(k.db.Name(wpdb.APIKeys)).SetMap(map[string]any{
 		"key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
@@ -278,7 +279,7 @@ func (p KeyPatch) changes() map[string]any {
 	if p.ExpiresAt != nil {
 		set["expires_at"] = nil
 		if !p.ExpiresAt.IsZero() {
-			set["expires_at"] = stamp(*p.ExpiresAt)
+			set["expires_at"] = domain.Stamp(*p.ExpiresAt)
 		}
 	}
 	if p.PerMinute != nil {
@@ -298,7 +299,7 @@ func (k *Keys) Find(ctx context.Context, id int64) (key Key, ok bool, err error)
 }
 
 // unauthorized looks the same for every way in which a key is not valid.
-var unauthorized = &Error{Code: CodeUnauthorized, Message: "Invalid or missing API key"}
+var unauthorized = &domain.Error{Code: domain.CodeUnauthorized, Message: "Invalid or missing API key"}
 
 // Admission is a valid key and what the platform's options said at the moment
 // the key was found.
@@ -372,7 +373,7 @@ func (k *Keys) Used(ctx context.Context, key Key) error {
 	if last, ok := key.LastUsedAt.Time(); ok && now.Sub(last) < time.Minute {
 		return nil
 	}
-	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("last_used_at", stamp(now)).Where(sq.Eq{"id": key.ID})
+	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("last_used_at", domain.Stamp(now)).Where(sq.Eq{"id": key.ID})
 	_, err := wpdb.Exec(ctx, k.db, "note use of key", stmt)
 	return err
 }

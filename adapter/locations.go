@@ -5,6 +5,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -16,7 +17,7 @@ type Location struct {
 	CategoryID           int64  // 0 when uncategorised
 	OrderNumber          *int64
 	SelectionImageID     int64
-	CreatedAt, UpdatedAt Timestamp
+	CreatedAt, UpdatedAt domain.Timestamp
 }
 
 // activeStatus is the one location and coupon status that the plugin takes for

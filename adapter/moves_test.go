@@ -1,9 +1,12 @@
 package adapter
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
 )
 
 // TestMoves: every pair of statuses. The contract's table has ten moves.
@@ -26,7 +29,7 @@ func TestMoves(t *testing.T) {
 			if got := uncompletes(from, to); got != (from == StatusCompleted && to != from) {
 				t.Errorf("%s to %s takes back what was completed: %t", from, to, got)
 			}
-			var p Problems
+			var p domain.Validation
 			checkMove(&p, from, to)
 			if got := p.Err() == nil; got != (answer != '-') {
 				t.Errorf("%s to %s: %v", from, to, p.Err())
@@ -46,17 +49,25 @@ func TestCheckMove(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var p Problems
+			var p domain.Validation
 			checkMove(&p, tt.from, tt.to)
-			if got := p.refused["status"]; got != tt.want {
+			if got := fieldsOf(p.Err())["status"]; got != tt.want {
 				t.Errorf("message %q, want %q", got, tt.want)
 			}
 		})
 	}
-	var known Problems
-	known.Malform("status", "Not a text")
+	var known domain.Validation
+	known.Invalid("status", "Not a text")
 	checkMove(&known, StatusPending, StatusNoShow)
-	if diff := cmp.Diff(map[string]string{"status": "Not a text"}, errorOf(t, known.Err()).Fields); diff != "" {
+	if diff := cmp.Diff(map[string]string{"status": "Not a text"}, fieldsOf(known.Err())); diff != "" {
 		t.Errorf("what is malformed is not looked at again (-want +got):\n%s", diff)
 	}
+}
+
+// fieldsOf returns the messages of a validation error by field.
+func fieldsOf(err error) map[string]string {
+	if known, ok := errors.AsType[*domain.Error](err); ok {
+		return known.Fields
+	}
+	return nil
 }

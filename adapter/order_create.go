@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -120,7 +121,7 @@ func (s *Site) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) err
 	}
 	_, err = s.insert(ctx, wpdb.OrderInvoices, append(row{
 		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", invoiceOpen}, {"charge_amount", total},
-		{"due_at", stamp(s.Now)}, {"payment_portion", "full"}, {"access_key", key},
+		{"due_at", domain.Stamp(s.Now)}, {"payment_portion", "full"}, {"access_key", key},
 	}, s.createdNow()...))
 	return err
 }

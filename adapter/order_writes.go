@@ -7,11 +7,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
-// OrderPatch changes an order. A nil field stays as it is. Problems holds what
+// OrderPatch changes an order. A nil field stays as it is. Validation holds what
 // is known to be wrong with it; a field named there is not looked at again.
 type OrderPatch struct {
 	CustomerID                                       *int64
@@ -22,7 +23,7 @@ type OrderPatch struct {
 	PaymentStatus                                    *string // not_paid, partially_paid, fully_paid, processing, refunded or partially_refunded
 	FulfillmentStatus                                *string // not_fulfilled, partially_fulfilled or fulfilled
 	ConfirmationCode, IPAddress, SourceID, SourceURL *string
-	Problems                                         Problems
+	Validation                                       domain.Validation
 }
 
 // NewOrder is an order to be made. It needs customer, subtotal and total; any
@@ -44,10 +45,10 @@ func (s *Site) CreateOrder(ctx context.Context, n NewOrder, finish func(ctx cont
 }
 
 func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
-	p := n.Problems.clone()
-	p.require("customer_id", n.CustomerID != nil)
-	p.require("subtotal", n.Subtotal != nil)
-	p.require("total", n.Total != nil)
+	p := n.Validation.Clone()
+	p.Require("customer_id", n.CustomerID != nil)
+	p.Require("subtotal", n.Subtotal != nil)
+	p.Require("total", n.Total != nil)
 	n.OrderPatch = s.cleanOrder(n.OrderPatch, Order{}, &p)
 	if p.Err() == nil {
 		if err := s.lock(ctx, lockOf(customerLock, *n.CustomerID)); err != nil {
@@ -85,7 +86,7 @@ func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
 
 // takeCustomer reads the customer whom an order or a payment is for, and keeps
 // them from being deleted meanwhile.
-func (s *Site) takeCustomer(ctx context.Context, id *int64, p *Problems) (BookingCustomer, error) {
+func (s *Site) takeCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
 	if id == nil || p.Has("customer_id") {
 		return BookingCustomer{}, nil
 	}
@@ -94,7 +95,7 @@ func (s *Site) takeCustomer(ctx context.Context, id *int64, p *Problems) (Bookin
 	}
 	found, ok, err := s.orderCustomer(ctx, *id)
 	if err == nil && !ok {
-		p.Malform("customer_id", "Customer not found")
+		p.Invalid("customer_id", "Customer not found")
 	}
 	return found, err
 }
@@ -133,7 +134,7 @@ func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Orde
 	if err != nil {
 		return Order{}, err
 	}
-	p := sent.Problems.clone()
+	p := sent.Validation.Clone()
 	patch := s.cleanOrder(sent, before, &p)
 	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID
 	if moves {
@@ -218,7 +219,7 @@ func (s *Site) lockOrderRow(ctx context.Context, id int64) (Order, error) {
 
 // cleanOrder finds out all that is wrong with a patch by itself, and cleans its
 // texts.
-func (s *Site) cleanOrder(patch OrderPatch, before Order, p *Problems) OrderPatch {
+func (s *Site) cleanOrder(patch OrderPatch, before Order, p *domain.Validation) OrderPatch {
 	s.cleanSent(p, "coupon_code", &patch.CouponCode, cleanLine, wpdb.Orders, "coupon_code")
 	s.cleanSent(p, "customer_comment", &patch.CustomerComment, cleanText, wpdb.Orders, "customer_comment")
 	s.cleanSent(p, "notes", &patch.Notes, cleanText, wpdb.OrderMeta, "meta_value")
@@ -227,7 +228,7 @@ func (s *Site) cleanOrder(patch OrderPatch, before Order, p *Problems) OrderPatc
 	s.cleanSent(p, "source_id", &patch.SourceID, cleanLine, wpdb.Orders, "source_id")
 	s.cleanSent(p, "source_url", &patch.SourceURL, sanitize.URL, wpdb.Orders, "source_url")
 	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" && before.ConfirmationCode != "" {
-		p.Refuse("confirmation_code", "May not be empty")
+		p.Reject("confirmation_code", "May not be empty")
 	}
 	checkAmount(p, "subtotal", patch.Subtotal)
 	checkAmount(p, "total", patch.Total)

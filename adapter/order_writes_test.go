@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -111,15 +112,15 @@ func TestOrderProblems(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
 		_, err := site.CreateOrder(t.Context(), NewOrder{}, nil)
-		wantFields(t, err, CodeInvalidRequest, map[string]string{"customer_id": "Required", "subtotal": "Required", "total": "Required"})
+		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"customer_id": "Required", "subtotal": "Required", "total": "Required"})
 	})
 	s.try("unknown customer", nil, func(t *testing.T, site *Site) {
 		stranger := OrderPatch{CustomerID: new(int64(99999)), Subtotal: euros("1"), Total: euros("1")}
 		want := map[string]string{"customer_id": "Customer not found"}
 		_, err := site.CreateOrder(t.Context(), NewOrder{OrderPatch: stranger}, nil)
-		wantFields(t, err, CodeInvalidRequest, want)
+		wantFields(t, err, domain.CodeInvalidRequest, want)
 		_, err = site.UpdateOrder(t.Context(), 888, stranger)
-		wantFields(t, err, CodeInvalidRequest, want)
+		wantFields(t, err, domain.CodeInvalidRequest, want)
 	})
 	long := strings.Repeat("x", 1<<16)
 	wrong := OrderPatch{
@@ -134,12 +135,12 @@ func TestOrderProblems(t *testing.T) {
 	}
 	s.try("not allowed", nil, func(t *testing.T, site *Site) {
 		_, err := site.UpdateOrder(t.Context(), 10, wrong)
-		wantFields(t, err, CodeValidationFailed, want)
+		wantFields(t, err, domain.CodeValidationFailed, want)
 		wrong.CustomerID = new(int64(12))
 		_, err = site.CreateOrder(t.Context(), NewOrder{OrderPatch: wrong}, nil)
-		wantFields(t, err, CodeValidationFailed, want)
+		wantFields(t, err, domain.CodeValidationFailed, want)
 		_, err = site.UpdateOrder(t.Context(), 10, OrderPatch{ConfirmationCode: new(" ")})
-		wantFields(t, err, CodeValidationFailed, map[string]string{"confirmation_code": "May not be empty"})
+		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"confirmation_code": "May not be empty"})
 	})
 }
 
@@ -176,7 +177,7 @@ func TestUpdateOrder(t *testing.T) {
 		changed("latepoint_orders", 10, "source_id", nil, "s"), orderTold(10))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		for _, patch := range []OrderPatch{{}, {CustomerID: new(int64(12))}} {
-			if _, err := site.UpdateOrder(t.Context(), 99999, patch); CodeOf(err) != CodeNotFound {
+			if _, err := site.UpdateOrder(t.Context(), 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("error %v, want not found", err)
 			}
 		}
@@ -259,7 +260,7 @@ func TestOrdersAtOnce(t *testing.T) {
 			return err
 		}, func(ctx context.Context, s *Site) error {
 			_, err := s.CreateOrder(ctx, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("1"), Total: euros("1")}}, nil)
-			if CodeOf(err) == CodeInvalidRequest {
+			if domain.CodeOf(err) == domain.CodeInvalidRequest {
 				return nil // the customer was deleted a moment ago
 			}
 			return err

@@ -7,6 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -22,7 +23,7 @@ type Order struct {
 	CustomerComment                           *string
 	Notes                                     string // without a column: order_meta
 	IPAddress, SourceID, SourceURL            *string
-	CreatedAt, UpdatedAt                      Timestamp
+	CreatedAt, UpdatedAt                      domain.Timestamp
 }
 
 // OrderItem is an item of an order: a booking or a bundle.
@@ -90,7 +91,7 @@ func (s *Site) Order(ctx context.Context, id int64) (Order, error) {
 		return Order{}, err
 	}
 	if len(records) == 0 {
-		return Order{}, notFound(OrderResource, id)
+		return Order{}, domain.NotFound(domain.OrderResource, id)
 	}
 	return records[0], nil
 }
@@ -149,7 +150,7 @@ func (s *Site) requireOrder(ctx context.Context, id int64) error {
 		return err
 	}
 	if !found {
-		return notFound(OrderResource, id)
+		return domain.NotFound(domain.OrderResource, id)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -93,7 +94,7 @@ const (
 func (s *Site) queueMail(ctx context.Context, mails []Mail) error {
 	stmt := sq.Insert(s.db.Name(wpdb.Outbox)).
 		Columns("name", "address", "subject", "content", "status", "tries", "due_at", "failure", "created_at")
-	now, empty := stamp(s.Now), true
+	now, empty := domain.Stamp(s.Now), true
 	for _, m := range mails {
 		for _, to := range m.Recipients() {
 			stmt = stmt.Values(to.Name, to.Address, oneLine(m.Subject), m.Content, mailWaiting, 0, now, "", now)
@@ -157,7 +158,7 @@ var notePauses = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.S
 // it; both then have the same Message.ID.
 type Outbox struct {
 	db     *wpdb.DB
-	now    Clock
+	now    domain.Clock
 	sender Sender
 	log    *slog.Logger
 	nudged chan struct{}
@@ -165,7 +166,7 @@ type Outbox struct {
 
 // NewOutbox sends from db through sender. The log gets ids of mails, and never
 // what is in them.
-func NewOutbox(db *wpdb.DB, now Clock, sender Sender, log *slog.Logger) *Outbox {
+func NewOutbox(db *wpdb.DB, now domain.Clock, sender Sender, log *slog.Logger) *Outbox {
 	return &Outbox{db: db, now: now, sender: sender, log: log, nudged: make(chan struct{}, 1)}
 }
 
@@ -224,7 +225,7 @@ type queuedMail struct {
 	Message
 	id      int64
 	tries   int // with the one that the mail is claimed for
-	created Timestamp
+	created domain.Timestamp
 }
 
 // claim finds the next mail that is due and keeps other processes from it; ok is
@@ -246,7 +247,7 @@ func (o *Outbox) claim(ctx context.Context) (q queuedMail, ok bool, err error) {
 // next uses the index on status and due_at.
 func (o *Outbox) next(ctx context.Context) (queuedMail, bool, error) {
 	stmt := sq.Select("id", "name", "address", "subject", "content", "tries", "created_at").From(o.db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": mailWaiting}).Where(sq.LtOrEq{"due_at": stamp(o.now())}).OrderBy("due_at", "id").Limit(1)
+		Where(sq.Eq{"status": mailWaiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(o.now())}).OrderBy("due_at", "id").Limit(1)
 	return wpdb.One(ctx, o.db, "find mail to send", stmt, o.scan)
 }
 
@@ -263,7 +264,7 @@ func (o *Outbox) scan(row wpdb.Scanner) (q queuedMail, err error) {
 // take is false where another process was quicker. The statement touches one
 // row by its key, so that processes do not wait for each other in a circle.
 func (o *Outbox) take(ctx context.Context, q queuedMail) (bool, error) {
-	stmt := sq.Update(o.db.Name(wpdb.Outbox)).Set("tries", q.tries+1).Set("due_at", stamp(o.now().Add(claimFor))).
+	stmt := sq.Update(o.db.Name(wpdb.Outbox)).Set("tries", q.tries+1).Set("due_at", domain.Stamp(o.now().Add(claimFor))).
 		Where(sq.Eq{"id": q.id, "tries": q.tries, "status": mailWaiting})
 	result, err := wpdb.Exec(ctx, o.db, "claim mail", stmt)
 	if errors.Is(err, wpdb.ErrConflict) {
@@ -326,10 +327,10 @@ func (o *Outbox) note(ctx context.Context, q queuedMail, v verdict) error {
 }
 
 func (o *Outbox) store(ctx context.Context, q queuedMail, v verdict) error {
-	stmt := sq.Update(o.db.Name(wpdb.Outbox)).Set("status", v.status).Set("due_at", stamp(v.due)).Set("failure", v.reason()).
+	stmt := sq.Update(o.db.Name(wpdb.Outbox)).Set("status", v.status).Set("due_at", domain.Stamp(v.due)).Set("failure", v.reason()).
 		Where(sq.Eq{"id": q.id, "tries": q.tries})
 	if v.status != mailWaiting {
-		stmt = stmt.Set("finished_at", stamp(o.now()))
+		stmt = stmt.Set("finished_at", domain.Stamp(o.now()))
 	}
 	if _, err := wpdb.Exec(ctx, o.db, "note what became of a mail", stmt); err != nil {
 		return err
@@ -341,7 +342,7 @@ func (o *Outbox) store(ctx context.Context, q queuedMail, v verdict) error {
 	case mailFailed:
 		o.log.Error("mail given up", append(about, "error", v.failure)...)
 	default:
-		o.log.Warn("mail not sent yet", append(about, "error", v.failure, "next_try", stamp(v.due))...)
+		o.log.Warn("mail not sent yet", append(about, "error", v.failure, "next_try", domain.Stamp(v.due))...)
 	}
 	return nil
 }

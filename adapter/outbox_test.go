@@ -19,6 +19,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -323,8 +324,8 @@ func TestOutboxRetries(t *testing.T) {
 			t.Errorf("%d tries, want %d", tries, i+1)
 		}
 	}
-	end := stamp(p.clock())
-	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail put off: 450", Due: stamp(p.clock().Add(keepMails)), Finished: end})
+	end := domain.Stamp(p.clock())
+	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail put off: 450", Due: domain.Stamp(p.clock().Add(keepMails)), Finished: end})
 	p.refuse("nothing", nil)
 	p.pass(time.Hour)
 	p.deliver()

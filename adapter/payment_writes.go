@@ -9,17 +9,18 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
-// PaymentPatch changes a payment. A nil field stays as it is. Problems holds
+// PaymentPatch changes a payment. A nil field stays as it is. Validation holds
 // what is known to be wrong with it; a field named there is not looked at again.
 type PaymentPatch struct {
 	Amount                                         *decimal.Decimal
 	Processor, PaymentMethod, PaymentPortion, Kind *string
 	Status                                         *string // succeeded, processing or failed
 	Token, Notes, ReceiptNumber                    *string
-	Problems                                       Problems
+	Validation                                     domain.Validation
 }
 
 // NewPayment is a payment to be made, of an order or of a booking's order. It
@@ -42,12 +43,12 @@ func (s *Site) CreatePayment(ctx context.Context, n NewPayment, finish func(ctx 
 }
 
 func (s *Site) createPayment(ctx context.Context, n NewPayment) (Payment, error) {
-	p := n.Problems.clone()
+	p := n.Validation.Clone()
 	order, err := s.orderToPay(ctx, n, &p)
 	if err != nil {
 		return Payment{}, err
 	}
-	p.require("amount", n.Amount != nil)
+	p.Require("amount", n.Amount != nil)
 	n.PaymentPatch = s.cleanPayment(n.PaymentPatch, Payment{}, &p)
 	if n.CustomerID != 0 {
 		if _, err := s.takeCustomer(ctx, &n.CustomerID, &p); err != nil {
@@ -102,7 +103,7 @@ func (s *Site) tellPayment(ctx context.Context, made Payment) error {
 
 // orderToPay finds and locks the order that a payment is for, and takes the lock
 // of its payer: a customer who is being deleted takes all their payments along.
-func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order, error) {
+func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *domain.Validation) (Order, error) {
 	if p.Has("order_id") || p.Has("booking_id") {
 		return Order{}, nil
 	}
@@ -113,18 +114,18 @@ func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order
 		case err != nil:
 			return Order{}, err
 		case len(found) == 0:
-			p.Malform("booking_id", "Booking not found")
+			p.Invalid("booking_id", "Booking not found")
 		case found[0].Order == nil:
-			p.Malform("booking_id", "This booking has no order")
+			p.Invalid("booking_id", "This booking has no order")
 		case id == nil:
 			id = &found[0].Order.ID
 		case *id != found[0].Order.ID:
-			p.Malform("booking_id", "This booking is of another order")
+			p.Invalid("booking_id", "This booking is of another order")
 		}
 	}
 	if id == nil {
 		if !p.Has("booking_id") {
-			p.Malform("order_id", "Required")
+			p.Invalid("order_id", "Required")
 		}
 		return Order{}, nil
 	}
@@ -136,8 +137,8 @@ func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order
 		return Order{}, err
 	}
 	order, err := s.lockOrderRow(ctx, *id)
-	if CodeOf(err) == CodeNotFound {
-		p.Malform("order_id", "Order not found")
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		p.Invalid("order_id", "Order not found")
 		return Order{}, nil
 	}
 	return order, err
@@ -145,7 +146,7 @@ func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *Problems) (Order
 
 // cleanPayment finds out all that is wrong with a patch by itself, and cleans
 // its texts.
-func (s *Site) cleanPayment(patch PaymentPatch, before Payment, p *Problems) PaymentPatch {
+func (s *Site) cleanPayment(patch PaymentPatch, before Payment, p *domain.Validation) PaymentPatch {
 	checkAmount(p, "amount", patch.Amount)
 	s.cleanSent(p, "processor", &patch.Processor, cleanLine, wpdb.Transactions, "processor")
 	s.cleanSent(p, "payment_method", &patch.PaymentMethod, cleanLine, wpdb.Transactions, "payment_method")
@@ -199,10 +200,10 @@ func (s *Site) updatePayment(ctx context.Context, id int64, sent PaymentPatch) (
 	if err != nil {
 		return Payment{}, err
 	}
-	p := sent.Problems.clone()
+	p := sent.Validation.Clone()
 	patch := s.cleanPayment(sent, before, &p)
 	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
-		p.Refuse("receipt_number", "May not be empty")
+		p.Reject("receipt_number", "May not be empty")
 	}
 	if err := p.Err(); err != nil {
 		return Payment{}, err
@@ -242,7 +243,7 @@ func (s *Site) DeletePayment(ctx context.Context, id int64) error {
 			return err
 		}
 		if strings.EqualFold(payment.Status, paymentSucceeded) {
-			return &Error{Code: CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
+			return &domain.Error{Code: domain.CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
 		}
 		if err := tx.delete(ctx, wpdb.Transactions, id); err != nil {
 			return err
@@ -261,7 +262,7 @@ func (s *Site) lockPayment(ctx context.Context, id int64) (Payment, Order, error
 	var order Order
 	if found.OrderID != nil {
 		order, err = s.lockOrder(ctx, *found.OrderID)
-		if err != nil && CodeOf(err) != CodeNotFound {
+		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return Payment{}, Order{}, err
 		}
 	}

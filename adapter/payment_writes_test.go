@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -104,28 +105,28 @@ func TestPaymentProblems(t *testing.T) {
 	s := newShop(t, fixtures.SiteA(), "UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id = 5")
 	one, order := PaymentPatch{Amount: euros("1")}, new(int64(1403))
 	known := PaymentPatch{Amount: euros("1")}
-	known.Problems.Malform("order_id", "Must be an id")
-	known.Problems.Malform("customer_id", "Must be an id")
+	known.Validation.Invalid("order_id", "Must be an id")
+	known.Validation.Invalid("customer_id", "Must be an id")
 	long := strings.Repeat("x", 101)
 	for name, c := range map[string]struct {
 		payment NewPayment
-		code    Code
+		code    domain.Code
 		want    map[string]string
 	}{
-		"nothing":          {NewPayment{}, CodeInvalidRequest, map[string]string{"order_id": "Required", "amount": "Required"}},
-		"unknown order":    {NewPayment{OrderID: new(int64(99999)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"order_id": "Order not found"}},
-		"unknown booking":  {NewPayment{BookingID: new(int64(99999)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"booking_id": "Booking not found"}},
-		"lonely booking":   {NewPayment{BookingID: new(int64(5)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"booking_id": "This booking has no order"}},
-		"another order":    {NewPayment{OrderID: order, BookingID: new(int64(10)), PaymentPatch: one}, CodeInvalidRequest, map[string]string{"booking_id": "This booking is of another order"}},
-		"unknown customer": {NewPayment{OrderID: order, CustomerID: 99999, PaymentPatch: one}, CodeInvalidRequest, map[string]string{"customer_id": "Customer not found"}},
-		"known before":     {NewPayment{CustomerID: 99999, PaymentPatch: known}, CodeInvalidRequest, map[string]string{"order_id": "Must be an id", "customer_id": "Must be an id"}},
+		"nothing":          {NewPayment{}, domain.CodeInvalidRequest, map[string]string{"order_id": "Required", "amount": "Required"}},
+		"unknown order":    {NewPayment{OrderID: new(int64(99999)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"order_id": "Order not found"}},
+		"unknown booking":  {NewPayment{BookingID: new(int64(99999)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "Booking not found"}},
+		"lonely booking":   {NewPayment{BookingID: new(int64(5)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking has no order"}},
+		"another order":    {NewPayment{OrderID: order, BookingID: new(int64(10)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking is of another order"}},
+		"unknown customer": {NewPayment{OrderID: order, CustomerID: 99999, PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"customer_id": "Customer not found"}},
+		"known before":     {NewPayment{CustomerID: 99999, PaymentPatch: known}, domain.CodeInvalidRequest, map[string]string{"order_id": "Must be an id", "customer_id": "Must be an id"}},
 		"not allowed": {NewPayment{OrderID: order, PaymentPatch: PaymentPatch{
 			Amount: euros("-1"), Processor: &long, PaymentMethod: &long, PaymentPortion: &long, Kind: &long, Status: new("completed"), ReceiptNumber: &long,
-		}}, CodeValidationFailed, map[string]string{
+		}}, domain.CodeValidationFailed, map[string]string{
 			"amount": notNegative, "processor": "Too long", "payment_method": "Too long", "payment_portion": "Too long", "kind": "Too long",
 			"status": "Unknown status", "receipt_number": "Too long",
 		}},
-		"both": {NewPayment{OrderID: new(int64(99999)), PaymentPatch: PaymentPatch{Amount: euros("0.00001")}}, CodeInvalidRequest, map[string]string{
+		"both": {NewPayment{OrderID: new(int64(99999)), PaymentPatch: PaymentPatch{Amount: euros("0.00001")}}, domain.CodeInvalidRequest, map[string]string{
 			"order_id": "Order not found", "amount": "May have at most 4 decimals",
 		}},
 	} {
@@ -136,7 +137,7 @@ func TestPaymentProblems(t *testing.T) {
 	}
 	s.try("changes that are not allowed", nil, func(t *testing.T, site *Site) {
 		_, err := site.UpdatePayment(t.Context(), 7, PaymentPatch{Amount: euros("-1"), Status: new("cancelled"), ReceiptNumber: new("")})
-		wantFields(t, err, CodeValidationFailed, map[string]string{"amount": notNegative, "status": "Unknown status", "receipt_number": "May not be empty"})
+		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"amount": notNegative, "status": "Unknown status", "receipt_number": "May not be empty"})
 	})
 }
 
@@ -177,7 +178,7 @@ func TestUpdatePayment(t *testing.T) {
 	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),
 		changed("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		if _, err := site.UpdatePayment(t.Context(), 99999, PaymentPatch{Notes: new("x")}); CodeOf(err) != CodeNotFound {
+		if _, err := site.UpdatePayment(t.Context(), 99999, PaymentPatch{Notes: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -186,10 +187,10 @@ func TestUpdatePayment(t *testing.T) {
 func TestDeletePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
-	remove := func(id int64, code Code) func(*testing.T, *Site) {
+	remove := func(id int64, code domain.Code) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {
 			err := site.DeletePayment(t.Context(), id)
-			if CodeOf(err) != code || code == "" && err != nil {
+			if domain.CodeOf(err) != code || code == "" && err != nil {
 				t.Errorf("error %v, want code %q", err, code)
 			}
 		}
@@ -201,8 +202,8 @@ func TestDeletePayment(t *testing.T) {
 		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (3, 1)",
 	}, remove(3, ""), append(statusChanged(4, orderProcessing, orderNotPaid), gone)...)
 	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 4"}, remove(3, ""), gone)
-	s.try("one that succeeded", nil, remove(7, CodePaymentCompleted))
-	s.try("unknown", nil, remove(99999, CodeNotFound))
+	s.try("one that succeeded", nil, remove(7, domain.CodePaymentCompleted))
+	s.try("unknown", nil, remove(99999, domain.CodeNotFound))
 }
 
 // TestPaymentsOfEarlierVersions: columns that came later are left out, and no

@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -30,7 +31,7 @@ type Payment struct {
 	Notes                *string
 	ReceiptNumber        *string
 	AccessKey            *string
-	CreatedAt, UpdatedAt Timestamp
+	CreatedAt, UpdatedAt domain.Timestamp
 }
 
 // PaymentSort names an order of payments.
@@ -92,7 +93,7 @@ func (s *Site) Payment(ctx context.Context, id int64) (Payment, error) {
 		return Payment{}, err
 	}
 	if len(records) == 0 {
-		return Payment{}, notFound(PaymentResource, id)
+		return Payment{}, domain.NotFound(domain.PaymentResource, id)
 	}
 	return records[0], nil
 }
@@ -112,7 +113,7 @@ func (s *Site) OrderPayment(ctx context.Context, orderID, id int64) (Payment, er
 		return Payment{}, err
 	}
 	if len(records) == 0 {
-		return Payment{}, notFound(TransactionResource, id)
+		return Payment{}, domain.NotFound(domain.TransactionResource, id)
 	}
 	return records[0], nil
 }

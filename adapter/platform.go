@@ -12,11 +12,9 @@ import (
 	"time"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
-
-// Clock tells the present instant. Programs pass time.Now, tests a fixed one.
-type Clock func() time.Time
 
 // Platform is a LatePoint installation in a WordPress database.
 type Platform struct {
@@ -30,12 +28,12 @@ type Platform struct {
 	BookingMetaKeys []string
 
 	db    *wpdb.DB
-	now   Clock
+	now   domain.Clock
 	zones zones
 }
 
 // NewPlatform serves the site that db is opened for.
-func NewPlatform(db *wpdb.DB, now Clock) *Platform {
+func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN}
 }
 
@@ -80,7 +78,7 @@ type Options map[string]string
 var platformOptions = []string{"active_plugins", "latepoint_db_version", "timezone_string", "gmt_offset"}
 
 // Site looks at the platform as it is now. An inactive plugin or missing tables
-// are a CodeUnavailable; see Unavailable.
+// are a CodeUnavailable; see IsUnavailable.
 func (p *Platform) Site(ctx context.Context) (*Site, error) {
 	options, err := p.db.OptionValues(ctx, platformOptions...)
 	if errors.Is(err, wpdb.ErrSchema) {
@@ -94,25 +92,25 @@ func (p *Platform) Site(ctx context.Context) (*Site, error) {
 
 func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 	if options == nil {
-		return nil, unavailable("No WordPress tables under this prefix", nil)
+		return nil, domain.Unavailable("No WordPress tables under this prefix", nil)
 	}
 	active, err := p.db.PluginActive(ctx, options["active_plugins"], pluginFile)
 	if err != nil {
 		return nil, err
 	}
 	if !active {
-		return nil, unavailable("LatePoint is not active on this site", nil)
+		return nil, domain.Unavailable("LatePoint is not active on this site", nil)
 	}
 	version := wpdb.PlainText(options["latepoint_db_version"])
 	if !versionAtLeast(version, oldestVersion) {
-		return nil, unavailable("LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
+		return nil, domain.Unavailable("LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
 	}
 	schema, err := p.db.Schema(ctx, version)
 	if err != nil {
 		return nil, err
 	}
 	if missing := schema.Missing(); len(missing) > 0 {
-		return nil, unavailable("LatePoint tables are missing: "+strings.Join(p.db.FullNames(missing), ", "), nil)
+		return nil, domain.Unavailable("LatePoint tables are missing: "+strings.Join(p.db.FullNames(missing), ", "), nil)
 	}
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Site{
@@ -163,10 +161,10 @@ func (p *Platform) PoolStats() wpdb.PoolStats { return p.db.Stats() }
 // wpdb.DB.TransactionConflicts.
 func (p *Platform) TransactionConflicts() int64 { return p.db.TransactionConflicts() }
 
-// Unavailable tells whether an error means that the platform or its database
+// IsUnavailable reports whether an error means that the platform or its database
 // cannot serve now but may later: nobody's mistake, and worth another try.
-func Unavailable(err error) bool {
-	if CodeOf(err) == CodeUnavailable {
+func IsUnavailable(err error) bool {
+	if domain.CodeOf(err) == domain.CodeUnavailable {
 		return true
 	}
 	for _, kind := range []error{wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrConflict, wpdb.ErrOutcomeUnknown, context.DeadlineExceeded, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrReadOnly, wpdb.ErrTimeout, wpdb.ErrLinkLost} {

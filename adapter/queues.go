@@ -6,6 +6,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -48,7 +49,7 @@ func (s *Site) Queues(ctx context.Context) (Queues, error) {
 func (s *Site) countJobs(ctx context.Context, q *Queues) error {
 	recent := sq.Select(s.schema.Expr(wpdb.ProcessJobs, "j", "status")+" AS status", s.schema.Expr(wpdb.ProcessJobs, "j", "to_run_after_utc")+" AS due").
 		From(s.db.As(wpdb.ProcessJobs, "j")).OrderBy("j.id DESC").Limit(recentJobs)
-	stmt := sq.Select("COUNT(*)").Column("COUNT(CASE WHEN due >= ? THEN NULL ELSE 1 END)", stamp(s.Now)).
+	stmt := sq.Select("COUNT(*)").Column("COUNT(CASE WHEN due >= ? THEN NULL ELSE 1 END)", domain.Stamp(s.Now)).
 		FromSelect(recent, "recent").Where(sq.Eq{"status": jobScheduled})
 	_, _, err := wpdb.One(ctx, s.db, "count jobs", stmt, func(row wpdb.Scanner) (struct{}, error) {
 		return struct{}{}, row.Scan(&q.JobsScheduled, &q.JobsOverdue)

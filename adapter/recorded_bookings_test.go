@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -24,14 +25,14 @@ func emptyDay(day string, but int64) string {
 var bookingReplays = map[string]replay{
 	"create_new_customer":              {do: placeBooking, differ: []difference{wordlessPassword}},
 	"create_existing_customer":         {do: placeBooking, prepare: []string{allDay}},
-	"create_existing_customer_blocked": {do: placeBooking, code: CodeValidationFailed, differ: []difference{mayNotBook}},
+	"create_existing_customer_blocked": {do: placeBooking, code: domain.CodeValidationFailed, differ: []difference{mayNotBook}},
 	"create_existing_email_as_new":     {do: placeBooking, differ: []difference{customerIsKnown}},
 	"create_status_pending":            {do: placeBooking, differ: []difference{wordlessPassword}},
 	"create_status_cancelled":          {do: placeBooking},
 	"create_default_status_override":   {do: placeBooking, differ: []difference{approvedByDefault}},
 	"create_any_agent_busy_low":        {do: placeBooking, differ: []difference{wordlessPassword}},
 	"create_any_agent_busy_high":       {do: placeBooking},
-	"create_any_agent_none_free":       {do: placeBooking, code: CodeSlotUnavailable},
+	"create_any_agent_none_free":       {do: placeBooking, code: domain.CodeSlotUnavailable},
 	"create_group_second_attendee":     {do: placeBooking},
 	"create_custom_duration":           {do: placeBooking, prepare: []string{emptyDay("2026-12-15", 0)}},
 	"create_unlisted_duration":         {do: placeBooking, prepare: []string{emptyDay("2026-12-15", 0)}},
@@ -40,17 +41,17 @@ var bookingReplays = map[string]replay{
 	"create_end_of_day":                {do: placeBooking, prepare: []string{allDay}, differ: []difference{endAtMidnight}},
 	"create_over_midnight":             {do: placeBooking, prepare: []string{allDay}, differ: []difference{approvedByDefault}},
 	"create_at_midnight":               {do: placeBooking, prepare: []string{allDay}, differ: []difference{startAtMidnight}},
-	"create_on_dst_day":                {do: placeBooking, prepare: []string{allDay}, code: CodeValidationFailed, differ: []difference{skippedHour}},
+	"create_on_dst_day":                {do: placeBooking, prepare: []string{allDay}, code: domain.CodeValidationFailed, differ: []difference{skippedHour}},
 	"create_on_autumn_dst_day":         {do: placeBooking, prepare: []string{allDay}, differ: []difference{fallBack}},
 	"create_notes_special":             {do: placeBooking, differ: []difference{wordlessPassword, notesWithoutTags}},
-	"create_unavailable_slot":          {do: placeBooking, code: CodeSlotUnavailable},
-	"create_unavailable_forced":        {do: placeBooking, code: CodeSlotUnavailable, differ: []difference{openTimesOnly}},
+	"create_unavailable_slot":          {do: placeBooking, code: domain.CodeSlotUnavailable},
+	"create_unavailable_forced":        {do: placeBooking, code: domain.CodeSlotUnavailable, differ: []difference{openTimesOnly}},
 	"create_invoices_off":              {do: placeBooking},
 	"create_no_mail_processor":         {do: placeBooking, differ: []difference{noMail}},
 	"create_no_process":                {do: placeBooking},
 	"create_ip_log_off":                {do: placeBooking},
 	"create_with_deposit_service":      {do: placeBooking},
-	"create_twice_same_slot":           {do: placeBookings, code: CodeSlotUnavailable, differ: []difference{firstComesFirst}},
+	"create_twice_same_slot":           {do: placeBookings, code: domain.CodeSlotUnavailable, differ: []difference{firstComesFirst}},
 
 	"status_pending_to_approved":         {do: changeBooking, differ: []difference{itemInStep}},
 	"status_pending_to_cancelled":        {do: changeBooking, differ: []difference{itemInStep}},
@@ -62,17 +63,17 @@ var bookingReplays = map[string]replay{
 	"status_completed_to_cancelled":      {do: changeBooking, differ: []difference{itemInStep}},
 	"status_no_show_to_approved":         {do: changeBooking},
 	"status_no_show_to_cancelled":        {do: changeBooking, differ: []difference{itemInStep}},
-	"status_pending_to_completed":        {do: changeBooking, code: CodeValidationFailed, differ: []difference{contractsMoves}},
-	"status_completed_to_approved":       {do: changeBooking, code: CodeValidationFailed, differ: []difference{contractsMoves}},
-	"status_approved_to_pending":         {do: changeBooking, code: CodeValidationFailed, differ: []difference{contractsMoves}},
+	"status_pending_to_completed":        {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{contractsMoves}},
+	"status_completed_to_approved":       {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{contractsMoves}},
+	"status_approved_to_pending":         {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{contractsMoves}},
 	"status_approved_to_approved":        {do: changeBooking},
-	"status_approved_to_confirmed":       {do: changeBooking, code: CodeValidationFailed},
-	"status_approved_to_payment_pending": {do: changeBooking, code: CodeValidationFailed},
+	"status_approved_to_confirmed":       {do: changeBooking, code: domain.CodeValidationFailed},
+	"status_approved_to_payment_pending": {do: changeBooking, code: domain.CodeValidationFailed},
 	"status_in_order_form":               {do: saveOrderForm, differ: []difference{orderForm, itemInStep}},
 
 	"reschedule":             {do: changeBooking, differ: []difference{itemInStep}},
 	"reschedule_longer":      {do: changeBooking, prepare: []string{emptyDay("2026-12-17", 0)}, differ: []difference{numbersAsLoaded, itemInStep}},
-	"reschedule_unavailable": {do: changeBooking, code: CodeSlotUnavailable},
+	"reschedule_unavailable": {do: changeBooking, code: domain.CodeSlotUnavailable},
 	"reschedule_order_form":  {do: saveOrderForm, prepare: []string{emptyDay("2027-01-08", 0)}, differ: []difference{orderForm, itemInStep}},
 
 	"change_agent":                      {do: changeBooking, differ: []difference{itemInStep}},
@@ -88,7 +89,7 @@ var bookingReplays = map[string]replay{
 	"delete_booking_pending":        {do: deleteBooking, differ: []difference{keysOfTheDeleted}},
 	"delete_booking_cancelled_paid": {do: deleteBooking, differ: []difference{keysOfTheDeleted}},
 	"delete_booking_of_two":         {do: deleteBooking, differ: []difference{keysOfTheDeleted}},
-	"delete_booking_unknown":        {do: deleteBooking, code: CodeNotFound},
+	"delete_booking_unknown":        {do: deleteBooking, code: domain.CodeNotFound},
 }
 
 // The differences of single writes.

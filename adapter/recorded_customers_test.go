@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -73,9 +74,9 @@ const recordedMetaIDs = `UPDATE wp_latepoint_customer_meta AS m
 var customerReplays = map[string]replay{
 	"customer_create_guest":              {do: createCustomer, differ: newGuest},
 	"customer_create_full":               {do: createCustomer, differ: []difference{noPassword, sentStatus}},
-	"customer_create_no_email":           {do: createCustomer, code: CodeValidationFailed},
-	"customer_create_bad_email":          {do: createCustomer, code: CodeValidationFailed},
-	"customer_create_duplicate_email":    {do: createCustomer, code: CodeValidationFailed},
+	"customer_create_no_email":           {do: createCustomer, code: domain.CodeValidationFailed},
+	"customer_create_bad_email":          {do: createCustomer, code: domain.CodeValidationFailed},
+	"customer_create_duplicate_email":    {do: createCustomer, code: domain.CodeValidationFailed},
 	"customer_create_wpusers_on":         {do: createCustomer, differ: newGuest},
 	"customer_create_registered_model":   {do: createCustomer, differ: registered},
 	"customer_create_registered_wp_user": {do: createCustomer, differ: registered},
@@ -86,8 +87,8 @@ var customerReplays = map[string]replay{
 	"customer_update_email_linked":            {do: changeCustomer},
 	"customer_update_email_linked_wpusers_on": {do: changeCustomer},
 	"customer_update_email_model_linked":      {do: changeCustomer, differ: []difference{numberInHistory}},
-	"customer_update_email_taken":             {do: changeCustomer, code: CodeValidationFailed},
-	"customer_update_email_empty":             {do: changeCustomer, code: CodeValidationFailed},
+	"customer_update_email_taken":             {do: changeCustomer, code: domain.CodeValidationFailed},
+	"customer_update_email_empty":             {do: changeCustomer, code: domain.CodeValidationFailed},
 	"customer_update_nothing":                 {do: changeCustomer},
 	"customer_update_names":                   {do: changeCustomer},
 	"customer_block":                          {do: changeCustomer},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -61,7 +62,7 @@ func TestRecordedShopWrites(t *testing.T) {
 var shopReplays = map[string]replay{
 	"service_create_form":        {do: saveService, differ: []difference{notOfServices}},
 	"service_create_form_agents": {do: saveService, differ: []difference{nobodyOffers}},
-	"service_create_no_name":     {do: saveService, code: CodeValidationFailed},
+	"service_create_no_name":     {do: saveService, code: domain.CodeValidationFailed},
 	"service_update_form":        {do: saveService, differ: []difference{notOfServices, hoursStay}},
 	"service_update_model":       {do: saveService, differ: []difference{serviceHistory}},
 
@@ -75,7 +76,7 @@ var shopReplays = map[string]replay{
 	"transaction_update_order_form":     {do: payInForm, differ: []difference{shopForm}},
 	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{shopForm, noteStaysNone, invoiceSettled, statusFollows(249, orderFullyPaid)}},
 	"transaction_update_model":          {do: changePayment, differ: []difference{statusFollows(10, orderNotPaid)}},
-	"transaction_delete":                {do: deletePayment, code: CodePaymentCompleted, differ: []difference{completedStays}},
+	"transaction_delete":                {do: deletePayment, code: domain.CodePaymentCompleted, differ: []difference{completedStays}},
 
 	"order_totals_form":          {do: changeOrder, differ: []difference{shopForm}},
 	"order_totals_model":         {do: changeOrder, differ: []difference{emptySource}},

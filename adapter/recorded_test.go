@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -245,7 +246,7 @@ func (r recorded) calendar(service bookableService, key calendarKey) *availabili
 		return calendar
 	}
 	resources, _, err := r.site.resources(r.t.Context(), service, key.agent, key.location)
-	if CodeOf(err) == CodeInvalidRequest {
+	if domain.CodeOf(err) == domain.CodeInvalidRequest {
 		r.calendars[key] = nil
 		return nil
 	}
@@ -267,7 +268,7 @@ func (r recorded) service(id int64) (service bookableService, known bool) {
 		return service, true
 	}
 	service, err := r.site.bookableService(r.t.Context(), id)
-	if CodeOf(err) == CodeInvalidRequest {
+	if domain.CodeOf(err) == domain.CodeInvalidRequest {
 		return service, false
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -75,7 +76,7 @@ type replay struct {
 	// prepare are statements that make it possible: the plugin's forms look
 	// neither at working hours nor at other bookings.
 	prepare []string
-	code    Code         // of the error; "" for success
+	code    domain.Code  // of the error; "" for success
 	differ  []difference // besides those of all writes
 }
 
@@ -127,7 +128,7 @@ func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 		}
 		before := r.original.Again(t)
 		err = play.do(t.Context(), site, w.Command)
-		if CodeOf(err) != play.code || play.code == "" && err != nil {
+		if domain.CodeOf(err) != play.code || play.code == "" && err != nil {
 			t.Fatalf("error %v, want code %q", err, play.code)
 		}
 		e := &expectation{T: t, RecordedWrite: w, before: before}

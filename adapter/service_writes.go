@@ -11,10 +11,11 @@ import (
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
-// ServicePatch changes a service. A nil field stays as it is. Problems holds
+// ServicePatch changes a service. A nil field stays as it is. Validation holds
 // what is known to be wrong with it; a field named there is not looked at again.
 type ServicePatch struct {
 	Name, ShortDescription, Description             *string
@@ -26,7 +27,7 @@ type ServicePatch struct {
 	Visibility                                      *string // visible or hidden
 	CategoryID                                      *int64  // 0 for none
 	CustomerLimit                                   *string // "" for none
-	Problems                                        Problems
+	Validation                                      domain.Validation
 }
 
 // NewService is a service to be made. It needs a name; any other nil field gets
@@ -45,8 +46,8 @@ func (s *Site) CreateService(ctx context.Context, n NewService, finish func(ctx 
 }
 
 func (s *Site) createService(ctx context.Context, sent ServicePatch) (Service, error) {
-	p := sent.Problems.clone()
-	p.require("name", sent.Name != nil)
+	p := sent.Validation.Clone()
+	p.Require("name", sent.Name != nil)
 	patch, err := s.cleanService(ctx, sent, Service{}, &p)
 	if err != nil {
 		return Service{}, err
@@ -102,7 +103,7 @@ func (s *Site) updateService(ctx context.Context, id int64, sent ServicePatch) (
 	if err != nil {
 		return Service{}, err
 	}
-	p := sent.Problems.clone()
+	p := sent.Validation.Clone()
 	patch, err := s.cleanService(ctx, sent, before, &p)
 	if err != nil {
 		return Service{}, err
@@ -128,13 +129,13 @@ func (s *Site) updateService(ctx context.Context, id int64, sent ServicePatch) (
 
 // cleanService finds out all that is wrong with a patch at once, and cleans its
 // texts.
-func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Service, p *Problems) (ServicePatch, error) {
+func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Service, p *domain.Validation) (ServicePatch, error) {
 	s.cleanSent(p, "name", &patch.Name, cleanLine, wpdb.Services, "name")
 	s.cleanSent(p, "short_description", &patch.ShortDescription, cleanHTML, wpdb.Services, "short_description")
 	s.cleanSent(p, "description", &patch.Description, cleanHTML, wpdb.ServiceMeta, "meta_value")
 	s.cleanSent(p, "customer_limit", &patch.CustomerLimit, cleanLine, wpdb.ServiceMeta, "meta_value")
 	if patch.Name != nil && *patch.Name == "" {
-		p.Refuse("name", "May not be empty")
+		p.Reject("name", "May not be empty")
 	}
 	checkNumber(p, "duration", patch.Duration, 1, "Must be at least 1 minute")
 	checkAmount(p, "price_min", patch.PriceMin)
@@ -153,14 +154,14 @@ func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Serv
 const notNegative = "May not be negative"
 
 // checkCategory notes a category of services that does not exist.
-func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *Problems) error {
+func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *domain.Validation) error {
 	if sent == nil || *sent == 0 || stored != nil && *stored == *sent || p.Has("category_id") {
 		return nil
 	}
 	stmt := sq.Select("1").From(s.db.Name(wpdb.ServiceCategories)).Where(sq.Eq{"id": *sent})
 	_, found, err := wpdb.One(ctx, s.db, "find category", stmt, wpdb.Value[int64])
 	if err == nil && !found {
-		p.Malform("category_id", "Category not found")
+		p.Invalid("category_id", "Category not found")
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -99,7 +100,7 @@ func TestUpdateService(t *testing.T) {
 		update(4, ServicePatch{Status: new("archived"), CategoryID: new(int64(99)), Duration: new(int64(61))}),
 		changed("latepoint_services", 4, "duration", "60", "61"), history)
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		if _, err := site.UpdateService(t.Context(), 99, ServicePatch{Name: new("x")}); CodeOf(err) != CodeNotFound {
+		if _, err := site.UpdateService(t.Context(), 99, ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -111,11 +112,11 @@ func TestServiceProblems(t *testing.T) {
 	long := strings.Repeat("ü", 256)
 	s.try("missing", nil, func(t *testing.T, site *Site) {
 		_, err := site.CreateService(t.Context(), NewService{}, nil)
-		wantFields(t, err, CodeInvalidRequest, map[string]string{"name": "Required"})
+		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"name": "Required"})
 	})
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		_, err := site.CreateService(t.Context(), NewService{ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}}, nil)
-		wantFields(t, err, CodeInvalidRequest, map[string]string{"category_id": "Category not found", "status": "Unknown status"})
+		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"category_id": "Category not found", "status": "Unknown status"})
 	})
 	wrong := ServicePatch{
 		Name: new("<i>"), ShortDescription: new(strings.Repeat("x", 1<<16)), Description: new(strings.Repeat("ü", 1<<15)), Duration: new(int64(0)),
@@ -123,7 +124,7 @@ func TestServiceProblems(t *testing.T) {
 		CapacityMin: new(int64(-1)), CapacityMax: new(int64(-1)), OrderNumber: new(int64(-1)), SelectionImageID: new(int64(-1)),
 		Status: new("Active"), Visibility: new(""), CustomerLimit: new("1"),
 	}
-	wrong.Problems.Refuse("customer_limit", "Seen before")
+	wrong.Validation.Reject("customer_limit", "Seen before")
 	want := map[string]string{
 		"name": "May not be empty", "short_description": "Too long", "description": "Too long", "duration": "Must be at least 1 minute",
 		"price_min": notNegative, "price_max": "Too large", "charge_amount": "May have at most 4 decimals", "deposit_amount": notNegative,
@@ -132,11 +133,11 @@ func TestServiceProblems(t *testing.T) {
 	}
 	s.try("refused", nil, func(t *testing.T, site *Site) {
 		_, err := site.CreateService(t.Context(), NewService{wrong}, nil)
-		wantFields(t, err, CodeValidationFailed, want)
+		wantFields(t, err, domain.CodeValidationFailed, want)
 		_, err = site.UpdateService(t.Context(), 4, wrong)
-		wantFields(t, err, CodeValidationFailed, want)
+		wantFields(t, err, domain.CodeValidationFailed, want)
 		_, err = site.UpdateService(t.Context(), 4, ServicePatch{Name: &long})
-		wantFields(t, err, CodeValidationFailed, map[string]string{"name": "Too long"})
+		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"name": "Too long"})
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -23,7 +24,7 @@ type Service struct {
 	Status, Visibility                              string
 	CategoryID                                      *int64 // as stored: NULL or 0 when uncategorised
 	CustomerLimit                                   string // without a column: service_meta
-	CreatedAt, UpdatedAt                            Timestamp
+	CreatedAt, UpdatedAt                            domain.Timestamp
 	Category                                        *ServiceCategoryName
 	Agents                                          []AgentName
 	Locations                                       []LocationName
@@ -119,7 +120,7 @@ func (s *Site) Service(ctx context.Context, id int64, include ServiceIncludes) (
 		return Service{}, err
 	}
 	if len(records) == 0 {
-		return Service{}, notFound(ServiceResource, id)
+		return Service{}, domain.NotFound(domain.ServiceResource, id)
 	}
 	return records[0], nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -119,12 +120,12 @@ func orderTold(id int64) fixtures.Change {
 }
 
 // wantFields wants an error about some fields and no others.
-func wantFields(t *testing.T, err error, code Code, want map[string]string) {
+func wantFields(t *testing.T, err error, code domain.Code, want map[string]string) {
 	t.Helper()
-	if CodeOf(err) != code {
+	if domain.CodeOf(err) != code {
 		t.Fatalf("error %v, want code %q", err, code)
 	}
-	var known *Error
+	var known *domain.Error
 	if !errors.As(err, &known) {
 		t.Fatal(err)
 	}
@@ -137,8 +138,8 @@ func wantFields(t *testing.T, err error, code Code, want map[string]string) {
 func euros(text string) *decimal.Decimal { return new(decimal.RequireFromString(text)) }
 
 // resourceOf is what an error says was not found.
-func resourceOf(err error) Resource {
-	var known *Error
+func resourceOf(err error) domain.Resource {
+	var known *domain.Error
 	if !errors.As(err, &known) {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -16,12 +17,12 @@ import (
 // one database.
 type Sweeper struct {
 	db  *wpdb.DB
-	now Clock
+	now domain.Clock
 	log *slog.Logger
 }
 
 // NewSweeper sweeps db. The log gets counts and errors.
-func NewSweeper(db *wpdb.DB, now Clock, log *slog.Logger) *Sweeper {
+func NewSweeper(db *wpdb.DB, now domain.Clock, log *slog.Logger) *Sweeper {
 	return &Sweeper{db: db, now: now, log: log}
 }
 
@@ -72,14 +73,14 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 // oldAnswers uses the index on created_at.
 func (s *Sweeper) oldAnswers() sq.SelectBuilder {
 	return sq.Select("id").From(s.db.Name(wpdb.Idempotency)).
-		Where(sq.LtOrEq{"created_at": stamp(s.now().Add(-keepAnswers))}).OrderBy("created_at", "id")
+		Where(sq.LtOrEq{"created_at": domain.Stamp(s.now().Add(-keepAnswers))}).OrderBy("created_at", "id")
 }
 
 // finishedMails were sent or given up, and kept long enough. Uses the index on
 // status and due_at, which says when they are to be deleted.
 func (s *Sweeper) finishedMails() sq.SelectBuilder {
 	return sq.Select("id").From(s.db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": []string{mailSent, mailFailed}}).Where(sq.LtOrEq{"due_at": stamp(s.now())}).OrderBy("due_at", "id")
+		Where(sq.Eq{"status": []string{mailSent, mailFailed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(s.now())}).OrderBy("due_at", "id")
 }
 
 // abandonedMails wait although nobody sends mails any more, as after mail.enabled
@@ -87,7 +88,7 @@ func (s *Sweeper) finishedMails() sq.SelectBuilder {
 // than it is too late for it.
 func (s *Sweeper) abandonedMails() sq.SelectBuilder {
 	return sq.Select("id").From(s.db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": mailWaiting}).Where(sq.LtOrEq{"due_at": stamp(s.now().Add(-tooLate - keepMails))}).OrderBy("due_at", "id")
+		Where(sq.Eq{"status": mailWaiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(s.now().Add(-tooLate - keepMails))}).OrderBy("due_at", "id")
 }
 
 // delete deletes by id what which finds, so that two who sweep at the same time

@@ -28,22 +28,6 @@ func (d Date) day() Date { return d[:min(len(d), len(time.DateOnly))] }
 // end of a day is 1440.
 type Minutes = availability.Minutes
 
-// Timestamp is a stored instant, YYYY-MM-DD HH:MM:SS in UTC; "" where the
-// column is NULL.
-type Timestamp string
-
-// stampLayout is how the database and the plugin write instants.
-const stampLayout = time.DateTime
-
-// Time is the instant; ok is false for NULL and zero dates.
-func (t Timestamp) Time() (instant time.Time, ok bool) {
-	instant, err := time.Parse(stampLayout, string(t))
-	return instant, err == nil
-}
-
-// stamp writes an instant as the plugin stores it.
-func stamp(t time.Time) string { return t.UTC().Format(stampLayout) }
-
 // Zone is the site's time zone under the name the site shows: an IANA name, or
 // an offset such as +05:30.
 type Zone struct {

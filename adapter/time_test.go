@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata"
+
+	"bookside/adapter/domain"
 )
 
 func TestFindZone(t *testing.T) {
@@ -139,11 +141,11 @@ func TestZoneInstantOfNoDate(t *testing.T) {
 
 func TestTimestampTime(t *testing.T) {
 	t.Parallel()
-	instant, ok := Timestamp("2026-11-21 00:43:00").Time()
+	instant, ok := domain.Timestamp("2026-11-21 00:43:00").Time()
 	if want := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC); !ok || !instant.Equal(want) {
 		t.Errorf("got %s, %t, want %s", instant, ok, want)
 	}
-	for _, stamp := range []Timestamp{"", "0000-00-00 00:00:00", "2026-11-21", "2026-11-31 00:00:00", "2026-11-21T00:43:00Z"} {
+	for _, stamp := range []domain.Timestamp{"", "0000-00-00 00:00:00", "2026-11-21", "2026-11-31 00:00:00", "2026-11-21T00:43:00Z"} {
 		if instant, ok := stamp.Time(); ok {
 			t.Errorf("%q: %s, want no instant", stamp, instant)
 		}

@@ -12,6 +12,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
@@ -164,7 +165,7 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 	}
 	stmt := sq.Insert(s.db.Name(wpdb.Users)).
 		Columns("user_login", "user_pass", "user_nicename", "user_email", "user_url", "user_registered", "user_activation_key", "user_status", "display_name").
-		Values(login, password, nicename, c.Email, "", stamp(s.Now), "", 0, name)
+		Values(login, password, nicename, c.Email, "", domain.Stamp(s.Now), "", 0, name)
 	result, err := s.exec(ctx, wpdb.Users, "insert user", stmt)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return 0, nil

@@ -9,6 +9,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -92,7 +93,7 @@ func (s *Site) refusal(table wpdb.Table, err error) error {
 
 // unwritten is the error for a table that takes no row of ours.
 func (s *Site) unwritten(table wpdb.Table, reason string, cause error) error {
-	return unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, cause)
+	return domain.Unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, cause)
 }
 
 // outdated tells whether a statement failed as one does that was made for tables
@@ -108,7 +109,7 @@ func (s *Site) transacted(table wpdb.Table) error {
 	if engine == "" || strings.EqualFold(engine, "InnoDB") {
 		return nil
 	}
-	return unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, engine))
+	return domain.Unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, engine))
 }
 
 // writable refuses a table whose rows we would not store as they should be, as
@@ -134,7 +135,7 @@ func (s *Site) Writable() error {
 	if len(reasons) == 0 {
 		return nil
 	}
-	return unavailable("LatePoint tables cannot be written: "+strings.Join(reasons, "; "), nil)
+	return domain.Unavailable("LatePoint tables cannot be written: "+strings.Join(reasons, "; "), nil)
 }
 
 // column is a column and what to store in it.
@@ -237,11 +238,11 @@ var errVanished = errors.New("the row is gone")
 
 // createdNow are the timestamps of a new row, in UTC as the plugin stores them.
 func (s *Site) createdNow() row {
-	return row{{"created_at", stamp(s.Now)}, {"updated_at", stamp(s.Now)}}
+	return row{{"created_at", domain.Stamp(s.Now)}, {"updated_at", domain.Stamp(s.Now)}}
 }
 
 // updatedNow is the timestamp of a changed row.
-func (s *Site) updatedNow() column { return column{"updated_at", stamp(s.Now)} }
+func (s *Site) updatedNow() column { return column{"updated_at", domain.Stamp(s.Now)} }
 
 // lockRows keeps PHP from changing these rows until the transaction ends: in the
 // order of their ids, so that no two writers wait for each other. Writers of ours
@@ -257,16 +258,16 @@ func (s *Site) lockRows(ctx context.Context, table wpdb.Table, ids []int64) erro
 }
 
 // checkText notes a text that its column cannot hold.
-func (s *Site) checkText(p *Problems, field string, table wpdb.Table, name, text string) {
+func (s *Site) checkText(p *domain.Validation, field string, table wpdb.Table, name, text string) {
 	c, ok := s.schema.Column(table, name)
 	if !ok {
 		return
 	}
 	if first, unknown := c.Unknown(text); unknown {
-		p.Refuse(field, fmt.Sprintf("Has characters that the site's database cannot store, such as %q", first))
+		p.Reject(field, fmt.Sprintf("Has characters that the site's database cannot store, such as %q", first))
 		return
 	}
 	if !c.Fits(text) {
-		p.Refuse(field, "Too long")
+		p.Reject(field, "Too long")
 	}
 }

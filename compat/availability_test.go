@@ -9,6 +9,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
 func TestParseTimeOfDay(t *testing.T) {
@@ -83,7 +84,7 @@ func TestAvailabilityRequest(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"", "service_id=3&agent_id=2&date=2026-11-24&date_to=2027-01-25", "service_id=3&agent_id=2&date=2026-11-24&date_to=2026-11-23"} {
-		if _, err := (View{}).AvailabilityRequest(ParseQuery(query)); adapter.CodeOf(err) != adapter.CodeInvalidRequest {
+		if _, err := (View{}).AvailabilityRequest(ParseQuery(query)); domain.CodeOf(err) != domain.CodeInvalidRequest {
 			t.Errorf("%q: %v", query, err)
 		}
 	}

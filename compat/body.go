@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Document is a request's body, whatever form it was sent in: an object or a
@@ -91,7 +91,7 @@ type Body struct {
 	values
 	path     string // in front of names in messages: "" or "customer."
 	fields   map[string]node
-	problems *adapter.Problems // shared with the objects within
+	problems *domain.Validation // shared with the objects within
 
 	described *Reading
 }
@@ -103,10 +103,10 @@ func (d Document) Body() (*Body, error) {
 	if !ok {
 		return nil, errNoObject
 	}
-	return newBody("", fields, new(adapter.Problems)), nil
+	return newBody("", fields, new(domain.Validation)), nil
 }
 
-func newBody(path string, fields map[string]node, problems *adapter.Problems) *Body {
+func newBody(path string, fields map[string]node, problems *domain.Validation) *Body {
 	b := &Body{path: path, fields: fields, problems: problems}
 	b.source = b
 	return b
@@ -117,10 +117,10 @@ func (b *Body) reading() *Reading { return b.described }
 // note names a field by its whole path.
 func (b *Body) note(name string, f fault) {
 	if f.refused {
-		b.problems.Refuse(b.path+name, f.message)
+		b.problems.Reject(b.path+name, f.message)
 		return
 	}
-	b.problems.Malform(b.path+name, f.message)
+	b.problems.Invalid(b.path+name, f.message)
 }
 
 // require notes a field that was not sent, or sent empty.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 const (
@@ -221,12 +222,12 @@ func bodyOf(t testing.TB, text string) *Body {
 
 // faultsIn are the wrong fields with their messages, and whether the request is
 // malformed or refused.
-func faultsIn(t testing.TB, err error) (code adapter.Code, fields map[string]string) {
+func faultsIn(t testing.TB, err error) (code domain.Code, fields map[string]string) {
 	t.Helper()
 	if err == nil {
 		return "", nil
 	}
-	var known *adapter.Error
+	var known *domain.Error
 	if !errors.As(err, &known) {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func readBodyField[T any](t *testing.T, raw string, get func(*Body) *T) string {
 	if got != "nil" || len(fields) != 1 {
 		t.Errorf("%.100s: value %.100s beside the faults %v", raw, got, fields)
 	}
-	if code == adapter.CodeValidationFailed {
+	if code == domain.CodeValidationFailed {
 		return "?" + fields["a"]
 	}
 	return "!" + fields["a"]
@@ -423,7 +424,7 @@ func TestDottedNames(t *testing.T) {
 	b.Integer("duration", 1, 2)
 	code, fields := faultsIn(t, b.Err())
 	want := map[string]string{"customer.email": notAList, "customer.phone": notAList, "duration": "Minimum allowed value is 1"}
-	if diff := cmp.Diff(want, fields); diff != "" || code != adapter.CodeInvalidRequest {
+	if diff := cmp.Diff(want, fields); diff != "" || code != domain.CodeInvalidRequest {
 		t.Errorf("%s (-want +got):\n%s", code, diff)
 	}
 }
@@ -468,8 +469,8 @@ func FuzzParseBody(f *testing.F) {
 		}
 		if bookings, err := BulkBookings(document); err == nil {
 			for i, b := range bookings {
-				_ = b.Problems.Err()
-				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &adapter.Error{}, WrittenUnknown)); err != nil {
+				_ = b.Validation.Err()
+				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &domain.Error{}, WrittenUnknown)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -479,9 +480,9 @@ func FuzzParseBody(f *testing.F) {
 			return
 		}
 		booking := NewBooking(b)
-		_ = booking.Problems.Err()
+		_ = booking.Validation.Err()
 		patch := BookingPatch(b)
-		_ = patch.Problems.Err()
+		_ = patch.Validation.Err()
 	})
 }
 

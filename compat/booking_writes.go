@@ -10,14 +10,15 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
 // NewBooking reads the body of POST /bookings. What is wrong with it is in the
-// booking's Problems.
+// booking's Validation.
 func NewBooking(b *Body) adapter.NewBooking {
 	booking := b.booking()
 	booking.Confirm = valueOr(b.Boolean("send_confirmation"), true)
-	booking.Problems = *b.problems
+	booking.Validation = *b.problems
 	return booking
 }
 
@@ -106,7 +107,7 @@ func (b *Body) price(name string) *decimal.Decimal {
 const moneyDecimals = 4
 
 // BookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
-// the patch's Problems.
+// the patch's Validation.
 func BookingPatch(b *Body) adapter.BookingPatch {
 	patch := adapter.BookingPatch{
 		ServiceID:  b.ID("service_id", maxMediumInt),
@@ -126,7 +127,7 @@ func BookingPatch(b *Body) adapter.BookingPatch {
 	if customer := b.Object("customer"); customer != nil {
 		patch.Customer = customer.customerFields()
 	}
-	patch.Problems = *b.problems
+	patch.Validation = *b.problems
 	return patch
 }
 
@@ -152,7 +153,7 @@ func (b BulkBooking) Submitted() json.RawMessage { return b.sent.json() }
 
 // BulkBookings reads the body of POST /bookings/bulk: an object with the list
 // bookings, or the bare list. What is wrong with one booking is in its
-// Problems; the error is about the request.
+// Validation; the error is about the request.
 func BulkBookings(d Document) ([]BulkBooking, error) {
 	fields, ok := map[string]node{"bookings": d.root}, d.isList()
 	if !ok {
@@ -161,7 +162,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	if !ok {
 		return nil, errNoObject
 	}
-	b := newBody("", fields, new(adapter.Problems))
+	b := newBody("", fields, new(domain.Validation))
 	elements, confirm := b.bookings()
 	if err := b.Err(); err != nil {
 		return nil, err
@@ -169,9 +170,9 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	bookings := make([]BulkBooking, len(elements))
 	for i, element := range elements {
 		fields, _ := element.object() // what is no object has none of the fields
-		one := newBody("", fields, new(adapter.Problems))
+		one := newBody("", fields, new(domain.Validation))
 		bookings[i] = BulkBooking{NewBooking: one.booking(), sent: element}
-		bookings[i].Confirm, bookings[i].Problems = confirm, *one.problems
+		bookings[i].Confirm, bookings[i].Validation = confirm, *one.problems
 	}
 	return bookings, nil
 }
@@ -282,13 +283,13 @@ var requiredFields = []string{
 }
 
 // BulkRefused is a booking that was refused, for a reason of its own.
-func BulkRefused(index int, submitted json.RawMessage, reason *adapter.Error, written Written) BulkError {
+func BulkRefused(index int, submitted json.RawMessage, reason *domain.Error, written Written) BulkError {
 	e := BulkError{Index: index, BookingData: submitted, Error: reason.Message, Details: reason.Fields, Written: written}
 	missing := slices.IndexFunc(requiredFields, func(field string) bool { return reason.Fields[field] == required })
 	switch {
 	case missing >= 0:
 		e.Error, e.Details = "Missing required field: "+requiredFields[missing], nil
-	case reason.Code == adapter.CodeSlotUnavailable:
+	case reason.Code == domain.CodeSlotUnavailable:
 		e.Error = "Time slot not available"
 	}
 	return e

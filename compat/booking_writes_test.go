@@ -10,12 +10,13 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
-// bookingsEqual leaves out Problems, which are compared on their own.
+// bookingsEqual leaves out Validation, which are compared on their own.
 var bookingsEqual = cmp.Options{
 	cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) }),
-	cmp.Comparer(func(a, b adapter.Problems) bool { return true }),
+	cmp.Comparer(func(a, b domain.Validation) bool { return true }),
 }
 
 func dayOf(t testing.TB, text string) availability.Day {
@@ -63,7 +64,7 @@ func TestNewBooking(t *testing.T) {
 		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if err := got.Problems.Err(); err != nil {
+		if err := got.Validation.Err(); err != nil {
 			_, fields := faultsIn(t, err)
 			t.Errorf("%s: %v", name, fields)
 		}
@@ -92,7 +93,7 @@ func TestNewBookingProblems(t *testing.T) {
 		},
 	} {
 		booking := NewBooking(bodyOf(t, body))
-		_, fields := faultsIn(t, booking.Problems.Err())
+		_, fields := faultsIn(t, booking.Validation.Err())
 		if diff := cmp.Diff(want, fields); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
@@ -112,8 +113,8 @@ func TestBookingPatch(t *testing.T) {
 		},
 	} {
 		got := BookingPatch(bodyOf(t, body))
-		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Problems.Err() != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", body, got.Problems.Err(), diff)
+		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Validation.Err() != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", body, got.Validation.Err(), diff)
 		}
 	}
 }
@@ -146,11 +147,11 @@ func TestBulkBookings(t *testing.T) {
 		}
 		bookings, err := BulkBookings(document)
 		code, fields := faultsIn(t, err)
-		if diff := cmp.Diff(want.wrong, fields); diff != "" || err != nil && code != adapter.CodeInvalidRequest || len(bookings) != want.n {
+		if diff := cmp.Diff(want.wrong, fields); diff != "" || err != nil && code != domain.CodeInvalidRequest || len(bookings) != want.n {
 			t.Errorf("%.60s: %d bookings, %s (-want +got):\n%s", body, len(bookings), code, diff)
 		}
 		for _, b := range bookings {
-			if b.Confirm != want.confirm || b.Problems.Has("send_confirmation") {
+			if b.Confirm != want.confirm || b.Validation.Has("send_confirmation") {
 				t.Errorf("%.60s: confirm %t", body, b.Confirm)
 			}
 		}
@@ -161,20 +162,20 @@ func TestBulkRefused(t *testing.T) {
 	t.Parallel()
 	submitted := json.RawMessage(`{"a":"<b>"}`)
 	for name, c := range map[string]struct {
-		reason adapter.Error
+		reason domain.Error
 		want   string
 	}{
 		"the first missing field": {
-			adapter.Error{Code: adapter.CodeInvalidRequest, Message: "Invalid input data", Fields: map[string]string{"start_time": required, "agent_id": required, "service_id": "Must be an integer"}},
+			domain.Error{Code: domain.CodeInvalidRequest, Message: "Invalid input data", Fields: map[string]string{"start_time": required, "agent_id": required, "service_id": "Must be an integer"}},
 			`"error":"Missing required field: agent_id","booking_data":{"a":"<b>"}}`,
 		},
 		"missing of the customer": {
-			adapter.Error{Code: adapter.CodeInvalidRequest, Message: "Invalid input data", Fields: map[string]string{"customer.email": required}},
+			domain.Error{Code: domain.CodeInvalidRequest, Message: "Invalid input data", Fields: map[string]string{"customer.email": required}},
 			`"error":"Missing required field: customer.email","booking_data":{"a":"<b>"}}`,
 		},
-		"no slot": {adapter.Error{Code: adapter.CodeSlotUnavailable, Message: "x"}, `"error":"Time slot not available","booking_data":{"a":"<b>"}}`},
+		"no slot": {domain.Error{Code: domain.CodeSlotUnavailable, Message: "x"}, `"error":"Time slot not available","booking_data":{"a":"<b>"}}`},
 		"others": {
-			adapter.Error{Code: adapter.CodeValidationFailed, Message: "Validation failed", Fields: map[string]string{"price": "May not be negative"}},
+			domain.Error{Code: domain.CodeValidationFailed, Message: "Validation failed", Fields: map[string]string{"price": "May not be negative"}},
 			`"error":"Validation failed","booking_data":{"a":"<b>"},"details":{"price":"May not be negative"}}`,
 		},
 	} {
@@ -193,7 +194,7 @@ func TestBulkRefused(t *testing.T) {
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	at := availability.Moment{Day: dayOf(t, "2026-11-27"), Minutes: 600}
-	for want, c := range map[string]adapter.SlotConflict{
+	for want, c := range map[string]domain.SlotConflict{
 		`{"requested_time":"2026-11-27 10:00","agent_id":"any","conflicting_booking_id":null,"available_slots":[]}`:         {Start: at},
 		`{"requested_time":"2026-11-27 10:00","agent_id":5,"conflicting_booking_id":7,"available_slots":["09:00","23:30"]}`: {Start: at, AgentID: 5, BookingID: 7, Free: []availability.Minutes{540, 1410}},
 	} {

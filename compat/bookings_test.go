@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // known is a site with one status of its own.
@@ -131,7 +132,7 @@ func TestEmptyBooking(t *testing.T) {
 // of its order and payments; created_datetime is UTC whatever the view.
 func TestBookingDetailInSiteTime(t *testing.T) {
 	t.Parallel()
-	stamps := adapter.Timestamp("2026-07-01 12:00:00")
+	stamps := domain.Timestamp("2026-07-01 12:00:00")
 	booking := adapter.Booking{CreatedAt: stamps, UpdatedAt: stamps, Order: &adapter.BookingOrder{ID: 1}}
 	detail := adapter.BookingDetail{
 		Booking: booking, Order: &adapter.Order{ID: 1, CreatedAt: stamps, UpdatedAt: stamps},

@@ -33,7 +33,7 @@ var (
 )
 
 // NewCoupon reads the body of POST /coupons. What is wrong with it is in the
-// coupon's Problems.
+// coupon's Validation.
 func NewCoupon(b *Body) adapter.NewCoupon {
 	var coupon adapter.NewCoupon
 	coupon.Code = valueOr(b.Text("code"), "")
@@ -43,7 +43,7 @@ func NewCoupon(b *Body) adapter.NewCoupon {
 }
 
 // CouponPatch reads the body of PUT /coupons/{code}. What is wrong with it is in
-// the patch's Problems.
+// the patch's Validation.
 func CouponPatch(b *Body) adapter.CouponPatch {
 	patch := adapter.CouponPatch{
 		Name: b.Text("name"), Description: b.Text("description"),
@@ -54,7 +54,7 @@ func CouponPatch(b *Body) adapter.CouponPatch {
 		UsageLimit:     b.Integer("usage_limit", 0, maxInt),
 		MinOrderAmount: b.price("min_order_amount"), MaxDiscountAmount: b.price("max_discount_amount"),
 	}
-	patch.Problems = *b.problems
+	patch.Validation = *b.problems
 	return patch
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // newCustomerStatuses knows one more word than changes do.
@@ -13,7 +14,7 @@ var newCustomerStatuses = map[string]string{
 }
 
 // NewCustomer reads the body of POST /customers. What is wrong with it is in the
-// values' Problems.
+// values' Validation.
 func NewCustomer(b *Body) adapter.CustomerValues {
 	v := b.customerValues()
 	v.Status = Word(b, "status", newCustomerStatuses, customerStatusWords)
@@ -23,16 +24,16 @@ func NewCustomer(b *Body) adapter.CustomerValues {
 			break
 		}
 	}
-	v.Problems = *b.problems
+	v.Validation = *b.problems
 	return v
 }
 
 // CustomerPatch reads the body of PUT /customers/{id}. What is wrong with it is
-// in the values' Problems.
+// in the values' Validation.
 func CustomerPatch(b *Body) adapter.CustomerValues {
 	v := b.customerValues()
 	v.Status = Word(b, "status", customerStatuses, customerStatusWords)
-	v.Problems = *b.problems
+	v.Validation = *b.problems
 	return v
 }
 
@@ -151,6 +152,6 @@ type DeletedCustomer struct {
 
 // CustomerDeleted is the answer to DELETE /customers/{id}.
 func (v View) CustomerDeleted(id int64, at time.Time) SuccessMessage {
-	stored := adapter.Timestamp(at.UTC().Format(time.DateTime))
+	stored := domain.Timestamp(at.UTC().Format(time.DateTime))
 	return successMessage("Customer deleted successfully", DeletedCustomer{ID: id, DeletedAt: v.timestamp(stored)})
 }

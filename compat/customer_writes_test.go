@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 func TestCustomerBodies(t *testing.T) {
@@ -52,7 +53,7 @@ func TestCustomerBodies(t *testing.T) {
 		},
 		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: adapter.CustomerValues{Profile: map[string]string{}, CustomFields: map[string]string{}}, as: "wordpress_user_id"},
 	} {
-		ignore := cmpopts.IgnoreFields(adapter.CustomerValues{}, "Problems")
+		ignore := cmpopts.IgnoreFields(adapter.CustomerValues{}, "Validation")
 		patch := CustomerPatch(bodyOf(t, c.body))
 		if diff := cmp.Diff(c.want, patch, ignore); diff != "" {
 			t.Errorf("%s, change (-want +got):\n%s", name, diff)
@@ -62,7 +63,7 @@ func TestCustomerBodies(t *testing.T) {
 		if diff := cmp.Diff(c.want, made, ignore); diff != "" {
 			t.Errorf("%s, new (-want +got):\n%s", name, diff)
 		}
-		for _, problems := range []adapter.Problems{patch.Problems, made.Problems} {
+		for _, problems := range []domain.Validation{patch.Validation, made.Validation} {
 			if err := problems.Err(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -74,11 +75,11 @@ func TestCustomerBodies(t *testing.T) {
 func TestPendingCustomer(t *testing.T) {
 	t.Parallel()
 	made := NewCustomer(bodyOf(t, `{"status":" Pending "}`))
-	if err := made.Problems.Err(); err != nil || made.Status == nil || *made.Status != "pending_verification" {
+	if err := made.Validation.Err(); err != nil || made.Status == nil || *made.Status != "pending_verification" {
 		t.Errorf("new: %v, %v", made.Status, err)
 	}
 	patch := CustomerPatch(bodyOf(t, `{"status":"pending"}`))
-	if _, fields := faultsIn(t, patch.Problems.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
+	if _, fields := faultsIn(t, patch.Validation.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
 		t.Errorf("change: %v, %v", patch.Status, fields)
 	}
 }

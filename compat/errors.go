@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
 // ErrorShape is the form of an operation's error bodies.
@@ -118,7 +118,7 @@ type ConflictDetails struct {
 }
 
 // Conflict is a conflict as clients see it.
-func Conflict(c adapter.SlotConflict) ConflictDetails {
+func Conflict(c domain.SlotConflict) ConflictDetails {
 	details := ConflictDetails{
 		RequestedTime:  fmt.Sprintf("%s %s", c.Start.Day, clock(&c.Start.Minutes)),
 		AgentID:        idOrAny(c.AgentID),

@@ -11,7 +11,7 @@ import (
 type WrittenOrder order[int64]
 
 // OrderPatch reads the body of POST /orders and PUT /orders/{id}. What is wrong
-// with it is in the patch's Problems.
+// with it is in the patch's Validation.
 func OrderPatch(b *Body) adapter.OrderPatch {
 	patch := adapter.OrderPatch{
 		CustomerID: b.ID("customer_id", maxMediumInt),
@@ -23,7 +23,7 @@ func OrderPatch(b *Body) adapter.OrderPatch {
 		FulfillmentStatus: Word(b, "fulfillment_status", fulfillmentStatuses, oneOf("not_fulfilled", "partially_fulfilled", "fulfilled")),
 		ConfirmationCode:  b.Text("confirmation_code"), IPAddress: b.Text("ip_address"), SourceID: b.Text("source_id"), SourceURL: b.Text("source_url"),
 	}
-	patch.Problems = *b.problems
+	patch.Validation = *b.problems
 	return patch
 }
 
@@ -38,14 +38,14 @@ var invoiceStatuses = sameWords("open", "paid", "partially_paid", "draft", "void
 
 // InvoicePatch reads the body of PUT /orders/{id}/invoices/{invoice_id}; force
 // makes an invoice paid that is not covered. What is wrong with it is in the
-// patch's Problems.
+// patch's Validation.
 func InvoicePatch(b *Body) (patch adapter.InvoicePatch, force bool) {
 	force = b.Flag("force")
 	patch = adapter.InvoicePatch{
 		Status:       Word(b, "status", invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
 		ChargeAmount: b.price("charge_amount"),
 	}
-	patch.Problems = *b.problems
+	patch.Validation = *b.problems
 	return patch, force
 }
 

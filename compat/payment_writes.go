@@ -32,7 +32,7 @@ type WrittenPayment struct {
 var paymentStatuses = sameWords("succeeded", "processing", "failed")
 
 // NewPayment reads the body of POST /payments. What is wrong with it is in the
-// payment's Problems.
+// payment's Validation.
 func NewPayment(b *Body) adapter.NewPayment {
 	return adapter.NewPayment{
 		OrderID: b.ID("order_id", maxInt), BookingID: b.ID("booking_id", maxInt),
@@ -41,7 +41,7 @@ func NewPayment(b *Body) adapter.NewPayment {
 }
 
 // PaymentPatch reads the body of PUT /payments/{id}. What is wrong with it is in
-// the patch's Problems.
+// the patch's Validation.
 func PaymentPatch(b *Body) adapter.PaymentPatch {
 	patch := adapter.PaymentPatch{
 		Amount: b.price("amount"), Processor: b.Text("processor"), PaymentMethod: b.Text("payment_method"),
@@ -49,7 +49,7 @@ func PaymentPatch(b *Body) adapter.PaymentPatch {
 		Status: Word(b, "status", paymentStatuses, "Must be succeeded, processing or failed"),
 		Token:  b.Text("token"), Notes: b.Text("notes"), ReceiptNumber: b.Text("receipt_number"),
 	}
-	patch.Problems = *b.problems
+	patch.Validation = *b.problems
 	return patch
 }
 

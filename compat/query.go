@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Query reads the parameters of one request and collects what is wrong with
@@ -96,7 +97,7 @@ func (q *Query) Err() error {
 	if len(q.wrong) == 0 {
 		return nil
 	}
-	return adapter.InvalidParameters(q.wrong)
+	return domain.InvalidParameters(q.wrong)
 }
 
 // RequestErr is Err for endpoints that answer invalid_request.
@@ -104,7 +105,7 @@ func (q *Query) RequestErr() error {
 	if len(q.wrong) == 0 {
 		return nil
 	}
-	return adapter.InvalidRequest(q.wrong)
+	return domain.InvalidRequest(q.wrong)
 }
 
 // refuse notes what is wrong with a parameter; the first finding stays.

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // wrongIn are the parameters an error names, with their messages.
@@ -19,8 +20,8 @@ func wrongIn(t testing.TB, err error) map[string]string {
 	if err == nil {
 		return nil
 	}
-	var known *adapter.Error
-	if !errors.As(err, &known) || known.Code != adapter.CodeInvalidParameters {
+	var known *domain.Error
+	if !errors.As(err, &known) || known.Code != domain.CodeInvalidParameters {
 		t.Fatalf("%v is no error about parameters", err)
 	}
 	return known.Fields

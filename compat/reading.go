@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Reading is what a function reads from a query or a body. It is found by
@@ -35,7 +35,7 @@ func ReadingOfQuery(read func(*Query)) *Reading {
 
 // ReadingOfBody runs a function that reads the fields of a body.
 func ReadingOfBody(read func(*Body)) *Reading {
-	b := newBody("", nil, new(adapter.Problems))
+	b := newBody("", nil, new(domain.Validation))
 	b.described = &Reading{}
 	read(b)
 	return b.described

@@ -31,7 +31,7 @@ type WrittenService struct {
 }
 
 // ServicePatch reads the body of POST /services and PUT /services/{id}. What is
-// wrong with it is in the patch's Problems.
+// wrong with it is in the patch's Validation.
 func ServicePatch(b *Body) adapter.ServicePatch {
 	patch := adapter.ServicePatch{
 		Name: b.Text("name"), ShortDescription: b.Text("short_description"), Description: b.Text("description"),
@@ -43,7 +43,7 @@ func ServicePatch(b *Body) adapter.ServicePatch {
 		Visibility: Word(b, "visibility", visibilities, visibilityMessage),
 		CategoryID: b.IDOrNone("category_id", maxInt), CustomerLimit: b.Text("customer_limit"),
 	}
-	patch.Problems = *b.problems
+	patch.Validation = *b.problems
 	return patch
 }
 

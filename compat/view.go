@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // View is how one request sees records: in which zone timestamps are shown and
@@ -18,7 +19,7 @@ type View struct {
 }
 
 // timestamp prints a stored instant; one that is no instant stays as it is.
-func (v View) timestamp(t adapter.Timestamp) string {
+func (v View) timestamp(t domain.Timestamp) string {
 	if v.Location == nil {
 		return string(t)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 func location(t testing.TB, name string) *time.Location {
@@ -26,7 +27,7 @@ func TestTimestamp(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		in     *time.Location
-		stored adapter.Timestamp
+		stored domain.Timestamp
 		want   string
 	}{
 		{"as stored", nil, "2026-11-21 00:43:00", "2026-11-21 00:43:00"},

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -125,7 +126,7 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	if err == nil {
 		err = site.Readable(ctx)
 	}
-	var known *adapter.Error
+	var known *domain.Error
 	switch {
 	case err == nil:
 		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: unwritable(site)}
@@ -138,7 +139,7 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 
 // unwritable is why a site cannot be written, or "".
 func unwritable(site *adapter.Site) string {
-	var known *adapter.Error
+	var known *domain.Error
 	if errors.As(site.Writable(), &known) {
 		return known.Message
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -35,7 +36,7 @@ type api struct {
 	platform *adapter.Platform
 	keys     *adapter.Keys
 	log      *slog.Logger
-	now      adapter.Clock
+	now      domain.Clock
 	options  Options
 	brake    *brake
 	limiter  *limiter
@@ -45,7 +46,7 @@ type api struct {
 }
 
 // New is the API's handler.
-func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) http.Handler {
+func New(platform *adapter.Platform, keys *adapter.Keys, now domain.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
 	a.addDocuments(e)
@@ -57,7 +58,7 @@ func New(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log 
 	return e
 }
 
-func newAPI(platform *adapter.Platform, keys *adapter.Keys, now adapter.Clock, log *slog.Logger, options Options) *api {
+func newAPI(platform *adapter.Platform, keys *adapter.Keys, now domain.Clock, log *slog.Logger, options Options) *api {
 	metrics := options.Metrics
 	if metrics == nil {
 		metrics = NewMetrics(Build{})

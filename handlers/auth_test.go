@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -243,7 +244,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		t.Errorf("limit %s", got)
 	}
 	want := key
-	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &nine, adapter.Timestamp(now.Format(time.DateTime))
+	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &nine, domain.Timestamp(now.Format(time.DateTime))
 	got, _, err := s.keys.Find(t.Context(), key.ID)
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" || err != nil {
 		t.Error(diff, err)

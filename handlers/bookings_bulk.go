@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -101,17 +102,17 @@ func (b *bulk) create(l *adapter.Ledger, i int) (answer adapter.Answer, err erro
 // ends the request, unless that would hide what was made before: under an
 // Idempotency-Key the next try goes on and tells.
 func (b *bulk) refused(i int, repeatable bool, err error) (adapter.Answer, error) {
-	if adapter.CodeOf(err) == adapter.CodeInProgress {
+	if domain.CodeOf(err) == domain.CodeInProgress {
 		return adapter.Answer{}, err
 	}
 	failure, _ := b.api.describe(b.echo, err)
-	var reason *adapter.Error
+	var reason *domain.Error
 	if !errors.As(err, &reason) || failure.Status >= http.StatusInternalServerError {
 		if repeatable || !b.made() {
 			return adapter.Answer{}, err
 		}
 		b.api.logFailure(b.echo, failure, err)
-		reason = &adapter.Error{Message: failure.Message}
+		reason = &domain.Error{Message: failure.Message}
 	}
 	b.api.metrics.refused(b.echo, err)
 	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted(), reason, failure.Written))

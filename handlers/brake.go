@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // brake slows addresses that keep sending wrong keys. An address over its limit
@@ -15,7 +16,7 @@ import (
 // key could be guessed in seconds. Keys that were accepted lately are looked up
 // all the same: one bad client must not shut out others behind its address.
 type brake struct {
-	now   adapter.Clock
+	now   domain.Clock
 	limit int // 0 for none
 
 	mu       sync.Mutex
@@ -35,7 +36,7 @@ type tally struct {
 // maxBraked bounds how many addresses are told apart in a minute.
 const maxBraked = 10_000
 
-func newBrake(now adapter.Clock, limit int) *brake {
+func newBrake(now domain.Clock, limit int) *brake {
 	return &brake{now: now, limit: limit, tallies: map[netip.Prefix]*tally{}}
 }
 
@@ -57,7 +58,7 @@ func (b *brake) pass(ctx context.Context, address, secret string, lookUp func() 
 	switch {
 	case err == nil:
 		b.accept(key)
-	case adapter.CodeOf(err) == adapter.CodeUnauthorized:
+	case domain.CodeOf(err) == domain.CodeUnauthorized:
 		return b.fail(client, key, err)
 	}
 	return err

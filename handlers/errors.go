@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -99,7 +100,7 @@ const (
 
 // failureOf is an error as it is told to a client.
 func failureOf(form errorForm, requestID string, err error) (compat.Failure, compat.ErrorShape) {
-	var known *adapter.Error
+	var known *domain.Error
 	var limited *limitError
 	var unreadable *compat.BodyError
 	switch {
@@ -115,10 +116,10 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 		return compat.Failure{Status: http.StatusRequestTimeout, Code: "rest_request_timeout", Message: "The request body did not arrive in time"}, compat.WordPressError
 	case errors.As(err, &unreadable):
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.WordPressError
-	case errors.As(err, &known) && known.Code != adapter.CodeUnavailable:
+	case errors.As(err, &known) && known.Code != domain.CodeUnavailable:
 		return describeKnown(form, known)
-	case errors.Is(err, errOverloaded), adapter.Unavailable(err):
-		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(adapter.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
+	case errors.Is(err, errOverloaded), adapter.IsUnavailable(err):
+		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(domain.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
 	case errors.Is(err, context.Canceled):
 		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.WordPressError
 	default:
@@ -132,7 +133,7 @@ const statusClientGone = 499
 
 // unavailableMessage says what a person who runs the site can act on, and
 // nothing of the database.
-func unavailableMessage(known *adapter.Error) string {
+func unavailableMessage(known *domain.Error) string {
 	if known != nil && known.Message != "" {
 		return known.Message
 	}
@@ -149,25 +150,25 @@ func ourFailure(form errorForm, id string) (compat.Failure, compat.ErrorShape) {
 	return compat.Failure{Status: http.StatusInternalServerError, Code: code, Message: cmp.Or(form.failure, "Internal server error"), RequestID: id}, shape
 }
 
-func describeKnown(form errorForm, e *adapter.Error) (compat.Failure, compat.ErrorShape) {
+func describeKnown(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
 	failure := compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e), Bookings: e.Count}
 	switch e.Code {
-	case adapter.CodeUnauthorized:
+	case domain.CodeUnauthorized:
 		if form.list {
 			return compat.ListUnauthorized, compat.WordPressError
 		}
-	case adapter.CodeNotFound:
+	case domain.CodeNotFound:
 		return notFound(form, e)
-	case adapter.CodeInvalidRequest, adapter.CodeValidationFailed, adapter.CodePaymentCompleted:
+	case domain.CodeInvalidRequest, domain.CodeValidationFailed, domain.CodePaymentCompleted:
 		return faulty(form, e, failure)
-	case adapter.CodeCustomerHasBookings, adapter.CodeForceRequired:
+	case domain.CodeCustomerHasBookings, domain.CodeForceRequired:
 		return failure, compat.WordPressError
 	}
 	return failure, compat.ObjectError
 }
 
 // faulty is a request that is wrong in itself, in the form of its route.
-func faulty(form errorForm, e *adapter.Error, failure compat.Failure) (compat.Failure, compat.ErrorShape) {
+func faulty(form errorForm, e *domain.Error, failure compat.Failure) (compat.Failure, compat.ErrorShape) {
 	switch {
 	case form.shape == compat.TextError:
 		message := e.Message
@@ -192,24 +193,24 @@ func sentence(fields map[string]string) string {
 }
 
 // statusOf is the status of what is wrong with a request.
-func statusOf(code adapter.Code) int {
+func statusOf(code domain.Code) int {
 	switch code {
-	case adapter.CodeUnauthorized:
+	case domain.CodeUnauthorized:
 		return http.StatusUnauthorized
-	case adapter.CodeForbidden:
+	case domain.CodeForbidden:
 		return http.StatusForbidden
-	case adapter.CodeSlotUnavailable, adapter.CodeInProgress:
+	case domain.CodeSlotUnavailable, domain.CodeInProgress:
 		return http.StatusConflict
-	case adapter.CodeValidationFailed, adapter.CodeKeyReused:
+	case domain.CodeValidationFailed, domain.CodeKeyReused:
 		return http.StatusUnprocessableEntity
 	default:
 		return http.StatusBadRequest
 	}
 }
 
-func details(e *adapter.Error) any {
+func details(e *domain.Error) any {
 	switch {
-	case e.Code == adapter.CodeForbidden:
+	case e.Code == domain.CodeForbidden:
 		return compat.PermissionDetails{Required: e.Required, Current: e.Granted}
 	case e.Conflict != nil:
 		return compat.Conflict(*e.Conflict)
@@ -220,13 +221,13 @@ func details(e *adapter.Error) any {
 	}
 }
 
-func notFound(form errorForm, e *adapter.Error) (compat.Failure, compat.ErrorShape) {
+func notFound(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
 	noun := capitalized(string(e.Resource))
 	failure := compat.Failure{Status: http.StatusNotFound, Code: string(e.Resource) + "_not_found"}
 	switch {
 	case form.shape != compat.ObjectError:
 		failure.Message = noun + " not found"
-	case e.Resource == adapter.CouponResource:
+	case e.Resource == domain.CouponResource:
 		failure.Message = fmt.Sprintf("%s with code %s was not found", noun, e.Key)
 	default:
 		failure.Message = fmt.Sprintf("%s with ID %s was not found", noun, e.Key)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 const (
@@ -51,7 +52,7 @@ func (r *request) attempt(answers int, work func(*adapter.Ledger) error) error {
 		return work(nil)
 	}
 	if !saneIdempotencyKey(sent) {
-		return adapter.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
+		return domain.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
 	}
 	return r.site.Once(r.ctx(), adapter.Attempt{
 		Scope: r.scope(sent[0]), Body: hashOf(r.sent), Items: answers, Lease: r.api.options.RequestTimeout + leaseMargin,

@@ -13,6 +13,7 @@ import (
 	g "maragu.dev/gomponents"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -30,7 +31,7 @@ import (
 //   - the session is a random cookie that scripts cannot read and other sites
 //     cannot have sent.
 type KeysPage struct {
-	now    adapter.Clock
+	now    domain.Clock
 	log    *slog.Logger
 	routes http.Handler
 	logins *localCounts // as if of one key
@@ -48,7 +49,7 @@ type keysSite struct {
 var keysPageFiles embed.FS
 
 // NewKeysPage makes a page that says to wait until Open.
-func NewKeysPage(now adapter.Clock, log *slog.Logger) *KeysPage {
+func NewKeysPage(now domain.Clock, log *slog.Logger) *KeysPage {
 	p := &KeysPage{now: now, log: log, logins: newLocalCounts(now)}
 	mux := http.NewServeMux()
 	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
@@ -142,7 +143,7 @@ func (p *KeysPage) trouble(v *visit, err error) (problem string, status int) {
 	switch {
 	case errors.Is(err, wpdb.ErrReadOnly), errors.Is(err, wpdb.ErrAccessDenied):
 		return "The database does not let Bookside write its keys. Nothing was changed.", http.StatusServiceUnavailable
-	case adapter.Unavailable(err):
+	case adapter.IsUnavailable(err):
 		return "The database cannot be used at the moment. Try again in a while.", http.StatusServiceUnavailable
 	default:
 		return "Something went wrong on our side; the log tells what.", http.StatusInternalServerError

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // keyForm is the form for the terms of a key: what was typed, and what is wrong
@@ -117,7 +118,7 @@ func sentTerms(r *http.Request, key adapter.Key) (sent, stored *keyForm) {
 }
 
 // lastDay is the last day on which a key can be used, at least for a part of it.
-func lastDay(end adapter.Timestamp) string {
+func lastDay(end domain.Timestamp) string {
 	instant, ok := end.Time()
 	if !ok {
 		return ""

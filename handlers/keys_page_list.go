@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -26,7 +27,7 @@ type keyRow struct {
 // moment is an instant of UTC; the zero one is none.
 type moment struct{ Machine, Text string }
 
-func momentOf(t adapter.Timestamp) moment {
+func momentOf(t domain.Timestamp) moment {
 	instant, ok := t.Time()
 	if !ok {
 		return moment{}

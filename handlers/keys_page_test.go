@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -247,7 +248,7 @@ func TestKeysPage(t *testing.T) {
 	stored.Start, stored.LastFour = "", ""
 	key := adapter.Key{
 		ID: 2, Name: "Kasse 2", Kind: adapter.TestKey, Permissions: []string{"read"}, PerMinute: &five,
-		CreatedAt: adapter.Timestamp(now.Format(time.DateTime)), LastUsedAt: adapter.Timestamp(now.Format(time.DateTime)),
+		CreatedAt: domain.Timestamp(now.Format(time.DateTime)), LastUsedAt: domain.Timestamp(now.Format(time.DateTime)),
 	}
 	if diff := cmp.Diff(key, stored); err != nil || diff != "" {
 		t.Error(diff, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -118,7 +119,7 @@ func (m *Metrics) handler() http.Handler {
 func (m *Metrics) refused(c echo.Context, err error) {
 	var limited *limitError
 	switch {
-	case adapter.CodeOf(err) == adapter.CodeSlotUnavailable:
+	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
 		m.conflicts.Inc()
 	case errors.Is(err, errOverloaded):
 		m.refusals.WithLabelValues(refusedByGate).Inc()

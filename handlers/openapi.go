@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -228,7 +229,7 @@ func queryFields(r route) []*compat.Field {
 
 func (p pathParameter) describe() members {
 	schema, about, example := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the record", any(17)
-	if p.resource == adapter.CouponResource {
+	if p.resource == domain.CouponResource {
 		schema, about, example = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case", "WELCOME10"
 	}
 	return members{{"name", p.name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", example}}
@@ -389,15 +390,15 @@ func headersOf(r route, status int) members {
 // refusals are the errors that a route can answer with.
 func refusals(r route) []error {
 	all := []error{
-		&adapter.Error{Code: adapter.CodeUnauthorized, Message: "Invalid or missing API key"},
+		&domain.Error{Code: domain.CodeUnauthorized, Message: "Invalid or missing API key"},
 		&limitError{message: "Rate limit exceeded", retryAfter: 30},
-		&adapter.Error{Code: adapter.CodeUnavailable},
+		&domain.Error{Code: domain.CodeUnavailable},
 		errors.New("a failure of ours"),
 		errNoRoute,
 	}
 	if r.permission != "" {
-		all = append(all, &adapter.Error{
-			Code: adapter.CodeForbidden, Message: "The API key lacks the permission write_bookings",
+		all = append(all, &domain.Error{
+			Code: domain.CodeForbidden, Message: "The API key lacks the permission write_bookings",
 			Required: "write_bookings", Granted: []string{"read_agents"},
 		})
 	}
@@ -413,18 +414,18 @@ func refusals(r route) []error {
 	} else {
 		field := map[string]string{"status": "Unknown status"}
 		all = append(all, &compat.BodyError{Message: "The request body is not valid JSON"}, errBodyTooLarge,
-			adapter.InvalidRequest(field), &adapter.Error{Code: adapter.CodeValidationFailed, Message: "Validation failed", Fields: field})
+			domain.InvalidRequest(field), &domain.Error{Code: domain.CodeValidationFailed, Message: "Validation failed", Fields: field})
 	}
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
 	if r.method == http.MethodPost {
 		all = append(all,
-			&adapter.Error{Code: adapter.CodeInProgress, Message: "A request with this Idempotency-Key is being worked on"},
-			&adapter.Error{Code: adapter.CodeKeyReused, Message: "This Idempotency-Key was used for another request"})
+			&domain.Error{Code: domain.CodeInProgress, Message: "A request with this Idempotency-Key is being worked on"},
+			&domain.Error{Code: domain.CodeKeyReused, Message: "This Idempotency-Key was used for another request"})
 	}
 	for _, p := range r.operation.path {
-		all = append(all, adapter.NotFound(p.resource, "17"))
+		all = append(all, domain.NotFound(p.resource, "17"))
 	}
 	return append(all, r.operation.refuse...)
 }
@@ -433,8 +434,8 @@ func refusals(r route) []error {
 // list.
 func queryRefusal(r route, wrong map[string]string) error {
 	err := r.operation.query(compat.ParseQuery(queryFields(r)[0].Name + "[]"))
-	if adapter.CodeOf(err) == adapter.CodeInvalidParameters {
-		return adapter.InvalidParameters(wrong)
+	if domain.CodeOf(err) == domain.CodeInvalidParameters {
+		return domain.InvalidParameters(wrong)
 	}
-	return adapter.InvalidRequest(wrong)
+	return domain.InvalidRequest(wrong)
 }

@@ -3,6 +3,7 @@ package handlers
 import (
 	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -37,19 +38,19 @@ type errorForm struct {
 // pathParameter is an id, or a code, in a path.
 type pathParameter struct {
 	name     string
-	resource adapter.Resource
+	resource domain.Resource
 }
 
 var (
-	bookingID     = pathParameter{"id", adapter.BookingResource}
-	customerID    = pathParameter{"id", adapter.CustomerResource}
-	agentID       = pathParameter{"id", adapter.AgentResource}
-	serviceID     = pathParameter{"id", adapter.ServiceResource}
-	paymentID     = pathParameter{"id", adapter.PaymentResource}
-	orderID       = pathParameter{"id", adapter.OrderResource}
-	invoiceID     = pathParameter{"invoice_id", adapter.InvoiceResource}
-	transactionID = pathParameter{"transaction_id", adapter.TransactionResource}
-	couponCode    = pathParameter{"code", adapter.CouponResource}
+	bookingID     = pathParameter{"id", domain.BookingResource}
+	customerID    = pathParameter{"id", domain.CustomerResource}
+	agentID       = pathParameter{"id", domain.AgentResource}
+	serviceID     = pathParameter{"id", domain.ServiceResource}
+	paymentID     = pathParameter{"id", domain.PaymentResource}
+	orderID       = pathParameter{"id", domain.OrderResource}
+	invoiceID     = pathParameter{"invoice_id", domain.InvoiceResource}
+	transactionID = pathParameter{"transaction_id", domain.TransactionResource}
+	couponCode    = pathParameter{"code", domain.CouponResource}
 )
 
 // cost is how many requests one counts for, by its parameters.
@@ -91,12 +92,12 @@ func bodyOf[T any](read func(*compat.Body) T) func(*compat.Body) {
 
 // Refusals that only some routes know.
 var (
-	errSlotTaken = &adapter.Error{
-		Code: adapter.CodeSlotUnavailable, Message: "The requested time is not available",
-		Conflict: &adapter.SlotConflict{Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660}},
+	errSlotTaken = &domain.Error{
+		Code: domain.CodeSlotUnavailable, Message: "The requested time is not available",
+		Conflict: &domain.SlotConflict{Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660}},
 	}
-	errForceRequired    = &adapter.Error{Code: adapter.CodeForceRequired, Message: "Only pending and cancelled bookings are deleted without force=true"}
-	errHasBookings      = &adapter.Error{Code: adapter.CodeCustomerHasBookings, Message: "Customer has bookings", Count: 3}
-	errPaymentCompleted = &adapter.Error{Code: adapter.CodePaymentCompleted, Message: "Completed payments cannot be deleted"}
+	errForceRequired    = &domain.Error{Code: domain.CodeForceRequired, Message: "Only pending and cancelled bookings are deleted without force=true"}
+	errHasBookings      = &domain.Error{Code: domain.CodeCustomerHasBookings, Message: "Customer has bookings", Count: 3}
+	errPaymentCompleted = &domain.Error{Code: domain.CodePaymentCompleted, Message: "Completed payments cannot be deleted"}
 	exampleDay, _       = availability.ParseDay("2026-12-01")
 )

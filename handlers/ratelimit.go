@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Limits are requests of one key in a minute and in an hour.
@@ -80,7 +81,7 @@ type state struct {
 	reset         int64 // Unix seconds
 }
 
-func newLimiter(now adapter.Clock, options RateLimit) *limiter {
+func newLimiter(now domain.Clock, options RateLimit) *limiter {
 	if options.Shared != nil {
 		return &limiter{options, options.Shared}
 	}

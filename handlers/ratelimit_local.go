@@ -4,14 +4,14 @@ import (
 	"context"
 	"sync"
 
-	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // localCounts are the counts of this process. All windows of an hour end
 // together, so that at its end everything is forgotten and the memory holds
 // the keys of one hour at most.
 type localCounts struct {
-	now adapter.Clock
+	now domain.Clock
 
 	mu   sync.Mutex
 	hour int64               // its start
@@ -23,7 +23,7 @@ type keyUsage struct {
 	minute, hour int64 // what was used of them
 }
 
-func newLocalCounts(now adapter.Clock) *localCounts {
+func newLocalCounts(now domain.Clock) *localCounts {
 	return &localCounts{now: now, keys: map[int64]*keyUsage{}}
 }
 

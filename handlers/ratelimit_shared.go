@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // SharedCounts are counts in a Redis that several servers of a site have in
@@ -23,7 +23,7 @@ type SharedCounts struct {
 	redis   redis.Scripter
 	site    string
 	timeout time.Duration
-	now     adapter.Clock
+	now     domain.Clock
 	log     *slog.Logger
 	local   *localCounts
 	// fallbacks are the requests that were counted here.
@@ -40,7 +40,7 @@ const retryPause = 5 * time.Second
 
 // NewSharedCounts counts in a Redis under the name of a site, by which several
 // sites are kept apart. timeout is how long a request waits for it at most.
-func NewSharedCounts(server redis.Scripter, site string, timeout time.Duration, now adapter.Clock, log *slog.Logger) *SharedCounts {
+func NewSharedCounts(server redis.Scripter, site string, timeout time.Duration, now domain.Clock, log *slog.Logger) *SharedCounts {
 	return &SharedCounts{redis: server, site: site, timeout: timeout, now: now, log: log, local: newLocalCounts(now)}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -34,11 +35,11 @@ func (r *request) ctx() context.Context { return r.echo.Request().Context() }
 var errNoRoute = errors.New("no route")
 
 // largestID is the largest id that a resource's column holds.
-func largestID(resource adapter.Resource) int64 {
+func largestID(resource domain.Resource) int64 {
 	switch resource {
-	case adapter.BookingResource:
+	case domain.BookingResource:
 		return math.MaxInt32
-	case adapter.OrderResource, adapter.InvoiceResource:
+	case domain.OrderResource, domain.InvoiceResource:
 		return math.MaxInt64
 	default:
 		return 1<<23 - 1 // MEDIUMINT
@@ -54,7 +55,7 @@ func (r *request) id(p pathParameter) (int64, error) {
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 || id > largestID(p.resource) {
-		return 0, adapter.NotFound(p.resource, text)
+		return 0, domain.NotFound(p.resource, text)
 	}
 	return id, nil
 }

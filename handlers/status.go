@@ -1,9 +1,10 @@
 package handlers
 
 import (
+	"time"
+
 	"bookside/adapter"
 	"bookside/compat"
-	"time"
 )
 
 var status = operation{

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -169,7 +170,7 @@ type findings struct {
 // unknown is what only a site that can be served tells.
 const unknown = "not known before the site can be served"
 
-func look(ctx context.Context, t target, db *wpdb.DB, now adapter.Clock) (f findings, err error) {
+func look(ctx context.Context, t target, db *wpdb.DB, now domain.Clock) (f findings, err error) {
 	f.clock, f.keys = unknown, "0 valid of 0"
 	if f.rights, err = tryRights(ctx, db); err != nil {
 		return f, err
@@ -193,7 +194,7 @@ func look(ctx context.Context, t target, db *wpdb.DB, now adapter.Clock) (f find
 }
 
 // lookAtServer asks for what is good to know; some proxies do not tell.
-func (f *findings) lookAtServer(ctx context.Context, db *wpdb.DB, now adapter.Clock) {
+func (f *findings) lookAtServer(ctx context.Context, db *wpdb.DB, now domain.Clock) {
 	server, err := db.ServerSettings(ctx)
 	if err != nil {
 		return
@@ -216,7 +217,7 @@ func (f *findings) lookAtSite(ctx context.Context, site *adapter.Site) error {
 	return nil
 }
 
-func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.Clock) error {
+func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now domain.Clock) error {
 	options, err := db.OptionValues(ctx, "latepoint_db_version")
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
@@ -242,11 +243,11 @@ func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now adapter.
 		err = site.Complete()
 		remedy = "deactivate LatePoint in the site's administration and activate it again, so that it completes its tables"
 	}
-	var known *adapter.Error
+	var known *domain.Error
 	switch {
 	case err == nil:
 		return f.lookAtSite(ctx, site)
-	case errors.As(err, &known) && known.Code == adapter.CodeUnavailable:
+	case errors.As(err, &known) && known.Code == domain.CodeUnavailable:
 		f.platform = known.Message
 		f.todo = append(f.todo, known.Message+": "+remedy)
 	default:
@@ -263,7 +264,7 @@ func (f *findings) hiddenNetwork(db *wpdb.DB) {
 		db.FullName(wpdb.Sitemeta)))
 }
 
-func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now adapter.Clock) (err error) {
+func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now domain.Clock) (err error) {
 	if f.missingOwn, err = missingOwnTables(ctx, db); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // program is a run of the program, with all that it takes from its process.
@@ -19,7 +19,7 @@ type program struct {
 	env            []string // NAME=value
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	now            adapter.Clock
+	now            domain.Clock
 }
 
 // command is one line of the command table.

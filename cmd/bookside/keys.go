@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -410,7 +411,7 @@ func keyRecords(keys []adapter.Key, now time.Time) []keyRecord {
 }
 
 // instant is nil where there is none.
-func instant(t adapter.Timestamp) *time.Time {
+func instant(t domain.Timestamp) *time.Time {
 	moment, ok := t.Time()
 	if !ok {
 		return nil

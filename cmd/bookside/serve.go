@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -66,7 +67,7 @@ type service struct {
 	config  config
 	target  target
 	env     []string
-	now     adapter.Clock
+	now     domain.Clock
 	stdout  io.Writer
 	log     *slog.Logger
 	probes  *handlers.Admin
@@ -175,7 +176,7 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 		err = site.Complete()
 	}
 	switch {
-	case adapter.CodeOf(err) == adapter.CodeUnavailable:
+	case domain.CodeOf(err) == domain.CodeUnavailable:
 		s.log.Warn("the site cannot be served yet; requests get 503 until it can", "error", err)
 	case err != nil:
 		return fmt.Errorf("look at the site: %w", err)

@@ -21,6 +21,7 @@ import (
 	_ "time/tzdata"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/fixtures/embedded"
 	"bookside/handlers"
@@ -37,7 +38,7 @@ func main() {
 }
 
 // run serves until the context ends.
-func run(ctx context.Context, args []string, now adapter.Clock, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	address := flags.String("listen", "127.0.0.1:8080", "address to listen on; another port is taken where this one is in use")
@@ -70,7 +71,7 @@ func open(ctx context.Context, dsn string, site fixtures.Site) (*wpdb.DB, error)
 	return wpdb.Open(ctx, wpdb.Config{DSN: dsn, Prefix: site.Prefix})
 }
 
-func serve(ctx context.Context, db *wpdb.DB, now adapter.Clock, address string, stdout io.Writer) error {
+func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, stdout io.Writer) error {
 	if err := db.CreateOwnTables(ctx); err != nil {
 		return err
 	}

@@ -1,15 +1,17 @@
-package adapter
+package domain
 
 import (
 	"errors"
 	"fmt"
 	"maps"
+
+	"bookside/adapter/availability"
 )
 
-// Code says what kind of failure an Error is.
+// Code is the kind of failure that an Error reports.
 type Code string
 
-// Every code there is. The ones about a caller's input carry Fields.
+// The codes. Those about a caller's input carry Fields.
 const (
 	CodeUnauthorized        Code = "unauthorized"             // no key, or none that is valid
 	CodeForbidden           Code = "insufficient_permissions" // the key lacks a permission
@@ -20,8 +22,8 @@ const (
 	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count says how many
 	CodeForceRequired       Code = "force_required"           // deletion of what is not to be lost by accident
 	CodePaymentCompleted    Code = "payment_completed"        // deletion of a payment that succeeded
-	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being worked on
-	CodeKeyReused           Code = "idempotency_key_reused"   // by another request than before
+	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
+	CodeKeyReused           Code = "idempotency_key_reused"   // for another request
 	CodeNotFound            Code = "not_found"                // Error.Resource names what
 	CodeUnavailable         Code = "platform_not_available"   // plugin inactive, tables missing, database away
 )
@@ -42,8 +44,8 @@ const (
 	CouponResource      Resource = "coupon"
 )
 
-// Error is a failure a caller may be told about. Anything that is not one is
-// our own failure, and its text stays here.
+// Error is a failure that a caller may be told about. Any other error is a failure
+// of ours, and its text is never sent.
 type Error struct {
 	Code     Code
 	Message  string            // for people
@@ -69,45 +71,48 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// CodeOf is the code of an Error anywhere in err's chain, or "".
+// CodeOf returns the code of the Error in err's chain, or "".
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return ""
 }
 
-// notFound is the error for a resource that does not exist.
-func notFound(resource Resource, key any) *Error {
+// NotFound returns the error for a resource that does not exist under an id or code.
+func NotFound(resource Resource, key any) *Error {
 	return &Error{Code: CodeNotFound, Resource: resource, Key: fmt.Sprint(key)}
 }
 
-// NotFound is the error for an id no row can have, so that nobody needs to ask
-// the database.
-func NotFound(resource Resource, key string) error { return notFound(resource, key) }
-
-// InvalidParameters is the error for query parameters, each with its message.
+// InvalidParameters returns the error for query parameters, each with its message.
 func InvalidParameters(fields map[string]string) error {
 	return &Error{Code: CodeInvalidParameters, Message: "Invalid query parameters", Fields: maps.Clone(fields)}
 }
 
-// InvalidRequest is the error for fields that name what does not exist or
+// InvalidRequest returns the error for fields that name what does not exist or
 // cannot be, each with its message.
 func InvalidRequest(fields map[string]string) error {
 	return &Error{Code: CodeInvalidRequest, Message: "Invalid input data", Fields: maps.Clone(fields)}
 }
 
-// invalidRequest is InvalidRequest for one field.
-func invalidRequest(field, message string) error {
+// InvalidField is InvalidRequest for a single field.
+func InvalidField(field, message string) error {
 	return InvalidRequest(map[string]string{field: message})
 }
 
-// unavailable is the error for a platform that cannot be served now. message
-// is for people who run the site.
-func unavailable(message string, cause error) error {
+// Unavailable returns the error for a platform that cannot be served now. The
+// message is for whoever runs the site.
+func Unavailable(message string, cause error) error {
 	return &Error{Code: CodeUnavailable, Message: message, Cause: cause}
+}
+
+// SlotConflict is why a booking cannot have its time, with CodeSlotUnavailable.
+type SlotConflict struct {
+	Start     availability.Moment
+	AgentID   int64                  // 0 for any
+	BookingID int64                  // in the way, or 0
+	Free      []availability.Minutes // starts that are free on that day
 }

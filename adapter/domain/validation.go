@@ -1,0 +1,90 @@
+package domain
+
+import (
+	"errors"
+	"maps"
+)
+
+// Validation collects what is wrong with the fields of a request, so that a caller
+// learns about all of them at once. The zero value is empty.
+type Validation struct {
+	invalid, rejected map[string]string
+}
+
+// Invalid records a field that is missing, of the wrong type, or names something
+// that does not exist. The first finding about a field is kept.
+func (v *Validation) Invalid(field, message string) { v.add(&v.invalid, field, message) }
+
+// Require records a required field that was not sent.
+func (v *Validation) Require(field string, sent bool) {
+	if !sent {
+		v.Invalid(field, "Required")
+	}
+}
+
+// Reject records a field that is well-formed but not allowed. The first finding
+// about a field is kept.
+func (v *Validation) Reject(field, message string) { v.add(&v.rejected, field, message) }
+
+func (v *Validation) add(to *map[string]string, field, message string) {
+	if v.Has(field) {
+		return
+	}
+	if *to == nil {
+		*to = map[string]string{}
+	}
+	(*to)[field] = message
+}
+
+// Has reports whether anything is wrong with a field.
+func (v *Validation) Has(field string) bool {
+	_, invalid := v.invalid[field]
+	_, rejected := v.rejected[field]
+	return invalid || rejected
+}
+
+// Err returns nil if nothing is wrong. Otherwise it returns an error that names
+// every field: CodeInvalidRequest if any field is invalid, CodeValidationFailed if
+// fields were only rejected.
+func (v *Validation) Err() error {
+	fields := maps.Clone(v.rejected)
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	maps.Copy(fields, v.invalid)
+	switch {
+	case len(fields) == 0:
+		return nil
+	case len(v.invalid) > 0:
+		return InvalidRequest(fields)
+	default:
+		return &Error{Code: CodeValidationFailed, Message: "Validation failed", Fields: fields}
+	}
+}
+
+// Absorb adds the fields of a validation error and returns nil. It returns every
+// other error unchanged.
+func (v *Validation) Absorb(err error) error {
+	known, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	switch known.Code {
+	case CodeInvalidRequest:
+		for field, message := range known.Fields {
+			v.Invalid(field, message)
+		}
+	case CodeValidationFailed:
+		for field, message := range known.Fields {
+			v.Reject(field, message)
+		}
+	default:
+		return err
+	}
+	return nil
+}
+
+// Clone returns a copy that can be added to independently.
+func (v Validation) Clone() Validation {
+	return Validation{invalid: maps.Clone(v.invalid), rejected: maps.Clone(v.rejected)}
+}
