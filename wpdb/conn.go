@@ -23,32 +23,33 @@ type driverConn interface {
 	driver.Validator
 }
 
-// conn is a connection whose statements have ended on the server when they
-// return. The driver alone would close the socket of one whose context ends, and
+// conn is a connection whose calls return only when the server has ended their
+// statement. When a context ends, the driver alone would close the socket, and
 // the server's thread would go on waiting for its lock. So the driver never sees
-// a context that ends: the statement is killed on the server and its answer
-// awaited, and where it cannot be killed it ends by the limits of its session.
+// a context that ends: the statement is killed on the server, and its answer is
+// awaited. Where it cannot be killed, the time limits of its session end it.
 // COMMIT and ROLLBACK are never killed.
 type conn struct {
 	driverConn
 	socket *link
 	killer *killer
 	thread thread
-	limit  time.Duration // within which the server ends whatever runs
-	spoilt bool          // must not be used again
+	limit  time.Duration // after which the server has ended whatever ran
+	spoilt bool          // not to be used again
 }
 
-// running is a statement, from its sending until its answer was read.
+// running is a statement from before it is sent until its answer was read. The
+// channels and stop are nil where the statement cannot be killed.
 type running struct {
 	conn   *conn
 	ctx    context.Context
-	stop   func() bool   // keeps kill from being run; nil where nothing would
-	ended  chan struct{} // closed when the statement has ended
-	killed chan struct{} // closed when no further KILL comes
+	stop   func() bool   // keeps kill from starting; false where it has started
+	ended  chan struct{} // closed when the answer was read
+	killed chan struct{} // closed when kill sends no further KILL
 }
 
 // run begins a statement, unless its context has ended. The context it returns
-// is for the driver.
+// is for the driver, and never ends.
 func (c *conn) run(ctx context.Context) (*running, context.Context, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -61,14 +62,15 @@ func (c *conn) run(ctx context.Context) (*running, context.Context, error) {
 	return r, context.WithoutCancel(ctx), nil
 }
 
-// kill kills the statement until it has ended. One KILL may come before the
-// statement has reached the server, and would do nothing.
+// kill sends one KILL after another until the statement has ended or cannot be
+// killed: a KILL that overtakes the statement on its way to the server does
+// nothing.
 func (r *running) kill() {
 	defer close(r.killed)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := r.conn.killer.kill(killStatement, r.conn.thread)
 		if errors.Is(err, errUnanswered) {
-			r.conn.spoilt = true // the KILL may still come
+			r.conn.spoilt = true // the KILL may still reach the server, during another statement
 		}
 		if err != nil {
 			return
@@ -81,24 +83,26 @@ func (r *running) kill() {
 	}
 }
 
-// end is called when the answer was read. It returns when the connection can be
-// used again, or its thread on the server has ended.
+// end is called with the error of the statement when its answer was read. It
+// returns when the connection can be used again, or when it is useless and its
+// thread on the server has ended.
 func (r *running) end(err error) error {
 	if r.stop != nil && !r.stop() {
 		close(r.ended)
 		<-r.killed
-		// A KILL that came after the statement's end would meet the next one.
-		_ = r.conn.Ping(context.Background()) // a connection that it fails on is invalid
+		// The ping takes a KILL that came after the statement's end, and would hit the
+		// next one. Where it fails, the driver knows that the connection is useless.
+		_ = r.conn.Ping(context.Background())
 	}
-	return r.conn.settle(r.meaning(err))
+	return r.conn.settle(r.reason(err))
 }
 
 // interrupted is the number of a statement that was killed.
 const interrupted = 1317
 
-// meaning is the end of the context for a statement that was killed because of
-// it.
-func (r *running) meaning(err error) error {
+// reason is the error of the context where that is why the statement was killed,
+// or else the statement's own.
+func (r *running) reason(err error) error {
 	var server *mysql.MySQLError
 	if errors.As(err, &server) && server.Number == interrupted && r.ctx.Err() != nil {
 		return r.ctx.Err()
@@ -106,16 +110,18 @@ func (r *running) meaning(err error) error {
 	return err
 }
 
-// settle keeps a connection that we gave up until its thread on the server has
-// ended: nobody else may have its place before.
+// settle returns the error of a statement. Where the connection failed and its
+// thread may still work on the server, that thread has ended by then: nobody else
+// may have its seat before.
 func (c *conn) settle(err error) error {
-	if err != nil && !c.driverConn.IsValid() && c.socket.givenUp.Load() {
+	if err != nil && !c.driverConn.IsValid() && c.socket.orphan.Load() {
 		awaitEnd(c.killer, c.thread, c.limit)
 	}
 	return err
 }
 
-// awaitEnd returns when a thread has ended, killed or by its limits.
+// awaitEnd kills a thread of the server and returns when it is gone. Where it
+// cannot be killed, it returns after limit, when the server has ended it.
 func awaitEnd(k *killer, t thread, limit time.Duration) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -138,7 +144,8 @@ func awaitEnd(k *killer, t thread, limit time.Duration) {
 // IsValid tells whether the connection can be used again.
 func (c *conn) IsValid() bool { return !c.spoilt && c.driverConn.IsValid() }
 
-// Ping is for a connection that nothing runs on.
+// Ping is for a connection that no statement runs on. It is answered at once, or
+// fails by the time-outs of the socket, whatever ctx says.
 func (c *conn) Ping(ctx context.Context) error {
 	return c.settle(c.driverConn.Ping(context.WithoutCancel(ctx)))
 }
@@ -182,13 +189,14 @@ func (r *connRows) Next(dest []driver.Value) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // drivers return it as it is
 		return err
 	}
-	return r.running.meaning(err)
+	return r.running.reason(err)
 }
 
 // Close reads what is left.
 func (r *connRows) Close() error { return r.running.end(r.Rows.Close()) }
 
-// PrepareContext is for what the driver cannot write into one packet.
+// PrepareContext is for a statement into which the driver cannot write the
+// arguments, as it does with most, because it would exceed a packet.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	r, within, err := c.run(ctx)
 	if err != nil {

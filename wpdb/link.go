@@ -12,12 +12,13 @@ import (
 )
 
 // link is the socket of a connection. It keeps what the driver does not tell:
-// the number of the server's thread, and whether we gave up waiting for it.
+// the number of the server's thread, and whether that thread may outlive the
+// connection.
 type link struct {
 	net.Conn
 	greeted bool
 	thread  uint32      // 0 where the greeting did not tell
-	givenUp atomic.Bool // the server may still be working for it
+	orphan  atomic.Bool // the connection failed without the server's knowing: its thread may still work
 }
 
 type linkKey struct{}
@@ -59,7 +60,7 @@ func (l *link) note(err error) {
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 	default:
-		l.givenUp.Store(true)
+		l.orphan.Store(true)
 	}
 }
 

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// seats let as many statements and sessions at the pool as it has connections,
-// first come, first served: the pool itself serves those who wait in no order,
-// and for any time. A session has one seat, whatever it does, and never asks
-// for another.
+// seats limit how many statements and sessions use the pool at a time to the
+// number of its connections. Who waits is served in the order of arrival, and no
+// longer than wait; the pool alone would let them wait in any order, without
+// a limit. A session keeps one seat for all its statements and transactions.
 type seats struct {
-	taken chan struct{}
-	wait  time.Duration
-	waits atomic.Int64 // how often one was waited for
+	users chan struct{} // one element for each seat in use
+	wait  time.Duration // the longest that anybody waits for a seat
+	waits atomic.Int64  // how often somebody had to wait
 }
 
 func newSeats(connections int, wait time.Duration) *seats {
-	return &seats{taken: make(chan struct{}, connections), wait: wait}
+	return &seats{users: make(chan struct{}, connections), wait: wait}
 }
 
-// take waits for a seat: an ErrBusy where none is free in time. Without seats
-// there is no bound.
+// take waits for a seat, which leave gives back. The error is ErrBusy where none
+// is free in time, or that of ctx. Nil seats are without number.
 func (s *seats) take(ctx context.Context) (leave func(), err error) {
 	if s == nil {
 		return func() {}, nil
 	}
 	select {
-	case s.taken <- struct{}{}:
+	case s.users <- struct{}{}:
 		return s.leave, nil
 	default:
 	}
@@ -35,7 +35,7 @@ func (s *seats) take(ctx context.Context) (leave func(), err error) {
 	patience := time.NewTimer(s.wait)
 	defer patience.Stop()
 	select {
-	case s.taken <- struct{}{}:
+	case s.users <- struct{}{}:
 		return s.leave, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -44,10 +44,10 @@ func (s *seats) take(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-func (s *seats) leave() { <-s.taken }
+func (s *seats) leave() { <-s.users }
 
-// empty waits until all seats are free, for no longer than one is waited for, and
-// keeps them.
+// empty takes all seats as they become free, for no longer than wait, so that the
+// pool can be closed under nobody. leave gives back those that it got.
 func (s *seats) empty() (leave func()) {
 	var kept []func()
 	leave = func() {
@@ -60,7 +60,7 @@ func (s *seats) empty() (leave func()) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.wait)
 	defer cancel()
-	for range cap(s.taken) {
+	for range cap(s.users) {
 		one, err := s.take(ctx)
 		if err != nil {
 			break

@@ -80,8 +80,8 @@ func TestSeatsAreEmptied(t *testing.T) {
 			free()
 			<-gone
 		}
-		if len(s.taken) != 0 {
-			t.Errorf("%d seats are taken", len(s.taken))
+		if len(s.users) != 0 {
+			t.Errorf("%d seats are in use", len(s.users))
 		}
 	})
 }

@@ -79,7 +79,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	inner, socket, err := c.open(ctx)
 	if err != nil {
-		if socket != nil && socket.givenUp.Load() {
+		if socket != nil && socket.orphan.Load() {
 			awaitEnd(nil, thread{}, c.limit)
 		}
 		return nil, err

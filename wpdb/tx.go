@@ -19,9 +19,9 @@ const (
 	lockWaits = 3
 )
 
-// givenUp tells whether a transaction that met an ErrConflict is not run again.
+// exhausted tells whether a transaction that met an ErrConflict is not run again.
 // waits counts those of its runs that waited for a lock in vain.
-func givenUp(err error, attempt int, waits *int) bool {
+func exhausted(err error, attempt int, waits *int) bool {
 	var failed *Error
 	if errors.As(err, &failed) && failed.Number == lockWaitTimeout {
 		*waits++
@@ -48,7 +48,7 @@ func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) err
 			return err
 		}
 		db.conflicts.Add(1)
-		if givenUp(err, attempt, &waits) {
+		if exhausted(err, attempt, &waits) {
 			return err
 		}
 		pause := time.Duration(attempt) * time.Duration(5+rand.IntN(20)) * time.Millisecond
