@@ -127,7 +127,7 @@ func (c *cluster) startSidecar(ctx context.Context, program, folder, name, dsn s
 			return nil
 		}
 	}
-	return fmt.Errorf("the sidecar %s ended by itself: %w; see %s", name, command.Wait(), log.Name())
+	return fmt.Errorf("the sidecar %s ended by itself: %w; see %s", name, errors.Join(lines.Err(), command.Wait()), log.Name())
 }
 
 // stopSidecars ends them at once.

@@ -125,13 +125,12 @@ func (l *load) move(ctx context.Context, to body) (try, error) {
 
 // create makes a record before a contest, and gives its id.
 func (l *load) create(ctx context.Context, path string, b body) (id string, err error) {
-	for {
+	for deadline := time.Now().Add(patience); ; pause() {
 		a, retryAfter, err := l.send(ctx, l.sidecars[0], request{method: http.MethodPost, path: path, body: b})
 		if err != nil {
 			return "", err
 		}
-		if a.status == http.StatusServiceUnavailable && retryAfter != "" {
-			time.Sleep(50 * time.Millisecond)
+		if a.status == http.StatusServiceUnavailable && retryAfter != "" && time.Now().Before(deadline) {
 			continue
 		}
 		var made struct {
@@ -323,9 +322,9 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 }
 
 // parked are bookings that are pending: they hold nothing, so that they do not
-// compete for more than a contest is about.
+// compete for more than a contest is about. All of them are for one slot.
 func (l *load) parked(b body) body {
-	s := l.slots.short[0]
+	s := l.slots.parking
 	return with(at(s.start, shortService, s.agents[0]), with(body{"status": "pending"}, b))
 }
 
@@ -467,11 +466,17 @@ func (l *load) cutStorms(ctx context.Context, n int) error {
 // outOfService has the last node refuse every statement, as one does that has
 // lost the others. Its sidecar must ask to come again later, and those of other
 // nodes must not notice.
-func (l *load) outOfService(ctx context.Context) error {
+func (l *load) outOfService(ctx context.Context) (err error) {
 	node, sidecar := l.nodes[len(l.nodes)-1], l.sidecars[len(l.nodes)-1]
-	if _, err := node.db.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = 'ALL'"); err != nil {
+	reject := func(ctx context.Context, queries string) error {
+		_, err := node.db.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = ?", queries)
 		return err
 	}
+	if err := reject(ctx, "ALL"); err != nil {
+		return err
+	}
+	// A cluster that was there before must not be left like this, whatever happens.
+	defer func() { err = errors.Join(err, reject(context.WithoutCancel(ctx), "NONE")) }()
 	for _, r := range []request{
 		{method: http.MethodGet, path: "/bookings"},
 		{method: http.MethodPost, path: "/bookings", body: l.parked(nil)},
@@ -489,7 +494,7 @@ func (l *load) outOfService(ctx context.Context) error {
 	}
 	made := l.bookFor(l.parked(nil))
 	made(ctx, l.sidecars[0])
-	if _, err := node.db.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = 'NONE'"); err != nil {
+	if err := reject(ctx, "NONE"); err != nil {
 		return err
 	}
 	made(ctx, sidecar)

@@ -126,7 +126,7 @@ type answer struct {
 	replayed bool
 }
 
-// code is the error's, and fields the names that it complains of.
+// code is that of an error, "" for any other answer.
 func (a answer) code() string {
 	var body struct {
 		Code  string
@@ -205,8 +205,8 @@ func (l *load) unexpected(to *sidecar, r request, a answer) {
 	l.problem("%s %s through %s: %d %.300s", r.method, r.path, to.name, a.status, a.body)
 }
 
-// compete makes a try of a request. success tells how much an answer has won,
-// and whether it is one that may be given at all.
+// compete makes a try of a request. judge tells how much an answer has won, and
+// whether it is one that may be given at all.
 func (l *load) compete(r request, judge func(answer) (won int, fair bool)) try {
 	return func(ctx context.Context, to *sidecar) int {
 		a, err := l.ask(ctx, to, r)

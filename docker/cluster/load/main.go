@@ -8,7 +8,7 @@
 // between the nodes, sends rival requests to them at the same time, and compares
 // the answers and the rows on every node with what there was to give away. With
 // one node it only measures how many bookings a second are made. Nodes are of
-// Galera or of MySQL Group Replication with several primaries.
+// MariaDB Galera Cluster, or of MySQL Group Replication with several primaries.
 package main
 
 import (

@@ -48,6 +48,7 @@ type slot struct {
 // slots are what the site offers at the first location and was not used yet.
 type slots struct {
 	short   []slot
+	parking slot // a short one that no contest is about
 	courses []slot
 	limited map[string][]slot // by day
 }
@@ -72,6 +73,9 @@ func (l *load) learn(ctx context.Context) (*slots, error) {
 	}
 	if len(s.short) == 0 || len(s.courses) == 0 || len(limited) == 0 {
 		return nil, errors.New("the sample site offers no starts")
+	}
+	if s.parking, err = s.take(anybody); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
