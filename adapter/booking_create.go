@@ -165,12 +165,9 @@ type slotRequest struct {
 // chooseResource chooses who has the slot; a CodeSlotUnavailable where nobody has.
 // The locks of the slot are taken: bookings read from here on stay as they are.
 func (s *Site) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
-	conflict := &domain.Error{
-		Code: domain.CodeSlotUnavailable, Message: "The requested time slot is not available",
-		Conflict: &domain.SlotConflict{Start: q.at, AgentID: q.Agent},
-	}
+	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
 	if len(resources) == 0 {
-		return availability.Resource{}, conflict
+		return availability.Resource{}, domain.SlotUnavailable(conflict)
 	}
 	calendar, err := s.calendar(ctx, service, resources, calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window})
 	if err != nil {
@@ -187,12 +184,12 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 	}
 	for _, slot := range calendar.Day(q.at.Day, q.Request) {
 		if slot.Reason == availability.Free {
-			conflict.Conflict.Free = append(conflict.Conflict.Free, slot.Start)
+			conflict.Free = append(conflict.Free, slot.Start)
 		} else if slot.Start == q.at.Minutes {
-			conflict.Conflict.BookingID = slot.Booking
+			conflict.BookingID = slot.Booking
 		}
 	}
-	return availability.Resource{}, conflict
+	return availability.Resource{}, domain.SlotUnavailable(conflict)
 }
 
 // lockNewBooking takes the locks of a booking to be made: of its slot, and of the

@@ -20,7 +20,7 @@ func (s *Site) DeleteBooking(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 		if !force && slices.Contains(keptWithoutForce, facts.Status) {
-			return &domain.Error{Code: domain.CodeForceRequired, Message: "Bookings that are approved or completed are deleted with force=true only"}
+			return domain.ForceRequired()
 		}
 		w, err := tx.writing(ctx)
 		if err != nil {

@@ -454,7 +454,7 @@ func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
 			return err
 		}
 		if bookings > 0 {
-			return &domain.Error{Code: domain.CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: bookings}
+			return domain.CustomerHasBookings(bookings)
 		}
 		now, err := tx.ordersOf(ctx, id)
 		if err != nil {

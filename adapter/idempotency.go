@@ -101,9 +101,9 @@ func (s *Site) claim(ctx context.Context, a Attempt) (*Ledger, error) {
 	unanswered := first.Status == 0
 	switch {
 	case first.owner != "" && first.claimedUntil > domain.Timestamp(domain.Stamp(s.Now)):
-		return &Ledger{}, inProgress(nil)
+		return &Ledger{}, domain.RequestInProgress(nil)
 	case first.bodyHash != a.Body && !unanswered:
-		return &Ledger{}, &domain.Error{Code: domain.CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
+		return &Ledger{}, domain.IdempotencyKeyReused()
 	case !unanswered:
 		for _, r := range stored {
 			l.answers = append(l.answers, r.Answer)
@@ -143,7 +143,7 @@ func (s *Site) takeOver(ctx context.Context, l *Ledger, first storedAnswer) (_ *
 		Where(sq.Eq{"id": first.id, "owner": first.owner})
 	result, err := wpdb.Exec(ctx, s.db, "take over a request", stmt)
 	if err == nil && result.Rows == 0 {
-		return &Ledger{}, inProgress(nil)
+		return &Ledger{}, domain.RequestInProgress(nil)
 	}
 	return claimed(l, err)
 }
@@ -153,7 +153,7 @@ func (s *Site) takeOver(ctx context.Context, l *Ledger, first storedAnswer) (_ *
 // any other error the claim may have been made.
 func claimed(l *Ledger, err error) (*Ledger, error) {
 	if errors.Is(err, wpdb.ErrDuplicate) || errors.Is(err, wpdb.ErrConflict) {
-		return &Ledger{}, inProgress(err)
+		return &Ledger{}, domain.RequestInProgress(err)
 	}
 	return l, err
 }
@@ -218,7 +218,7 @@ func (l *Ledger) Keep(ctx context.Context, tx *Site, answers ...Answer) error {
 		return nil
 	}
 	if l.owner == "" {
-		return inProgress(nil)
+		return domain.RequestInProgress(nil)
 	}
 	claim := sq.Update(tx.db.Name(wpdb.Idempotency)).Set("n", sq.Expr("n + 1")).
 		Where(sq.Eq{"scope": l.attempt.Scope, "item": 0, "owner": l.owner})
@@ -235,7 +235,7 @@ func (l *Ledger) Keep(ctx context.Context, tx *Site, answers ...Answer) error {
 		return err
 	}
 	if result.Rows == 0 {
-		return inProgress(nil)
+		return domain.RequestInProgress(nil)
 	}
 	if len(rest) == 0 {
 		return nil
@@ -255,8 +255,4 @@ func (s *Site) KeepAnswers(ctx context.Context, l *Ledger, answers ...Answer) er
 		return nil
 	}
 	return s.write(ctx, "keep answers", func(tx *Site) error { return l.Keep(ctx, tx, answers...) })
-}
-
-func inProgress(cause error) error {
-	return &domain.Error{Code: domain.CodeInProgress, Message: "A request with this Idempotency-Key is being processed", Cause: cause}
 }

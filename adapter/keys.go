@@ -59,7 +59,7 @@ func (k Key) CheckNetwork(address netip.Addr) error {
 	if len(k.Networks) == 0 || slices.ContainsFunc(k.Networks, holds) {
 		return nil
 	}
-	return unauthorized
+	return domain.Unauthorized()
 }
 
 // KeyStatus says whether a key can be used.
@@ -298,9 +298,6 @@ func (k *Keys) Find(ctx context.Context, id int64) (key Key, ok bool, err error)
 	return stored.Key, ok, err
 }
 
-// unauthorized looks the same for every way in which a key is not valid.
-var unauthorized = &domain.Error{Code: domain.CodeUnauthorized, Message: "Invalid or missing API key"}
-
 // Admission is a valid key and what the platform's options said at the moment
 // the key was found.
 type Admission struct {
@@ -314,7 +311,7 @@ type Admission struct {
 // be immediate. Uses the unique index on key_hash.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, error) {
 	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
-		return Admission{}, unauthorized
+		return Admission{}, domain.Unauthorized()
 	}
 	hash := hashSecret(secret)
 	found, ok, err := k.find(ctx, hash)
@@ -331,7 +328,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, erro
 	}
 	now := k.now()
 	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Status(now) != KeyActive {
-		return Admission{}, unauthorized
+		return Admission{}, domain.Unauthorized()
 	}
 	return Admission{Key: found.Key, platform: found.options}, nil
 }

@@ -243,7 +243,7 @@ func (s *Site) DeletePayment(ctx context.Context, id int64) error {
 			return err
 		}
 		if strings.EqualFold(payment.Status, paymentSucceeded) {
-			return &domain.Error{Code: domain.CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
+			return domain.PaymentCompleted()
 		}
 		if err := tx.delete(ctx, wpdb.Transactions, id); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -54,7 +55,7 @@ var createBooking = operation{
 	about:   "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
 	body:    bodyOf(compat.NewBooking),
 	answers: []response{created(plainView.BookingCreated(adapter.MadeBooking{}, compat.BookingTimes{}))},
-	refuse:  []error{errSlotTaken},
+	refuse:  []error{domain.SlotUnavailable(exampleConflict)},
 	errors:  errorForm{failure: "Failed to create booking"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -80,7 +81,7 @@ var updateBooking = operation{
 		{"delete_bookings", "to cancel a completed booking"},
 	},
 	answers: []response{ok(plainView.BookingUpdated(adapter.BookingDetail{}, compat.BookingTimes{}))},
-	refuse:  []error{errSlotTaken},
+	refuse:  []error{domain.SlotUnavailable(exampleConflict)},
 	errors:  errorForm{failure: "Failed to update booking"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
@@ -102,11 +103,11 @@ var updateBooking = operation{
 var deleteBooking = operation{
 	id:      "deleteBooking",
 	summary: "Delete a booking",
-	about:   "Deletes a booking for good. One that is neither pending nor cancelled needs force.",
+	about:   "Deletes a booking for good. An approved or completed one needs force.",
 	path:    []pathParameter{bookingID},
 	query:   queryOf(force),
 	answers: []response{ok(compat.BookingDeleted())},
-	refuse:  []error{errForceRequired},
+	refuse:  []error{domain.ForceRequired()},
 	errors:  errorForm{failure: "Failed to delete booking", code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)

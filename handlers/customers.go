@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -107,7 +108,7 @@ var deleteCustomer = operation{
 	about:   "Deletes a customer who has no bookings.",
 	path:    []pathParameter{customerID},
 	answers: []response{ok(plainView.CustomerDeleted(0, time.Time{}))},
-	refuse:  []error{errHasBookings},
+	refuse:  []error{domain.CustomerHasBookings(3)},
 	errors:  errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -228,11 +229,18 @@ func queryFields(r route) []*compat.Field {
 }
 
 func (p pathParameter) describe() members {
-	schema, about, example := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the record", any(17)
+	schema, about := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the record"
 	if p.resource == domain.CouponResource {
-		schema, about, example = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case", "WELCOME10"
+		schema, about = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case"
 	}
-	return members{{"name", p.name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", example}}
+	return members{{"name", p.name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", p.example()}}
+}
+
+func (p pathParameter) example() any {
+	if p.resource == domain.CouponResource {
+		return "WELCOME10"
+	}
+	return 17
 }
 
 func (d *describer) queryParameterOf(f *compat.Field) members {
@@ -390,17 +398,13 @@ func headersOf(r route, status int) members {
 // refusals are the errors that a route can answer with.
 func refusals(r route) []error {
 	all := []error{
-		&domain.Error{Code: domain.CodeUnauthorized, Message: "Invalid or missing API key"},
-		&limitError{message: "Rate limit exceeded", retryAfter: 30},
-		&domain.Error{Code: domain.CodeUnavailable},
-		errors.New("a failure of ours"),
-		errNoRoute,
+		domain.Unauthorized(),
+		&limitError{message: overLimit(1), retryAfter: 30},
+		errOverloaded,
+		errInternal,
 	}
 	if r.permission != "" {
-		all = append(all, &domain.Error{
-			Code: domain.CodeForbidden, Message: "The API key lacks the permission write_bookings",
-			Required: "write_bookings", Granted: []string{"read_agents"},
-		})
+		all = append(all, adapter.Key{Permissions: []string{otherPermission(r.permission)}}.Require(r.permission))
 	}
 	for _, permission := range alsoNeeded(r) {
 		all = append(all, adapter.Key{Permissions: []string{r.permission}}.Require(permission))
@@ -414,20 +418,32 @@ func refusals(r route) []error {
 	} else {
 		field := map[string]string{"status": "Unknown status"}
 		all = append(all, &compat.BodyError{Message: "The request body is not valid JSON"}, errBodyTooLarge,
-			domain.InvalidRequest(field), &domain.Error{Code: domain.CodeValidationFailed, Message: "Validation failed", Fields: field})
+			domain.InvalidRequest(field), domain.ValidationFailed(field))
 	}
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
 	if r.method == http.MethodPost {
-		all = append(all,
-			&domain.Error{Code: domain.CodeInProgress, Message: "A request with this Idempotency-Key is being worked on"},
-			&domain.Error{Code: domain.CodeKeyReused, Message: "This Idempotency-Key was used for another request"})
+		all = append(all, domain.RequestInProgress(nil), domain.IdempotencyKeyReused())
 	}
 	for _, p := range r.operation.path {
-		all = append(all, domain.NotFound(p.resource, "17"))
+		if p.resource != domain.CouponResource {
+			all = append(all, errNoRoute) // for what is no id
+		}
+		all = append(all, domain.NotFound(p.resource, fmt.Sprint(p.example())))
 	}
 	return append(all, r.operation.refuse...)
+}
+
+// errInternal is an example of an error that is no client's fault.
+var errInternal = errors.New("internal error")
+
+// otherPermission is one that a key may hold and that is not the one it needs.
+func otherPermission(needed string) string {
+	if needed == "read_agents" {
+		return "read_services"
+	}
+	return "read_agents"
 }
 
 // queryRefusal is how a route refuses parameters: as it does one that comes as a

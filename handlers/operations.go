@@ -90,14 +90,9 @@ func bodyOf[T any](read func(*compat.Body) T) func(*compat.Body) {
 	return func(b *compat.Body) { read(b) }
 }
 
-// Refusals that only some routes know.
-var (
-	errSlotTaken = &domain.Error{
-		Code: domain.CodeSlotUnavailable, Message: "The requested time is not available",
-		Conflict: &domain.SlotConflict{Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660}},
-	}
-	errForceRequired    = &domain.Error{Code: domain.CodeForceRequired, Message: "Only pending and cancelled bookings are deleted without force=true"}
-	errHasBookings      = &domain.Error{Code: domain.CodeCustomerHasBookings, Message: "Customer has bookings", Count: 3}
-	errPaymentCompleted = &domain.Error{Code: domain.CodePaymentCompleted, Message: "Completed payments cannot be deleted"}
-	exampleDay, _       = availability.ParseDay("2026-12-01")
-)
+// exampleConflict is why a booking cannot have its time.
+var exampleConflict = domain.SlotConflict{
+	Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660},
+}
+
+var exampleDay, _ = availability.ParseDay("2026-12-01")

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -94,7 +95,7 @@ var deletePayment = operation{
 	about:   "Deletes a payment that did not succeed.",
 	path:    []pathParameter{paymentID},
 	answers: []response{ok(compat.PaymentDeleted())},
-	refuse:  []error{errPaymentCompleted},
+	refuse:  []error{domain.PaymentCompleted()},
 	errors:  errorForm{failure: "Failed to delete payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)

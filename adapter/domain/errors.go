@@ -98,6 +98,52 @@ func InvalidRequest(fields map[string]string) error {
 	return &Error{Code: CodeInvalidRequest, Message: "Invalid input data", Fields: maps.Clone(fields)}
 }
 
+// ValidationFailed returns the error for fields that are well-formed and still not
+// allowed, each with its message.
+func ValidationFailed(fields map[string]string) error {
+	return &Error{Code: CodeValidationFailed, Message: "Validation failed", Fields: maps.Clone(fields)}
+}
+
+// Unauthorized returns the error for a key that is missing or not valid, the same
+// for every way in which it is not.
+func Unauthorized() error {
+	return &Error{Code: CodeUnauthorized, Message: "Invalid or missing API key"}
+}
+
+// SlotUnavailable returns the error for a start that is not free.
+func SlotUnavailable(conflict SlotConflict) error {
+	return &Error{Code: CodeSlotUnavailable, Message: "The requested time slot is not available", Conflict: &conflict}
+}
+
+// ForceRequired returns the error for the deletion of an approved or completed
+// booking without force.
+func ForceRequired() error {
+	return &Error{Code: CodeForceRequired, Message: "Bookings that are approved or completed are deleted with force=true only"}
+}
+
+// CustomerHasBookings returns the error for the deletion of a customer with so
+// many bookings.
+func CustomerHasBookings(count int64) error {
+	return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: count}
+}
+
+// PaymentCompleted returns the error for the deletion of a payment that succeeded.
+func PaymentCompleted() error {
+	return &Error{Code: CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
+}
+
+// RequestInProgress returns the error for a request under the Idempotency-Key of
+// one that is still being processed. The cause may be nil.
+func RequestInProgress(cause error) error {
+	return &Error{Code: CodeInProgress, Message: "A request with this Idempotency-Key is being processed", Cause: cause}
+}
+
+// IdempotencyKeyReused returns the error for an Idempotency-Key that came before
+// with another body.
+func IdempotencyKeyReused() error {
+	return &Error{Code: CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
+}
+
 // InvalidField is InvalidRequest for a single field.
 func InvalidField(field, message string) error {
 	return InvalidRequest(map[string]string{field: message})

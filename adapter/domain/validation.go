@@ -58,7 +58,7 @@ func (v *Validation) Err() error {
 	case len(v.invalid) > 0:
 		return InvalidRequest(fields)
 	default:
-		return &Error{Code: CodeValidationFailed, Message: "Validation failed", Fields: fields}
+		return ValidationFailed(fields)
 	}
 }
 
