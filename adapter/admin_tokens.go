@@ -56,7 +56,11 @@ func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
 	if err := a.sweep(ctx); err != nil {
 		return "", err
 	}
-	return a.store(ctx, a.db, tokenLogin, LoginTokenLife)
+	err = a.db.Transact(ctx, "issue a token", func(tx *wpdb.Tx) (err error) {
+		token, err = a.store(ctx, tx, tokenLogin, LoginTokenLife)
+		return err
+	})
+	return token, err
 }
 
 // Login exchanges a login token for the secret of a session. ok is false where
@@ -86,8 +90,10 @@ func (a *AdminTokens) Session(ctx context.Context, session string) (bool, error)
 
 // Logout ends a session, for every process.
 func (a *AdminTokens) Logout(ctx context.Context, session string) error {
-	_, err := a.remove(ctx, a.db, tokenSession, session)
-	return err
+	return a.db.Transact(ctx, "log out", func(tx *wpdb.Tx) error {
+		_, err := a.remove(ctx, tx, tokenSession, session)
+		return err
+	})
 }
 
 // Spend notes the mark of a form, and tells whether it is the first time: a
@@ -96,7 +102,7 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 	if err := a.sweep(ctx); err != nil {
 		return false, err
 	}
-	err = a.insert(ctx, a.db, tokenForm, mark, AdminSessionLife)
+	err = a.db.Transact(ctx, "note a form", func(tx *wpdb.Tx) error { return a.insert(ctx, tx, tokenForm, mark, AdminSessionLife) })
 	if errors.Is(err, wpdb.ErrDuplicate) {
 		return false, nil
 	}
@@ -104,27 +110,27 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 }
 
 // store makes a token and keeps its hash.
-func (a *AdminTokens) store(ctx context.Context, q wpdb.Queryer, purpose string, life time.Duration) (string, error) {
+func (a *AdminTokens) store(ctx context.Context, tx *wpdb.Tx, purpose string, life time.Duration) (string, error) {
 	secret := make([]byte, tokenBytes)
 	if _, err := io.ReadFull(a.random, secret); err != nil {
 		return "", fmt.Errorf("make a token: %w", err)
 	}
 	token := base32.StdEncoding.EncodeToString(secret)
-	return token, a.insert(ctx, q, purpose, token, life)
+	return token, a.insert(ctx, tx, purpose, token, life)
 }
 
-func (a *AdminTokens) insert(ctx context.Context, q wpdb.Queryer, purpose, token string, life time.Duration) error {
+func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.Tx, purpose, token string, life time.Duration) error {
 	stmt := sq.Insert(a.db.Name(wpdb.AdminTokens)).SetMap(map[string]any{
 		"token_hash": hashSecret(token), "purpose": purpose, "expires_at": domain.Stamp(a.now().Add(life)),
 	})
-	_, err := wpdb.Exec(ctx, q, "store a token", stmt)
+	_, err := wpdb.Exec(ctx, tx, "store a token", stmt)
 	return err
 }
 
 // remove tells whether there was a valid token. Of several that remove it at
 // the same time one is told so.
-func (a *AdminTokens) remove(ctx context.Context, q wpdb.Queryer, purpose, token string) (bool, error) {
-	result, err := wpdb.Exec(ctx, q, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))
+func (a *AdminTokens) remove(ctx context.Context, tx *wpdb.Tx, purpose, token string) (bool, error) {
+	result, err := wpdb.Exec(ctx, tx, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))
 	return result.Rows > 0, err
 }
 
@@ -134,6 +140,6 @@ func (a *AdminTokens) valid(purpose, token string) sq.Sqlizer {
 
 // sweep deletes what is over.
 func (a *AdminTokens) sweep(ctx context.Context) error {
-	_, err := wpdb.Exec(ctx, a.db, "forget old tokens", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(sq.LtOrEq{"expires_at": domain.Stamp(a.now())}))
+	_, err := a.db.Change(ctx, "forget old tokens", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(sq.LtOrEq{"expires_at": domain.Stamp(a.now())}))
 	return err
 }

@@ -206,7 +206,7 @@ func (s *Site) answersUntil() domain.Timestamp {
 // deleteAnswers deletes by id, so that two who delete the same never wait for
 // each other in a circle.
 func (s *Site) deleteAnswers(ctx context.Context, ids []int64) error {
-	_, err := wpdb.Exec(ctx, s.db, "delete old answers", sq.Delete(s.db.Name(wpdb.Idempotency)).Where(sq.Eq{"id": ids}))
+	_, err := s.db.Change(ctx, "delete old answers", sq.Delete(s.db.Name(wpdb.Idempotency)).Where(sq.Eq{"id": ids}))
 	return err
 }
 

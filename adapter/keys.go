@@ -172,7 +172,7 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
 	})
-	result, err := wpdb.Exec(ctx, k.db, "store key", stmt)
+	result, err := k.db.Change(ctx, "store key", stmt)
 	if err != nil {
 		return Key{}, err
 	}
@@ -248,7 +248,7 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 // such a key.
 func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
 	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id})
-	result, err := wpdb.Exec(ctx, k.db, "revoke key", stmt)
+	result, err := k.db.Change(ctx, "revoke key", stmt)
 	return result.Rows > 0, err
 }
 
@@ -257,7 +257,7 @@ func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
 func (k *Keys) Restrict(ctx context.Context, id int64, patch KeyPatch) (key Key, found bool, err error) {
 	if changes := patch.changes(); len(changes) > 0 {
 		stmt := sq.Update(k.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id})
-		if _, err := wpdb.Exec(ctx, k.db, "restrict key", stmt); err != nil {
+		if _, err := k.db.Change(ctx, "restrict key", stmt); err != nil {
 			return Key{}, false, err
 		}
 	}
@@ -372,6 +372,9 @@ func (k *Keys) Used(ctx context.Context, key Key) error {
 	}
 	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("last_used_at", domain.Stamp(now)).Where(sq.Eq{"id": key.ID})
 	_, err := wpdb.Exec(ctx, k.db, "note use of key", stmt)
+	if errors.Is(err, wpdb.ErrConflict) {
+		return nil // it is noted on another node of the cluster
+	}
 	return err
 }
 

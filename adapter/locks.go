@@ -177,8 +177,6 @@ func (s *Site) createLocks(ctx context.Context, locks []lock) error {
 	for _, l := range locks {
 		stmt = stmt.Values(int64(l.kind), l.id)
 	}
-	return s.db.Transact(ctx, "create locks", func(tx *wpdb.Tx) error {
-		_, err := wpdb.Exec(ctx, tx, "create locks", stmt)
-		return err
-	})
+	_, err := s.db.Change(ctx, "create locks", stmt)
+	return err
 }

@@ -92,14 +92,15 @@ func (s *Sweeper) abandonedMails() sq.SelectBuilder {
 }
 
 // delete deletes by id what which finds, so that two who sweep at the same time
-// never wait for each other in a circle.
+// never wait for each other in a circle. On a cluster one of them is refused, and
+// finds the rows gone when the statement is run again.
 func (s *Sweeper) delete(ctx context.Context, table wpdb.Table, which sq.SelectBuilder) (deleted int, err error) {
 	for {
 		ids, err := wpdb.All(ctx, s.db, "find old rows", which.Limit(sweepSize), wpdb.Value[int64])
 		if err != nil || len(ids) == 0 {
 			return deleted, err
 		}
-		if _, err := wpdb.Exec(ctx, s.db, "delete old rows", sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids})); err != nil {
+		if _, err := s.db.Change(ctx, "delete old rows", sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids})); err != nil {
 			return deleted, err
 		}
 		deleted += len(ids)

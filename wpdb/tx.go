@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	sq "github.com/Masterminds/squirrel"
 )
 
 // How often a transaction is run before it is given up. A deadlock, and a commit
@@ -58,6 +60,16 @@ func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) err
 			return fmt.Errorf("%s: %w", op, ctx.Err())
 		}
 	}
+}
+
+// Change is Exec in a transaction of its own, so that a statement which met
+// a deadlock, or another node of a cluster that was first, is run again.
+func (db *DB) Change(ctx context.Context, op string, stmt sq.Sqlizer) (result Result, err error) {
+	err = db.Transact(ctx, op, func(tx *Tx) (err error) {
+		result, err = Exec(ctx, tx, op, stmt)
+		return err
+	})
+	return result, err
 }
 
 // beforeCommit is the error of a statement of a transaction. One that Group

@@ -1,0 +1,129 @@
+package adapter
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/wpdb"
+)
+
+// mocked is a database of which a test says how it answers.
+func mocked(t *testing.T) (*wpdb.DB, sqlmock.Sqlmock) {
+	t.Helper()
+	pool, mock, err := sqlmock.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := mock.ExpectationsWereMet(); err != nil {
+			t.Error(err)
+		}
+		mock.ExpectClose()
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return wpdb.New(pool, "wp_"), mock
+}
+
+// TestOwnChangesAreRunAgain: changes of our own tables outside of the site's
+// transactions are run again where another node of a cluster was first, so that a
+// key is revoked at once, and two who sweep do not stop each other.
+func TestOwnChangesAreRunAgain(t *testing.T) {
+	t.Parallel()
+	done := sqlmock.NewResult(1, 1)
+	ids := func(ids ...int64) *sqlmock.Rows {
+		rows := sqlmock.NewRows([]string{"id"})
+		for _, id := range ids {
+			rows.AddRow(id)
+		}
+		return rows
+	}
+	for name, c := range map[string]struct {
+		refused       string // the statement that is refused once
+		before, after func(sqlmock.Sqlmock)
+		run           func(context.Context, *wpdb.DB) error
+	}{
+		"import a key": {refused: "INSERT INTO .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
+			_, err := NewKeys(db, recordedNow, nil).Import(ctx, "mR8xQz31LkPw0aBc", NewKey{Name: "shop", Permissions: []string{"read"}}, false)
+			return err
+		}},
+		"revoke a key": {refused: "UPDATE .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
+			_, err := NewKeys(db, recordedNow, nil).Revoke(ctx, 1)
+			return err
+		}},
+		"note a form": {
+			refused: "INSERT INTO .*admin_tokens",
+			before: func(m sqlmock.Sqlmock) {
+				m.ExpectBegin()
+				m.ExpectExec("DELETE FROM .*admin_tokens").WillReturnResult(done)
+				m.ExpectCommit()
+			},
+			run: func(ctx context.Context, db *wpdb.DB) error {
+				_, err := NewAdminTokens(db, recordedNow, nil).Spend(ctx, "mark")
+				return err
+			},
+		},
+		"log out": {refused: "DELETE FROM .*admin_tokens", run: func(ctx context.Context, db *wpdb.DB) error {
+			return NewAdminTokens(db, recordedNow, nil).Logout(ctx, "session")
+		}},
+		"forget old answers of a request": {refused: "DELETE FROM .*idempotency", run: func(ctx context.Context, db *wpdb.DB) error {
+			return (&Site{db: db}).deleteAnswers(ctx, []int64{1})
+		}},
+		"sweep": {
+			refused: "DELETE FROM .*idempotency",
+			before:  func(m sqlmock.Sqlmock) { m.ExpectQuery("SELECT id FROM .*idempotency").WillReturnRows(ids(1)) },
+			after: func(m sqlmock.Sqlmock) {
+				m.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
+				m.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
+			},
+			run: func(ctx context.Context, db *wpdb.DB) error {
+				_, err := NewSweeper(db, recordedNow, slog.New(slog.DiscardHandler)).Sweep(ctx)
+				return err
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, mock := mocked(t)
+			if c.before != nil {
+				c.before(mock)
+			}
+			mock.ExpectBegin()
+			mock.ExpectExec(c.refused).WillReturnError(&mysql.MySQLError{Number: 1213})
+			mock.ExpectRollback()
+			mock.ExpectBegin()
+			mock.ExpectExec(c.refused).WillReturnResult(done)
+			mock.ExpectCommit()
+			if c.after != nil {
+				c.after(mock)
+			}
+			if err := c.run(t.Context(), db); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestUseNotedElsewhere: that another node notes the use of a key at the same time
+// is no failure, and any other error is one.
+func TestUseNotedElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		number uint16
+		fails  bool
+	}{"conflict": {1213, false}, "read-only": {1290, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, mock := mocked(t)
+			mock.ExpectExec("UPDATE .*api_keys").WillReturnError(&mysql.MySQLError{Number: c.number})
+			if err := NewKeys(db, recordedNow, nil).Used(t.Context(), Key{ID: 1}); (err != nil) != c.fails {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
