@@ -310,8 +310,8 @@ func (o *Outbox) judge(q queuedMail, failure error) verdict {
 	}
 }
 
-// note stores a verdict. It does not give up soon, nor because ctx ends: a mail
-// that was sent and not noted is sent again.
+// note stores a verdict. It does not give up soon, because a mail that was sent
+// and not noted is sent again. Once ctx has ended, the try at hand is the last.
 func (o *Outbox) note(ctx context.Context, q queuedMail, v verdict) error {
 	for attempt := 0; ; attempt++ {
 		err := o.store(context.WithoutCancel(ctx), q, v)

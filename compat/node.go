@@ -44,8 +44,7 @@ func (v jsonValue) scalar() (text string, isText, single bool) {
 
 func (v jsonValue) object() (members map[string]node, ok bool) {
 	if v[0] == '[' {
-		elements, _ := v.list()
-		return map[string]node{}, len(elements) == 0
+		return map[string]node{}, len(v.inside()) == 0
 	}
 	if v[0] != '{' {
 		return nil, false

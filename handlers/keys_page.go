@@ -126,7 +126,6 @@ func (p *KeysPage) visited(work func(*visit) error) http.Handler {
 }
 
 func (p *KeysPage) waitForDatabase(v *visit) {
-	v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	p.show(v, http.StatusServiceUnavailable, frame{Title: "The database is not open yet", Waits: retryAfter},
 		messageView("", "Keys are kept in the site's database, to which Bookside has no connection so far. This page tries again by itself."))
 }
@@ -164,6 +163,9 @@ func (p *KeysPage) tell(v *visit, status int, title, text string) {
 // show sends a page.
 func (p *KeysPage) show(v *visit, status int, f frame, content g.Node) {
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if status == http.StatusServiceUnavailable {
+		v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))
+	}
 	v.w.WriteHeader(status)
 	_ = f.around(content).Render(v.w) // the reader went away: nobody to tell
 }

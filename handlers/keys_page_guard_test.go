@@ -373,6 +373,9 @@ func TestKeysPageWithoutDatabase(t *testing.T) {
 	arrange(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
 	v.open("/keys").says(http.StatusOK, "No key is in use.") // none was ever made
 	failed := v.post("/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
+	if got := failed.header.Get("Retry-After"); got != "5" {
+		t.Errorf("Retry-After %q", got)
+	}
 	arrange(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	v.post("/keys/new", failed.form("/keys/new")).says(http.StatusOK).secret()
 	arrange(t, database, "DROP TABLE wp_bookside_admin_tokens")

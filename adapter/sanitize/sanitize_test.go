@@ -30,12 +30,15 @@ func TestEmailsAsRecorded(t *testing.T) {
 	t.Parallel()
 	_, emails := fixtures.Sanitized(t)
 	for _, email := range emails {
-		if got := IsEmail(email.In); got != email.Valid() {
-			t.Errorf("%q is an address: %t", email.In, got)
-		}
-		if email.Valid() && email.SanitizeEmail != email.In {
-			t.Errorf("%q would be stored as %q", email.In, email.SanitizeEmail)
-		}
+		t.Run(email.In, func(t *testing.T) {
+			t.Parallel()
+			if got := IsEmail(email.In); got != email.Valid() {
+				t.Errorf("is an address: %t", got)
+			}
+			if email.Valid() && email.SanitizeEmail != email.In {
+				t.Errorf("would be stored as %q", email.SanitizeEmail)
+			}
+		})
 	}
 }
 
@@ -49,9 +52,12 @@ func TestURL(t *testing.T) {
 		"https://x.test/<script\nsrc=x": "https://x.test/&lt;script src=x",
 		"https://x.test/%3Cscript%3Ex":  "https://x.test/%3Cscript%3Ex",
 	} {
-		if got := URL(sent); got != want {
-			t.Errorf("%q becomes %q, want %q", sent, got, want)
-		}
+		t.Run(sent, func(t *testing.T) {
+			t.Parallel()
+			if got := URL(sent); got != want {
+				t.Errorf("becomes %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -67,9 +73,12 @@ func TestUserName(t *testing.T) {
 		"< b > and < /i > < script >x": "&lt; b &gt; and &lt; /i &gt; x",
 		"&amp; &#39; &#x2E; &apos; &#xD800; &#1114112; &x": "&amp; &#039; &#x2E; &amp;apos; &amp;#xD800; &amp;#1114112; &amp;x",
 	} {
-		if got := UserName(name); got != want {
-			t.Errorf("%q becomes %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := UserName(name); got != want {
+				t.Errorf("becomes %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -82,8 +91,11 @@ func TestUserLogin(t *testing.T) {
 		"a&b;c@c.co":                "ac@c.co",
 		"{}@c.co":                   "@c.co",
 	} {
-		if got := UserLogin(email); got != want {
-			t.Errorf("%q becomes %q, want %q", email, got, want)
-		}
+		t.Run(email, func(t *testing.T) {
+			t.Parallel()
+			if got := UserLogin(email); got != want {
+				t.Errorf("becomes %q, want %q", got, want)
+			}
+		})
 	}
 }
