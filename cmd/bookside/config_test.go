@@ -246,6 +246,8 @@ func TestUnreadableConfig(t *testing.T) {
 		{"second document, bad", "db:\n  max_open: 4\n---\n*" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
 		{"missing file", "", nil, []string{"--config", "/nowhere/b.yaml"}, "configuration file: open /nowhere/b.yaml: no such file"},
 		{"missing secret file", "", []string{"BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN_FILE: open /nowhere/dsn: no such file"},
+		{"secret in place of its file", "", []string{"BOOKSIDE_DB__DSN_FILE=u:" + secret + "@tcp(h)/d"}, nil,
+			"BOOKSIDE_DB__DSN_FILE: the file that it names cannot be read: no such file or directory; the value itself belongs into BOOKSIDE_DB__DSN"},
 		{"secret twice", "", []string{"BOOKSIDE_DB__DSN=" + secret, "BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN and BOOKSIDE_DB__DSN_FILE: set one of them only"},
 	}
 	for _, test := range tests {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -289,7 +290,12 @@ func (l *layers) loadEnvironment(environ []string) error {
 func (l *layers) variable(name, key, value string) (string, any) {
 	if name == envName(key)+fileSuffix {
 		content, err := os.ReadFile(value)
-		if err != nil {
+		var failed *fs.PathError
+		switch {
+		case errors.As(err, &failed) && !filepath.IsAbs(value): // it may be the secret
+			l.problem("%s: the file that it names cannot be read: %v; the value itself belongs into %s", name, failed.Err, envName(key))
+			return "", nil
+		case err != nil:
 			l.problem("%s: %v", name, err)
 			return "", nil
 		}
