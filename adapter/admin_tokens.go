@@ -56,7 +56,7 @@ func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
 	if err := a.sweep(ctx); err != nil {
 		return "", err
 	}
-	err = a.db.Transact(ctx, "issue a token", func(tx *wpdb.Tx) (err error) {
+	err = a.db.Transact(ctx, "issue a token", func(tx *wpdb.DB) (err error) {
 		token, err = a.store(ctx, tx, tokenLogin, LoginTokenLife)
 		return err
 	})
@@ -67,7 +67,7 @@ func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
 // the token is unknown, used or over.
 func (a *AdminTokens) Login(ctx context.Context, token string) (session string, ok bool, err error) {
 	token = strings.ToUpper(strings.TrimSpace(token))
-	err = a.db.Transact(ctx, "log in", func(tx *wpdb.Tx) error {
+	err = a.db.Transact(ctx, "log in", func(tx *wpdb.DB) error {
 		used, err := a.remove(ctx, tx, tokenLogin, token)
 		if ok = used; err != nil || !used {
 			return err
@@ -90,7 +90,7 @@ func (a *AdminTokens) Session(ctx context.Context, session string) (bool, error)
 
 // Logout ends a session, for every process.
 func (a *AdminTokens) Logout(ctx context.Context, session string) error {
-	return a.db.Transact(ctx, "log out", func(tx *wpdb.Tx) error {
+	return a.db.Transact(ctx, "log out", func(tx *wpdb.DB) error {
 		_, err := a.remove(ctx, tx, tokenSession, session)
 		return err
 	})
@@ -102,7 +102,7 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 	if err := a.sweep(ctx); err != nil {
 		return false, err
 	}
-	err = a.db.Transact(ctx, "note a form", func(tx *wpdb.Tx) error { return a.insert(ctx, tx, tokenForm, mark, AdminSessionLife) })
+	err = a.db.Transact(ctx, "note a form", func(tx *wpdb.DB) error { return a.insert(ctx, tx, tokenForm, mark, AdminSessionLife) })
 	if errors.Is(err, wpdb.ErrDuplicate) {
 		return false, nil
 	}
@@ -110,7 +110,7 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 }
 
 // store makes a token and keeps its hash.
-func (a *AdminTokens) store(ctx context.Context, tx *wpdb.Tx, purpose string, life time.Duration) (string, error) {
+func (a *AdminTokens) store(ctx context.Context, tx *wpdb.DB, purpose string, life time.Duration) (string, error) {
 	secret := make([]byte, tokenBytes)
 	if _, err := io.ReadFull(a.random, secret); err != nil {
 		return "", fmt.Errorf("make a token: %w", err)
@@ -119,7 +119,7 @@ func (a *AdminTokens) store(ctx context.Context, tx *wpdb.Tx, purpose string, li
 	return token, a.insert(ctx, tx, purpose, token, life)
 }
 
-func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.Tx, purpose, token string, life time.Duration) error {
+func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.DB, purpose, token string, life time.Duration) error {
 	stmt := sq.Insert(a.db.Name(wpdb.AdminTokens)).SetMap(map[string]any{
 		"token_hash": hashSecret(token), "purpose": purpose, "expires_at": domain.Stamp(a.now().Add(life)),
 	})
@@ -129,7 +129,7 @@ func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.Tx, purpose, token st
 
 // remove tells whether there was a valid token. Of several that remove it at
 // the same time one is told so.
-func (a *AdminTokens) remove(ctx context.Context, tx *wpdb.Tx, purpose, token string) (bool, error) {
+func (a *AdminTokens) remove(ctx context.Context, tx *wpdb.DB, purpose, token string) (bool, error) {
 	result, err := wpdb.Exec(ctx, tx, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))
 	return result.Rows > 0, err
 }

@@ -42,16 +42,16 @@ const (
 // customer is among what goes out now.
 //
 // What an earlier state of a record had scheduled is taken back first.
-func (s *Site) announce(ctx context.Context, w writing, events []event, tell bool) (told bool, err error) {
-	if !s.automates() {
+func (tx *Tx) announce(ctx context.Context, w writing, events []event, tell bool) (told bool, err error) {
+	if !tx.automates() {
 		return false, nil
 	}
 	for _, e := range events {
-		if err := s.takeBackJobs(ctx, e); err != nil {
+		if err := tx.takeBackJobs(ctx, e); err != nil {
 			return false, err
 		}
 	}
-	processes, err := s.processes(ctx, wantedTypes(events, tell))
+	processes, err := tx.processes(ctx, wantedTypes(events, tell))
 	if err != nil || len(processes) == 0 {
 		return false, err
 	}
@@ -63,35 +63,35 @@ func (s *Site) announce(ctx context.Context, w writing, events []event, tell boo
 		if !setsOff(e, processes) {
 			continue
 		}
-		around, err := s.around(ctx, e.facts, known)
+		around, err := tx.around(ctx, e.facts, known)
 		if err != nil {
 			return false, err
 		}
-		subject := s.subjectOf(w, e, around)
+		subject := tx.subjectOf(w, e, around)
 		for _, eventType := range eventTypes[e.kind] {
-			subject.At = s.instantOf(e, eventType)
-			for _, job := range process.Jobs(processes, eventType, subject, s.Now) {
-				switch later := job.DueAt.After(s.Now); {
+			subject.At = tx.instantOf(e, eventType)
+			for _, job := range process.Jobs(processes, eventType, subject, tx.Now) {
+				switch later := job.DueAt.After(tx.Now); {
 				case later || byCron:
-					stored, err := s.jobRow(e, job, subject, later)
+					stored, err := tx.jobRow(e, job, subject, later)
 					if err != nil {
 						return false, err
 					}
 					rows = append(rows, stored)
-				case s.outbox != nil:
+				case tx.outbox != nil:
 					mails = append(mails, mailsOf(job)...)
 				default:
 					continue
 				}
-				told = told || !job.DueAt.After(s.Now) && reaches(job, e.facts.Customer.Email)
+				told = told || !job.DueAt.After(tx.Now) && reaches(job, e.facts.Customer.Email)
 			}
 		}
 	}
-	if _, err := s.insert(ctx, wpdb.ProcessJobs, rows...); err != nil {
+	if _, err := tx.insert(ctx, wpdb.ProcessJobs, rows...); err != nil {
 		return false, err
 	}
 	if len(mails) > 0 {
-		err = s.queueMail(ctx, mails)
+		err = tx.queueMail(ctx, mails)
 	}
 	return told, err
 }
@@ -103,12 +103,12 @@ func (s *Site) automates() bool {
 
 // takeBackJobs deletes what is scheduled for a record that has changed
 // (OsProcessJobsHelper::handle_booking_updated and its like).
-func (s *Site) takeBackJobs(ctx context.Context, e event) error {
+func (tx *Tx) takeBackJobs(ctx context.Context, e event) error {
 	switch e.kind {
 	case bookingUpdated:
-		return s.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.ID, "object_model_type": "booking"})
+		return tx.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.ID, "object_model_type": "booking"})
 	case orderUpdated:
-		return s.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.Order.ID, "object_model_type": "order"})
+		return tx.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.Order.ID, "object_model_type": "order"})
 	default:
 		return nil
 	}
@@ -347,7 +347,7 @@ type surroundings struct {
 }
 
 // around reads the surroundings of an event, once for all events about the same.
-func (s *Site) around(ctx context.Context, f bookingFacts, known map[recordIDs]surroundings) (surroundings, error) {
+func (tx *Tx) around(ctx context.Context, f bookingFacts, known map[recordIDs]surroundings) (surroundings, error) {
 	ids := recordIDs{customer: f.Customer.ID, booking: f.ID}
 	if f.Order != nil {
 		ids.order = f.Order.ID
@@ -357,15 +357,15 @@ func (s *Site) around(ctx context.Context, f bookingFacts, known map[recordIDs]s
 	}
 	var around surroundings
 	var err error
-	notes := sq.Select("COALESCE(notes, '')").From(s.db.Name(wpdb.Customers)).Where(sq.Eq{"id": f.Customer.ID})
-	if around.customerNotes, _, err = wpdb.One(ctx, s.db, "read notes of customer", notes, wpdb.Value[string]); err != nil {
+	notes := sq.Select("COALESCE(notes, '')").From(tx.db.Name(wpdb.Customers)).Where(sq.Eq{"id": f.Customer.ID})
+	if around.customerNotes, _, err = wpdb.One(ctx, tx.db, "read notes of customer", notes, wpdb.Value[string]); err != nil {
 		return around, err
 	}
-	if around.staff, err = s.staff(ctx, f); err != nil {
+	if around.staff, err = tx.staff(ctx, f); err != nil {
 		return around, err
 	}
 	if f.Order != nil {
-		around.orderKeys, err = s.keysOfOrder(ctx, f)
+		around.orderKeys, err = tx.keysOfOrder(ctx, f)
 	}
 	known[ids] = around
 	return around, err
@@ -411,15 +411,15 @@ func (s *Site) staff(ctx context.Context, f bookingFacts) ([]staffMember, error)
 
 // keysOfOrder are the keys with which an order is managed; one without gets
 // them, as in the plugin.
-func (s *Site) keysOfOrder(ctx context.Context, f bookingFacts) (manageKeys, error) {
+func (tx *Tx) keysOfOrder(ctx context.Context, f bookingFacts) (manageKeys, error) {
 	if f.orderKeys != (manageKeys{}) {
 		return f.orderKeys, nil
 	}
-	keys, err := s.manageKeys(ctx, wpdb.OrderMeta, f.Order.ID)
+	keys, err := tx.manageKeys(ctx, wpdb.OrderMeta, f.Order.ID)
 	if err != nil {
 		return manageKeys{}, err
 	}
-	return s.insertManageKeys(ctx, wpdb.OrderMeta, f.Order.ID, keys[f.Order.ID])
+	return tx.insertManageKeys(ctx, wpdb.OrderMeta, f.Order.ID, keys[f.Order.ID])
 }
 
 func (w writing) businessVariables() process.BusinessVariables {

@@ -45,7 +45,7 @@ func TestAnnouncePayment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database, site, _ := announcing(t, false, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
-			made, err := site.CreatePayment(t.Context(), c.payment, nil)
+			made, err := txCreate(t.Context(), site, (*Tx).CreatePayment, c.payment)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,10 +73,10 @@ func TestAnnouncePayment(t *testing.T) {
 			if diff := cmp.Diff(want, paymentJobs(t, database)); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
 			}
-			if _, err := site.UpdatePayment(t.Context(), made.ID, PaymentPatch{Status: new("failed")}); err != nil {
+			if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, made.ID, PaymentPatch{Status: new("failed")}); err != nil {
 				t.Fatal(err)
 			}
-			if err := site.DeletePayment(t.Context(), made.ID); err != nil {
+			if err := txDelete(t.Context(), site, (*Tx).DeletePayment, made.ID); err != nil {
 				t.Fatal(err)
 			}
 			if got := paymentJobs(t, database); len(got) != len(want) {
@@ -139,7 +139,7 @@ func orderCode(t *testing.T, d *fixtures.Database) (code string) {
 func TestPaymentMail(t *testing.T) {
 	t.Parallel()
 	database, site, _ := announcing(t, true, "DELETE FROM wp_latepoint_processes", receipt("equal", "transaction__kind", "capture"))
-	if _, err := site.CreatePayment(t.Context(), NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}, nil); err != nil {
+	if _, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}); err != nil {
 		t.Fatal(err)
 	}
 	if jobs, mails := len(queuedJobs(t, database)), countRows(t, database, "bookside_outbox"); jobs != 0 || mails != 1 {

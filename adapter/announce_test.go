@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -109,7 +108,7 @@ func TestAnnounceNewBooking(t *testing.T) {
 			t.Parallel()
 			database, site, b := announcing(t, c.outbox, c.setup...)
 			b.Confirm = !c.silent
-			made, err := site.CreateBooking(t.Context(), b, nil)
+			made, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,12 +138,12 @@ func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
 func TestRemindersFollowTheBooking(t *testing.T) {
 	t.Parallel()
 	database, site, b := announcing(t, false, withJobCron, dayBefore)
-	made, err := site.CreateBooking(t.Context(), b, nil)
+	made, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	monday, noon := parseDay(t, "2027-02-05"), Minutes(600)
-	if _, err := site.UpdateBooking(t.Context(), made.ID, BookingPatch{StartDate: &monday, StartTime: &noon}); err != nil {
+	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, made.ID, BookingPatch{StartDate: &monday, StartTime: &noon}); err != nil {
 		t.Fatal(err)
 	}
 	confirmation := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
@@ -153,14 +152,14 @@ func TestRemindersFollowTheBooking(t *testing.T) {
 		t.Errorf("after a move (-want +got):\n%s", diff)
 	}
 	cancelled := StatusCancelled
-	if _, err := site.UpdateBooking(t.Context(), made.ID, BookingPatch{Status: &cancelled, Notify: true}); err != nil {
+	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, made.ID, BookingPatch{Status: &cancelled, Notify: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = []queuedJob{confirmation, confirmation, {10, "booking", "2027-02-04 09:00:00"}}
 	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
 		t.Errorf("after a cancellation that the customer is told of (-want +got):\n%s", diff)
 	}
-	if err := site.DeleteBooking(t.Context(), made.ID, false); err != nil {
+	if err := site.Transact(t.Context(), "delete booking", func(tx *Tx) error { return tx.DeleteBooking(t.Context(), made.ID, false) }); err != nil {
 		t.Fatal(err)
 	}
 	want = []queuedJob{confirmation, confirmation}
@@ -174,7 +173,12 @@ func TestMessagesAreTakenBack(t *testing.T) {
 	t.Parallel()
 	database, site, b := announcing(t, true, dayBefore)
 	errOurs := errors.New("taken back")
-	_, err := site.CreateBooking(t.Context(), b, func(context.Context, *Site, MadeBooking) error { return errOurs })
+	err := site.Transact(t.Context(), "create", func(tx *Tx) error {
+		if _, err := tx.CreateBooking(t.Context(), b); err != nil {
+			return err
+		}
+		return errOurs
+	})
 	if !errors.Is(err, errOurs) {
 		t.Fatal(err)
 	}

@@ -16,32 +16,27 @@ import (
 
 // CreateBooking makes a booking with its order, as the plugin's order form does
 // (OsOrdersController::create_or_update, LatePoint 5.6.5), but only at a time
-// that the site offers to customers. finish, which may be nil, runs inside the
-// transaction before it is committed.
+// that the site offers to customers.
 //
 // What is wrong with the booking is a CodeInvalidRequest or
 // CodeValidationFailed naming every field; a time that cannot be had is a
 // CodeSlotUnavailable.
-func (s *Site) CreateBooking(ctx context.Context, b NewBooking, finish func(ctx context.Context, tx *Site, made MadeBooking) error) (MadeBooking, error) {
-	return create(ctx, s, "create booking", func(tx *Site) (MadeBooking, error) { return tx.createBooking(ctx, b) }, finish)
-}
-
-func (s *Site) createBooking(ctx context.Context, b NewBooking) (MadeBooking, error) {
-	w, err := s.writing(ctx)
+func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (MadeBooking, error) {
+	w, err := tx.writing(ctx)
 	if err != nil {
 		return MadeBooking{}, err
 	}
-	plan, err := s.planBooking(ctx, w, b)
+	plan, err := tx.planBooking(ctx, w, b)
 	if err != nil {
 		return MadeBooking{}, err
 	}
-	if plan.resource, err = s.chooseResource(ctx, plan.service, plan.resources, plan.slot); err != nil {
+	if plan.resource, err = tx.chooseResource(ctx, plan.service, plan.resources, plan.slot); err != nil {
 		return MadeBooking{}, err
 	}
-	if err := s.saveCustomer(ctx, w, &plan); err != nil {
+	if err := tx.saveCustomer(ctx, w, &plan); err != nil {
 		return MadeBooking{}, err
 	}
-	facts, err := s.insertBooking(ctx, w, plan)
+	facts, err := tx.insertBooking(ctx, w, plan)
 	if err != nil {
 		return MadeBooking{}, err
 	}
@@ -53,10 +48,10 @@ func (s *Site) createBooking(ctx context.Context, b NewBooking) (MadeBooking, er
 	if plan.customerIsNew {
 		events = slices.Insert(events, 0, event{kind: customerCreated, facts: facts})
 	}
-	if err := s.recordEvents(ctx, w, events); err != nil {
+	if err := tx.recordEvents(ctx, w, events); err != nil {
 		return MadeBooking{}, err
 	}
-	made.ConfirmationSent, err = s.announce(ctx, w, events, b.Confirm)
+	made.ConfirmationSent, err = tx.announce(ctx, w, events, b.Confirm)
 	return made, err
 }
 
@@ -79,31 +74,31 @@ type bookingPlan struct {
 
 // planBooking finds out all that is wrong with a booking at once, puts together
 // what it needs, and takes the locks for it.
-func (s *Site) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
+func (tx *Tx) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
 	p := b.Validation.Clone()
 	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: cleanText(b.Notes)}
-	s.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
+	tx.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
 		plan.status = *b.Status
 		if !newStatusAllowed(plan.status, w) {
 			p.Reject("status", "Unknown status, or none that a booking can begin with")
 		}
 	}
-	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(s.localNow()).Day {
+	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(tx.localNow()).Day {
 		p.Reject("start_date", "May not be in the past")
 	}
 	if !p.Has("start_date") && !p.Has("start_time") {
-		s.checkClock(&p, b.Start)
+		tx.checkClock(&p, b.Start)
 	}
-	if err := s.planService(ctx, &plan, &p); err != nil {
+	if err := tx.planService(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if p.Err() == nil {
-		if err := s.lockNewBooking(ctx, w, plan); err != nil {
+		if err := tx.lockNewBooking(ctx, w, plan); err != nil {
 			return plan, err
 		}
 	}
-	if err := s.planCustomer(ctx, &plan, &p); err != nil {
+	if err := tx.planCustomer(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if err := p.Err(); err != nil {
@@ -194,19 +189,19 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 
 // lockNewBooking takes the locks of a booking to be made: of its slot, and of the
 // e-mail under which its customer is found or created.
-func (s *Site) lockNewBooking(ctx context.Context, w writing, plan bookingPlan) error {
-	locks, err := s.slotLocks(ctx, plan.service, plan.resources)
+func (tx *Tx) lockNewBooking(ctx context.Context, w writing, plan bookingPlan) error {
+	locks, err := tx.slotLocks(ctx, plan.service, plan.resources)
 	if err != nil {
 		return err
 	}
 	if plan.CustomerID == 0 {
-		customer, err := s.locksOfNewCustomer(ctx, w, plan.Customer.Email)
+		customer, err := tx.locksOfNewCustomer(ctx, w, plan.Customer.Email)
 		if err != nil {
 			return err
 		}
 		locks = append(locks, customer...)
 	}
-	return s.lock(ctx, locks...)
+	return tx.lock(ctx, locks...)
 }
 
 // slotLocks are the locks for what a booking may collide over: locations where
@@ -247,32 +242,32 @@ func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents [
 
 // insertBooking writes order, order item, booking, keys and invoice, in the
 // plugin's order.
-func (s *Site) insertBooking(ctx context.Context, w writing, plan bookingPlan) (bookingFacts, error) {
+func (tx *Tx) insertBooking(ctx context.Context, w writing, plan bookingPlan) (bookingFacts, error) {
 	breakdown := breakdownOf(plan.service.name, plan.price)
 	order := NewOrder{Address: plan.Address, OrderPatch: OrderPatch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
-	orderID, err := s.insertOrder(ctx, w, order, plan.customer.ID, breakdown)
+	orderID, err := tx.insertOrder(ctx, w, order, plan.customer.ID, breakdown)
 	if err != nil {
 		return bookingFacts{}, err
 	}
 	amount := amountText(plan.price)
-	itemID, err := s.insert(ctx, wpdb.OrderItems, append(row{
+	itemID, err := tx.insert(ctx, wpdb.OrderItems, append(row{
 		{"order_id", orderID}, {"variant", "booking"}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
 		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
-	}, s.createdNow()...))
+	}, tx.createdNow()...))
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	code, err := s.code(bookingCodeLength)
+	code, err := tx.code(bookingCodeLength)
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	span := s.spanOf(plan.Start, plan.duration)
-	bookingID, err := s.insert(ctx, wpdb.Bookings, slices.Concat(row{{"booking_code", code}}, span.columns(), row{
+	span := tx.spanOf(plan.Start, plan.duration)
+	bookingID, err := tx.insert(ctx, wpdb.Bookings, slices.Concat(row{{"booking_code", code}}, span.columns(), row{
 		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
 		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
 		{"location_id", plan.resource.Location}, {"order_item_id", itemID}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
 		{"customer_timezone", nil}, {"server_timezone", nil},
-	}, s.createdNow()))
+	}, tx.createdNow()))
 	if err != nil {
 		return bookingFacts{}, err
 	}
@@ -280,22 +275,22 @@ func (s *Site) insertBooking(ctx context.Context, w writing, plan bookingPlan) (
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	if err := s.update(ctx, wpdb.OrderItems, itemID, row{{"item_data", itemData}}); err != nil {
+	if err := tx.update(ctx, wpdb.OrderItems, itemID, row{{"item_data", itemData}}); err != nil {
 		return bookingFacts{}, err
 	}
-	keys, err := s.insertManageKeys(ctx, wpdb.BookingMeta, bookingID, manageKeys{})
+	keys, err := tx.insertManageKeys(ctx, wpdb.BookingMeta, bookingID, manageKeys{})
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	orderKeys, err := s.insertManageKeys(ctx, wpdb.OrderMeta, orderID, manageKeys{})
+	orderKeys, err := tx.insertManageKeys(ctx, wpdb.OrderMeta, orderID, manageKeys{})
 	if err != nil {
 		return bookingFacts{}, err
 	}
 	invoiced := invoicedOrder{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown}
-	if err := s.invoiceOrder(ctx, w, invoiced); err != nil {
+	if err := tx.invoiceOrder(ctx, w, invoiced); err != nil {
 		return bookingFacts{}, err
 	}
-	facts, err := s.newFacts(ctx, bookingID, OrderItem{ID: itemID, Variant: "booking", ItemData: itemData, Subtotal: plan.price, Total: plan.price})
+	facts, err := tx.newFacts(ctx, bookingID, OrderItem{ID: itemID, Variant: "booking", ItemData: itemData, Subtotal: plan.price, Total: plan.price})
 	facts.keys, facts.orderKeys = keys, orderKeys
 	return facts, err
 }
@@ -334,7 +329,7 @@ func (s *Site) manageKeys(ctx context.Context, table wpdb.Table, ids ...int64) (
 
 // insertManageKeys adds the keys with which agent and customer manage a booking
 // or order, as far as it has none.
-func (s *Site) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
+func (tx *Tx) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
 	var metas []row
 	for _, k := range []struct {
 		meta string
@@ -344,12 +339,12 @@ func (s *Site) insertManageKeys(ctx context.Context, table wpdb.Table, id int64,
 			continue
 		}
 		var err error
-		if *k.key, err = s.manageKey(); err != nil {
+		if *k.key, err = tx.manageKey(); err != nil {
 			return keys, err
 		}
-		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, s.createdNow()...))
+		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, tx.createdNow()...))
 	}
-	_, err := s.insert(ctx, table, metas...)
+	_, err := tx.insert(ctx, table, metas...)
 	return keys, err
 }
 

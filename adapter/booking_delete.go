@@ -13,56 +13,54 @@ import (
 // DeleteBooking deletes a booking with its meta and jobs, as
 // OsBookingModel::delete does, LatePoint 5.6.5: order, invoice and payments
 // stay. An approved or completed one is a CodeForceRequired without force.
-func (s *Site) DeleteBooking(ctx context.Context, id int64, force bool) error {
-	return s.write(ctx, "delete booking", func(tx *Site) error {
-		facts, err := tx.lockBooking(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !force && slices.Contains(keptWithoutForce, facts.Status) {
-			return domain.ForceRequired()
-		}
-		w, err := tx.writing(ctx)
-		if err != nil {
-			return err
-		}
-		// The plugin's logger makes new keys for the booking that is gone, and
-		// leaves them in the table: ours are those it had.
-		if err := tx.recordEvents(ctx, w, []event{{kind: bookingDeleted, facts: facts}}); err != nil {
-			return err
-		}
-		return tx.deleteBookingRows(ctx, id)
-	})
+func (tx *Tx) DeleteBooking(ctx context.Context, id int64, force bool) error {
+	facts, err := tx.lockBooking(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !force && slices.Contains(keptWithoutForce, facts.Status) {
+		return domain.ForceRequired()
+	}
+	w, err := tx.writing(ctx)
+	if err != nil {
+		return err
+	}
+	// The plugin's logger makes new keys for the booking that is gone, and
+	// leaves them in the table: ours are those it had.
+	if err := tx.recordEvents(ctx, w, []event{{kind: bookingDeleted, facts: facts}}); err != nil {
+		return err
+	}
+	return tx.deleteBookingRows(ctx, id)
 }
 
-func (s *Site) deleteBookingRows(ctx context.Context, id int64) error {
-	if err := s.deleteJobs(ctx, sq.Eq{"object_id": id, "object_model_type": "booking"}); err != nil {
+func (tx *Tx) deleteBookingRows(ctx context.Context, id int64) error {
+	if err := tx.deleteJobs(ctx, sq.Eq{"object_id": id, "object_model_type": "booking"}); err != nil {
 		return err
 	}
-	if err := s.deleteWhere(ctx, wpdb.BookingMeta, sq.Eq{"object_id": id}); err != nil {
+	if err := tx.deleteWhere(ctx, wpdb.BookingMeta, sq.Eq{"object_id": id}); err != nil {
 		return err
 	}
-	return s.delete(ctx, wpdb.Bookings, id)
+	return tx.delete(ctx, wpdb.Bookings, id)
 }
 
 // deleteJobs deletes jobs.
-func (s *Site) deleteJobs(ctx context.Context, which sq.Eq) error {
-	if !s.schema.Has(wpdb.ProcessJobs) {
+func (tx *Tx) deleteJobs(ctx context.Context, which sq.Eq) error {
+	if !tx.schema.Has(wpdb.ProcessJobs) {
 		return nil
 	}
-	return s.deleteWhere(ctx, wpdb.ProcessJobs, which)
+	return tx.deleteWhere(ctx, wpdb.ProcessJobs, which)
 }
 
 // lockBooking makes other writers of a booking wait, and reads it as it is now;
 // a CodeNotFound where it does not exist.
-func (s *Site) lockBooking(ctx context.Context, id int64) (bookingFacts, error) {
-	if err := s.lock(ctx, lockOf(bookingLock, id)); err != nil {
+func (tx *Tx) lockBooking(ctx context.Context, id int64) (bookingFacts, error) {
+	if err := tx.lock(ctx, lockOf(bookingLock, id)); err != nil {
 		return bookingFacts{}, err
 	}
-	if err := s.lockRows(ctx, wpdb.Bookings, []int64{id}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Bookings, []int64{id}); err != nil {
 		return bookingFacts{}, err
 	}
-	return s.facts(ctx, id)
+	return tx.facts(ctx, id)
 }
 
 // facts reads a booking with all that its history says of it.

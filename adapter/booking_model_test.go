@@ -73,7 +73,7 @@ func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability
 func (m *bookingModel) create(t *rapid.T) {
 	service, agent, at := m.slot(t)
 	offered := m.offered(t, service, agent, at)
-	made, err := m.site.CreateBooking(t.Context(), NewBooking{ServiceID: service, AgentID: agent, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9}, nil)
+	made, err := txCreate(t.Context(), m.site, (*Tx).CreateBooking, NewBooking{ServiceID: service, AgentID: agent, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9})
 	switch {
 	case offered && err != nil:
 		t.Fatalf("offered, and refused: %v", err)
@@ -100,7 +100,7 @@ func (m *bookingModel) any(t *rapid.T) int64 {
 func (m *bookingModel) move(t *rapid.T) {
 	id := m.any(t)
 	_, agent, at := m.slot(t)
-	_, err := m.site.UpdateBooking(t.Context(), id, BookingPatch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
+	_, err := txUpdate(t.Context(), m.site, (*Tx).UpdateBooking, id, BookingPatch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
 	switch {
 	case err == nil:
 		b := m.bookings[id]
@@ -114,7 +114,7 @@ func (m *bookingModel) move(t *rapid.T) {
 func (m *bookingModel) setStatus(t *rapid.T, status string) {
 	id := m.any(t)
 	b := m.bookings[id]
-	_, err := m.site.UpdateBooking(t.Context(), id, BookingPatch{Status: &status})
+	_, err := txUpdate(t.Context(), m.site, (*Tx).UpdateBooking, id, BookingPatch{Status: &status})
 	switch {
 	case err == nil:
 		b.Status = status
@@ -127,7 +127,7 @@ func (m *bookingModel) setStatus(t *rapid.T, status string) {
 func (m *bookingModel) delete(t *rapid.T) {
 	id := m.any(t)
 	forced := rapid.Bool().Draw(t, "force")
-	err := m.site.DeleteBooking(t.Context(), id, forced)
+	err := m.site.Transact(t.Context(), "delete booking", func(tx *Tx) error { return tx.DeleteBooking(t.Context(), id, forced) })
 	switch {
 	case err == nil && !forced && m.bookings[id].Status == StatusApproved:
 		t.Fatal("an approved booking was deleted without force")

@@ -73,7 +73,7 @@ func settle(name, value string) string {
 // book asks for a slot for an existing customer.
 func book(b NewBooking) func(context.Context, *Site) error {
 	return func(ctx context.Context, s *Site) error {
-		_, err := s.CreateBooking(ctx, b, nil)
+		_, err := txCreate(ctx, s, (*Tx).CreateBooking, b)
 		return err
 	}
 }
@@ -161,9 +161,9 @@ func (r rivals) pendings(n int, at availability.Moment) []int64 {
 	ids := make([]int64, n)
 	status := StatusPending
 	for i := range ids {
-		made, err := r.sites[0].CreateBooking(r.t.Context(), NewBooking{
+		made, err := txCreate(r.t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{
 			ServiceID: 4, AgentID: 5, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9, Status: &status,
-		}, nil)
+		})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 			})
 			for _, id := range ids {
 				tries = append(tries, func(ctx context.Context, s *Site) error {
-					_, err := s.UpdateBooking(ctx, id, c.patch)
+					_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, id, c.patch)
 					return err
 				})
 			}
@@ -225,12 +225,12 @@ func TestSwappedBookings(t *testing.T) {
 		if weekday := at.Day.Weekday(); weekday > 5 {
 			at.Day += 7
 		}
-		made, err := r.sites[0].CreateBooking(t.Context(), NewBooking{ServiceID: 2, AgentID: from, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9}, nil)
+		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{ServiceID: 2, AgentID: from, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9})
 		if err != nil {
 			continue // taken by an earlier one of the list
 		}
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := s.UpdateBooking(ctx, made.ID, BookingPatch{AgentID: &to})
+			_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, made.ID, BookingPatch{AgentID: &to})
 			return err
 		})
 	}
@@ -251,23 +251,26 @@ func TestSiteIsNotBlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer site.Close()
-	_, err = r.sites[0].CreateBooking(t.Context(), NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9},
-		func(ctx context.Context, _ *Site, made MadeBooking) error {
-			for _, statement := range []string{
-				"SET SESSION innodb_lock_wait_timeout = 1",
-				"INSERT INTO wp_latepoint_bookings (booking_code, start_date, end_date, start_time, end_time, status, customer_id, service_id, agent_id, location_id, buffer_before, buffer_after)" +
-					" VALUES ('PHP0001', '2027-02-05', '2027-02-05', 720, 780, 'approved', 1, 4, 5, 1, 0, 0), ('PHP0002', '2027-02-05', '2027-02-05', 600, 660, 'approved', 1, 4, 1, 1, 0, 0)",
-				"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7",
-				"UPDATE wp_latepoint_customers SET phone = '1' WHERE id = 10",
-				"INSERT INTO wp_latepoint_orders (customer_id, status) VALUES (1, 'open')",
-				"INSERT INTO wp_latepoint_activities (code) VALUES ('x')",
-			} {
-				if _, err := site.ExecContext(ctx, statement); err != nil {
-					t.Errorf("%.60s: %v", statement, err)
-				}
+	err = r.sites[0].Transact(t.Context(), "create", func(tx *Tx) error {
+		if _, err := tx.CreateBooking(t.Context(), NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9}); err != nil {
+			return err
+		}
+
+		for _, statement := range []string{
+			"SET SESSION innodb_lock_wait_timeout = 1",
+			"INSERT INTO wp_latepoint_bookings (booking_code, start_date, end_date, start_time, end_time, status, customer_id, service_id, agent_id, location_id, buffer_before, buffer_after)" +
+				" VALUES ('PHP0001', '2027-02-05', '2027-02-05', 720, 780, 'approved', 1, 4, 5, 1, 0, 0), ('PHP0002', '2027-02-05', '2027-02-05', 600, 660, 'approved', 1, 4, 1, 1, 0, 0)",
+			"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7",
+			"UPDATE wp_latepoint_customers SET phone = '1' WHERE id = 10",
+			"INSERT INTO wp_latepoint_orders (customer_id, status) VALUES (1, 'open')",
+			"INSERT INTO wp_latepoint_activities (code) VALUES ('x')",
+		} {
+			if _, err := site.ExecContext(t.Context(), statement); err != nil {
+				t.Errorf("%.60s: %v", statement, err)
 			}
-			return nil
-		})
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,49 +20,45 @@ import (
 // not change is not written. Errors are those of CreateBooking; a booking that
 // does not exist is a CodeNotFound, and a change that the caller's key does not
 // permit a CodeForbidden.
-func (s *Site) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
-	return transact(ctx, s, "update booking", func(tx *Site) (BookingDetail, error) { return tx.updateBooking(ctx, id, patch) })
-}
-
-func (s *Site) updateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
-	if err := s.lock(ctx, lockOf(bookingLock, id)); err != nil {
+func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
+	if err := tx.lock(ctx, lockOf(bookingLock, id)); err != nil {
 		return BookingDetail{}, err
 	}
-	before, err := s.facts(ctx, id)
+	before, err := tx.facts(ctx, id)
 	if err != nil {
 		return BookingDetail{}, err
 	}
-	w, err := s.writing(ctx)
+	w, err := tx.writing(ctx)
 	if err != nil {
 		return BookingDetail{}, err
 	}
-	plan, err := s.planUpdate(ctx, before, patch)
+	plan, err := tx.planUpdate(ctx, before, patch)
 	if err != nil {
 		return BookingDetail{}, err
 	}
 	if plan.slot != nil {
-		if plan.resource, err = s.chooseResource(ctx, plan.service, plan.resources, *plan.slot); err != nil {
+		if plan.resource, err = tx.chooseResource(ctx, plan.service, plan.resources, *plan.slot); err != nil {
 			return BookingDetail{}, err
 		}
 	}
-	changed, err := s.writeUpdate(ctx, plan)
+	changed, err := tx.writeUpdate(ctx, plan)
 	if err != nil || !changed.any() {
 		return before.BookingDetail, err
 	}
 	// The history shows the keys, and the plugin makes those that are lacking when
 	// it writes it.
-	if before.keys, err = s.insertManageKeys(ctx, wpdb.BookingMeta, before.ID, before.keys); err != nil {
+	if before.keys, err = tx.insertManageKeys(ctx, wpdb.BookingMeta, before.ID, before.keys); err != nil {
 		return BookingDetail{}, err
 	}
-	after, err := s.facts(ctx, before.ID)
+	after, err := tx.facts(ctx, before.ID)
 	if err != nil {
 		return BookingDetail{}, err
 	}
 	events := changed.events(before, after)
-	if err := s.recordEvents(ctx, w, events); err != nil {
+	if err := tx.recordEvents(ctx, w, events); err != nil {
 		return BookingDetail{}, err
 	}
-	_, err = s.announce(ctx, w, events, patch.Notify)
+	_, err = tx.announce(ctx, w, events, patch.Notify)
 	return after.BookingDetail, err
 }
 
@@ -85,29 +81,29 @@ type updatePlan struct {
 
 // planUpdate finds out all that is wrong with a change at once, and takes the
 // locks for it.
-func (s *Site) planUpdate(ctx context.Context, before bookingFacts, patch BookingPatch) (updatePlan, error) {
+func (tx *Tx) planUpdate(ctx context.Context, before bookingFacts, patch BookingPatch) (updatePlan, error) {
 	p := patch.Validation.Clone()
 	plan := updatePlan{BookingPatch: patch, before: before, status: before.Status, customer: before.Customer}
 	if patch.Status != nil {
 		plan.status = *patch.Status
 		checkMove(&p, before.Status, plan.status)
 	}
-	s.planWords(&plan, &p)
-	if err := s.planMove(ctx, &plan, &p); err != nil {
+	tx.planWords(&plan, &p)
+	if err := tx.planMove(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if p.Err() == nil {
-		if err := s.lockUpdate(ctx, &plan); err != nil {
+		if err := tx.lockUpdate(ctx, &plan); err != nil {
 			return plan, err
 		}
 	}
-	if err := s.planNewCustomer(ctx, &plan, &p); err != nil {
+	if err := tx.planNewCustomer(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if err := p.Err(); err != nil {
 		return plan, err
 	}
-	return plan, s.permitUpdate(plan)
+	return plan, tx.permitUpdate(plan)
 }
 
 // permitUpdate refuses a change that needs more than the right to change
@@ -127,11 +123,11 @@ func (s *Site) permitUpdate(plan updatePlan) error {
 // lockUpdate takes the locks of a change that is right in itself, and then the
 // booking's row. The lock of the booking is taken already, so only PHP can have
 // changed the row meanwhile: then the transaction is run again.
-func (s *Site) lockUpdate(ctx context.Context, plan *updatePlan) error {
+func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	before := plan.before.Booking
 	locks := locksOfEmail(plan.Customer.Email)
 	if plan.slot != nil && len(plan.resources) > 0 {
-		slot, err := s.slotLocks(ctx, plan.service, append(slices.Clone(plan.resources), plan.leaving))
+		slot, err := tx.slotLocks(ctx, plan.service, append(slices.Clone(plan.resources), plan.leaving))
 		if err != nil {
 			return err
 		}
@@ -143,13 +139,13 @@ func (s *Site) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	if plan.before.Order != nil {
 		locks = append(locks, lockOf(orderLock, plan.before.Order.ID))
 	}
-	if err := s.lock(ctx, locks...); err != nil {
+	if err := tx.lock(ctx, locks...); err != nil {
 		return err
 	}
-	if err := s.lockRows(ctx, wpdb.Bookings, []int64{before.ID}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Bookings, []int64{before.ID}); err != nil {
 		return err
 	}
-	now, err := s.Booking(ctx, before.ID)
+	now, err := tx.Booking(ctx, before.ID)
 	if err != nil {
 		return err
 	}
@@ -332,26 +328,26 @@ func (c written) events(before, after bookingFacts) []event {
 
 // writeUpdate writes the columns that change, of booking, order item, order and
 // customer.
-func (s *Site) writeUpdate(ctx context.Context, plan updatePlan) (written, error) {
+func (tx *Tx) writeUpdate(ctx context.Context, plan updatePlan) (written, error) {
 	var done written
-	columns := plan.bookingColumns(s)
-	itemChanged, err := s.updateItem(ctx, plan, columns)
+	columns := plan.bookingColumns(tx.Site)
+	itemChanged, err := tx.updateItem(ctx, plan, columns)
 	if err != nil {
 		return done, err
 	}
-	orderChanged, err := s.updateOrderOf(ctx, plan)
+	orderChanged, err := tx.updateOrderOf(ctx, plan)
 	if err != nil {
 		return done, err
 	}
 	done.order = itemChanged && plan.Price != nil || orderChanged
 	// Price and note are a booking's own to whoever asks what was updated.
 	if done.booking = len(columns) > 0 || done.order; done.booking {
-		if err := s.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, s.updatedNow())); err != nil {
+		if err := tx.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, tx.updatedNow())); err != nil {
 			return done, err
 		}
 	}
 	if done.customer = len(plan.fields) > 0; done.customer {
-		err = s.updateCustomerRow(ctx, plan.customer, plan.fields)
+		err = tx.updateCustomerRow(ctx, plan.customer, plan.fields)
 	}
 	return done, err
 }
@@ -390,7 +386,7 @@ func (plan *updatePlan) bookingColumns(s *Site) row {
 
 // updateItem keeps the order item's data in step with the booking, which the
 // plugin leaves behind where its order form is not used, and sets the price.
-func (s *Site) updateItem(ctx context.Context, plan updatePlan, columns row) (bool, error) {
+func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (bool, error) {
 	item := plan.item()
 	if item == nil {
 		return false, nil
@@ -410,12 +406,12 @@ func (s *Site) updateItem(ctx context.Context, plan updatePlan, columns row) (bo
 	if len(changes) == 0 {
 		return false, nil
 	}
-	return true, s.update(ctx, wpdb.OrderItems, item.ID, append(changes, s.updatedNow()))
+	return true, tx.update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.updatedNow()))
 }
 
 // updateOrderOf changes the order of a booking: note, price by the difference,
 // and the customer where this is its only booking.
-func (s *Site) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
+func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
 	order, item := plan.before.Order, plan.item()
 	if order == nil {
 		return false, nil
@@ -442,7 +438,7 @@ func (s *Site) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error)
 	if len(changes) == 0 {
 		return false, nil
 	}
-	return true, s.update(ctx, wpdb.Orders, order.ID, append(changes, s.updatedNow()))
+	return true, tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updatedNow()))
 }
 
 // serviceName is the name of the service that the booking will have.

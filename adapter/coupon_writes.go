@@ -37,33 +37,28 @@ type NewCoupon struct {
 }
 
 // CreateCoupon makes a coupon as the add-on's form does (OsCouponsController,
-// LatePoint Pro Features). finish, which may be nil, runs inside the transaction
-// before it is committed.
+// LatePoint Pro Features).
 //
 // What is wrong with the coupon is a CodeInvalidRequest or CodeValidationFailed
 // naming every field; a site without the add-on is a CodeUnavailable.
-func (s *Site) CreateCoupon(ctx context.Context, n NewCoupon, finish func(ctx context.Context, tx *Site, made Coupon) error) (Coupon, error) {
-	exists, err := s.hasCoupons(ctx)
+func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
+	exists, err := tx.hasCoupons(ctx)
 	if err != nil {
 		return Coupon{}, err
 	}
 	if !exists {
 		return Coupon{}, domain.Unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
 	}
-	return create(ctx, s, "create coupon", func(tx *Site) (Coupon, error) { return tx.createCoupon(ctx, n) }, finish)
-}
-
-func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	p := n.Validation.Clone()
 	n.Code = couponCode(cleanLine(n.Code))
 	p.Require("code", n.Code != "")
 	p.Require("discount_type", n.DiscountType != nil)
 	p.Require("discount_value", n.DiscountValue != nil)
-	s.checkText(&p, "code", wpdb.Coupons, "code", n.Code)
-	if err := s.checkCodeFree(ctx, n.Code, &p); err != nil {
+	tx.checkText(&p, "code", wpdb.Coupons, "code", n.Code)
+	if err := tx.checkCodeFree(ctx, n.Code, &p); err != nil {
 		return Coupon{}, err
 	}
-	patch := s.cleanCoupon(n.CouponPatch, Coupon{}, &p)
+	patch := tx.cleanCoupon(n.CouponPatch, Coupon{}, &p)
 	if err := p.Err(); err != nil {
 		return Coupon{}, err
 	}
@@ -71,11 +66,11 @@ func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	if err != nil {
 		return Coupon{}, err
 	}
-	id, err := s.insert(ctx, wpdb.Coupons, append(row{
+	id, err := tx.insert(ctx, wpdb.Coupons, append(row{
 		{"code", n.Code}, {"name", or(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
 		{"description", or(patch.Description, "")}, {"rules", nullable(rules)}, {"status", or(patch.Status, couponActive)},
 		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
-	}, s.createdNow()...))
+	}, tx.createdNow()...))
 	switch {
 	case errors.Is(err, wpdb.ErrDuplicate): // made by another request a moment ago
 		p.Reject("code", codeTaken)
@@ -83,7 +78,7 @@ func (s *Site) createCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	case err != nil:
 		return Coupon{}, err
 	}
-	return s.couponWritten(ctx, id, "coupon_created")
+	return tx.couponWritten(ctx, id, "coupon_created")
 }
 
 // couponCode is a code as coupons have it.
@@ -107,34 +102,30 @@ func (s *Site) checkCodeFree(ctx context.Context, code string, p *domain.Validat
 
 // couponWritten adds a coupon to the site's history, under a name that the
 // plugin has a label for, and reads it back.
-func (s *Site) couponWritten(ctx context.Context, id int64, code string) (Coupon, error) {
-	if err := s.record(ctx, activity{code: code, couponID: &id}); err != nil {
+func (tx *Tx) couponWritten(ctx context.Context, id int64, code string) (Coupon, error) {
+	if err := tx.record(ctx, activity{code: code, couponID: &id}); err != nil {
 		return Coupon{}, err
 	}
-	records, err := s.coupons(ctx, sq.Eq{"k.id": id})
+	records, err := tx.coupons(ctx, sq.Eq{"k.id": id})
 	if err == nil && len(records) == 0 {
 		err = errVanished
 	}
 	if err != nil {
 		return Coupon{}, err
 	}
-	return s.withUsage(ctx, records[0])
+	return tx.withUsage(ctx, records[0])
 }
 
 // UpdateCoupon changes a coupon, found by its code in any letter case. Rules
 // that are no fields here stay as they are. Errors are those of CreateCoupon; a
 // code that does not exist is a CodeNotFound.
-func (s *Site) UpdateCoupon(ctx context.Context, code string, patch CouponPatch) (Coupon, error) {
-	return transact(ctx, s, "update coupon", func(tx *Site) (Coupon, error) { return tx.updateCoupon(ctx, code, patch) })
-}
-
-func (s *Site) updateCoupon(ctx context.Context, code string, sent CouponPatch) (Coupon, error) {
-	before, err := s.lockCoupon(ctx, code)
+func (tx *Tx) UpdateCoupon(ctx context.Context, code string, sent CouponPatch) (Coupon, error) {
+	before, err := tx.lockCoupon(ctx, code)
 	if err != nil {
 		return Coupon{}, err
 	}
 	p := sent.Validation.Clone()
-	patch := s.cleanCoupon(sent, before, &p)
+	patch := tx.cleanCoupon(sent, before, &p)
 	if err := p.Err(); err != nil {
 		return Coupon{}, err
 	}
@@ -145,37 +136,35 @@ func (s *Site) updateCoupon(ctx context.Context, code string, sent CouponPatch) 
 	}
 	columns.text("rules", &rules, before.Rules.Stored)
 	if len(columns) == 0 {
-		return s.withUsage(ctx, before)
+		return tx.withUsage(ctx, before)
 	}
-	if err := s.update(ctx, wpdb.Coupons, before.ID, append(row(columns), s.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Coupons, before.ID, append(row(columns), tx.updatedNow())); err != nil {
 		return Coupon{}, err
 	}
-	return s.couponWritten(ctx, before.ID, "coupon_updated")
+	return tx.couponWritten(ctx, before.ID, "coupon_updated")
 }
 
 // DeleteCoupon deletes a coupon, found by its code in any letter case; a
 // CodeNotFound where it does not exist. Orders keep the code.
-func (s *Site) DeleteCoupon(ctx context.Context, code string) error {
-	return s.write(ctx, "delete coupon", func(tx *Site) error {
-		c, err := tx.lockCoupon(ctx, code)
-		if err != nil {
-			return err
-		}
-		return tx.delete(ctx, wpdb.Coupons, c.ID)
-	})
+func (tx *Tx) DeleteCoupon(ctx context.Context, code string) error {
+	c, err := tx.lockCoupon(ctx, code)
+	if err != nil {
+		return err
+	}
+	return tx.delete(ctx, wpdb.Coupons, c.ID)
 }
 
 // lockCoupon makes other writers of a coupon wait, and reads it as it is now,
 // without its use; a CodeNotFound where it does not exist.
-func (s *Site) lockCoupon(ctx context.Context, code string) (Coupon, error) {
-	found, err := s.storedCoupon(ctx, code)
+func (tx *Tx) lockCoupon(ctx context.Context, code string) (Coupon, error) {
+	found, err := tx.storedCoupon(ctx, code)
 	if err != nil {
 		return Coupon{}, err
 	}
-	if err := s.lockRows(ctx, wpdb.Coupons, []int64{found.ID}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Coupons, []int64{found.ID}); err != nil {
 		return Coupon{}, err
 	}
-	return s.storedCoupon(ctx, code)
+	return tx.storedCoupon(ctx, code)
 }
 
 // couponActive is the status of coupons that count.

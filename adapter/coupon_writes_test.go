@@ -29,7 +29,9 @@ func TestCreateCoupon(t *testing.T) {
 	s := newShop(t, fixtures.SiteA().WithCoupons())
 	create := func(n NewCoupon) func(*testing.T, *Site) {
 		return answered(
-			func(ctx context.Context, site *Site) (Coupon, error) { return site.CreateCoupon(ctx, n, nil) },
+			func(ctx context.Context, site *Site) (Coupon, error) {
+				return txCreate(ctx, site, (*Tx).CreateCoupon, n)
+			},
 			func(ctx context.Context, site *Site, _ Coupon) (Coupon, error) { return site.Coupon(ctx, n.Code) })
 	}
 	needed := CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50")}
@@ -46,16 +48,21 @@ func TestCreateCoupon(t *testing.T) {
 		DiscountType: new("fixed"), DiscountValue: euros("50"), Status: new("disabled"), ActiveFrom: new(Date("")), ActiveTo: new(Date("0000-00-00")),
 		UsageLimit: new(int64(0)), MinOrderAmount: euros("0"),
 	}}), newCoupon(map[string]any{"discount_type": "fixed", "status": "disabled"}), history)
-	s.try("nothing where it cannot be finished", nil, func(t *testing.T, site *Site) {
+	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("no")
-		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: "HALF", CouponPatch: needed}, func(context.Context, *Site, Coupon) error { return failed })
+		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
+			if _, err := tx.CreateCoupon(t.Context(), NewCoupon{Code: "HALF", CouponPatch: needed}); err != nil {
+				return err
+			}
+			return failed
+		})
 		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of finish", err)
+			t.Errorf("error %v, want that of the transaction", err)
 		}
 	})
 	for name, code := range map[string]string{"taken": "welcome10", "taken in the eyes of the collation": "Wélcome10"} {
 		s.try(name, nil, func(t *testing.T, site *Site) {
-			_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: code, CouponPatch: needed}, nil)
+			_, err := txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: code, CouponPatch: needed})
 			wantFields(t, err, domain.CodeValidationFailed, map[string]string{"code": codeTaken})
 		})
 	}
@@ -66,7 +73,7 @@ func TestCouponProblems(t *testing.T) {
 	s := newShop(t, fixtures.SiteA().WithCoupons())
 	long := strings.Repeat("x", 111)
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
-		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: " <b> "}, nil)
+		_, err := txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: " <b> "})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"code": "Required", "discount_type": "Required", "discount_value": "Required"})
 	})
 	wrong := CouponPatch{
@@ -78,10 +85,10 @@ func TestCouponProblems(t *testing.T) {
 		"active_from": "Invalid date", "usage_limit": notNegative, "min_order_amount": notNegative, "max_discount_amount": "May have at most 4 decimals",
 	}
 	s.try("not allowed", nil, func(t *testing.T, site *Site) {
-		_, err := site.UpdateCoupon(t.Context(), "MINUS5", wrong)
+		_, err := txUpdate(t.Context(), site, (*Tx).UpdateCoupon, "MINUS5", wrong)
 		wantFields(t, err, domain.CodeInvalidRequest, want)
 		want["code"] = "Too long"
-		_, err = site.CreateCoupon(t.Context(), NewCoupon{Code: long, CouponPatch: wrong}, nil)
+		_, err = txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: long, CouponPatch: wrong})
 		wantFields(t, err, domain.CodeInvalidRequest, want)
 	})
 	for name, c := range map[string]struct {
@@ -96,7 +103,7 @@ func TestCouponProblems(t *testing.T) {
 		"begins after its end":  {"WELCOME10", CouponPatch{ActiveFrom: new(Date("2028-01-01"))}, map[string]string{"active_from": "The coupon would end before it begins"}},
 	} {
 		s.try(name, []string{"INSERT INTO wp_latepoint_coupons (code, discount_type, discount_value, status) VALUES ('BIG', 'fixed', 150, 'active')"}, func(t *testing.T, site *Site) {
-			_, err := site.UpdateCoupon(t.Context(), c.code, c.patch)
+			_, err := txUpdate(t.Context(), site, (*Tx).UpdateCoupon, c.code, c.patch)
 			wantFields(t, err, domain.CodeValidationFailed, c.want)
 		})
 	}
@@ -107,7 +114,9 @@ func TestUpdateCoupon(t *testing.T) {
 	s := newShop(t, fixtures.SiteA().WithCoupons())
 	update := func(code string, patch CouponPatch) func(*testing.T, *Site) {
 		return answered(
-			func(ctx context.Context, site *Site) (Coupon, error) { return site.UpdateCoupon(ctx, code, patch) },
+			func(ctx context.Context, site *Site) (Coupon, error) {
+				return txUpdate(ctx, site, (*Tx).UpdateCoupon, code, patch)
+			},
 			func(ctx context.Context, site *Site, _ Coupon) (Coupon, error) { return site.Coupon(ctx, code) })
 	}
 	history := func(id string) fixtures.Change { return told("coupon_updated", "coupon_id", id, nil) }
@@ -138,16 +147,16 @@ func TestUpdateCoupon(t *testing.T) {
 		update("WELCOME10", CouponPatch{DiscountType: new("odd"), Status: new("odd"), Name: new("x")}), changed("latepoint_coupons", 1, "name", "Ten percent", "x"), history("1"))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		for _, code := range []string{"NONE", "Wélcome10", ""} {
-			if _, err := site.UpdateCoupon(t.Context(), code, CouponPatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
+			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateCoupon, code, CouponPatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("%q: error %v, want not found", code, err)
 			}
-			if err := site.DeleteCoupon(t.Context(), code); domain.CodeOf(err) != domain.CodeNotFound {
+			if err := txDelete(t.Context(), site, (*Tx).DeleteCoupon, code); domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("%q: error %v, want not found", code, err)
 			}
 		}
 	})
 	s.try("deleted", nil, func(t *testing.T, site *Site) {
-		if err := site.DeleteCoupon(t.Context(), "summer"); err != nil {
+		if err := txDelete(t.Context(), site, (*Tx).DeleteCoupon, "summer"); err != nil {
 			t.Error(err)
 		}
 	}, fixtures.Change{Table: "latepoint_coupons", Op: fixtures.Delete, Key: "3"})
@@ -163,12 +172,12 @@ func TestCouponsWithoutDates(t *testing.T) {
 	delete(row.Values, "active_to")
 	patch := CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50"), ActiveFrom: new(Date("")), ActiveTo: new(Date("0000-00-00"))}
 	s.try("none sent", nil, func(t *testing.T, site *Site) {
-		if _, err := site.CreateCoupon(t.Context(), NewCoupon{Code: "HALF", CouponPatch: patch}, nil); err != nil {
+		if _, err := txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: "HALF", CouponPatch: patch}); err != nil {
 			t.Error(err)
 		}
 	}, row, history)
 	s.try("one sent", nil, func(t *testing.T, site *Site) {
-		_, err := site.UpdateCoupon(t.Context(), "MINUS5", CouponPatch{ActiveTo: new(Date("2026-12-31"))})
+		_, err := txUpdate(t.Context(), site, (*Tx).UpdateCoupon, "MINUS5", CouponPatch{ActiveTo: new(Date("2026-12-31"))})
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"active_to": "The site's version of the coupon add-on has no dates"})
 	})
 }
@@ -177,15 +186,15 @@ func TestSiteWithoutCoupons(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
-		_, err := site.CreateCoupon(t.Context(), NewCoupon{Code: "HALF"}, nil)
+		_, err := txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: "HALF"})
 		var known *domain.Error
 		if domain.CodeOf(err) != domain.CodeUnavailable || !errors.As(err, &known) || !strings.Contains(known.Message, "coupon add-on") {
 			t.Errorf("error %v, want one that names the add-on", err)
 		}
-		if _, err := site.UpdateCoupon(t.Context(), "HALF", CouponPatch{}); domain.CodeOf(err) != domain.CodeNotFound {
+		if _, err := txUpdate(t.Context(), site, (*Tx).UpdateCoupon, "HALF", CouponPatch{}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
-		if err := site.DeleteCoupon(t.Context(), "HALF"); domain.CodeOf(err) != domain.CodeNotFound {
+		if err := txDelete(t.Context(), site, (*Tx).DeleteCoupon, "HALF"); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -201,7 +210,7 @@ func TestCouponsAtOnce(t *testing.T) {
 	errs := make(chan error, count)
 	for range count {
 		go func() {
-			_, err := site.CreateCoupon(context.WithoutCancel(t.Context()), NewCoupon{Code: "half", CouponPatch: CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50")}}, nil)
+			_, err := txCreate(context.WithoutCancel(t.Context()), site, (*Tx).CreateCoupon, NewCoupon{Code: "half", CouponPatch: CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50")}})
 			errs <- err
 		}()
 	}

@@ -123,12 +123,12 @@ func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCus
 
 // saveCustomer creates the customer of a booking, or touches the existing one as
 // every order that is made or saved does.
-func (s *Site) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (err error) {
+func (tx *Tx) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (err error) {
 	if plan.customerIsNew {
-		plan.customer.ID, err = s.insertCustomer(ctx, w, plan.customer, nil)
+		plan.customer.ID, err = tx.insertCustomer(ctx, w, plan.customer, nil)
 		return err
 	}
-	err = s.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, s.updatedNow()))
+	err = tx.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.updatedNow()))
 	if errors.Is(err, errVanished) {
 		return domain.InvalidField("customer_id", "Customer not found")
 	}
@@ -139,28 +139,28 @@ func (s *Site) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (
 // (OsCustomersController::create, LatePoint 5.6.5); behind whom a WordPress user
 // stands is no guest. The password is one that nobody has: a customer asks for a
 // new one.
-func (s *Site) insertCustomer(ctx context.Context, w writing, c BookingCustomer, user *int64) (int64, error) {
-	uuid, err := s.uuid()
+func (tx *Tx) insertCustomer(ctx context.Context, w writing, c BookingCustomer, user *int64) (int64, error) {
+	uuid, err := tx.uuid()
 	if err != nil {
 		return 0, err
 	}
 	secrets := make([]string, 3)
 	for i := range secrets {
-		if secrets[i], err = s.hexDigits(20); err != nil {
+		if secrets[i], err = domain.RandomHex(tx.random, 20); err != nil {
 			return 0, err
 		}
 	}
 	password := unusablePassword(secrets[0])
-	id, err := s.insert(ctx, wpdb.Customers, append(row{
+	id, err := tx.insert(ctx, wpdb.Customers, append(row{
 		{"uuid", uuid}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"email", c.Email}, {"phone", c.Phone},
 		{"avatar_image_id", nil}, {"status", "pending_verification"},
 		{"password", password}, {"activation_key", secrets[1]}, {"account_nonse", secrets[2]},
 		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", user}, {"is_guest", user == nil}, {"notes", ""}, {"admin_notes", ""},
-	}, s.createdNow()...))
+	}, tx.createdNow()...))
 	if err != nil || user != nil {
 		return id, err
 	}
-	return id, s.connectUser(ctx, w, id, c, password)
+	return id, tx.connectUser(ctx, w, id, c, password)
 }
 
 // unusablePassword has the form of a portable hash of WordPress, and no password

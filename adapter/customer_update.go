@@ -12,13 +12,13 @@ import (
 
 // planNewCustomer finds the customer a booking goes to, and what changes of
 // them.
-func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+func (tx *Tx) planNewCustomer(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
 		// PHP cannot delete the customer before the booking is theirs.
-		if err := s.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
+		if err := tx.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
 			return err
 		}
-		found, ok, err := s.customerRow(ctx, sq.Eq{"id": *plan.CustomerID})
+		found, ok, err := tx.customerRow(ctx, sq.Eq{"id": *plan.CustomerID})
 		if err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func (s *Site) planNewCustomer(ctx context.Context, plan *updatePlan, p *domain.
 		return nil
 	}
 	old := plan.customer
-	plan.customer, plan.fields = s.changeCustomer(old, plan.Customer, inBooking, p)
-	user, err := s.checkCustomerChange(ctx, old, plan.customer, inBooking+"email", p)
+	plan.customer, plan.fields = tx.changeCustomer(old, plan.Customer, inBooking, p)
+	user, err := tx.checkCustomerChange(ctx, old, plan.customer, inBooking+"email", p)
 	// A user of the site has an e-mail address even where the customer has none.
 	plan.replaces = user.id != 0 || replaces(old, plan.customer)
 	return err
@@ -111,25 +111,25 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 // updateCustomerRow changes a customer, and the linked WordPress user with them
 // where that user is no more than a customer (the plugin's
 // save_connected_wordpress_user).
-func (s *Site) updateCustomerRow(ctx context.Context, customer BookingCustomer, fields row) error {
-	if err := s.update(ctx, wpdb.Customers, customer.ID, append(fields, s.updatedNow())); err != nil {
+func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, fields row) error {
+	if err := tx.update(ctx, wpdb.Customers, customer.ID, append(fields, tx.updatedNow())); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(fields, func(c column) bool { return c.name == "email" || c.name == "first_name" || c.name == "last_name" }) {
 		return nil
 	}
-	user, err := s.linkedUser(ctx, customer.ID)
+	user, err := tx.linkedUser(ctx, customer.ID)
 	if err != nil || user.id == 0 || user.privileged {
 		return err
 	}
 	for _, f := range fields {
 		switch f.name {
 		case "email":
-			err = s.updateUserEmail(ctx, user.id, customer.Email)
+			err = tx.updateUserEmail(ctx, user.id, customer.Email)
 		case "first_name":
-			err = s.saveUserName(ctx, user.id, f.name, customer.FirstName)
+			err = tx.saveUserName(ctx, user.id, f.name, customer.FirstName)
 		case "last_name":
-			err = s.saveUserName(ctx, user.id, f.name, customer.LastName)
+			err = tx.saveUserName(ctx, user.id, f.name, customer.LastName)
 		}
 		if err != nil {
 			return err

@@ -32,16 +32,11 @@ type CustomerValues struct {
 
 // CreateCustomer makes a customer as the plugin's form does
 // (OsCustomersController::create, LatePoint 5.6.5), but with the status and
-// guest flag that were sent. finish, which may be nil, runs inside the
-// transaction before it is committed.
-func (s *Site) CreateCustomer(ctx context.Context, v CustomerValues, finish func(ctx context.Context, tx *Site, made Customer) error) (Customer, error) {
-	return create(ctx, s, "create customer", func(tx *Site) (Customer, error) { return tx.createCustomer(ctx, v) }, finish)
-}
-
-func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, error) {
+// guest flag that were sent.
+func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerValues) (Customer, error) {
 	// Before anything is said about the user.
 	if v.WordPressUserID != nil {
-		if err := s.need("write_users"); err != nil {
+		if err := tx.need("write_users"); err != nil {
 			return Customer{}, err
 		}
 	}
@@ -49,61 +44,61 @@ func (s *Site) createCustomer(ctx context.Context, v CustomerValues) (Customer, 
 	p := v.Validation.Clone()
 	p.Require("first_name", strings.TrimSpace(or(v.FirstName, "")) != "")
 	p.Require("last_name", strings.TrimSpace(or(v.LastName, "")) != "")
-	wanted := s.cleanCustomer(v.CustomerFields, "", &p)
-	if err := s.checkValues(ctx, v, &p); err != nil {
+	wanted := tx.cleanCustomer(v.CustomerFields, "", &p)
+	if err := tx.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
-	w, err := s.writing(ctx)
+	w, err := tx.writing(ctx)
 	if err != nil {
 		return Customer{}, err
 	}
 	if p.Err() == nil {
-		locks, err := s.locksOfNewCustomer(ctx, w, &wanted.Email)
+		locks, err := tx.locksOfNewCustomer(ctx, w, &wanted.Email)
 		if err != nil {
 			return Customer{}, err
 		}
 		if v.WordPressUserID != nil {
 			locks = append(locks, lockOf(userLock, *v.WordPressUserID))
 		}
-		if err := s.lock(ctx, locks...); err != nil {
+		if err := tx.lock(ctx, locks...); err != nil {
 			return Customer{}, err
 		}
 	}
 	if wanted.Email != "" && !p.Has("email") {
-		if err := s.checkNewEmail(ctx, wanted.Email, &p); err != nil {
+		if err := tx.checkNewEmail(ctx, wanted.Email, &p); err != nil {
 			return Customer{}, err
 		}
 	}
-	if err := s.checkUser(ctx, v, &p); err != nil {
+	if err := tx.checkUser(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
 	if err := p.Err(); err != nil {
 		return Customer{}, err
 	}
-	wanted.ID, err = s.insertCustomer(ctx, w, wanted, v.WordPressUserID)
+	wanted.ID, err = tx.insertCustomer(ctx, w, wanted, v.WordPressUserID)
 	if err != nil {
 		return Customer{}, err
 	}
 	// The plugin's forms take nothing of this.
 	v.Status = new(or(v.Status, "active"))
 	stored := Customer{IsGuest: !or(v.IsGuest, true)} // not known: to connect a user sets it too
-	if err := s.update(ctx, wpdb.Customers, wanted.ID, row(v.edits(stored))); err != nil {
+	if err := tx.update(ctx, wpdb.Customers, wanted.ID, row(v.edits(stored))); err != nil {
 		return Customer{}, err
 	}
-	if err := s.saveMeta(ctx, wpdb.CustomerMeta, wanted.ID, v.metas()); err != nil {
+	if err := tx.saveMeta(ctx, wpdb.CustomerMeta, wanted.ID, v.metas()); err != nil {
 		return Customer{}, err
 	}
-	if err := s.rememberFields(ctx, v.unknown(Customer{})); err != nil {
+	if err := tx.rememberFields(ctx, v.unknown(Customer{})); err != nil {
 		return Customer{}, err
 	}
 	events := []event{{kind: customerCreated, facts: customerFacts(wanted)}}
-	if err := s.recordEvents(ctx, w, events); err != nil {
+	if err := tx.recordEvents(ctx, w, events); err != nil {
 		return Customer{}, err
 	}
-	if _, err := s.announce(ctx, w, events, true); err != nil {
+	if _, err := tx.announce(ctx, w, events, true); err != nil {
 		return Customer{}, err
 	}
-	return s.Customer(ctx, wanted.ID)
+	return tx.Customer(ctx, wanted.ID)
 }
 
 // locksOfNewCustomer are the locks for a customer to be created: of the e-mail,
@@ -246,19 +241,19 @@ func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Valida
 
 // checkUser notes a WordPress user who cannot stand behind a new customer: one
 // who does not exist, has other roles than a customer, or is another's already.
-func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *domain.Validation) error {
+func (tx *Tx) checkUser(ctx context.Context, v CustomerValues, p *domain.Validation) error {
 	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
 	}
 	id := *v.WordPressUserID
-	if err := s.lockRows(ctx, wpdb.Users, []int64{id}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Users, []int64{id}); err != nil {
 		return err
 	}
-	user, err := s.oneUser(ctx, s.usersWithRoles().Where(sq.Eq{"u.ID": id}))
+	user, err := tx.oneUser(ctx, tx.usersWithRoles().Where(sq.Eq{"u.ID": id}))
 	if err != nil {
 		return err
 	}
-	_, taken, err := s.customerRow(ctx, sq.Eq{"wordpress_user_id": id})
+	_, taken, err := tx.customerRow(ctx, sq.Eq{"wordpress_user_id": id})
 	switch {
 	case err != nil:
 		return err
@@ -275,29 +270,25 @@ func (s *Site) checkUser(ctx context.Context, v CustomerValues, p *domain.Valida
 // UpdateCustomer changes what was sent of a customer, and the linked WordPress
 // user with name and e-mail. What does not change is not written. What is wrong
 // is a CodeInvalidRequest or CodeValidationFailed naming every field.
-func (s *Site) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (Customer, error) {
-	return transact(ctx, s, "update customer", func(tx *Site) (Customer, error) { return tx.updateCustomer(ctx, id, v) })
-}
-
-func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (Customer, error) {
-	if err := s.lock(ctx, append(locksOfEmail(v.Email), lockOf(customerLock, id))...); err != nil {
+func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (Customer, error) {
+	if err := tx.lock(ctx, append(locksOfEmail(v.Email), lockOf(customerLock, id))...); err != nil {
 		return Customer{}, err
 	}
-	if err := s.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
 		return Customer{}, err
 	}
-	before, err := s.storedCustomer(ctx, id)
+	before, err := tx.storedCustomer(ctx, id)
 	if err != nil {
 		return Customer{}, err
 	}
 	v = v.clean()
 	p := v.Validation.Clone()
 	old := before.short()
-	after, columns := s.changeCustomer(old, v.CustomerFields, "", &p)
-	if err := s.checkValues(ctx, v, &p); err != nil {
+	after, columns := tx.changeCustomer(old, v.CustomerFields, "", &p)
+	if err := tx.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
-	if _, err := s.checkCustomerChange(ctx, old, after, "email", &p); err != nil {
+	if _, err := tx.checkCustomerChange(ctx, old, after, "email", &p); err != nil {
 		return Customer{}, err
 	}
 	if err := p.Err(); err != nil {
@@ -305,27 +296,27 @@ func (s *Site) updateCustomer(ctx context.Context, id int64, v CustomerValues) (
 	}
 	personal := len(columns) > 0
 	columns = append(columns, v.edits(before)...)
-	metas, err := s.metaChanges(ctx, wpdb.CustomerMeta, id, v.metas())
+	metas, err := tx.metaChanges(ctx, wpdb.CustomerMeta, id, v.metas())
 	if err != nil {
 		return Customer{}, err
 	}
-	if err := s.rememberFields(ctx, v.unknown(before)); err != nil {
+	if err := tx.rememberFields(ctx, v.unknown(before)); err != nil {
 		return Customer{}, err
 	}
 	if len(columns) > 0 || metas.any() {
-		if err := s.updateCustomerRow(ctx, after, columns); err != nil {
+		if err := tx.updateCustomerRow(ctx, after, columns); err != nil {
 			return Customer{}, err
 		}
 	}
-	if err := s.changeMeta(ctx, wpdb.CustomerMeta, metas); err != nil {
+	if err := tx.changeMeta(ctx, wpdb.CustomerMeta, metas); err != nil {
 		return Customer{}, err
 	}
 	if personal { // the plugin's history keeps nothing else of a customer
-		if err := s.recordEvents(ctx, writing{}, []event{{kind: customerUpdated, facts: customerFacts(after), old: customerFacts(old)}}); err != nil {
+		if err := tx.recordEvents(ctx, writing{}, []event{{kind: customerUpdated, facts: customerFacts(after), old: customerFacts(old)}}); err != nil {
 			return Customer{}, err
 		}
 	}
-	return s.Customer(ctx, id)
+	return tx.Customer(ctx, id)
 }
 
 // short is what bookings show of a customer.
@@ -335,15 +326,15 @@ func (c Customer) short() BookingCustomer {
 
 // rememberFields keeps the names of custom fields, by which they are told from
 // metas of others.
-func (s *Site) rememberFields(ctx context.Context, names []string) error {
+func (tx *Tx) rememberFields(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	stmt := sq.Insert(s.db.Name(wpdb.CustomerFields)).Options("IGNORE").Columns("meta_key")
+	stmt := sq.Insert(tx.db.Name(wpdb.CustomerFields)).Options("IGNORE").Columns("meta_key")
 	for _, name := range names {
 		stmt = stmt.Values(name)
 	}
-	_, err := s.exec(ctx, wpdb.CustomerFields, "remember custom fields", stmt)
+	_, err := tx.exec(ctx, wpdb.CustomerFields, "remember custom fields", stmt)
 	return err
 }
 
@@ -403,68 +394,66 @@ func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, valu
 }
 
 // changeMeta writes changes of metas.
-func (s *Site) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
-	if err := s.delete(ctx, table, m.removed...); err != nil {
+func (tx *Tx) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
+	if err := tx.delete(ctx, table, m.removed...); err != nil {
 		return err
 	}
 	for _, altered := range m.altered {
-		if err := s.update(ctx, table, altered.id, row{{"meta_value", altered.value}, s.updatedNow()}); err != nil {
+		if err := tx.update(ctx, table, altered.id, row{{"meta_value", altered.value}, tx.updatedNow()}); err != nil {
 			return err
 		}
 	}
-	_, err := s.insert(ctx, table, m.added...)
+	_, err := tx.insert(ctx, table, m.added...)
 	return err
 }
 
 // saveMeta stores metas of a record.
-func (s *Site) saveMeta(ctx context.Context, table wpdb.Table, id int64, values map[string]string) error {
-	m, err := s.metaChanges(ctx, table, id, values)
+func (tx *Tx) saveMeta(ctx context.Context, table wpdb.Table, id int64, values map[string]string) error {
+	m, err := tx.metaChanges(ctx, table, id, values)
 	if err != nil {
 		return err
 	}
-	return s.changeMeta(ctx, table, m)
+	return tx.changeMeta(ctx, table, m)
 }
 
 // DeleteCustomer deletes a customer who has no bookings, with orders, payments
 // and metas as the plugin does (OsCustomerModel::delete, LatePoint 5.6.5):
 // invoices and the WordPress user stay. One with bookings, whatever their status,
 // is a CodeCustomerHasBookings.
-func (s *Site) DeleteCustomer(ctx context.Context, id int64) error {
-	return s.write(ctx, "delete customer", func(tx *Site) error {
-		orders, err := tx.ordersOf(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := tx.lock(ctx, append(locksOf(orderLock, orders...), lockOf(customerLock, id))...); err != nil {
-			return err
-		}
-		// Whoever books for the customer changes their row, until the booking is there.
-		if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
-			return err
-		}
-		_, found, err := tx.customerRow(ctx, sq.Eq{"id": id})
-		if err != nil {
-			return err
-		}
-		if !found {
-			return domain.NotFound(domain.CustomerResource, id)
-		}
-		bookings, err := tx.bookingsThrough(ctx, id)
-		if err != nil {
-			return err
-		}
-		if bookings > 0 {
-			return domain.CustomerHasBookings(bookings)
-		}
-		now, err := tx.ordersOf(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(now, orders) { // the locks are those of other orders
-			return fmt.Errorf("orders of customer %d changed meanwhile: %w", id, wpdb.ErrConflict)
-		}
-		return tx.deleteCustomerRows(ctx, id, orders)
-	})
+func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
+	orders, err := tx.ordersOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := tx.lock(ctx, append(locksOf(orderLock, orders...), lockOf(customerLock, id))...); err != nil {
+		return err
+	}
+	// Whoever books for the customer changes their row, until the booking is there.
+	if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
+		return err
+	}
+	_, found, err := tx.customerRow(ctx, sq.Eq{"id": id})
+	if err != nil {
+		return err
+	}
+	if !found {
+		return domain.NotFound(domain.CustomerResource, id)
+	}
+	bookings, err := tx.bookingsThrough(ctx, id)
+	if err != nil {
+		return err
+	}
+	if bookings > 0 {
+		return domain.CustomerHasBookings(bookings)
+	}
+	now, err := tx.ordersOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(now, orders) { // the locks are those of other orders
+		return fmt.Errorf("orders of customer %d changed meanwhile: %w", id, wpdb.ErrConflict)
+	}
+	return tx.deleteCustomerRows(ctx, id, orders)
 }
 
 // bookingsThrough counts the bookings of a customer, and those that others have
@@ -484,17 +473,17 @@ func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, erro
 	return count, err
 }
 
-func (s *Site) deleteCustomerRows(ctx context.Context, id int64, orders []int64) error {
-	if err := s.deleteOrders(ctx, orders); err != nil {
+func (tx *Tx) deleteCustomerRows(ctx context.Context, id int64, orders []int64) error {
+	if err := tx.deleteOrders(ctx, orders); err != nil {
 		return err
 	}
-	if err := s.deleteWhere(ctx, wpdb.Transactions, sq.Eq{"customer_id": id}); err != nil {
+	if err := tx.deleteWhere(ctx, wpdb.Transactions, sq.Eq{"customer_id": id}); err != nil {
 		return err
 	}
-	if err := s.deleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id}); err != nil {
+	if err := tx.deleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id}); err != nil {
 		return err
 	}
-	return s.delete(ctx, wpdb.Customers, id)
+	return tx.delete(ctx, wpdb.Customers, id)
 }
 
 // ordersOf are the ids of a customer's orders.
@@ -505,20 +494,20 @@ func (s *Site) ordersOf(ctx context.Context, customer int64) ([]int64, error) {
 
 // deleteOrders deletes orders with what the plugin deletes with them
 // (OsOrderModel::delete). Their invoices stay.
-func (s *Site) deleteOrders(ctx context.Context, ids []int64) error {
+func (tx *Tx) deleteOrders(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := s.deleteJobs(ctx, sq.Eq{"object_id": ids, "object_model_type": "order"}); err != nil {
+	if err := tx.deleteJobs(ctx, sq.Eq{"object_id": ids, "object_model_type": "order"}); err != nil {
 		return err
 	}
 	for _, of := range []struct {
 		table  wpdb.Table
 		column string
 	}{{wpdb.Transactions, "order_id"}, {wpdb.OrderItems, "order_id"}, {wpdb.OrderMeta, "object_id"}} {
-		if err := s.deleteWhere(ctx, of.table, sq.Eq{of.column: ids}); err != nil {
+		if err := tx.deleteWhere(ctx, of.table, sq.Eq{of.column: ids}); err != nil {
 			return err
 		}
 	}
-	return s.delete(ctx, wpdb.Orders, ids...)
+	return tx.delete(ctx, wpdb.Orders, ids...)
 }

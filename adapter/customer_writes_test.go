@@ -119,7 +119,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 			return changed
 		}
 		email := "five.new@example.test"
-		_, err := s.UpdateCustomer(t.Context(), 5, CustomerValues{CustomerFields: CustomerFields{Email: &email, Phone: new("1")}})
+		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: CustomerFields{Email: &email, Phone: new("1")}})
 		if c.privileged {
 			if got := refusedFields(t, name, err); !slices.Equal(got, []string{"email"}) {
 				t.Errorf("%s: e-mail names %v", name, got)
@@ -132,7 +132,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		if _, err := s.UpdateCustomer(t.Context(), 5, CustomerValues{CustomerFields: CustomerFields{FirstName: new("New"), LastName: new("New")}}); err != nil {
+		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: CustomerFields{FirstName: new("New"), LastName: new("New")}}); err != nil {
 			t.Errorf("%s: name: %v", name, err)
 		}
 		if got, want := len(users()), map[bool]int{true: 0, false: 2}[c.privileged]; got != want {
@@ -140,7 +140,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		made, err := s.CreateCustomer(t.Context(), CustomerValues{CustomerFields: named("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"}, nil)
+		made, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
 		if c.privileged {
 			if got := refusedFields(t, name, err); !slices.Equal(got, []string{"cms_user_id"}) {
 				t.Errorf("%s: link names %v", name, got)
@@ -150,7 +150,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		made, err = s.CreateCustomer(t.Context(), CustomerValues{CustomerFields: named("New", "New", "MALLORY@example.test")}, nil)
+		made, err = txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("New", "New", "MALLORY@example.test")})
 		linked := made.WordPressUserID != nil && *made.WordPressUserID == 900
 		if err != nil || linked == c.privileged || made.IsGuest != c.privileged || len(users()) != 0 {
 			t.Errorf("%s: same e-mail: linked %t, guest %t, users %v (%v)", name, linked, made.IsGuest, users(), err)
@@ -183,7 +183,7 @@ func TestUsersOfANetwork(t *testing.T) {
 		if _, err := database.SQL.ExecContext(t.Context(), c.change, user); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		_, err := s.UpdateCustomer(t.Context(), id, CustomerValues{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
+		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, id, CustomerValues{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
 		if c.privileged {
 			refusedFields(t, name, err)
 			continue
@@ -239,7 +239,7 @@ func TestUsersOfNewCustomers(t *testing.T) {
 			t.Parallel()
 			s, database := customerSite(t, fixtures.SiteA(), slices.Concat([]string{setting, settle("wp_users_as_customers", "on")}, c.setup)...)
 			before := database.Snapshot(t)
-			made, err := s.CreateCustomer(t.Context(), c.customer, nil)
+			made, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, c.customer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +275,7 @@ func TestEmailBeyondTheUser(t *testing.T) {
 	before := database.Snapshot(t)
 	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b", 50) + ".test"
 	for _, email := range []string{long, "taken@example.test"} {
-		_, err := s.UpdateCustomer(t.Context(), 5, CustomerValues{CustomerFields: CustomerFields{Email: &email}})
+		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: CustomerFields{Email: &email}})
 		if got := refusedFields(t, email, err); !slices.Equal(got, []string{"email"}) {
 			t.Errorf("%s names %v", email, got)
 		}
@@ -284,7 +284,7 @@ func TestEmailBeyondTheUser(t *testing.T) {
 		t.Errorf("changed: %v", left)
 	}
 	for _, email := range []string{long, "taken@example.test"} { // behind customer 9 stands nobody
-		if _, err := s.UpdateCustomer(t.Context(), 9, CustomerValues{CustomerFields: CustomerFields{Email: &email}}); err != nil {
+		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 9, CustomerValues{CustomerFields: CustomerFields{Email: &email}}); err != nil {
 			t.Errorf("%s: %v", email, err)
 		}
 	}
@@ -299,9 +299,9 @@ func TestUserIsLinkedOnce(t *testing.T) {
 	var tries []func(context.Context, *Site) error
 	for i := range cap(made) {
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			c, err := s.CreateCustomer(ctx, CustomerValues{
+			c, err := txCreate(ctx, s, (*Tx).CreateCustomer, CustomerValues{
 				CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i)), WordPressUserID: new(int64(900)), UserField: "wordpress_user_id",
-			}, nil)
+			})
 			if err == nil {
 				made <- c.ID
 			} else if domain.CodeOf(err) == domain.CodeValidationFailed {
@@ -325,7 +325,7 @@ func TestDeleteCustomerRows(t *testing.T) {
 		"UPDATE wp_latepoint_bookings SET customer_id = 9 WHERE customer_id = 268")
 	before := database.Snapshot(t)
 	var known *domain.Error
-	if err := s.DeleteCustomer(t.Context(), 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasBookings || known.Count != 4 {
+	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasBookings || known.Count != 4 {
 		t.Errorf("bookings of others: %v", err)
 	}
 	if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
@@ -335,7 +335,7 @@ func TestDeleteCustomerRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = database.Snapshot(t)
-	if err := s.DeleteCustomer(t.Context(), 268); err != nil {
+	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]int{}
@@ -349,7 +349,7 @@ func TestDeleteCustomerRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	if err := s.DeleteCustomer(t.Context(), 268); domain.CodeOf(err) != domain.CodeNotFound {
+	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -363,7 +363,7 @@ func TestDeleteCustomerOrBook(t *testing.T) {
 	const customers = 16
 	ids := make([]int64, customers)
 	for i := range ids {
-		made, err := r.sites[0].CreateCustomer(t.Context(), CustomerValues{CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i))}, nil)
+		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,27 +381,27 @@ func TestDeleteCustomerOrBook(t *testing.T) {
 		at := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
 		booking := NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: at, Attendees: 1, Status: &pending}
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			return allow(s.DeleteCustomer(ctx, id), domain.CodeCustomerHasBookings)
+			return allow(txDelete(ctx, s, (*Tx).DeleteCustomer, id), domain.CodeCustomerHasBookings)
 		})
 		switch i % 4 {
 		case 0, 1:
 			tries = append(tries, func(ctx context.Context, s *Site) error {
 				booking.CustomerID = id
-				_, err := s.CreateBooking(ctx, booking, nil)
+				_, err := txCreate(ctx, s, (*Tx).CreateBooking, booking)
 				return allow(err, domain.CodeInvalidRequest)
 			})
 		case 2:
 			tries = append(tries, func(ctx context.Context, s *Site) error {
 				booking.Customer = named("A", "B", fmt.Sprintf("a%d@example.test", i))
-				_, err := s.CreateBooking(ctx, booking, nil)
+				_, err := txCreate(ctx, s, (*Tx).CreateBooking, booking)
 				return allow(err, domain.CodeInvalidRequest)
 			})
 		default:
 			tries = append(tries, func(ctx context.Context, s *Site) error {
-				_, err := s.UpdateBooking(ctx, 7, BookingPatch{CustomerID: &id})
+				_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, 7, BookingPatch{CustomerID: &id})
 				return allow(err, domain.CodeInvalidRequest)
 			}, func(ctx context.Context, s *Site) error {
-				_, err := s.UpdateCustomer(ctx, id, CustomerValues{CustomerFields: CustomerFields{Phone: new("1")}, CustomFields: map[string]string{"cf_a": "1"}})
+				_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, id, CustomerValues{CustomerFields: CustomerFields{Phone: new("1")}, CustomFields: map[string]string{"cf_a": "1"}})
 				return allow(err, domain.CodeNotFound)
 			})
 		}
@@ -450,11 +450,11 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 				rows int
 			}{
 				"create": {func(s *Site) error {
-					_, err := s.CreateCustomer(t.Context(), CustomerValues{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields}, nil)
+					_, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 19}, // customer, history, user, 13 of the user's metas, 2 metas, a remembered name
 				"update": {func(s *Site) error {
-					_, err := s.UpdateCustomer(t.Context(), 5, CustomerValues{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
+					_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 8}, // customer, history, user, 2 of the user's metas, 2 metas, a remembered name
 			} {

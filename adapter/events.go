@@ -32,12 +32,12 @@ type event struct {
 
 // recordEvents adds events to the site's history, so that it shows what was done
 // here.
-func (s *Site) recordEvents(ctx context.Context, w writing, events []event) error {
+func (tx *Tx) recordEvents(ctx context.Context, w writing, events []event) error {
 	activities := make([]activity, len(events))
 	for i, e := range events {
-		activities[i] = s.activityOf(w, e)
+		activities[i] = tx.activityOf(w, e)
 	}
-	return s.record(ctx, activities...)
+	return tx.record(ctx, activities...)
 }
 
 // The descriptions of history entries.

@@ -316,7 +316,7 @@ type activity struct {
 
 // record adds entries to the site's history. Nobody is named as their author:
 // the plugin does the same for what no logged-in user did.
-func (s *Site) record(ctx context.Context, activities ...activity) error {
+func (tx *Tx) record(ctx context.Context, activities ...activity) error {
 	rows := make([]row, len(activities))
 	for i, a := range activities {
 		description, err := process.EncodePHP(a.description)
@@ -324,7 +324,7 @@ func (s *Site) record(ctx context.Context, activities ...activity) error {
 			return err
 		}
 		var stored any = description
-		c, ok := s.schema.Column(wpdb.Activities, "description")
+		c, ok := tx.schema.Column(wpdb.Activities, "description")
 		if a.description == nil || ok && !c.Holds(description) {
 			stored = nil // a text cut off would be no JSON
 		}
@@ -332,8 +332,8 @@ func (s *Site) record(ctx context.Context, activities ...activity) error {
 			{"agent_id", nil}, {"booking_id", a.bookingID}, {"service_id", a.serviceID}, {"customer_id", a.customerID}, {"location_id", nil},
 			{"order_id", a.orderID}, {"order_item_id", nil}, {"coupon_id", a.couponID},
 			{"code", a.code}, {"description", stored}, {"initiated_by", ""}, {"initiated_by_id", 0},
-		}, s.createdNow()...)
+		}, tx.createdNow()...)
 	}
-	_, err := s.insert(ctx, wpdb.Activities, rows...)
+	_, err := tx.insert(ctx, wpdb.Activities, rows...)
 	return err
 }

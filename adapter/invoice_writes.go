@@ -30,39 +30,35 @@ const (
 // What is wrong with the patch is a CodeInvalidRequest or CodeValidationFailed
 // naming every field; an order or invoice that does not exist, or an invoice of
 // another order, is a CodeNotFound.
-func (s *Site) UpdateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
-	return transact(ctx, s, "update invoice", func(tx *Site) (Invoice, error) { return tx.updateInvoice(ctx, orderID, id, patch, force) })
-}
-
-func (s *Site) updateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
-	order, err := s.lockOrder(ctx, orderID)
+func (tx *Tx) UpdateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
+	order, err := tx.lockOrder(ctx, orderID)
 	if err != nil {
 		return Invoice{}, err
 	}
-	if err := s.lockRows(ctx, wpdb.OrderInvoices, []int64{id}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.OrderInvoices, []int64{id}); err != nil {
 		return Invoice{}, err
 	}
-	before, err := s.invoiceOf(ctx, orderID, id)
+	before, err := tx.invoiceOf(ctx, orderID, id)
 	if err != nil {
 		return Invoice{}, err
 	}
 	p := patch.Validation.Clone()
-	s.checkInvoice(patch, before, &p)
+	tx.checkInvoice(patch, before, &p)
 	var columns edits
 	columns.text("status", patch.Status, before.Status)
 	columns.amount("charge_amount", patch.ChargeAmount, before.ChargeAmount)
 	if !force && len(columns) > 0 {
-		if err := s.checkCovered(ctx, order, patch, before, &p); err != nil {
+		if err := tx.checkCovered(ctx, order, patch, before, &p); err != nil {
 			return Invoice{}, err
 		}
 	}
 	if err := p.Err(); err != nil || len(columns) == 0 {
 		return before, err
 	}
-	if err := s.update(ctx, wpdb.OrderInvoices, id, append(row(columns), s.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.OrderInvoices, id, append(row(columns), tx.updatedNow())); err != nil {
 		return Invoice{}, err
 	}
-	return s.invoiceOf(ctx, orderID, id)
+	return tx.invoiceOf(ctx, orderID, id)
 }
 
 // checkInvoice finds out all that is wrong with a patch by itself.

@@ -16,7 +16,7 @@ func TestUpdateInvoice(t *testing.T) {
 	update := func(order, id int64, patch InvoicePatch, force bool) func(*testing.T, *Site) {
 		return answered(
 			func(ctx context.Context, site *Site) (Invoice, error) {
-				return site.UpdateInvoice(ctx, order, id, patch, force)
+				return updateInvoice(ctx, site, order, id, patch, force)
 			},
 			func(ctx context.Context, site *Site, _ Invoice) (Invoice, error) {
 				return site.OrderInvoice(ctx, order, id)
@@ -24,7 +24,7 @@ func TestUpdateInvoice(t *testing.T) {
 	}
 	refuse := func(order, id int64, patch InvoicePatch, field string) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {
-			_, err := site.UpdateInvoice(t.Context(), order, id, patch, false)
+			_, err := updateInvoice(t.Context(), site, order, id, patch, false)
 			wantFields(t, err, domain.CodeValidationFailed, map[string]string{field: "The order's payments do not cover this invoice: record them first, or send force=true"})
 		}
 	}
@@ -57,7 +57,7 @@ func TestUpdateInvoice(t *testing.T) {
 	s.try("a status that is there already", []string{"UPDATE wp_latepoint_order_invoices SET status = 'odd' WHERE id = 10"},
 		update(10, 10, InvoicePatch{Status: new("odd"), ChargeAmount: euros("1")}, false), changed("latepoint_order_invoices", 10, "charge_amount", "85.0000", "1.0000"))
 	s.try("not allowed", nil, func(t *testing.T, site *Site) {
-		_, err := site.UpdateInvoice(t.Context(), 1403, 1270, InvoicePatch{Status: new("settled"), ChargeAmount: euros("-1")}, true)
+		_, err := updateInvoice(t.Context(), site, 1403, 1270, InvoicePatch{Status: new("settled"), ChargeAmount: euros("-1")}, true)
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"status": "Unknown status", "charge_amount": notNegative})
 	})
 	for name, c := range map[string]struct {
@@ -69,7 +69,7 @@ func TestUpdateInvoice(t *testing.T) {
 		"another order's": {10, 1270, domain.InvoiceResource},
 	} {
 		s.try(name, nil, func(t *testing.T, site *Site) {
-			_, err := site.UpdateInvoice(t.Context(), c.order, c.id, paid, true)
+			_, err := updateInvoice(t.Context(), site, c.order, c.id, paid, true)
 			if domain.CodeOf(err) != domain.CodeNotFound || resourceOf(err) != c.want {
 				t.Errorf("error %v about %q, want %q not found", err, resourceOf(err), c.want)
 			}
@@ -83,17 +83,26 @@ func TestInvoicesOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
 	s.try("an amount", nil, func(t *testing.T, site *Site) {
-		_, err := site.UpdateInvoice(t.Context(), 1, 1, InvoicePatch{ChargeAmount: euros("1")}, false)
+		_, err := updateInvoice(t.Context(), site, 1, 1, InvoicePatch{ChargeAmount: euros("1")}, false)
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"charge_amount": "Invoices of this version of LatePoint have no amount"})
 	})
 	s.try("not covered", nil, func(t *testing.T, site *Site) {
-		if _, err := site.UpdateInvoice(t.Context(), 1, 1, InvoicePatch{Status: new("paid")}, false); domain.CodeOf(err) != domain.CodeValidationFailed {
+		if _, err := updateInvoice(t.Context(), site, 1, 1, InvoicePatch{Status: new("paid")}, false); domain.CodeOf(err) != domain.CodeValidationFailed {
 			t.Errorf("error %v, want a refusal", err)
 		}
 	})
 	s.try("covered", []string{"UPDATE wp_latepoint_order_invoices SET status = 'not_paid' WHERE id = 2"}, func(t *testing.T, site *Site) {
-		if _, err := site.UpdateInvoice(t.Context(), 3, 2, InvoicePatch{Status: new("paid")}, false); err != nil {
+		if _, err := updateInvoice(t.Context(), site, 3, 2, InvoicePatch{Status: new("paid")}, false); err != nil {
 			t.Error(err)
 		}
 	}, changed("latepoint_order_invoices", 2, "status", "not_paid", "paid"))
+}
+
+// updateInvoice changes an invoice in a transaction of its own.
+func updateInvoice(ctx context.Context, s *Site, order, id int64, patch InvoicePatch, force bool) (invoice Invoice, err error) {
+	err = s.Transact(ctx, "update invoice", func(tx *Tx) (err error) {
+		invoice, err = tx.UpdateInvoice(ctx, order, id, patch, force)
+		return err
+	})
+	return invoice, err
 }

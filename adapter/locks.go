@@ -114,7 +114,7 @@ func locksOfEmail(email *string) []lock {
 }
 
 // missingLocksError says that the lock table lacks rows: the transaction is to be run
-// again once they are there, see Site.write.
+// again once they are there, see Site.Transact.
 type missingLocksError struct{ locks []lock }
 
 func (m *missingLocksError) Error() string {
@@ -132,17 +132,17 @@ type lockProgress struct {
 
 // lock makes other writers wait for what this transaction is about to check and
 // write. It may be called again for locks that come later in the order.
-func (s *Site) lock(ctx context.Context, locks ...lock) error {
+func (tx *Tx) lock(ctx context.Context, locks ...lock) error {
 	if len(locks) == 0 {
 		return nil
 	}
 	slices.SortFunc(locks, compareLocks)
 	locks = slices.Compact(locks)
-	if s.progress == nil || s.progress.siteRows || compareLocks(locks[0], s.progress.last) <= 0 {
+	if tx.progress.siteRows || compareLocks(locks[0], tx.progress.last) <= 0 {
 		return fmt.Errorf("take locks: %w", errLockOrder)
 	}
-	s.progress.last = locks[len(locks)-1]
-	result, err := wpdb.Exec(ctx, s.db, "take locks", s.takeLocks(locks))
+	tx.progress.last = locks[len(locks)-1]
+	result, err := wpdb.Exec(ctx, tx.db, "take locks", tx.takeLocks(locks))
 	if err != nil {
 		return err
 	}

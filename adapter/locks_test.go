@@ -44,7 +44,7 @@ func TestLocksAreWritten(t *testing.T) {
 	}
 	for round := 1; round <= 3; round++ {
 		email := "Rita.Neu@Example.test"
-		err := site.write(t.Context(), "take locks", func(tx *Site) error {
+		err := site.Transact(t.Context(), "take locks", func(tx *Tx) error {
 			return tx.lock(t.Context(), append(locksOfEmail(&email), lock{agentLock, 7}, lock{agentLock, 5}, lock{agentLock, 7}, lockOf(orderLock, 1030))...)
 		})
 		if err != nil {
@@ -72,34 +72,31 @@ func TestLockOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		work func(ctx context.Context, tx *Site) error
+		work func(ctx context.Context, tx *Tx) error
 		want error
 	}{
-		"ascending": {func(ctx context.Context, tx *Site) error {
+		"ascending": {func(ctx context.Context, tx *Tx) error {
 			return errors.Join(tx.lock(ctx, agent), tx.lock(ctx, order), tx.lockRows(ctx, wpdb.Orders, []int64{1}))
 		}, nil},
-		"descending": {func(ctx context.Context, tx *Site) error {
+		"descending": {func(ctx context.Context, tx *Tx) error {
 			return errors.Join(tx.lock(ctx, order), tx.lock(ctx, agent))
 		}, errLockOrder},
-		"twice": {func(ctx context.Context, tx *Site) error {
+		"twice": {func(ctx context.Context, tx *Tx) error {
 			return errors.Join(tx.lock(ctx, agent), tx.lock(ctx, agent, order))
 		}, errLockOrder},
-		"after a locked row": {func(ctx context.Context, tx *Site) error {
+		"after a locked row": {func(ctx context.Context, tx *Tx) error {
 			return errors.Join(tx.lockRows(ctx, wpdb.Orders, []int64{1}), tx.lock(ctx, order))
 		}, errLockOrder},
-		"after a written row": {func(ctx context.Context, tx *Site) error {
+		"after a written row": {func(ctx context.Context, tx *Tx) error {
 			return errors.Join(tx.update(ctx, wpdb.Orders, 1, row{tx.updatedNow()}), tx.lock(ctx, order))
 		}, errLockOrder},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := site.write(t.Context(), "take locks", func(tx *Site) error { return c.work(t.Context(), tx) })
+			err := site.Transact(t.Context(), "take locks", func(tx *Tx) error { return c.work(t.Context(), tx) })
 			if !errors.Is(err, c.want) {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
 		})
-	}
-	if err := site.lock(t.Context(), agent); !errors.Is(err, errLockOrder) {
-		t.Errorf("outside of a transaction: %v", err)
 	}
 }
 

@@ -44,14 +44,14 @@ func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 }
 
 // insertOrder writes the row of a new order.
-func (s *Site) insertOrder(ctx context.Context, w writing, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
+func (tx *Tx) insertOrder(ctx context.Context, w writing, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
 	stored, err := process.EncodePHP(breakdown)
 	if err != nil {
 		return 0, err
 	}
 	code := or(n.ConfirmationCode, "")
 	if code == "" {
-		if code, err = s.code(confirmationCodeLength); err != nil {
+		if code, err = tx.code(confirmationCodeLength); err != nil {
 			return 0, err
 		}
 	}
@@ -59,14 +59,14 @@ func (s *Site) insertOrder(ctx context.Context, w writing, n NewOrder, customer 
 	if address == nil && n.Address != "" && w.settings[settingLogAddress] == on {
 		address = &n.Address
 	}
-	return s.insert(ctx, wpdb.Orders, append(row{
+	return tx.insert(ctx, wpdb.Orders, append(row{
 		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", or(n.Status, "open")},
 		{"fulfillment_status", or(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", or(n.PaymentStatus, orderNotPaid)},
 		{"source_id", n.SourceID}, {"source_url", or(n.SourceURL, "")}, {"ip_address", address},
 		{"customer_id", customer}, {"customer_comment", or(n.CustomerComment, "")}, {"confirmation_code", code},
 		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
 		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
-	}, s.createdNow()...))
+	}, tx.createdNow()...))
 }
 
 // invoiceData is what an invoice says, a snapshot.
@@ -101,7 +101,7 @@ type invoicedOrder struct {
 // invoiceOrder writes the invoice of a new order
 // (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
 // the site makes none, or none for what is free.
-func (s *Site) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) error {
+func (tx *Tx) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) error {
 	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
 		return nil
 	}
@@ -115,14 +115,14 @@ func (s *Site) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) err
 	if err != nil {
 		return err
 	}
-	key, err := s.uuid()
+	key, err := tx.uuid()
 	if err != nil {
 		return err
 	}
-	_, err = s.insert(ctx, wpdb.OrderInvoices, append(row{
+	_, err = tx.insert(ctx, wpdb.OrderInvoices, append(row{
 		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", invoiceOpen}, {"charge_amount", total},
-		{"due_at", domain.Stamp(s.Now)}, {"payment_portion", "full"}, {"access_key", key},
-	}, s.createdNow()...))
+		{"due_at", domain.Stamp(tx.Now)}, {"payment_portion", "full"}, {"access_key", key},
+	}, tx.createdNow()...))
 	return err
 }
 

@@ -109,9 +109,9 @@ func (s *Site) orderHistory(w writing, f orderFacts) orderVars {
 
 // ensureOrderKeys gives the bookings of an order the keys that its history
 // shows.
-func (s *Site) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
+func (tx *Tx) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
 	for i, b := range f.bookings {
-		if f.bookings[i].keys, err = s.insertManageKeys(ctx, wpdb.BookingMeta, b.ID, b.keys); err != nil {
+		if f.bookings[i].keys, err = tx.insertManageKeys(ctx, wpdb.BookingMeta, b.ID, b.keys); err != nil {
 			return err
 		}
 	}
@@ -121,16 +121,16 @@ func (s *Site) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
 // recordOrderUpdate adds a changed order to the site's history, and is the event
 // to announce. Of what was before only the order itself and its customer count:
 // the plugin reads items and payments when it writes the entry.
-func (s *Site) recordOrderUpdate(ctx context.Context, w writing, before Order, now orderFacts) (event, error) {
+func (tx *Tx) recordOrderUpdate(ctx context.Context, w writing, before Order, now orderFacts) (event, error) {
 	old := now
 	old.Order = before
 	var err error
 	if before.CustomerID != now.CustomerID {
-		if old.customer, _, err = s.orderCustomer(ctx, before.CustomerID); err != nil {
+		if old.customer, _, err = tx.orderCustomer(ctx, before.CustomerID); err != nil {
 			return event{}, err
 		}
 	}
-	entry := orderEntry{change{New: s.orderHistory(w, now), Old: s.orderHistory(w, old)}}
-	err = s.record(ctx, activity{code: string(orderUpdated), orderID: &now.ID, description: entry})
+	entry := orderEntry{change{New: tx.orderHistory(w, now), Old: tx.orderHistory(w, old)}}
+	err = tx.record(ctx, activity{code: string(orderUpdated), orderID: &now.ID, description: entry})
 	return event{kind: orderUpdated, facts: now.facts(), old: old.facts()}, err
 }

@@ -35,65 +35,60 @@ type NewOrder struct {
 
 // CreateOrder makes an order without items, as the plugin's order form does
 // (OsOrdersController::create_or_update, LatePoint 5.6.5), and its invoice where
-// the site makes invoices. finish, which may be nil, runs inside the transaction
-// before it is committed.
+// the site makes invoices.
 //
 // What is wrong with the order is a CodeInvalidRequest or CodeValidationFailed
 // naming every field.
-func (s *Site) CreateOrder(ctx context.Context, n NewOrder, finish func(ctx context.Context, tx *Site, made Order) error) (Order, error) {
-	return create(ctx, s, "create order", func(tx *Site) (Order, error) { return tx.createOrder(ctx, n) }, finish)
-}
-
-func (s *Site) createOrder(ctx context.Context, n NewOrder) (Order, error) {
+func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	p := n.Validation.Clone()
 	p.Require("customer_id", n.CustomerID != nil)
 	p.Require("subtotal", n.Subtotal != nil)
 	p.Require("total", n.Total != nil)
-	n.OrderPatch = s.cleanOrder(n.OrderPatch, Order{}, &p)
+	n.OrderPatch = tx.cleanOrder(n.OrderPatch, Order{}, &p)
 	if p.Err() == nil {
-		if err := s.lock(ctx, lockOf(customerLock, *n.CustomerID)); err != nil {
+		if err := tx.lock(ctx, lockOf(customerLock, *n.CustomerID)); err != nil {
 			return Order{}, err
 		}
 	}
-	customer, err := s.takeCustomer(ctx, n.CustomerID, &p)
+	customer, err := tx.takeCustomer(ctx, n.CustomerID, &p)
 	if err != nil {
 		return Order{}, err
 	}
 	if err := p.Err(); err != nil {
 		return Order{}, err
 	}
-	w, err := s.writing(ctx)
+	w, err := tx.writing(ctx)
 	if err != nil {
 		return Order{}, err
 	}
-	id, err := s.insertNewOrder(ctx, w, n, customer)
+	id, err := tx.insertNewOrder(ctx, w, n, customer)
 	if err != nil {
 		return Order{}, err
 	}
-	made, err := s.Order(ctx, id)
+	made, err := tx.Order(ctx, id)
 	if err != nil {
 		return Order{}, err
 	}
 	facts := orderFacts{Order: made, customer: customer}
-	vars := s.orderHistory(w, facts)
+	vars := tx.orderHistory(w, facts)
 	vars.ID = id // of a new record PHP has a number
-	if err := s.record(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
+	if err := tx.record(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
 		return Order{}, err
 	}
-	_, err = s.announce(ctx, w, []event{{kind: orderCreated, facts: facts.facts()}}, true)
+	_, err = tx.announce(ctx, w, []event{{kind: orderCreated, facts: facts.facts()}}, true)
 	return made, err
 }
 
 // takeCustomer reads the customer whom an order or a payment is for, and keeps
 // them from being deleted meanwhile.
-func (s *Site) takeCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
+func (tx *Tx) takeCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
 	if id == nil || p.Has("customer_id") {
 		return BookingCustomer{}, nil
 	}
-	if err := s.lockRows(ctx, wpdb.Customers, []int64{*id}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Customers, []int64{*id}); err != nil {
 		return BookingCustomer{}, err
 	}
-	found, ok, err := s.orderCustomer(ctx, *id)
+	found, ok, err := tx.orderCustomer(ctx, *id)
 	if err == nil && !ok {
 		p.Invalid("customer_id", "Customer not found")
 	}
@@ -102,43 +97,39 @@ func (s *Site) takeCustomer(ctx context.Context, id *int64, p *domain.Validation
 
 // insertNewOrder writes an order with what belongs to one, and touches its
 // customer as every order does.
-func (s *Site) insertNewOrder(ctx context.Context, w writing, n NewOrder, customer BookingCustomer) (int64, error) {
+func (tx *Tx) insertNewOrder(ctx context.Context, w writing, n NewOrder, customer BookingCustomer) (int64, error) {
 	// With a breakdown the plugin does not compute prices from the items.
 	breakdown := priceBreakdown{BeforeSubtotal: []breakdownPart{}}
-	if err := s.update(ctx, wpdb.Customers, customer.ID, row{s.updatedNow()}); err != nil {
+	if err := tx.update(ctx, wpdb.Customers, customer.ID, row{tx.updatedNow()}); err != nil {
 		return 0, err
 	}
-	id, err := s.insertOrder(ctx, w, n, customer.ID, breakdown)
+	id, err := tx.insertOrder(ctx, w, n, customer.ID, breakdown)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := s.insertManageKeys(ctx, wpdb.OrderMeta, id, manageKeys{}); err != nil {
+	if _, err := tx.insertManageKeys(ctx, wpdb.OrderMeta, id, manageKeys{}); err != nil {
 		return 0, err
 	}
-	if err := s.saveMeta(ctx, wpdb.OrderMeta, id, n.metas(Order{})); err != nil {
+	if err := tx.saveMeta(ctx, wpdb.OrderMeta, id, n.metas(Order{})); err != nil {
 		return 0, err
 	}
-	return id, s.invoiceOrder(ctx, w, invoicedOrder{id: id, customer: customer, subtotal: *n.Subtotal, total: *n.Total, breakdown: breakdown})
+	return id, tx.invoiceOrder(ctx, w, invoicedOrder{id: id, customer: customer, subtotal: *n.Subtotal, total: *n.Total, breakdown: breakdown})
 }
 
 // UpdateOrder changes an order. One that goes to another customer takes its
 // bookings along; nothing else of an order has an effect on bookings, invoices
 // or payments, as in the plugin. Errors are those of CreateOrder; an order that
 // does not exist is a CodeNotFound.
-func (s *Site) UpdateOrder(ctx context.Context, id int64, patch OrderPatch) (Order, error) {
-	return transact(ctx, s, "update order", func(tx *Site) (Order, error) { return tx.updateOrder(ctx, id, patch) })
-}
-
-func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
-	before, locked, err := s.lockOrderToUpdate(ctx, id, sent.CustomerID)
+func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
+	before, locked, err := tx.lockOrderToUpdate(ctx, id, sent.CustomerID)
 	if err != nil {
 		return Order{}, err
 	}
 	p := sent.Validation.Clone()
-	patch := s.cleanOrder(sent, before, &p)
+	patch := tx.cleanOrder(sent, before, &p)
 	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID
 	if moves {
-		if _, err := s.takeCustomer(ctx, patch.CustomerID, &p); err != nil {
+		if _, err := tx.takeCustomer(ctx, patch.CustomerID, &p); err != nil {
 			return Order{}, err
 		}
 	}
@@ -151,70 +142,70 @@ func (s *Site) updateOrder(ctx context.Context, id int64, sent OrderPatch) (Orde
 	}
 	var moved []bookingFacts
 	if moves {
-		if moved, err = s.moveBookings(ctx, before, *patch.CustomerID, locked); err != nil {
+		if moved, err = tx.moveBookings(ctx, before, *patch.CustomerID, locked); err != nil {
 			return Order{}, err
 		}
 	}
-	if err := s.update(ctx, wpdb.Orders, id, append(row(columns), s.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Orders, id, append(row(columns), tx.updatedNow())); err != nil {
 		return Order{}, err
 	}
-	if err := s.saveMeta(ctx, wpdb.OrderMeta, id, metas); err != nil {
+	if err := tx.saveMeta(ctx, wpdb.OrderMeta, id, metas); err != nil {
 		return Order{}, err
 	}
-	w, err := s.writing(ctx)
+	w, err := tx.writing(ctx)
 	if err != nil {
 		return Order{}, err
 	}
-	return s.tellOrder(ctx, w, before, moved)
+	return tx.tellOrder(ctx, w, before, moved)
 }
 
 // lockOrderToUpdate is lockOrder for an order that may go to another customer,
 // and take its bookings along; nil for none. It also returns the bookings that it
 // locked.
-func (s *Site) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, []int64, error) {
+func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, []int64, error) {
 	if customer == nil {
-		order, err := s.lockOrder(ctx, id)
+		order, err := tx.lockOrder(ctx, id)
 		return order, nil, err
 	}
-	order, err := s.Order(ctx, id)
+	order, err := tx.Order(ctx, id)
 	if err != nil {
 		return Order{}, nil, err
 	}
-	items, err := s.OrderItems(ctx, id)
+	items, err := tx.OrderItems(ctx, id)
 	if err != nil {
 		return Order{}, nil, err
 	}
-	bookings, err := s.orderBookings(ctx, order.CustomerID, items)
+	bookings, err := tx.orderBookings(ctx, order.CustomerID, items)
 	if err != nil {
 		return Order{}, nil, err
 	}
 	locks := append(locksOf(bookingLock, bookings...), lockOf(customerLock, *customer), lockOf(orderLock, id))
-	if err := s.lock(ctx, locks...); err != nil {
+	if err := tx.lock(ctx, locks...); err != nil {
 		return Order{}, nil, err
 	}
 	if len(bookings) > 0 {
-		if err := s.lockRows(ctx, wpdb.Bookings, bookings); err != nil {
+		if err := tx.lockRows(ctx, wpdb.Bookings, bookings); err != nil {
 			return Order{}, nil, err
 		}
 	}
-	order, err = s.lockOrderRow(ctx, id)
+	order, err = tx.lockOrderRow(ctx, id)
 	return order, bookings, err
 }
 
 // lockOrder makes other writers of an order, its payments and its invoices wait,
 // and reads it as it is now; a CodeNotFound where it does not exist.
-func (s *Site) lockOrder(ctx context.Context, id int64) (Order, error) {
-	if err := s.lock(ctx, lockOf(orderLock, id)); err != nil {
+func (tx *Tx) lockOrder(ctx context.Context, id int64) (Order, error) {
+	if err := tx.lock(ctx, lockOf(orderLock, id)); err != nil {
 		return Order{}, err
 	}
-	return s.lockOrderRow(ctx, id)
+	return tx.lockOrderRow(ctx, id)
 }
 
-func (s *Site) lockOrderRow(ctx context.Context, id int64) (Order, error) {
-	if err := s.lockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
+func (tx *Tx) lockOrderRow(ctx context.Context, id int64) (Order, error) {
+	if err := tx.lockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
 		return Order{}, err
 	}
-	return s.Order(ctx, id)
+	return tx.Order(ctx, id)
 }
 
 // cleanOrder finds out all that is wrong with a patch by itself, and cleans its
@@ -281,8 +272,8 @@ func (patch OrderPatch) metas(o Order) map[string]string {
 // with them. It returns the bookings that moved, as they were.
 //
 // Where one joined the order after locked were, the transaction is run again.
-func (s *Site) moveBookings(ctx context.Context, order Order, customer int64, locked []int64) (moved []bookingFacts, err error) {
-	facts, err := s.orderFacts(ctx, order)
+func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, locked []int64) (moved []bookingFacts, err error) {
+	facts, err := tx.orderFacts(ctx, order)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +291,7 @@ func (s *Site) moveBookings(ctx context.Context, order Order, customer int64, lo
 		if data == item.ItemData {
 			continue
 		}
-		if err := s.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", data}, s.updatedNow()}); err != nil {
+		if err := tx.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", data}, tx.updatedNow()}); err != nil {
 			return nil, err
 		}
 	}
@@ -308,7 +299,7 @@ func (s *Site) moveBookings(ctx context.Context, order Order, customer int64, lo
 		if b.Customer.ID == customer {
 			continue
 		}
-		if err := s.update(ctx, wpdb.Bookings, b.ID, row{owner, s.updatedNow()}); err != nil {
+		if err := tx.update(ctx, wpdb.Bookings, b.ID, row{owner, tx.updatedNow()}); err != nil {
 			return nil, err
 		}
 		moved = append(moved, b)
@@ -318,16 +309,16 @@ func (s *Site) moveBookings(ctx context.Context, order Order, customer int64, lo
 
 // tellOrder records and announces an order that was changed, and the bookings
 // that moved with it, and reads it as it is now.
-func (s *Site) tellOrder(ctx context.Context, w writing, before Order, moved []bookingFacts) (Order, error) {
-	order, err := s.Order(ctx, before.ID)
+func (tx *Tx) tellOrder(ctx context.Context, w writing, before Order, moved []bookingFacts) (Order, error) {
+	order, err := tx.Order(ctx, before.ID)
 	if err != nil {
 		return Order{}, err
 	}
-	now, err := s.orderFacts(ctx, order)
+	now, err := tx.orderFacts(ctx, order)
 	if err != nil {
 		return Order{}, err
 	}
-	if err := s.ensureOrderKeys(ctx, &now); err != nil {
+	if err := tx.ensureOrderKeys(ctx, &now); err != nil {
 		return Order{}, err
 	}
 	var events []event
@@ -340,13 +331,13 @@ func (s *Site) tellOrder(ctx context.Context, w writing, before Order, moved []b
 		old.keys = b.keys
 		events = append(events, event{kind: bookingUpdated, facts: b, old: old})
 	}
-	if err := s.recordEvents(ctx, w, events); err != nil {
+	if err := tx.recordEvents(ctx, w, events); err != nil {
 		return Order{}, err
 	}
-	updated, err := s.recordOrderUpdate(ctx, w, before, now)
+	updated, err := tx.recordOrderUpdate(ctx, w, before, now)
 	if err != nil {
 		return Order{}, err
 	}
-	_, err = s.announce(ctx, w, append(events, updated), true)
+	_, err = tx.announce(ctx, w, append(events, updated), true)
 	return order, err
 }

@@ -52,7 +52,7 @@ func TestCreateOrder(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewOrder) func(*testing.T, *Site) {
 		return answered(
-			func(ctx context.Context, site *Site) (Order, error) { return site.CreateOrder(ctx, n, nil) },
+			func(ctx context.Context, site *Site) (Order, error) { return txCreate(ctx, site, (*Tx).CreateOrder, n) },
 			func(ctx context.Context, site *Site, made Order) (Order, error) { return site.Order(ctx, made.ID) })
 	}
 	needed := OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("100")}
@@ -86,23 +86,27 @@ func TestCreateOrder(t *testing.T) {
 		append(keysOfOrder, newOrder(nil), anyHistory, customer)...)
 	s.try("a payment settles its invoice", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("enough")
-		_, err := site.CreateOrder(t.Context(), NewOrder{OrderPatch: needed}, func(ctx context.Context, tx *Site, made Order) error {
-			// As in a transaction of its own, which begins with its locks.
-			if err := site.createLocks(ctx, locksOf(orderLock, made.ID)); err != nil {
+		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
+			made, err := tx.CreateOrder(t.Context(), NewOrder{OrderPatch: needed})
+			if err != nil {
 				return err
 			}
-			tx.progress = &lockProgress{}
-			paid, err := tx.createPayment(ctx, NewPayment{OrderID: &made.ID, PaymentPatch: PaymentPatch{Amount: euros("100")}})
+			// As in a transaction of its own, which begins with its locks.
+			if err := site.createLocks(t.Context(), locksOf(orderLock, made.ID)); err != nil {
+				return err
+			}
+			tx.progress = lockProgress{}
+			paid, err := tx.CreatePayment(t.Context(), NewPayment{OrderID: &made.ID, PaymentPatch: PaymentPatch{Amount: euros("100")}})
 			if err != nil || paid.InvoiceID == nil {
 				t.Errorf("invoice %v (%v)", paid.InvoiceID, err)
 			}
-			if made, err = tx.Order(ctx, made.ID); made.PaymentStatus != orderFullyPaid {
+			if made, err = tx.Order(t.Context(), made.ID); made.PaymentStatus != orderFullyPaid {
 				t.Errorf("payment status %q (%v)", made.PaymentStatus, err)
 			}
 			return failed
 		})
 		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of finish", err)
+			t.Errorf("error %v, want that of the transaction", err)
 		}
 	})
 }
@@ -111,15 +115,15 @@ func TestOrderProblems(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
-		_, err := site.CreateOrder(t.Context(), NewOrder{}, nil)
+		_, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"customer_id": "Required", "subtotal": "Required", "total": "Required"})
 	})
 	s.try("unknown customer", nil, func(t *testing.T, site *Site) {
 		stranger := OrderPatch{CustomerID: new(int64(99999)), Subtotal: euros("1"), Total: euros("1")}
 		want := map[string]string{"customer_id": "Customer not found"}
-		_, err := site.CreateOrder(t.Context(), NewOrder{OrderPatch: stranger}, nil)
+		_, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: stranger})
 		wantFields(t, err, domain.CodeInvalidRequest, want)
-		_, err = site.UpdateOrder(t.Context(), 888, stranger)
+		_, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, 888, stranger)
 		wantFields(t, err, domain.CodeInvalidRequest, want)
 	})
 	long := strings.Repeat("x", 1<<16)
@@ -134,12 +138,12 @@ func TestOrderProblems(t *testing.T) {
 		"fulfillment_status": "Unknown fulfillment_status", "confirmation_code": "Too long", "ip_address": "Too long", "source_id": "Too long", "source_url": "Too long",
 	}
 	s.try("not allowed", nil, func(t *testing.T, site *Site) {
-		_, err := site.UpdateOrder(t.Context(), 10, wrong)
+		_, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 10, wrong)
 		wantFields(t, err, domain.CodeValidationFailed, want)
 		wrong.CustomerID = new(int64(12))
-		_, err = site.CreateOrder(t.Context(), NewOrder{OrderPatch: wrong}, nil)
+		_, err = txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: wrong})
 		wantFields(t, err, domain.CodeValidationFailed, want)
-		_, err = site.UpdateOrder(t.Context(), 10, OrderPatch{ConfirmationCode: new(" ")})
+		_, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, 10, OrderPatch{ConfirmationCode: new(" ")})
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"confirmation_code": "May not be empty"})
 	})
 }
@@ -149,7 +153,9 @@ func TestUpdateOrder(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	update := func(id int64, patch OrderPatch) func(*testing.T, *Site) {
 		return answered(
-			func(ctx context.Context, site *Site) (Order, error) { return site.UpdateOrder(ctx, id, patch) },
+			func(ctx context.Context, site *Site) (Order, error) {
+				return txUpdate(ctx, site, (*Tx).UpdateOrder, id, patch)
+			},
 			func(ctx context.Context, site *Site, _ Order) (Order, error) { return site.Order(ctx, id) })
 	}
 	s.try("nothing sent", nil, update(10, OrderPatch{}))
@@ -177,7 +183,7 @@ func TestUpdateOrder(t *testing.T) {
 		changed("latepoint_orders", 10, "source_id", nil, "s"), orderTold(10))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		for _, patch := range []OrderPatch{{}, {CustomerID: new(int64(12))}} {
-			if _, err := site.UpdateOrder(t.Context(), 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {
+			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("error %v, want not found", err)
 			}
 		}
@@ -189,7 +195,7 @@ func TestTransferOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	transfer := func(t *testing.T, site *Site) {
-		if _, err := site.UpdateOrder(t.Context(), 888, OrderPatch{CustomerID: new(int64(12))}); err != nil {
+		if _, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 888, OrderPatch{CustomerID: new(int64(12))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,11 +232,11 @@ func TestOrdersOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
 	site := s.site(t)
-	made, err := site.CreateOrder(t.Context(), NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(1)), Subtotal: euros("1"), Total: euros("1")}}, nil)
+	made, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(1)), Subtotal: euros("1"), Total: euros("1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err = site.UpdateOrder(t.Context(), made.ID, OrderPatch{CustomerID: new(int64(2)), Notes: new("inside"), DiscountTotal: euros("0.5")})
+	made, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, made.ID, OrderPatch{CustomerID: new(int64(2)), Notes: new("inside"), DiscountTotal: euros("0.5")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,23 +256,23 @@ func TestOrdersAtOnce(t *testing.T) {
 	var tries []func(context.Context, *Site) error
 	for i := range int64(20) {
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := s.UpdateOrder(ctx, 888, OrderPatch{CustomerID: &customers[i%2]})
+			_, err := txUpdate(ctx, s, (*Tx).UpdateOrder, 888, OrderPatch{CustomerID: &customers[i%2]})
 			return err
 		}, func(ctx context.Context, s *Site) error {
-			_, err := s.UpdateBooking(ctx, 916+i%2, BookingPatch{Price: euros(fmt.Sprint(i + 1)), Notes: new(fmt.Sprint(i))})
+			_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, 916+i%2, BookingPatch{Price: euros(fmt.Sprint(i + 1)), Notes: new(fmt.Sprint(i))})
 			return err
 		}, func(ctx context.Context, s *Site) error {
-			_, err := s.CreatePayment(ctx, NewPayment{BookingID: new(int64(916)), PaymentPatch: PaymentPatch{Amount: euros("1")}}, nil)
+			_, err := txCreate(ctx, s, (*Tx).CreatePayment, NewPayment{BookingID: new(int64(916)), PaymentPatch: PaymentPatch{Amount: euros("1")}})
 			return err
 		}, func(ctx context.Context, s *Site) error {
-			_, err := s.CreateOrder(ctx, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("1"), Total: euros("1")}}, nil)
+			_, err := txCreate(ctx, s, (*Tx).CreateOrder, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("1"), Total: euros("1")}})
 			if domain.CodeOf(err) == domain.CodeInvalidRequest {
 				return nil // the customer was deleted a moment ago
 			}
 			return err
 		})
 	}
-	tries = append(tries, func(ctx context.Context, s *Site) error { return s.DeleteCustomer(ctx, 12) })
+	tries = append(tries, func(ctx context.Context, s *Site) error { return txDelete(ctx, s, (*Tx).DeleteCustomer, 12) })
 	if got := r.run(tries); got != len(tries) {
 		t.Errorf("%d succeeded, want all %d", got, len(tries))
 	}

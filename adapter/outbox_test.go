@@ -251,7 +251,7 @@ func TestQueueMail(t *testing.T) {
 		{To: "al@example.com", Subject: strings.Repeat("ä", 40_000), Content: strings.Repeat("ü", 70_000)},
 	}
 	lost := errors.New("changed our mind")
-	err := site.write(t.Context(), "queue and roll back", func(tx *Site) error {
+	err := site.Transact(t.Context(), "queue and roll back", func(tx *Tx) error {
 		if err := tx.queueMail(t.Context(), mails); err != nil {
 			return err
 		}
@@ -263,7 +263,7 @@ func TestQueueMail(t *testing.T) {
 	p.wantStored()
 	p.deliver()
 
-	if err := site.write(t.Context(), "queue", func(tx *Site) error { return tx.queueMail(t.Context(), mails) }); err != nil {
+	if err := site.Transact(t.Context(), "queue", func(tx *Tx) error { return tx.queueMail(t.Context(), mails) }); err != nil {
 		t.Fatal(err)
 	}
 	waiting := storedMail{Subject: "Two Bcc: all@example.com", Status: "waiting", Due: "2026-11-21 09:30:00"}

@@ -33,83 +33,78 @@ type NewPayment struct {
 
 // CreatePayment adds a payment to an order, settles the invoice that it pays,
 // and brings the order's payment status in step. The plugin does so for payments
-// through its own links alone, and leaves the rest to people. finish, which may
-// be nil, runs inside the transaction before it is committed.
+// through its own links alone, and leaves the rest to people.
 //
 // What is wrong with the payment is a CodeInvalidRequest or CodeValidationFailed
 // naming every field.
-func (s *Site) CreatePayment(ctx context.Context, n NewPayment, finish func(ctx context.Context, tx *Site, made Payment) error) (Payment, error) {
-	return create(ctx, s, "create payment", func(tx *Site) (Payment, error) { return tx.createPayment(ctx, n) }, finish)
-}
-
-func (s *Site) createPayment(ctx context.Context, n NewPayment) (Payment, error) {
+func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	p := n.Validation.Clone()
-	order, err := s.orderToPay(ctx, n, &p)
+	order, err := tx.orderToPay(ctx, n, &p)
 	if err != nil {
 		return Payment{}, err
 	}
 	p.Require("amount", n.Amount != nil)
-	n.PaymentPatch = s.cleanPayment(n.PaymentPatch, Payment{}, &p)
+	n.PaymentPatch = tx.cleanPayment(n.PaymentPatch, Payment{}, &p)
 	if n.CustomerID != 0 {
-		if _, err := s.takeCustomer(ctx, &n.CustomerID, &p); err != nil {
+		if _, err := tx.takeCustomer(ctx, &n.CustomerID, &p); err != nil {
 			return Payment{}, err
 		}
 	}
 	if err := p.Err(); err != nil {
 		return Payment{}, err
 	}
-	id, err := s.insertPayment(ctx, n, order.ID)
+	id, err := tx.insertPayment(ctx, n, order.ID)
 	if err != nil {
 		return Payment{}, err
 	}
-	made, err := s.followPayment(ctx, order, Payment{}, id)
+	made, err := tx.followPayment(ctx, order, Payment{}, id)
 	if err != nil {
 		return Payment{}, err
 	}
-	return made, s.tellPayment(ctx, made)
+	return made, tx.tellPayment(ctx, made)
 }
 
 // tellPayment announces a new payment, with its order as the payment left it.
-func (s *Site) tellPayment(ctx context.Context, made Payment) error {
-	if !s.automates() {
+func (tx *Tx) tellPayment(ctx context.Context, made Payment) error {
+	if !tx.automates() {
 		return nil
 	}
 	// Most sites say nothing of payments: what is around one need not be read.
-	automations, err := s.processes(ctx, eventTypes[transactionCreated])
+	automations, err := tx.processes(ctx, eventTypes[transactionCreated])
 	if err != nil || len(automations) == 0 {
 		return err
 	}
-	order, err := s.Order(ctx, *made.OrderID)
+	order, err := tx.Order(ctx, *made.OrderID)
 	if err != nil {
 		return err
 	}
-	around, err := s.orderFacts(ctx, order)
+	around, err := tx.orderFacts(ctx, order)
 	if err != nil {
 		return err
 	}
 	facts := around.facts()
 	if made.CustomerID != 0 && made.CustomerID != order.CustomerID {
-		if facts.Customer, _, err = s.orderCustomer(ctx, made.CustomerID); err != nil {
+		if facts.Customer, _, err = tx.orderCustomer(ctx, made.CustomerID); err != nil {
 			return err
 		}
 	}
-	w, err := s.writing(ctx)
+	w, err := tx.writing(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = s.announce(ctx, w, []event{{kind: transactionCreated, facts: facts, payment: made}}, true)
+	_, err = tx.announce(ctx, w, []event{{kind: transactionCreated, facts: facts, payment: made}}, true)
 	return err
 }
 
 // orderToPay finds and locks the order that a payment is for, and takes the lock
 // of its payer: a customer who is being deleted takes all their payments along.
-func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *domain.Validation) (Order, error) {
+func (tx *Tx) orderToPay(ctx context.Context, n NewPayment, p *domain.Validation) (Order, error) {
 	if p.Has("order_id") || p.Has("booking_id") {
 		return Order{}, nil
 	}
 	id := n.OrderID
 	if n.BookingID != nil {
-		found, err := s.bookingsByID(ctx, []int64{*n.BookingID}, false)
+		found, err := tx.bookingsByID(ctx, []int64{*n.BookingID}, false)
 		switch {
 		case err != nil:
 			return Order{}, err
@@ -133,10 +128,10 @@ func (s *Site) orderToPay(ctx context.Context, n NewPayment, p *domain.Validatio
 	if n.CustomerID != 0 {
 		locks = append(locks, lockOf(customerLock, n.CustomerID))
 	}
-	if err := s.lock(ctx, locks...); err != nil {
+	if err := tx.lock(ctx, locks...); err != nil {
 		return Order{}, err
 	}
-	order, err := s.lockOrderRow(ctx, *id)
+	order, err := tx.lockOrderRow(ctx, *id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		p.Invalid("order_id", "Order not found")
 		return Order{}, nil
@@ -162,25 +157,25 @@ func (s *Site) cleanPayment(patch PaymentPatch, before Payment, p *domain.Valida
 // Lengths of receipt numbers.
 const receiptNumberLength = 8
 
-func (s *Site) insertPayment(ctx context.Context, n NewPayment, order int64) (int64, error) {
+func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int64, error) {
 	receipt := or(n.ReceiptNumber, "")
 	if receipt == "" {
 		var err error
-		if receipt, err = s.code(receiptNumberLength); err != nil {
+		if receipt, err = tx.code(receiptNumberLength); err != nil {
 			return 0, err
 		}
 	}
-	key, err := s.uuid()
+	key, err := tx.uuid()
 	if err != nil {
 		return 0, err
 	}
-	return s.insert(ctx, wpdb.Transactions, append(row{
+	return tx.insert(ctx, wpdb.Transactions, append(row{
 		{"token", n.Token}, {"invoice_id", nil}, {"order_id", order}, {"customer_id", n.CustomerID},
 		{"processor", orDefault(n.Processor, "manual")}, {"payment_method", orDefault(n.PaymentMethod, "other")},
 		{"payment_portion", orDefault(n.PaymentPortion, "full")}, {"kind", orDefault(n.Kind, kindCapture)},
 		{"status", orDefault(n.Status, paymentSucceeded)}, {"amount", orAmount(n.Amount)},
 		{"receipt_number", receipt}, {"access_key", key}, {"notes", n.Notes},
-	}, s.createdNow()...))
+	}, tx.createdNow()...))
 }
 
 // orDefault is the text that was sent, or else the fallback, as for an empty one.
@@ -191,17 +186,13 @@ func orDefault(sent *string, fallback string) string {
 // UpdatePayment changes a payment, with the same effects on its order and
 // invoice as CreatePayment. An invoice that was settled once stays so. Errors are
 // those of CreatePayment; a payment that does not exist is a CodeNotFound.
-func (s *Site) UpdatePayment(ctx context.Context, id int64, patch PaymentPatch) (Payment, error) {
-	return transact(ctx, s, "update payment", func(tx *Site) (Payment, error) { return tx.updatePayment(ctx, id, patch) })
-}
-
-func (s *Site) updatePayment(ctx context.Context, id int64, sent PaymentPatch) (Payment, error) {
-	before, order, err := s.lockPayment(ctx, id)
+func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (Payment, error) {
+	before, order, err := tx.lockPayment(ctx, id)
 	if err != nil {
 		return Payment{}, err
 	}
 	p := sent.Validation.Clone()
-	patch := s.cleanPayment(sent, before, &p)
+	patch := tx.cleanPayment(sent, before, &p)
 	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
 		p.Reject("receipt_number", "May not be empty")
 	}
@@ -212,10 +203,10 @@ func (s *Site) updatePayment(ctx context.Context, id int64, sent PaymentPatch) (
 	if len(columns) == 0 {
 		return before, nil
 	}
-	if err := s.update(ctx, wpdb.Transactions, id, append(row(columns), s.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Transactions, id, append(row(columns), tx.updatedNow())); err != nil {
 		return Payment{}, err
 	}
-	return s.followPayment(ctx, order, before, id)
+	return tx.followPayment(ctx, order, before, id)
 }
 
 // edits are the columns that change.
@@ -236,40 +227,38 @@ func (patch PaymentPatch) edits(v Payment) edits {
 // DeletePayment deletes a payment and brings its order's payment status in step.
 // What was refunded of it stays in its table, as in the plugin. A payment that
 // succeeded is a CodePaymentCompleted, one that does not exist a CodeNotFound.
-func (s *Site) DeletePayment(ctx context.Context, id int64) error {
-	return s.write(ctx, "delete payment", func(tx *Site) error {
-		payment, order, err := tx.lockPayment(ctx, id)
-		if err != nil {
-			return err
-		}
-		if strings.EqualFold(payment.Status, paymentSucceeded) {
-			return domain.PaymentCompleted()
-		}
-		if err := tx.delete(ctx, wpdb.Transactions, id); err != nil {
-			return err
-		}
-		return tx.followPayments(ctx, order)
-	})
+func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
+	payment, order, err := tx.lockPayment(ctx, id)
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(payment.Status, paymentSucceeded) {
+		return domain.PaymentCompleted()
+	}
+	if err := tx.delete(ctx, wpdb.Transactions, id); err != nil {
+		return err
+	}
+	return tx.followPayments(ctx, order)
 }
 
 // lockPayment makes other writers of a payment and of its order wait, and reads
 // both as they are now. The order is zero where none exists.
-func (s *Site) lockPayment(ctx context.Context, id int64) (Payment, Order, error) {
-	found, err := s.Payment(ctx, id)
+func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, Order, error) {
+	found, err := tx.Payment(ctx, id)
 	if err != nil {
 		return Payment{}, Order{}, err
 	}
 	var order Order
 	if found.OrderID != nil {
-		order, err = s.lockOrder(ctx, *found.OrderID)
+		order, err = tx.lockOrder(ctx, *found.OrderID)
 		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return Payment{}, Order{}, err
 		}
 	}
-	if err := s.lockRows(ctx, wpdb.Transactions, []int64{id}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Transactions, []int64{id}); err != nil {
 		return Payment{}, Order{}, err
 	}
-	payment, err := s.Payment(ctx, id)
+	payment, err := tx.Payment(ctx, id)
 	if err == nil && or(payment.OrderID, 0) != or(found.OrderID, 0) {
 		err = fmt.Errorf("payment %d changed its order meanwhile: %w", id, wpdb.ErrConflict)
 	}
@@ -278,52 +267,52 @@ func (s *Site) lockPayment(ctx context.Context, id int64) (Payment, Order, error
 
 // followPayment does for invoice and order what a payment, which was written
 // just now, means for them, and reads the payment back.
-func (s *Site) followPayment(ctx context.Context, order Order, before Payment, id int64) (Payment, error) {
-	payment, err := s.Payment(ctx, id)
+func (tx *Tx) followPayment(ctx context.Context, order Order, before Payment, id int64) (Payment, error) {
+	payment, err := tx.Payment(ctx, id)
 	if err != nil {
 		return Payment{}, err
 	}
-	settled, err := s.settleInvoice(ctx, before, payment)
+	settled, err := tx.settleInvoice(ctx, before, payment)
 	if err != nil {
 		return Payment{}, err
 	}
 	if settled != 0 {
 		payment.InvoiceID = &settled
 	}
-	return payment, s.followPayments(ctx, order)
+	return payment, tx.followPayments(ctx, order)
 }
 
 // settleInvoice marks the invoice as paid that a payment pays, and returns its
 // id: the oldest open one of the order with exactly that amount, or the one that
 // the payment names. 0 is none; a payment pays once.
-func (s *Site) settleInvoice(ctx context.Context, before, now Payment) (int64, error) {
+func (tx *Tx) settleInvoice(ctx context.Context, before, now Payment) (int64, error) {
 	again := before.captured() && before.Amount.Equal(now.Amount)
-	if !now.captured() || again || now.OrderID == nil || !s.invoicesHaveAmounts() {
+	if !now.captured() || again || now.OrderID == nil || !tx.invoicesHaveAmounts() {
 		return 0, nil
 	}
 	// As a decimal: the server compares it with a text as floating-point numbers.
-	stmt := sq.Select("id").From(s.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"order_id": *now.OrderID, "status": invoiceOpen}).
+	stmt := sq.Select("id").From(tx.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"order_id": *now.OrderID, "status": invoiceOpen}).
 		Where("charge_amount = CAST(? AS DECIMAL(20,4))", amountText(now.Amount)).OrderBy("id").Limit(1)
 	if now.InvoiceID != nil && *now.InvoiceID != 0 {
 		stmt = stmt.Where(sq.Eq{"id": *now.InvoiceID})
 	}
-	id, found, err := wpdb.One(ctx, s.db, "find invoice to settle", stmt, wpdb.Value[int64])
+	id, found, err := wpdb.One(ctx, tx.db, "find invoice to settle", stmt, wpdb.Value[int64])
 	if err != nil || !found {
 		return 0, err
 	}
-	if err := s.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoicePaid}, s.updatedNow()}); err != nil {
+	if err := tx.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoicePaid}, tx.updatedNow()}); err != nil {
 		return 0, err
 	}
-	return id, s.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
+	return id, tx.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
 }
 
 // followPayments brings an order's payment status in step with its payments. The
 // order is locked; a zero one is none.
-func (s *Site) followPayments(ctx context.Context, order Order) error {
+func (tx *Tx) followPayments(ctx context.Context, order Order) error {
 	if order.ID == 0 {
 		return nil
 	}
-	b, err := s.balance(ctx, order)
+	b, err := tx.balance(ctx, order)
 	if err != nil {
 		return err
 	}
@@ -331,13 +320,13 @@ func (s *Site) followPayments(ctx context.Context, order Order) error {
 	if status == order.PaymentStatus {
 		return nil
 	}
-	if err := s.update(ctx, wpdb.Orders, order.ID, row{{"payment_status", status}, s.updatedNow()}); err != nil {
+	if err := tx.update(ctx, wpdb.Orders, order.ID, row{{"payment_status", status}, tx.updatedNow()}); err != nil {
 		return err
 	}
-	w, err := s.writing(ctx)
+	w, err := tx.writing(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = s.tellOrder(ctx, w, order, nil)
+	_, err = tx.tellOrder(ctx, w, order, nil)
 	return err
 }

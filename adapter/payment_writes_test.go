@@ -36,7 +36,9 @@ func TestCreatePayment(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewPayment) func(*testing.T, *Site) {
 		return answered(
-			func(ctx context.Context, site *Site) (Payment, error) { return site.CreatePayment(ctx, n, nil) },
+			func(ctx context.Context, site *Site) (Payment, error) {
+				return txCreate(ctx, site, (*Tx).CreatePayment, n)
+			},
 			func(ctx context.Context, site *Site, made Payment) (Payment, error) {
 				return site.Payment(ctx, made.ID)
 			})
@@ -86,16 +88,20 @@ func TestCreatePayment(t *testing.T) {
 	}, create(order(PaymentPatch{Amount: euros("1")})), append(statusChanged(1403, orderNotPaid, orderPartiallyRefunded), newTransaction("1.0000", nil))...)
 	s.try("without invoices", []string{"DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403"}, create(order(PaymentPatch{Amount: euros("135")})),
 		append(paid, newTransaction("135.0000", nil))...)
-	s.try("nothing where it cannot be finished", nil, func(t *testing.T, site *Site) {
+	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("no")
-		_, err := site.CreatePayment(t.Context(), order(PaymentPatch{Amount: euros("135")}), func(_ context.Context, _ *Site, made Payment) error {
+		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
+			made, err := tx.CreatePayment(t.Context(), order(PaymentPatch{Amount: euros("135")}))
+			if err != nil {
+				return err
+			}
 			if made.InvoiceID == nil || *made.InvoiceID != 1270 {
 				t.Errorf("invoice %v, want 1270", made.InvoiceID)
 			}
 			return failed
 		})
 		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of finish", err)
+			t.Errorf("error %v, want that of the transaction", err)
 		}
 	})
 }
@@ -131,12 +137,12 @@ func TestPaymentProblems(t *testing.T) {
 		}},
 	} {
 		s.try(name, nil, func(t *testing.T, site *Site) {
-			_, err := site.CreatePayment(t.Context(), c.payment, nil)
+			_, err := txCreate(t.Context(), site, (*Tx).CreatePayment, c.payment)
 			wantFields(t, err, c.code, c.want)
 		})
 	}
 	s.try("changes that are not allowed", nil, func(t *testing.T, site *Site) {
-		_, err := site.UpdatePayment(t.Context(), 7, PaymentPatch{Amount: euros("-1"), Status: new("cancelled"), ReceiptNumber: new("")})
+		_, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, 7, PaymentPatch{Amount: euros("-1"), Status: new("cancelled"), ReceiptNumber: new("")})
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"amount": notNegative, "status": "Unknown status", "receipt_number": "May not be empty"})
 	})
 }
@@ -147,7 +153,9 @@ func TestUpdatePayment(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	update := func(id int64, patch PaymentPatch) func(*testing.T, *Site) {
 		return answered(
-			func(ctx context.Context, site *Site) (Payment, error) { return site.UpdatePayment(ctx, id, patch) },
+			func(ctx context.Context, site *Site) (Payment, error) {
+				return txUpdate(ctx, site, (*Tx).UpdatePayment, id, patch)
+			},
 			func(ctx context.Context, site *Site, _ Payment) (Payment, error) { return site.Payment(ctx, id) })
 	}
 	pending := "INSERT INTO wp_latepoint_transactions (id, order_id, invoice_id, kind, status, amount, updated_at) VALUES (9001, 1403, %s, 'capture', 'processing', 135, '2026-01-01 00:00:00')"
@@ -178,7 +186,7 @@ func TestUpdatePayment(t *testing.T) {
 	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),
 		changed("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		if _, err := site.UpdatePayment(t.Context(), 99999, PaymentPatch{Notes: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
+		if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, 99999, PaymentPatch{Notes: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -189,7 +197,7 @@ func TestDeletePayment(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	remove := func(id int64, code domain.Code) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {
-			err := site.DeletePayment(t.Context(), id)
+			err := txDelete(t.Context(), site, (*Tx).DeletePayment, id)
 			if domain.CodeOf(err) != code || code == "" && err != nil {
 				t.Errorf("error %v, want code %q", err, code)
 			}
@@ -214,7 +222,7 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 	updated := orderTold(1)
 	delete(updated.Values, "coupon_id")
 	s.try("made and changed", nil, func(t *testing.T, site *Site) {
-		made, err := site.CreatePayment(t.Context(), NewPayment{OrderID: new(int64(1)), PaymentPatch: PaymentPatch{Amount: euros("30"), ReceiptNumber: new("R-1")}}, nil)
+		made, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1)), PaymentPatch: PaymentPatch{Amount: euros("30"), ReceiptNumber: new("R-1")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,10 +233,10 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 		if err != nil || order.PaymentStatus != orderFullyPaid {
 			t.Errorf("payment status %q, want %s (%v)", order.PaymentStatus, orderFullyPaid, err)
 		}
-		if _, err := site.UpdatePayment(t.Context(), made.ID, PaymentPatch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
+		if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, made.ID, PaymentPatch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := site.DeletePayment(t.Context(), made.ID); err != nil {
+		if err := txDelete(t.Context(), site, (*Tx).DeletePayment, made.ID); err != nil {
 			t.Fatal(err)
 		}
 	}, changed("latepoint_orders", 1), updated, updated)
@@ -248,7 +256,7 @@ func TestPaymentsOfOneOrder(t *testing.T) {
 	var tries []func(context.Context, *Site) error
 	for range count {
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := s.CreatePayment(ctx, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}, nil)
+			_, err := txCreate(ctx, s, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}})
 			return err
 		})
 	}
@@ -276,18 +284,18 @@ func TestPaymentsAtOnce(t *testing.T) {
 	var tries []func(context.Context, *Site) error
 	for i := range int64(20) {
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := s.CreatePayment(ctx, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}, nil)
+			_, err := txCreate(ctx, s, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}})
 			return err
 		}, func(ctx context.Context, s *Site) error {
-			_, err := s.UpdatePayment(ctx, 9001+i, PaymentPatch{Status: new("succeeded")})
+			_, err := txUpdate(ctx, s, (*Tx).UpdatePayment, 9001+i, PaymentPatch{Status: new("succeeded")})
 			return err
 		}, func(ctx context.Context, s *Site) error {
-			return s.DeletePayment(ctx, 9021+i)
+			return txDelete(ctx, s, (*Tx).DeletePayment, 9021+i)
 		}, func(ctx context.Context, s *Site) error {
-			_, err := s.UpdateInvoice(ctx, 1403, 1270, InvoicePatch{ChargeAmount: euros(fmt.Sprint(200 + i))}, false)
+			_, err := updateInvoice(ctx, s, 1403, 1270, InvoicePatch{ChargeAmount: euros(fmt.Sprint(200 + i))}, false)
 			return err
 		}, func(ctx context.Context, s *Site) error {
-			_, err := s.UpdateOrder(ctx, 1403, OrderPatch{CustomerComment: new(fmt.Sprint(i))})
+			_, err := txUpdate(ctx, s, (*Tx).UpdateOrder, 1403, OrderPatch{CustomerComment: new(fmt.Sprint(i))})
 			return err
 		})
 	}

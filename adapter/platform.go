@@ -13,6 +13,7 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/idempotency"
 	"bookside/wpdb"
 )
 
@@ -50,9 +51,8 @@ type Site struct {
 	random        io.Reader
 	pick          func(n int) int
 	outbox        *Outbox
-	progress      *lockProgress // of a transaction; nil outside of one
-	caller        *Key          // whose permissions count; nil for the program itself
-	metaKeys      []string      // see Platform.BookingMetaKeys
+	caller        *Key     // whose permissions count; nil for the program itself
+	metaKeys      []string // see Platform.BookingMetaKeys
 }
 
 // need is nil where whoever asks may do what needs a permission beyond that of
@@ -62,6 +62,11 @@ func (s *Site) need(permission string) error {
 		return nil
 	}
 	return s.caller.Require(permission)
+}
+
+// Idempotency returns the store of responses to requests with an idempotency key.
+func (s *Site) Idempotency() idempotency.Store {
+	return idempotency.Store{DB: s.db, Now: s.Now, Random: s.random}
 }
 
 // pluginFile is what the plugin is known by, whatever its folder is called.

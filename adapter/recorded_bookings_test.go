@@ -324,7 +324,7 @@ func placeBooking(ctx context.Context, s *Site, command json.RawMessage) error {
 	if f.Attendees != nil {
 		b.Attendees = *f.Attendees
 	}
-	_, err = s.CreateBooking(ctx, b, nil)
+	_, err = txCreate(ctx, s, (*Tx).CreateBooking, b)
 	return err
 }
 
@@ -392,7 +392,7 @@ func patchBooking(ctx context.Context, s *Site, id int64, f commandFields, notes
 	if agent := anyID(f.AgentID); agent != 0 {
 		patch.AgentID = &agent
 	}
-	_, err = s.UpdateBooking(ctx, id, patch)
+	_, err = txUpdate(ctx, s, (*Tx).UpdateBooking, id, patch)
 	return err
 }
 
@@ -401,7 +401,7 @@ func deleteBooking(ctx context.Context, s *Site, command json.RawMessage) error 
 	if err := json.Unmarshal(command, &f); err != nil {
 		return err
 	}
-	return s.DeleteBooking(ctx, f.ID, true)
+	return s.Transact(ctx, "delete booking", func(tx *Tx) error { return tx.DeleteBooking(ctx, f.ID, true) })
 }
 
 // bookingUnchanged: the plugin's form saves the booking too.

@@ -94,7 +94,7 @@ var customerReplays = map[string]replay{
 	"customer_block":                          {do: changeCustomer},
 	"customer_block_by_form":                  {do: changeCustomer, differ: []difference{sentStatus}},
 	"customer_set_guest": {do: func(ctx context.Context, s *Site, _ json.RawMessage) error {
-		_, err := s.UpdateCustomer(ctx, 5, CustomerValues{IsGuest: new(true)})
+		_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, 5, CustomerValues{IsGuest: new(true)})
 		return err
 	}},
 
@@ -105,7 +105,9 @@ var customerReplays = map[string]replay{
 	"customer_cf_delete":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers}},
 
 	"delete_customer": {
-		do: func(ctx context.Context, s *Site, _ json.RawMessage) error { return s.DeleteCustomer(ctx, 268) },
+		do: func(ctx context.Context, s *Site, _ json.RawMessage) error {
+			return txDelete(ctx, s, (*Tx).DeleteCustomer, 268)
+		},
 		prepare: []string{
 			"DELETE FROM wp_latepoint_booking_meta WHERE object_id IN (SELECT id FROM wp_latepoint_bookings WHERE customer_id = 268)",
 			"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268",
@@ -203,7 +205,7 @@ func createCustomer(ctx context.Context, s *Site, command json.RawMessage) error
 	if err != nil {
 		return err
 	}
-	_, err = s.CreateCustomer(ctx, v, nil)
+	_, err = txCreate(ctx, s, (*Tx).CreateCustomer, v)
 	return err
 }
 
@@ -216,7 +218,7 @@ func changeCustomer(ctx context.Context, s *Site, command json.RawMessage) error
 	if err != nil {
 		return err
 	}
-	_, err = s.UpdateCustomer(ctx, id, v)
+	_, err = txUpdate(ctx, s, (*Tx).UpdateCustomer, id, v)
 	return err
 }
 
@@ -232,6 +234,6 @@ func changeCustomFields(ctx context.Context, s *Site, command json.RawMessage) e
 	for name, value := range c.Set {
 		fields[name] = or(value, "")
 	}
-	_, err := s.UpdateCustomer(ctx, c.ID, CustomerValues{CustomFields: fields})
+	_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, c.ID, CustomerValues{CustomFields: fields})
 	return err
 }

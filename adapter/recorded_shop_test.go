@@ -248,11 +248,11 @@ func saveService(ctx context.Context, s *Site, command json.RawMessage) error {
 	}
 	for _, id := range []*int64{c.number("id"), f.number("id")} {
 		if id != nil {
-			_, err = s.UpdateService(ctx, *id, patch)
+			_, err = txUpdate(ctx, s, (*Tx).UpdateService, *id, patch)
 			return err
 		}
 	}
-	_, err = s.CreateService(ctx, NewService{patch}, nil)
+	_, err = txCreate(ctx, s, (*Tx).CreateService, NewService{patch})
 	return err
 }
 
@@ -282,7 +282,7 @@ func payOrder(ctx context.Context, s *Site, orderID int64, f shopFields) error {
 	if n.Processor == nil {
 		n.Processor = new("other")
 	}
-	_, err = s.CreatePayment(ctx, n, nil)
+	_, err = txCreate(ctx, s, (*Tx).CreatePayment, n)
 	return err
 }
 
@@ -300,7 +300,7 @@ func payInForm(ctx context.Context, s *Site, command json.RawMessage) error {
 		if parseErr != nil { // a new one
 			err = payOrder(ctx, s, *c.number("order_id"), f)
 		} else {
-			_, err = s.UpdatePayment(ctx, id, f.payment())
+			_, err = txUpdate(ctx, s, (*Tx).UpdatePayment, id, f.payment())
 		}
 		if err != nil {
 			return err
@@ -315,7 +315,7 @@ func changePayment(ctx context.Context, s *Site, command json.RawMessage) error 
 	if err != nil {
 		return err
 	}
-	_, err = s.UpdatePayment(ctx, *c.number("id"), c.or("set").payment())
+	_, err = txUpdate(ctx, s, (*Tx).UpdatePayment, *c.number("id"), c.or("set").payment())
 	return err
 }
 
@@ -324,7 +324,7 @@ func deletePayment(ctx context.Context, s *Site, command json.RawMessage) error 
 	if err != nil {
 		return err
 	}
-	return s.DeletePayment(ctx, *c.number("id"))
+	return txDelete(ctx, s, (*Tx).DeletePayment, *c.number("id"))
 }
 
 // changeOrder replays a change of an order in its form or by its model.
@@ -338,7 +338,7 @@ func changeOrder(ctx context.Context, s *Site, command json.RawMessage) error {
 		id = c.number("id")
 	}
 	f := c.or("order", "set")
-	_, err = s.UpdateOrder(ctx, *id, OrderPatch{
+	_, err = txUpdate(ctx, s, (*Tx).UpdateOrder, *id, OrderPatch{
 		CustomerID: f.number("customer_id"), Subtotal: f.amount("subtotal"), Total: f.amount("total"), TaxTotal: f.amount("tax_total"),
 		CouponDiscount: f.amount("coupon_discount"), CouponCode: f.text("coupon_code"), Status: f.text("status"),
 		PaymentStatus: f.text("payment_status"), FulfillmentStatus: f.text("fulfillment_status"),
@@ -356,6 +356,6 @@ func changeInvoice(ctx context.Context, s *Site, command json.RawMessage) error 
 	id := *c.number("id")
 	f := c.or("invoice")
 	orders := map[int64]int64{1270: 1403, 10: 10}
-	_, err = s.UpdateInvoice(ctx, orders[id], id, InvoicePatch{Status: f.text("status"), ChargeAmount: f.amount("charge_amount")}, true)
+	_, err = updateInvoice(ctx, s, orders[id], id, InvoicePatch{Status: f.text("status"), ChargeAmount: f.amount("charge_amount")}, true)
 	return err
 }

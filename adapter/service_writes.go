@@ -36,30 +36,26 @@ type NewService struct{ ServicePatch }
 
 // CreateService makes a service as the plugin's form does
 // (OsServicesController::create, LatePoint 5.6.5). It is on the site at once,
-// but nobody offers it until it is connected with agents there. finish, which
-// may be nil, runs inside the transaction before it is committed.
+// but nobody offers it until it is connected with agents there.
 //
 // What is wrong with the service is a CodeInvalidRequest or
 // CodeValidationFailed naming every field.
-func (s *Site) CreateService(ctx context.Context, n NewService, finish func(ctx context.Context, tx *Site, made Service) error) (Service, error) {
-	return create(ctx, s, "create service", func(tx *Site) (Service, error) { return tx.createService(ctx, n.ServicePatch) }, finish)
-}
-
-func (s *Site) createService(ctx context.Context, sent ServicePatch) (Service, error) {
+func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) {
+	sent := n.ServicePatch
 	p := sent.Validation.Clone()
 	p.Require("name", sent.Name != nil)
-	patch, err := s.cleanService(ctx, sent, Service{}, &p)
+	patch, err := tx.cleanService(ctx, sent, Service{}, &p)
 	if err != nil {
 		return Service{}, err
 	}
 	if err := p.Err(); err != nil {
 		return Service{}, err
 	}
-	color, err := s.nextColor(ctx)
+	color, err := tx.nextColor(ctx)
 	if err != nil {
 		return Service{}, err
 	}
-	id, err := s.insert(ctx, wpdb.Services, append(row{
+	id, err := tx.insert(ctx, wpdb.Services, append(row{
 		{"name", patch.Name}, {"short_description", patch.ShortDescription}, {"is_price_variable", nil},
 		{"price_min", orAmount(patch.PriceMin)}, {"price_max", orAmount(patch.PriceMax)},
 		{"charge_amount", orAmount(patch.ChargeAmount)}, {"deposit_amount", orAmount(patch.DepositAmount)}, {"is_deposit_required", nil},
@@ -69,19 +65,19 @@ func (s *Site) createService(ctx context.Context, sent ServicePatch) (Service, e
 		{"earliest_possible_booking", nil}, {"latest_possible_booking", nil}, {"timeblock_interval", nil},
 		{"capacity_min", or(patch.CapacityMin, 1)}, {"capacity_max", or(patch.CapacityMax, 1)},
 		{"status", or(patch.Status, "active")}, {"visibility", or(patch.Visibility, "visible")},
-	}, s.createdNow()...))
+	}, tx.createdNow()...))
 	if err != nil {
 		return Service{}, err
 	}
 	metas := patch.metas(Service{})
 	metas["durations"] = "[]" // the service's own, and no others
-	if err := s.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
+	if err := tx.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
 		return Service{}, err
 	}
-	if err := s.record(ctx, activity{code: "service_created", serviceID: &id}); err != nil {
+	if err := tx.record(ctx, activity{code: "service_created", serviceID: &id}); err != nil {
 		return Service{}, err
 	}
-	return s.Service(ctx, id, ServiceIncludes{})
+	return tx.Service(ctx, id, ServiceIncludes{})
 }
 
 // serviceDuration is that of the plugin's form, in minutes.
@@ -91,20 +87,16 @@ const serviceDuration = 60
 // other durations stay; the plugin's own form writes all of them anew, and takes
 // away the hours where they are not sent along. Errors are those of
 // CreateService; a service that does not exist is a CodeNotFound.
-func (s *Site) UpdateService(ctx context.Context, id int64, patch ServicePatch) (Service, error) {
-	return transact(ctx, s, "update service", func(tx *Site) (Service, error) { return tx.updateService(ctx, id, patch) })
-}
-
-func (s *Site) updateService(ctx context.Context, id int64, sent ServicePatch) (Service, error) {
-	if err := s.lockRows(ctx, wpdb.Services, []int64{id}); err != nil {
+func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (Service, error) {
+	if err := tx.lockRows(ctx, wpdb.Services, []int64{id}); err != nil {
 		return Service{}, err
 	}
-	before, err := s.Service(ctx, id, ServiceIncludes{})
+	before, err := tx.Service(ctx, id, ServiceIncludes{})
 	if err != nil {
 		return Service{}, err
 	}
 	p := sent.Validation.Clone()
-	patch, err := s.cleanService(ctx, sent, before, &p)
+	patch, err := tx.cleanService(ctx, sent, before, &p)
 	if err != nil {
 		return Service{}, err
 	}
@@ -115,16 +107,16 @@ func (s *Site) updateService(ctx context.Context, id int64, sent ServicePatch) (
 	if len(columns)+len(metas) == 0 {
 		return before, nil
 	}
-	if err := s.update(ctx, wpdb.Services, id, append(row(columns), s.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Services, id, append(row(columns), tx.updatedNow())); err != nil {
 		return Service{}, err
 	}
-	if err := s.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
+	if err := tx.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
 		return Service{}, err
 	}
-	if err := s.record(ctx, activity{code: "service_updated", serviceID: &id}); err != nil {
+	if err := tx.record(ctx, activity{code: "service_updated", serviceID: &id}); err != nil {
 		return Service{}, err
 	}
-	return s.Service(ctx, id, ServiceIncludes{})
+	return tx.Service(ctx, id, ServiceIncludes{})
 }
 
 // cleanService finds out all that is wrong with a patch at once, and cleans its

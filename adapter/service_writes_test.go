@@ -37,7 +37,9 @@ func TestCreateService(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewService) func(*testing.T, *Site) {
 		return answered(
-			func(ctx context.Context, site *Site) (Service, error) { return site.CreateService(ctx, n, nil) },
+			func(ctx context.Context, site *Site) (Service, error) {
+				return txCreate(ctx, site, (*Tx).CreateService, n)
+			},
 			func(ctx context.Context, site *Site, made Service) (Service, error) {
 				return site.Service(ctx, made.ID, ServiceIncludes{Agents: true})
 			})
@@ -58,16 +60,20 @@ func TestCreateService(t *testing.T) {
 	s.try("the first colour that is free", []string{"UPDATE wp_latepoint_services SET bg_color = LOWER(bg_color) WHERE id <> 3", "UPDATE wp_latepoint_services SET bg_color = NULL WHERE id = 3"},
 		create(NewService{ServicePatch{Name: new("Bath")}}),
 		newService("Bath", map[string]any{"bg_color": "#26B7DD"}), serviceMeta("1", "durations", "[]"), history)
-	s.try("nothing where it cannot be finished", nil, func(t *testing.T, site *Site) {
+	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("no")
-		_, err := site.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath")}}, func(ctx context.Context, tx *Site, made Service) error {
-			if _, err := tx.Service(ctx, made.ID, ServiceIncludes{}); err != nil {
+		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
+			made, err := tx.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath")}})
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Service(t.Context(), made.ID, ServiceIncludes{}); err != nil {
 				t.Errorf("the service is not there yet: %v", err)
 			}
 			return failed
 		})
 		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of finish", err)
+			t.Errorf("error %v, want that of the transaction", err)
 		}
 	})
 }
@@ -77,7 +83,7 @@ func TestUpdateService(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	update := func(id int64, patch ServicePatch) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {
-			if _, err := site.UpdateService(t.Context(), id, patch); err != nil {
+			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateService, id, patch); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,7 +106,7 @@ func TestUpdateService(t *testing.T) {
 		update(4, ServicePatch{Status: new("archived"), CategoryID: new(int64(99)), Duration: new(int64(61))}),
 		changed("latepoint_services", 4, "duration", "60", "61"), history)
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		if _, err := site.UpdateService(t.Context(), 99, ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
+		if _, err := txUpdate(t.Context(), site, (*Tx).UpdateService, 99, ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -111,11 +117,11 @@ func TestServiceProblems(t *testing.T) {
 	s := newShop(t, fixtures.SiteA())
 	long := strings.Repeat("ü", 256)
 	s.try("missing", nil, func(t *testing.T, site *Site) {
-		_, err := site.CreateService(t.Context(), NewService{}, nil)
+		_, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"name": "Required"})
 	})
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		_, err := site.CreateService(t.Context(), NewService{ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}}, nil)
+		_, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"category_id": "Category not found", "status": "Unknown status"})
 	})
 	wrong := ServicePatch{
@@ -132,11 +138,11 @@ func TestServiceProblems(t *testing.T) {
 		"status": "Unknown status", "visibility": "Unknown visibility", "customer_limit": "Seen before",
 	}
 	s.try("refused", nil, func(t *testing.T, site *Site) {
-		_, err := site.CreateService(t.Context(), NewService{wrong}, nil)
+		_, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{wrong})
 		wantFields(t, err, domain.CodeValidationFailed, want)
-		_, err = site.UpdateService(t.Context(), 4, wrong)
+		_, err = txUpdate(t.Context(), site, (*Tx).UpdateService, 4, wrong)
 		wantFields(t, err, domain.CodeValidationFailed, want)
-		_, err = site.UpdateService(t.Context(), 4, ServicePatch{Name: &long})
+		_, err = txUpdate(t.Context(), site, (*Tx).UpdateService, 4, ServicePatch{Name: &long})
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"name": "Too long"})
 	})
 }
@@ -146,11 +152,11 @@ func TestServicesOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
 	s.try("made and changed", nil, func(t *testing.T, site *Site) {
-		made, err := site.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath"), Description: new("Warm")}}, nil)
+		made, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{ServicePatch{Name: new("Bath"), Description: new("Warm")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made, err = site.UpdateService(t.Context(), made.ID, ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
+		if made, err = txUpdate(t.Context(), site, (*Tx).UpdateService, made.ID, ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
 			t.Fatal(err)
 		}
 		if made.Duration != 45 || made.Description != nil {

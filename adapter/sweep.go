@@ -8,6 +8,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/idempotency"
 	"bookside/wpdb"
 )
 
@@ -57,7 +58,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		table wpdb.Table
 		which sq.SelectBuilder
 	}{
-		{wpdb.Idempotency, s.oldAnswers()},
+		{wpdb.Idempotency, idempotency.Expired(s.db, s.now())},
 		{wpdb.Outbox, s.finishedMails()},
 		{wpdb.Outbox, s.abandonedMails()},
 	} {
@@ -68,12 +69,6 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		}
 	}
 	return deleted, nil
-}
-
-// oldAnswers uses the index on created_at.
-func (s *Sweeper) oldAnswers() sq.SelectBuilder {
-	return sq.Select("id").From(s.db.Name(wpdb.Idempotency)).
-		Where(sq.LtOrEq{"created_at": domain.Stamp(s.now().Add(-keepAnswers))}).OrderBy("created_at", "id")
 }
 
 // finishedMails were sent or given up, and kept long enough. Uses the index on

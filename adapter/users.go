@@ -106,33 +106,33 @@ func harmlessRolesIn(serialised string) (count int, harmless bool) {
 // customers users (the plugin's save_connected_wordpress_user): an existing one
 // that is no more than a customer and nobody else's, else a new one with the
 // customer's own password hash.
-func (s *Site) connectUser(ctx context.Context, w writing, id int64, c BookingCustomer, password string) error {
+func (tx *Tx) connectUser(ctx context.Context, w writing, id int64, c BookingCustomer, password string) error {
 	if w.settings[settingUsersAsCustomers] != on || c.Email == "" {
 		return nil
 	}
-	user, err := s.userNamed(ctx, c.Email)
+	user, err := tx.userNamed(ctx, c.Email)
 	if err != nil {
 		return err
 	}
 	if user.id == 0 {
-		user.id, err = s.insertUser(ctx, w, c, password)
+		user.id, err = tx.insertUser(ctx, w, c, password)
 		if err != nil || user.id == 0 {
 			return err
 		}
-		return s.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}})
+		return tx.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}})
 	}
 	if user.privileged {
 		return nil
 	}
-	if err := s.lockRows(ctx, wpdb.Users, []int64{user.id}); err != nil {
+	if err := tx.lockRows(ctx, wpdb.Users, []int64{user.id}); err != nil {
 		return err
 	}
-	stmt := sq.Select("1").From(s.db.Name(wpdb.Customers)).Where(sq.Eq{"wordpress_user_id": user.id}).Limit(1)
-	_, taken, err := wpdb.One(ctx, s.db, "find customer of user", stmt, wpdb.Value[int64])
+	stmt := sq.Select("1").From(tx.db.Name(wpdb.Customers)).Where(sq.Eq{"wordpress_user_id": user.id}).Limit(1)
+	_, taken, err := wpdb.One(ctx, tx.db, "find customer of user", stmt, wpdb.Value[int64])
 	if err != nil || taken {
 		return err
 	}
-	return s.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}, {"is_guest", 0}})
+	return tx.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}, {"is_guest", 0}})
 }
 
 // The longest texts that WordPress keeps of a user, in characters.
@@ -146,7 +146,7 @@ const (
 // insertUser adds a user and what WordPress notes of one (wp_insert_user); id 0
 // where its tables, which may be older than the plugin's, cannot hold them, and
 // where the login that WordPress makes of the e-mail is somebody else's.
-func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, password string) (int64, error) {
+func (tx *Tx) insertUser(ctx context.Context, w writing, c BookingCustomer, password string) (int64, error) {
 	login := sanitize.UserLogin(c.Email)
 	first, last := sanitize.UserName(c.FirstName), sanitize.UserName(c.LastName)
 	name := cmp.Or(strings.TrimSpace(first+" "+last), login)
@@ -154,19 +154,19 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 		return 0, nil
 	}
 	if login != c.Email { // nobody has the e-mail itself for a login
-		other, err := s.userNamed(ctx, login)
+		other, err := tx.userNamed(ctx, login)
 		if err != nil || other.id != 0 {
 			return 0, err
 		}
 	}
-	nicename, err := s.freeNicename(ctx, login)
+	nicename, err := tx.freeNicename(ctx, login)
 	if err != nil || nicename == "" {
 		return 0, err
 	}
-	stmt := sq.Insert(s.db.Name(wpdb.Users)).
+	stmt := sq.Insert(tx.db.Name(wpdb.Users)).
 		Columns("user_login", "user_pass", "user_nicename", "user_email", "user_url", "user_registered", "user_activation_key", "user_status", "display_name").
-		Values(login, password, nicename, c.Email, "", domain.Stamp(s.Now), "", 0, name)
-	result, err := s.exec(ctx, wpdb.Users, "insert user", stmt)
+		Values(login, password, nicename, c.Email, "", domain.Stamp(tx.Now), "", 0, name)
+	result, err := tx.exec(ctx, wpdb.Users, "insert user", stmt)
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return 0, nil
 	}
@@ -187,10 +187,10 @@ func (s *Site) insertUser(ctx context.Context, w writing, c BookingCustomer, pas
 		{Key: "use_ssl", Value: wpdb.PHPText("0")},
 		{Key: "show_admin_bar_front", Value: wpdb.PHPText("true")},
 		{Key: "locale", Value: wpdb.PHPText("")},
-		{Key: s.db.Prefix() + "capabilities", Value: &roles},
-		{Key: s.db.Prefix() + "user_level", Value: wpdb.PHPText("0")},
+		{Key: tx.db.Prefix() + "capabilities", Value: &roles},
+		{Key: tx.db.Prefix() + "user_level", Value: wpdb.PHPText("0")},
 	}
-	return result.ID, s.writeUserMeta(func() error { return s.db.AddUserMeta(ctx, result.ID, metas...) })
+	return result.ID, tx.writeUserMeta(func() error { return tx.db.AddUserMeta(ctx, result.ID, metas...) })
 }
 
 // writeUserMeta runs a write of metas of users as exec runs that of other tables.
@@ -205,9 +205,9 @@ func (s *Site) writeUserMeta(write func() error) error {
 // password that was asked for at the old address is no longer to be had.
 // WordPress would write an & in the address as &amp;, which is another address:
 // the plugin would take it over at the next login. Here it stays an &.
-func (s *Site) updateUserEmail(ctx context.Context, user int64, email string) error {
-	stmt := sq.Update(s.db.Name(wpdb.Users)).Set("user_email", email).Set("user_activation_key", "").Where(sq.Eq{"ID": user})
-	_, err := s.exec(ctx, wpdb.Users, "update user", stmt)
+func (tx *Tx) updateUserEmail(ctx context.Context, user int64, email string) error {
+	stmt := sq.Update(tx.db.Name(wpdb.Users)).Set("user_email", email).Set("user_activation_key", "").Where(sq.Eq{"ID": user})
+	_, err := tx.exec(ctx, wpdb.Users, "update user", stmt)
 	return err
 }
 

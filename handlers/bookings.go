@@ -64,8 +64,12 @@ var createBooking = operation{
 		}
 		booking := compat.NewBooking(body)
 		booking.Address = r.echo.RealIP()
-		return create(r, booking, (*adapter.Site).CreateBooking, func(made adapter.MadeBooking) compat.MadeBooking {
-			return r.view.BookingCreated(made, r.times(made.Booking))
+		return r.create(func(tx *adapter.Tx) (any, error) {
+			record, err := tx.CreateBooking(r.ctx(), booking)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.BookingCreated(record, r.times(record.Booking)), nil
 		})
 	},
 }
@@ -92,7 +96,12 @@ var updateBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		booking, err := r.site.UpdateBooking(r.ctx(), id, compat.BookingPatch(body))
+		patch := compat.BookingPatch(body)
+		var booking adapter.BookingDetail
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			booking, err = tx.UpdateBooking(r.ctx(), id, patch)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}
@@ -118,7 +127,8 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		if err := r.site.DeleteBooking(r.ctx(), id, force); err != nil {
+		err = r.transact(func(tx *adapter.Tx) error { return tx.DeleteBooking(r.ctx(), id, force) })
+		if err != nil {
 			return response{}, err
 		}
 		return ok(compat.BookingDeleted()), nil

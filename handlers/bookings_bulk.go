@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/idempotency"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -35,8 +35,12 @@ var createBookings = operation{
 		if err := r.api.limiter.charge(r.echo, int64(len(bookings))); err != nil {
 			return response{}, err
 		}
-		b := bulk{request: r, bookings: bookings}
-		err = r.attempt(len(bookings), b.run)
+		attempt, err := r.beginAttempt(len(bookings))
+		if err != nil {
+			return response{}, err
+		}
+		b := bulk{request: r, bookings: bookings, attempt: attempt}
+		err = attempt.End(r.ctx(), b.run())
 		if err != nil && b.made() {
 			err = errors.Join(err, errPartlyWritten)
 		}
@@ -51,49 +55,57 @@ var createBookings = operation{
 type bulk struct {
 	*request
 	bookings []compat.BulkBooking
-	answers  []adapter.Answer // so far, by item
-	kept     int              // how many of them are in the ledger
+	attempt  *idempotency.Request   // nil without an Idempotency-Key
+	answers  []idempotency.Response // so far, by item
+	stored   int                    // how many of them are stored
 }
 
-// run goes on behind what the ledger holds. Answers to bookings that were
-// refused are kept together with the next one that is made, or at the end.
-func (b *bulk) run(l *adapter.Ledger) error {
-	b.answers = slices.Clone(l.Answers())
-	b.kept = len(b.answers)
-	if b.kept == len(b.bookings) {
+// run continues behind the responses that earlier attempts stored. Responses to bookings
+// that were refused are stored together with the next one that is created, or at the end.
+func (b *bulk) run() error {
+	b.answers = slices.Clone(b.attempt.Responses())
+	b.stored = len(b.answers)
+	if b.stored == len(b.bookings) {
 		b.replayed()
 	}
-	for i := b.kept; i < len(b.bookings); i++ {
-		answer, err := b.create(l, i)
+	for i := b.stored; i < len(b.bookings); i++ {
+		answer, err := b.create(i)
 		if err != nil {
-			answer, err = b.refused(i, l != nil, err)
+			answer, err = b.refused(i, err)
 		}
 		if err != nil {
 			return err
 		}
 		b.answers = append(b.answers, answer)
 		if answer.Status == http.StatusCreated {
-			b.kept = len(b.answers)
+			b.stored = len(b.answers)
 		}
 	}
 	if !b.made() {
 		return nil
 	}
-	return b.site.KeepAnswers(b.ctx(), l, b.answers[b.kept:]...)
+	if b.attempt == nil || b.stored == len(b.answers) {
+		return nil
+	}
+	return b.transact(func(tx *adapter.Tx) error { return tx.KeepResponses(b.ctx(), b.attempt, b.answers[b.stored:]...) })
 }
 
 // create makes one of the bookings.
-func (b *bulk) create(l *adapter.Ledger, i int) (answer adapter.Answer, err error) {
+func (b *bulk) create(i int) (answer idempotency.Response, err error) {
 	wpdb.Allow(b.ctx(), b.mayRead) // what was read for the one before is no longer needed
 	booking := b.bookings[i].NewBooking
 	booking.Address = b.echo.RealIP()
-	_, err = b.site.CreateBooking(b.ctx(), booking, func(ctx context.Context, tx *adapter.Site, made adapter.MadeBooking) error {
+	err = b.transact(func(tx *adapter.Tx) error {
+		made, err := tx.CreateBooking(b.ctx(), booking)
+		if err != nil {
+			return err
+		}
 		record, err := encoded(compat.BulkMade(i, made))
 		if err != nil {
 			return err
 		}
-		answer = adapter.Answer{Item: i, Status: http.StatusCreated, Body: record}
-		return l.Keep(ctx, tx, append(slices.Clone(b.answers[b.kept:]), answer)...)
+		answer = idempotency.Response{Item: i, Status: http.StatusCreated, Body: record}
+		return tx.KeepResponses(b.ctx(), b.attempt, append(slices.Clone(b.answers[b.stored:]), answer)...)
 	})
 	return answer, err
 }
@@ -101,27 +113,27 @@ func (b *bulk) create(l *adapter.Ledger, i int) (answer adapter.Answer, err erro
 // refused is the answer for a booking that could not be made. A failure of ours
 // ends the request, unless that would hide what was made before: under an
 // Idempotency-Key the next try goes on and tells.
-func (b *bulk) refused(i int, repeatable bool, err error) (adapter.Answer, error) {
+func (b *bulk) refused(i int, err error) (idempotency.Response, error) {
 	if domain.CodeOf(err) == domain.CodeInProgress {
-		return adapter.Answer{}, err
+		return idempotency.Response{}, err
 	}
 	failure, _ := b.api.describe(b.echo, err)
 	var reason *domain.Error
 	if !errors.As(err, &reason) || failure.Status >= http.StatusInternalServerError {
-		if repeatable || !b.made() {
-			return adapter.Answer{}, err
+		if b.attempt != nil || !b.made() {
+			return idempotency.Response{}, err
 		}
 		b.api.logFailure(b.echo, failure, err)
 		reason = &domain.Error{Message: failure.Message}
 	}
 	b.api.metrics.refused(b.echo, err)
 	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted(), reason, failure.Written))
-	return adapter.Answer{Item: i, Status: failure.Status, Body: record}, err
+	return idempotency.Response{Item: i, Status: failure.Status, Body: record}, err
 }
 
 // made tells whether any booking was made so far.
 func (b *bulk) made() bool {
-	return slices.ContainsFunc(b.answers, func(a adapter.Answer) bool { return a.Status == http.StatusCreated })
+	return slices.ContainsFunc(b.answers, func(a idempotency.Response) bool { return a.Status == http.StatusCreated })
 }
 
 // answer is 201 where all were made, 207 where some were, and 400 for none.

@@ -69,7 +69,14 @@ var createCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return create(r, compat.NewCoupon(body), (*adapter.Site).CreateCoupon, r.view.CouponCreated)
+		values := compat.NewCoupon(body)
+		return r.create(func(tx *adapter.Tx) (any, error) {
+			record, err := tx.CreateCoupon(r.ctx(), values)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.CouponCreated(record), nil
+		})
 	},
 }
 
@@ -89,7 +96,12 @@ var updateCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		coupon, err := r.site.UpdateCoupon(r.ctx(), code, compat.CouponPatch(body))
+		patch := compat.CouponPatch(body)
+		var coupon adapter.Coupon
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			coupon, err = tx.UpdateCoupon(r.ctx(), code, patch)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}
@@ -109,7 +121,8 @@ var deleteCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		if err := r.site.DeleteCoupon(r.ctx(), code); err != nil {
+		err = r.transact(func(tx *adapter.Tx) error { return tx.DeleteCoupon(r.ctx(), code) })
+		if err != nil {
 			return response{}, err
 		}
 		return ok(compat.CouponDeleted()), nil

@@ -73,7 +73,14 @@ var createCustomer = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return create(r, compat.NewCustomer(body), (*adapter.Site).CreateCustomer, r.view.CustomerCreated)
+		values := compat.NewCustomer(body)
+		return r.create(func(tx *adapter.Tx) (any, error) {
+			record, err := tx.CreateCustomer(r.ctx(), values)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.CustomerCreated(record), nil
+		})
 	},
 }
 
@@ -94,7 +101,12 @@ var updateCustomer = operation{
 		if err != nil {
 			return response{}, err
 		}
-		customer, err := r.site.UpdateCustomer(r.ctx(), id, compat.CustomerPatch(body))
+		patch := compat.CustomerPatch(body)
+		var customer adapter.Customer
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			customer, err = tx.UpdateCustomer(r.ctx(), id, patch)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}
@@ -115,7 +127,8 @@ var deleteCustomer = operation{
 		if err != nil {
 			return response{}, err
 		}
-		if err := r.site.DeleteCustomer(r.ctx(), id); err != nil {
+		err = r.transact(func(tx *adapter.Tx) error { return tx.DeleteCustomer(r.ctx(), id) })
+		if err != nil {
 			return response{}, err
 		}
 		return ok(r.view.CustomerDeleted(id, r.site.Now)), nil

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/idempotency"
 )
 
 const (
@@ -19,51 +19,60 @@ const (
 	replayedHeader = "Idempotent-Replayed"
 )
 
-// create makes the record of a POST, and keeps the answer in the transaction
-// that makes it. Under an Idempotency-Key it is made a single time, and its
-// answer given again.
-func create[V, T, R any](
-	r *request, values V, work func(*adapter.Site, context.Context, V, func(context.Context, *adapter.Site, T) error) (T, error), shape func(T) R,
-) (answer response, err error) {
-	err = r.attempt(1, func(l *adapter.Ledger) error {
-		if kept := l.Answers(); len(kept) > 0 {
-			r.replayed()
-			answer = response{kept[0].Status, json.RawMessage(kept[0].Body)}
-			return nil
+// create runs work in a transaction and responds 201 with the record that it returns.
+// Under an Idempotency-Key the response is stored in the same transaction, and sent
+// again if the request comes again. work is run again after a deadlock.
+func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (answer response, err error) {
+	attempt, err := r.beginAttempt(1)
+	if err != nil {
+		return response{}, err
+	}
+	defer func() { err = attempt.End(r.ctx(), err) }()
+	if stored := attempt.Responses(); len(stored) > 0 {
+		r.replayed()
+		return response{stored[0].Status, json.RawMessage(stored[0].Body)}, nil
+	}
+	err = r.transact(func(tx *adapter.Tx) error {
+		record, err := work(tx)
+		if err != nil {
+			return err
 		}
-		_, err := work(r.site, r.ctx(), values, func(ctx context.Context, tx *adapter.Site, made T) error {
-			body, err := encoded(shape(made))
-			if err != nil {
-				return err
-			}
-			answer = created(json.RawMessage(body))
-			return l.Keep(ctx, tx, adapter.Answer{Status: answer.status, Body: body})
-		})
-		return err
+		body, err := encoded(record)
+		if err != nil {
+			return err
+		}
+		answer = created(json.RawMessage(body))
+		return tx.KeepResponses(r.ctx(), attempt, idempotency.Response{Status: answer.status, Body: body})
 	})
 	return answer, err
 }
 
-// attempt runs work for a request that has this many answers in the end, under
-// an Idempotency-Key never two at a time. Without one the ledger is nil.
-func (r *request) attempt(answers int, work func(*adapter.Ledger) error) error {
+// transact runs work in a transaction that is named after the request's operation.
+func (r *request) transact(work func(tx *adapter.Tx) error) error {
+	return r.site.Transact(r.ctx(), r.route.operation.id, work)
+}
+
+// beginAttempt claims the request's Idempotency-Key, so that no two attempts with it are
+// processed at the same time; nil without a key. A complete request has this many
+// responses.
+func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 	sent := r.echo.Request().Header.Values(idempotencyKey)
 	if len(sent) == 0 {
-		return work(nil)
+		return nil, nil
 	}
-	if !saneIdempotencyKey(sent) {
-		return domain.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
+	if !validIdempotencyKey(sent) {
+		return nil, domain.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
 	}
-	return r.site.Once(r.ctx(), adapter.Attempt{
-		Scope: r.scope(sent[0]), Body: hashOf(r.sent), Items: answers, Lease: r.api.options.RequestTimeout + leaseMargin,
-	}, work)
+	return r.site.Idempotency().Begin(r.ctx(), idempotency.Key{
+		Scope: r.scope(sent[0]), Body: hashOf(r.sent), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
+	})
 }
 
 // leaseMargin is how much longer than a request a claim lasts, for the clocks of
 // several servers may differ.
 const leaseMargin = 10 * time.Second
 
-func saneIdempotencyKey(sent []string) bool {
+func validIdempotencyKey(sent []string) bool {
 	return len(sent) == 1 && sent[0] != "" && len(sent[0]) <= 255 &&
 		!strings.ContainsFunc(sent[0], func(c rune) bool { return c < ' ' || c > '~' })
 }

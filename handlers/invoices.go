@@ -80,7 +80,11 @@ var updateInvoice = operation{
 			return response{}, err
 		}
 		patch, forcedInBody := compat.InvoicePatch(body)
-		invoice, err := r.site.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
+		var invoice adapter.Invoice
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			invoice, err = tx.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}

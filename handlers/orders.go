@@ -111,7 +111,13 @@ var createOrder = operation{
 			return response{}, err
 		}
 		order := adapter.NewOrder{OrderPatch: compat.OrderPatch(body), Address: r.echo.RealIP()}
-		return create(r, order, (*adapter.Site).CreateOrder, r.view.OrderWritten)
+		return r.create(func(tx *adapter.Tx) (any, error) {
+			record, err := tx.CreateOrder(r.ctx(), order)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.OrderWritten(record), nil
+		})
 	},
 }
 
@@ -131,7 +137,12 @@ var updateOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
-		order, err := r.site.UpdateOrder(r.ctx(), id, compat.OrderPatch(body))
+		patch := compat.OrderPatch(body)
+		var order adapter.Order
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			order, err = tx.UpdateOrder(r.ctx(), id, patch)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}

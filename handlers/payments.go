@@ -60,7 +60,14 @@ var createPayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return create(r, compat.NewPayment(body), (*adapter.Site).CreatePayment, r.view.PaymentCreated)
+		values := compat.NewPayment(body)
+		return r.create(func(tx *adapter.Tx) (any, error) {
+			record, err := tx.CreatePayment(r.ctx(), values)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.PaymentCreated(record), nil
+		})
 	},
 }
 
@@ -81,7 +88,12 @@ var updatePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		payment, err := r.site.UpdatePayment(r.ctx(), id, compat.PaymentPatch(body))
+		patch := compat.PaymentPatch(body)
+		var payment adapter.Payment
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			payment, err = tx.UpdatePayment(r.ctx(), id, patch)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}
@@ -102,7 +114,8 @@ var deletePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		if err := r.site.DeletePayment(r.ctx(), id); err != nil {
+		err = r.transact(func(tx *adapter.Tx) error { return tx.DeletePayment(r.ctx(), id) })
+		if err != nil {
 			return response{}, err
 		}
 		return ok(compat.PaymentDeleted()), nil

@@ -70,7 +70,13 @@ var createService = operation{
 			return response{}, err
 		}
 		service := adapter.NewService{ServicePatch: compat.ServicePatch(body)}
-		return create(r, service, (*adapter.Site).CreateService, r.view.ServiceCreated)
+		return r.create(func(tx *adapter.Tx) (any, error) {
+			record, err := tx.CreateService(r.ctx(), service)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.ServiceCreated(record), nil
+		})
 	},
 }
 
@@ -90,7 +96,12 @@ var updateService = operation{
 		if err != nil {
 			return response{}, err
 		}
-		service, err := r.site.UpdateService(r.ctx(), id, compat.ServicePatch(body))
+		patch := compat.ServicePatch(body)
+		var service adapter.Service
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			service, err = tx.UpdateService(r.ctx(), id, patch)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}

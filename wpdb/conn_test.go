@@ -130,7 +130,7 @@ func abandoned(ctx context.Context, db *wpdb.DB, kind int) error {
 		_, err := read(ctx, db, "SELECT REPEAT('latepoint', 1000) FROM wp_latepoint_agents a, wp_latepoint_agents b, wp_options c, wp_options d WHERE SLEEP(0.01) = 0") // row by row
 		return err
 	default:
-		return db.Transact(ctx, "write", func(tx *wpdb.Tx) error { return change(ctx, tx, writeAgent) })
+		return db.Transact(ctx, "write", func(tx *wpdb.DB) error { return change(ctx, tx, writeAgent) })
 	}
 }
 

@@ -205,7 +205,7 @@ func TestPoolExhausted(t *testing.T) {
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c.MaxOpen = 1
 	db := open(t, c)
-	err := db.Transact(t.Context(), "hold the connection", func(*wpdb.Tx) error {
+	err := db.Transact(t.Context(), "hold the connection", func(*wpdb.DB) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err := read(ctx, db, "SELECT 1")
@@ -233,13 +233,13 @@ func TestBusy(t *testing.T) {
 		_, reading := read(t.Context(), db, "SELECT 1")
 		for name, err := range map[string]error{
 			"read": reading, "change": change(t.Context(), db, "DO 1"), "ping": ping(t.Context(), db),
-			"transaction": db.Transact(t.Context(), "begin", func(*wpdb.Tx) error { return nil }),
+			"transaction": db.Transact(t.Context(), "begin", func(*wpdb.DB) error { return nil }),
 		} {
 			if !errors.Is(err, wpdb.ErrBusy) || errors.Is(err, wpdb.ErrTimeout) {
 				t.Errorf("%s: error %v, want %v", name, err, wpdb.ErrBusy)
 			}
 		}
-		return session.Transact(t.Context(), "begin", func(tx *wpdb.Tx) error {
+		return session.Transact(t.Context(), "begin", func(tx *wpdb.DB) error {
 			_, err := read(t.Context(), tx, "SELECT 1")
 			return err
 		})

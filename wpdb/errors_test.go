@@ -204,7 +204,7 @@ func TestReadOnlyTransaction(t *testing.T) {
 		return ids[0]
 	}
 	before := connection()
-	err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
+	err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error {
 		if err := change(t.Context(), tx, "COMMIT"); err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func TestKilled(t *testing.T) {
 	defer cancel()
 	for how, want := range map[string]error{"KILL QUERY ": wpdb.ErrTimeout, "KILL CONNECTION ": wpdb.ErrLinkLost} {
 		db := open(t, configOf(database))
-		err := db.Transact(ctx, "sleep", func(tx *wpdb.Tx) error {
+		err := db.Transact(ctx, "sleep", func(tx *wpdb.DB) error {
 			ids, err := read(ctx, tx, "SELECT CONNECTION_ID()")
 			if err != nil {
 				return err

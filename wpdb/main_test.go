@@ -101,18 +101,18 @@ func stored(t testing.TB, on *sql.DB, query string) string {
 }
 
 // read runs a SELECT of one column.
-func read(ctx context.Context, q wpdb.Queryer, text string, args ...any) ([]string, error) {
-	return wpdb.All(ctx, q, "read", sq.Expr(text, args...), wpdb.Value[string])
+func read(ctx context.Context, db *wpdb.DB, text string, args ...any) ([]string, error) {
+	return wpdb.All(ctx, db, "read", sq.Expr(text, args...), wpdb.Value[string])
 }
 
 // ping asks whether the database answers.
-func ping(ctx context.Context, q wpdb.Queryer) error {
-	_, err := read(ctx, q, "SELECT 1")
+func ping(ctx context.Context, db *wpdb.DB) error {
+	_, err := read(ctx, db, "SELECT 1")
 	return err
 }
 
 // change runs a statement that changes rows.
-func change(ctx context.Context, q wpdb.Queryer, text string, args ...any) error {
-	_, err := wpdb.Exec(ctx, q, "change", sq.Expr(text, args...))
+func change(ctx context.Context, db *wpdb.DB, text string, args ...any) error {
+	_, err := wpdb.Exec(ctx, db, "change", sq.Expr(text, args...))
 	return err
 }

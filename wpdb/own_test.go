@@ -142,7 +142,7 @@ func TestReadingOnly(t *testing.T) {
 	if prefixes, err := db.SitePrefixes(t.Context()); err != nil || len(prefixes) != 1 {
 		t.Errorf("%v, error %v", prefixes, err)
 	}
-	err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error { return change(t.Context(), tx, mark) })
+	err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error { return change(t.Context(), tx, mark) })
 	if !errors.Is(err, wpdb.ErrAccessDenied) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrAccessDenied)
 	}

@@ -22,28 +22,13 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// Queryer runs statements: a *DB, or a *Tx.
-type Queryer interface {
-	query(ctx context.Context, text string, args []any) (*sql.Rows, error)
-	exec(ctx context.Context, text string, args []any) (sql.Result, error)
-	// seat is taken before the statement is run, and left when its rows are read.
-	seat(ctx context.Context) (leave func(), err error)
-	retriable() bool
-}
-
+// seat waits for a connection to be free for one statement; leave is to be called when
+// its rows have been read.
 func (db *DB) seat(ctx context.Context) (leave func(), err error) {
 	if db.session != nil {
 		return func() {}, nil // it has one
 	}
 	return db.seats.take(ctx)
-}
-
-func (db *DB) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
-	return db.on.QueryContext(ctx, text, args...)
-}
-
-func (db *DB) exec(ctx context.Context, text string, args []any) (sql.Result, error) {
-	return db.on.ExecContext(ctx, text, args...)
 }
 
 // retriable is false on a connection of its own: once it is lost, a transaction
@@ -52,19 +37,19 @@ func (db *DB) retriable() bool { return db.session == nil }
 
 // All runs a SELECT and scans each row into a T. It is the only rows loop. A
 // read whose connection was lost is run once more.
-func All[T any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) ([]T, error) {
+func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) ([]T, error) {
 	text, args, err := stmt.ToSql()
 	if err != nil {
 		return nil, fmt.Errorf("%s: build statement: %w", op, err)
 	}
-	leave, err := q.seat(ctx)
+	leave, err := db.seat(ctx)
 	if err != nil {
 		return nil, wrap(op, err)
 	}
 	defer leave()
-	found, err := collect(ctx, q, text, args, scan)
-	if q.retriable() && errors.Is(wrap(op, err), ErrLinkLost) {
-		found, err = collect(ctx, q, text, args, scan)
+	found, err := collect(ctx, db, text, args, scan)
+	if db.retriable() && errors.Is(wrap(op, err), ErrLinkLost) {
+		found, err = collect(ctx, db, text, args, scan)
 	}
 	if err != nil {
 		return nil, wrap(op, err)
@@ -72,8 +57,8 @@ func All[T any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer, scan
 	return found, nil
 }
 
-func collect[T any](ctx context.Context, q Queryer, text string, args []any, scan func(Scanner) (T, error)) (found []T, err error) {
-	rows, err := q.query(ctx, text, args)
+func collect[T any](ctx context.Context, db *DB, text string, args []any, scan func(Scanner) (T, error)) (found []T, err error) {
+	rows, err := db.on.QueryContext(ctx, text, args...)
 	count(ctx, 1, 0)
 	if err != nil {
 		return nil, err
@@ -100,8 +85,8 @@ func collect[T any](ctx context.Context, q Queryer, text string, args []any, sca
 }
 
 // One runs a SELECT for at most one row; ok is false where there is none.
-func One[T any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) (record T, ok bool, err error) {
-	found, err := All(ctx, q, op, stmt, scan)
+func One[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) (record T, ok bool, err error) {
+	found, err := All(ctx, db, op, stmt, scan)
 	if err != nil || len(found) == 0 {
 		return record, false, err
 	}
@@ -163,12 +148,12 @@ func Value[T any](row Scanner) (T, error) {
 
 // Map runs a SELECT of a key and a value. Where a key stands twice the first row
 // counts; NULL is the zero value.
-func Map[K comparable, V any](ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (map[K]V, error) {
+func Map[K comparable, V any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer) (map[K]V, error) {
 	type pair struct {
 		key   K
 		value V
 	}
-	found, err := All(ctx, q, op, stmt, func(row Scanner) (p pair, err error) {
+	found, err := All(ctx, db, op, stmt, func(row Scanner) (p pair, err error) {
 		err = row.Scan(&p.key, OrZero(&p.value))
 		return p, err
 	})
@@ -194,7 +179,7 @@ type Result struct {
 // squirrel builds one without WHERE, or with WHERE (1=1), without complaint.
 // Tables whose values PHP unserialises are refused: UpdateUserMeta and
 // AddUserMeta write those.
-func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (Result, error) {
+func Exec(ctx context.Context, db *DB, op string, stmt sq.Sqlizer) (Result, error) {
 	c, err := buildChange(op, stmt)
 	if err == nil {
 		err = c.refusePHPTables()
@@ -202,7 +187,7 @@ func Exec(ctx context.Context, q Queryer, op string, stmt sq.Sqlizer) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	return c.apply(ctx, q)
+	return c.apply(ctx, db)
 }
 
 // change is a statement that changes rows.
@@ -222,13 +207,13 @@ func buildChange(op string, stmt sq.Sqlizer) (change, error) {
 	return change{op, text, args}, nil
 }
 
-func (c change) apply(ctx context.Context, q Queryer) (Result, error) {
-	leave, err := q.seat(ctx)
+func (c change) apply(ctx context.Context, db *DB) (Result, error) {
+	leave, err := db.seat(ctx)
 	if err != nil {
 		return Result{}, wrap(c.op, err)
 	}
 	defer leave()
-	result, err := q.exec(ctx, c.text, c.args)
+	result, err := db.on.ExecContext(ctx, c.text, c.args...)
 	count(ctx, 1, 0)
 	if err != nil {
 		return Result{}, wrap(c.op, err)

@@ -377,7 +377,7 @@ func TestEndedContext(t *testing.T) {
 		t.Errorf("change: error %v, want %v", err, context.Canceled)
 	}
 	ran := false
-	if err := db.Transact(ctx, "transact", func(*wpdb.Tx) error { ran = true; return nil }); !errors.Is(err, context.Canceled) || ran {
+	if err := db.Transact(ctx, "transact", func(*wpdb.DB) error { ran = true; return nil }); !errors.Is(err, context.Canceled) || ran {
 		t.Errorf("transaction: error %v, ran %t, want %v", err, ran, context.Canceled)
 	}
 }

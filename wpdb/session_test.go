@@ -25,7 +25,7 @@ type session struct {
 
 // sessionOf reads the session of a transaction's connection, whose id comes
 // with it.
-func sessionOf(t testing.TB, tx *wpdb.Tx, engine string) (id int64, s session) {
+func sessionOf(t testing.TB, tx *wpdb.DB, engine string) (id int64, s session) {
 	t.Helper()
 	isolation, limit := "@@transaction_isolation", "@@max_execution_time"
 	if engine == "mariadb" {
@@ -71,7 +71,7 @@ func TestEverySession(t *testing.T) {
 			// Transactions in transactions hold one connection each.
 			var visit func() error
 			visit = func() error {
-				return db.Transact(t.Context(), "visit", func(tx *wpdb.Tx) error {
+				return db.Transact(t.Context(), "visit", func(tx *wpdb.DB) error {
 					id, got := sessionOf(t, tx, database.Engine)
 					seen[id] = true
 					if diff := cmp.Diff(want, got); diff != "" {

@@ -31,15 +31,18 @@ func exhausted(err error, attempt int, waits *int) bool {
 	return attempt == attempts || *waits == lockWaits
 }
 
-// Tx is a running transaction: the database, seen from inside of it.
-type Tx struct {
-	*DB
-}
+// errNested marks a transaction that was begun inside another one. The server would
+// commit the outer one without a word.
+var errNested = errors.New("a transaction inside a transaction")
 
-// Transact runs work in one transaction: committed when work returns nil,
-// rolled back on an error or a panic, and run again from the start after a
-// deadlock or lock wait. work must not keep anything from a failed run.
-func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) error {
+// Transact runs work in one transaction: committed when work returns nil, rolled back
+// on an error or a panic, and run again from the start after a deadlock or lock wait.
+// tx is the database as seen from inside the transaction. work must not keep anything
+// from a failed run.
+func (db *DB) Transact(ctx context.Context, op string, work func(tx *DB) error) error {
+	if _, running := db.on.(*sql.Tx); running {
+		return fmt.Errorf("%s: %w", op, errNested)
+	}
 	if db.session == nil {
 		return db.Session(ctx, op, func(session *DB) error { return session.Transact(ctx, op, work) })
 	}
@@ -65,7 +68,7 @@ func (db *DB) Transact(ctx context.Context, op string, work func(*Tx) error) err
 // Change is Exec in a transaction of its own, so that a statement which met
 // a deadlock, or another node of a cluster that was first, is run again.
 func (db *DB) Change(ctx context.Context, op string, stmt sq.Sqlizer) (result Result, err error) {
-	err = db.Transact(ctx, op, func(tx *Tx) (err error) {
+	err = db.Transact(ctx, op, func(tx *DB) (err error) {
 		result, err = Exec(ctx, tx, op, stmt)
 		return err
 	})
@@ -86,7 +89,7 @@ func beforeCommit(err error) error {
 // failedCommit is ER_ERROR_DURING_COMMIT.
 const failedCommit = 1180
 
-func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error) (err error) {
+func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) error) (err error) {
 	tx, err := db.session.conn.BeginTx(ctx, nil)
 	count(ctx, 1, 0)
 	if err != nil {
@@ -103,7 +106,7 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(*Tx) error)
 			err = errors.Join(err, wrap(op+": roll back", rollback))
 		}
 	}()
-	if err := work(&Tx{db.running(tx)}); err != nil {
+	if err := work(db.running(tx)); err != nil {
 		return beforeCommit(err)
 	}
 	committed = true

@@ -49,7 +49,7 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 		{"failure", errOurs, "Main Location!"},
 		{"success again", nil, "Main Location!!"},
 	} {
-		err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
+		err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error {
 			if err := change(t.Context(), tx, mark); err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func TestTransactPanics(t *testing.T) {
 				t.Errorf("recovered %v", got)
 			}
 		}()
-		err := db.Transact(t.Context(), "mark", func(tx *wpdb.Tx) error {
+		err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error {
 			if err := change(t.Context(), tx, mark); err != nil {
 				t.Error(err)
 			}
@@ -115,7 +115,7 @@ func TestTransactAfterDeadlock(t *testing.T) {
 	runs := make([]int, 2)
 	for i, order := range [][]int{{1, 2}, {2, 1}} {
 		running.Go(func() {
-			err := db.Transact(t.Context(), "lock agents", func(tx *wpdb.Tx) error {
+			err := db.Transact(t.Context(), "lock agents", func(tx *wpdb.DB) error {
 				runs[i]++
 				if err := change(t.Context(), tx, give, "x", order[0]); err != nil {
 					return err
@@ -155,7 +155,7 @@ func TestTransactAfterLockWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := 0
-	err = db.Transact(t.Context(), "lock agent", func(tx *wpdb.Tx) error {
+	err = db.Transact(t.Context(), "lock agent", func(tx *wpdb.DB) error {
 		runs++
 		if runs == 2 {
 			if err := other.Rollback(); err != nil {
@@ -236,7 +236,7 @@ func TestTransactRuns(t *testing.T) {
 				expect(mock)
 			}
 			runs := 0
-			err := db.Transact(t.Context(), "store booking", func(tx *wpdb.Tx) error {
+			err := db.Transact(t.Context(), "store booking", func(tx *wpdb.DB) error {
 				runs++
 				return change(t.Context(), tx, text)
 			})
@@ -260,13 +260,13 @@ func TestTransactErrors(t *testing.T) {
 	db, mock := mocked(t)
 	mock.ExpectBegin()
 	mock.ExpectRollback()
-	err := db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs })
+	err := db.Transact(t.Context(), "store booking", func(*wpdb.DB) error { return errOurs })
 	if !errors.Is(err, errOurs) || err.Error() != errOurs.Error() {
 		t.Errorf("error %v, want %v and no more", err, errOurs)
 	}
 	mock.ExpectBegin()
 	mock.ExpectRollback().WillReturnError(mysql.ErrInvalidConn)
-	err = db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return errOurs })
+	err = db.Transact(t.Context(), "store booking", func(*wpdb.DB) error { return errOurs })
 	if !errors.Is(err, errOurs) || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("error %v, want %v and %v", err, errOurs, wpdb.ErrLinkLost)
 	}
@@ -275,7 +275,7 @@ func TestTransactErrors(t *testing.T) {
 	}
 	mock.ExpectBegin()
 	mock.ExpectCommit().WillReturnError(mysql.ErrInvalidConn)
-	err = db.Transact(t.Context(), "store booking", func(*wpdb.Tx) error { return nil })
+	err = db.Transact(t.Context(), "store booking", func(*wpdb.DB) error { return nil })
 	if want := "store booking: commit: connection lost"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -289,7 +289,7 @@ func TestTransactStopsWaiting(t *testing.T) {
 	mock.ExpectRollback()
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
-	err := db.Transact(ctx, "store booking", func(*wpdb.Tx) error {
+	err := db.Transact(ctx, "store booking", func(*wpdb.DB) error {
 		runs++
 		cancel()
 		return fmt.Errorf("store booking: %w", wpdb.ErrConflict)
@@ -308,7 +308,7 @@ func TestTransactMeetsDeadline(t *testing.T) {
 	db := open(t, configOf(database))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	err := db.Transact(ctx, "mark", func(tx *wpdb.Tx) error {
+	err := db.Transact(ctx, "mark", func(tx *wpdb.DB) error {
 		if err := change(ctx, tx, mark); err != nil {
 			return err
 		}
@@ -346,7 +346,7 @@ func TestLostTransaction(t *testing.T) {
 			db := open(t, through)
 			runs := 0
 			ctx, usage := wpdb.WithUsage(t.Context())
-			err := db.Transact(ctx, "mark", func(tx *wpdb.Tx) error {
+			err := db.Transact(ctx, "mark", func(tx *wpdb.DB) error {
 				runs++
 				if err := change(ctx, tx, mark); err != nil {
 					return err
@@ -370,5 +370,19 @@ func TestLostTransaction(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestNestedTransaction: the server would commit the outer transaction when an inner one
+// begins, so that it must not get that far.
+func TestNestedTransaction(t *testing.T) {
+	t.Parallel()
+	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	ran := false
+	err := db.Transact(t.Context(), "outer", func(tx *wpdb.DB) error {
+		return tx.Transact(t.Context(), "inner", func(*wpdb.DB) error { ran = true; return nil })
+	})
+	if err == nil || ran {
+		t.Errorf("error %v, inner transaction run: %t", err, ran)
 	}
 }

@@ -1,9 +1,11 @@
 package adapter
 
 import (
-	"encoding/hex"
 	"fmt"
-	"io"
+
+	"github.com/google/uuid"
+
+	"bookside/adapter/domain"
 )
 
 // codeLetters are the letters of codes that people read out
@@ -24,7 +26,7 @@ func (s *Site) code(length int) (string, error) {
 	const fair = 256 - 256%len(codeLetters)
 	code := make([]byte, 0, length)
 	for len(code) < length {
-		random, err := s.randomBytes(length)
+		random, err := domain.RandomBytes(s.random, length)
 		if err != nil {
 			return "", err
 		}
@@ -37,29 +39,15 @@ func (s *Site) code(length int) (string, error) {
 	return string(code), nil
 }
 
-// manageKey is a key with which a booking or order can be managed without
-// logging in: 36 hexadecimal digits.
-func (s *Site) manageKey() (string, error) { return s.hexDigits(18) }
+// manageKey returns a key with which a booking or order can be managed without logging
+// in: 36 hexadecimal digits.
+func (s *Site) manageKey() (string, error) { return domain.RandomHex(s.random, 18) }
 
-func (s *Site) hexDigits(bytes int) (string, error) {
-	random, err := s.randomBytes(bytes)
-	return hex.EncodeToString(random), err
-}
-
-// uuid is a random UUID, version 4.
+// uuid returns a random UUID, version 4.
 func (s *Site) uuid() (string, error) {
-	b, err := s.randomBytes(16)
+	id, err := uuid.NewRandomFromReader(s.random)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("make a UUID: %w", err)
 	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
-}
-
-func (s *Site) randomBytes(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(s.random, b); err != nil {
-		return nil, fmt.Errorf("read random bytes: %w", err)
-	}
-	return b, nil
+	return id.String(), nil
 }

@@ -1,0 +1,282 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// Key identifies a request that is to be processed once, however often its client sends
+// it. Scope and Body are hashes of 64 hexadecimal digits.
+type Key struct {
+	Scope string        // of what all attempts have in common
+	Body  string        // of what is asked for
+	Items int           // how many responses a complete request has, at least 1
+	Lease time.Duration // the longest time that one attempt may take
+}
+
+// Response is the response to a request, or to one of its items.
+type Response struct {
+	Item   int // 0 where the request has no items
+	Status int // of HTTP
+	Body   []byte
+}
+
+// Request is an attempt to process a request that may have been sent before. A nil
+// Request belongs to a client that sent no key: it has no responses and stores none.
+type Request struct {
+	store     Store
+	key       Key
+	owner     string // of the claim; empty where the request was complete already
+	responses []Response
+	since     domain.Timestamp // of the first attempt
+	complete  bool             // all responses were stored, unless the transaction failed
+}
+
+// Responses returns the responses that earlier attempts stored, by item.
+func (r *Request) Responses() []Response {
+	if r == nil {
+		return nil
+	}
+	return r.responses
+}
+
+// retention is how long responses are kept.
+const retention = 24 * time.Hour
+
+// Store keeps responses in a table of Bookside's own. Now is the present instant of the
+// HTTP request that uses it.
+type Store struct {
+	DB     *wpdb.DB
+	Now    time.Time
+	Random io.Reader
+}
+
+// Begin claims a request, so that no two attempts are processed at the same time. The
+// claim is a row, written by a statement of its own. It ends with its lease, so that the
+// claim of a server that died ends by itself. Only the owner of the claim can store
+// responses, and with them commit what they report.
+//
+// An attempt made while another one runs gets a CodeInProgress, and one with another
+// body than before a CodeKeyReused. The caller must call End.
+func (s Store) Begin(ctx context.Context, key Key) (*Request, error) {
+	request, err := s.claim(ctx, key)
+	if err != nil {
+		return nil, request.End(ctx, err)
+	}
+	return request, nil
+}
+
+// End releases the claim unless all responses were stored. It returns err, the error of
+// the attempt, joined with its own.
+func (r *Request) End(ctx context.Context, err error) error {
+	if r == nil || r.owner == "" || err == nil && r.complete {
+		return err
+	}
+	return errors.Join(err, r.release(ctx))
+}
+
+// storedResponse is a row of the table. The row of item 0 carries the claim.
+type storedResponse struct {
+	Response
+	id           int64
+	bodyHash     string
+	owner        string
+	claimedUntil domain.Timestamp
+	createdAt    domain.Timestamp
+}
+
+// maxItems is more than a request has items.
+const maxItems = 100
+
+// stored reads the rows of a request. Uses the index on scope and item.
+func (s Store) stored(ctx context.Context, key Key) ([]storedResponse, error) {
+	stmt := sq.Select("id", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at").From(s.DB.Name(wpdb.Idempotency)).
+		Where(sq.Eq{"scope": key.Scope}).OrderBy("item").Limit(uint64(key.Items) + maxItems)
+	return wpdb.All(ctx, s.DB, "find stored responses", stmt, func(row wpdb.Scanner) (r storedResponse, err error) {
+		err = row.Scan(&r.id, &r.Item, &r.bodyHash, &r.Status, &r.Body, &r.owner, wpdb.OrZero((*string)(&r.claimedUntil)), (*string)(&r.createdAt))
+		return r, err
+	})
+}
+
+// claim finds the responses of earlier attempts and claims the request if any are
+// missing. A request that is returned with an error is one whose claim may be in the
+// table all the same.
+func (s Store) claim(ctx context.Context, key Key) (*Request, error) {
+	stored, err := s.stored(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if len(stored) > 0 && stored[0].createdAt <= expiry(s.Now) {
+		if err := s.deleteAll(ctx, stored); err != nil {
+			return nil, err
+		}
+		stored = nil
+	}
+	if len(stored) == 0 {
+		return s.insertClaim(ctx, key)
+	}
+	first := stored[0]
+	request := &Request{store: s, key: key, since: first.createdAt} // all rows of a request expire together
+	pending := first.Status == 0
+	switch {
+	case first.owner != "" && first.claimedUntil > domain.Timestamp(domain.Stamp(s.Now)):
+		return nil, domain.RequestInProgress(nil)
+	case first.bodyHash != key.Body && !pending:
+		return nil, domain.IdempotencyKeyReused()
+	case !pending:
+		for _, r := range stored {
+			request.responses = append(request.responses, r.Response)
+		}
+	}
+	if len(request.responses) == key.Items {
+		return request, nil
+	}
+	return s.takeOver(ctx, request, first)
+}
+
+// insertClaim claims a request that was not sent before.
+func (s Store) insertClaim(ctx context.Context, key Key) (*Request, error) {
+	owner, err := s.newOwner()
+	if err != nil {
+		return nil, err
+	}
+	now := domain.Stamp(s.Now)
+	stmt := sq.Insert(s.DB.Name(wpdb.Idempotency)).
+		Columns("scope", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at").
+		Values(key.Scope, 0, key.Body, 0, "", owner, s.claimEnd(key), now)
+	_, err = wpdb.Exec(ctx, s.DB, "claim a request", stmt)
+	return claimed(&Request{store: s, key: key, owner: owner, since: domain.Timestamp(now)}, err)
+}
+
+// takeOver claims a request that an earlier attempt left unfinished: it failed after
+// some of its items, or its server died.
+func (s Store) takeOver(ctx context.Context, request *Request, first storedResponse) (_ *Request, err error) {
+	if request.owner, err = s.newOwner(); err != nil {
+		return nil, err
+	}
+	stmt := sq.Update(s.DB.Name(wpdb.Idempotency)).
+		Set("owner", request.owner).Set("claimed_until", s.claimEnd(request.key)).Set("body_hash", request.key.Body).
+		Where(sq.Eq{"id": first.id, "owner": first.owner})
+	result, err := wpdb.Exec(ctx, s.DB, "take over a request", stmt)
+	if err == nil && result.Rows == 0 {
+		return nil, domain.RequestInProgress(nil)
+	}
+	return claimed(request, err)
+}
+
+// claimed returns a request whose claim was written, or the error of one that another
+// server claimed at the same time: on a cluster both statements succeed until one of
+// them is refused. After any other error the claim may have been written.
+func claimed(request *Request, err error) (*Request, error) {
+	if errors.Is(err, wpdb.ErrDuplicate) || errors.Is(err, wpdb.ErrConflict) {
+		return nil, domain.RequestInProgress(err)
+	}
+	return request, err
+}
+
+// newOwner returns a name for the owner of a claim: 16 random bytes, enough for no two
+// to be the same.
+func (s Store) newOwner() (string, error) { return domain.RandomHex(s.Random, 16) }
+
+func (s Store) claimEnd(key Key) string { return domain.Stamp(s.Now.Add(key.Lease)) }
+
+// deleteAll deletes by id, so that two servers that delete the same rows cannot
+// deadlock.
+func (s Store) deleteAll(ctx context.Context, stored []storedResponse) error {
+	ids := make([]int64, len(stored))
+	for i, r := range stored {
+		ids[i] = r.id
+	}
+	_, err := s.DB.Change(ctx, "delete expired responses", sq.Delete(s.DB.Name(wpdb.Idempotency)).Where(sq.Eq{"id": ids}))
+	return err
+}
+
+// expiry is the creation time of responses that expire now. Timestamps compare as texts.
+func expiry(now time.Time) domain.Timestamp {
+	return domain.Timestamp(domain.Stamp(now.Add(-retention)))
+}
+
+// Expired selects the ids of responses that are no longer needed. Uses the index on
+// created_at.
+func Expired(db *wpdb.DB, now time.Time) sq.SelectBuilder {
+	return sq.Select("id").From(db.Name(wpdb.Idempotency)).
+		Where(sq.LtOrEq{"created_at": string(expiry(now))}).OrderBy("created_at", "id")
+}
+
+// releaseTimeout is how long a release may take beyond the request's own time.
+const releaseTimeout = 5 * time.Second
+
+// releaseAttempts is more than there are connections that break at the same time,
+// unless the database itself is gone.
+const releaseAttempts = 3
+
+// release ends the claim now rather than with its lease. If the outcome of a commit is
+// unknown, the row itself says whether the response was stored. A lost connection does
+// not matter, nor a rival on another node of a cluster: the statement may run twice.
+func (r *Request) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	err := r.releaseOnce(ctx)
+	for attempt := 1; attempt < releaseAttempts && (errors.Is(err, wpdb.ErrLinkLost) || errors.Is(err, wpdb.ErrConflict)); attempt++ {
+		err = r.releaseOnce(ctx)
+	}
+	return err
+}
+
+func (r *Request) releaseOnce(ctx context.Context) error {
+	db := r.store.DB
+	mine := sq.Eq{"scope": r.key.Scope, "item": 0, "owner": r.owner}
+	pending := sq.Delete(db.Name(wpdb.Idempotency)).Where(sq.And{mine, sq.Eq{"status": 0}})
+	result, err := wpdb.Exec(ctx, db, "release a claim", pending)
+	if err != nil || result.Rows > 0 {
+		return err
+	}
+	answered := sq.Update(db.Name(wpdb.Idempotency)).Set("owner", "").Set("claimed_until", nil).Where(mine)
+	_, err = wpdb.Exec(ctx, db, "release a claim", answered)
+	return err
+}
+
+// Keep stores responses as part of the transaction tx: they are there if and only if
+// what they report has happened. Without the claim nothing is stored and the error is a
+// CodeInProgress. The last response ends the claim.
+func (r *Request) Keep(ctx context.Context, tx *wpdb.DB, responses ...Response) error {
+	if r == nil || len(responses) == 0 {
+		return nil
+	}
+	if r.owner == "" {
+		return domain.RequestInProgress(nil)
+	}
+	claim := sq.Update(tx.Name(wpdb.Idempotency)).Set("n", sq.Expr("n + 1")).
+		Where(sq.Eq{"scope": r.key.Scope, "item": 0, "owner": r.owner})
+	rest := responses
+	if responses[0].Item == 0 {
+		claim = claim.Set("status", responses[0].Status).Set("answer", responses[0].Body)
+		rest = responses[1:]
+	}
+	if r.complete = responses[len(responses)-1].Item == r.key.Items-1; r.complete {
+		claim = claim.Set("owner", "").Set("claimed_until", nil)
+	}
+	result, err := wpdb.Exec(ctx, tx, "store a response", claim)
+	if err != nil {
+		return err
+	}
+	if result.Rows == 0 {
+		return domain.RequestInProgress(nil)
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	stmt := sq.Insert(tx.Name(wpdb.Idempotency)).Columns("scope", "item", "body_hash", "status", "answer", "created_at")
+	for _, response := range rest {
+		stmt = stmt.Values(r.key.Scope, response.Item, r.key.Body, response.Status, response.Body, string(r.since))
+	}
+	_, err = wpdb.Exec(ctx, tx, "store responses", stmt)
+	return err
+}

@@ -1,0 +1,251 @@
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
+
+// openStore opens a store on a database, as one server does.
+func openStore(t *testing.T, database *fixtures.Database, connections int) Store {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return Store{DB: db, Now: time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), Random: rand.Reader}
+}
+
+func newStore(t *testing.T) Store {
+	t.Helper()
+	fixtures.RequireServer(t)
+	return openStore(t, fixtures.New(t, fixtures.Legacy()), 2)
+}
+
+// keyOf returns the key of a request with this many items.
+func keyOf(items int) Key {
+	return Key{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: items, Lease: time.Minute}
+}
+
+// keep stores responses in a transaction of their own.
+func keep(ctx context.Context, s Store, request *Request, responses ...Response) error {
+	return s.DB.Transact(ctx, "keep", func(tx *wpdb.DB) error { return request.Keep(ctx, tx, responses...) })
+}
+
+// begin claims a request and fails the test if it cannot.
+func begin(t *testing.T, s Store, key Key) *Request {
+	t.Helper()
+	request, err := s.Begin(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+// end ends an attempt with err and expects it back.
+func end(t *testing.T, request *Request, err error) {
+	t.Helper()
+	if got := request.End(t.Context(), err); !errors.Is(got, err) || err == nil && got != nil {
+		t.Errorf("error %v, want %v", got, err)
+	}
+}
+
+// TestOneAttemptAtATime: a second attempt is refused while the first is processed, and
+// later attempts see the responses that were stored.
+func TestOneAttemptAtATime(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	key := keyOf(2)
+	other := key
+	other.Scope = strings.Repeat("A", 64)
+	stored := []Response{{Item: 0, Status: 201, Body: []byte(`{"a":"<é>"}`)}, {Item: 1, Status: 422, Body: []byte("\x00\xff")}}
+
+	first := begin(t, s, key)
+	if len(first.Responses()) != 0 {
+		t.Errorf("responses %v before the first", first.Responses())
+	}
+	if _, err := s.Begin(t.Context(), key); domain.CodeOf(err) != domain.CodeInProgress {
+		t.Errorf("beside it: %v", err)
+	}
+	end(t, begin(t, s, other), nil)
+	if err := keep(t.Context(), s, first, stored...); err != nil {
+		t.Fatal(err)
+	}
+	end(t, first, nil)
+
+	second := begin(t, s, key)
+	if diff := cmp.Diff(stored, second.Responses()); diff != "" {
+		t.Errorf("responses (-want +got):\n%s", diff)
+	}
+	if err := second.Keep(t.Context(), s.DB, stored[1]); domain.CodeOf(err) != domain.CodeInProgress {
+		t.Errorf("stored without a claim: %v", err)
+	}
+	end(t, second, nil)
+
+	reused := key
+	reused.Body = strings.Repeat("c", 64)
+	if _, err := s.Begin(t.Context(), reused); domain.CodeOf(err) != domain.CodeKeyReused {
+		t.Errorf("another body: %v", err)
+	}
+}
+
+// TestRolledBackResponse: a response whose transaction is rolled back is not stored.
+func TestRolledBackResponse(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for range 2 {
+		request := begin(t, s, keyOf(1))
+		if len(request.Responses()) != 0 {
+			t.Errorf("responses %v", request.Responses())
+		}
+		err := s.DB.Transact(t.Context(), "keep", func(tx *wpdb.DB) error {
+			if err := request.Keep(t.Context(), tx, Response{Status: 201, Body: []byte("{}")}); err != nil {
+				return err
+			}
+			return context.Canceled
+		})
+		end(t, request, err)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestClaimExpires: when the lease of a server that died is over another attempt may
+// claim the request, and from then on the first one can commit nothing.
+func TestClaimExpires(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	later := s
+	later.Now = s.Now.Add(time.Minute)
+	key := keyOf(1)
+	other := key
+	other.Body = strings.Repeat("c", 64)
+	response := func(body string) Response { return Response{Status: 201, Body: []byte(body)} }
+
+	stalled := begin(t, s, key)
+	if _, err := s.Begin(t.Context(), key); domain.CodeOf(err) != domain.CodeInProgress {
+		t.Errorf("during the lease: %v", err)
+	}
+	second := begin(t, later, other)
+	if err := keep(t.Context(), s, stalled, response("stalled")); domain.CodeOf(err) != domain.CodeInProgress {
+		t.Errorf("the first one, without its claim: %v", err)
+	}
+	if err := keep(t.Context(), later, second, response("second")); err != nil {
+		t.Error(err)
+	}
+	end(t, second, nil)
+	err := keep(t.Context(), s, stalled, response("stalled"))
+	if domain.CodeOf(err) != domain.CodeInProgress {
+		t.Errorf("the first one, after the response: %v", err)
+	}
+	end(t, stalled, err)
+
+	third := begin(t, later, other)
+	if got := third.Responses(); len(got) != 1 || string(got[0].Body) != "second" {
+		t.Errorf("stored %v", got)
+	}
+	end(t, third, nil)
+}
+
+// TestRivalClaims: of many attempts at the same moment, on two servers, one is
+// processed and all others are refused at once.
+func TestRivalClaims(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	stores := []Store{openStore(t, database, 4), openStore(t, database, 4)}
+	const attempts = 40
+	claims := make(chan *Request, attempts)
+	var refused atomic.Int32
+	var all sync.WaitGroup
+	for i := range attempts {
+		all.Go(func() {
+			request, err := stores[i%2].Begin(t.Context(), keyOf(1))
+			switch {
+			case err == nil:
+				claims <- request
+			case domain.CodeOf(err) == domain.CodeInProgress:
+				refused.Add(1)
+			default:
+				t.Errorf("error %v, want that a request is being processed", err)
+			}
+		})
+	}
+	all.Wait()
+	if len(claims) != 1 || refused.Load() != attempts-1 {
+		t.Fatalf("%d claims, %d refused", len(claims), refused.Load())
+	}
+	end(t, <-claims, nil)
+}
+
+// TestUnfinishedRequestContinues: a request of several items that failed after some of
+// them continues behind the stored responses.
+func TestUnfinishedRequestContinues(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	key := keyOf(3)
+	store := func(request *Request, item int) error {
+		return keep(t.Context(), s, request, Response{Item: item, Status: 201, Body: []byte{byte(item)}})
+	}
+	request := begin(t, s, key)
+	end(t, request, errors.Join(store(request, 0), errors.New("failed in between")))
+	for _, found := range []int{1, 3} {
+		request := begin(t, s, key)
+		if len(request.Responses()) != found {
+			t.Errorf("%d responses found, want %d", len(request.Responses()), found)
+		}
+		var err error
+		for item := len(request.Responses()); item < key.Items && err == nil; item++ {
+			err = store(request, item)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		end(t, request, err)
+	}
+}
+
+// TestNoKey: the request of a client that sent no key stores nothing.
+func TestNoKey(t *testing.T) {
+	t.Parallel()
+	var request *Request
+	if request.Responses() != nil || request.Keep(t.Context(), nil, Response{}) != nil {
+		t.Error("a nil request has or stores responses")
+	}
+	end(t, request, nil)
+	end(t, request, errors.New("failed"))
+}
+
+// TestNoRandomness: a request is not claimed without a name for its owner.
+func TestNoRandomness(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.Random = bytes.NewReader(nil)
+	if _, err := s.Begin(t.Context(), keyOf(1)); err == nil {
+		t.Error("claimed without an owner")
+	}
+}

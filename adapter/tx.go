@@ -1,0 +1,63 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+
+	"bookside/adapter/idempotency"
+	"bookside/wpdb"
+)
+
+// Tx is a transaction on the site's tables. The Site that it embeds reads inside the
+// transaction. Everything that writes is a method of Tx, so that a write outside of a
+// transaction does not compile.
+type Tx struct {
+	*Site
+	progress lockProgress
+}
+
+// Transact runs work in one transaction: all of it happens, or nothing. work is run
+// again after a deadlock, or where a row to lock had to be created first, and must not
+// keep anything from a run that failed.
+func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error) error {
+	err := s.transactOnce(ctx, op, work)
+	for tries := 0; tries < maxLockCreations; tries++ {
+		missing, ok := errors.AsType[*missingLocksError](err)
+		if !ok {
+			break
+		}
+		if err := s.createLocks(ctx, missing.locks); err != nil {
+			return err
+		}
+		err = s.transactOnce(ctx, op, work)
+	}
+	if err == nil && s.outbox != nil {
+		s.outbox.Nudge()
+	}
+	return err
+}
+
+// maxLockCreations is how often lock rows are created for one transaction. It may need
+// others each time it runs, such as those of orders made in the meantime.
+const maxLockCreations = 10
+
+func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
+	return s.db.Transact(ctx, op, func(db *wpdb.DB) error {
+		within := *s
+		within.db = db
+		return work(&Tx{Site: &within})
+	})
+}
+
+// KeepResponses stores the responses to a request with an idempotency key, so that they
+// are there if and only if the transaction is committed. See idempotency.Request.Keep.
+func (tx *Tx) KeepResponses(ctx context.Context, r *idempotency.Request, responses ...idempotency.Response) error {
+	return r.Keep(ctx, tx.db, responses...)
+}
+
+// touch records that the transaction locks or writes rows of a table.
+func (tx *Tx) touch(table wpdb.Table) {
+	if !table.Own() {
+		tx.progress.siteRows = true
+	}
+}
