@@ -71,9 +71,6 @@ func TestOwnChangesAreRunAgain(t *testing.T) {
 		"log out": {refused: "DELETE FROM .*admin_tokens", run: func(ctx context.Context, db *wpdb.DB) error {
 			return NewAdminTokens(db, recordedNow, nil).Logout(ctx, "session")
 		}},
-		"forget old answers of a request": {refused: "DELETE FROM .*idempotency", run: func(ctx context.Context, db *wpdb.DB) error {
-			return (&Site{db: db}).deleteAnswers(ctx, []int64{1})
-		}},
 		"sweep": {
 			refused: "DELETE FROM .*idempotency",
 			before:  func(m sqlmock.Sqlmock) { m.ExpectQuery("SELECT id FROM .*idempotency").WillReturnRows(ids(1)) },

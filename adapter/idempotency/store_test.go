@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/domain"
@@ -226,6 +228,34 @@ func TestUnfinishedRequestContinues(t *testing.T) {
 			t.Error(err)
 		}
 		end(t, request, err)
+	}
+}
+
+// TestExpiredResponsesAreDeletedAgain: a rival on another node of a cluster that deletes
+// the same expired rows does not fail the request.
+func TestExpiredResponsesAreDeletedAgain(t *testing.T) {
+	t.Parallel()
+	pool, mock, err := sqlmock.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired := sqlmock.NewRows([]string{"id", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at"}).
+		AddRow(1, 0, "", 201, []byte("{}"), "", nil, "2026-11-01 00:00:00")
+	mock.ExpectQuery("SELECT .*idempotency").WillReturnRows(expired)
+	mock.ExpectBegin()
+	mock.ExpectExec("DELETE FROM .*idempotency").WillReturnError(&mysql.MySQLError{Number: 1213})
+	mock.ExpectRollback()
+	mock.ExpectBegin()
+	mock.ExpectExec("DELETE FROM .*idempotency").WillReturnResult(sqlmock.NewResult(0, 1))
+	mock.ExpectCommit()
+	mock.ExpectExec("INSERT INTO .*idempotency").WillReturnResult(sqlmock.NewResult(2, 1))
+	mock.ExpectClose()
+	s := Store{DB: wpdb.New(pool, "wp_"), Now: time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), Random: rand.Reader}
+	if _, err := s.Begin(t.Context(), keyOf(1)); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(pool.Close(), mock.ExpectationsWereMet()); err != nil {
+		t.Error(err)
 	}
 }
 
