@@ -297,9 +297,14 @@ func (l listing) everyPage(t testing.TB, s *server, query string) []string {
 	found := []string{}
 	for page := 1; ; page++ {
 		a := s.get(fmt.Sprintf("%s?per_page=100&page=%d&%s", l.path, page, readable(query))).want(http.StatusOK)
-		found = append(found, idsOf(a.at("data"))...)
-		if next, _ := a.at("pagination", "has_next_page").(bool); !next {
-			if total := fmt.Sprint(a.at("pagination", "total")); total != fmt.Sprint(len(found)) {
+		body := a.object()
+		pagination, ok := body["pagination"].(map[string]any)
+		if !ok {
+			t.Fatalf("no pagination: %.1000s", a.body)
+		}
+		found = append(found, idsOf(body["data"])...)
+		if next, _ := pagination["has_next_page"].(bool); !next {
+			if total := fmt.Sprint(pagination["total"]); total != fmt.Sprint(len(found)) {
 				t.Errorf("total %s of %d records", total, len(found))
 			}
 			return found

@@ -28,7 +28,8 @@ import (
 )
 
 // contract is the OpenAPI document as a judge of requests and answers. Its
-// schemas are compiled once: kin-openapi does so for every body.
+// schemas are compiled once: kin-openapi does so for every body. Parameters are
+// judged once for each text: there too it compiles the schema every time.
 type contract struct {
 	document *openapi3.T
 	router   routers.Router
@@ -36,6 +37,15 @@ type contract struct {
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
 	schemas  map[string]*jsonschema.Schema // by their place in the document
+
+	verdicts sync.Map // error or nil, by parameterText
+}
+
+// parameterText is all that the verdict about a parameter depends on.
+type parameterText struct {
+	parameter *openapi3.Parameter
+	sent      bool
+	text      string
 }
 
 // theContract is that of a server with the options of newServer.
@@ -176,8 +186,8 @@ func authenticated(_ context.Context, input *openapi3filter.AuthenticationInput)
 func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, sent []byte, a answer) error {
 	operation := input.Route.Operation
 	input.QueryParams = canonicalQuery(operation, input.Request.URL.RawQuery)
-	if operation.RequestBody == nil {
-		return openapi3filter.ValidateRequest(input.Request.Context(), input)
+	if err := c.judgeParameters(input); err != nil || operation.RequestBody == nil {
+		return err
 	}
 	document, err := compat.ParseBody(input.Request.Header.Get("Content-Type"), sent)
 	if err != nil {
@@ -202,7 +212,45 @@ func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, se
 	if err := c.check(placeOf(input.Route)+"/requestBody"+jsonSchema, canonical); err != nil {
 		return fmt.Errorf("the body: %w", err)
 	}
-	return openapi3filter.ValidateRequest(input.Request.Context(), input)
+	return nil
+}
+
+// judgeParameters checks the key and the parameters of path, query and header.
+func (c *contract) judgeParameters(input *openapi3filter.RequestValidationInput) error {
+	ctx, operation := input.Request.Context(), input.Route.Operation
+	security := operation.Security
+	if security == nil {
+		security = &input.Route.Spec.Security
+	}
+	if err := openapi3filter.ValidateSecurityRequirements(ctx, input, *security); err != nil {
+		return err
+	}
+	if len(input.Route.PathItem.Parameters) > 0 {
+		return errors.New("parameters of a whole path are not judged")
+	}
+	for _, ref := range operation.Parameters {
+		of := parameterText{parameter: ref.Value}
+		switch ref.Value.In {
+		case openapi3.ParameterInPath:
+			of.text, of.sent = input.PathParams[ref.Value.Name]
+		case openapi3.ParameterInQuery:
+			all := input.QueryParams[ref.Value.Name]
+			of.text, of.sent = input.QueryParams.Get(ref.Value.Name), len(all) == 1
+		case openapi3.ParameterInHeader:
+			of.text, of.sent = input.Request.Header.Get(ref.Value.Name), len(input.Request.Header.Values(ref.Value.Name)) > 0
+		default:
+			return fmt.Errorf("a parameter in a %s is not judged", ref.Value.In)
+		}
+		verdict, known := c.verdicts.Load(of)
+		if !known {
+			verdict = openapi3filter.ValidateParameter(ctx, input, ref.Value)
+			c.verdicts.Store(of, verdict)
+		}
+		if err, refused := verdict.(error); refused {
+			return err
+		}
+	}
+	return nil
 }
 
 // made are the bookings of a bulk request that were not refused.

@@ -28,9 +28,9 @@ func TestDocs(t *testing.T) {
 	s := newServer(t, small(t))
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
+	browser := newBrowser(t) // one for all pages: what it has compiled of the viewer it keeps
 	for _, path := range []string{"/docs", "/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		t.Run(path, func(t *testing.T) {
-			browser := newBrowser(t)
 			seen := watchTraffic(browser, t)
 			const operation = "#operations-status-status "
 			// A click is lost now and then while the page still moves: a person begins again.
