@@ -29,6 +29,7 @@ type Metrics struct {
 	running   prometheus.Gauge
 	refusals  *prometheus.CounterVec
 	conflicts prometheus.Counter
+	dropped   prometheus.Counter
 	overlaps  overlapFigures
 	keys      keyLabels
 	platform  atomic.Pointer[adapter.Platform]
@@ -71,6 +72,7 @@ func NewMetrics(build Build) *Metrics {
 		m.refusals.WithLabelValues(reason) // there from the start, at 0
 	}
 	m.conflicts = m.counter("booking_conflicts_total", "Bookings refused because their time was taken.")
+	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed because others needed their memory.")
 	m.overlaps = overlapFigures{
 		present:  m.gauge("overlaps", "Pairs of bookings of one agent that overlap, at the last look."),
 		compared: m.gauge("overlap_bookings", "Bookings compared at the last look for overlaps."),
@@ -99,6 +101,10 @@ func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheu
 
 // Observe adds the figures of a platform's database.
 func (m *Metrics) Observe(platform *adapter.Platform) { m.platform.Store(platform) }
+
+// ConnectionDropped counts a connection that was closed because others needed
+// its memory.
+func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
 
 // Overlaps takes what a look for conflicts found at an instant, fresh of them
 // for the first time.

@@ -93,6 +93,7 @@ func TestMetrics(t *testing.T) {
 		s.do(fmt.Sprintf("X%d", i), "/v1/agents", nil).want(http.StatusNotFound)
 	}
 	metrics.Observe(s.platform)
+	metrics.ConnectionDropped()
 	metrics.Overlaps(adapter.ConflictReport{Conflicts: make([]adapter.Conflict, 3), Bookings: 40}, 2, now)
 	metrics.Overlaps(adapter.ConflictReport{Conflicts: make([]adapter.Conflict, 1), Bookings: 41}, 0, now)
 
@@ -116,6 +117,7 @@ func TestMetrics(t *testing.T) {
 		"reason=rate_limit": 1, "reason=failed_keys": 1, "reason=overload": 0, "reason=no_connection": 0,
 	})
 	wantFigures(t, got, "bookside_requests_in_flight", map[string]float64{"": 0})
+	wantFigures(t, got, "bookside_connections_dropped_total", map[string]float64{"": 1})
 	wantFigures(t, got, "bookside_overlaps", map[string]float64{"": 1})
 	wantFigures(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
 	wantFigures(t, got, "bookside_overlap_bookings", map[string]float64{"": 41})

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,47 +20,6 @@ func (f *farewell) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	f.next.ServeHTTP(w, r)
-}
-
-// busyConnections are those of a server that have a request, or have yet to
-// send their first one.
-type busyConnections struct {
-	mu   sync.Mutex
-	busy map[net.Conn]bool
-}
-
-func newBusyConnections() *busyConnections {
-	return &busyConnections{busy: map[net.Conn]bool{}}
-}
-
-// note is for http.Server.ConnState.
-func (b *busyConnections) note(conn net.Conn, state http.ConnState) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if state == http.StateNew || state == http.StateActive {
-		b.busy[conn] = true
-	} else {
-		delete(b.busy, conn)
-	}
-}
-
-func (b *busyConnections) none() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.busy) == 0
-}
-
-// wait ends when there are none, or with the context.
-func (b *busyConnections) wait(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !b.none() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 // drain goes on serving for server.drain_delay: time for balancers to see in /readyz that the

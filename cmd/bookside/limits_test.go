@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -128,15 +127,17 @@ func TestRawClients(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_SERVER__HEADER_TIMEOUT=3s", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=3s")
 	s := serve(t, env)
-	key := newKey(t, env, "--permissions", "write")
+	key := newKey(t, env, "--permissions", "write,read")
 	for name, c := range map[string]struct{ sent, heard string }{
 		"nothing":          {"", ""},
 		"half a line":      {"GET /v1/sta", "HTTP/1.1 400 Bad Request"},
 		"half a header":    {"GET /v1/status HTTP/1.1\r\nHost: a\r\nX-API-Key: " + key + "\r\n", ""},
 		"half a body":      {"POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: " + key + "\r\nContent-Length: 50\r\n\r\n{", "HTTP/1.1 408 Request Timeout"},
 		"body without key": {"POST /v1/bookings HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{", "HTTP/1.1 401 Unauthorized"},
-		"large header":     {"GET /v1/status HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("a", 40<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
-		"many headers":     {"GET /v1/status HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X-A: a\r\n", 6<<10) + "\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		"large header":     {"GET /v1/status HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("a", 22<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		"many headers":     {"GET /v1/status HTTP/1.1\r\nHost: a\r\nX-API-Key: " + key + "\r\n" + strings.Repeat("X-A: a\r\n", 100) + "\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		"a hundred":        {"GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-API-Key: " + key + "\r\n" + strings.Repeat("X-A: a\r\n", 98) + "\r\n", "HTTP/1.1 200 OK"},
+		"two long lines":   {"GET /v1/status?" + strings.Repeat("a", 8000) + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-API-Key: " + key + "\r\nCookie: " + strings.Repeat("a", 8<<10) + "\r\n\r\n", "HTTP/1.1 200 OK"},
 		"long address":     {"GET /v1/status?" + strings.Repeat("a", 9<<10) + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "HTTP/1.1 414 Request URI Too Long"},
 		"endless address":  {"GET /v1/status?" + strings.Repeat("a", 40<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
 	} {
@@ -162,7 +163,7 @@ func TestSlowReaderIsCut(t *testing.T) {
 	t.Parallel()
 	c := defaultConfig()
 	c.Server.RequestTimeout, c.Server.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
-	s := &service{config: c, log: slog.New(slog.NewJSONHandler(io.Discard, nil)), ended: make(chan error, 1)}
+	s := bareService(c)
 	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +172,7 @@ func TestSlowReaderIsCut(t *testing.T) {
 	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, err := w.Write(make([]byte, 8<<20)) // more than both sides buffer
 		written <- err
-	}))
+	}), adminMemory)
 	conn := dialRaw(t, listener.Addr().String())
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)

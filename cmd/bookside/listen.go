@@ -33,6 +33,9 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	return listener, nil
 }
 
+// adminMemory is for the connections of the admin address, in bytes.
+const adminMemory = 4 << 20
+
 // serveProbes answers on the admin address, where there is one.
 func (s *service) serveProbes(ctx context.Context) (stop func() error, err error) {
 	if s.config.Admin.Listen == "" {
@@ -43,40 +46,54 @@ func (s *service) serveProbes(ctx context.Context) (stop func() error, err error
 		return nil, err
 	}
 	s.log.Info("probes are served", "address", listener.Addr().String())
-	return s.start(listener, s.probes), nil
+	return s.start(listener, s.probes, adminMemory), nil
 }
 
-// maxHeader is more than proxies let through.
-const maxHeader = 32 << 10
+// Limits of a request's header. Ordinary proxies send no more than two lines of
+// 8 KiB, the address and cookies; the memory of a header depends most on its
+// fields, of which Apache too lets a hundred through.
+const (
+	maxHeader = 16 << 10 // bytes, to which net/http adds 4 KiB
+	maxFields = 100
+)
 
 // writeBuffer is what the system keeps of answers that a client has not read
 // yet. By itself it takes megabytes, and a slow reader would not be noticed.
 const writeBuffer = 64 << 10
 
-// limitBuffer is for http.Server.ConnContext.
-func limitBuffer(ctx context.Context, conn net.Conn) context.Context {
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(writeBuffer) // the connection is of use with another one too
-	}
-	return ctx
+// fewFields refuses headers of too many fields, as net/http refuses long ones.
+func fewFields(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fields := 0
+		for _, values := range r.Header {
+			fields += len(values)
+		}
+		if fields <= maxFields {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Connection", "close") // at once, whatever is still to come
+		const status = http.StatusRequestHeaderFieldsTooLarge
+		http.Error(w, fmt.Sprint(status, " ", http.StatusText(status)), status)
+	})
 }
 
-// start serves in the background. The returned function stops that once
+// start serves in the background, with so many bytes of memory for connections. The returned function stops that once
 // running requests have ended, or were cut off after the configured time.
-func (s *service) start(listener net.Listener, handler http.Handler) (stop func() error) {
+func (s *service) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
 	c := s.config.Server
-	busy := newBusyConnections()
+	connections := newConnections(memory, s.metrics.ConnectionDropped)
+	listener = &boundedListener{listener, connections}
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           fewFields(handler),
 		ReadHeaderTimeout: c.HeaderTimeout,
 		// When it is over, a request that still runs is cancelled.
 		ReadTimeout:    c.HeaderTimeout + c.RequestTimeout,
 		WriteTimeout:   c.RequestTimeout + c.WriteTimeout,
 		IdleTimeout:    2 * time.Minute, // longer than the usual proxy keeps a connection
 		MaxHeaderBytes: maxHeader,
-		ConnContext:    limitBuffer,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		ConnState:      busy.note,
+		ConnState:      connections.note,
 	}
 	var stopping atomic.Bool
 	accepting := make(chan struct{})
@@ -94,7 +111,7 @@ func (s *service) start(listener net.Listener, handler http.Handler) (stop func(
 		stopping.Store(true)
 		_ = listener.Close() // one that broke is closed already
 		<-accepting
-		busy.wait(ctx)
+		connections.wait(ctx)
 		err := server.Shutdown(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return errors.Join(errors.New("requests still running at the end of server.shutdown_timeout were cut off"), server.Close())

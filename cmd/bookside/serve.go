@@ -243,7 +243,7 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	options.Metrics = s.metrics
 	keys := adapter.NewKeys(db, s.now, rand.Reader)
 	api := &farewell{next: handlers.New(platform, keys, s.now, s.log, options)}
-	stop := s.start(listener, api)
+	stop := s.start(listener, api, options.Memory/connectionShare)
 	s.probes.Started(platform)
 	if s.page != nil {
 		s.page.Open(keys, adapter.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit)
@@ -282,6 +282,10 @@ func (c config) requestMemory(limit int64) int64 {
 		return max(limit/3*2, handlers.LeastMemory)
 	}
 }
+
+// connectionShare is the part of the memory of requests that connections may use
+// beside it.
+const connectionShare = 4
 
 func (c config) handlerOptions() (handlers.Options, error) {
 	o := handlers.Options{

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -434,7 +433,7 @@ func TestDrainEnds(t *testing.T) {
 	t.Parallel()
 	c := defaultConfig()
 	c.Server.ShutdownTimeout = time.Millisecond
-	s := &service{config: c, log: slog.New(slog.NewJSONHandler(io.Discard, nil)), ended: make(chan error, 1)}
+	s := bareService(c)
 	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -443,7 +442,7 @@ func TestDrainEnds(t *testing.T) {
 	stop := s.start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(arrived)
 		<-release
-	}))
+	}), adminMemory)
 	answered := make(chan error, 1)
 	go func() {
 		_, _, err := tryGet(t.Context(), "http://"+listener.Addr().String(), "")
@@ -464,12 +463,12 @@ func TestDrainEnds(t *testing.T) {
 // A listener that breaks ends the program.
 func TestListenerBreaks(t *testing.T) {
 	t.Parallel()
-	s := &service{config: defaultConfig(), log: slog.New(slog.NewJSONHandler(io.Discard, nil)), ended: make(chan error, 1)}
+	s := bareService(defaultConfig())
 	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := s.start(listener, http.NotFoundHandler())
+	stop := s.start(listener, http.NotFoundHandler(), adminMemory)
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}

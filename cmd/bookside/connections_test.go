@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"bookside/handlers"
+)
+
+// bareService serves whatever handler it is given.
+func bareService(c config) *service {
+	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: handlers.NewMetrics(handlers.Build{}), ended: make(chan error, 2)}
+}
+
+// bareServer serves a handler with so much memory for connections; the counts of
+// its connections are for tests alone.
+func bareServer(t *testing.T, memory int64, handler http.Handler) (address string, all *connections) {
+	t.Helper()
+	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = newConnections(memory, func() {})
+	server := http.Server{Handler: fewFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: defaultConfig().Server.HeaderTimeout}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(&boundedListener{listener, all}) }()
+	t.Cleanup(func() { _ = server.Close(); <-ended })
+	return listener.Addr().String(), all
+}
+
+// ask sends a request over a connection and reads its answer.
+func ask(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Error(err)
+		return
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("status %d, %v", answer.StatusCode, err)
+	}
+}
+
+// distinctLines is a header without an end in which every line takes much memory.
+func distinctLines(size int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
+	text := strings.Builder{}
+	text.WriteString("GET / HTTP/1.1\r\nHost: a\r\n")
+	for i := 0; text.Len()+6 < size; i++ {
+		fmt.Fprintf(&text, "%c%c%c:\r\n", letters[i/len(letters)/len(letters)%len(letters)], letters[i/len(letters)%len(letters)], letters[i%len(letters)])
+	}
+	return text.String()
+}
+
+// Headers without an end take no more than their memory, the oldest connections
+// are closed for it, and other clients notice nothing.
+func TestUnfinishedHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	const memory, kept, attackers = 4 << 20, 50, 300
+	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
+	for name, sent := range map[string]string{
+		"nothing":        "",
+		"a letter":       "G",
+		"short lines":    "GET / HTTP/1.1\r\n" + strings.Repeat("a:\r\n", 4000),
+		"distinct lines": distinctLines(16 << 10),
+		"a long line":    "GET /" + strings.Repeat("a", 19<<10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, all := bareServer(t, memory, ok)
+			var idle, slow []net.Conn
+			for range kept {
+				conn := dialRaw(t, address)
+				ask(t, conn)
+				idle = append(idle, conn)
+			}
+			for i := range attackers {
+				conn := dialRaw(t, address)
+				_, _ = io.WriteString(conn, sent) // it may be closed by now
+				slow = append(slow, conn)
+				if i%10 == 0 {
+					ask(t, dialRaw(t, address))
+				}
+			}
+			for _, conn := range idle {
+				ask(t, conn)
+			}
+			// A new one is only answered when there was room for it.
+			ask(t, dialRaw(t, address))
+			all.mu.Lock()
+			unfinished, dropped := all.unfinished.used, attackers-all.unfinished.Len()
+			all.mu.Unlock()
+			if unfinished > memory/2 {
+				t.Errorf("unfinished headers have %d bytes of %d", unfinished, memory)
+			}
+			// The first ones are closed.
+			for i := range min(dropped, attackers/2) / 2 {
+				if _, err := io.Copy(io.Discard, slow[i]); err != nil {
+					t.Logf("%d was reset: %v", i, err)
+				}
+			}
+			if dropped < attackers/2 {
+				t.Errorf("only %d of %d were dropped", dropped, attackers)
+			}
+		})
+	}
+}
+
+// Kept connections lose their place, the longest unused first, where they use up
+// the memory themselves.
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	const room = 20
+	address, all := bareServer(t, room*2*connectionCost, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	first := dialRaw(t, address)
+	ask(t, first)
+	used := dialRaw(t, address)
+	for range 4 * room {
+		ask(t, used)
+		ask(t, dialRaw(t, address))
+	}
+	if n, err := first.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Error("the first one is still open")
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.used > all.size {
+		t.Errorf("%d bytes of %d are used", all.used, all.size)
+	}
+}
+
+// While requests need all the memory new connections wait; none is lost, and
+// there are never more than fit.
+func TestConnectionsWaitForRequests(t *testing.T) {
+	t.Parallel()
+	const room, late = 20, 5
+	var mu sync.Mutex
+	running, most, full := 0, 0, make(chan struct{})
+	release := make(chan struct{})
+	isFull := sync.OnceFunc(func() { close(full) })
+	address, _ := bareServer(t, room*connectionCost, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		if running == room {
+			isFull()
+		}
+		mu.Unlock()
+		<-release
+		mu.Lock()
+		running--
+		mu.Unlock()
+	}))
+	var answered sync.WaitGroup
+	come := func(clients int) {
+		conns := make([]net.Conn, clients)
+		for i := range conns {
+			conns[i] = dialRaw(t, address)
+			answered.Go(func() { ask(t, conns[i]) })
+		}
+	}
+	for range room / 5 {
+		come(5)
+	}
+	<-full
+	come(late)
+	close(release)
+	answered.Wait()
+	if most > room {
+		t.Errorf("%d at a time", most)
+	}
+}
+
+// A connection takes no more memory than is counted for it. Not parallel, for
+// the sake of the heap.
+func TestConnectionsCost(t *testing.T) {
+	const clients = 200
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc + m.StackInuse)
+	}
+	for name, sent := range map[string]string{
+		"nothing":        "",
+		"short lines":    "GET / HTTP/1.1\r\n" + strings.Repeat("a:\r\n", 4000),
+		"distinct lines": distinctLines(16 << 10),
+		"long lines":     "GET / HTTP/1.1\r\n" + strings.Repeat("a:"+strings.Repeat("a", 4000)+"\r\n", 4),
+		"a long line":    "GET /" + strings.Repeat("a", 19<<10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, all := bareServer(t, 1<<30, http.NotFoundHandler())
+			before := heap()
+			conns := make([]net.Conn, clients)
+			for i := range conns {
+				conns[i] = dialRaw(t, address)
+				if _, err := io.WriteString(conns[i], sent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := int64(clients) * connectionCost
+			if cost := headerCost([]byte(sent)); cost > ordinaryHeader {
+				want += clients * (cost - ordinaryHeader)
+			}
+			for used := int64(0); used < want; { // until all has been read
+				all.mu.Lock()
+				used = all.used
+				all.mu.Unlock()
+				runtime.Gosched()
+			}
+			if grown := heap() - before; grown > want {
+				t.Errorf("%d bytes each, %d are counted", grown/clients, want/clients)
+			} else {
+				t.Logf("%d bytes each, %d are counted", grown/clients, want/clients)
+			}
+			runtime.KeepAlive(conns)
+		})
+	}
+}
