@@ -1,6 +1,11 @@
 package compat
 
-import "bookside/adapter"
+import (
+	"time"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+)
 
 // Agent is an agent.
 type Agent struct {
@@ -42,24 +47,29 @@ var enabledStatuses = sameWords("active", "disabled")
 
 const enabledMessage = "Must be active or disabled"
 
-// AgentFilter reads the parameters of the agent list. Services and locations
-// are always included, so that include changes nothing.
+// AgentParameters are those of the agent list. Services and locations are always
+// included, so that include changes nothing.
+var AgentParameters = parameters(domain.InvalidParameters,
+	custom(IncludeParameter, words("services", "locations"), func(*adapter.AgentFilter, map[string]bool) {}),
+	page(func(f *adapter.AgentFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *adapter.AgentFilter) *int64 { return &f.PerPage }),
+	optional("status", word(enabledStatuses, enabledMessage), func(f *adapter.AgentFilter) **string { return &f.Status }),
+	optional("search", text(), func(f *adapter.AgentFilter) **string { return &f.Search }),
+	optional("email", text(), func(f *adapter.AgentFilter) **string { return &f.Email }),
+	optional("phone", text(), func(f *adapter.AgentFilter) **string { return &f.Phone }),
+	optional("location_id", id(maxInt), func(f *adapter.AgentFilter) **int64 { return &f.LocationID }).describedAs("Id of a location where the agent works"),
+	optional("service_id", id(maxInt), func(f *adapter.AgentFilter) **int64 { return &f.ServiceID }).describedAs("Id of a service that the agent offers"),
+	optional("created_after", beginning(), func(f *adapter.AgentFilter) **time.Time { return &f.CreatedFrom }),
+	optional("created_before", end(), func(f *adapter.AgentFilter) **time.Time { return &f.CreatedBefore }),
+	defaulted("order_by", word(agentSorts, unknownSort), adapter.AgentsByFirstName, func(f *adapter.AgentFilter) *adapter.AgentSort { return &f.Sort }),
+	descending(false, func(f *adapter.AgentFilter) *bool { return &f.Descending }),
+)
+
+// AgentFilter reads the parameters of the agent list.
 func (v View) AgentFilter(q *Query) (adapter.AgentFilter, error) {
-	q.words("include", "services", "locations")
-	f := adapter.AgentFilter{
-		Paging:        q.Paging(10),
-		Status:        Word(q, "status", enabledStatuses, enabledMessage),
-		Search:        q.Text("search"),
-		Email:         q.Text("email"),
-		Phone:         q.Text("phone"),
-		LocationID:    q.ID("location_id", maxInt),
-		ServiceID:     q.ID("service_id", maxInt),
-		CreatedFrom:   v.from(q, "created_after"),
-		CreatedBefore: v.through(q, "created_before"),
-		Sort:          wordOr(q, "order_by", agentSorts, adapter.AgentsByFirstName, unknownSort),
-		Descending:    q.descending(false),
-	}
-	return f, q.Err()
+	var f adapter.AgentFilter
+	AgentParameters.read(v, q, &f)
+	return f, AgentParameters.err(q)
 }
 
 // AgentList is a page of agents.

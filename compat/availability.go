@@ -1,11 +1,13 @@
 package compat
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
 // Availability is the free starts of a day.
@@ -70,14 +72,6 @@ func (id idOrAny) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(id), 10), nil
 }
 
-// require refuses a parameter that was not sent.
-func (q *Query) require(name string) {
-	q.described.require(name)
-	if _, sent := q.text(name); !sent {
-		q.refuse(name, required)
-	}
-}
-
 // maxDays is how many days one question may cover.
 const maxDays = 62
 
@@ -91,28 +85,47 @@ type AvailabilityRequest struct {
 	Explain  bool
 }
 
+// availabilityQuery is AvailabilityRequest with its days as they were sent.
+type availabilityQuery struct {
+	AvailabilityRequest
+	date, dateTo *availability.Day
+}
+
+// AvailabilityParameters are those of GET /availability.
+var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
+	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }),
+	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }),
+	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }),
+	value("agent_id", anyID(), func(a *availabilityQuery) *int64 { return &a.AgentID }),
+	value("location_id", anyID(), func(a *availabilityQuery) *int64 { return &a.LocationID }).describedAs("Id of the location; any (or -1), as without one, where any will do"),
+	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(a *availabilityQuery) *int64 { return &a.Attendees }),
+	optional("date", day(), func(a *availabilityQuery) **availability.Day { return &a.date }),
+	optional("date_to", day(), func(a *availabilityQuery) **availability.Day { return &a.dateTo }),
+}.requiring("service_id", "agent_id", "date")...)
+
 // AvailabilityRequest reads the parameters of GET /availability.
 func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
-	r := AvailabilityRequest{Explain: q.Flag("explain"), SlotQuery: adapter.SlotQuery{Duration: q.Integer("duration", 1, maxDuration)}}
-	r.ServiceID = valueOr(q.ID("service_id", maxMediumInt), 0)
-	q.require("service_id")
-	r.AgentID, _ = q.AnyID("agent_id")
-	q.require("agent_id")
-	r.LocationID, _ = q.AnyID("location_id")
-	r.Attendees = valueOr(q.Integer("total_attendees", 1, maxMediumInt), 1)
-	var dateSent bool
-	r.From, dateSent = q.Day("date")
-	q.require("date")
-	r.To, r.ManyDays = q.Day("date_to")
+	var a availabilityQuery
+	AvailabilityParameters.read(v, q, &a)
+	r := a.AvailabilityRequest
+	r.From, r.ManyDays = valueOr(a.date, 0), a.dateTo != nil
+	r.To = valueOr(a.dateTo, r.From)
 	switch {
-	case !r.ManyDays:
-		r.To = r.From
-	case r.Explain:
-		q.refuse("explain", "Explains one day: leave out date_to")
-	case dateSent && (r.To < r.From || r.To >= r.From+maxDays):
-		q.refuse("date_to", "Must be a date from date on, at most %d days in all", maxDays)
+	case r.ManyDays && r.Explain:
+		q.note("explain", rejected("Explains one day: leave out date_to"))
+	case a.date != nil && (r.To < r.From || r.To >= r.From+maxDays):
+		q.note("date_to", rejected(fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays)))
 	}
-	return r, q.RequestErr()
+	return r, AvailabilityParameters.err(q)
+}
+
+// AvailabilityCost is how many requests one for free starts counts for: one for
+// each week begun. Wrong parameters cost no more than one.
+func AvailabilityCost(q *Query) int64 {
+	if _, err := (View{}).AvailabilityRequest(q); err != nil {
+		return 1
+	}
+	return (q.Days() + 6) / 7
 }
 
 // Days is how many days from date to date_to are asked for; 1 where that cannot
@@ -125,9 +138,6 @@ func (q *Query) Days() int64 {
 	}
 	return int64(to-from) + 1
 }
-
-// Weeks is how many weeks those days begin.
-func (q *Query) Weeks() int64 { return (q.Days() + 6) / 7 }
 
 // Availability is the answer to GET /availability.
 func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezone string) BothSingle {
@@ -203,41 +213,32 @@ type FreeAgents struct {
 	Agents     []Agent `json:"agents"`
 }
 
+// freeAgentQuery is adapter.AgentSlotQuery with day and time as they were sent.
+type freeAgentQuery struct {
+	adapter.AgentSlotQuery
+	date  *availability.Day
+	start *availability.Minutes
+}
+
+// FreeAgentParameters are those of GET /agents/availability.
+var FreeAgentParameters = parameters(domain.InvalidRequest,
+	optional("duration", integer(1, maxDuration), func(f *freeAgentQuery) **int64 { return &f.Duration }),
+	value("service_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.ServiceID }).describedAs("Id of the service; any (or -1), as without one, for agents of any"),
+	value("location_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.LocationID }).describedAs("Id of the location; any (or -1), as without one, for agents of any"),
+	defaulted("limit", integer(1, 100), 50, func(f *freeAgentQuery) *int64 { return &f.Limit }),
+	optional("date", day(), func(f *freeAgentQuery) **availability.Day { return &f.date }),
+	optional("start_time", timeOrMinutes(), func(f *freeAgentQuery) **availability.Minutes { return &f.start }),
+)
+
 // AgentSlotQuery reads the parameters of GET /agents/availability. Date and
 // start time count together alone.
 func (v View) AgentSlotQuery(q *Query) (adapter.AgentSlotQuery, error) {
-	f := adapter.AgentSlotQuery{Duration: q.Integer("duration", 1, maxDuration)}
-	f.ServiceID, _ = q.AnyID("service_id")
-	f.LocationID, _ = q.AnyID("location_id")
-	f.Limit = valueOr(q.Integer("limit", 1, 100), 50)
-	day, dated := q.Day("date")
-	minutes, timed := q.timeOfDay("start_time")
-	if dated && timed {
-		f.At = &availability.Moment{Day: day, Minutes: minutes}
+	var f freeAgentQuery
+	FreeAgentParameters.read(v, q, &f)
+	if f.date != nil && f.start != nil {
+		f.At = &availability.Moment{Day: *f.date, Minutes: *f.start}
 	}
-	return f, q.RequestErr()
-}
-
-// timeOfDay reads HH:MM, or minutes after midnight.
-func (q *Query) timeOfDay(name string) (minutes availability.Minutes, sent bool) {
-	q.described.pattern(name, timeOrMinutesPattern)
-	text, ok := q.text(name)
-	if !ok {
-		return 0, false
-	}
-	minutes, ok = parseTimeOfDay(text)
-	if !ok {
-		q.refuse(name, "Must be a time of day as HH:MM or in minutes after midnight")
-	}
-	return minutes, ok
-}
-
-func parseTimeOfDay(text string) (minutes availability.Minutes, ok bool) {
-	if strings.Contains(text, ":") {
-		return parseClock(text)
-	}
-	m, err := strconv.ParseUint(text, 10, 16)
-	return availability.Minutes(m), err == nil && m < maxDuration
+	return f.AgentSlotQuery, FreeAgentParameters.err(q)
 }
 
 // FreeAgents is the answer to GET /agents/availability.

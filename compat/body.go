@@ -55,6 +55,9 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 }
 
 var (
+	// ErrNotJSON is a body that should be JSON and is not.
+	ErrNotJSON = &BodyError{"The request body is not valid JSON"}
+
 	errNotUTF8  = &BodyError{"The request body is not valid UTF-8"}
 	errNoObject = &BodyError{"The request body must be a JSON object"}
 )
@@ -63,15 +66,14 @@ func parseJSON(text []byte) (Document, error) {
 	if !utf8.Valid(text) {
 		return Document{}, errNotUTF8
 	}
-	noJSON := &BodyError{"The request body is not valid JSON"}
 	if !json.Valid(text) {
-		return Document{}, noJSON
+		return Document{}, ErrNotJSON
 	}
 	root := jsonValue(text)
 	levels, values := root.extent()
 	switch {
 	case levels > maxDepth:
-		return Document{}, noJSON
+		return Document{}, ErrNotJSON
 	case values > maxValues:
 		return Document{}, &BodyError{fmt.Sprintf("The request body has more than %d values", maxValues)}
 	case levels == 0:
@@ -88,12 +90,9 @@ func (d Document) isList() bool {
 
 // Body reads the fields of an object and collects what is wrong with them.
 type Body struct {
-	values
-	path     string // in front of names in messages: "" or "customer."
-	fields   map[string]node
-	problems *domain.Validation // shared with the objects within
-
-	described *Reading
+	path       string // in front of names in messages: "" or "customer."
+	fields     map[string]node
+	validation *domain.Validation // shared with the objects within
 }
 
 // Body is the document as an object. An empty list is one too: PHP writes an
@@ -106,29 +105,19 @@ func (d Document) Body() (*Body, error) {
 	return newBody("", fields, new(domain.Validation)), nil
 }
 
-func newBody(path string, fields map[string]node, problems *domain.Validation) *Body {
-	b := &Body{path: path, fields: fields, problems: problems}
-	b.source = b
-	return b
+func newBody(path string, fields map[string]node, validation *domain.Validation) *Body {
+	return &Body{path: path, fields: fields, validation: validation}
 }
 
-func (b *Body) reading() *Reading { return b.described }
+func (b *Body) view() View { return View{} }
 
 // note names a field by its whole path.
 func (b *Body) note(name string, f fault) {
-	if f.refused {
-		b.problems.Reject(b.path+name, f.message)
+	if f.rejected {
+		b.validation.Reject(b.path+name, f.message)
 		return
 	}
-	b.problems.Invalid(b.path+name, f.message)
-}
-
-// require notes a field that was not sent, or sent empty.
-func (b *Body) require(name string) {
-	b.described.require(name)
-	if !b.given(name) {
-		b.note(name, malformed(required))
-	}
+	b.validation.Invalid(b.path+name, f.message)
 }
 
 // sent is what was sent under a name; null is nothing.
@@ -137,8 +126,8 @@ func (b *Body) sent(name string) (value node, ok bool) {
 	return value, ok && !value.null()
 }
 
-// given tells whether anything but nothing was sent under a name.
-func (b *Body) given(name string) bool {
+// present reports whether anything but nothing was sent under a name.
+func (b *Body) present(name string) bool {
 	value, ok := b.sent(name)
 	if !ok {
 		return false
@@ -155,7 +144,7 @@ func (b *Body) scalar(name string) (text string, isText, ok bool) {
 	}
 	text, isText, single := value.scalar()
 	if !single {
-		b.note(name, malformed(notAList))
+		b.note(name, invalid(notSingle))
 	}
 	return text, isText, single
 }
@@ -175,37 +164,36 @@ func (b *Body) text(name string) (value string, ok bool) {
 // length.
 const maxLongText = 256 << 10
 
-// Text is any text as it was sent, an empty one too. A number is taken for its
+// anyText is any text as it was sent, an empty one too. A number is taken for its
 // digits.
-func (b *Body) Text(name string) *string {
-	b.described.text(name)
-	text, isText, ok := b.scalar(name)
-	if !ok {
-		return nil
+func anyText() kind[string] {
+	return kind[string]{
+		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, invalid: notSingle},
+		read: func(in source, name string) (value string, ok bool) {
+			b := in.(*Body)
+			value, isText, ok := b.scalar(name)
+			switch {
+			case ok && !isText && (value == "true" || value == "false"):
+				b.note(name, invalid("Must be a text"))
+			case ok && len(value) > maxLongText:
+				b.note(name, rejected("Too long"))
+			default:
+				return value, ok
+			}
+			return "", false
+		},
 	}
-	if !isText && (text == "true" || text == "false") {
-		b.note(name, malformed("Must be a text"))
-		return nil
-	}
-	if len(text) > maxLongText {
-		b.note(name, refused("Too long"))
-		return nil
-	}
-	return &text
 }
 
-// Object is an object within, whose members may also come one by one, under
+// object is an object within, whose members may also come one by one, under
 // names with a dot. It is nil where nothing of it was sent or it is no object.
-func (b *Body) Object(name string) *Body {
-	if b.described != nil {
-		return b.describe(b.described.object(name))
-	}
+func (b *Body) object(name string) *Body {
 	fields := map[string]node{}
 	value, sent := b.sent(name)
 	if sent {
 		var ok bool
 		if fields, ok = value.object(); !ok {
-			b.note(name, malformed("Must be an object"))
+			b.note(name, invalid(notAnObject))
 			return nil
 		}
 	}
@@ -217,14 +205,7 @@ func (b *Body) Object(name string) *Body {
 	if !sent {
 		return nil
 	}
-	return newBody(b.path+name+".", fields, b.problems)
-}
-
-// describe is a body that carries nothing and notes what it is asked for.
-func (b *Body) describe(r *Reading) *Body {
-	inner := newBody("", nil, b.problems)
-	inner.described = r
-	return inner
+	return newBody(b.path+name+".", fields, b.validation)
 }
 
 // list is the elements of a list. ok is false where none was sent, or no list.
@@ -234,10 +215,25 @@ func (b *Body) list(name string) (elements []node, ok bool) {
 		return nil, false
 	}
 	if elements, ok = value.list(); !ok {
-		b.note(name, malformed("Must be a list"))
+		b.note(name, invalid(notAList))
 	}
 	return elements, ok
 }
 
+// elements is a list of objects with members of their own.
+func elements[M any](least, most int, called string, members Fields[M]) kind[[]node] {
+	schema := func() *Schema {
+		return &Schema{Type: typeArray, Items: SchemaOf(members.Describe()), MinItems: least, MaxItems: most}
+	}
+	size := invalid(fmt.Sprintf("Must be a list of %d to %d %s", least, most, called))
+	return kind[[]node]{description: description{schema: schema, invalid: notAList}, read: func(in source, name string) ([]node, bool) {
+		list, ok := in.(*Body).list(name)
+		if ok && (len(list) < least || len(list) > most) {
+			in.note(name, size)
+		}
+		return list, ok
+	}}
+}
+
 // Err is an adapter error naming every wrong field, or nil.
-func (b *Body) Err() error { return b.problems.Err() }
+func (b *Body) Err() error { return b.validation.Err() }

@@ -266,19 +266,19 @@ func TestBodyGetters(t *testing.T) {
 	}{
 		"integer": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int64 { return b.Integer("a", 1, 1440) })
+				return readBodyField(t, raw, func(b *Body) *int64 { return valueOf(b, "a", integer(1, 1440)) })
 			},
 			map[string]string{
 				`60`: "60", `"60"`: "60", `60.0`: "60", `" 60 "`: "60", `null`: "nil", `""`: "nil", `" "`: "nil", `-0`: "?Minimum allowed value is 1",
 				`0`: "?Minimum allowed value is 1", `-5`: "?Minimum allowed value is 1", `525600`: "?Maximum allowed value is 1440",
 				`99999999999999999999999`: "?Maximum allowed value is 1440", `60.5`: noInteger, `6e1`: noInteger, `1e999999999`: noInteger,
 				`"abc"`: noInteger, `true`: noInteger, `false`: noInteger, `"0x10"`: noInteger, `"6\u0000"`: noInteger, `"٦٠"`: noInteger,
-				`[60]`: "!" + notAList, `{}`: "!" + notAList, long: "!Maximum allowed length is 320 characters",
+				`[60]`: "!" + notSingle, `{}`: "!" + notSingle, long: "!Maximum allowed length is 320 characters",
 			},
 		},
 		"id": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int64 { return b.ID("a", maxMediumInt) })
+				return readBodyField(t, raw, func(b *Body) *int64 { return valueOf(b, "a", id(maxMediumInt)) })
 			},
 			map[string]string{
 				`8388607`: "8388607", `8388608`: "!Maximum allowed value is 8388607", `0`: "!Minimum allowed value is 1", `-1`: "!Minimum allowed value is 1", `"any"`: noInteger,
@@ -286,17 +286,17 @@ func TestBodyGetters(t *testing.T) {
 		},
 		"id or any": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int64 { return b.anyIDSent("a") })
+				return readBodyField(t, raw, func(b *Body) *int64 { return valueOf(b, "a", anyID()) })
 			},
 			map[string]string{
 				`"any"`: "0", `"ANY"`: "0", `-1`: "0", `"-1"`: "0", `5`: "5", `"5"`: "5", `""`: "nil", `null`: "nil",
-				`0`: "!Minimum allowed value is 1", `-2`: "!Minimum allowed value is 1", `"some"`: noInteger, `99999999`: "!Maximum allowed value is 8388607", `[]`: "!" + notAList,
+				`0`: "!Minimum allowed value is 1", `-2`: "!Minimum allowed value is 1", `"some"`: noInteger, `99999999`: "!Maximum allowed value is 8388607", `[]`: "!" + notSingle,
 			},
 		},
 		"price": {
 			func(t *testing.T, raw string) string {
 				return readBodyField(t, raw, func(b *Body) *string {
-					amount := b.price("a")
+					amount := valueOf(b, "a", price())
 					if amount == nil {
 						return nil
 					}
@@ -312,16 +312,16 @@ func TestBodyGetters(t *testing.T) {
 		},
 		"boolean": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *bool { return b.Boolean("a") })
+				return readBodyField(t, raw, func(b *Body) *bool { return valueOf(b, "a", boolean()) })
 			},
 			map[string]string{
 				`true`: "true", `false`: "false", `1`: "true", `0`: "false", `"1"`: "true", `"0"`: "false", `"yes"`: "true", `"NO"`: "false", `"on"`: "true", `"off"`: "false",
-				`""`: "nil", `null`: "nil", `2`: noBoolean, `"maybe"`: noBoolean, `1.0`: noBoolean, `[true]`: "!" + notAList,
+				`""`: "nil", `null`: "nil", `2`: noBoolean, `"maybe"`: noBoolean, `1.0`: noBoolean, `[true]`: "!" + notSingle,
 			},
 		},
 		"date": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *adapter.Date { return b.Date("a") })
+				return readBodyField(t, raw, func(b *Body) *adapter.Date { return valueOf(b, "a", date()) })
 			},
 			map[string]string{
 				`"2026-11-27"`: "2026-11-27", `"2026-02-30"`: noDate, `"27.11.2026"`: noDate, `"0000-00-00"`: noDate, `20261127`: noDate, `"tomorrow"`: noDate, `""`: "nil",
@@ -330,7 +330,7 @@ func TestBodyGetters(t *testing.T) {
 		"time of day": {
 			func(t *testing.T, raw string) string {
 				return readBodyField(t, raw, func(b *Body) *string {
-					m := b.TimeOfDay("a")
+					m := valueOf(b, "a", timeOfDay())
 					if m == nil {
 						return nil
 					}
@@ -346,24 +346,24 @@ func TestBodyGetters(t *testing.T) {
 		},
 		"text": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *string { return b.Text("a") })
+				return readBodyField(t, raw, func(b *Body) *string { return valueOf(b, "a", anyText()) })
 			},
 			map[string]string{
 				`"x"`: "x", `" x\n"`: " x\n", `""`: "", `null`: "nil", `12.50`: "12.50", `"<b>\u0000"`: "<b>\x00", `"😀"`: "😀",
 				`"` + strings.Repeat("<", 256<<10) + `"`: strings.Repeat("<", 256<<10), `"` + strings.Repeat("<", 256<<10+1) + `"`: "?Too long",
-				`true`: "!Must be a text", `"true"`: "true", `["x"]`: "!" + notAList, `{"a":1}`: "!" + notAList,
+				`true`: "!Must be a text", `"true"`: "true", `["x"]`: "!" + notSingle, `{"a":1}`: "!" + notSingle,
 			},
 		},
 		"word": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int { return Word(b, "a", map[string]int{"open": 1}, "Must be open") })
+				return readBodyField(t, raw, func(b *Body) *int { return valueOf(b, "a", word(map[string]int{"open": 1}, "Must be open")) })
 			},
-			map[string]string{`"open"`: "1", `"OPEN"`: "1", `""`: "nil", `"shut"`: "?Must be open", `1`: "?Must be open", `[]`: "!" + notAList},
+			map[string]string{`"open"`: "1", `"OPEN"`: "1", `""`: "nil", `"shut"`: "?Must be open", `1`: "?Must be open", `[]`: "!" + notSingle},
 		},
 		"object": {
 			func(t *testing.T, raw string) string {
 				return readBodyField(t, raw, func(b *Body) *string {
-					within := b.Object("a")
+					within := b.object("a")
 					if within == nil {
 						return nil
 					}
@@ -412,18 +412,18 @@ func TestDottedNames(t *testing.T) {
 		`{"customer.email":"x","customer.email":"a"}`:               "a",
 		`{"Customer":{"email":"x"},"customer":{"email":"a","b":1}}`: "a",
 	} {
-		got := bodyOf(t, text).Object("customer").Text("email")
+		got := valueOf(bodyOf(t, text).object("customer"), "email", anyText())
 		if got == nil || *got != want {
 			t.Errorf("%s gives %v", text, got)
 		}
 	}
 	b := bodyOf(t, `{"customer":{"email":["x"]},"customer.phone":{},"duration":0}`)
-	customer := b.Object("customer")
-	customer.Text("email")
-	customer.Text("phone")
-	b.Integer("duration", 1, 2)
+	customer := b.object("customer")
+	valueOf(customer, "email", anyText())
+	valueOf(customer, "phone", anyText())
+	valueOf(b, "duration", integer(1, 2))
 	code, fields := faultsIn(t, b.Err())
-	want := map[string]string{"customer.email": notAList, "customer.phone": notAList, "duration": "Minimum allowed value is 1"}
+	want := map[string]string{"customer.email": notSingle, "customer.phone": notSingle, "duration": "Minimum allowed value is 1"}
 	if diff := cmp.Diff(want, fields); diff != "" || code != domain.CodeInvalidRequest {
 		t.Errorf("%s (-want +got):\n%s", code, diff)
 	}

@@ -13,130 +13,81 @@ import (
 	"bookside/adapter/domain"
 )
 
+// customerFields are those of a customer in a booking.
+var customerFields = Fields[adapter.CustomerFields]{
+	optional("first_name", anyText(), func(c *adapter.CustomerFields) **string { return &c.FirstName }),
+	optional("last_name", anyText(), func(c *adapter.CustomerFields) **string { return &c.LastName }),
+	optional("email", anyText(), func(c *adapter.CustomerFields) **string { return &c.Email }),
+	optional("phone", anyText(), func(c *adapter.CustomerFields) **string { return &c.Phone }),
+}
+
+// bookingFields are those of a new booking, alone or among others. Who books is a
+// customer by id, else one that is described in full.
+var bookingFields = Fields[adapter.NewBooking]{
+	value("service_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.ServiceID }),
+	value("agent_id", anyID(), func(b *adapter.NewBooking) *int64 { return &b.AgentID }),
+	value("start_date", day(), func(b *adapter.NewBooking) *availability.Day { return &b.Start.Day }),
+	value("start_time", timeOfDay(), func(b *adapter.NewBooking) *availability.Minutes { return &b.Start.Minutes }),
+	value("customer_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.CustomerID }),
+	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *adapter.NewBooking) *adapter.CustomerFields { return &b.Customer }).
+		unless(func(in source, _ *adapter.NewBooking) bool { return in.present("customer_id") }),
+	value("location_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.LocationID }),
+	optional("duration", integer(1, maxDuration), func(b *adapter.NewBooking) **int64 { return &b.Duration }),
+	optional("status", statusText(), func(b *adapter.NewBooking) **string { return &b.Status }),
+	value("notes", anyText(), func(b *adapter.NewBooking) *string { return &b.Notes }),
+	optional("price", price(), func(b *adapter.NewBooking) **decimal.Decimal { return &b.Price }),
+	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *adapter.NewBooking) *int64 { return &b.Attendees }),
+}.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
+
+// NewBookingFields are those of POST /bookings.
+var NewBookingFields = slices.Concat(bookingFields, Fields[adapter.NewBooking]{
+	defaulted("send_confirmation", boolean(), true, func(b *adapter.NewBooking) *bool { return &b.Confirm }),
+})
+
 // NewBooking reads the body of POST /bookings. What is wrong with it is in the
 // booking's Validation.
 func NewBooking(b *Body) adapter.NewBooking {
-	booking := b.booking()
-	booking.Confirm = valueOr(b.Boolean("send_confirmation"), true)
-	booking.Validation = *b.problems
-	return booking
-}
-
-// booking reads the fields of a new booking, alone or among others.
-func (b *Body) booking() adapter.NewBooking {
 	var booking adapter.NewBooking
-	booking.ServiceID = valueOr(b.ID("service_id", maxMediumInt), 0)
-	b.require("service_id")
-	booking.AgentID, _ = b.AnyID("agent_id")
-	b.require("agent_id")
-	booking.Start = b.start()
-	b.bookingCustomer(&booking)
-	booking.LocationID = valueOr(b.ID("location_id", maxMediumInt), 0)
-	booking.Duration = b.Integer("duration", 1, maxDuration)
-	booking.Status = b.bookingStatus()
-	booking.Notes = valueOr(b.Text("notes"), "")
-	booking.Price = b.price("price")
-	booking.Attendees = valueOr(b.Integer("total_attendees", 1, maxMediumInt), 1)
+	NewBookingFields.read(b, &booking)
+	booking.Validation = *b.validation
 	return booking
 }
 
-// start is when a new booking begins.
-func (b *Body) start() (at availability.Moment) {
-	at.Day, _ = b.Day("start_date")
-	b.require("start_date")
-	at.Minutes = valueOr(b.TimeOfDay("start_time"), 0)
-	b.require("start_time")
-	return at
+// statusText is a word that only the site can judge.
+func statusText() kind[string] {
+	k := anyText()
+	read := k.read
+	k.read = func(in source, name string) (string, bool) {
+		text, _ := read(in, name)
+		status := strings.ToLower(strings.TrimSpace(text))
+		return status, status != ""
+	}
+	return k
 }
 
-// bookingCustomer reads who books: a customer by id, else one that is described
-// in full.
-func (b *Body) bookingCustomer(booking *adapter.NewBooking) {
-	booking.CustomerID = valueOr(b.ID("customer_id", maxMediumInt), 0)
-	if b.given("customer_id") {
-		return
-	}
-	customer := b.Object("customer")
-	if customer == nil {
-		b.require("customer")
-		return
-	}
-	booking.Customer = customer.customerFields()
-	for _, name := range []string{"first_name", "last_name", "email"} {
-		customer.require(name)
-	}
+// BookingPatchFields are those of PUT /bookings/{id}.
+var BookingPatchFields = Fields[adapter.BookingPatch]{
+	optional("service_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.ServiceID }),
+	optional("agent_id", anyID(), func(p *adapter.BookingPatch) **int64 { return &p.AgentID }),
+	optional("location_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.LocationID }).describedAs("Id of the location"),
+	optional("customer_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.CustomerID }),
+	optional("start_time", timeOfDay(), func(p *adapter.BookingPatch) **availability.Minutes { return &p.StartTime }),
+	optional("duration", integer(1, maxDuration), func(p *adapter.BookingPatch) **int64 { return &p.Duration }),
+	optional("status", statusText(), func(p *adapter.BookingPatch) **string { return &p.Status }),
+	optional("price", price(), func(p *adapter.BookingPatch) **decimal.Decimal { return &p.Price }),
+	optional("notes", anyText(), func(p *adapter.BookingPatch) **string { return &p.Notes }),
+	flag("send_notification", func(p *adapter.BookingPatch) *bool { return &p.Notify }),
+	optional("start_date", day(), func(p *adapter.BookingPatch) **availability.Day { return &p.StartDate }),
+	object("customer", customerFields, func(p *adapter.BookingPatch) *adapter.CustomerFields { return &p.Customer }),
 }
-
-func (b *Body) customerFields() adapter.CustomerFields {
-	return adapter.CustomerFields{
-		FirstName: b.Text("first_name"), LastName: b.Text("last_name"), Email: b.Text("email"), Phone: b.Text("phone"),
-	}
-}
-
-// bookingStatus is a word that only the site can judge.
-func (b *Body) bookingStatus() *string {
-	text := b.Text("status")
-	if text == nil {
-		return nil
-	}
-	status := strings.ToLower(strings.TrimSpace(*text))
-	if status == "" {
-		return nil
-	}
-	return &status
-}
-
-// price is an amount that can be asked for something.
-func (b *Body) price(name string) *decimal.Decimal {
-	amount := b.Amount(name)
-	b.described.amount(name, "0")
-	switch {
-	case amount == nil:
-		return nil
-	case amount.IsNegative():
-		b.note(name, refused("May not be negative"))
-	case !amount.Equal(amount.Truncate(moneyDecimals)):
-		b.note(name, refused("May have at most %d decimals", moneyDecimals))
-	default:
-		return amount
-	}
-	return nil
-}
-
-// moneyDecimals is what the money columns hold.
-const moneyDecimals = 4
 
 // BookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
 // the patch's Validation.
 func BookingPatch(b *Body) adapter.BookingPatch {
-	patch := adapter.BookingPatch{
-		ServiceID:  b.ID("service_id", maxMediumInt),
-		AgentID:    b.anyIDSent("agent_id"),
-		LocationID: b.ID("location_id", maxMediumInt),
-		CustomerID: b.ID("customer_id", maxMediumInt),
-		StartTime:  b.TimeOfDay("start_time"),
-		Duration:   b.Integer("duration", 1, maxDuration),
-		Status:     b.bookingStatus(),
-		Price:      b.price("price"),
-		Notes:      b.Text("notes"),
-		Notify:     b.Flag("send_notification"),
-	}
-	if day, sent := b.Day("start_date"); sent {
-		patch.StartDate = &day
-	}
-	if customer := b.Object("customer"); customer != nil {
-		patch.Customer = customer.customerFields()
-	}
-	patch.Validation = *b.problems
+	var patch adapter.BookingPatch
+	BookingPatchFields.read(b, &patch)
+	patch.Validation = *b.validation
 	return patch
-}
-
-func (b *Body) anyIDSent(name string) *int64 {
-	id, sent := b.AnyID(name)
-	if !sent {
-		return nil
-	}
-	return &id
 }
 
 // maxBulk is how many bookings one request may ask for.
@@ -163,35 +114,33 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 		return nil, errNoObject
 	}
 	b := newBody("", fields, new(domain.Validation))
-	elements, confirm := b.bookings()
+	var sent bulkBookings
+	BulkBookingFields.read(b, &sent)
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	bookings := make([]BulkBooking, len(elements))
-	for i, element := range elements {
+	bookings := make([]BulkBooking, len(sent.elements))
+	for i, element := range sent.elements {
 		fields, _ := element.object() // what is no object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
-		bookings[i] = BulkBooking{NewBooking: one.booking(), sent: element}
-		bookings[i].Confirm, bookings[i].Validation = confirm, *one.problems
+		bookings[i].sent = element
+		bookingFields.read(one, &bookings[i].NewBooking)
+		bookings[i].Confirm, bookings[i].Validation = sent.confirm, *one.validation
 	}
 	return bookings, nil
 }
 
-// bookings reads the list of a bulk request.
-func (b *Body) bookings() (elements []node, confirm bool) {
-	elements, ok := b.list("bookings")
-	b.require("bookings")
-	if ok && (len(elements) == 0 || len(elements) > maxBulk) {
-		b.note("bookings", malformed(fmt.Sprintf("Must be a list of 1 to %d bookings", maxBulk)))
-	}
-	return elements, b.Flag("send_confirmation")
+// bulkBookings is the body of a bulk request.
+type bulkBookings struct {
+	elements []node
+	confirm  bool
 }
 
-// DescribeBulkBookings reads what BulkBookings does.
-func DescribeBulkBookings(b *Body) {
-	b.bookings()
-	b.describe(b.described.elements("bookings", 1, maxBulk)).booking()
-}
+// BulkBookingFields are those of POST /bookings/bulk.
+var BulkBookingFields = Fields[bulkBookings]{
+	value("bookings", elements(1, maxBulk, "bookings", bookingFields), func(b *bulkBookings) *[]node { return &b.elements }),
+	flag("send_confirmation", func(b *bulkBookings) *bool { return &b.confirm }),
+}.requiring("bookings")
 
 // MadeBooking is the answer to POST /bookings.
 type MadeBooking struct {

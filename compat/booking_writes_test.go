@@ -85,11 +85,11 @@ func TestNewBookingProblems(t *testing.T) {
 		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer_id":0,"customer":{"email":1}}`: {"customer_id": "Minimum allowed value is 1"},
 		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer":"x"}`:                         {"customer": "Must be an object"},
 		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer":{"first_name":" ","last_name":{},"email":null,"phone":true}}`: {
-			"customer.first_name": required, "customer.last_name": notAList, "customer.email": required, "customer.phone": "Must be a text",
+			"customer.first_name": required, "customer.last_name": notSingle, "customer.email": required, "customer.phone": "Must be a text",
 		},
 		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer_id":1,"duration":0,"price":-1,"total_attendees":0,"location_id":[],"notes":{},"status":false,"send_confirmation":"x"}`: {
-			"duration": "Minimum allowed value is 1", "price": "May not be negative", "total_attendees": "Minimum allowed value is 1", "location_id": notAList,
-			"notes": notAList, "status": "Must be a text", "send_confirmation": "Must be true or false",
+			"duration": "Minimum allowed value is 1", "price": "May not be negative", "total_attendees": "Minimum allowed value is 1", "location_id": notSingle,
+			"notes": notSingle, "status": "Must be a text", "send_confirmation": "Must be true or false",
 		},
 	} {
 		booking := NewBooking(bodyOf(t, body))
@@ -139,7 +139,7 @@ func TestBulkBookings(t *testing.T) {
 		`{}`:                            {wrong: map[string]string{"bookings": required}},
 		`{"bookings":null}`:             {wrong: map[string]string{"bookings": required}},
 		`{"bookings":{"service_id":1}}`: {wrong: map[string]string{"bookings": "Must be a list"}},
-		`{"bookings":"x","send_confirmation":[]}`: {wrong: map[string]string{"bookings": "Must be a list", "send_confirmation": notAList}},
+		`{"bookings":"x","send_confirmation":[]}`: {wrong: map[string]string{"bookings": "Must be a list", "send_confirmation": notSingle}},
 	} {
 		document, err := ParseBody(typeJSON, []byte(body))
 		if err != nil {

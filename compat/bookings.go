@@ -5,7 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Booking is a booking as lists return it.
@@ -102,68 +105,78 @@ var bookingSorts = map[string]adapter.BookingSort{
 // KnownStatus tells whether a site has a booking status.
 type KnownStatus func(ctx context.Context, status string) (bool, error)
 
+// BookingParameters are those of the booking list.
+var BookingParameters = parameters(domain.InvalidParameters,
+	optional("status", bookingStatus(), func(f *adapter.BookingFilter) **string { return &f.Status }),
+	page(func(f *adapter.BookingFilter) *int64 { return &f.Page }),
+	perPage(20, func(f *adapter.BookingFilter) *int64 { return &f.PerPage }),
+	optional("customer_id", idOrNone(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.CustomerID }).describedAs("Id of the customer; 0 for bookings of none"),
+	optional("agent_id", idOrNone(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.AgentID }).describedAs("Id of the agent; 0 for bookings without one"),
+	optional("service_id", idOrNone(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.ServiceID }).describedAs("Id of the service; 0 for bookings without one"),
+	optional("location_id", idOrNone(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.LocationID }).describedAs("Id of the location; 0 for bookings without one"),
+	optional("date_from", date(), func(f *adapter.BookingFilter) **adapter.Date { return &f.DateFrom }),
+	optional("date_to", date(), func(f *adapter.BookingFilter) **adapter.Date { return &f.DateTo }),
+	optional("created_date_from", beginning(), func(f *adapter.BookingFilter) **time.Time { return &f.CreatedFrom }),
+	optional("created_date_to", end(), func(f *adapter.BookingFilter) **time.Time { return &f.CreatedBefore }),
+	optional("booking_code", text(), func(f *adapter.BookingFilter) **string { return &f.Code }),
+	optional("payment_status", text(), func(f *adapter.BookingFilter) **string { return &f.PaymentStatus }),
+	optional("duration_min", integer(0, maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.DurationMin }),
+	optional("duration_max", integer(0, maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.DurationMax }),
+	optional("price_min", amount(), func(f *adapter.BookingFilter) **decimal.Decimal { return &f.PriceMin }),
+	optional("price_max", amount(), func(f *adapter.BookingFilter) **decimal.Decimal { return &f.PriceMax }),
+	optional("customer_email", text(), func(f *adapter.BookingFilter) **string { return &f.CustomerEmail }),
+	optional("customer_phone", text(), func(f *adapter.BookingFilter) **string { return &f.CustomerPhone }),
+	flag("include_meta", func(f *adapter.BookingFilter) *bool { return &f.WithMeta }),
+	optional("meta_key", text(), func(f *adapter.BookingFilter) **string { return &f.MetaKey }),
+	optional("meta_value", text(), func(f *adapter.BookingFilter) **string { return &f.MetaValue }),
+	optional("search", text(), func(f *adapter.BookingFilter) **string { return &f.Search }),
+	defaulted("sort", word(bookingSorts, unknownSort), adapter.BookingsByStart, func(f *adapter.BookingFilter) *adapter.BookingSort { return &f.Sort }),
+	descending(true, func(f *adapter.BookingFilter) *bool { return &f.Descending }),
+)
+
 // BookingFilter reads the parameters of the booking list. The error is about
 // parameters, or the one that known failed with.
 func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (adapter.BookingFilter, error) {
-	status, err := q.bookingStatus(ctx, "status", known)
-	if err != nil {
+	var f adapter.BookingFilter
+	BookingParameters.read(v, q, &f)
+	if err := q.checkStatus(ctx, "status", f.Status, known); err != nil {
 		return adapter.BookingFilter{}, err
 	}
-	f := adapter.BookingFilter{
-		Paging:        q.Paging(20),
-		Status:        status,
-		CustomerID:    q.IDOrNone("customer_id", maxMediumInt),
-		AgentID:       q.IDOrNone("agent_id", maxMediumInt),
-		ServiceID:     q.IDOrNone("service_id", maxMediumInt),
-		LocationID:    q.IDOrNone("location_id", maxMediumInt),
-		DateFrom:      q.Date("date_from"),
-		DateTo:        q.Date("date_to"),
-		CreatedFrom:   v.from(q, "created_date_from"),
-		CreatedBefore: v.through(q, "created_date_to"),
-		Code:          q.Text("booking_code"),
-		PaymentStatus: q.Text("payment_status"),
-		DurationMin:   q.Integer("duration_min", 0, maxMediumInt),
-		DurationMax:   q.Integer("duration_max", 0, maxMediumInt),
-		PriceMin:      q.Amount("price_min"),
-		PriceMax:      q.Amount("price_max"),
-		CustomerEmail: q.Text("customer_email"),
-		CustomerPhone: q.Text("customer_phone"),
-		WithMeta:      q.Flag("include_meta"),
-		MetaKey:       q.Text("meta_key"),
-		MetaValue:     q.Text("meta_value"),
-		Search:        q.Text("search"),
-		Sort:          wordOr(q, "sort", bookingSorts, adapter.BookingsByStart, unknownSort),
-		Descending:    q.descending(true),
-	}
 	if f.MetaKey == nil && f.MetaValue != nil {
-		q.refuse("meta_key", "Required together with meta_value")
+		q.note("meta_key", rejected("Required together with meta_value"))
 	}
 	if f.MetaKey != nil && f.MetaValue == nil {
-		q.refuse("meta_value", "Required together with meta_key")
+		q.note("meta_value", rejected("Required together with meta_key"))
 	}
-	return f, q.Err()
+	return f, BookingParameters.err(q)
 }
 
-// bookingStatus is a status of the site; confirmed is another word for
-// approved.
-func (q *Query) bookingStatus(ctx context.Context, name string, known KnownStatus) (*string, error) {
-	q.described.text(name)
-	text, ok := q.text(name)
-	if !ok {
-		return nil, nil
+// bookingStatus is a word that only the site can judge; confirmed is another word
+// for approved.
+func bookingStatus() kind[string] {
+	k := text()
+	read := k.read
+	k.read = func(in source, name string) (string, bool) {
+		text, ok := read(in, name)
+		status := strings.ToLower(text)
+		if status == "confirmed" {
+			status = "approved"
+		}
+		return status, ok
 	}
-	status := strings.ToLower(text)
-	if status == "confirmed" {
-		status = "approved"
+	return k
+}
+
+// checkStatus notes a status that the site does not have.
+func (q *Query) checkStatus(ctx context.Context, name string, status *string, known KnownStatus) error {
+	if status == nil {
+		return nil
 	}
-	ok, err := known(ctx, status)
-	if err != nil {
-		return nil, err
+	ok, err := known(ctx, *status)
+	if err == nil && !ok {
+		q.note(name, rejected("Unknown booking status"))
 	}
-	if !ok {
-		q.refuse(name, "Unknown booking status")
-	}
-	return &status, nil
+	return err
 }
 
 // BookingList is a page of bookings.

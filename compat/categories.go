@@ -29,9 +29,6 @@ type CategoryPagination struct {
 	TotalPages  int64 `json:"total_pages"`
 }
 
-// CategoryPaging reads the parameters of the category list.
-func (v View) CategoryPaging(q *Query) (adapter.Paging, error) { return q.Paging(10), q.Err() }
-
 // CategoryList is a page of categories.
 func (v View) CategoryList(page adapter.Page[adapter.ServiceCategory]) CategoryList {
 	return CategoryList{

@@ -2,9 +2,12 @@ package compat
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"bookside/adapter"
+
+	"github.com/shopspring/decimal"
 )
 
 // writtenCoupon is a coupon as writes return it: after a create its id is a
@@ -32,43 +35,58 @@ var (
 	couponStatuses = map[string]string{"active": "active", "inactive": "disabled", "disabled": "disabled"}
 )
 
+// CouponFields are those of PUT /coupons/{code}.
+var CouponFields = Fields[adapter.CouponPatch]{
+	optional("name", anyText(), func(c *adapter.CouponPatch) **string { return &c.Name }),
+	optional("description", anyText(), func(c *adapter.CouponPatch) **string { return &c.Description }),
+	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *adapter.CouponPatch) **string { return &c.DiscountType }),
+	optional("discount_value", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.DiscountValue }),
+	optional("status", word(couponStatuses, oneOf("active", "inactive")), func(c *adapter.CouponPatch) **string { return &c.Status }),
+	optional("active_from", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveFrom }),
+	optional("active_to", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveTo }),
+	optional("usage_limit", integer(0, maxInt), func(c *adapter.CouponPatch) **int64 { return &c.UsageLimit }),
+	optional("min_order_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }),
+	optional("max_discount_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }),
+}
+
+// NewCouponFields are those of POST /coupons.
+var NewCouponFields = slices.Concat(
+	Fields[adapter.NewCoupon]{value("code", anyText(), func(c *adapter.NewCoupon) *string { return &c.Code })},
+	within(CouponFields, func(c *adapter.NewCoupon) *adapter.CouponPatch { return &c.CouponPatch }),
+).requiring("code", "discount_type", "discount_value")
+
 // NewCoupon reads the body of POST /coupons. What is wrong with it is in the
 // coupon's Validation.
 func NewCoupon(b *Body) adapter.NewCoupon {
 	var coupon adapter.NewCoupon
-	coupon.Code = valueOr(b.Text("code"), "")
-	b.require("code")
-	coupon.CouponPatch = CouponPatch(b)
+	NewCouponFields.read(b, &coupon)
+	coupon.Validation = *b.validation
 	return coupon
 }
 
 // CouponPatch reads the body of PUT /coupons/{code}. What is wrong with it is in
 // the patch's Validation.
 func CouponPatch(b *Body) adapter.CouponPatch {
-	patch := adapter.CouponPatch{
-		Name: b.Text("name"), Description: b.Text("description"),
-		DiscountType:  Word(b, "discount_type", discountTypes, oneOf("percent", "fixed_amount")),
-		DiscountValue: b.price("discount_value"),
-		Status:        Word(b, "status", couponStatuses, oneOf("active", "inactive")),
-		ActiveFrom:    b.optionalDate("active_from"), ActiveTo: b.optionalDate("active_to"),
-		UsageLimit:     b.Integer("usage_limit", 0, maxInt),
-		MinOrderAmount: b.price("min_order_amount"), MaxDiscountAmount: b.price("max_discount_amount"),
-	}
-	patch.Validation = *b.problems
+	var patch adapter.CouponPatch
+	CouponFields.read(b, &patch)
+	patch.Validation = *b.validation
 	return patch
 }
 
-// optionalDate is a date, or none where an empty text or the zero date was sent.
-func (b *Body) optionalDate(name string) *adapter.Date {
-	b.described.optionalDate(name)
-	value, sent := b.sent(name)
-	if !sent {
-		return nil
+// dateOrNone is a date, or none where an empty text or the zero date was sent.
+func dateOrNone() kind[adapter.Date] {
+	k := date()
+	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDateForm} }
+	read := k.read
+	k.read = func(in source, name string) (adapter.Date, bool) {
+		if value, sent := in.(*Body).sent(name); sent {
+			if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == unsetDate) {
+				return "", true
+			}
+		}
+		return read(in, name)
 	}
-	if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == unsetDate) {
-		return new(adapter.Date)
-	}
-	return b.Date(name)
+	return k
 }
 
 // CouponCreated is the answer to POST /coupons: unset dates are empty, and so is

@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Coupon is a coupon. Its rules and recent orders are there only in a single
@@ -37,14 +38,19 @@ type Coupon struct {
 // unsetDate is what an unset date of a coupon looks like.
 const unsetDate = "0000-00-00"
 
+// CouponParameters are those of the coupon list.
+var CouponParameters = parameters(domain.InvalidParameters,
+	page(func(f *adapter.CouponFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *adapter.CouponFilter) *int64 { return &f.PerPage }),
+	optional("status", word(activeWords, activeMessage), func(f *adapter.CouponFilter) **bool { return &f.Active }),
+	optional("search", text(), func(f *adapter.CouponFilter) **string { return &f.Search }),
+)
+
 // CouponFilter reads the parameters of the coupon list.
 func (v View) CouponFilter(q *Query) (adapter.CouponFilter, error) {
-	f := adapter.CouponFilter{
-		Paging: q.Paging(10),
-		Active: Word(q, "status", activeWords, activeMessage),
-		Search: q.Text("search"),
-	}
-	return f, q.Err()
+	var f adapter.CouponFilter
+	CouponParameters.read(v, q, &f)
+	return f, CouponParameters.err(q)
 }
 
 // CouponList is a page of coupons; fixed amounts are read in the site's

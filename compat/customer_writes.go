@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -13,106 +14,144 @@ var newCustomerStatuses = map[string]string{
 	"active": "active", "inactive": "inactive", "blocked": "blocked", "pending_verification": "pending_verification", "pending": "pending_verification",
 }
 
+// customerValueFields are those of a customer, new or known.
+var customerValueFields = slices.Concat(
+	within(customerFields, func(c *adapter.CustomerValues) *adapter.CustomerFields { return &c.CustomerFields }),
+	Fields[adapter.CustomerValues]{
+		optional("notes", anyText(), func(c *adapter.CustomerValues) **string { return &c.Notes }),
+		optional("admin_notes", anyText(), func(c *adapter.CustomerValues) **string { return &c.AdminNotes }),
+		optional("is_guest", boolean(), func(c *adapter.CustomerValues) **bool { return &c.IsGuest }),
+		optional("avatar_image_id", idOrNone(maxInt), func(c *adapter.CustomerValues) **int64 { return &c.AvatarImageID }),
+		profile("address", anyText()),
+		profile("city", anyText()),
+		profile("state", anyText()),
+		profile("zipcode", anyText()),
+		profile("country", removable(country())),
+		profile("date_of_birth", removable(dateText())),
+		profile("gender", removable(word(genders, "Must be male, female, other or prefer_not_to_say"))),
+		value("custom_fields", customFields(), func(c *adapter.CustomerValues) *map[string]string { return &c.CustomFields }),
+	})
+
+// NewCustomerFields are those of POST /customers. A WordPress user goes by two
+// names, of which the first that is sent counts.
+var NewCustomerFields = slices.Concat(customerValueFields, Fields[adapter.CustomerValues]{
+	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *adapter.CustomerValues) **string { return &c.Status }),
+	wordpressUser("cms_user_id"),
+	wordpressUser("wordpress_user_id").unless(func(_ source, c *adapter.CustomerValues) bool { return c.WordPressUserID != nil }),
+}).requiring("first_name", "last_name")
+
 // NewCustomer reads the body of POST /customers. What is wrong with it is in the
 // values' Validation.
-func NewCustomer(b *Body) adapter.CustomerValues {
-	v := b.customerValues()
-	v.Status = Word(b, "status", newCustomerStatuses, customerStatusWords)
-	for _, v.UserField = range []string{"cms_user_id", "wordpress_user_id"} {
-		if id := b.IDOrNone(v.UserField, maxInt); id != nil && *id != 0 {
-			v.WordPressUserID = id
-			break
-		}
-	}
-	v.Validation = *b.problems
-	return v
-}
+func NewCustomer(b *Body) adapter.CustomerValues { return customerValues(b, NewCustomerFields) }
+
+// CustomerPatchFields are those of PUT /customers/{id}.
+var CustomerPatchFields = slices.Concat(customerValueFields, Fields[adapter.CustomerValues]{
+	optional("status", word(customerStatuses, customerStatusWords), func(c *adapter.CustomerValues) **string { return &c.Status }),
+})
 
 // CustomerPatch reads the body of PUT /customers/{id}. What is wrong with it is
 // in the values' Validation.
-func CustomerPatch(b *Body) adapter.CustomerValues {
-	v := b.customerValues()
-	v.Status = Word(b, "status", customerStatuses, customerStatusWords)
-	v.Validation = *b.problems
+func CustomerPatch(b *Body) adapter.CustomerValues { return customerValues(b, CustomerPatchFields) }
+
+func customerValues(b *Body, fields Fields[adapter.CustomerValues]) adapter.CustomerValues {
+	v := adapter.CustomerValues{Profile: map[string]string{}}
+	fields.read(b, &v)
+	v.Validation = *b.validation
 	return v
 }
 
-func (b *Body) customerValues() adapter.CustomerValues {
-	return adapter.CustomerValues{
-		CustomerFields: b.customerFields(),
-		Notes:          b.Text("notes"),
-		AdminNotes:     b.Text("admin_notes"),
-		IsGuest:        b.Boolean("is_guest"),
-		AvatarImageID:  b.IDOrNone("avatar_image_id", maxInt),
-		Profile:        b.profile(),
-		CustomFields:   b.customFields(),
-	}
+func wordpressUser(name string) Field[adapter.CustomerValues] {
+	return custom(name, idOrNone(maxInt), func(c *adapter.CustomerValues, id int64) {
+		if id != 0 {
+			c.WordPressUserID, c.UserField = &id, name
+		}
+	})
 }
 
 var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 
-// profile reads what the platform has no column for. An empty text removes.
-func (b *Body) profile() map[string]string {
-	profile := map[string]string{}
-	for _, name := range []string{"address", "city", "state", "zipcode"} {
-		if text := b.Text(name); text != nil {
-			profile[name] = *text
-		}
-	}
-	b.described.pattern("country", "^[A-Za-z]{2}$")
-	for _, name := range []string{"country", "date_of_birth", "gender"} {
-		if _, sent := b.sent(name); sent && !b.given(name) {
-			profile[name] = ""
-		}
-	}
-	if country, given := b.text("country"); given {
-		profile["country"] = strings.ToUpper(country)
-		if !isCountry(profile["country"]) {
-			b.note("country", refused("Must be a country code of two letters"))
-		}
-	}
-	if date := b.Date("date_of_birth"); date != nil {
-		profile["date_of_birth"] = string(*date)
-	}
-	if gender := Word(b, "gender", genders, "Must be male, female, other or prefer_not_to_say"); gender != nil {
-		profile["gender"] = *gender
-	}
-	return profile
+// profile is a field for which the platform has no column. An empty text removes
+// it.
+func profile(name string, k kind[string]) Field[adapter.CustomerValues] {
+	return custom(name, k, func(c *adapter.CustomerValues, text string) { c.Profile[name] = text })
 }
 
-// isCountry tells what has the form of a code of ISO 3166-1.
+// removable is a kind of which an empty text is a value too.
+func removable(k kind[string]) kind[string] {
+	read := k.read
+	k.read = func(in source, name string) (string, bool) {
+		if _, sent := in.(*Body).sent(name); sent && !in.present(name) {
+			return "", true
+		}
+		return read(in, name)
+	}
+	return k
+}
+
+// country is a code of ISO 3166-1.
+func country() kind[string] {
+	const message = "Must be a country code of two letters"
+	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
+	return fromText(description{schema, notSingle, message}, func(text string) (string, *fault) {
+		code := strings.ToUpper(text)
+		if !isCountry(code) {
+			return "", &fault{message, true}
+		}
+		return code, nil
+	})
+}
+
+// isCountry reports whether a text has the form of a code of ISO 3166-1.
 func isCountry(code string) bool {
 	return len(code) == 2 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// customFields reads values by name. As in PHP's texts, true is 1; unlike there,
+// dateText is a calendar day as a text.
+func dateText() kind[string] {
+	return fromText(dateDescription, func(text string) (string, *fault) {
+		date, wrong := parseDate(text)
+		return string(date), wrong
+	})
+}
+
+// customFields are values by name. As in PHP's texts, true is 1; unlike there,
 // false is 0, for only null and an empty text remove.
-func (b *Body) customFields() map[string]string {
-	b.described.values("custom_fields")
-	object := b.Object("custom_fields")
-	if object == nil {
-		return nil
+func customFields() kind[map[string]string] {
+	schema := func() *Schema {
+		scalar := &Schema{Type: []string{typeString, typeNumber, typeBoolean, typeNull}}
+		return &Schema{Type: typeObject, AdditionalProperties: scalar}
 	}
-	fields := make(map[string]string, len(object.fields))
-	for name, value := range object.fields {
+	return kind[map[string]string]{description: description{schema: schema, invalid: notAnObject}, read: func(in source, name string) (map[string]string, bool) {
+		object := in.(*Body).object(name)
+		if object == nil {
+			return nil, false
+		}
+		return object.texts(), true
+	}}
+}
+
+// texts are the values of an object.
+func (b *Body) texts() map[string]string {
+	texts := make(map[string]string, len(b.fields))
+	for name, value := range b.fields {
 		text, isText, single := value.scalar()
 		switch {
 		case value.null():
 			text = ""
 		case !single:
-			object.note(name, malformed(notAList))
+			b.note(name, invalid(notSingle))
 			continue
 		case len(text) > maxLongText:
-			object.note(name, refused("Too long"))
+			b.note(name, rejected("Too long"))
 			continue
 		case !isText && text == "true":
 			text = "1"
 		case !isText && text == "false":
 			text = "0"
 		}
-		fields[name] = text
+		texts[name] = text
 	}
-	return fields
+	return texts
 }
 
 // createdCustomer is the record of a single read with a number for its id.

@@ -1,13 +1,13 @@
 package compat
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bookside/adapter"
-	"bookside/adapter/domain"
 )
 
 func TestCustomerBodies(t *testing.T) {
@@ -18,10 +18,10 @@ func TestCustomerBodies(t *testing.T) {
 		user *int64                 // of a new customer
 		as   string
 	}{
-		"nothing": {body: `{}`, want: adapter.CustomerValues{Profile: map[string]string{}}, as: "wordpress_user_id"},
+		"nothing": {body: `{}`, want: adapter.CustomerValues{Profile: map[string]string{}}},
 		"nulls": {
 			body: `{"first_name":null,"status":null,"is_guest":null,"avatar_image_id":null,"city":null,"country":null,"custom_fields":null,"cms_user_id":null}`,
-			want: adapter.CustomerValues{Profile: map[string]string{}}, as: "wordpress_user_id",
+			want: adapter.CustomerValues{Profile: map[string]string{}},
 		},
 		"texts": {
 			body: `{"first_name":" A ","last_name":5,"email":"","phone":" ","notes":"a\n","admin_notes":"","cms_user_id":0,"wordpress_user_id":"7"}`,
@@ -38,20 +38,18 @@ func TestCustomerBodies(t *testing.T) {
 				Status: new("blocked"), IsGuest: new(false), AvatarImageID: new(int64(0)),
 				Profile: map[string]string{"address": "A", "city": "", "state": "1", "zipcode": "0", "country": "DE", "date_of_birth": "2000-02-29", "gender": "female"},
 			},
-			as: "wordpress_user_id",
 		},
 		"removed": {
 			body: `{"country":"","date_of_birth":" ","gender":""}`,
-			want: adapter.CustomerValues{Profile: map[string]string{"country": "", "date_of_birth": "", "gender": ""}}, as: "wordpress_user_id",
+			want: adapter.CustomerValues{Profile: map[string]string{"country": "", "date_of_birth": "", "gender": ""}},
 		},
 		"custom fields": {
 			body: `{"custom_fields":{"a":"x","b":1.50,"c":true,"d":false,"e":null,"f":"","g":0},"custom_fields.h":" y "}`,
 			want: adapter.CustomerValues{
 				Profile: map[string]string{}, CustomFields: map[string]string{"a": "x", "b": "1.50", "c": "1", "d": "0", "e": "", "f": "", "g": "0", "h": " y "},
 			},
-			as: "wordpress_user_id",
 		},
-		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: adapter.CustomerValues{Profile: map[string]string{}, CustomFields: map[string]string{}}, as: "wordpress_user_id"},
+		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: adapter.CustomerValues{Profile: map[string]string{}, CustomFields: map[string]string{}}},
 	} {
 		ignore := cmpopts.IgnoreFields(adapter.CustomerValues{}, "Validation")
 		patch := CustomerPatch(bodyOf(t, c.body))
@@ -63,10 +61,17 @@ func TestCustomerBodies(t *testing.T) {
 		if diff := cmp.Diff(c.want, made, ignore); diff != "" {
 			t.Errorf("%s, new (-want +got):\n%s", name, diff)
 		}
-		for _, problems := range []domain.Validation{patch.Validation, made.Validation} {
-			if err := problems.Err(); err != nil {
-				t.Errorf("%s: %v", name, err)
+		if err := patch.Validation.Err(); err != nil {
+			t.Errorf("%s, change: %v", name, err)
+		}
+		missing := map[string]string{}
+		for _, field := range []string{"first_name", "last_name"} {
+			if !bodyOf(t, c.body).present(field) {
+				missing[field] = "Required"
 			}
+		}
+		if _, fields := faultsIn(t, made.Validation.Err()); len(missing)+len(fields) > 0 && !maps.Equal(missing, fields) {
+			t.Errorf("%s, new: wrong are %v", name, fields)
 		}
 	}
 }
@@ -74,7 +79,7 @@ func TestCustomerBodies(t *testing.T) {
 // pending is a word of new customers alone.
 func TestPendingCustomer(t *testing.T) {
 	t.Parallel()
-	made := NewCustomer(bodyOf(t, `{"status":" Pending "}`))
+	made := NewCustomer(bodyOf(t, `{"first_name":"A","last_name":"B","status":" Pending "}`))
 	if err := made.Validation.Err(); err != nil || made.Status == nil || *made.Status != "pending_verification" {
 		t.Errorf("new: %v, %v", made.Status, err)
 	}

@@ -2,8 +2,10 @@ package compat
 
 import (
 	"context"
+	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Customer is a customer as lists return it.
@@ -57,28 +59,32 @@ var customerStatuses = sameWords("active", "inactive", "blocked", "pending_verif
 
 const customerStatusWords = "Must be active, inactive, blocked or pending_verification"
 
+// CustomerParameters are those of the customer list.
+var CustomerParameters = parameters(domain.InvalidParameters,
+	page(func(f *adapter.CustomerFilter) *int64 { return &f.Page }),
+	perPage(20, func(f *adapter.CustomerFilter) *int64 { return &f.PerPage }),
+	optional("status", word(customerStatuses, customerStatusWords), func(f *adapter.CustomerFilter) **string { return &f.Status }),
+	optional("created_after", beginning(), func(f *adapter.CustomerFilter) **time.Time { return &f.CreatedFrom }),
+	optional("created_before", end(), func(f *adapter.CustomerFilter) **time.Time { return &f.CreatedBefore }),
+	optional("created_at", span(), func(f *adapter.CustomerFilter) **adapter.Span { return &f.CreatedWithin }),
+	optional("updated_at", span(), func(f *adapter.CustomerFilter) **adapter.Span { return &f.UpdatedWithin }),
+	optional("has_bookings", boolean(), func(f *adapter.CustomerFilter) **bool { return &f.HasBookings }),
+	optional("first_name", text(), func(f *adapter.CustomerFilter) **string { return &f.FirstName }),
+	optional("last_name", text(), func(f *adapter.CustomerFilter) **string { return &f.LastName }),
+	optional("email", text(), func(f *adapter.CustomerFilter) **string { return &f.Email }),
+	optional("phone", text(), func(f *adapter.CustomerFilter) **string { return &f.Phone }),
+	optional("is_guest", boolean(), func(f *adapter.CustomerFilter) **bool { return &f.IsGuest }),
+	optional("cms_user_id", id(maxInt), func(f *adapter.CustomerFilter) **int64 { return &f.WordPressUserID }),
+	optional("search", text(), func(f *adapter.CustomerFilter) **string { return &f.Search }),
+	optional("wordpress_user_id", id(maxInt), func(f *adapter.CustomerFilter) **int64 { return &f.WordPressUserID }).
+		unless(func(_ source, f *adapter.CustomerFilter) bool { return f.WordPressUserID != nil }),
+)
+
 // CustomerFilter reads the parameters of the customer list.
 func (v View) CustomerFilter(q *Query) (adapter.CustomerFilter, error) {
-	f := adapter.CustomerFilter{
-		Paging:          q.Paging(20),
-		Status:          Word(q, "status", customerStatuses, customerStatusWords),
-		CreatedFrom:     v.from(q, "created_after"),
-		CreatedBefore:   v.through(q, "created_before"),
-		CreatedWithin:   v.span(q, "created_at"),
-		UpdatedWithin:   v.span(q, "updated_at"),
-		HasBookings:     q.Boolean("has_bookings"),
-		FirstName:       q.Text("first_name"),
-		LastName:        q.Text("last_name"),
-		Email:           q.Text("email"),
-		Phone:           q.Text("phone"),
-		IsGuest:         q.Boolean("is_guest"),
-		WordPressUserID: q.ID("cms_user_id", maxInt),
-		Search:          q.Text("search"),
-	}
-	if f.WordPressUserID == nil {
-		f.WordPressUserID = q.ID("wordpress_user_id", maxInt)
-	}
-	return f, q.Err()
+	var f adapter.CustomerFilter
+	CustomerParameters.read(v, q, &f)
+	return f, CustomerParameters.err(q)
 }
 
 // CustomerList is a page of customers.
@@ -120,19 +126,25 @@ type CustomerIncludes struct {
 	Status                   *string
 }
 
-// CustomerIncludes reads the parameters of a single customer. Words for what
-// is always there are accepted and change nothing.
+// CustomerIncludeParameters are those of a single customer. Words for what is
+// always there are accepted and change nothing.
+var CustomerIncludeParameters = parameters(domain.InvalidParameters,
+	optional("bookings_status", bookingStatus(), func(c *CustomerIncludes) **string { return &c.Status }),
+	custom(IncludeParameter, words("bookings", "upcoming_bookings", "past_bookings", "stats", "custom_fields", "notes", "avatar", "preferences"),
+		func(c *CustomerIncludes, words map[string]bool) {
+			c.Bookings, c.Upcoming, c.Past = words["bookings"], words["upcoming_bookings"], words["past_bookings"]
+		}),
+	defaulted("bookings_limit", integer(1, 100), 10, func(c *CustomerIncludes) *int64 { return &c.Limit }),
+)
+
+// CustomerIncludes reads the parameters of a single customer.
 func (v View) CustomerIncludes(ctx context.Context, q *Query, known KnownStatus) (CustomerIncludes, error) {
-	status, err := q.bookingStatus(ctx, "bookings_status", known)
-	if err != nil {
+	var includes CustomerIncludes
+	CustomerIncludeParameters.read(v, q, &includes)
+	if err := q.checkStatus(ctx, "bookings_status", includes.Status, known); err != nil {
 		return CustomerIncludes{}, err
 	}
-	words := q.words("include", "bookings", "upcoming_bookings", "past_bookings", "stats", "custom_fields", "notes", "avatar", "preferences")
-	includes := CustomerIncludes{
-		Bookings: words["bookings"], Upcoming: words["upcoming_bookings"], Past: words["past_bookings"],
-		Limit: valueOr(q.Integer("bookings_limit", 1, 100), 10), Status: status,
-	}
-	return includes, q.Err()
+	return includes, CustomerIncludeParameters.err(q)
 }
 
 // CustomerBookings are the bookings a customer is shown with; nil where they

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Location is a location.
@@ -33,14 +34,19 @@ func shownStatus(stored string) string {
 	return "inactive"
 }
 
+// LocationParameters are those of the location list.
+var LocationParameters = parameters(domain.InvalidParameters,
+	page(func(f *adapter.LocationFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *adapter.LocationFilter) *int64 { return &f.PerPage }),
+	optional("search", text(), func(f *adapter.LocationFilter) **string { return &f.Search }),
+	optional("status", word(activeWords, activeMessage), func(f *adapter.LocationFilter) **bool { return &f.Active }),
+)
+
 // LocationFilter reads the parameters of the location list.
 func (v View) LocationFilter(q *Query) (adapter.LocationFilter, error) {
-	f := adapter.LocationFilter{
-		Paging: q.Paging(10),
-		Search: q.Text("search"),
-		Active: Word(q, "status", activeWords, activeMessage),
-	}
-	return f, q.Err()
+	var f adapter.LocationFilter
+	LocationParameters.read(v, q, &f)
+	return f, LocationParameters.err(q)
 }
 
 // LocationList is a page of locations.

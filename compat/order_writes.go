@@ -1,33 +1,57 @@
 package compat
 
 import (
-	"strings"
-
 	"bookside/adapter"
+
+	"github.com/shopspring/decimal"
 )
 
 // WrittenOrder is an order as writes return it: bare, without an envelope and
 // without its items.
 type WrittenOrder order[int64]
 
-// OrderPatch reads the body of POST /orders and PUT /orders/{id}. What is wrong
-// with it is in the patch's Validation.
-func OrderPatch(b *Body) adapter.OrderPatch {
-	patch := adapter.OrderPatch{
-		CustomerID: b.ID("customer_id", maxMediumInt),
-		Subtotal:   b.price("subtotal"), Total: b.price("total"), TaxTotal: b.price("tax_total"),
-		DiscountTotal: b.price("discount_total"), CouponDiscount: b.price("coupon_discount"),
-		CouponCode: b.Text("coupon_code"), CustomerComment: b.Text("customer_comment"), Notes: b.Text("notes"),
-		Status:            Word(b, "status", orderStatuses, oneOf("open", "cancelled", "completed")),
-		PaymentStatus:     Word(b, "payment_status", orderPaymentStatuses, oneOf("not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded")),
-		FulfillmentStatus: Word(b, "fulfillment_status", fulfillmentStatuses, oneOf("not_fulfilled", "partially_fulfilled", "fulfilled")),
-		ConfirmationCode:  b.Text("confirmation_code"), IPAddress: b.Text("ip_address"), SourceID: b.Text("source_id"), SourceURL: b.Text("source_url"),
-	}
-	patch.Validation = *b.problems
-	return patch
+// OrderFields are those of PUT /orders/{id}.
+var OrderFields = Fields[adapter.OrderPatch]{
+	optional("customer_id", id(maxMediumInt), func(o *adapter.OrderPatch) **int64 { return &o.CustomerID }),
+	optional("subtotal", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.Subtotal }),
+	optional("total", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.Total }),
+	optional("tax_total", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.TaxTotal }),
+	optional("discount_total", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.DiscountTotal }),
+	optional("coupon_discount", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.CouponDiscount }),
+	optional("coupon_code", anyText(), func(o *adapter.OrderPatch) **string { return &o.CouponCode }),
+	optional("customer_comment", anyText(), func(o *adapter.OrderPatch) **string { return &o.CustomerComment }),
+	optional("notes", anyText(), func(o *adapter.OrderPatch) **string { return &o.Notes }),
+	optional("status", word(orderStatuses, oneOf("open", "cancelled", "completed")), func(o *adapter.OrderPatch) **string { return &o.Status }),
+	optional("payment_status", word(orderPaymentStatuses, oneOf("not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded")),
+		func(o *adapter.OrderPatch) **string { return &o.PaymentStatus }),
+	optional("fulfillment_status", word(fulfillmentStatuses, oneOf("not_fulfilled", "partially_fulfilled", "fulfilled")),
+		func(o *adapter.OrderPatch) **string { return &o.FulfillmentStatus }),
+	optional("confirmation_code", anyText(), func(o *adapter.OrderPatch) **string { return &o.ConfirmationCode }),
+	optional("ip_address", anyText(), func(o *adapter.OrderPatch) **string { return &o.IPAddress }),
+	optional("source_id", anyText(), func(o *adapter.OrderPatch) **string { return &o.SourceID }),
+	optional("source_url", anyText(), func(o *adapter.OrderPatch) **string { return &o.SourceURL }),
 }
 
-func oneOf(words ...string) string { return "Must be one of: " + strings.Join(words, ", ") }
+// NewOrderFields are those of POST /orders.
+var NewOrderFields = within(OrderFields, func(o *adapter.NewOrder) *adapter.OrderPatch { return &o.OrderPatch }).requiring("customer_id", "subtotal", "total")
+
+// NewOrder reads the body of POST /orders. What is wrong with it is in the order's
+// Validation.
+func NewOrder(b *Body) adapter.NewOrder {
+	var order adapter.NewOrder
+	NewOrderFields.read(b, &order)
+	order.Validation = *b.validation
+	return order
+}
+
+// OrderPatch reads the body of PUT /orders/{id}. What is wrong with it is in the
+// patch's Validation.
+func OrderPatch(b *Body) adapter.OrderPatch {
+	var patch adapter.OrderPatch
+	OrderFields.read(b, &patch)
+	patch.Validation = *b.validation
+	return patch
+}
 
 // OrderWritten is the answer to POST /orders and PUT /orders/{id}.
 func (v View) OrderWritten(o adapter.Order) WrittenOrder {
@@ -36,17 +60,28 @@ func (v View) OrderWritten(o adapter.Order) WrittenOrder {
 
 var invoiceStatuses = sameWords("open", "paid", "partially_paid", "draft", "void", "uncollectible")
 
+// invoiceChange is the body of PUT /orders/{id}/invoices/{invoice_id}.
+type invoiceChange struct {
+	adapter.InvoicePatch
+	force bool
+}
+
+// InvoiceFields are those of PUT /orders/{id}/invoices/{invoice_id}.
+var InvoiceFields = Fields[invoiceChange]{
+	flag("force", func(i *invoiceChange) *bool { return &i.force }),
+	optional("status", word(invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
+		func(i *invoiceChange) **string { return &i.Status }),
+	optional("charge_amount", price(), func(i *invoiceChange) **decimal.Decimal { return &i.ChargeAmount }),
+}
+
 // InvoicePatch reads the body of PUT /orders/{id}/invoices/{invoice_id}; force
 // makes an invoice paid that is not covered. What is wrong with it is in the
 // patch's Validation.
 func InvoicePatch(b *Body) (patch adapter.InvoicePatch, force bool) {
-	force = b.Flag("force")
-	patch = adapter.InvoicePatch{
-		Status:       Word(b, "status", invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
-		ChargeAmount: b.price("charge_amount"),
-	}
-	patch.Validation = *b.problems
-	return patch, force
+	var change invoiceChange
+	InvoiceFields.read(b, &change)
+	change.Validation = *b.validation
+	return change.InvoicePatch, change.force
 }
 
 // InvoiceUpdated is the answer to PUT /orders/{id}/invoices/{invoice_id}.

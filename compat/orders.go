@@ -1,6 +1,13 @@
 package compat
 
-import "bookside/adapter"
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+)
 
 // order is an order; the type of its ids differs between lists and single
 // reads.
@@ -60,33 +67,29 @@ var (
 	fulfillmentStatuses  = sameWords("not_fulfilled", "partially_fulfilled", "fulfilled")
 )
 
-// sameWords are words that mean themselves.
-func sameWords(words ...string) map[string]string {
-	same := make(map[string]string, len(words))
-	for _, word := range words {
-		same[word] = word
-	}
-	return same
-}
+// OrderParameters are those of the order list.
+var OrderParameters = parameters(domain.InvalidParameters,
+	page(func(f *adapter.OrderFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *adapter.OrderFilter) *int64 { return &f.PerPage }),
+	optional("customer_id", idOrNone(maxInt), func(f *adapter.OrderFilter) **int64 { return &f.CustomerID }).describedAs("Id of the customer; 0 for orders without one"),
+	optional("status", word(orderStatuses, "Unknown order status"), func(f *adapter.OrderFilter) **string { return &f.Status }),
+	optional("payment_status", word(orderPaymentStatuses, "Unknown payment status"), func(f *adapter.OrderFilter) **string { return &f.PaymentStatus }),
+	optional("fulfillment_status", word(fulfillmentStatuses, "Unknown fulfillment status"), func(f *adapter.OrderFilter) **string { return &f.FulfillmentStatus }),
+	optional("coupon_code", text(), func(f *adapter.OrderFilter) **string { return &f.CouponCode }),
+	optional("total_min", amount(), func(f *adapter.OrderFilter) **decimal.Decimal { return &f.TotalMin }),
+	optional("total_max", amount(), func(f *adapter.OrderFilter) **decimal.Decimal { return &f.TotalMax }),
+	optional("created_after", beginning(), func(f *adapter.OrderFilter) **time.Time { return &f.CreatedFrom }),
+	optional("created_before", end(), func(f *adapter.OrderFilter) **time.Time { return &f.CreatedBefore }),
+	optional("search", text(), func(f *adapter.OrderFilter) **string { return &f.Search }),
+	defaulted("sort", word(orderSorts, unknownSort), adapter.OrdersByCreation, func(f *adapter.OrderFilter) *adapter.OrderSort { return &f.Sort }),
+	descending(true, func(f *adapter.OrderFilter) *bool { return &f.Descending }),
+)
 
 // OrderFilter reads the parameters of the order list.
 func (v View) OrderFilter(q *Query) (adapter.OrderFilter, error) {
-	f := adapter.OrderFilter{
-		Paging:            q.Paging(10),
-		CustomerID:        q.IDOrNone("customer_id", maxInt),
-		Status:            Word(q, "status", orderStatuses, "Unknown order status"),
-		PaymentStatus:     Word(q, "payment_status", orderPaymentStatuses, "Unknown payment status"),
-		FulfillmentStatus: Word(q, "fulfillment_status", fulfillmentStatuses, "Unknown fulfillment status"),
-		CouponCode:        q.Text("coupon_code"),
-		TotalMin:          q.Amount("total_min"),
-		TotalMax:          q.Amount("total_max"),
-		CreatedFrom:       v.from(q, "created_after"),
-		CreatedBefore:     v.through(q, "created_before"),
-		Search:            q.Text("search"),
-		Sort:              wordOr(q, "sort", orderSorts, adapter.OrdersByCreation, unknownSort),
-		Descending:        q.descending(true),
-	}
-	return f, q.Err()
+	var f adapter.OrderFilter
+	OrderParameters.read(v, q, &f)
+	return f, OrderParameters.err(q)
 }
 
 // OrderList is a page of orders.
@@ -114,6 +117,3 @@ func orderWith[ID string | int64](v View, o adapter.Order, id func(int64) ID) or
 		CreatedAt: v.timestamp(o.CreatedAt), UpdatedAt: v.timestamp(o.UpdatedAt),
 	}
 }
-
-// SubPaging reads the parameters of an order's invoices and transactions.
-func (v View) SubPaging(q *Query) (adapter.Paging, error) { return q.Paging(10), q.Err() }

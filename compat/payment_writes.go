@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"bookside/adapter"
+
+	"github.com/shopspring/decimal"
 )
 
 // WrittenPayment is a payment as writes return it, its amount without trailing
@@ -31,25 +33,41 @@ type WrittenPayment struct {
 
 var paymentStatuses = sameWords("succeeded", "processing", "failed")
 
+// PaymentFields are those of PUT /payments/{id}.
+var PaymentFields = Fields[adapter.PaymentPatch]{
+	optional("amount", price(), func(p *adapter.PaymentPatch) **decimal.Decimal { return &p.Amount }),
+	optional("processor", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Processor }),
+	optional("payment_method", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentMethod }),
+	optional("payment_portion", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentPortion }),
+	optional("kind", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Kind }),
+	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *adapter.PaymentPatch) **string { return &p.Status }),
+	optional("token", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }),
+	optional("notes", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Notes }),
+	optional("receipt_number", anyText(), func(p *adapter.PaymentPatch) **string { return &p.ReceiptNumber }),
+}
+
+// NewPaymentFields are those of POST /payments.
+var NewPaymentFields = slices.Concat(Fields[adapter.NewPayment]{
+	optional("order_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.OrderID }),
+	optional("booking_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.BookingID }),
+	value("customer_id", idOrNone(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }),
+}, within(PaymentFields, func(p *adapter.NewPayment) *adapter.PaymentPatch { return &p.PaymentPatch })).requiring("amount")
+
 // NewPayment reads the body of POST /payments. What is wrong with it is in the
 // payment's Validation.
 func NewPayment(b *Body) adapter.NewPayment {
-	return adapter.NewPayment{
-		OrderID: b.ID("order_id", maxInt), BookingID: b.ID("booking_id", maxInt),
-		CustomerID: valueOr(b.IDOrNone("customer_id", maxMediumInt), 0), PaymentPatch: PaymentPatch(b),
-	}
+	var payment adapter.NewPayment
+	NewPaymentFields.read(b, &payment)
+	payment.Validation = *b.validation
+	return payment
 }
 
 // PaymentPatch reads the body of PUT /payments/{id}. What is wrong with it is in
 // the patch's Validation.
 func PaymentPatch(b *Body) adapter.PaymentPatch {
-	patch := adapter.PaymentPatch{
-		Amount: b.price("amount"), Processor: b.Text("processor"), PaymentMethod: b.Text("payment_method"),
-		PaymentPortion: b.Text("payment_portion"), Kind: b.Text("kind"),
-		Status: Word(b, "status", paymentStatuses, "Must be succeeded, processing or failed"),
-		Token:  b.Text("token"), Notes: b.Text("notes"), ReceiptNumber: b.Text("receipt_number"),
-	}
-	patch.Validation = *b.problems
+	var patch adapter.PaymentPatch
+	PaymentFields.read(b, &patch)
+	patch.Validation = *b.validation
 	return patch
 }
 

@@ -1,6 +1,13 @@
 package compat
 
-import "bookside/adapter"
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+)
 
 // Payment is a payment. Its access key, which may be null, is there only in a
 // single read: the outer pointer tells.
@@ -31,24 +38,29 @@ var paymentSorts = map[string]adapter.PaymentSort{
 	"status":     adapter.PaymentsByStatus,
 }
 
+// PaymentParameters are those of the payment list.
+var PaymentParameters = parameters(domain.InvalidParameters,
+	page(func(f *adapter.PaymentFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *adapter.PaymentFilter) *int64 { return &f.PerPage }),
+	optional("customer_id", idOrNone(maxInt), func(f *adapter.PaymentFilter) **int64 { return &f.CustomerID }).describedAs("Id of the customer; 0 for payments without one"),
+	optional("order_id", idOrNone(maxInt), func(f *adapter.PaymentFilter) **int64 { return &f.OrderID }).describedAs("Id of the order; 0 for payments without one"),
+	optional("status", text(), func(f *adapter.PaymentFilter) **string { return &f.Status }),
+	optional("payment_method", text(), func(f *adapter.PaymentFilter) **string { return &f.PaymentMethod }),
+	optional("processor", text(), func(f *adapter.PaymentFilter) **string { return &f.Processor }),
+	optional("amount_min", amount(), func(f *adapter.PaymentFilter) **decimal.Decimal { return &f.AmountMin }),
+	optional("amount_max", amount(), func(f *adapter.PaymentFilter) **decimal.Decimal { return &f.AmountMax }),
+	optional("date_from", beginning(), func(f *adapter.PaymentFilter) **time.Time { return &f.CreatedFrom }),
+	optional("date_to", end(), func(f *adapter.PaymentFilter) **time.Time { return &f.CreatedBefore }),
+	optional("search", text(), func(f *adapter.PaymentFilter) **string { return &f.Search }),
+	defaulted("sort", word(paymentSorts, unknownSort), adapter.PaymentsByCreation, func(f *adapter.PaymentFilter) *adapter.PaymentSort { return &f.Sort }),
+	descending(true, func(f *adapter.PaymentFilter) *bool { return &f.Descending }),
+)
+
 // PaymentFilter reads the parameters of the payment list.
 func (v View) PaymentFilter(q *Query) (adapter.PaymentFilter, error) {
-	f := adapter.PaymentFilter{
-		Paging:        q.Paging(10),
-		CustomerID:    q.IDOrNone("customer_id", maxInt),
-		OrderID:       q.IDOrNone("order_id", maxInt),
-		Status:        q.Text("status"),
-		PaymentMethod: q.Text("payment_method"),
-		Processor:     q.Text("processor"),
-		AmountMin:     q.Amount("amount_min"),
-		AmountMax:     q.Amount("amount_max"),
-		CreatedFrom:   v.from(q, "date_from"),
-		CreatedBefore: v.through(q, "date_to"),
-		Search:        q.Text("search"),
-		Sort:          wordOr(q, "sort", paymentSorts, adapter.PaymentsByCreation, unknownSort),
-		Descending:    q.descending(true),
-	}
-	return f, q.Err()
+	var f adapter.PaymentFilter
+	PaymentParameters.read(v, q, &f)
+	return f, PaymentParameters.err(q)
 }
 
 // PaymentList is a page of payments.

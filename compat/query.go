@@ -3,36 +3,29 @@ package compat
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
-
-	"bookside/adapter"
-	"bookside/adapter/domain"
 )
 
-// Query reads the parameters of one request and collects what is wrong with
-// them: Err names every wrong one.
+// Query holds the parameters of one request, and collects what is wrong with
+// them.
 type Query struct {
-	values
 	sent  map[string]string
 	lists map[string]bool // names sent as name[]
 	wrong map[string]string
 	// beyond is a *BodyError where there are more variables or levels than may
 	// be; the query was not read on then.
 	beyond error
-
-	described *Reading
+	seen   View // how instants are meant
 }
 
 // ParseQuery splits a raw query as PHP does: the last of repeated names wins,
 // and what is no escape stays as it is.
 func ParseQuery(raw string) *Query {
-	q := &Query{sent: map[string]string{}, lists: map[string]bool{}, wrong: map[string]string{}}
-	q.source = q
+	q := &Query{sent: map[string]string{}}
 	variables := 0
 	for pair := range strings.SplitSeq(raw, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -40,7 +33,7 @@ func ParseQuery(raw string) *Query {
 			continue
 		}
 		if variables++; variables > maxVariables {
-			q.beyond = errTooManyParameters
+			q.beyond = ErrTooManyParameters
 			return q
 		}
 		name = unescape(name)
@@ -48,6 +41,9 @@ func ParseQuery(raw string) *Query {
 			if _, err := splitName(name); err != nil {
 				q.beyond = errParameterTooDeep
 				return q
+			}
+			if q.lists == nil {
+				q.lists = map[string]bool{}
 			}
 			q.lists[base] = true
 			continue
@@ -59,7 +55,8 @@ func ParseQuery(raw string) *Query {
 }
 
 var (
-	errTooManyParameters = &BodyError{fmt.Sprintf("The query has more than %d variables", maxVariables)}
+	// ErrTooManyParameters is a query with more variables than PHP reads.
+	ErrTooManyParameters = &BodyError{fmt.Sprintf("The query has more than %d variables", maxVariables)}
 	errParameterTooDeep  = &BodyError{fmt.Sprintf("The name of a variable in the query nests deeper than %d levels", maxNesting)}
 )
 
@@ -92,37 +89,28 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// Err is an adapter error naming every wrong parameter, or nil.
-func (q *Query) Err() error {
-	if len(q.wrong) == 0 {
-		return nil
+// note keeps what is wrong with a parameter; the first finding stays.
+func (q *Query) note(name string, f fault) {
+	if _, known := q.wrong[name]; known {
+		return
 	}
-	return domain.InvalidParameters(q.wrong)
+	if q.wrong == nil {
+		q.wrong = map[string]string{}
+	}
+	q.wrong[name] = f.message
 }
 
-// RequestErr is Err for endpoints that answer invalid_request.
-func (q *Query) RequestErr() error {
-	if len(q.wrong) == 0 {
-		return nil
-	}
-	return domain.InvalidRequest(q.wrong)
+func (q *Query) view() View { return q.seen }
+
+func (q *Query) present(name string) bool {
+	_, ok := q.text(name)
+	return ok
 }
-
-// refuse notes what is wrong with a parameter; the first finding stays.
-func (q *Query) refuse(name, format string, args ...any) {
-	if _, known := q.wrong[name]; !known {
-		q.wrong[name] = fmt.Sprintf(format, args...)
-	}
-}
-
-func (q *Query) reading() *Reading { return q.described }
-
-func (q *Query) note(name string, f fault) { q.refuse(name, "%s", f.message) }
 
 // text is a parameter's trimmed text; ok is false where none was sent.
 func (q *Query) text(name string) (value string, ok bool) {
 	if q.lists[name] {
-		q.refuse(name, notAList)
+		q.note(name, invalid(notSingle))
 		return "", false
 	}
 	value = strings.TrimSpace(q.sent[name])
@@ -130,7 +118,7 @@ func (q *Query) text(name string) (value string, ok bool) {
 	case value == "":
 		return "", false
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		q.refuse(name, "Must be valid UTF-8 without control characters")
+		q.note(name, invalid("Must be valid UTF-8 without control characters"))
 		return "", false
 	case utf8.RuneCountInString(value) > maxText:
 		q.note(name, tooLong)
@@ -138,55 +126,6 @@ func (q *Query) text(name string) (value string, ok bool) {
 	}
 	return value, true
 }
-
-// Text is any text.
-func (q *Query) Text(name string) *string {
-	q.described.text(name)
-	value, ok := q.text(name)
-	if !ok {
-		return nil
-	}
-	return &value
-}
-
-// descending reads the direction of a sort.
-func (q *Query) descending(fallback bool) bool {
-	return wordOr(q, "order", map[string]bool{"asc": false, "desc": true}, fallback, "Must be asc or desc")
-}
-
-const unknownSort = "Invalid sorting field"
-
-// words reads a comma-separated list of known words, in any letter case.
-func (q *Query) words(name string, known ...string) map[string]bool {
-	q.described.list(name, &Schema{Type: typeString, Enum: known})
-	text, ok := q.text(name)
-	if !ok {
-		return nil
-	}
-	found := map[string]bool{}
-	for word := range strings.SplitSeq(strings.ToLower(text), ",") {
-		word = strings.TrimSpace(word)
-		if word != "" && !slices.Contains(known, word) {
-			q.refuse(name, "Must be a list of: %s", strings.Join(known, ", "))
-		}
-		found[word] = true
-	}
-	return found
-}
-
-// maxPage keeps the offset of a page within 64 bits.
-const maxPage = 1 << 53
-
-// Paging reads page and per_page.
-func (q *Query) Paging(perPage int64) adapter.Paging {
-	p := adapter.Paging{Page: valueOr(q.Integer("page", 1, maxPage), 1), PerPage: valueOr(q.Integer("per_page", 1, maxPerPage), perPage)}
-	q.described.standard("page", int64(1))
-	q.described.standard("per_page", perPage)
-	return p
-}
-
-// maxPerPage is how many records an answer may have.
-const maxPerPage = 100
 
 // Records is how many records are asked for by a parameter such as per_page; an
 // ordinary page where it was not sent or is wrong.

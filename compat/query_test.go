@@ -14,6 +14,25 @@ import (
 	"bookside/adapter/domain"
 )
 
+// valueOf is a value of a kind, nil where none was sent or it is wrong.
+func valueOf[V any](s source, name string, k kind[V]) *V {
+	if value, ok := k.read(s, name); ok {
+		return &value
+	}
+	return nil
+}
+
+// fieldOf is what a field makes of a source.
+func fieldOf[T any](s source, f Field[T]) (into T) {
+	f.read(s, &into)
+	return into
+}
+
+// Err is an error that names every wrong parameter.
+func (q *Query) Err() error { return parameters[int](domain.InvalidParameters).err(q) }
+
+func itselfAt[T any](into *T) *T { return into }
+
 // wrongIn are the parameters an error names, with their messages.
 func wrongIn(t testing.TB, err error) map[string]string {
 	t.Helper()
@@ -76,7 +95,7 @@ func TestParseQuery(t *testing.T) {
 			t.Parallel()
 			q := ParseQuery(c.raw)
 			got := ""
-			if text := q.Text("a"); text != nil {
+			if text := valueOf(q, "a", text()); text != nil {
 				got = *text
 			}
 			if got != c.want {
@@ -120,7 +139,7 @@ func runGetter[T any](t *testing.T, get func(*Query) *T, print func(T) string, c
 func TestInteger(t *testing.T) {
 	t.Parallel()
 	const no, low, high = "!Must be an integer", "!Minimum allowed value is 0", "!Maximum allowed value is 2147483647"
-	runGetter(t, func(q *Query) *int64 { return q.Integer("a", 0, maxInt) }, func(n int64) string { return fmt.Sprint(n) }, []getterCase{
+	runGetter(t, func(q *Query) *int64 { return valueOf(q, "a", integer(0, maxInt)) }, func(n int64) string { return fmt.Sprint(n) }, []getterCase{
 		{"plain", "12", "12"},
 		{"not sent", "", ""},
 		{"blank", "+", ""},
@@ -164,7 +183,7 @@ func TestInteger(t *testing.T) {
 
 func TestID(t *testing.T) {
 	t.Parallel()
-	runGetter(t, func(q *Query) *int64 { return q.ID("a", maxMediumInt) }, func(n int64) string { return fmt.Sprint(n) }, []getterCase{
+	runGetter(t, func(q *Query) *int64 { return valueOf(q, "a", id(maxMediumInt)) }, func(n int64) string { return fmt.Sprint(n) }, []getterCase{
 		{"the least", "1", "1"},
 		{"zero", "0", "!Minimum allowed value is 1"},
 		{"the largest", "8388607", "8388607"},
@@ -175,7 +194,7 @@ func TestID(t *testing.T) {
 func TestAmount(t *testing.T) {
 	t.Parallel()
 	const no, far = "!Must be a number", "!Must be between -9999999999999999.9999 and 9999999999999999.9999"
-	runGetter(t, func(q *Query) *decimal.Decimal { return q.Amount("a") }, decimal.Decimal.String, []getterCase{
+	runGetter(t, func(q *Query) *decimal.Decimal { return valueOf(q, "a", amount()) }, decimal.Decimal.String, []getterCase{
 		{"whole", "12", "12"},
 		{"a fraction", "12.50", "12.5"},
 		{"many decimals", "0.00001", "0.00001"},
@@ -209,13 +228,13 @@ func TestBoolean(t *testing.T) {
 	for _, word := range []string{"2", "-1", "01", "1.0", "t", "f", "y", "n", "null", "enabled", "true,false"} {
 		cases = append(cases, getterCase{word, word, "!Must be true or false"})
 	}
-	runGetter(t, func(q *Query) *bool { return q.Boolean("a") }, func(b bool) string { return fmt.Sprint(b) }, cases)
+	runGetter(t, func(q *Query) *bool { return valueOf(q, "a", boolean()) }, func(b bool) string { return fmt.Sprint(b) }, cases)
 }
 
 func TestFlag(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{"": false, "a": false, "a=": false, "a=0": false, "a=no": false, "a=1": true, "a=on": true, "a=maybe": false, "a[]=1": false} {
-		if got := ParseQuery(raw).Flag("a"); got != want {
+		if got := fieldOf(ParseQuery(raw), flag("a", itselfAt[bool])); got != want {
 			t.Errorf("%q gives %v", raw, got)
 		}
 	}
@@ -224,7 +243,7 @@ func TestFlag(t *testing.T) {
 func TestDate(t *testing.T) {
 	t.Parallel()
 	const no = "!Must be a date in the format YYYY-MM-DD"
-	runGetter(t, func(q *Query) *adapter.Date { return q.Date("a") }, func(d adapter.Date) string { return string(d) }, []getterCase{
+	runGetter(t, func(q *Query) *adapter.Date { return valueOf(q, "a", date()) }, func(d adapter.Date) string { return string(d) }, []getterCase{
 		{"plain", "2026-11-21", "2026-11-21"},
 		{"blanks around", "+2026-11-21+", "2026-11-21"},
 		{"not sent", "", ""},
@@ -254,7 +273,7 @@ func TestDate(t *testing.T) {
 func TestWord(t *testing.T) {
 	t.Parallel()
 	words := map[string]int{"start_date": 1, "id": 2}
-	runGetter(t, func(q *Query) *int { return Word(q, "a", words, "Invalid sorting field") }, func(n int) string { return fmt.Sprint(n) }, []getterCase{
+	runGetter(t, func(q *Query) *int { return valueOf(q, "a", word(words, "Invalid sorting field")) }, func(n int) string { return fmt.Sprint(n) }, []getterCase{
 		{"plain", "start_date", "1"},
 		{"capitals", "START_DATE", "1"},
 		{"mixed", "Id", "2"},
@@ -269,7 +288,7 @@ func TestWord(t *testing.T) {
 func TestWordOr(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]int{"": 9, "a=": 9, "a=x": 1, "a=X": 1, "a=y": 9} {
-		if got := wordOr(ParseQuery(raw), "a", map[string]int{"x": 1}, 9, "no"); got != want {
+		if got := fieldOf(ParseQuery(raw), defaulted("a", word(map[string]int{"x": 1}, "no"), 9, itselfAt[int])); got != want {
 			t.Errorf("%q gives %d, want %d", raw, got, want)
 		}
 	}
@@ -279,12 +298,12 @@ func TestDescending(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{"": true, "order=asc": false, "order=ASC": false, "order=Desc": true} {
 		q := ParseQuery(raw)
-		if got := q.descending(true); got != want || q.Err() != nil {
+		if got := fieldOf(q, descending(true, itselfAt[bool])); got != want || q.Err() != nil {
 			t.Errorf("%q gives %v, %v", raw, got, q.Err())
 		}
 	}
 	q := ParseQuery("order=down")
-	q.descending(false)
+	fieldOf(q, descending(false, itselfAt[bool]))
 	if diff := cmp.Diff(map[string]string{"order": "Must be asc or desc"}, wrongIn(t, q.Err())); diff != "" {
 		t.Errorf("order=down (-want +got):\n%s", diff)
 	}
@@ -306,7 +325,7 @@ func TestWords(t *testing.T) {
 		"a=%20x%20,%20y%20":    {"x", "y"},
 		"a=x,y&b=unknown&c[]=": {"x", "y"},
 	} {
-		found := ParseQuery(raw).words("a", "x", "y")
+		found, _ := words("x", "y").read(ParseQuery(raw), "a")
 		for _, word := range want {
 			if !found[word] {
 				t.Errorf("%.50q lacks %q", raw, word)
@@ -317,7 +336,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	q := ParseQuery("a=x,z")
-	q.words("a", "x", "y")
+	valueOf(q, "a", words("x", "y"))
 	if diff := cmp.Diff(map[string]string{"a": "Must be a list of: x, y"}, wrongIn(t, q.Err())); diff != "" {
 		t.Errorf("a=x,z (-want +got):\n%s", diff)
 	}
@@ -325,6 +344,13 @@ func TestWords(t *testing.T) {
 
 // longList is a list longer than any text may be.
 func longList(word string) string { return strings.Repeat(word+",", 200) }
+
+func pagingOf(q *Query, standard int64) (p adapter.Paging) {
+	Fields[adapter.Paging]{
+		page(func(p *adapter.Paging) *int64 { return &p.Page }), perPage(standard, func(p *adapter.Paging) *int64 { return &p.PerPage }),
+	}.read(q, &p)
+	return p
+}
 
 func TestPaging(t *testing.T) {
 	t.Parallel()
@@ -336,7 +362,7 @@ func TestPaging(t *testing.T) {
 		"page=9007199254740992": {Page: 1 << 53, PerPage: 20},
 	} {
 		q := ParseQuery(raw)
-		if got := q.Paging(20); got != want || q.Err() != nil {
+		if got := pagingOf(q, 20); got != want || q.Err() != nil {
 			t.Errorf("%q gives %v, %v", raw, got, q.Err())
 		}
 	}
@@ -347,7 +373,7 @@ func TestPaging(t *testing.T) {
 		"page=1.5&per_page=" + strings.Repeat("9", 30): {"page": "Must be an integer", "per_page": "Maximum allowed value is 100"},
 	} {
 		q := ParseQuery(raw)
-		q.Paging(20)
+		pagingOf(q, 20)
 		if diff := cmp.Diff(want, wrongIn(t, q.Err())); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", raw, diff)
 		}
@@ -358,14 +384,14 @@ func TestPaging(t *testing.T) {
 func TestErrNamesEveryParameter(t *testing.T) {
 	t.Parallel()
 	q := ParseQuery("a=x&b=x&c=2026&d=maybe&e=%00&f=fine&g[]=1")
-	q.Integer("a", 1, 2)
-	q.Date("a")
-	q.Amount("b")
-	q.Date("c")
-	q.Flag("d")
-	q.Text("e")
-	q.Text("f")
-	q.Text("g")
+	valueOf(q, "a", integer(1, 2))
+	valueOf(q, "a", date())
+	valueOf(q, "b", amount())
+	valueOf(q, "c", date())
+	valueOf(q, "d", boolean())
+	valueOf(q, "e", text())
+	valueOf(q, "f", text())
+	valueOf(q, "g", text())
 	want := map[string]string{
 		"a": "Must be an integer", "b": "Must be a number", "c": "Must be a date in the format YYYY-MM-DD", "d": "Must be true or false",
 		"e": "Must be valid UTF-8 without control characters", "g": "Must be a single value, not a list",
@@ -387,7 +413,7 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		q := ParseQuery(raw)
 		given := map[string]bool{}
-		if text := q.Text("a"); text != nil {
+		if text := valueOf(q, "a", text()); text != nil {
 			given["text"] = true
 			if *text == "" || *text != strings.TrimSpace(*text) || !utf8.ValidString(*text) || utf8.RuneCountInString(*text) > 320 || strings.ContainsAny(*text, "\x00\n\x7f") {
 				t.Errorf("text %q", *text)
@@ -395,44 +421,44 @@ func FuzzQuery(f *testing.F) {
 		}
 		getters := map[string]func(*Query) bool{
 			"integer": func(q *Query) bool {
-				n := q.Integer("a", -5, maxInt)
+				n := valueOf(q, "a", integer(-5, maxInt))
 				if n != nil && (*n < -5 || *n > maxInt) {
 					t.Errorf("integer %d", *n)
 				}
 				return n != nil
 			},
 			"id": func(q *Query) bool {
-				n := q.ID("a", maxMediumInt)
+				n := valueOf(q, "a", id(maxMediumInt))
 				if n != nil && (*n < 1 || *n > maxMediumInt) {
 					t.Errorf("id %d", *n)
 				}
 				return n != nil
 			},
 			"amount": func(q *Query) bool {
-				n := q.Amount("a")
+				n := valueOf(q, "a", amount())
 				if n != nil && n.Abs().Cmp(maxAmount) > 0 {
 					t.Errorf("amount %s", n)
 				}
 				return n != nil
 			},
 			"date": func(q *Query) bool {
-				d := q.Date("a")
+				d := valueOf(q, "a", date())
 				if d != nil && len(*d) != len("2026-11-21") {
 					t.Errorf("date %q", *d)
 				}
 				return d != nil
 			},
 			"span": func(q *Query) bool {
-				s := View{}.span(q, "a")
+				s := valueOf(q, "a", span())
 				if s != nil && !s.From.Before(s.Before) {
 					t.Errorf("span %v", s)
 				}
 				return s != nil
 			},
-			"from":    func(q *Query) bool { return View{}.from(q, "a") != nil },
-			"through": func(q *Query) bool { return View{}.through(q, "a") != nil },
-			"boolean": func(q *Query) bool { return q.Boolean("a") != nil },
-			"word":    func(q *Query) bool { return Word(q, "a", bookingSorts, "unknown") != nil },
+			"from":    func(q *Query) bool { return valueOf(q, "a", beginning()) != nil },
+			"through": func(q *Query) bool { return valueOf(q, "a", end()) != nil },
+			"boolean": func(q *Query) bool { return valueOf(q, "a", boolean()) != nil },
+			"word":    func(q *Query) bool { return valueOf(q, "a", word(bookingSorts, "unknown")) != nil },
 		}
 		for name, get := range getters {
 			q := ParseQuery(raw)
@@ -446,10 +472,10 @@ func FuzzQuery(f *testing.F) {
 		}
 		for _, word := range []string{"a", "order", "page", "per_page"} {
 			q := ParseQuery(raw)
-			q.words(word, "x", "y")
-			q.Flag(word)
-			q.descending(true)
-			if p := q.Paging(10); p.Page < 1 || p.PerPage < 1 || p.PerPage > 100 || p.Page*p.PerPage < 1 {
+			valueOf(q, word, words("x", "y"))
+			valueOf(q, word, boolean())
+			fieldOf(q, descending(true, itselfAt[bool]))
+			if p := pagingOf(q, 10); p.Page < 1 || p.PerPage < 1 || p.PerPage > 100 || p.Page*p.PerPage < 1 {
 				t.Errorf("paging %v", p)
 			}
 			for name := range wrongIn(t, q.Err()) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"bookside/adapter"
+
+	"github.com/shopspring/decimal"
 )
 
 // WrittenService is a service as writes return it: numbers as numbers, and null
@@ -30,20 +32,44 @@ type WrittenService struct {
 	UpdatedAt        string      `json:"updated_at"`
 }
 
-// ServicePatch reads the body of POST /services and PUT /services/{id}. What is
-// wrong with it is in the patch's Validation.
+// ServiceFields are those of PUT /services/{id}.
+var ServiceFields = Fields[adapter.ServicePatch]{
+	optional("name", anyText(), func(s *adapter.ServicePatch) **string { return &s.Name }),
+	optional("short_description", anyText(), func(s *adapter.ServicePatch) **string { return &s.ShortDescription }),
+	optional("description", anyText(), func(s *adapter.ServicePatch) **string { return &s.Description }),
+	optional("duration", integer(1, maxInt), func(s *adapter.ServicePatch) **int64 { return &s.Duration }),
+	optional("price_min", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.PriceMin }),
+	optional("price_max", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.PriceMax }),
+	optional("charge_amount", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.ChargeAmount }),
+	optional("deposit_amount", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.DepositAmount }),
+	optional("capacity_min", integer(0, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMin }),
+	optional("capacity_max", integer(1, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMax }),
+	optional("order_number", integer(0, maxInt), func(s *adapter.ServicePatch) **int64 { return &s.OrderNumber }),
+	optional("selection_image_id", idOrNone(maxInt), func(s *adapter.ServicePatch) **int64 { return &s.SelectionImageID }),
+	optional("status", word(enabledStatuses, enabledMessage), func(s *adapter.ServicePatch) **string { return &s.Status }),
+	optional("visibility", word(visibilities, visibilityMessage), func(s *adapter.ServicePatch) **string { return &s.Visibility }),
+	optional("category_id", idOrNone(maxInt), func(s *adapter.ServicePatch) **int64 { return &s.CategoryID }),
+	optional("customer_limit", anyText(), func(s *adapter.ServicePatch) **string { return &s.CustomerLimit }),
+}
+
+// NewServiceFields are those of POST /services.
+var NewServiceFields = within(ServiceFields, func(s *adapter.NewService) *adapter.ServicePatch { return &s.ServicePatch }).requiring("name")
+
+// NewService reads the body of POST /services. What is wrong with it is in the
+// service's Validation.
+func NewService(b *Body) adapter.NewService {
+	var service adapter.NewService
+	NewServiceFields.read(b, &service)
+	service.Validation = *b.validation
+	return service
+}
+
+// ServicePatch reads the body of PUT /services/{id}. What is wrong with it is in
+// the patch's Validation.
 func ServicePatch(b *Body) adapter.ServicePatch {
-	patch := adapter.ServicePatch{
-		Name: b.Text("name"), ShortDescription: b.Text("short_description"), Description: b.Text("description"),
-		Duration: b.Integer("duration", 1, maxInt),
-		PriceMin: b.price("price_min"), PriceMax: b.price("price_max"), ChargeAmount: b.price("charge_amount"), DepositAmount: b.price("deposit_amount"),
-		CapacityMin: b.Integer("capacity_min", 0, maxCapacity), CapacityMax: b.Integer("capacity_max", 1, maxCapacity),
-		OrderNumber: b.Integer("order_number", 0, maxInt), SelectionImageID: b.IDOrNone("selection_image_id", maxInt),
-		Status:     Word(b, "status", enabledStatuses, enabledMessage),
-		Visibility: Word(b, "visibility", visibilities, visibilityMessage),
-		CategoryID: b.IDOrNone("category_id", maxInt), CustomerLimit: b.Text("customer_limit"),
-	}
-	patch.Validation = *b.problems
+	var patch adapter.ServicePatch
+	ServiceFields.read(b, &patch)
+	patch.Validation = *b.validation
 	return patch
 }
 

@@ -1,6 +1,13 @@
 package compat
 
-import "bookside/adapter"
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+)
 
 // Service is a service as lists return it: its id, prices and customer limit
 // as strings, its other numbers as numbers.
@@ -99,45 +106,62 @@ type ServiceIncludes struct {
 	Categories bool // all of them, at the root of a list
 }
 
+// ServiceQuery is what the service list is asked for.
+type ServiceQuery struct {
+	adapter.ServiceFilter
+	Include ServiceIncludes
+}
+
+// ServiceParameters are those of the service list.
+var ServiceParameters = parameters(domain.InvalidParameters,
+	serviceIncludes(func(s *ServiceQuery) *ServiceIncludes { return &s.Include }, "category", "agents", "locations", "categories"),
+	page(func(s *ServiceQuery) *int64 { return &s.Page }),
+	perPage(10, func(s *ServiceQuery) *int64 { return &s.PerPage }),
+	optional("search", text(), func(s *ServiceQuery) **string { return &s.Search }),
+	optional("name", text(), func(s *ServiceQuery) **string { return &s.Name }),
+	optional("status", word(enabledStatuses, enabledMessage), func(s *ServiceQuery) **string { return &s.Status }),
+	optional("visibility", word(visibilities, visibilityMessage), func(s *ServiceQuery) **string { return &s.Visibility }),
+	optional("category_id", idOrNone(maxInt), func(s *ServiceQuery) **int64 { return &s.CategoryID }).describedAs("Id of the category; 0 for services without one"),
+	optional("location_id", id(maxInt), func(s *ServiceQuery) **int64 { return &s.LocationID }).describedAs("Id of a location where the service is offered"),
+	optional("agent_id", id(maxInt), func(s *ServiceQuery) **int64 { return &s.AgentID }).describedAs("Id of an agent who offers the service"),
+	optional("price_min", amount(), func(s *ServiceQuery) **decimal.Decimal { return &s.PriceMin }),
+	optional("price_max", amount(), func(s *ServiceQuery) **decimal.Decimal { return &s.PriceMax }),
+	optional("duration_min", integer(0, maxInt), func(s *ServiceQuery) **int64 { return &s.DurationMin }),
+	optional("duration_max", integer(0, maxInt), func(s *ServiceQuery) **int64 { return &s.DurationMax }),
+	optional("created_after", beginning(), func(s *ServiceQuery) **time.Time { return &s.CreatedFrom }),
+	optional("created_before", end(), func(s *ServiceQuery) **time.Time { return &s.CreatedBefore }),
+	optional("updated_after", beginning(), func(s *ServiceQuery) **time.Time { return &s.UpdatedFrom }),
+	optional("updated_before", end(), func(s *ServiceQuery) **time.Time { return &s.UpdatedBefore }),
+	defaulted("order_by", word(serviceSorts, unknownSort), adapter.ServicesByID, func(s *ServiceQuery) *adapter.ServiceSort { return &s.Sort }),
+	descending(false, func(s *ServiceQuery) *bool { return &s.Descending }),
+)
+
 // ServiceFilter reads the parameters of the service list.
 func (v View) ServiceFilter(q *Query) (adapter.ServiceFilter, ServiceIncludes, error) {
-	include := q.serviceIncludes("category", "agents", "locations", "categories")
-	f := adapter.ServiceFilter{
-		Paging:        q.Paging(10),
-		Search:        q.Text("search"),
-		Name:          q.Text("name"),
-		Status:        Word(q, "status", enabledStatuses, enabledMessage),
-		Visibility:    Word(q, "visibility", visibilities, visibilityMessage),
-		CategoryID:    q.IDOrNone("category_id", maxInt),
-		LocationID:    q.ID("location_id", maxInt),
-		AgentID:       q.ID("agent_id", maxInt),
-		PriceMin:      q.Amount("price_min"),
-		PriceMax:      q.Amount("price_max"),
-		DurationMin:   q.Integer("duration_min", 0, maxInt),
-		DurationMax:   q.Integer("duration_max", 0, maxInt),
-		CreatedFrom:   v.from(q, "created_after"),
-		CreatedBefore: v.through(q, "created_before"),
-		UpdatedFrom:   v.from(q, "updated_after"),
-		UpdatedBefore: v.through(q, "updated_before"),
-		Sort:          wordOr(q, "order_by", serviceSorts, adapter.ServicesByID, unknownSort),
-		Descending:    q.descending(false),
-		Include:       include.ServiceIncludes,
-	}
-	return f, include, q.Err()
+	var s ServiceQuery
+	ServiceParameters.read(v, q, &s)
+	s.ServiceFilter.Include = s.Include.ServiceIncludes
+	return s.ServiceFilter, s.Include, ServiceParameters.err(q)
 }
+
+// ServiceIncludeParameters are those of a single service.
+var ServiceIncludeParameters = parameters(domain.InvalidParameters,
+	serviceIncludes(func(s *ServiceIncludes) *ServiceIncludes { return s }, "category", "agents", "locations"))
 
 // ServiceIncludes reads the parameters of a single service.
 func (v View) ServiceIncludes(q *Query) (ServiceIncludes, error) {
-	include := q.serviceIncludes("category", "agents", "locations")
-	return include, q.Err()
+	var include ServiceIncludes
+	ServiceIncludeParameters.read(v, q, &include)
+	return include, ServiceIncludeParameters.err(q)
 }
 
-func (q *Query) serviceIncludes(known ...string) ServiceIncludes {
-	words := q.words("include", known...)
-	return ServiceIncludes{
-		ServiceIncludes: adapter.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"]},
-		Categories:      words["categories"],
-	}
+func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field[T] {
+	return custom(IncludeParameter, words(known...), func(into *T, words map[string]bool) {
+		*at(into) = ServiceIncludes{
+			ServiceIncludes: adapter.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"]},
+			Categories:      words["categories"],
+		}
+	})
 }
 
 // ServiceList is a page of services. categories are shown where they were

@@ -46,42 +46,6 @@ func (v View) midnight(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, v.Location)
 }
 
-// from is the first instant of a date parameter, nil where none was sent.
-func (v View) from(q *Query, name string) *time.Time { return v.dayOffset(q, name, 0) }
-
-// through is the first instant after a date parameter, whose day is included.
-func (v View) through(q *Query, name string) *time.Time { return v.dayOffset(q, name, 1) }
-
-func (v View) dayOffset(q *Query, name string, days int) *time.Time {
-	date := q.Date(name)
-	if date == nil {
-		return nil
-	}
-	day, ok := date.Time(time.UTC)
-	if !ok {
-		return nil
-	}
-	return new(v.midnight(day.AddDate(0, 0, days)))
-}
-
-// span is the range of a date parameter of any precision: 2026, 2026-11 or
-// 2026-11-21.
-func (v View) span(q *Query, name string) *adapter.Span {
-	q.described.pattern(name, spanPattern)
-	text, ok := q.text(name)
-	if !ok {
-		return nil
-	}
-	for layout, step := range map[string][3]int{"2006": {1, 0, 0}, "2006-01": {0, 1, 0}, "2006-01-02": {0, 0, 1}} {
-		day, err := time.Parse(layout, text)
-		if err == nil && day.Year() >= 1000 {
-			return &adapter.Span{From: v.midnight(day), Before: v.midnight(day.AddDate(step[0], step[1], step[2]))}
-		}
-	}
-	q.refuse(name, "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY")
-	return nil
-}
-
 // money prints an amount as the columns hold it, with four decimals.
 func money(amount decimal.Decimal) string { return amount.StringFixed(4) }
 

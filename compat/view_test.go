@@ -82,8 +82,9 @@ func TestDatesCoverTheirDay(t *testing.T) {
 		{"not sent", berlin, "", []string{"", ""}},
 		{"no date", berlin, "2026-02-30", []string{"", ""}},
 	} {
-		v, q := View{Location: c.in}, ParseQuery("a="+c.date)
-		if diff := cmp.Diff(c.want, instants(v.from(q, "a"), v.through(q, "a"))); diff != "" {
+		q := ParseQuery("a=" + c.date)
+		q.seen = View{Location: c.in}
+		if diff := cmp.Diff(c.want, instants(valueOf(q, "a", beginning()), valueOf(q, "a", end()))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -117,8 +118,9 @@ func TestSpan(t *testing.T) {
 		{name: "letters", text: "November", bad: true},
 	} {
 		q := ParseQuery("a=" + c.text)
+		q.seen = View{Location: c.in}
 		var got []string
-		if span := (View{Location: c.in}).span(q, "a"); span != nil {
+		if span := valueOf(q, "a", span()); span != nil {
 			got = instants(&span.From, &span.Before)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

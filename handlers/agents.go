@@ -1,13 +1,16 @@
 package handlers
 
-import "bookside/adapter"
+import (
+	"bookside/adapter"
+	"bookside/compat"
+)
 
 var listAgents = operation{
 	id:      "listAgents",
 	summary: "List agents",
 	about:   "Agents that match every parameter sent, a page of them, with their services and locations.",
 	size:    records("per_page"),
-	query:   queryOf(plainView.AgentFilter),
+	query:   compat.AgentParameters,
 	answers: []response{ok(plainView.AgentList(pageOf[adapter.Agent]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {

@@ -76,8 +76,8 @@ func (r route) guard() *compat.Guard {
 // includes are what the parameter include may ask of a route and needs another
 // permission.
 func (r route) includes() []compat.Guarded {
-	reads := func(f *compat.Field) bool { return f.Name == compat.IncludeParameter }
-	if r.operation.query == nil || !slices.ContainsFunc(queryFields(r), reads) {
+	asks := func(p compat.Described) bool { return p.Name == compat.IncludeParameter }
+	if r.operation.query == nil || !slices.ContainsFunc(r.operation.query.Describe(), asks) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return !g.Asked })

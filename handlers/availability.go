@@ -10,8 +10,8 @@ var getAvailability = operation{
 	summary: "Find the free start times of a day",
 	about:   "The starts at which a booking can be made on a day, or by day on several days where date_to is sent. Counts as one request for each week begun.",
 	size:    days,
-	cost:    (*compat.Query).Weeks,
-	query:   queryOf(plainView.AvailabilityRequest),
+	cost:    compat.AvailabilityCost,
+	query:   compat.AvailabilityParameters,
 	answers: []response{slotsOf(compat.AvailabilityRequest{}), slotsOf(compat.AvailabilityRequest{ManyDays: true})},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)
@@ -31,7 +31,7 @@ var listFreeAgents = operation{
 	summary: "Find the agents who are free",
 	about:   "Agents who offer the service and, where date and start_time are sent, are free then.",
 	size:    records("limit"),
-	query:   queryOf(plainView.AgentSlotQuery),
+	query:   compat.FreeAgentParameters,
 	answers: []response{ok(plainView.FreeAgents(adapter.AgentSlotQuery{}, nil))},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AgentSlotQuery(r.query)

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"time"
 
 	"bookside/adapter"
@@ -14,7 +13,7 @@ var listBookings = operation{
 	summary: "List bookings",
 	about:   "Bookings that match every parameter sent, a page of them.",
 	size:    records("per_page"),
-	query:   queryOf(func(q *compat.Query) (any, error) { return plainView.BookingFilter(context.Background(), q, nil) }),
+	query:   compat.BookingParameters,
 	answers: []response{ok(plainView.BookingList(pageOf[adapter.Booking]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
@@ -53,7 +52,7 @@ var createBooking = operation{
 	id:      "createBooking",
 	summary: "Create a booking",
 	about:   "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
-	body:    bodyOf(compat.NewBooking),
+	body:    compat.NewBookingFields,
 	answers: []response{created(plainView.BookingCreated(adapter.MadeBooking{}, compat.BookingTimes{}))},
 	refuse:  []error{domain.SlotUnavailable(exampleConflict)},
 	errors:  errorForm{failure: "Failed to create booking"},
@@ -79,7 +78,7 @@ var updateBooking = operation{
 	summary: "Change a booking",
 	about:   "Changes what is sent and nothing else. A new time, agent or service is checked as for a new booking.",
 	path:    []pathParameter{bookingID},
-	body:    bodyOf(compat.BookingPatch),
+	body:    compat.BookingPatchFields,
 	also: []also{
 		{"write_customers", "to change a name, e-mail address or phone number that the customer has already"},
 		{"delete_bookings", "to cancel a completed booking"},
@@ -114,7 +113,7 @@ var deleteBooking = operation{
 	summary: "Delete a booking",
 	about:   "Deletes a booking for good. An approved or completed one needs force.",
 	path:    []pathParameter{bookingID},
-	query:   queryOf(force),
+	query:   compat.ForceParameters,
 	answers: []response{ok(compat.BookingDeleted())},
 	refuse:  []error{domain.ForceRequired()},
 	errors:  errorForm{failure: "Failed to delete booking", code: "delete_error"},
@@ -123,7 +122,7 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		force, err := force(r.query)
+		force, err := r.view.Force(r.query)
 		if err != nil {
 			return response{}, err
 		}
@@ -134,9 +133,6 @@ var deleteBooking = operation{
 		return ok(compat.BookingDeleted()), nil
 	},
 }
-
-// force tells that what is otherwise refused is to be done.
-func force(q *compat.Query) (bool, error) { return q.Flag("force"), q.RequestErr() }
 
 // times are when a booking is, on the site's clock.
 func (r *request) times(b adapter.Booking) compat.BookingTimes {

@@ -18,7 +18,7 @@ var createBookings = operation{
 	summary: "Create up to 50 bookings",
 	about:   "Makes each booking by itself: one that fails undoes no other. Answers 201 where all were made, 207 where some were, 400 where none was. Counts as one request for each booking. The bare list may be sent in place of the object.",
 	size:    size{each: bulkWork},
-	body:    compat.DescribeBulkBookings,
+	body:    compat.BulkBookingFields,
 	answers: []response{
 		{http.StatusCreated, compat.Bulk(nil, nil)}, {http.StatusMultiStatus, compat.Bulk(nil, nil)}, {http.StatusBadRequest, compat.Bulk(nil, nil)},
 	},

@@ -1,17 +1,20 @@
 package handlers
 
-import "bookside/adapter"
+import (
+	"bookside/adapter"
+	"bookside/compat"
+)
 
 var listCategories = operation{
 	id:      "listCategories",
 	summary: "List service categories",
 	about:   "The categories of services, a page of them, in their order.",
 	size:    records("per_page"),
-	query:   queryOf(plainView.CategoryPaging),
+	query:   compat.PageParameters,
 	answers: []response{ok(plainView.CategoryList(pageOf[adapter.ServiceCategory]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
-		paging, err := r.view.CategoryPaging(r.query)
+		paging, err := r.view.Paging(r.query)
 		if err != nil {
 			return response{}, err
 		}

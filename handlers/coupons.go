@@ -10,7 +10,7 @@ var listCoupons = operation{
 	summary: "List coupons",
 	about:   "Coupons that match every parameter sent, a page of them. Sites without coupons have none.",
 	size:    records("per_page"),
-	query:   queryOf(plainView.CouponFilter),
+	query:   compat.CouponParameters,
 	answers: []response{ok(plainView.CouponList(pageOf[adapter.Coupon](), adapter.Currency{}))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
@@ -61,8 +61,7 @@ var createCoupon = operation{
 	id:      "createCoupon",
 	summary: "Create a coupon",
 	about:   "Creates a coupon. Codes are kept in capitals.",
-	body:    bodyOf(compat.NewCoupon),
-	require: []string{"discount_type", "discount_value"},
+	body:    compat.NewCouponFields,
 	answers: []response{created(plainView.CouponCreated(adapter.Coupon{}))},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -85,7 +84,7 @@ var updateCoupon = operation{
 	summary: "Change a coupon",
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{couponCode},
-	body:    bodyOf(compat.CouponPatch),
+	body:    compat.CouponFields,
 	answers: []response{ok(plainView.CouponUpdated(adapter.Coupon{}))},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)

@@ -14,7 +14,7 @@ var listCustomers = operation{
 	summary: "List customers",
 	about:   "Customers that match every parameter sent, a page of them, the latest first.",
 	size:    records("per_page"),
-	query:   queryOf(plainView.CustomerFilter),
+	query:   compat.CustomerParameters,
 	answers: []response{ok(plainView.CustomerList(pageOf[adapter.Customer]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
@@ -36,7 +36,7 @@ var getCustomer = operation{
 	about:   "A customer, with bookings where include asks for them.",
 	path:    []pathParameter{customerID},
 	size:    records("bookings_limit"),
-	query:   queryOf(func(q *compat.Query) (any, error) { return plainView.CustomerIncludes(context.Background(), q, nil) }),
+	query:   compat.CustomerIncludeParameters,
 	answers: []response{ok(plainView.CustomerDetail(adapter.Customer{}, compat.CustomerIncludes{}, compat.CustomerBookings{}))},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
@@ -63,9 +63,8 @@ var createCustomer = operation{
 	id:      "createCustomer",
 	summary: "Create a customer",
 	about:   "Creates a customer. No two have the same e-mail address.",
-	body:    bodyOf(compat.NewCustomer),
+	body:    compat.NewCustomerFields,
 	also:    []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
-	require: []string{"first_name", "last_name"},
 	answers: []response{created(plainView.CustomerCreated(adapter.Customer{}))},
 	errors:  errorForm{failure: "Failed to create customer"},
 	serve: func(r *request) (response, error) {
@@ -89,7 +88,7 @@ var updateCustomer = operation{
 	summary: "Change a customer",
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{customerID},
-	body:    bodyOf(compat.CustomerPatch),
+	body:    compat.CustomerPatchFields,
 	answers: []response{ok(plainView.CustomerUpdated(adapter.Customer{}))},
 	errors:  errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
 	serve: func(r *request) (response, error) {

@@ -11,7 +11,7 @@ var listInvoices = operation{
 	about:   "The invoices of an order, a page of them.",
 	path:    []pathParameter{orderID},
 	size:    records("per_page"),
-	query:   queryOf(plainView.SubPaging),
+	query:   compat.PageParameters,
 	answers: []response{ok(plainView.InvoiceList(pageOf[adapter.Invoice]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
@@ -19,7 +19,7 @@ var listInvoices = operation{
 		if err != nil {
 			return response{}, err
 		}
-		paging, err := r.view.SubPaging(r.query)
+		paging, err := r.view.Paging(r.query)
 		if err != nil {
 			return response{}, err
 		}
@@ -59,8 +59,8 @@ var updateInvoice = operation{
 	summary: "Change an invoice of an order",
 	about:   "Changes what is sent and nothing else. An invoice that payments do not cover becomes paid with force only.",
 	path:    []pathParameter{orderID, invoiceID},
-	query:   queryOf(force),
-	body:    func(b *compat.Body) { _, _ = compat.InvoicePatch(b) },
+	query:   compat.ForceParameters,
+	body:    compat.InvoiceFields,
 	answers: []response{ok(plainView.InvoiceUpdated(adapter.Invoice{}))},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
@@ -75,7 +75,7 @@ var updateInvoice = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := force(r.query)
+		forced, err := r.view.Force(r.query)
 		if err != nil {
 			return response{}, err
 		}

@@ -1,13 +1,16 @@
 package handlers
 
-import "bookside/adapter"
+import (
+	"bookside/adapter"
+	"bookside/compat"
+)
 
 var listLocations = operation{
 	id:      "listLocations",
 	summary: "List locations",
 	about:   "Locations that match every parameter sent, a page of them.",
 	size:    records("per_page"),
-	query:   queryOf(plainView.LocationFilter),
+	query:   compat.LocationParameters,
 	answers: []response{ok(plainView.LocationList(pageOf[adapter.Location]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {

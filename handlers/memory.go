@@ -151,7 +151,7 @@ func (r *request) answer() (answer, error) {
 		a, err = r.answerWithin(maxWork)
 	}
 	if tooMuch(err) && r.route.operation.size.parameter != "" {
-		err = queryRefusal(*r.route, map[string]string{r.route.operation.size.parameter: "The answer would be too large, ask for less"})
+		err = r.route.operation.query.Invalid(map[string]string{r.route.operation.size.parameter: "The answer would be too large, ask for less"})
 	}
 	return a, err
 }

@@ -213,19 +213,14 @@ func (d *describer) parameters(r route) []members {
 		parameters = append(parameters, p.describe())
 	}
 	if r.operation.query != nil {
-		for _, f := range queryFields(r) {
-			parameters = append(parameters, d.queryParameterOf(f))
+		for _, p := range r.operation.query.Describe() {
+			parameters = append(parameters, d.queryParameterOf(p))
 		}
 	}
 	if r.method == http.MethodPost {
 		parameters = append(parameters, idempotencyParameter)
 	}
 	return parameters
-}
-
-// queryFields are the parameters that a route reads.
-func queryFields(r route) []*compat.Field {
-	return compat.ReadingOfQuery(func(q *compat.Query) { _ = r.operation.query(q) }).Fields // nothing is wrong yet
 }
 
 func (p pathParameter) describe() members {
@@ -243,18 +238,16 @@ func (p pathParameter) example() any {
 	return 17
 }
 
-func (d *describer) queryParameterOf(f *compat.Field) members {
-	about := f.Schema.Description
-	parameter := members{{"name", f.Name}, {"in", "query"}, {"description", about}}
-	if f.Required {
+func (d *describer) queryParameterOf(p compat.Described) members {
+	parameter := members{{"name", p.Name}, {"in", "query"}, {"description", p.Schema.Description}}
+	if p.Required {
 		parameter = append(parameter, member{"required", true})
 	}
-	if f.Schema.Items != nil { // words with commas between them
+	if p.Schema.Items != nil { // words with commas between them
 		parameter = append(parameter, member{"style", "form"}, member{"explode", false})
 	}
-	example := d.schemas.Example(f.Schema)
-	f.Schema.Description = ""
-	return append(parameter, member{"schema", f.Schema}, member{"example", example})
+	p.Schema.Description = ""
+	return append(parameter, member{"schema", p.Schema}, member{"example", d.schemas.Example(p.Schema)})
 }
 
 var idempotencyParameter = members{
@@ -265,11 +258,8 @@ var idempotencyParameter = members{
 
 // requestBody describes a body in each of the forms that are read.
 func (d *describer) requestBody(r route) members {
-	reading := compat.ReadingOfBody(r.operation.body)
-	schema := reading.Schema()
-	schema.Required = append(schema.Required, r.operation.require...)
-	id := r.operation.id
-	named := d.schemas.Name(capitalized(id)+"Body", schema)
+	schema := compat.SchemaOf(r.operation.body.Describe())
+	named := d.schemas.Name(capitalized(r.operation.id)+"Body", schema)
 	example := d.schemas.Example(schema)
 	content := make(members, len(bodyTypes))
 	for i, media := range bodyTypes {
@@ -409,16 +399,17 @@ func refusals(r route) []error {
 	for _, permission := range alsoNeeded(r) {
 		all = append(all, adapter.Key{Permissions: []string{r.permission}}.Require(permission))
 	}
-	wrong := map[string]string{"page": "Must be an integer"}
 	if r.operation.query != nil {
-		all = append(all, queryRefusal(r, wrong))
+		all = append(all, r.operation.query.Invalid(compat.InvalidExample(r.operation.query.Describe())))
 	}
 	if r.operation.body == nil {
-		all = append(all, &compat.BodyError{Message: "The query has more than 1000 variables"})
+		all = append(all, compat.ErrTooManyParameters)
 	} else {
-		field := map[string]string{"status": "Unknown status"}
-		all = append(all, &compat.BodyError{Message: "The request body is not valid JSON"}, errBodyTooLarge,
-			domain.InvalidRequest(field), domain.ValidationFailed(field))
+		fields := r.operation.body.Describe()
+		all = append(all, compat.ErrNotJSON, errBodyTooLarge, domain.InvalidRequest(compat.InvalidExample(fields)))
+		if rejected := compat.RejectedExample(fields); rejected != nil {
+			all = append(all, domain.ValidationFailed(rejected))
+		}
 	}
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
@@ -444,14 +435,4 @@ func otherPermission(needed string) string {
 		return "read_services"
 	}
 	return "read_agents"
-}
-
-// queryRefusal is how a route refuses parameters: as it does one that comes as a
-// list.
-func queryRefusal(r route, wrong map[string]string) error {
-	err := r.operation.query(compat.ParseQuery(queryFields(r)[0].Name + "[]"))
-	if domain.CodeOf(err) == domain.CodeInvalidParameters {
-		return domain.InvalidParameters(wrong)
-	}
-	return domain.InvalidRequest(wrong)
 }

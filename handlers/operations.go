@@ -13,13 +13,12 @@ type operation struct {
 	id      string // in the document; clients generated from it name their functions so
 	summary string
 	about   string
-	path    []pathParameter           // in the order of the path
-	query   func(*compat.Query) error // reads the parameters
-	body    func(*compat.Body)        // reads the body
-	require []string                  // fields of the body that the adapter misses
-	answers []response                // made of empty records
-	also    []also                    // what may need more than the route's permission
-	refuse  []error                   // besides those of every operation like it
+	path    []pathParameter   // in the order of the path
+	query   compat.QueryInput // nil for no parameters
+	body    compat.Input      // nil for no body
+	answers []response        // made of empty records
+	also    []also            // what may need more than the route's permission
+	refuse  []error           // besides those of every operation like it
 	errors  errorForm
 	size    size // what the memory of a request grows with
 	cost    cost // of a request, in requests; nil for one
@@ -56,10 +55,9 @@ var (
 // cost is how many requests one counts for, by its parameters.
 type cost func(*compat.Query) int64
 
-// requests is how many requests one of the route counts for. Parameters that are
-// wrong cost no more than one.
+// requests is how many requests one of the route counts for.
 func (r *route) requests(query *compat.Query) int64 {
-	if r.operation.cost == nil || r.operation.query(query) != nil {
+	if r.operation.cost == nil {
 		return 1
 	}
 	return r.operation.cost(query)
@@ -72,22 +70,9 @@ type also struct{ permission, purpose string }
 // plainView shapes the answers that are described.
 var plainView compat.View
 
-// queryOf reads parameters for what comes of it.
-func queryOf[T any](read func(*compat.Query) (T, error)) func(*compat.Query) error {
-	return func(q *compat.Query) error {
-		_, err := read(q)
-		return err
-	}
-}
-
 // pageOf is an empty page.
 func pageOf[T any]() adapter.Page[T] {
 	return adapter.Page[T]{Paging: adapter.Paging{Page: 1, PerPage: 1}}
-}
-
-// bodyOf reads a body for what comes of it.
-func bodyOf[T any](read func(*compat.Body) T) func(*compat.Body) {
-	return func(b *compat.Body) { read(b) }
 }
 
 // exampleConflict is why a booking cannot have its time.

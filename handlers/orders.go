@@ -10,7 +10,7 @@ var listOrders = operation{
 	summary: "List orders",
 	about:   "Orders that match every parameter sent, a page of them.",
 	size:    records("per_page"),
-	query:   queryOf(plainView.OrderFilter),
+	query:   compat.OrderParameters,
 	answers: []response{ok(plainView.OrderList(pageOf[adapter.Order]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
@@ -55,7 +55,7 @@ var listTransactions = operation{
 	about:   "The payments of an order, a page of them.",
 	path:    []pathParameter{orderID},
 	size:    records("per_page"),
-	query:   queryOf(plainView.SubPaging),
+	query:   compat.PageParameters,
 	answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
@@ -63,7 +63,7 @@ var listTransactions = operation{
 		if err != nil {
 			return response{}, err
 		}
-		paging, err := r.view.SubPaging(r.query)
+		paging, err := r.view.Paging(r.query)
 		if err != nil {
 			return response{}, err
 		}
@@ -102,15 +102,15 @@ var createOrder = operation{
 	id:      "createOrder",
 	summary: "Create an order",
 	about:   "Creates an order, without items.",
-	body:    bodyOf(compat.OrderPatch),
-	require: []string{"customer_id", "subtotal", "total"},
+	body:    compat.NewOrderFields,
 	answers: []response{created(plainView.OrderWritten(adapter.Order{}))},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
 			return response{}, err
 		}
-		order := adapter.NewOrder{OrderPatch: compat.OrderPatch(body), Address: r.echo.RealIP()}
+		order := compat.NewOrder(body)
+		order.Address = r.echo.RealIP()
 		return r.create(func(tx *adapter.Tx) (any, error) {
 			record, err := tx.CreateOrder(r.ctx(), order)
 			if err != nil {
@@ -126,7 +126,7 @@ var updateOrder = operation{
 	summary: "Change an order",
 	about:   "Changes what is sent and nothing else. A new customer takes the order's bookings along.",
 	path:    []pathParameter{orderID},
-	body:    bodyOf(compat.OrderPatch),
+	body:    compat.OrderFields,
 	answers: []response{ok(plainView.OrderWritten(adapter.Order{}))},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)

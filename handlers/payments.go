@@ -11,7 +11,7 @@ var listPayments = operation{
 	summary: "List payments",
 	about:   "Payments that match every parameter sent, a page of them.",
 	size:    records("per_page"),
-	query:   queryOf(plainView.PaymentFilter),
+	query:   compat.PaymentParameters,
 	answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
 	errors:  errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
 	serve: func(r *request) (response, error) {
@@ -51,8 +51,7 @@ var createPayment = operation{
 	id:      "createPayment",
 	summary: "Record a payment",
 	about:   "Records a payment of an order, named by order_id or by one of its bookings, and brings the order's payment status in step.",
-	body:    bodyOf(compat.NewPayment),
-	require: []string{"amount"},
+	body:    compat.NewPaymentFields,
 	answers: []response{created(plainView.PaymentCreated(adapter.Payment{}))},
 	errors:  errorForm{failure: "Failed to create payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
@@ -76,7 +75,7 @@ var updatePayment = operation{
 	summary: "Change a payment",
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{paymentID},
-	body:    bodyOf(compat.PaymentPatch),
+	body:    compat.PaymentFields,
 	answers: []response{ok(plainView.PaymentUpdated(adapter.Payment{}))},
 	errors:  errorForm{failure: "Failed to update payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {

@@ -10,7 +10,7 @@ var listServices = operation{
 	summary: "List services",
 	about:   "Services that match every parameter sent, a page of them.",
 	size:    records("per_page"),
-	query:   func(q *compat.Query) error { _, _, err := plainView.ServiceFilter(q); return err },
+	query:   compat.ServiceParameters,
 	answers: []response{ok(plainView.ServiceList(pageOf[adapter.Service](), compat.ServiceIncludes{}, nil))},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
@@ -38,7 +38,7 @@ var getService = operation{
 	summary: "Read a service",
 	about:   "A service. Its numbers are texts.",
 	path:    []pathParameter{serviceID},
-	query:   queryOf(plainView.ServiceIncludes),
+	query:   compat.ServiceIncludeParameters,
 	answers: []response{ok(plainView.ServiceDetail(adapter.Service{}, compat.ServiceIncludes{}))},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)
@@ -61,15 +61,14 @@ var createService = operation{
 	id:      "createService",
 	summary: "Create a service",
 	about:   "Creates a service.",
-	body:    bodyOf(compat.ServicePatch),
-	require: []string{"name"},
+	body:    compat.NewServiceFields,
 	answers: []response{created(plainView.ServiceCreated(adapter.Service{}))},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
 			return response{}, err
 		}
-		service := adapter.NewService{ServicePatch: compat.ServicePatch(body)}
+		service := compat.NewService(body)
 		return r.create(func(tx *adapter.Tx) (any, error) {
 			record, err := tx.CreateService(r.ctx(), service)
 			if err != nil {
@@ -85,7 +84,7 @@ var updateService = operation{
 	summary: "Change a service",
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{serviceID},
-	body:    bodyOf(compat.ServicePatch),
+	body:    compat.ServiceFields,
 	answers: []response{ok(plainView.ServiceUpdated(adapter.Service{}))},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)

@@ -1,0 +1,466 @@
+package compat
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+)
+
+// source is where the values of a request come from: its query or its body.
+type source interface {
+	// text is a value's trimmed text; ok is false where none was sent, where it
+	// is empty, and where it is wrong.
+	text(name string) (value string, ok bool)
+	// present reports whether a value was sent that is not empty.
+	present(name string) bool
+	note(name string, f fault)
+	// view is how the request sees instants.
+	view() View
+}
+
+// fault is what is wrong with a value.
+type fault struct {
+	message  string
+	rejected bool // well-formed, and still not allowed
+}
+
+func invalid(message string) fault { return fault{message: message} }
+
+func rejected(message string) fault { return fault{message: message, rejected: true} }
+
+// kind is a kind of value, read with PHP's weak typing.
+type kind[V any] struct {
+	description
+	// read notes what is wrong. ok is false where it is, and where no value was
+	// sent, or an empty one.
+	read func(in source, name string) (value V, ok bool)
+	word func(V) string // that a value is sent as; nil where values are sent as they are
+}
+
+// description is what the document says of a kind.
+type description struct {
+	schema func() *Schema
+	// invalid and rejected are messages about values that are malformed, and about
+	// those that are not allowed; "" where there are none.
+	invalid, rejected string
+}
+
+// The largest ids the platform's columns hold.
+const (
+	maxMediumInt = 1<<23 - 1
+	maxInt       = 1<<31 - 1
+)
+
+// maxText is longer than any number, date or word, and than any column that a
+// parameter is compared with.
+const maxText = 320
+
+var tooLong = invalid(fmt.Sprintf("Maximum allowed length is %d characters", maxText))
+
+// Messages about values.
+const (
+	required     = "Required"
+	notSingle    = "Must be a single value, not a list"
+	notAList     = "Must be a list"
+	notAnObject  = "Must be an object"
+	notAnInteger = "Must be an integer"
+	notANumber   = "Must be a number"
+	notABoolean  = "Must be true or false"
+	notADate     = "Must be a date in the format YYYY-MM-DD"
+	notASpan     = "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY"
+	notAClock    = "Invalid time format, use HH:MM"
+	notATime     = "Must be a time of day as HH:MM or in minutes after midnight"
+	negative     = "May not be negative"
+)
+
+// fromText is a kind whose values come of their text alone.
+func fromText[V any](d description, parse func(text string) (V, *fault)) kind[V] {
+	return kind[V]{description: d, read: func(in source, name string) (value V, ok bool) {
+		text, ok := in.text(name)
+		if !ok {
+			return value, false
+		}
+		value, wrong := parse(text)
+		if wrong != nil {
+			in.note(name, *wrong)
+		}
+		return value, wrong == nil
+	}}
+}
+
+// text is any text of a query.
+func text() kind[string] {
+	return kind[string]{
+		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, invalid: notSingle},
+		read:        func(in source, name string) (string, bool) { return in.text(name) },
+	}
+}
+
+// integer is a whole number within bounds, also written 12.0.
+func integer(least, most int64) kind[int64] { return integerOf(least, most, rejected) }
+
+// id is an id of a column that holds at most most. One beyond it names what does
+// not exist.
+func id(most int64) kind[int64] {
+	k := integerOf(1, most, invalid)
+	k.rejected = ""
+	return k
+}
+
+// idOrNone is an id, or 0 for the records without one.
+func idOrNone(most int64) kind[int64] { return integer(0, most) }
+
+func integerOf(least, most int64, outside func(string) fault) kind[int64] {
+	tooSmall, tooLarge := outside(fmt.Sprintf("Minimum allowed value is %d", least)), outside(fmt.Sprintf("Maximum allowed value is %d", most))
+	lowest, highest := decimal.NewFromInt(least), decimal.NewFromInt(most)
+	schema := func() *Schema {
+		return &Schema{Type: typeInteger, Minimum: bound(strconv.FormatInt(least, 10)), Maximum: bound(strconv.FormatInt(most, 10))}
+	}
+	return fromText(description{schema, notAnInteger, tooSmall.message}, func(text string) (int64, *fault) {
+		n, ok := parseInteger(text)
+		switch {
+		case !ok:
+			return 0, &fault{message: notAnInteger}
+		case n.Cmp(lowest) < 0:
+			return 0, &tooSmall
+		case n.Cmp(highest) > 0:
+			return 0, &tooLarge
+		default:
+			return n.IntPart(), nil
+		}
+	})
+}
+
+// anyID is an id, or 0 for the words any and -1.
+func anyID() kind[int64] {
+	id := id(maxMediumInt)
+	schema := func() *Schema {
+		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Const: "any"}}}
+	}
+	return kind[int64]{description: description{schema: schema, invalid: notAnInteger}, read: func(in source, name string) (int64, bool) {
+		text, ok := in.text(name)
+		if ok && (strings.EqualFold(text, "any") || text == "-1") {
+			return 0, true
+		}
+		return id.read(in, name)
+	}}
+}
+
+// parseInteger reads an integer of any size, with or without a fraction of
+// zeros.
+func parseInteger(text string) (decimal.Decimal, bool) {
+	n, ok := parseNumber(text)
+	return n, ok && n.IsInteger()
+}
+
+// parseNumber reads plain decimal notation. Exponents are refused: they are no
+// way to write money, and a huge one would cost memory.
+func parseNumber(text string) (decimal.Decimal, bool) {
+	digits := strings.TrimPrefix(text, "-")
+	whole, fraction, pointed := strings.Cut(digits, ".")
+	if !isDigits(whole) || pointed && !isDigits(fraction) {
+		return decimal.Decimal{}, false
+	}
+	n, err := decimal.NewFromString(text)
+	return n, err == nil
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// maxAmount is the largest amount a decimal(20,4) column holds.
+var maxAmount = decimal.RequireFromString("9999999999999999.9999")
+
+var amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", maxAmount, maxAmount))
+
+// amount is a decimal number within the money columns.
+func amount() kind[decimal.Decimal] {
+	return fromText(description{amountSchema("-" + maxAmount.String()), notANumber, amountOutside.message}, parseAmount)
+}
+
+// price is an amount that can be asked for something.
+func price() kind[decimal.Decimal] {
+	return fromText(description{amountSchema("0"), notANumber, negative}, func(text string) (decimal.Decimal, *fault) {
+		n, wrong := parseAmount(text)
+		switch {
+		case wrong != nil:
+			return n, wrong
+		case n.IsNegative():
+			return n, &fault{negative, true}
+		case !n.Equal(n.Truncate(moneyDecimals)):
+			return n, &fault{fmt.Sprintf("May have at most %d decimals", moneyDecimals), true}
+		default:
+			return n, nil
+		}
+	})
+}
+
+// moneyDecimals is what the money columns hold.
+const moneyDecimals = 4
+
+func parseAmount(text string) (decimal.Decimal, *fault) {
+	n, ok := parseNumber(text)
+	switch {
+	case !ok:
+		return n, &fault{message: notANumber}
+	case n.Abs().Cmp(maxAmount) > 0:
+		return n, &amountOutside
+	default:
+		return n, nil
+	}
+}
+
+func amountSchema(least string) func() *Schema {
+	return func() *Schema {
+		return &Schema{Type: typeNumber, Minimum: bound(least), Maximum: bound(maxAmount.String())}
+	}
+}
+
+func bound(n string) *json.Number { return new(json.Number(n)) }
+
+// booleans are the words for true and false, in any letter case.
+var booleans = map[string]bool{
+	"1": true, "true": true, "yes": true, "on": true,
+	"0": false, "false": false, "no": false, "off": false,
+}
+
+// boolean is true or false.
+func boolean() kind[bool] {
+	schema := func() *Schema { return &Schema{Type: typeBoolean} }
+	return fromText(description{schema: schema, invalid: notABoolean}, func(text string) (bool, *fault) {
+		value, ok := booleans[strings.ToLower(text)]
+		if !ok {
+			return false, &fault{message: notABoolean}
+		}
+		return value, nil
+	})
+}
+
+// flag is a boolean that is false unless sent.
+func flag[T any](name string, at func(*T) *bool) Field[T] {
+	return defaulted(name, boolean(), false, at)
+}
+
+var dateDescription = description{schema: func() *Schema { return &Schema{Type: typeString, Format: "date"} }, invalid: notADate}
+
+// date is a calendar day.
+func date() kind[adapter.Date] { return fromText(dateDescription, parseDate) }
+
+func parseDate(text string) (adapter.Date, *fault) {
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil || day.Year() < 1000 {
+		return "", &fault{message: notADate}
+	}
+	return adapter.Date(text), nil
+}
+
+// day is a date as the calendar counts.
+func day() kind[availability.Day] {
+	return fromText(dateDescription, func(text string) (availability.Day, *fault) {
+		date, wrong := parseDate(text)
+		if wrong != nil {
+			return 0, wrong
+		}
+		day, ok := availability.ParseDay(string(date))
+		if !ok {
+			return 0, &fault{message: notADate}
+		}
+		return day, nil
+	})
+}
+
+// beginning is the first instant of a date, of timestamps as the request sees
+// them.
+func beginning() kind[time.Time] { return midnightAfter(0) }
+
+// end is the first instant after a date, whose day is included.
+func end() kind[time.Time] { return midnightAfter(1) }
+
+func midnightAfter(days int) kind[time.Time] {
+	date := date()
+	return kind[time.Time]{description: dateDescription, read: func(in source, name string) (instant time.Time, ok bool) {
+		date, ok := date.read(in, name)
+		if !ok {
+			return instant, false
+		}
+		day, ok := date.Time(time.UTC)
+		return in.view().midnight(day.AddDate(0, 0, days)), ok
+	}}
+}
+
+// span is the range of a date of any precision: 2026, 2026-11 or 2026-11-21.
+func span() kind[adapter.Span] {
+	schema := func() *Schema { return &Schema{Type: typeString, Pattern: spanPattern} }
+	return kind[adapter.Span]{description: description{schema: schema, invalid: notASpan}, read: func(in source, name string) (adapter.Span, bool) {
+		text, ok := in.text(name)
+		if !ok {
+			return adapter.Span{}, false
+		}
+		for layout, step := range map[string][3]int{"2006": {1, 0, 0}, "2006-01": {0, 1, 0}, "2006-01-02": {0, 0, 1}} {
+			day, err := time.Parse(layout, text)
+			if err == nil && day.Year() >= 1000 {
+				return adapter.Span{From: in.view().midnight(day), Before: in.view().midnight(day.AddDate(step[0], step[1], step[2]))}, true
+			}
+		}
+		in.note(name, invalid(notASpan))
+		return adapter.Span{}, false
+	}}
+}
+
+// timeOfDay is HH:MM, from 00:00 to 23:59.
+func timeOfDay() kind[availability.Minutes] {
+	schema := func() *Schema { return &Schema{Type: typeString, Pattern: clockPattern} }
+	return fromText(description{schema: schema, invalid: notAClock}, func(text string) (availability.Minutes, *fault) {
+		minutes, ok := parseClock(text)
+		if !ok {
+			return 0, &fault{message: notAClock}
+		}
+		return minutes, nil
+	})
+}
+
+// timeOrMinutes is HH:MM, or minutes after midnight.
+func timeOrMinutes() kind[availability.Minutes] {
+	schema := func() *Schema { return &Schema{Type: typeString, Pattern: timeOrMinutesPattern} }
+	return fromText(description{schema: schema, invalid: notATime}, func(text string) (availability.Minutes, *fault) {
+		minutes, ok := parseTimeOfDay(text)
+		if !ok {
+			return 0, &fault{message: notATime}
+		}
+		return minutes, nil
+	})
+}
+
+func parseTimeOfDay(text string) (minutes availability.Minutes, ok bool) {
+	if strings.Contains(text, ":") {
+		return parseClock(text)
+	}
+	m, err := strconv.ParseUint(text, 10, 16)
+	return availability.Minutes(m), err == nil && m < maxDuration
+}
+
+func parseClock(text string) (minutes availability.Minutes, ok bool) {
+	hour, minute, ok := strings.Cut(text, ":")
+	if !ok || len(hour) > 2 || len(minute) != 2 {
+		return 0, false
+	}
+	h, err := strconv.ParseUint(hour, 10, 8)
+	if err != nil || h > 23 {
+		return 0, false
+	}
+	m, err := strconv.ParseUint(minute, 10, 8)
+	if err != nil || m > 59 {
+		return 0, false
+	}
+	return availability.Minutes(60*h + m), true
+}
+
+// word is one of the words of a map, in any letter case. message names the
+// words.
+func word[V comparable](words map[string]V, message string) kind[V] {
+	unknown := rejected(message)
+	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
+	k := fromText(description{schema, notSingle, message}, func(text string) (V, *fault) {
+		value, ok := words[strings.ToLower(text)]
+		if !ok {
+			return value, &unknown
+		}
+		return value, nil
+	})
+	k.word = func(value V) string {
+		for _, word := range slices.Sorted(maps.Keys(words)) {
+			if words[word] == value {
+				return word
+			}
+		}
+		return ""
+	}
+	return k
+}
+
+// oneOf is the message about a word that is none of these.
+func oneOf(words ...string) string { return "Must be one of: " + strings.Join(words, ", ") }
+
+// sameWords are words that mean themselves.
+func sameWords(words ...string) map[string]string {
+	same := make(map[string]string, len(words))
+	for _, word := range words {
+		same[word] = word
+	}
+	return same
+}
+
+const unknownSort = "Invalid sorting field"
+
+var directions = map[string]bool{"asc": false, "desc": true}
+
+// descending is the direction of a sort.
+func descending[T any](standard bool, at func(*T) *bool) Field[T] {
+	return defaulted("order", word(directions, "Must be asc or desc"), standard, at)
+}
+
+// words is a comma-separated list of known words, in any letter case.
+func words(known ...string) kind[map[string]bool] {
+	unknown := invalid("Must be a list of: " + strings.Join(known, ", "))
+	schema := func() *Schema { return &Schema{Type: typeArray, Items: &Schema{Type: typeString, Enum: known}} }
+	return kind[map[string]bool]{description: description{schema: schema, invalid: unknown.message}, read: func(in source, name string) (map[string]bool, bool) {
+		text, ok := in.text(name)
+		if !ok {
+			return nil, false
+		}
+		found := map[string]bool{}
+		for word := range strings.SplitSeq(strings.ToLower(text), ",") {
+			word = strings.TrimSpace(word)
+			if word != "" && !slices.Contains(known, word) {
+				in.note(name, unknown)
+			}
+			found[word] = true
+		}
+		return found, true
+	}}
+}
+
+// maxPage keeps the offset of a page within 64 bits.
+const maxPage = 1 << 53
+
+// maxPerPage is how many records an answer may have.
+const maxPerPage = 100
+
+// page is the number of a page, from 1.
+func page[T any](at func(*T) *int64) Field[T] { return defaulted("page", integer(1, maxPage), 1, at) }
+
+// perPage is how many records a page has.
+func perPage[T any](standard int64, at func(*T) *int64) Field[T] {
+	return defaulted("per_page", integer(1, maxPerPage), standard, at)
+}
+
+// PageParameters are those of lists that are asked for pages and nothing else.
+var PageParameters = parameters(domain.InvalidParameters,
+	page(func(p *adapter.Paging) *int64 { return &p.Page }), perPage(10, func(p *adapter.Paging) *int64 { return &p.PerPage }))
+
+// Paging reads the parameters of such a list.
+func (v View) Paging(q *Query) (adapter.Paging, error) {
+	var p adapter.Paging
+	PageParameters.read(v, q, &p)
+	return p, PageParameters.err(q)
+}
+
+// ForceParameters are those of requests that may be forced.
+var ForceParameters = parameters(domain.InvalidRequest, flag("force", func(force *bool) *bool { return force }))
+
+// Force reads whether what is otherwise rejected is to be done.
+func (v View) Force(q *Query) (force bool, err error) {
+	ForceParameters.read(v, q, &force)
+	return force, ForceParameters.err(q)
+}

@@ -1,0 +1,508 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// TestDocumentedErrorsAreReal provokes each error that the document shows for an
+// operation, and compares status, code, message and form of the body with the
+// example. Every operation refuses in the same ways, but for what is special to it.
+func TestDocumentedErrorsAreReal(t *testing.T) {
+	t.Parallel()
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProvoker(t)
+	compared := 0
+	for path, item := range c.document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				number, err := strconv.Atoi(status)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, example := range response.Value.Content["application/json"].Examples {
+					if number < http.StatusBadRequest || name == "answer" { // also of a bulk request that made nothing
+						continue
+					}
+					compared++
+					t.Run(fmt.Sprintf("%s/%d/%s", operation.OperationID, number, name), func(t *testing.T) {
+						p.at(t).compare(documentedError{method, path, operation, number, example.Value.Value})
+					})
+				}
+			}
+		}
+	}
+	if compared < 380 {
+		t.Errorf("only %d errors", compared)
+	}
+}
+
+// documentedError is an example of an error in the document.
+type documentedError struct {
+	method, path string
+	operation    *openapi3.Operation
+	status       int
+	example      any
+}
+
+// member is a member of the example, "" where there is none.
+func (d documentedError) member(path ...string) string {
+	value := d.example
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+func (d documentedError) code() string {
+	if code := d.member("code"); code != "" {
+		return code
+	}
+	return d.member("error", "code")
+}
+
+func (d documentedError) message() string {
+	for _, path := range [][]string{{"message"}, {"error", "message"}} {
+		if message := d.member(path...); message != "" {
+			return message
+		}
+	}
+	return d.member("error")
+}
+
+// details are messages by field, or what else the error tells.
+func (d documentedError) details() map[string]any {
+	for _, path := range [][]string{{"data", "details"}, {"error", "details"}} {
+		value := d.example
+		for _, name := range path {
+			object, _ := value.(map[string]any)
+			value = object[name]
+		}
+		if details, ok := value.(map[string]any); ok {
+			return details
+		}
+	}
+	return nil
+}
+
+// request is one that succeeds, unless something is made wrong about it.
+type request struct {
+	method, path, query, body, contentType string
+	header                                 http.Header
+}
+
+// provoker has a site, and servers on it that fail in one way each.
+type provoker struct {
+	t       *testing.T
+	server  *server
+	limited *server                // with no request left for its key
+	failing *server                // whose statements fail
+	fails   *func(statement) error // how
+	cut     *server                // that is cut off
+	cutter  *fixtures.Cutter
+	valid   map[string]request // by operation
+	made    *int               // records for which there was a request
+}
+
+func newProvoker(t *testing.T) *provoker {
+	t.Helper()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
+	p := &provoker{t: t, server: newServer(t, database), fails: new(func(statement) error), made: new(int)}
+	p.limited = newServer(t, database, func(o *handlers.Options) {
+		o.RateLimit.Enabled, o.RateLimit.Live = true, handlers.Limits{PerMinute: 1, PerHour: 1}
+	})
+	p.limited.get("/status").want(http.StatusOK)
+	*p.fails = func(statement) error { return nil }
+	p.failing = tappedServer(t, database, func(shown statement) error { return (*p.fails)(shown) })
+	direct := *database
+	direct.DSN, p.cutter = fixtures.CutOff(t, database.DSN)
+	p.cut = newServer(t, &direct)
+	p.cut.get("/status").want(http.StatusOK)
+	arrangeCustomers(t, database)
+	arrange(t, database, fillLocks,
+		"INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'No', 'Bookings', 'none@example.test', '', 'active')",
+		"UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11",
+		"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE id = 7", "UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 8")
+	p.server.write(http.MethodPost, "/coupons", `{"code":"OLD","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	var order, transaction int
+	if err := database.SQL.QueryRowContext(t.Context(), "SELECT order_id, id FROM wp_latepoint_transactions WHERE order_id > 0 LIMIT 1").Scan(&order, &transaction); err != nil {
+		t.Fatal(err)
+	}
+	p.valid = map[string]request{
+		"getBooking":      {path: "/bookings/7"},
+		"createBooking":   {path: "/bookings", body: friday("start_date", `"FRIDAY"`)},
+		"createBookings":  {path: "/bookings/bulk", body: `{"bookings":[` + friday("start_date", `"FRIDAY"`) + `]}`},
+		"updateBooking":   {path: "/bookings/7", body: `{"notes":"other"}`},
+		"deleteBooking":   {path: "/bookings/8", query: "force=true"},
+		"getCustomer":     {path: "/customers/9"},
+		"createCustomer":  {path: "/customers", body: `{"first_name":"New","last_name":"One","email":"new.NUMBER@example.test"}`},
+		"updateCustomer":  {path: "/customers/9", body: `{"notes":"other"}`},
+		"deleteCustomer":  {path: "/customers/8004"},
+		"getAgent":        {path: "/agents/5"},
+		"getService":      {path: "/services/4"},
+		"createService":   {path: "/services", body: `{"name":"New"}`},
+		"updateService":   {path: "/services/4", body: `{"short_description":"other"}`},
+		"getAvailability": {path: "/availability", query: "service_id=4&agent_id=5&date=2027-02-05"},
+		"getPayment":      {path: "/payments/7"},
+		"createPayment":   {path: "/payments", body: `{"order_id":1403,"amount":1}`},
+		"updatePayment":   {path: "/payments/7", body: `{"notes":"other"}`},
+		"deletePayment":   {path: "/payments/7"},
+		"getOrder":        {path: "/orders/10"},
+		"createOrder":     {path: "/orders", body: `{"customer_id":9,"subtotal":1,"total":1}`},
+		"updateOrder":     {path: "/orders/10", body: `{"notes":"other"}`},
+		"listInvoices":    {path: "/orders/10/invoices"},
+		"getInvoice":      {path: "/orders/10/invoices/10"},
+		"updateInvoice":   {path: "/orders/10/invoices/10", query: "force=true", body: `{"charge_amount":5}`},
+		"listTransactions": {
+			path: fmt.Sprintf("/orders/%d/transactions", order)},
+		"getTransaction": {path: fmt.Sprintf("/orders/%d/transactions/%d", order, transaction)},
+		"getCoupon":      {path: "/coupons/OLD"},
+		"createCoupon":   {path: "/coupons", body: `{"code":"NEWNUMBER","discount_type":"percent","discount_value":5}`},
+		"updateCoupon":   {path: "/coupons/OLD", body: `{"name":"other"}`},
+		"deleteCoupon":   {path: "/coupons/OLD"},
+	}
+	return p
+}
+
+// at is the provoker of a subtest.
+func (p *provoker) at(t *testing.T) *provoker {
+	of := *p
+	of.t = t
+	for _, s := range []**server{&of.server, &of.limited, &of.failing, &of.cut} {
+		own := **s
+		own.t = t
+		*s = &own
+	}
+	return &of
+}
+
+// request is one of the operation that succeeds.
+func (p *provoker) request(d documentedError) request {
+	p.t.Helper()
+	r := p.valid[d.operation.OperationID]
+	if r.path == "" && strings.Contains(d.path, "{") {
+		p.t.Fatalf("no request of %s is known", d.operation.OperationID)
+	}
+	if r.path == "" {
+		r.path = d.path
+	}
+	r.method, r.contentType, r.header = d.method, jsonType, http.Header{}
+	if d.method == http.MethodPost { // no two make the same record
+		*p.made++
+		friday := time.Date(2027, 2, 12+7**p.made, 0, 0, 0, 0, time.UTC)
+		r.body = strings.NewReplacer("FRIDAY", friday.Format(time.DateOnly), "NUMBER", strconv.Itoa(*p.made)).Replace(r.body)
+	}
+	return r
+}
+
+func (p *provoker) send(s *server, r request) answer {
+	p.t.Helper()
+	header := http.Header{"X-Api-Key": {s.key}}
+	if r.body != "" {
+		header.Set("Content-Type", r.contentType)
+	}
+	maps.Copy(header, r.header)
+	return s.send(r.method, "/v1"+r.path+"?"+r.query, header, r.body)
+}
+
+func (p *provoker) compare(d documentedError) {
+	p.t.Helper()
+	a, substitutes := p.provoke(d)
+	text := strings.NewReplacer(substitutes...).Replace(string(a.body))
+	var got any
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		p.t.Fatalf("%q: %v", a.body, err)
+	}
+	example, err := json.Marshal(d.example)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var want any // numbers as in got
+	if err := json.Unmarshal(example, &want); err != nil {
+		p.t.Fatal(err)
+	}
+	if a.status != d.status || !alike("", want, got) {
+		p.t.Errorf("documented: %d %s\nanswer:     %d %s", d.status, example, a.status, a.body)
+	}
+}
+
+// varying are the members whose value is another for each request.
+var varying = []string{"request_id", "requested_time", "agent_id", "conflicting_booking_id", "available_slots", "booking_count"}
+
+// alike compares JSON: values, of varying members their types.
+func alike(name string, want, got any) bool {
+	if slices.Contains(varying, name) {
+		return reflect.TypeOf(want) == reflect.TypeOf(got)
+	}
+	wanted, object := want.(map[string]any)
+	if !object {
+		return reflect.DeepEqual(want, got)
+	}
+	found, _ := got.(map[string]any)
+	if !slices.Equal(slices.Sorted(maps.Keys(wanted)), slices.Sorted(maps.Keys(found))) {
+		return false
+	}
+	for name := range wanted {
+		if !alike(name, wanted[name], found[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// provoke makes the operation fail as documented. substitutes are pairs of
+// texts: what stands in the answer, and what in the example in its place.
+func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
+	p.t.Helper()
+	r := p.request(d)
+	switch {
+	case d.status == http.StatusUnauthorized:
+		r.header.Set("X-Api-Key", "lp_wrong")
+		return p.send(p.server, r), nil
+	case d.status == http.StatusTooManyRequests:
+		return p.send(p.limited, r), nil
+	case d.status == http.StatusInternalServerError:
+		return p.failWith(9999, r), nil
+	case d.status == http.StatusServiceUnavailable && d.member("data", "written") == "unknown":
+		p.cutter.Arm(fixtures.Fault{On: "\x03COMMIT", Lost: true})
+		return p.send(p.cut, r), nil
+	case d.status == http.StatusServiceUnavailable:
+		return p.failWith(1040, r), nil
+	case d.status == http.StatusForbidden:
+		return p.forbid(d, r), nil
+	case d.status == http.StatusNotFound:
+		return p.notFound(d, r)
+	case d.status == http.StatusRequestEntityTooLarge:
+		r.body = strings.Repeat(" ", 1<<20) + r.body
+		return p.send(p.server, r), nil
+	case d.code() == "idempotency_in_progress":
+		return p.inProgress(r), nil
+	case d.code() == "idempotency_key_reused":
+		r.header.Set("Idempotency-Key", p.t.Name())
+		p.send(p.server, r).want(http.StatusCreated)
+		r.body = strings.TrimSuffix(r.body, "}") + `,"unknown":1}`
+		return p.send(p.server, r), nil
+	case d.code() == "rest_invalid_json":
+		r.query += strings.Repeat("&a=1", 1001)
+		if strings.Contains(d.message(), "body") {
+			r.query, r.body = "", "{"
+		}
+		return p.send(p.server, r), nil
+	default:
+		return p.special(d, r), nil
+	}
+}
+
+// special are errors of few operations, and those about parameters and fields.
+func (p *provoker) special(d documentedError, r request) answer {
+	p.t.Helper()
+	switch d.operation.OperationID + " " + d.code() {
+	case "createBooking time_slot_unavailable":
+		r.body = p.bookedStart()
+		return p.send(p.server, r)
+	case "updateBooking time_slot_unavailable":
+		r.body = p.bookedStart()
+		return p.send(p.server, r)
+	case "deleteBooking force_required":
+		r.query = ""
+		return p.send(p.server, r)
+	case "deleteCustomer customer_has_bookings":
+		r.path = "/customers/8001"
+		return p.send(p.server, r)
+	case "deletePayment ":
+		if strings.Contains(d.message(), "completed") {
+			r.path = "/payments/8"
+			return p.send(p.server, r)
+		}
+	}
+	if d.operation.RequestBody == nil || len(d.details()) == 1 && d.operation.Parameters.GetByInAndName("query", slices.Collect(maps.Keys(d.details()))[0]) != nil {
+		return p.wrongParameter(d, r)
+	}
+	return p.wrongField(d, r)
+}
+
+// bookedStart asks for the time of another booking of the same agent.
+func (p *provoker) bookedStart() string {
+	p.t.Helper()
+	if a := p.send(p.server, request{method: http.MethodPost, path: "/bookings", body: friday("start_date", `"2027-02-12"`), contentType: jsonType}); a.status != http.StatusCreated {
+		a.want(http.StatusConflict)
+	}
+	return friday("start_date", `"2027-02-12"`)
+}
+
+// failWith lets all statements but those about keys fail, and where none is
+// another all of them.
+func (p *provoker) failWith(number uint16, r request) answer {
+	p.t.Helper()
+	var keysToo bool
+	*p.fails = func(shown statement) error {
+		if strings.Contains(shown.text, "bookside_api_keys") && !keysToo {
+			return nil
+		}
+		return &mysql.MySQLError{Number: number}
+	}
+	defer func() { *p.fails = func(statement) error { return nil } }()
+	a := p.send(p.failing, r)
+	if a.status < http.StatusBadRequest {
+		keysToo = true
+		a = p.send(p.failing, r)
+	}
+	return a
+}
+
+func (p *provoker) forbid(d documentedError, r request) answer {
+	p.t.Helper()
+	var permissions []string
+	for _, permission := range d.details()["current_permissions"].([]any) {
+		permissions = append(permissions, permission.(string))
+	}
+	required := d.details()["required_permission"].(string)
+	route := d.method + " " + strings.NewReplacer("{", ":", "}", "").Replace(d.path)
+	for _, also := range alsoNeeded {
+		if also.route == route && also.also == required {
+			r.path, r.body = also.path, also.body
+		}
+	}
+	if d.operation.OperationID == "getCustomer" && required == "read_bookings" {
+		r.query = "include=bookings"
+	}
+	r.header.Set("X-Api-Key", p.server.newKey(permissions...))
+	return p.send(p.server, r)
+}
+
+// notFound asks for a record that does not exist: that of the last parameter, or
+// that which the code names.
+func (p *provoker) notFound(d documentedError, r request) (a answer, substitutes []string) {
+	p.t.Helper()
+	in := strings.Split(d.path, "/")
+	parts := strings.Split(r.path, "/")
+	last := -1
+	for i, part := range in {
+		named := strings.HasPrefix(part, "{")
+		if named && (last < 0 || d.code() != "rest_no_route" && strings.Trim(part, "{}") == strings.TrimSuffix(d.code(), "_not_found")+"_id") {
+			last = i
+		}
+	}
+	if last < 0 {
+		p.t.Fatal("no id in the path could be wrong")
+	}
+	unknown := "8000000"
+	switch {
+	case d.code() == "rest_no_route":
+		unknown = "x"
+	case in[last] == "{code}":
+		unknown = "NOWHERE"
+	}
+	parts[last] = unknown
+	r.path = strings.Join(parts, "/")
+	example := d.operation.Parameters.GetByInAndName("path", strings.Trim(in[last], "{}")).Example
+	return p.send(p.server, r), []string{unknown, fmt.Sprint(example)}
+}
+
+// inProgress sends a request whose first try has not come to its end.
+func (p *provoker) inProgress(r request) answer {
+	p.t.Helper()
+	r.header.Set("Idempotency-Key", p.t.Name())
+	reached, release, over := make(chan struct{}), make(chan struct{}), make(chan answer)
+	waits := true
+	*p.fails = func(shown statement) error {
+		if waits && strings.HasPrefix(shown.text, "INSERT INTO `wp_latepoint_") {
+			waits = false
+			close(reached)
+			select {
+			case <-release:
+			case <-p.t.Context().Done():
+				return context.Canceled
+			}
+		}
+		return nil
+	}
+	defer func() { *p.fails = func(statement) error { return nil } }()
+	go func() { over <- p.send(p.failing, r) }()
+	select {
+	case <-reached:
+	case a := <-over:
+		p.t.Fatalf("the first try wrote nothing: %d %s", a.status, a.body)
+	}
+	a := p.send(p.failing, r)
+	close(release)
+	<-over
+	return a
+}
+
+// wrongParameter sends parameters that are wrong until the answer is the one
+// that is documented.
+func (p *provoker) wrongParameter(d documentedError, r request) answer {
+	p.t.Helper()
+	var a answer
+	for name := range d.details() {
+		for _, wrong := range []string{name + "=x", name + "[]=1", name + "="} {
+			asked := r
+			asked.query += "&" + wrong
+			if a = p.send(p.server, asked); a.status == d.status && strings.Contains(string(a.body), fmt.Sprint(d.details()[name])) {
+				return a
+			}
+		}
+	}
+	return a
+}
+
+// wrongField makes fields wrong, one after the other, until the answer is the one
+// that is documented.
+func (p *provoker) wrongField(d documentedError, r request) answer {
+	p.t.Helper()
+	names := slices.Sorted(maps.Keys(d.details()))
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(bodyProperties(d.operation)))
+	}
+	var a answer
+	for _, name := range names {
+		values := []string{`"x"`, "[1]", "-1", "0"}
+		if strings.Contains(strings.ToLower(d.member("error")+fmt.Sprint(d.details())), "required") {
+			values = []string{"null"}
+		}
+		for _, wrong := range values {
+			fields := map[string]json.RawMessage{}
+			if err := json.Unmarshal([]byte(r.body), &fields); err != nil {
+				p.t.Fatal(err)
+			}
+			fields[name] = json.RawMessage(wrong)
+			body, err := json.Marshal(fields)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			changed := r
+			changed.body = string(body)
+			a = p.send(p.server, changed)
+			if message, err := json.Marshal(d.message()); err == nil && a.status == d.status && strings.Contains(string(a.body), string(message)) {
+				if details, err := json.Marshal(d.details()); err == nil && (len(d.details()) == 0 || strings.Contains(string(a.body), string(details))) {
+					return a
+				}
+			}
+		}
+	}
+	return a
+}
