@@ -34,15 +34,10 @@ func (s *Site) Readable(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(missing) > 0:
-		return tablesMissing(s.db, nil, missing...)
+		return domain.TablesMissing(nil, s.db.FullNames(missing)...)
 	case len(refused) > 0:
 		return domain.Unavailable("The database user may not read "+strings.Join(s.db.FullNames(refused), ", "), nil)
 	default:
 		return nil
 	}
-}
-
-// tablesMissing is the error for tables of the site or of ours that are not there.
-func tablesMissing(db *wpdb.DB, cause error, tables ...wpdb.Table) error {
-	return domain.Unavailable("Tables are missing: "+strings.Join(db.FullNames(tables), ", "), cause)
 }

@@ -68,7 +68,7 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	}
 	id, err := tx.insert(ctx, wpdb.Coupons, append(row{
 		{"code", n.Code}, {"name", or(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
-		{"description", or(patch.Description, "")}, {"rules", nullable(rules)}, {"status", or(patch.Status, couponActive)},
+		{"description", or(patch.Description, "")}, {"rules", wpdb.NullIfZero(rules)}, {"status", or(patch.Status, couponActive)},
 		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
 	}, tx.createdNow()...))
 	switch {

@@ -150,7 +150,7 @@ func (v CustomerValues) edits(c Customer) edits {
 		e.set("is_guest", *v.IsGuest)
 	}
 	if v.AvatarImageID != nil && *v.AvatarImageID != or(c.AvatarImageID, 0) {
-		e.set("avatar_image_id", nullable(*v.AvatarImageID))
+		e.set("avatar_image_id", wpdb.NullIfZero(*v.AvatarImageID))
 	}
 	return e
 }

@@ -77,15 +77,6 @@ func (s *Site) cleanSent(p *domain.Validation, field string, sent **string, clea
 	s.checkText(p, field, table, name, text)
 }
 
-// nullable stores 0 or an empty text as NULL.
-func nullable[T comparable](value T) any {
-	var none T
-	if value == none {
-		return nil
-	}
-	return value
-}
-
 // orAmount is an amount as its column holds it, 0 where none was sent.
 func orAmount(sent *decimal.Decimal) string { return amountText(or(sent, decimal.Zero)) }
 

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
+	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
@@ -51,8 +52,8 @@ type Site struct {
 	random        io.Reader
 	pick          func(n int) int
 	outbox        *Outbox
-	caller        *Key     // whose permissions count; nil for the program itself
-	metaKeys      []string // see Platform.BookingMetaKeys
+	caller        *keys.Key // whose permissions count; nil for the program itself
+	metaKeys      []string  // see Platform.BookingMetaKeys
 }
 
 // need is nil where whoever asks may do what needs a permission beyond that of
@@ -75,17 +76,10 @@ const pluginFile = "latepoint.php"
 // oldestVersion is the database version of LatePoint 5.0, the first with orders.
 const oldestVersion = "2.1.4"
 
-// Options are the WordPress options that say whether and how the platform runs,
-// as they are stored, by name; nil where there is no table of options.
-type Options map[string]string
-
-// platformOptions are the names in Options.
-var platformOptions = []string{"active_plugins", "latepoint_db_version", "timezone_string", "gmt_offset"}
-
 // Site looks at the platform as it is now. An inactive plugin or missing tables
 // are a CodeUnavailable; see IsUnavailable.
 func (p *Platform) Site(ctx context.Context) (*Site, error) {
-	options, err := p.db.OptionValues(ctx, platformOptions...)
+	options, err := p.db.OptionValues(ctx, domain.OptionNames...)
 	if errors.Is(err, wpdb.ErrSchema) {
 		return p.site(ctx, nil)
 	}
@@ -95,7 +89,7 @@ func (p *Platform) Site(ctx context.Context) (*Site, error) {
 	return p.site(ctx, options)
 }
 
-func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
+func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, error) {
 	if options == nil {
 		return nil, domain.Unavailable("No WordPress tables under this prefix", nil)
 	}
@@ -128,10 +122,10 @@ func (p *Platform) site(ctx context.Context, options Options) (*Site, error) {
 // turns out to be unknown or another than it was, because the plugin was updated
 // a moment ago, the tables are looked at again and the whole work is done once
 // more: what it had written was rolled back with the statement that failed.
-func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Site) error) error {
-	site, err := p.site(ctx, admission.platform)
+func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work func(*Site) error) error {
+	site, err := p.site(ctx, principal.Options)
 	if err == nil {
-		site.caller = &admission.Key
+		site.caller = &principal.Key
 		err = work(site)
 	}
 	if !outdated(err) {
@@ -142,7 +136,7 @@ func (p *Platform) Serve(ctx context.Context, admission Admission, work func(*Si
 	if err != nil {
 		return err
 	}
-	site.caller = &admission.Key
+	site.caller = &principal.Key
 	return work(site)
 }
 

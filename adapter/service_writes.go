@@ -61,7 +61,7 @@ func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) 
 		{"charge_amount", orAmount(patch.ChargeAmount)}, {"deposit_amount", orAmount(patch.DepositAmount)}, {"is_deposit_required", nil},
 		{"duration_name", ""}, {"override_default_booking_status", ""}, {"duration", or(patch.Duration, serviceDuration)},
 		{"buffer_before", 0}, {"buffer_after", 0}, {"category_id", or(patch.CategoryID, 0)}, {"order_number", patch.OrderNumber},
-		{"selection_image_id", nullable(or(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
+		{"selection_image_id", wpdb.NullIfZero(or(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
 		{"earliest_possible_booking", nil}, {"latest_possible_booking", nil}, {"timeblock_interval", nil},
 		{"capacity_min", or(patch.CapacityMin, 1)}, {"capacity_max", or(patch.CapacityMax, 1)},
 		{"status", or(patch.Status, "active")}, {"visibility", or(patch.Visibility, "visible")},

@@ -12,6 +12,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/compat"
 )
 
@@ -34,7 +35,7 @@ type Options struct {
 // api serves the booking API of one site.
 type api struct {
 	platform *adapter.Platform
-	keys     *adapter.Keys
+	keys     *keys.Store
 	log      *slog.Logger
 	now      domain.Clock
 	options  Options
@@ -46,7 +47,7 @@ type api struct {
 }
 
 // New is the API's handler.
-func New(platform *adapter.Platform, keys *adapter.Keys, now domain.Clock, log *slog.Logger, options Options) http.Handler {
+func New(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
 	a.addDocuments(e)
@@ -58,7 +59,7 @@ func New(platform *adapter.Platform, keys *adapter.Keys, now domain.Clock, log *
 	return e
 }
 
-func newAPI(platform *adapter.Platform, keys *adapter.Keys, now domain.Clock, log *slog.Logger, options Options) *api {
+func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) *api {
 	metrics := options.Metrics
 	if metrics == nil {
 		metrics = NewMetrics(Build{})
@@ -108,8 +109,8 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		if err := a.limiter.charge(c, r.requests(query)); err != nil {
 			return err
 		}
-		admission, _ := admissionOf(c)
-		if err := permitIncludes(includes, query, admission.Key); err != nil {
+		principal, _ := principalOf(c)
+		if err := permitIncludes(includes, query, principal.Key); err != nil {
 			return err
 		}
 		sent, forget, err := a.readBody(c)

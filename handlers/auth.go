@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/compat"
 )
 
@@ -18,36 +18,36 @@ import (
 func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret := a.secret(c)
-		var admission adapter.Admission
+		var principal keys.Principal
 		err := a.brake.pass(c.Request().Context(), c.RealIP(), secret, func() error {
 			return a.gate.pass(func() (err error) {
-				admission, err = a.admit(c, secret)
+				principal, err = a.admit(c, secret)
 				return err
 			})
 		})
 		if err != nil {
 			return err
 		}
-		c.Set(admissionEntry, admission)
+		c.Set(principalEntry, principal)
 		return next(c)
 	}
 }
 
 // admit finds a key that may be used from where it is sent, and notes its use.
-func (a *api) admit(c echo.Context, secret string) (adapter.Admission, error) {
+func (a *api) admit(c echo.Context, secret string) (keys.Principal, error) {
 	ctx := c.Request().Context()
-	admission, err := a.keys.Authenticate(ctx, secret)
+	principal, err := a.keys.Authenticate(ctx, secret)
 	if err == nil {
-		err = a.checkNetwork(c, admission.Key)
+		err = a.checkNetwork(c, principal.Key)
 	}
 	if err != nil {
-		return adapter.Admission{}, err
+		return keys.Principal{}, err
 	}
-	if err := a.keys.Used(ctx, admission.Key); err != nil {
+	if err := a.keys.Used(ctx, principal.Key); err != nil {
 		// A read-only database must not turn keys away.
-		a.log.LogAttrs(ctx, slog.LevelWarn, "use of key not noted", slog.Int64("key_id", admission.ID), slog.Any("error", err))
+		a.log.LogAttrs(ctx, slog.LevelWarn, "use of key not noted", slog.Int64("key_id", principal.ID), slog.Any("error", err))
 	}
-	return admission, nil
+	return principal, nil
 }
 
 // permit checks a route's permission. It runs once the request was counted, so
@@ -55,8 +55,8 @@ func (a *api) admit(c echo.Context, secret string) (adapter.Admission, error) {
 func permit(permission string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			admission, _ := admissionOf(c)
-			if err := admission.Require(permission); err != nil {
+			principal, _ := principalOf(c)
+			if err := principal.Require(permission); err != nil {
 				return err
 			}
 			return next(c)
@@ -84,7 +84,7 @@ func (r route) includes() []compat.Guarded {
 }
 
 // permitIncludes checks the permissions for what the parameter include asks for.
-func permitIncludes(includes []compat.Guarded, q *compat.Query, key adapter.Key) error {
+func permitIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) error {
 	asked := q.Includes()
 	for _, g := range includes {
 		if slices.Contains(asked, g.Name()) {
@@ -97,7 +97,7 @@ func permitIncludes(includes []compat.Guarded, q *compat.Query, key adapter.Key)
 }
 
 // visible is the body of an answer without what the key may not see.
-func visible(guard *compat.Guard, body any, key adapter.Key) (any, error) {
+func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
 	hidden := func(g compat.Guarded) bool { return !key.Holds(g.Permission) }
 	if !slices.ContainsFunc(guard.Guarded(), hidden) {
 		return body, nil
@@ -113,7 +113,7 @@ func visible(guard *compat.Guard, body any, key adapter.Key) (any, error) {
 // checkNetwork refuses a key from outside its networks. That counts as a wrong
 // key in everything the caller sees, the brake included; the log tells which
 // key it was, because it may have been stolen.
-func (a *api) checkNetwork(c echo.Context, key adapter.Key) error {
+func (a *api) checkNetwork(c echo.Context, key keys.Key) error {
 	address, _ := netip.ParseAddr(c.RealIP()) // the zero Addr is in no network
 	err := key.CheckNetwork(address)
 	if err != nil {
@@ -123,13 +123,13 @@ func (a *api) checkNetwork(c echo.Context, key adapter.Key) error {
 	return err
 }
 
-// admissionEntry is where a request's context keeps its admission.
-const admissionEntry = "bookside.admission"
+// principalEntry is where a request's context keeps its principal.
+const principalEntry = "bookside.principal"
 
-// admissionOf is the admission of a request that was authenticated.
-func admissionOf(c echo.Context) (adapter.Admission, bool) {
-	admission, ok := c.Get(admissionEntry).(adapter.Admission)
-	return admission, ok
+// principalOf is the principal of a request that was authenticated.
+func principalOf(c echo.Context) (keys.Principal, bool) {
+	principal, ok := c.Get(principalEntry).(keys.Principal)
+	return principal, ok
 }
 
 // secret is the key as the client sent it: in its header, as a bearer token or

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -55,7 +55,7 @@ func TestWaysToSendAKey(t *testing.T) {
 func TestRevocationIsImmediate(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	secret, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "short-lived", Kind: adapter.TestKey, Permissions: []string{"read"}})
+	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "short-lived", Kind: keys.Test, Permissions: []string{"read"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,19 +95,19 @@ func TestUseIsNotedOnceAMinute(t *testing.T) {
 func TestImportedKeys(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	n := adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read_services"}}
+	n := keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read_services"}}
 	for _, secret := range []string{"lp_" + strings.Repeat("aB3dE", 8), "lp_live_of-the-old-kind", "lp_short", "x", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"} {
 		if _, err := s.keys.Import(t.Context(), secret, n, true); err != nil {
 			t.Fatalf("import: %v", err)
 		}
 		s.do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {secret}}).want(http.StatusOK)
 		s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).want(http.StatusForbidden)
-		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, adapter.ErrBadKey) {
+		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
 			t.Errorf("a second import: %v", err)
 		}
 	}
 	for _, weak := range []string{"mR8xQz31LkPw0aB", strings.Repeat("x", 16)} {
-		if _, err := s.keys.Import(t.Context(), weak, n, false); !errors.Is(err, adapter.ErrWeakKey) {
+		if _, err := s.keys.Import(t.Context(), weak, n, false); !errors.Is(err, keys.ErrWeakKey) {
 			t.Errorf("%s, where weak ones are not allowed: %v", weak, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestImportedKeys(t *testing.T) {
 		"none": "", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
 		"ours, misspelt": s.key[:20] + "?" + s.key[21:],
 	} {
-		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, adapter.ErrBadKey) {
+		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -149,11 +149,11 @@ func TestNetworksOfAKey(t *testing.T) {
 		"behind, forged":          {proxied, "198.51.100.0/24", "198.51.100.7, 203.0.113.7", 401},
 		"of the proxy, forwarded": {proxied, "192.0.2.0/24", "203.0.113.7", 401},
 	} {
-		networks, err := adapter.ParseNetworks(c.networks)
+		networks, err := keys.ParseNetworks(c.networks)
 		if err != nil {
 			t.Fatal(err)
 		}
-		secret, key, err := c.s.keys.Create(t.Context(), adapter.NewKey{Name: name, Kind: adapter.LiveKey, Permissions: []string{"read"}, Networks: networks})
+		secret, key, err := c.s.keys.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,11 +191,11 @@ func TestBrakeCountsForeignNetworks(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
 	s.get("/status").want(http.StatusOK)
-	networks, err := adapter.ParseNetworks("198.51.100.0/24")
+	networks, err := keys.ParseNetworks("198.51.100.0/24")
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, _, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "elsewhere", Kind: adapter.LiveKey, Permissions: []string{"read"}, Networks: networks})
+	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "elsewhere", Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestBrakeCountsForeignNetworks(t *testing.T) {
 func TestRestrictionIsImmediate(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
-	secret, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "first", Kind: adapter.LiveKey, Permissions: []string{"read"}})
+	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "first", Kind: keys.Live, Permissions: []string{"read"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,19 +218,19 @@ func TestRestrictionIsImmediate(t *testing.T) {
 	here, elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 	for _, step := range []struct {
 		name   string
-		patch  adapter.KeyPatch
+		patch  keys.Patch
 		status int
 	}{
-		{"nothing", adapter.KeyPatch{}, 200},
-		{"name", adapter.KeyPatch{Name: &name}, 200},
-		{"foreign network", adapter.KeyPatch{Networks: &elsewhere}, 401},
-		{"this network", adapter.KeyPatch{Networks: &here}, 200},
-		{"anywhere", adapter.KeyPatch{Networks: &[]netip.Prefix{}}, 200},
-		{"over", adapter.KeyPatch{ExpiresAt: &past}, 401},
-		{"never over", adapter.KeyPatch{ExpiresAt: &time.Time{}}, 200},
-		{"other permissions", adapter.KeyPatch{Permissions: []string{"write", "read_orders"}}, 403},
-		{"permissions again", adapter.KeyPatch{Permissions: []string{"read_bookings"}}, 200},
-		{"limit", adapter.KeyPatch{PerMinute: &nine}, 200},
+		{"nothing", keys.Patch{}, 200},
+		{"name", keys.Patch{Name: &name}, 200},
+		{"foreign network", keys.Patch{Networks: &elsewhere}, 401},
+		{"this network", keys.Patch{Networks: &here}, 200},
+		{"anywhere", keys.Patch{Networks: &[]netip.Prefix{}}, 200},
+		{"over", keys.Patch{ExpiresAt: &past}, 401},
+		{"never over", keys.Patch{ExpiresAt: &time.Time{}}, 200},
+		{"other permissions", keys.Patch{Permissions: []string{"write", "read_orders"}}, 403},
+		{"permissions again", keys.Patch{Permissions: []string{"read_bookings"}}, 200},
+		{"limit", keys.Patch{PerMinute: &nine}, 200},
 	} {
 		if _, found, err := s.keys.Restrict(t.Context(), key.ID, step.patch); !found || err != nil {
 			t.Fatalf("%s: found %v, %v", step.name, found, err)
@@ -249,7 +249,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if _, found, err := s.keys.Restrict(t.Context(), key.ID+1_000_000, adapter.KeyPatch{Name: &name}); found || err != nil {
+	if _, found, err := s.keys.Restrict(t.Context(), key.ID+1_000_000, keys.Patch{Name: &name}); found || err != nil {
 		t.Errorf("an unknown key: found %v, %v", found, err)
 	}
 }
@@ -303,7 +303,7 @@ func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	limit := func(n int64) *int64 { return &n }
-	secret, _, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "slow", Kind: adapter.LiveKey, Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
+	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "slow", Kind: keys.Live, Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
 	if err != nil {
 		t.Fatal(err)
 	}

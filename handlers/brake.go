@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 )
 
 // brake slows addresses that keep sending wrong keys. An address over its limit
@@ -185,7 +185,7 @@ type keyMark struct {
 }
 
 func knownKey(secret string, client netip.Prefix) keyMark {
-	if !adapter.WeakSecret(secret) {
+	if !keys.WeakSecret(secret) {
 		client = netip.Prefix{}
 	}
 	return keyMark{sha256.Sum256([]byte(secret)), client}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -60,9 +60,9 @@ func brakedServer(t *testing.T, database *fixtures.Database, limit int) (*server
 }
 
 // importKey imports a key of any length.
-func (s *server) importKey(secret string) adapter.Key {
+func (s *server) importKey(secret string) keys.Key {
 	s.t.Helper()
-	key, err := s.keys.Import(s.t.Context(), secret, adapter.NewKey{Name: "imported", Kind: adapter.LiveKey, Permissions: []string{"read"}}, true)
+	key, err := s.keys.Import(s.t.Context(), secret, keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read"}}, true)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -171,12 +171,12 @@ func TestManyAddressesAreBraked(t *testing.T) {
 func TestWhoPassesTheBrake(t *testing.T) {
 	t.Parallel()
 	here, elsewhere := sender{peer: "192.0.2.1:1"}, sender{peer: "198.51.100.7:1"}
-	use := func(from sender) func(*testing.T, *server, adapter.Key, string) {
-		return func(_ *testing.T, s *server, _ adapter.Key, secret string) { s.sendKey(from, secret) }
+	use := func(from sender) func(*testing.T, *server, keys.Key, string) {
+		return func(_ *testing.T, s *server, _ keys.Key, secret string) { s.sendKey(from, secret) }
 	}
 	for name, c := range map[string]struct {
 		length int
-		before func(t *testing.T, s *server, key adapter.Key, secret string)
+		before func(t *testing.T, s *server, key keys.Key, secret string)
 		want   int
 		asked  bool
 	}{
@@ -186,23 +186,23 @@ func TestWhoPassesTheBrake(t *testing.T) {
 		"short, never used":       {8, nil, 429, false},
 		"short, in use here":      {8, use(here), 200, true},
 		"short, in use elsewhere": {8, use(elsewhere), 429, false},
-		"used half a day ago": {20, func(_ *testing.T, s *server, _ adapter.Key, secret string) {
+		"used half a day ago": {20, func(_ *testing.T, s *server, _ keys.Key, secret string) {
 			s.sendKey(here, secret)
 			s.clock = s.clock.Add(11 * time.Hour)
 		}, 200, true},
-		"used more than a day ago": {20, func(_ *testing.T, s *server, _ adapter.Key, secret string) {
+		"used more than a day ago": {20, func(_ *testing.T, s *server, _ keys.Key, secret string) {
 			s.sendKey(here, secret)
 			s.clock = s.clock.Add(25 * time.Hour)
 		}, 429, false},
-		"used by an earlier process": {20, func(_ *testing.T, s *server, _ adapter.Key, secret string) {
+		"used by an earlier process": {20, func(_ *testing.T, s *server, _ keys.Key, secret string) {
 			s.sendKey(here, secret)
 			s.restart()
 		}, 429, false},
-		"in use, then revoked": {20, func(t *testing.T, s *server, key adapter.Key, secret string) {
+		"in use, then revoked": {20, func(t *testing.T, s *server, key keys.Key, secret string) {
 			s.sendKey(here, secret)
 			s.revoke(t, key)
 		}, 429, true},
-		"revoked, and refused since": {20, func(t *testing.T, s *server, key adapter.Key, secret string) {
+		"revoked, and refused since": {20, func(t *testing.T, s *server, key keys.Key, secret string) {
 			s.sendKey(here, secret)
 			s.revoke(t, key)
 			s.sendKey(elsewhere, secret)
@@ -238,7 +238,7 @@ func TestWhoPassesTheBrake(t *testing.T) {
 	}
 }
 
-func (s *server) revoke(t *testing.T, key adapter.Key) {
+func (s *server) revoke(t *testing.T, key keys.Key) {
 	t.Helper()
 	if found, err := s.keys.Revoke(t.Context(), key.ID); !found || err != nil {
 		t.Fatalf("found %v, %v", found, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -63,7 +64,7 @@ func faulty(t *testing.T, admits bool, err error) *server {
 		mock.ExpectQuery("SELECT").WillReturnError(err) // the tables are looked at again
 	}
 	db := wpdb.New(pool, "wp_")
-	s := &server{t: t, log: &logBuffer{}, keys: adapter.NewKeys(db, fixedClock, strings.NewReader("")), key: admittedKey}
+	s := &server{t: t, log: &logBuffer{}, keys: keys.NewStore(db, fixedClock, strings.NewReader("")), key: admittedKey}
 	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
 		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})
 	return s

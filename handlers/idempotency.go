@@ -80,8 +80,8 @@ func validIdempotencyKey(sent []string) bool {
 // scope is what all tries of the request have in common: key, endpoint under
 // whatever base path, and the client's name for the request.
 func (r *request) scope(name string) string {
-	admission, _ := admissionOf(r.echo)
-	return hashOf(fmt.Appendf(nil, "%d %s %s %q %s", admission.ID, r.route.method, r.route.path, r.echo.ParamValues(), name))
+	principal, _ := principalOf(r.echo)
+	return hashOf(fmt.Appendf(nil, "%d %s %s %q %s", principal.ID, r.route.method, r.route.path, r.echo.ParamValues(), name))
 }
 
 func hashOf(text []byte) string {

@@ -14,6 +14,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
@@ -40,8 +41,8 @@ type KeysPage struct {
 
 // keysSite is what the page needs of an open database.
 type keysSite struct {
-	keys   *adapter.Keys
-	tokens *adapter.AdminTokens
+	keys   *keys.Store
+	tokens *keys.AdminTokens
 	rate   RateLimit
 }
 
@@ -72,7 +73,7 @@ func NewKeysPage(now domain.Clock, log *slog.Logger) *KeysPage {
 
 // Open tells that the database is open. rate is what keys without limits of
 // their own have.
-func (p *KeysPage) Open(keys *adapter.Keys, tokens *adapter.AdminTokens, rate RateLimit) {
+func (p *KeysPage) Open(keys *keys.Store, tokens *keys.AdminTokens, rate RateLimit) {
 	p.site.Store(&keysSite{keys, tokens, rate})
 }
 

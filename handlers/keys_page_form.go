@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 )
 
 // keyForm is the form for the terms of a key: what was typed, and what is wrong
@@ -65,17 +65,17 @@ const everything = "everything"
 // rows are the table of permissions: everything, each resource, and what only a
 // permission of its own is for, which not every verb has.
 func (f *keyForm) rows() []permissionRow {
-	resources := append([]string{""}, adapter.PermissionResources...)
-	for _, permission := range adapter.NamedPermissions {
+	resources := append([]string{""}, keys.PermissionResources...)
+	for _, permission := range keys.NamedPermissions {
 		_, resource, _ := strings.Cut(permission, "_")
 		resources = append(resources, resource)
 	}
 	rows := make([]permissionRow, len(resources))
 	for i, resource := range resources {
 		rows[i].Label = cmp.Or(resource, everything)
-		for _, verb := range adapter.PermissionVerbs {
+		for _, verb := range keys.PermissionVerbs {
 			cell := permissionCell{Value: strings.TrimSuffix(verb+"_"+resource, "_"), Label: verb + " " + rows[i].Label}
-			if !adapter.KnownPermission(cell.Value) {
+			if !keys.KnownPermission(cell.Value) {
 				cell = permissionCell{}
 			}
 			cell.Checked = slices.Contains(f.Permissions, cell.Value)
@@ -96,13 +96,13 @@ func sentForm(r *http.Request) *keyForm {
 }
 
 // storedForm is the form of a key as it is.
-func storedForm(key adapter.Key) *keyForm {
+func storedForm(key keys.Key) *keyForm {
 	f := &keyForm{
 		ID: key.ID, Shown: keyRow{Key: key}.shown(), Name: key.Name, Kind: string(key.Kind), Permissions: key.Permissions,
 		Expires: lastDay(key.ExpiresAt), PerMinute: numberText(key.PerMinute), PerHour: numberText(key.PerHour),
 	}
 	if len(key.Networks) > 0 {
-		f.Networks = strings.ReplaceAll(adapter.FormatNetworks(key.Networks), ",", "\n")
+		f.Networks = strings.ReplaceAll(keys.FormatNetworks(key.Networks), ",", "\n")
 	}
 	terms := fmt.Sprintf("%q %q %q %q %q %q", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour)
 	sum := sha256.Sum256([]byte(terms))
@@ -111,7 +111,7 @@ func storedForm(key adapter.Key) *keyForm {
 }
 
 // sentTerms is what was typed about a stored key, and what is stored.
-func sentTerms(r *http.Request, key adapter.Key) (sent, stored *keyForm) {
+func sentTerms(r *http.Request, key keys.Key) (sent, stored *keyForm) {
 	sent, stored = sentForm(r), storedForm(key)
 	sent.ID, sent.Shown, sent.Kind = stored.ID, stored.Shown, stored.Kind
 	return sent, stored
@@ -153,51 +153,51 @@ func unlessEmpty[T any](parse func(string) (T, error)) func(string) (T, error) {
 }
 
 func expiryFrom(now time.Time) func(string) (*time.Time, error) {
-	return unlessEmpty(func(text string) (*time.Time, error) { return adapter.ParseExpiry(text, now) })
+	return unlessEmpty(func(text string) (*time.Time, error) { return keys.ParseExpiry(text, now) })
 }
 
 func permissionsOf(list string) ([]string, error) {
 	if list == "" {
 		return nil, fmt.Errorf("tick at least one")
 	}
-	return adapter.ParsePermissions(list)
+	return keys.ParsePermissions(list)
 }
 
 // newKey reads the form for a new key; Errors tells what is wrong.
-func (f *keyForm) newKey(now time.Time) adapter.NewKey {
-	return adapter.NewKey{
-		Name:        parseField(f, "name", f.Name, adapter.ParseKeyName),
-		Kind:        parseField(f, "kind", f.Kind, adapter.ParseKeyKind),
+func (f *keyForm) newKey(now time.Time) keys.NewKey {
+	return keys.NewKey{
+		Name:        parseField(f, "name", f.Name, keys.ParseName),
+		Kind:        parseField(f, "kind", f.Kind, keys.ParseKind),
 		Permissions: parseField(f, "permissions", strings.Join(f.Permissions, ","), permissionsOf),
-		Networks:    parseField(f, "networks", f.Networks, unlessEmpty(adapter.ParseNetworks)),
+		Networks:    parseField(f, "networks", f.Networks, unlessEmpty(keys.ParseNetworks)),
 		ExpiresAt:   parseField(f, "expires", f.Expires, expiryFrom(now)),
-		PerMinute:   parseField(f, "per_minute", f.PerMinute, unlessEmpty(adapter.ParseRequestLimit)),
-		PerHour:     parseField(f, "per_hour", f.PerHour, unlessEmpty(adapter.ParseRequestLimit)),
+		PerMinute:   parseField(f, "per_minute", f.PerMinute, unlessEmpty(keys.ParseRequestLimit)),
+		PerHour:     parseField(f, "per_hour", f.PerHour, unlessEmpty(keys.ParseRequestLimit)),
 	}
 }
 
 // patch is what the form changes of the stored terms. What was left as it is
 // need not be right: the day of a key may be over.
-func (f *keyForm) patch(stored *keyForm, now time.Time) (p adapter.KeyPatch) {
+func (f *keyForm) patch(stored *keyForm, now time.Time) (p keys.Patch) {
 	if f.Name != stored.Name {
-		name := parseField(f, "name", f.Name, adapter.ParseKeyName)
+		name := parseField(f, "name", f.Name, keys.ParseName)
 		p.Name = &name
 	}
 	if !samePermissions(f.Permissions, stored.Permissions) {
 		p.Permissions = parseField(f, "permissions", strings.Join(f.Permissions, ","), permissionsOf)
 	}
 	if f.Networks != stored.Networks {
-		networks := parseField(f, "networks", f.Networks, unlessEmpty(adapter.ParseNetworks))
+		networks := parseField(f, "networks", f.Networks, unlessEmpty(keys.ParseNetworks))
 		p.Networks = &networks
 	}
 	if f.Expires != stored.Expires {
 		p.ExpiresAt = orZero(parseField(f, "expires", f.Expires, expiryFrom(now)))
 	}
 	if f.PerMinute != stored.PerMinute {
-		p.PerMinute = orZero(parseField(f, "per_minute", f.PerMinute, unlessEmpty(adapter.ParseRequestLimit)))
+		p.PerMinute = orZero(parseField(f, "per_minute", f.PerMinute, unlessEmpty(keys.ParseRequestLimit)))
 	}
 	if f.PerHour != stored.PerHour {
-		p.PerHour = orZero(parseField(f, "per_hour", f.PerHour, unlessEmpty(adapter.ParseRequestLimit)))
+		p.PerHour = orZero(parseField(f, "per_hour", f.PerHour, unlessEmpty(keys.ParseRequestLimit)))
 	}
 	return p
 }
@@ -224,11 +224,11 @@ func (p *KeysPage) showForm(v *visit, status int, title string, f *keyForm) erro
 // it is still to be chosen.
 func (f *keyForm) usualLimits(rate RateLimit) (perMinute, perHour string) {
 	var minutes, hours []string
-	for _, kind := range adapter.KeyKinds {
+	for _, kind := range keys.Kinds {
 		if f.ID != 0 && string(kind) != f.Kind {
 			continue
 		}
-		usual := rate.limits(adapter.Key{Kind: kind})
+		usual := rate.limits(keys.Key{Kind: kind})
 		minutes = append(minutes, fmt.Sprintf("%d for %s keys", usual.PerMinute, kind))
 		hours = append(hours, fmt.Sprintf("%d for %s keys", usual.PerHour, kind))
 	}
@@ -238,7 +238,7 @@ func (f *keyForm) usualLimits(rate RateLimit) (perMinute, perHour string) {
 const newKeyTitle = "New key"
 
 func (p *KeysPage) showNew(v *visit) error {
-	return p.showForm(v, http.StatusOK, newKeyTitle, &keyForm{Kind: string(adapter.LiveKey), Mark: rand.Text()})
+	return p.showForm(v, http.StatusOK, newKeyTitle, &keyForm{Kind: string(keys.Live), Mark: rand.Text()})
 }
 
 func (p *KeysPage) newAgain(v *visit, status int, problem string) error {
@@ -260,7 +260,7 @@ func (p *KeysPage) create(v *visit) error {
 		return nil
 	}
 	var secret string
-	var key adapter.Key
+	var key keys.Key
 	if err == nil {
 		secret, key, err = v.keys.Create(v.ctx(), n)
 	}
@@ -273,14 +273,14 @@ func (p *KeysPage) create(v *visit) error {
 	return nil
 }
 
-func termsTitle(key adapter.Key) string { return "Change key " + strconv.FormatInt(key.ID, 10) }
+func termsTitle(key keys.Key) string { return "Change key " + strconv.FormatInt(key.ID, 10) }
 
 func (p *KeysPage) showTerms(v *visit) error {
-	return p.withKey(v, func(key adapter.Key) error { return p.showForm(v, http.StatusOK, termsTitle(key), storedForm(key)) })
+	return p.withKey(v, func(key keys.Key) error { return p.showForm(v, http.StatusOK, termsTitle(key), storedForm(key)) })
 }
 
 func (p *KeysPage) termsAgain(v *visit, status int, problem string) error {
-	return p.withKey(v, func(key adapter.Key) error {
+	return p.withKey(v, func(key keys.Key) error {
 		f, stored := sentTerms(v.r, key)
 		f.Seen, f.Problem = stored.Seen, problem
 		return p.showForm(v, status, termsTitle(key), f)
@@ -288,7 +288,7 @@ func (p *KeysPage) termsAgain(v *visit, status int, problem string) error {
 }
 
 func (p *KeysPage) restrict(v *visit) error {
-	return p.withKey(v, func(key adapter.Key) error {
+	return p.withKey(v, func(key keys.Key) error {
 		f, stored := sentTerms(v.r, key)
 		if f.Seen != stored.Seen {
 			f.Seen, f.Problem = stored.Seen, "Somebody else changed this key in the meantime. Compare with the list of keys before you send this again."

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -40,11 +40,11 @@ func TestKeysPageLogin(t *testing.T) {
 	other.open("/keys").leadsTo("/keys/login")
 
 	late := k.token()
-	k.clock = now.Add(adapter.LoginTokenLife)
+	k.clock = now.Add(keys.LoginTokenLife)
 	other.post("/keys/login", url.Values{"token": {late}}).says(http.StatusForbidden, "wrong, used or too old")
-	k.clock = now.Add(adapter.AdminSessionLife - time.Second)
+	k.clock = now.Add(keys.AdminSessionLife - time.Second)
 	v.open("/keys").says(http.StatusOK)
-	k.clock = now.Add(adapter.AdminSessionLife)
+	k.clock = now.Add(keys.AdminSessionLife)
 	v.open("/keys").leadsTo("/keys/login")
 }
 

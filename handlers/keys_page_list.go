@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
 // keyRow is a key as the list shows it.
 type keyRow struct {
-	adapter.Key
-	Status            adapter.KeyStatus
+	keys.Key
+	Status            keys.Status
 	Created, LastUsed moment
 	Expires           moment
 	Limited           bool
@@ -43,7 +43,7 @@ func (r keyRow) shown() string {
 	return r.Start + "…" + r.LastFour
 }
 
-func (p *KeysPage) row(v *visit, key adapter.Key) keyRow {
+func (p *KeysPage) row(v *visit, key keys.Key) keyRow {
 	limits := v.rate.limits(key)
 	return keyRow{
 		Key: key, Status: key.Status(p.now()), Created: momentOf(key.CreatedAt), LastUsed: momentOf(key.LastUsedAt), Expires: momentOf(key.ExpiresAt),
@@ -53,14 +53,14 @@ func (p *KeysPage) row(v *visit, key adapter.Key) keyRow {
 
 // list shows all keys: those that can be used first, the newest on top.
 func (p *KeysPage) list(v *visit) error {
-	keys, err := v.keys.List(v.ctx())
+	all, err := v.keys.List(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 		return err
 	}
 	var active, ended []keyRow
-	slices.Reverse(keys)
-	for _, key := range keys {
-		if row := p.row(v, key); row.Status == adapter.KeyActive {
+	slices.Reverse(all)
+	for _, key := range all {
+		if row := p.row(v, key); row.Status == keys.Active {
 			active = append(active, row)
 		} else {
 			ended = append(ended, row)
@@ -93,7 +93,7 @@ func toDone(v *visit, what string, id int64) error {
 }
 
 // withKey runs work on the key of the path.
-func (p *KeysPage) withKey(v *visit, work func(adapter.Key) error) error {
+func (p *KeysPage) withKey(v *visit, work func(keys.Key) error) error {
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if err != nil {
 		return p.notFound(v)
@@ -115,7 +115,7 @@ func (p *KeysPage) withKey(v *visit, work func(adapter.Key) error) error {
 func (p *KeysPage) showRevoke(v *visit) error { return p.revokeAgain(v, http.StatusOK, "") }
 
 func (p *KeysPage) revokeAgain(v *visit, status int, problem string) error {
-	return p.withKey(v, func(key adapter.Key) error {
+	return p.withKey(v, func(key keys.Key) error {
 		p.show(v, status, frame{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Failed: problem != "", Session: v.session},
 			revokeView(p.row(v, key), csrfOf(v.session), problem))
 		return nil
@@ -123,7 +123,7 @@ func (p *KeysPage) revokeAgain(v *visit, status int, problem string) error {
 }
 
 func (p *KeysPage) revoke(v *visit) error {
-	return p.withKey(v, func(key adapter.Key) error {
+	return p.withKey(v, func(key keys.Key) error {
 		if _, err := v.keys.Revoke(v.ctx(), key.ID); err != nil {
 			problem, status := p.trouble(v, err)
 			return p.revokeAgain(v, status, problem)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
@@ -116,7 +116,7 @@ func (p *KeysPage) login(v *visit) error {
 		return nil
 	}
 	p.log.InfoContext(v.ctx(), "login to the page for keys")
-	setSession(v, session, int(adapter.AdminSessionLife.Seconds()))
+	setSession(v, session, int(keys.AdminSessionLife.Seconds()))
 	return toList(v, 0, "")
 }
 

@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -28,7 +28,7 @@ import (
 // keysPage is the page for keys on an admin address, beside the API.
 type keysPage struct {
 	*server
-	tokens *adapter.AdminTokens
+	tokens *keys.AdminTokens
 	admin  *httptest.Server
 	pages  *logBuffer // what the page logs
 }
@@ -38,7 +38,7 @@ func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *ke
 	t.Helper()
 	k := &keysPage{server: newServer(t, database), pages: &logBuffer{}}
 	clock := func() time.Time { return k.clock }
-	k.tokens = adapter.NewAdminTokens(openDatabase(t, database, 4, time.Minute), clock, rand.Reader)
+	k.tokens = keys.NewAdminTokens(openDatabase(t, database, 4, time.Minute), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
 	page := handlers.NewKeysPage(clock, log)
 	page.Open(k.keys, k.tokens, handlers.RateLimit{
@@ -246,8 +246,8 @@ func TestKeysPage(t *testing.T) {
 	five := int64(5)
 	stored, _, err := k.keys.Find(t.Context(), 2)
 	stored.Start, stored.LastFour = "", ""
-	key := adapter.Key{
-		ID: 2, Name: "Kasse 2", Kind: adapter.TestKey, Permissions: []string{"read"}, PerMinute: &five,
+	key := keys.Key{
+		ID: 2, Name: "Kasse 2", Kind: keys.Test, Permissions: []string{"read"}, PerMinute: &five,
 		CreatedAt: domain.Timestamp(now.Format(time.DateTime)), LastUsedAt: domain.Timestamp(now.Format(time.DateTime)),
 	}
 	if diff := cmp.Diff(key, stored); err != nil || diff != "" {
@@ -337,7 +337,7 @@ func TestUnchangedTermsAreNoErrors(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	end, limit := now.Add(36*time.Hour), int64(3)
-	_, key, err := k.keys.Create(t.Context(), adapter.NewKey{Name: "a", Kind: adapter.LiveKey, Permissions: []string{"write", "read"}, ExpiresAt: &end, PerMinute: &limit})
+	_, key, err := k.keys.Create(t.Context(), keys.NewKey{Name: "a", Kind: keys.Live, Permissions: []string{"write", "read"}, ExpiresAt: &end, PerMinute: &limit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func TestUnchangedTermsAreNoErrors(t *testing.T) {
 		t.Error(diff, err)
 	}
 	v.fill(path, url.Values{"expires": {"2027-01-01"}}).leadsTo(fmt.Sprintf("/keys?done=changed&id=%d", key.ID))
-	if got, _, err := k.keys.Find(t.Context(), key.ID); err != nil || got.Status(k.clock) != adapter.KeyActive {
+	if got, _, err := k.keys.Find(t.Context(), key.ID); err != nil || got.Status(k.clock) != keys.Active {
 		t.Error(got, err)
 	}
 }
@@ -375,7 +375,7 @@ func TestFormsActOnce(t *testing.T) {
 
 	form = v.open("/keys/2").form("/keys/2")
 	networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
-	if _, _, err := k.keys.Restrict(t.Context(), 2, adapter.KeyPatch{Networks: &networks}); err != nil {
+	if _, _, err := k.keys.Restrict(t.Context(), 2, keys.Patch{Networks: &networks}); err != nil {
 		t.Fatal(err)
 	}
 	again := v.post("/keys/2", amended(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else changed this key", `value="twice"`)

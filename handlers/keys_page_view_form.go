@@ -4,7 +4,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 )
 
 // view is the whole form, below what is wrong with it.
@@ -101,7 +101,7 @@ func (f *keyForm) kinds() g.Node {
 		return nil
 	}
 	problem := f.wrong("kind")
-	choice := func(kind adapter.KeyKind, text string, attributes ...g.Node) g.Node {
+	choice := func(kind keys.Kind, text string, attributes ...g.Node) g.Node {
 		return h.Label(
 			h.Input(h.Type("radio"), g.Group(attributes), h.Name("kind"), h.Value(string(kind)), g.If(f.Kind == string(kind), h.Checked())),
 			g.Text(" "+text),
@@ -111,8 +111,8 @@ func (f *keyForm) kinds() g.Node {
 		h.Legend(g.Text("Kind")),
 		fieldErrorText("kind", problem),
 		h.Div(h.Class("choices"),
-			choice(adapter.LiveKey, "live", h.ID("kind")),
-			choice(adapter.TestKey, "test, with limits of its own"),
+			choice(keys.Live, "live", h.ID("kind")),
+			choice(keys.Test, "test, with limits of its own"),
 		),
 	)
 }
@@ -129,7 +129,7 @@ func (f *keyForm) permissions() g.Node {
 		h.Table(h.Class("permissions"),
 			h.THead(h.Tr(
 				h.Th(h.Scope("col"), unseen("Resource")),
-				g.Map(adapter.PermissionVerbs, func(verb string) g.Node { return h.Th(h.Scope("col"), g.Text(verb)) }),
+				g.Map(keys.PermissionVerbs, func(verb string) g.Node { return h.Th(h.Scope("col"), g.Text(verb)) }),
 			)),
 			h.TBody(g.Map(f.rows(), permissionRow.view)),
 		),
@@ -145,7 +145,7 @@ func (c permissionCell) view() g.Node {
 	if c.Value == "" {
 		return h.Td()
 	}
-	first := c.Value == adapter.PermissionVerbs[0]
+	first := c.Value == keys.PermissionVerbs[0]
 	return h.Td(h.Label(
 		h.Input(h.Type("checkbox"), h.Name("permissions"), h.Value(c.Value), g.If(first, h.ID("permissions")), g.If(c.Checked, h.Checked())),
 		unseen(c.Label),

@@ -7,7 +7,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 )
 
 // listView is the list of all keys. done is what was just done; "" for nothing.
@@ -81,7 +81,7 @@ func (r keyRow) networks() g.Node {
 	}
 	var lines g.Group
 	for i, network := range r.Networks {
-		lines = append(lines, g.If(i > 0, h.Br()), h.Code(g.Text(adapter.FormatNetwork(network))))
+		lines = append(lines, g.If(i > 0, h.Br()), h.Code(g.Text(keys.FormatNetwork(network))))
 	}
 	return lines
 }
@@ -98,7 +98,7 @@ func (r keyRow) limits() g.Node {
 
 func (r keyRow) status() g.Node {
 	end := "since "
-	if r.Status == adapter.KeyActive {
+	if r.Status == keys.Active {
 		end = "until "
 	}
 	return g.Group{
@@ -109,7 +109,7 @@ func (r keyRow) status() g.Node {
 
 // actions is an empty cell where nothing can be done: the style hides it.
 func (r keyRow) actions() g.Node {
-	return h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != adapter.KeyRevoked, g.Group{
+	return h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != keys.Revoked, g.Group{
 		button(keyPath(r.ID), g.Text("Change"), unseen(" "+r.Name)),
 		g.Text(" "),
 		button(keyPath(r.ID)+"/revoke", g.Text("Revoke"), unseen(" "+r.Name)),

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -172,7 +172,7 @@ func TestPermissions(t *testing.T) {
 func TestUnauthorized(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	revoked, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "revoked", Kind: adapter.LiveKey, Permissions: []string{"read"}})
+	revoked, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "revoked", Kind: keys.Live, Permissions: []string{"read"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestUnauthorized(t *testing.T) {
 		t.Fatalf("revoke: %v %v", found, err)
 	}
 	past := now.Add(-time.Second)
-	expired, _, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "expired", Kind: adapter.LiveKey, Permissions: []string{"read"}, ExpiresAt: &past})
+	expired, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "expired", Kind: keys.Live, Permissions: []string{"read"}, ExpiresAt: &past})
 	if err != nil {
 		t.Fatal(err)
 	}

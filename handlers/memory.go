@@ -198,9 +198,9 @@ func (a *answer) done() {
 // work runs the route's function on the site as it is now, and leaves out of its
 // answer what the key may not see.
 func (r *request) work() (response response, err error) {
-	admission, _ := admissionOf(r.echo)
+	principal, _ := principalOf(r.echo)
 	err = r.api.gate.pass(func() error {
-		return r.api.platform.Serve(r.ctx(), admission, func(site *adapter.Site) (err error) {
+		return r.api.platform.Serve(r.ctx(), principal, func(site *adapter.Site) (err error) {
 			r.site, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {
 				r.view.Location = site.Zone.Location
@@ -210,7 +210,7 @@ func (r *request) work() (response response, err error) {
 		})
 	})
 	if err == nil {
-		response.body, err = visible(r.guard, response.body, admission.Key)
+		response.body, err = visible(r.guard, response.body, principal.Key)
 	}
 	return response, err
 }

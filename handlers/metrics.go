@@ -133,7 +133,7 @@ func (m *Metrics) refused(c echo.Context, err error) {
 		m.refusals.WithLabelValues(refusedByBudget).Inc()
 	case errors.As(err, &limited):
 		reason := refusedByLimit
-		if _, admitted := admissionOf(c); !admitted {
+		if _, known := principalOf(c); !known {
 			reason = refusedByBrake
 		}
 		m.refusals.WithLabelValues(reason).Inc()
@@ -160,8 +160,8 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 		} else {
 			method = knownMethod(method)
 		}
-		admission, _ := admissionOf(c)
-		a.metrics.requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.keys.label(admission.ID)).Inc()
+		principal, _ := principalOf(c)
+		a.metrics.requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.keys.label(principal.ID)).Inc()
 		a.metrics.durations.WithLabelValues(path, method).Observe(a.now().Sub(start).Seconds())
 		return err
 	}

@@ -48,10 +48,10 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		if !a.log.Enabled(ctx, level) {
 			return nil
 		}
-		admission, _ := admissionOf(c)
+		principal, _ := principalOf(c)
 		a.log.LogAttrs(ctx, level, "request",
 			slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
-			slog.Int("status", c.Response().Status), slog.Int64("key_id", admission.ID), slog.Duration("duration", a.now().Sub(start)),
+			slog.Int("status", c.Response().Status), slog.Int64("key_id", principal.ID), slog.Duration("duration", a.now().Sub(start)),
 			slog.Int64("queries", used.Queries()), slog.Int64("rows", used.Rows()), slog.Int64("bytes", c.Response().Size))
 		return nil
 	}

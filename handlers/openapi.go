@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -394,10 +394,10 @@ func refusals(r route) []error {
 		errInternal,
 	}
 	if r.permission != "" {
-		all = append(all, adapter.Key{Permissions: []string{otherPermission(r.permission)}}.Require(r.permission))
+		all = append(all, keys.Key{Permissions: []string{otherPermission(r.permission)}}.Require(r.permission))
 	}
 	for _, permission := range alsoNeeded(r) {
-		all = append(all, adapter.Key{Permissions: []string{r.permission}}.Require(permission))
+		all = append(all, keys.Key{Permissions: []string{r.permission}}.Require(permission))
 	}
 	if r.operation.query != nil {
 		all = append(all, r.operation.query.Invalid(compat.InvalidExample(r.operation.query.Describe())))

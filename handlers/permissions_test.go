@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -103,7 +103,7 @@ func TestAnswersByPermission(t *testing.T) {
 		"/customers/:id": "?include=stats", "/bookings": "?include_meta=1", "/services": "?include=agents,category,locations,categories",
 	}
 	var reads []string
-	for _, resource := range adapter.PermissionResources {
+	for _, resource := range keys.PermissionResources {
 		reads = append(reads, "read_"+resource)
 	}
 	others := slices.DeleteFunc(permissions(), func(p string) bool { return strings.HasPrefix(p, "read") || !strings.Contains(p, "_") })
@@ -120,7 +120,7 @@ func TestAnswersByPermission(t *testing.T) {
 			path := fill.Replace(r.Path) + queries[r.Path]
 			everything := s.as([]string{"read", "write"}, r.Method, path, `{}`).want(http.StatusOK).body
 			for _, also := range append([][]string{nil, reads, {"read"}, append(others, "write_users")}, each(reads, func(p string) []string { return []string{p} })...) {
-				key := adapter.Key{Permissions: append(slices.Clone(also), r.Permission)}
+				key := keys.Key{Permissions: append(slices.Clone(also), r.Permission)}
 				if r.Permission == "" {
 					key.Permissions = append(slices.Clone(also), "delete_coupons")
 				}
@@ -236,14 +236,14 @@ func TestReplaysShowWhatTheKeyMaySeeNow(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA())
 	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
-	secret, key, err := s.keys.Create(t.Context(), adapter.NewKey{Name: "shop", Kind: adapter.LiveKey, Permissions: []string{"read", "write"}})
+	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "shop", Kind: keys.Live, Permissions: []string{"read", "write"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.key = secret
 	may := func(permissions ...string) {
 		t.Helper()
-		if _, _, err := s.keys.Restrict(t.Context(), key.ID, adapter.KeyPatch{Permissions: permissions}); err != nil {
+		if _, _, err := s.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: permissions}); err != nil {
 			t.Fatal(err)
 		}
 	}

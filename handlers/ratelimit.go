@@ -8,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 )
 
 // Limits are requests of one key in a minute and in an hour.
@@ -26,9 +26,9 @@ type RateLimit struct {
 }
 
 // limits are a key's own, else those of its kind.
-func (r RateLimit) limits(key adapter.Key) Limits {
+func (r RateLimit) limits(key keys.Key) Limits {
 	limits := r.Live
-	if key.Kind == adapter.TestKey {
+	if key.Kind == keys.Test {
 		limits = r.Test
 	}
 	if key.PerMinute != nil {
@@ -116,13 +116,13 @@ const paidEntry = "bookside.paid"
 // tells the client what is left; a limitError where that is not enough, and then
 // nothing is counted.
 func (l *limiter) charge(c echo.Context, cost int64) error {
-	admission, known := admissionOf(c)
+	principal, known := principalOf(c)
 	paid, _ := c.Get(paidEntry).(int64)
 	if !l.options.Enabled || !known || cost <= paid {
 		return nil
 	}
-	limits := l.options.limits(admission.Key)
-	used, allowed := l.counts.take(c.Request().Context(), admission.ID, cost-paid, limits)
+	limits := l.options.limits(principal.Key)
+	used, allowed := l.counts.take(c.Request().Context(), principal.ID, cost-paid, limits)
 	minute := windowOf("minute", minuteLength, limits.PerMinute, used.now, used.minute)
 	hour := windowOf("hour", hourLength, limits.PerHour, used.now, used.hour)
 	setLimitHeaders(c.Response().Header(), used.now, minute, hour)

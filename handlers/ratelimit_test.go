@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -82,7 +82,7 @@ func TestLimitsOfAKey(t *testing.T) {
 		"hour":   {nil, limit(3), `"minute";q=10;w=60, "hour";q=3;w=3600`},
 		"both":   {limit(20), limit(2000), `"minute";q=20;w=60, "hour";q=2000;w=3600`},
 	} {
-		secret, _, err := s.keys.Create(t.Context(), adapter.NewKey{Name: name, Kind: adapter.LiveKey, Permissions: []string{"read"}, PerMinute: c.minute, PerHour: c.hour})
+		secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, PerMinute: c.minute, PerHour: c.hour})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	_ "time/tzdata"
 
 	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -36,7 +37,7 @@ type server struct {
 	handler  http.Handler
 	database *fixtures.Database
 	platform *adapter.Platform
-	keys     *adapter.Keys
+	keys     *keys.Store
 	key      string    // with all permissions
 	clock    time.Time // what the server takes for the present
 	log      *logBuffer
@@ -116,7 +117,7 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	}
 	s := &server{t: t, database: database, clock: now, log: &logBuffer{}}
 	clock := func() time.Time { return s.clock }
-	s.keys = adapter.NewKeys(db, clock, rand.Reader)
+	s.keys = keys.NewStore(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete", "write_users")
 	s.platform = adapter.NewPlatform(db, clock)
 	s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
@@ -140,7 +141,7 @@ func openDatabase(t testing.TB, database *fixtures.Database, connections int, wa
 // newKey makes a key with permissions.
 func (s *server) newKey(permissions ...string) string {
 	s.t.Helper()
-	secret, _, err := s.keys.Create(context.Background(), adapter.NewKey{Name: s.t.Name()[:min(190, len(s.t.Name()))], Kind: adapter.LiveKey, Permissions: permissions})
+	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: s.t.Name()[:min(190, len(s.t.Name()))], Kind: keys.Live, Permissions: permissions})
 	if err != nil {
 		s.t.Fatal(err)
 	}

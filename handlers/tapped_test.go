@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -105,7 +106,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 	}
 	s := &server{t: t, database: database, clock: now, log: &logBuffer{}}
 	clock := func() time.Time { return s.clock }
-	s.keys = adapter.NewKeys(db, clock, rand.Reader)
+	s.keys = keys.NewStore(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete")
 	s.platform = adapter.NewPlatform(db, clock)
 	s.restart = func() {

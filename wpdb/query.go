@@ -315,3 +315,12 @@ func (z orZero[T]) Scan(src any) error {
 	*z.dest = value.V
 	return err
 }
+
+// NullIfZero returns the value to store in a column that holds NULL for the zero value.
+func NullIfZero[T comparable](value T) any {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return value
+}

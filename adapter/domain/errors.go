@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"bookside/adapter/availability"
 )
@@ -153,6 +154,12 @@ func InvalidField(field, message string) error {
 // message is for whoever runs the site.
 func Unavailable(message string, cause error) error {
 	return &Error{Code: CodeUnavailable, Message: message, Cause: cause}
+}
+
+// TablesMissing returns the error for tables, of the site or of Bookside, that do not
+// exist.
+func TablesMissing(cause error, names ...string) error {
+	return Unavailable("Tables are missing: "+strings.Join(names, ", "), cause)
 }
 
 // SlotConflict is why a booking cannot have its time, with CodeSlotUnavailable.

@@ -8,7 +8,7 @@ import (
 	"net"
 	"slices"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
@@ -33,7 +33,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 			return failf(exitFailure, nil, "the page is switched off: admin.keys_page (%s) is false, or admin.listen empty", envName("admin.keys_page"))
 		}
 		return p.withOwnTables(ctx, given, wpdb.AdminTokens, func(db *wpdb.DB) error {
-			token, err := adapter.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx)
+			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx)
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 				return p.print(token + "\n")
 			}
 			return p.print(fmt.Sprintf("%s\n\nOpen http://%s/keys and enter it within %.0f minutes. It works once.\n",
-				token, dialable(c.Admin.Listen), adapter.LoginTokenLife.Minutes()))
+				token, dialable(c.Admin.Listen), keys.LoginTokenLife.Minutes()))
 		})
 	}
 }

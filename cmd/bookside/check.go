@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -153,7 +154,7 @@ type findings struct {
 	missingOwn      []wpdb.Table
 	completing      []string // statements that add what tables of ours lack
 	keys            string
-	weakKeys        []adapter.Key // that can be used and may be guessed
+	weakKeys        []keys.Key // that can be used and may be guessed
 	todo            []string
 
 	account         string // for GRANT
@@ -285,22 +286,22 @@ func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now domain.Clock
 		}
 		return nil
 	}
-	keys, err := adapter.NewKeys(db, now, rand.Reader).List(ctx)
+	stored, err := keys.NewStore(db, now, rand.Reader).List(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) {
 		f.keys = "cannot be read"
 		return nil
 	}
 	valid := 0
-	for _, key := range keys {
-		if key.Status(now()) != adapter.KeyActive {
+	for _, key := range stored {
+		if key.Status(now()) != keys.Active {
 			continue
 		}
 		valid++
-		if key.Weakness() != adapter.Strong {
+		if key.Weakness() != keys.Strong {
 			f.weakKeys = append(f.weakKeys, key)
 		}
 	}
-	f.keys = fmt.Sprintf("%d valid of %d", valid, len(keys))
+	f.keys = fmt.Sprintf("%d valid of %d", valid, len(stored))
 	return err
 }
 

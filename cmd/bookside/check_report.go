@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -99,7 +100,7 @@ func (f findings) warnings(db *wpdb.DB) []string {
 	warnings = append(warnings, f.clusterWarnings()...)
 	for _, key := range f.weakKeys {
 		reason := "is too short or too simple and"
-		if key.Weakness() == adapter.MaybeWeak {
+		if key.Weakness() == keys.MaybeWeak {
 			reason = "was imported by an earlier version and has 15 to 17 characters: with 15 it"
 		}
 		warnings = append(warnings, fmt.Sprintf("the API key %d (%s) %s can be guessed; give its clients a key of keys create, and revoke it", key.ID, key.Name, reason))

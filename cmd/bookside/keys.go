@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
@@ -101,13 +101,13 @@ func (p *program) withOwnTables(ctx context.Context, given configFlags, needed w
 }
 
 // withKeys opens the site and hands its keys to use.
-func (p *program) withKeys(ctx context.Context, given configFlags, use func(*adapter.Keys) error) error {
-	return p.withSite(ctx, given, func(db *wpdb.DB) error { return use(adapter.NewKeys(db, p.now, rand.Reader)) })
+func (p *program) withKeys(ctx context.Context, given configFlags, use func(*keys.Store) error) error {
+	return p.withSite(ctx, given, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
 }
 
 // withNewKeys is withKeys once the tables for keys are there.
-func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*adapter.Keys) error) error {
-	return p.withOwnTables(ctx, given, wpdb.APIKeys, func(db *wpdb.DB) error { return use(adapter.NewKeys(db, p.now, rand.Reader)) })
+func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*keys.Store) error) error {
+	return p.withOwnTables(ctx, given, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
 }
 
 // keyFlags are the terms of a key, as written; nil where not given: an empty
@@ -154,32 +154,32 @@ func term[T any](failed *error, name string, text *string, parse func(string) (T
 }
 
 // newKey are the terms of a key that needs a name and permissions.
-func (k keyFlags) newKey(now time.Time) (adapter.NewKey, error) {
-	live := string(adapter.LiveKey)
+func (k keyFlags) newKey(now time.Time) (keys.NewKey, error) {
+	live := string(keys.Live)
 	k.name, k.permissions, k.kind = cmp.Or(k.name, new(string)), cmp.Or(k.permissions, new(string)), cmp.Or(k.kind, &live)
 	return k.terms(now)
 }
 
 // terms reads the flags that were given.
-func (k keyFlags) terms(now time.Time) (n adapter.NewKey, err error) {
-	expiry := func(text string) (*time.Time, error) { return adapter.ParseExpiry(text, now) }
-	n.Name = term(&err, "name", k.name, adapter.ParseKeyName)
-	n.Permissions = term(&err, "permissions", k.permissions, adapter.ParsePermissions)
-	n.Kind = term(&err, "kind", k.kind, adapter.ParseKeyKind)
-	n.Networks = term(&err, "networks", k.networks, adapter.ParseNetworks)
+func (k keyFlags) terms(now time.Time) (n keys.NewKey, err error) {
+	expiry := func(text string) (*time.Time, error) { return keys.ParseExpiry(text, now) }
+	n.Name = term(&err, "name", k.name, keys.ParseName)
+	n.Permissions = term(&err, "permissions", k.permissions, keys.ParsePermissions)
+	n.Kind = term(&err, "kind", k.kind, keys.ParseKind)
+	n.Networks = term(&err, "networks", k.networks, keys.ParseNetworks)
 	n.ExpiresAt = term(&err, "expires", k.expires, expiry)
-	n.PerMinute = term(&err, "per-minute", k.perMinute, adapter.ParseRequestLimit)
-	n.PerHour = term(&err, "per-hour", k.perHour, adapter.ParseRequestLimit)
+	n.PerMinute = term(&err, "per-minute", k.perMinute, keys.ParseRequestLimit)
+	n.PerHour = term(&err, "per-hour", k.perHour, keys.ParseRequestLimit)
 	return n, err
 }
 
 // patch changes what was given.
-func (k keyFlags) patch(now time.Time) (adapter.KeyPatch, error) {
+func (k keyFlags) patch(now time.Time) (keys.Patch, error) {
 	if k == (keyFlags{}) {
-		return adapter.KeyPatch{}, misusef("say what to change, such as --networks 192.0.2.0/24")
+		return keys.Patch{}, misusef("say what to change, such as --networks 192.0.2.0/24")
 	}
 	n, err := k.terms(now)
-	return adapter.KeyPatch{
+	return keys.Patch{
 		Name:        given(k.name, &n.Name),
 		Permissions: n.Permissions,
 		Networks:    given(k.networks, &n.Networks),
@@ -208,8 +208,8 @@ func (p *program) createKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withNewKeys(ctx, given, func(keys *adapter.Keys) error {
-			secret, key, err := keys.Create(ctx, n)
+		return p.withNewKeys(ctx, given, func(store *keys.Store) error {
+			secret, key, err := store.Create(ctx, n)
 			if err != nil {
 				return err
 			}
@@ -236,16 +236,16 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withNewKeys(ctx, given, func(keys *adapter.Keys) error {
-			key, err := keys.Import(ctx, secret, n, *weak)
-			if errors.Is(err, adapter.ErrWeakKey) {
+		return p.withNewKeys(ctx, given, func(store *keys.Store) error {
+			key, err := store.Import(ctx, secret, n, *weak)
+			if errors.Is(err, keys.ErrWeakKey) {
 				return fmt.Errorf("%w; make its clients a new one with keys create, or import it with --weak", err)
 			}
 			if err != nil {
 				return err
 			}
 			text := "Imported.\n" + describeKey(key)
-			if adapter.WeakSecret(secret) {
+			if keys.WeakSecret(secret) {
 				text += "It can be guessed: give its clients a key of keys create soon, and revoke it.\n"
 			}
 			return p.print(text)
@@ -269,18 +269,18 @@ func (p *program) readSecret() (string, error) {
 }
 
 // describeKey tells what may be known of a key.
-func describeKey(k adapter.Key) string {
-	end := adapter.NeverExpires
+func describeKey(k keys.Key) string {
+	end := keys.NeverExpires
 	if k.ExpiresAt != "" {
 		end = string(k.ExpiresAt) + " UTC"
 	}
 	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests a minute %s, an hour %s\n",
-		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), adapter.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour))
+		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour))
 }
 
 func limitText(limit *int64) string {
 	if limit == nil {
-		return adapter.DefaultLimit
+		return keys.DefaultLimit
 	}
 	return strconv.FormatInt(*limit, 10)
 }
@@ -312,8 +312,8 @@ func (p *program) restrictKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, given, func(keys *adapter.Keys) error {
-			key, found, err := keys.Restrict(ctx, id, patch)
+		return p.withKeys(ctx, given, func(store *keys.Store) error {
+			key, found, err := store.Restrict(ctx, id, patch)
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
 				return err
@@ -334,8 +334,8 @@ func (p *program) revokeKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, given, func(keys *adapter.Keys) error {
-			found, err := keys.Revoke(ctx, id)
+		return p.withKeys(ctx, given, func(store *keys.Store) error {
+			found, err := store.Revoke(ctx, id)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
 			}
@@ -352,8 +352,8 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 	given.define(flags)
 	asJSON := flags.Bool("json", false, "print a JSON array")
 	return func(ctx context.Context, _ []string) error {
-		return p.withKeys(ctx, given, func(keys *adapter.Keys) error {
-			list, err := keys.List(ctx)
+		return p.withKeys(ctx, given, func(store *keys.Store) error {
+			list, err := store.List(ctx)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
 			}
@@ -365,15 +365,15 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 	}
 }
 
-func keyTable(keys []adapter.Key, now time.Time) string {
-	if len(keys) == 0 {
+func keyTable(list []keys.Key, now time.Time) string {
+	if len(list) == 0 {
 		return "There are no keys; keys create makes one.\n"
 	}
 	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "NETWORKS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
-	for _, k := range keys {
+	for _, k := range list {
 		rows = append(rows, []string{
-			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), adapter.FormatNetworks(k.Networks),
-			string(k.CreatedAt), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), adapter.NeverExpires),
+			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks),
+			string(k.CreatedAt), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), keys.NeverExpires),
 		})
 	}
 	return columns(rows)
@@ -396,9 +396,9 @@ type keyRecord struct {
 	PerHour     *int64     `json:"requests_per_hour"`
 }
 
-func keyRecords(keys []adapter.Key, now time.Time) []keyRecord {
-	records := make([]keyRecord, len(keys))
-	for i, k := range keys {
+func keyRecords(list []keys.Key, now time.Time) []keyRecord {
+	records := make([]keyRecord, len(list))
+	for i, k := range list {
 		records[i] = keyRecord{
 			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: string(k.Status(now)), Permissions: k.Permissions,
 			Networks: []string{}, CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,

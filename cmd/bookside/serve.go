@@ -16,6 +16,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -241,12 +242,12 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
 	options.Metrics = s.metrics
-	keys := adapter.NewKeys(db, s.now, rand.Reader)
-	api := &farewell{next: handlers.New(platform, keys, s.now, s.log, options)}
+	store := keys.NewStore(db, s.now, rand.Reader)
+	api := &farewell{next: handlers.New(platform, store, s.now, s.log, options)}
 	stop := s.start(listener, api, options.Memory/connectionShare)
 	s.probes.Started(platform)
 	if s.page != nil {
-		s.page.Open(keys, adapter.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit)
+		s.page.Open(store, keys.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit)
 	}
 	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())
 	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {

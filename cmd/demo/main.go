@@ -22,6 +22,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/fixtures/embedded"
 	"bookside/handlers"
@@ -75,8 +76,8 @@ func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, s
 	if err := db.CreateOwnTables(ctx); err != nil {
 		return err
 	}
-	keys := adapter.NewKeys(db, now, rand.Reader)
-	secret, _, err := keys.Create(ctx, adapter.NewKey{Name: "demo", Kind: adapter.TestKey, Permissions: []string{"read", "write", "delete"}})
+	store := keys.NewStore(db, now, rand.Reader)
+	secret, _, err := store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete"}})
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, s
 	if err != nil {
 		return err
 	}
-	api := handlers.New(adapter.NewPlatform(db, now), keys, now, slog.New(slog.NewTextHandler(io.Discard, nil)), handlers.Options{
+	api := handlers.New(adapter.NewPlatform(db, now), store, now, slog.New(slog.NewTextHandler(io.Discard, nil)), handlers.Options{
 		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
 		QueryParameter: "api_key",
 		RequestTimeout: time.Minute,

@@ -17,7 +17,7 @@ import (
 	"os"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/keys"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -36,7 +36,7 @@ func run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	one := statement("SELECT name FROM " + db.Name(wpdb.Services) + " WHERE id = 1")
-	handler := handlers.Reference(adapter.NewKeys(db, time.Now, rand.Reader), time.Now, slog.New(slog.NewJSONHandler(os.Stderr, nil)),
+	handler := handlers.Reference(keys.NewStore(db, time.Now, rand.Reader), time.Now, slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 		handlers.Options{QueryParameter: "api_key", RequestTimeout: 15 * time.Second},
 		func(ctx context.Context) (any, error) {
 			name, found, err := wpdb.One(ctx, db, "read service", one, wpdb.Value[string])

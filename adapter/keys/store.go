@@ -1,4 +1,4 @@
-package adapter
+package keys
 
 import (
 	"context"
@@ -20,24 +20,24 @@ import (
 	"bookside/wpdb"
 )
 
-// KeyKind says what a key is for. Test keys have limits of their own.
-type KeyKind string
+// Kind says what a key is for. Test keys have limits of their own.
+type Kind string
 
 // The kinds of keys.
 const (
-	LiveKey KeyKind = "live"
-	TestKey KeyKind = "test"
+	Live Kind = "live"
+	Test Kind = "test"
 )
 
-// KeyKinds are all kinds.
-var KeyKinds = []KeyKind{LiveKey, TestKey}
+// Kinds are all kinds.
+var Kinds = []Kind{Live, Test}
 
 // Key is an API key as stored: everything but the secret, of which only a hash
 // is kept.
 type Key struct {
 	ID          int64
 	Name        string
-	Kind        KeyKind
+	Kind        Kind
 	Start       string // the secret's first characters; fewer, or none, of a short one
 	LastFour    string // its last characters, likewise
 	Permissions []string
@@ -50,9 +50,9 @@ type Key struct {
 	PerMinute, PerHour *int64
 }
 
-// CheckNetwork is nil where the key may come from an address. Else it is the
-// error of a key that is unknown, so that whoever found a key does not learn
-// that it is one.
+// CheckNetwork returns nil if the key may be used from an address. Otherwise it returns
+// the error for an unknown key, so that whoever found a key does not learn that it is
+// valid.
 func (k Key) CheckNetwork(address netip.Addr) error {
 	address = address.Unmap().WithZone("")
 	holds := func(network netip.Prefix) bool { return network.Contains(address) }
@@ -62,41 +62,41 @@ func (k Key) CheckNetwork(address netip.Addr) error {
 	return domain.Unauthorized()
 }
 
-// KeyStatus says whether a key can be used.
-type KeyStatus string
+// Status says whether a key can be used.
+type Status string
 
 // What a key's status can be.
 const (
-	KeyActive  KeyStatus = "active"
-	KeyRevoked KeyStatus = "revoked"
-	KeyExpired KeyStatus = "expired"
+	Active  Status = "active"
+	Revoked Status = "revoked"
+	Expired Status = "expired"
 )
 
-// Status is the key's status at a moment.
-func (k Key) Status(now time.Time) KeyStatus {
+// Status returns the key's status at a moment.
+func (k Key) Status(now time.Time) Status {
 	end, expires := k.ExpiresAt.Time()
 	switch {
 	case k.Revoked:
-		return KeyRevoked
+		return Revoked
 	case expires && !now.Before(end):
-		return KeyExpired
+		return Expired
 	default:
-		return KeyActive
+		return Active
 	}
 }
 
 // NewKey is what the maker of a key decides.
 type NewKey struct {
 	Name               string
-	Kind               KeyKind
+	Kind               Kind
 	Permissions        []string
 	Networks           []netip.Prefix // none for anywhere
 	ExpiresAt          *time.Time
 	PerMinute, PerHour *int64
 }
 
-// KeyPatch is what is to change of a key; what is nil stays.
-type KeyPatch struct {
+// Patch is what is to change of a key; what is nil stays.
+type Patch struct {
 	Name               *string
 	Permissions        []string
 	Networks           *[]netip.Prefix // none for anywhere
@@ -104,25 +104,25 @@ type KeyPatch struct {
 	PerMinute, PerHour *int64          // 0 for the configured limit
 }
 
-// Keys are the API keys of a site, in a table of ours.
-type Keys struct {
+// Store holds the API keys of a site, in a table of our own.
+type Store struct {
 	db     *wpdb.DB
 	now    domain.Clock
 	random io.Reader
 }
 
-// NewKeys keeps keys in db. random must be fit for secrets, as crypto/rand is.
-func NewKeys(db *wpdb.DB, now domain.Clock, random io.Reader) *Keys {
-	return &Keys{db: db, now: now, random: random}
+// NewStore keeps keys in db. random must be fit for secrets, as crypto/rand is.
+func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader) *Store {
+	return &Store{db: db, now: now, random: random}
 }
 
-// Create makes a key and returns its secret, which is kept nowhere.
-func (k *Keys) Create(ctx context.Context, n NewKey) (secret string, key Key, err error) {
-	secret, err = newSecret(k.random, n.Kind)
+// Create creates a key and returns its secret, which is stored nowhere.
+func (s *Store) Create(ctx context.Context, n NewKey) (secret string, key Key, err error) {
+	secret, err = newSecret(s.random, n.Kind)
 	if err != nil {
 		return "", Key{}, err
 	}
-	key, err = k.insert(ctx, secret, n)
+	key, err = s.insert(ctx, secret, n)
 	return secret, key, err
 }
 
@@ -136,7 +136,7 @@ var (
 // Import stores a key that another program gave out, so that its clients keep
 // it; a weak one, which can be guessed, only where that is allowed. Importing a
 // stored key again is an ErrBadKey.
-func (k *Keys) Import(ctx context.Context, secret string, n NewKey, weak bool) (Key, error) {
+func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) (Key, error) {
 	switch {
 	case secret == "":
 		return Key{}, fmt.Errorf("%w: it is empty", ErrBadKey)
@@ -149,17 +149,17 @@ func (k *Keys) Import(ctx context.Context, secret string, n NewKey, weak bool) (
 	case WeakSecret(secret) && !weak:
 		return Key{}, fmt.Errorf("%w, because it %s", ErrWeakKey, weakness(secret))
 	}
-	key, err := k.insert(ctx, secret, n)
+	key, err := s.insert(ctx, secret, n)
 	if errors.Is(err, wpdb.ErrDuplicate) {
 		return Key{}, fmt.Errorf("%w: it is stored already", ErrBadKey)
 	}
 	return key, err
 }
 
-func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
+func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
-		CreatedAt: domain.Timestamp(domain.Stamp(k.now())),
+		CreatedAt: domain.Timestamp(domain.Stamp(s.now())),
 	}
 	key.Start, key.LastFour = shown(secret)
 	var expires *string
@@ -167,12 +167,12 @@ func (k *Keys) insert(ctx context.Context, secret string, n NewKey) (Key, error)
 		text := domain.Stamp(*n.ExpiresAt)
 		expires, key.ExpiresAt = &text, domain.Timestamp(text)
 	}
-	stmt := sq.Insert(k.db.Name(wpdb.APIKeys)).SetMap(map[string]any{
+	stmt := sq.Insert(s.db.Name(wpdb.APIKeys)).SetMap(map[string]any{
 		"key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
 	})
-	result, err := k.db.Change(ctx, "store key", stmt)
+	result, err := s.db.Change(ctx, "store key", stmt)
 	if err != nil {
 		return Key{}, err
 	}
@@ -194,7 +194,7 @@ func shown(secret string) (start, end string) {
 var keyColumns = []string{"k.id", "k.key_hash", "k.name", "k.kind", "k.key_start", "k.last_four", "k.permissions", "k.networks", "k.status", "k.created_at",
 	"k.last_used_at", "k.expires_at", "k.requests_per_minute", "k.requests_per_hour"}
 
-// storedKey is a key with the hash of its secret, which leaves this file never.
+// storedKey is a key with the hash of its secret, which never leaves this file.
 type storedKey struct {
 	Key
 	hash string
@@ -230,10 +230,10 @@ func storedNetworks(text string) (networks []netip.Prefix) {
 
 func scanStored(row wpdb.Scanner) (storedKey, error) { return scanKey(row) }
 
-// List is all keys, oldest first, revoked ones too.
-func (k *Keys) List(ctx context.Context) ([]Key, error) {
-	stmt := sq.Select(keyColumns...).From(k.db.As(wpdb.APIKeys, "k")).OrderBy("k.id")
-	stored, err := wpdb.All(ctx, k.db, "list keys", stmt, scanStored)
+// List returns all keys, oldest first, revoked ones too.
+func (s *Store) List(ctx context.Context) ([]Key, error) {
+	stmt := sq.Select(keyColumns...).From(s.db.As(wpdb.APIKeys, "k")).OrderBy("k.id")
+	stored, err := wpdb.All(ctx, s.db, "list keys", stmt, scanStored)
 	if err != nil {
 		return nil, err
 	}
@@ -246,26 +246,26 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 
 // Revoke ends a key at once, in every process. It reports whether there is
 // such a key.
-func (k *Keys) Revoke(ctx context.Context, id int64) (bool, error) {
-	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id})
-	result, err := k.db.Change(ctx, "revoke key", stmt)
+func (s *Store) Revoke(ctx context.Context, id int64) (bool, error) {
+	stmt := sq.Update(s.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id})
+	result, err := s.db.Change(ctx, "revoke key", stmt)
 	return result.Rows > 0, err
 }
 
 // Restrict changes the terms of a key at once, in every process. It reports
 // whether there is such a key, and the key as it then is.
-func (k *Keys) Restrict(ctx context.Context, id int64, patch KeyPatch) (key Key, found bool, err error) {
+func (s *Store) Restrict(ctx context.Context, id int64, patch Patch) (key Key, found bool, err error) {
 	if changes := patch.changes(); len(changes) > 0 {
-		stmt := sq.Update(k.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id})
-		if _, err := k.db.Change(ctx, "restrict key", stmt); err != nil {
+		stmt := sq.Update(s.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id})
+		if _, err := s.db.Change(ctx, "restrict key", stmt); err != nil {
 			return Key{}, false, err
 		}
 	}
-	return k.Find(ctx, id)
+	return s.Find(ctx, id)
 }
 
 // changes are the columns that a patch sets.
-func (p KeyPatch) changes() map[string]any {
+func (p Patch) changes() map[string]any {
 	set := map[string]any{}
 	if p.Name != nil {
 		set["name"] = *p.Name
@@ -283,59 +283,59 @@ func (p KeyPatch) changes() map[string]any {
 		}
 	}
 	if p.PerMinute != nil {
-		set["requests_per_minute"] = nullable(*p.PerMinute)
+		set["requests_per_minute"] = wpdb.NullIfZero(*p.PerMinute)
 	}
 	if p.PerHour != nil {
-		set["requests_per_hour"] = nullable(*p.PerHour)
+		set["requests_per_hour"] = wpdb.NullIfZero(*p.PerHour)
 	}
 	return set
 }
 
-// Find is the key with an id; ok is false where there is none.
-func (k *Keys) Find(ctx context.Context, id int64) (key Key, ok bool, err error) {
-	stmt := sq.Select(keyColumns...).From(k.db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.id": id})
-	stored, ok, err := wpdb.One(ctx, k.db, "find key", stmt, scanStored)
+// Find returns the key with an id; ok is false where there is none.
+func (s *Store) Find(ctx context.Context, id int64) (key Key, ok bool, err error) {
+	stmt := sq.Select(keyColumns...).From(s.db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.id": id})
+	stored, ok, err := wpdb.One(ctx, s.db, "find key", stmt, scanStored)
 	return stored.Key, ok, err
 }
 
-// Admission is a valid key and what the platform's options said at the moment
-// the key was found.
-type Admission struct {
+// Principal is the valid key of a request, whose permissions count, and what the
+// platform's options said at the moment the key was found.
+type Principal struct {
 	Key
-	platform Options
+	Options domain.Options
 }
 
 // Authenticate finds the valid key for a secret, else a CodeUnauthorized. The
 // platform's options come in the same statement, because every request needs
 // both. A misspelt key costs no query. Nothing is cached, or revoking would not
 // be immediate. Uses the unique index on key_hash.
-func (k *Keys) Authenticate(ctx context.Context, secret string) (Admission, error) {
+func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
-		return Admission{}, domain.Unauthorized()
+		return Principal{}, domain.Unauthorized()
 	}
 	hash := hashSecret(secret)
-	found, ok, err := k.find(ctx, hash)
+	found, ok, err := s.find(ctx, hash)
 	if errors.Is(err, wpdb.ErrSchema) {
 		// The table of keys is gone, or this is no WordPress: ask again for the key
 		// alone to tell the one from the other.
-		found.storedKey, ok, err = wpdb.One(ctx, k.db, "find key", keyByHash(k.db, hash), scanStored)
+		found.storedKey, ok, err = wpdb.One(ctx, s.db, "find key", keyByHash(s.db, hash), scanStored)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
-		return Admission{}, tablesMissing(k.db, err, wpdb.APIKeys)
+		return Principal{}, domain.TablesMissing(err, s.db.FullName(wpdb.APIKeys))
 	}
 	if err != nil {
-		return Admission{}, err
+		return Principal{}, err
 	}
-	now := k.now()
-	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Status(now) != KeyActive {
-		return Admission{}, domain.Unauthorized()
+	now := s.now()
+	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Status(now) != Active {
+		return Principal{}, domain.Unauthorized()
 	}
-	return Admission{Key: found.Key, platform: found.options}, nil
+	return Principal{Key: found.Key, Options: found.options}, nil
 }
 
-type storedAdmission struct {
+type storedPrincipal struct {
 	storedKey
-	options Options
+	options domain.Options
 }
 
 func keyByHash(db *wpdb.DB, hash string) sq.SelectBuilder {
@@ -343,35 +343,35 @@ func keyByHash(db *wpdb.DB, hash string) sq.SelectBuilder {
 }
 
 // find reads the key as often as there are options beside it, at least once.
-func (k *Keys) find(ctx context.Context, hash string) (found storedAdmission, ok bool, err error) {
-	stmt := keyByHash(k.db, hash).Columns("o.option_name", "o.option_value").
-		JoinClause(sq.ConcatExpr("LEFT JOIN ", k.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": platformOptions}))
+func (s *Store) find(ctx context.Context, hash string) (found storedPrincipal, ok bool, err error) {
+	stmt := keyByHash(s.db, hash).Columns("o.option_name", "o.option_value").
+		JoinClause(sq.ConcatExpr("LEFT JOIN ", s.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": domain.OptionNames}))
 	type option struct {
 		storedKey
 		name, value string
 	}
-	rows, err := wpdb.All(ctx, k.db, "find key", stmt, func(row wpdb.Scanner) (o option, err error) {
+	rows, err := wpdb.All(ctx, s.db, "find key", stmt, func(row wpdb.Scanner) (o option, err error) {
 		o.storedKey, err = scanKey(row, wpdb.OrZero(&o.name), wpdb.OrZero(&o.value))
 		return o, err
 	})
 	if err != nil || len(rows) == 0 {
 		return found, false, err
 	}
-	found = storedAdmission{storedKey: rows[0].storedKey, options: Options{}}
+	found = storedPrincipal{storedKey: rows[0].storedKey, options: domain.Options{}}
 	for _, row := range rows {
 		found.options[row.name] = row.value
 	}
 	return found, true, nil
 }
 
-// Used notes that a key was used now, at most once a minute.
-func (k *Keys) Used(ctx context.Context, key Key) error {
-	now := k.now()
+// Used records that a key was used now, at most once a minute.
+func (s *Store) Used(ctx context.Context, key Key) error {
+	now := s.now()
 	if last, ok := key.LastUsedAt.Time(); ok && now.Sub(last) < time.Minute {
 		return nil
 	}
-	stmt := sq.Update(k.db.Name(wpdb.APIKeys)).Set("last_used_at", domain.Stamp(now)).Where(sq.Eq{"id": key.ID})
-	_, err := wpdb.Exec(ctx, k.db, "note use of key", stmt)
+	stmt := sq.Update(s.db.Name(wpdb.APIKeys)).Set("last_used_at", domain.Stamp(now)).Where(sq.Eq{"id": key.ID})
+	_, err := wpdb.Exec(ctx, s.db, "note use of key", stmt)
 	if errors.Is(err, wpdb.ErrConflict) {
 		return nil // it is noted on another node of the cluster
 	}
@@ -388,7 +388,7 @@ const (
 	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-func newSecret(random io.Reader, kind KeyKind) (string, error) {
+func newSecret(random io.Reader, kind Kind) (string, error) {
 	secret := []byte("lp_" + string(kind) + "_")
 	full := len(secret) + secretRandom
 	for buffer := make([]byte, 64); len(secret) < full; {
@@ -416,10 +416,10 @@ func checksum(text string) string {
 	return string(digits[:])
 }
 
-// misspelt tells a secret of our form whose checksum is wrong. Imported keys
+// misspelt reports whether a secret has our form but a wrong checksum. Imported keys
 // have other forms, of which nothing is known.
 func misspelt(secret string) bool {
-	ours := strings.HasPrefix(secret, "lp_"+string(LiveKey)+"_") || strings.HasPrefix(secret, "lp_"+string(TestKey)+"_")
+	ours := strings.HasPrefix(secret, "lp_"+string(Live)+"_") || strings.HasPrefix(secret, "lp_"+string(Test)+"_")
 	body := len(secret) - secretChecksum
 	return ours && body == len("lp_live_")+secretRandom && checksum(secret[:body]) != secret[body:]
 }

@@ -1,9 +1,9 @@
-package adapter
+package keys
 
 import (
 	"context"
-	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
@@ -30,30 +30,22 @@ func mocked(t *testing.T) (*wpdb.DB, sqlmock.Sqlmock) {
 	return wpdb.New(pool, "wp_"), mock
 }
 
-// TestOwnChangesAreRunAgain: changes of our own tables outside of the site's
-// transactions are run again where another node of a cluster was first, so that a
-// key is revoked at once, and two who sweep do not stop each other.
-func TestOwnChangesAreRunAgain(t *testing.T) {
+// TestConflictsAreRetried: a statement is run again where another node of a cluster was
+// first, so that a key is revoked at once.
+func TestConflictsAreRetried(t *testing.T) {
 	t.Parallel()
 	done := sqlmock.NewResult(1, 1)
-	ids := func(ids ...int64) *sqlmock.Rows {
-		rows := sqlmock.NewRows([]string{"id"})
-		for _, id := range ids {
-			rows.AddRow(id)
-		}
-		return rows
-	}
 	for name, c := range map[string]struct {
-		refused       string // the statement that is refused once
-		before, after func(sqlmock.Sqlmock)
-		run           func(context.Context, *wpdb.DB) error
+		refused string // the statement that is refused once
+		before  func(sqlmock.Sqlmock)
+		run     func(context.Context, *wpdb.DB) error
 	}{
 		"import a key": {refused: "INSERT INTO .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
-			_, err := NewKeys(db, recordedNow, nil).Import(ctx, "mR8xQz31LkPw0aBc", NewKey{Name: "shop", Permissions: []string{"read"}}, false)
+			_, err := NewStore(db, time.Now, nil).Import(ctx, "mR8xQz31LkPw0aBc", NewKey{Name: "shop", Permissions: []string{"read"}}, false)
 			return err
 		}},
 		"revoke a key": {refused: "UPDATE .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
-			_, err := NewKeys(db, recordedNow, nil).Revoke(ctx, 1)
+			_, err := NewStore(db, time.Now, nil).Revoke(ctx, 1)
 			return err
 		}},
 		"note a form": {
@@ -64,25 +56,13 @@ func TestOwnChangesAreRunAgain(t *testing.T) {
 				m.ExpectCommit()
 			},
 			run: func(ctx context.Context, db *wpdb.DB) error {
-				_, err := NewAdminTokens(db, recordedNow, nil).Spend(ctx, "mark")
+				_, err := NewAdminTokens(db, time.Now, nil).Spend(ctx, "mark")
 				return err
 			},
 		},
 		"log out": {refused: "DELETE FROM .*admin_tokens", run: func(ctx context.Context, db *wpdb.DB) error {
-			return NewAdminTokens(db, recordedNow, nil).Logout(ctx, "session")
+			return NewAdminTokens(db, time.Now, nil).Logout(ctx, "session")
 		}},
-		"sweep": {
-			refused: "DELETE FROM .*idempotency",
-			before:  func(m sqlmock.Sqlmock) { m.ExpectQuery("SELECT id FROM .*idempotency").WillReturnRows(ids(1)) },
-			after: func(m sqlmock.Sqlmock) {
-				m.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
-				m.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
-			},
-			run: func(ctx context.Context, db *wpdb.DB) error {
-				_, err := NewSweeper(db, recordedNow, slog.New(slog.DiscardHandler)).Sweep(ctx)
-				return err
-			},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,9 +76,6 @@ func TestOwnChangesAreRunAgain(t *testing.T) {
 			mock.ExpectBegin()
 			mock.ExpectExec(c.refused).WillReturnResult(done)
 			mock.ExpectCommit()
-			if c.after != nil {
-				c.after(mock)
-			}
 			if err := c.run(t.Context(), db); err != nil {
 				t.Error(err)
 			}
@@ -118,7 +95,7 @@ func TestUseNotedElsewhere(t *testing.T) {
 			t.Parallel()
 			db, mock := mocked(t)
 			mock.ExpectExec("UPDATE .*api_keys").WillReturnError(&mysql.MySQLError{Number: c.number})
-			if err := NewKeys(db, recordedNow, nil).Used(t.Context(), Key{ID: 1}); (err != nil) != c.fails {
+			if err := NewStore(db, time.Now, nil).Used(t.Context(), Key{ID: 1}); (err != nil) != c.fails {
 				t.Errorf("error %v", err)
 			}
 		})

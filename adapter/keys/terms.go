@@ -1,4 +1,4 @@
-package adapter
+package keys
 
 import (
 	"errors"
@@ -66,8 +66,8 @@ func (k Key) Require(permission string) error {
 	}
 }
 
-// ParseKeyName trims a name of 1 to 190 characters.
-func ParseKeyName(text string) (string, error) {
+// ParseName trims a name of 1 to 190 characters.
+func ParseName(text string) (string, error) {
 	name := strings.TrimSpace(text)
 	length := utf8.RuneCountInString(name)
 	if length < 1 || length > maxKeyName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
@@ -76,9 +76,9 @@ func ParseKeyName(text string) (string, error) {
 	return name, nil
 }
 
-// ParseKeyKind reads live or test.
-func ParseKeyKind(text string) (KeyKind, error) {
-	if kind := KeyKind(text); slices.Contains(KeyKinds, kind) {
+// ParseKind reads live or test.
+func ParseKind(text string) (Kind, error) {
+	if kind := Kind(text); slices.Contains(Kinds, kind) {
 		return kind, nil
 	}
 	return "", errors.New("write live or test")

@@ -1,4 +1,4 @@
-package adapter
+package keys
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func TestNewSecret(t *testing.T) {
 	form := regexp.MustCompile(`^lp_(live|test)_[0-9A-Za-z]{38}$`)
 	seen := map[string]bool{}
 	for range 200 {
-		for _, kind := range KeyKinds {
+		for _, kind := range Kinds {
 			secret, err := newSecret(rand.Reader, kind)
 			if err != nil {
 				t.Fatal(err)
@@ -56,11 +56,11 @@ func TestNewSecret(t *testing.T) {
 	// Bytes from 248 on are passed over, or the first characters would come more
 	// often than the others.
 	fixed := bytes.NewReader(append(bytes.Repeat([]byte{255, 248, 61}, 64), make([]byte, 64)...))
-	secret, err := newSecret(fixed, LiveKey)
+	secret, err := newSecret(fixed, Live)
 	if err != nil || !strings.HasPrefix(secret, "lp_live_"+strings.Repeat("z", 32)) {
 		t.Errorf("%q, %v", secret, err)
 	}
-	if _, err := newSecret(io.LimitReader(rand.Reader, 10), LiveKey); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := newSecret(io.LimitReader(rand.Reader, 10), Live); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("without randomness: %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestWeakSecret(t *testing.T) {
 		})
 	}
 	for range 1000 {
-		secret, err := newSecret(rand.Reader, LiveKey)
+		secret, err := newSecret(rand.Reader, Live)
 		if err != nil || weakness(secret) != "" {
 			t.Fatalf("%q %s, %v", secret, weakness(secret), err)
 		}
@@ -156,21 +156,6 @@ func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	for _, foreign := range []string{"", "lp_", "lp_live_", "lp_live_short", "lp_" + strings.Repeat("a", 40), "lp_live_" + strings.Repeat("a", 39), strings.Repeat("x", 46)} {
 		if misspelt(foreign) {
 			t.Errorf("%q is taken for a misspelt key of ours", foreign)
-		}
-	}
-}
-
-func TestVersionAtLeast(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		version string
-		want    bool
-	}{
-		{"2.1.4", true}, {"2.3.1", true}, {"2.10.0", true}, {"3.0", true}, {"2.1.4.1", true}, {"10.0.0", true},
-		{"2.1.3", false}, {"2.1", false}, {"1.9.9", false}, {"2.0.10", false}, {"", false}, {"x", false}, {"2.x.4", false},
-	} {
-		if got := versionAtLeast(c.version, "2.1.4"); got != c.want {
-			t.Errorf("%q: %v", c.version, got)
 		}
 	}
 }
