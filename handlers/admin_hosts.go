@@ -19,12 +19,8 @@ import (
 type adminHosts []string
 
 // expects tells whether a Host header names this server for sure. An address
-// does: no name was resolved to it. Simple probes that speak HTTP/1.0 send no
-// Host; browsers always do.
+// does: no name was resolved to it. No Host at all names nothing.
 func (h adminHosts) expects(host string) bool {
-	if host == "" {
-		return true
-	}
 	name := host
 	if withoutPort, _, err := net.SplitHostPort(host); err == nil {
 		name = withoutPort

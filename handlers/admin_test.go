@@ -100,14 +100,14 @@ func TestAdminRefusesForeignNames(t *testing.T) {
 		"/debug/pprof/cmdline": 404, "/keys": 503, "/keys/style.css": 200, "/": 404, "/unknown": 404,
 	}
 	for host, served := range map[string]bool{
-		"localhost": true, "LOCALHOST:8081": true, "127.0.0.1": true, "127.0.0.1:8081": true, "[::1]:8081": true, "10.0.0.7:8081": true, "": true,
+		"localhost": true, "LOCALHOST:8081": true, "127.0.0.1": true, "127.0.0.1:8081": true, "[::1]:8081": true, "10.0.0.7:8081": true, "": false,
 		"bookside.internal": true, "BOOKSIDE.INTERNAL:8081": true,
 		"evil.example": false, "evil.example:8081": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "localhost.": false,
 		"notbookside.internal": false, "0x7f.1": false, "2130706433": false,
 	} {
 		t.Run(host, func(t *testing.T) {
 			for path, status := range statuses {
-				for _, method := range []string{http.MethodGet, http.MethodPost, "PROPFIND"} {
+				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions, "PROPFIND"} {
 					got := probeAs(t, admin, host, method, path)
 					switch {
 					case !served && got.Code != http.StatusMisdirectedRequest:

@@ -23,7 +23,7 @@ import (
 )
 
 // retryAfter is how long a client is asked to wait for a platform that is not
-// available, in seconds.
+// available, or for its own request that still runs, in seconds.
 const retryAfter = 5
 
 // fail turns an error of any layer into the response.
@@ -70,7 +70,7 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 		header.Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
 	case errors.As(err, &limited):
 		header.Set(retryAfterHeader, strconv.FormatInt(limited.retryAfter, 10))
-	case failure.Status == http.StatusServiceUnavailable:
+	case failure.Status == http.StatusServiceUnavailable, domain.CodeOf(err) == domain.CodeInProgress:
 		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	}
 	return failure, shape

@@ -154,7 +154,11 @@ func TestIdempotencyInProgress(t *testing.T) {
 	first := make(chan answer, 1)
 	go func() { first <- s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a") }()
 	s.waitForLock(t)
-	wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a"), http.StatusConflict, "idempotency_in_progress")
+	repeated := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a")
+	wantCode(t, repeated, http.StatusConflict, "idempotency_in_progress")
+	if got := repeated.header.Get("Retry-After"); got != "5" {
+		t.Errorf("Retry-After %q", got)
+	}
 	wantCode(t, s.write(http.MethodPost, "/bookings", `{"notes":"x"}`, "Idempotency-Key", "a"), http.StatusConflict, "idempotency_in_progress")
 	s.write(http.MethodPost, "/bookings", `{}`, "Idempotency-Key", "b").want(http.StatusBadRequest)
 	s.write(http.MethodPost, "/bookings/bulk", `[{}]`, "Idempotency-Key", "a").want(http.StatusBadRequest)

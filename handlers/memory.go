@@ -215,23 +215,30 @@ func (r *request) work() (response response, err error) {
 	return response, err
 }
 
-// deliver sends the answer. One to a reading request is refused where too many
-// clients are slow to take theirs; what was written is always told.
+// deliver sends the answer. The memory of the work is free for others by then,
+// however slowly a client reads. An answer to a reading request is refused where
+// too many clients are slow to take theirs; what was written is always told.
 func (r *request) deliver(a answer) error {
 	defer buffers.put(a.body)
-	release := a.release
-	if r.route.method == http.MethodGet {
-		wait := r.api.memory.wait
-		if !a.heavy {
-			wait = 0
-		}
-		leave, err := r.api.memory.answers.take(r.ctx(), counted(int64(a.body.Len())), wait)
-		a.release()
-		if err != nil {
-			return err
-		}
-		release = leave
+	leave, err := r.keepAnswer(a)
+	a.release()
+	if err != nil {
+		return err
 	}
-	defer release()
+	defer leave()
 	return r.echo.Blob(a.status, contentType, a.body.Bytes())
+}
+
+// keepAnswer takes the memory of the answer itself.
+func (r *request) keepAnswer(a answer) (leave func(), err error) {
+	writes := r.route.method != http.MethodGet
+	wait := r.api.memory.wait
+	if writes || !a.heavy {
+		wait = 0
+	}
+	leave, err = r.api.memory.answers.take(r.ctx(), counted(int64(a.body.Len())), wait)
+	if err != nil && writes {
+		return func() {}, nil
+	}
+	return leave, err
 }

@@ -127,6 +127,47 @@ func TestMemoryOfSlowBodies(t *testing.T) {
 	}
 }
 
+// TestMemoryOfSlowReaders: clients that are slow to read what they wrote keep no
+// memory of the work from others.
+func TestMemoryOfSlowReaders(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {
+		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
+	})
+	const slow = 20 // of which 12 at a time may work
+	reading, ends := make(chan struct{}), make(chan struct{})
+	ended := make(chan int)
+	for i := range slow {
+		go func() {
+			text := fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test"}`, i)
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/customers", strings.NewReader(text))
+			request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}}
+			reader := &slowReader{httptest.NewRecorder(), func() { reading <- struct{}{}; <-ends }}
+			s.handler.ServeHTTP(reader, request)
+			ended <- reader.Code
+		}()
+		<-reading
+	}
+	close(ends)
+	for range slow {
+		if status := <-ended; status != http.StatusCreated {
+			t.Errorf("status %d", status)
+		}
+	}
+}
+
+// slowReader is a client that reads nothing for a while.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	wait func()
+}
+
+// Write is part of http.ResponseWriter.
+func (r *slowReader) Write(p []byte) (int, error) {
+	r.wait()
+	return r.ResponseRecorder.Write(p)
+}
+
 // TestMemoryAfterPanics: a panic gives back the memory of its request.
 func TestMemoryAfterPanics(t *testing.T) {
 	t.Parallel()

@@ -363,8 +363,9 @@ func headerOf(about, word string, example any) members {
 }
 
 // mayWait are the statuses of answers that may tell how long to wait; with 207
-// some of the bookings could not be made for now.
-var mayWait = []int{http.StatusMultiStatus, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+// some of the bookings could not be made for now, with 409 the same request may
+// still be running.
+var mayWait = []int{http.StatusMultiStatus, http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
 // headersOf are the headers of an answer. Limits are told once the key is known.
 func headersOf(r route, status int) members {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -240,18 +243,36 @@ func (a answering) Next(dest []driver.Value) error {
 	return nil
 }
 
-// TestGreeting: the number in the first packet of a server.
+// TestGreeting: the number in the first packet of a server, in whatever pieces
+// that comes.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	for packet, want := range map[string]uint32{
-		"\x4a\x00\x00\x00\x0a8.4.0\x00\x07\x01\x00\x00salt": 263,
-		"\x4a\x00\x00\x00\x0a8.4.0\x00\x07\x01":             0,
-		"\x4a\x00\x00\x00\x0a8.4.0":                         0,
-		"\x17\x00\x00\x00\xff\x10\x04Too many connections":  0,
+		"\x11\x00\x00\x00\x0a8.4.0\x00\x07\x01\x00\x00salt\x00\x00": 263,
+		"\x09\x00\x00\x00\x0a8.4.0\x00\x07\x01":                     0,
+		"\x06\x00\x00\x00\x0a8.4.0":                                 0,
+		"\x17\x00\x00\x00\xff\x10\x04Too many connections":          0,
 		"\x4a\x00": 0,
+		"\xff\xff\xff\x00\x0a" + strings.Repeat("x", 2000) + "\x00\x07\x01\x00\x00": 0,
 	} {
-		if got := greetingThread([]byte(packet)); got != want {
-			t.Errorf("%q: %d, want %d", packet, got, want)
+		for _, size := range []int{1, 3, len(packet)} {
+			l := &link{Conn: dribble{text: strings.NewReader(packet), size: size}}
+			if got, err := io.ReadAll(l); err != nil || string(got) != packet {
+				t.Errorf("read %q, %v", got, err)
+			}
+			if l.thread != want {
+				t.Errorf("%.30q in pieces of %d: %d, want %d", packet, size, l.thread, want)
+			}
 		}
 	}
 }
+
+// dribble is a server that sends in small pieces.
+type dribble struct {
+	net.Conn
+	text *strings.Reader
+	size int
+}
+
+// Read is part of net.Conn.
+func (d dribble) Read(p []byte) (int, error) { return d.text.Read(p[:min(len(p), d.size)]) }

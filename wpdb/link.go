@@ -16,9 +16,10 @@ import (
 // connection.
 type link struct {
 	net.Conn
-	greeted bool
-	thread  uint32      // 0 where the greeting did not tell
-	orphan  atomic.Bool // the connection failed without the server's knowing: its thread may still work
+	greeted  bool
+	greeting []byte      // what has come of it
+	thread   uint32      // 0 where the greeting did not tell
+	orphan   atomic.Bool // the connection failed without the server's knowing: its thread may still work
 }
 
 type linkKey struct{}
@@ -39,12 +40,21 @@ func dialLink(ctx context.Context, network, address string) (net.Conn, error) {
 // Read is part of net.Conn.
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
-	if !l.greeted && n > 0 {
-		l.greeted = true
-		l.thread = greetingThread(p[:n])
+	if !l.greeted {
+		l.greet(p[:n])
 	}
 	l.note(err)
 	return n, err
+}
+
+// greet reads the number of the thread once the greeting has come so far, in
+// however many pieces.
+func (l *link) greet(piece []byte) {
+	l.greeting = append(l.greeting, piece...)
+	thread, complete := greetingThread(l.greeting)
+	if complete || len(l.greeting) > maxGreeting {
+		l.greeted, l.thread, l.greeting = true, thread, nil
+	}
 }
 
 // Write is part of net.Conn.
@@ -73,17 +83,25 @@ func (l *link) SyscallConn() (syscall.RawConn, error) {
 	return socket.SyscallConn()
 }
 
+// maxGreeting is more than any server's greeting has before the number.
+const maxGreeting = 1 << 10
+
 // greetingThread is the number of the connection in the first packet of a
 // server: a header of four bytes, the protocol's version, the server's as a
-// text that ends with a zero byte, and the number in four bytes.
-func greetingThread(packet []byte) uint32 {
+// text that ends with a zero byte, and the number in four bytes. It is not
+// complete where more has to come, and 0 where the server greets otherwise.
+func greetingThread(packet []byte) (thread uint32, complete bool) {
 	const header, protocol = 4, 10
-	if len(packet) <= header || packet[header] != protocol {
-		return 0
+	if len(packet) <= header {
+		return 0, false
 	}
-	_, rest, _ := bytes.Cut(packet[header+1:], []byte{0})
+	if packet[header] != protocol {
+		return 0, true
+	}
+	length := header + int(packet[0]) + int(packet[1])<<8 + int(packet[2])<<16
+	_, rest, _ := bytes.Cut(packet[header+1:min(len(packet), length)], []byte{0})
 	if len(rest) < 4 {
-		return 0
+		return 0, len(packet) >= length
 	}
-	return binary.LittleEndian.Uint32(rest)
+	return binary.LittleEndian.Uint32(rest), true
 }

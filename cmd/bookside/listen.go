@@ -92,8 +92,10 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 		WriteTimeout:   c.RequestTimeout + c.WriteTimeout,
 		IdleTimeout:    2 * time.Minute, // longer than the usual proxy keeps a connection
 		MaxHeaderBytes: maxHeader,
-		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		ConnState:      connections.note,
+		// "OPTIONS *" is for the handler too, which may refuse its Host.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ConnState:                    connections.note,
 	}
 	var stopping atomic.Bool
 	accepting := make(chan struct{})

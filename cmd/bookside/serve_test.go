@@ -96,6 +96,18 @@ func TestAdminNames(t *testing.T) {
 			}
 		}
 	}
+	for _, sent := range []string{
+		"OPTIONS * HTTP/1.1\r\nHost: evil.example\r\n", "OPTIONS * HTTP/1.1\r\nHost:\r\n", "OPTIONS * HTTP/1.0\r\n",
+		"GET /livez HTTP/1.1\r\nHost:\r\n", "GET /livez HTTP/1.0\r\n",
+	} {
+		conn := dialRaw(t, "127.0.0.1:"+port)
+		if _, err := io.WriteString(conn, sent+"Connection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(conn); err != nil || !strings.Contains(string(got), " 421 ") {
+			t.Errorf("%q: %.100s, %v", sent, got, err)
+		}
+	}
 	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=:" + port}, "", "check", "--live").want(t, exitOK)
 }
 
