@@ -73,10 +73,10 @@ func (v View) AgentFilter(q *Query) (adapter.AgentFilter, error) {
 }
 
 // AgentList is a page of agents.
-func (v View) AgentList(page adapter.Page[adapter.Agent]) List { return list(page, v.agent) }
+func (v View) AgentList(page adapter.Page[adapter.Agent]) List[Agent] { return list(page, v.agent) }
 
 // AgentDetail is one agent.
-func (v View) AgentDetail(a adapter.Agent) BothSingle { return bothSingle(v.agent(a)) }
+func (v View) AgentDetail(a adapter.Agent) BothSingle[Agent] { return bothSingle(v.agent(a)) }
 
 func (v View) agent(a adapter.Agent) Agent {
 	return Agent{

@@ -139,8 +139,9 @@ func (q *Query) Days() int64 {
 	return int64(to-from) + 1
 }
 
-// Availability is the answer to GET /availability.
-func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezone string) BothSingle {
+// Availability is the answer to GET /availability: a BothSingle of an Availability, or
+// of AvailabilityDays where many days were asked for.
+func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezone string) any {
 	if r.ManyDays {
 		return bothSingle(availabilityDays(grid, timezone))
 	}
@@ -242,7 +243,7 @@ func (v View) AgentSlotQuery(q *Query) (adapter.AgentSlotQuery, error) {
 }
 
 // FreeAgents is the answer to GET /agents/availability.
-func (v View) FreeAgents(q adapter.AgentSlotQuery, agents []adapter.Agent) BothSingle {
+func (v View) FreeAgents(q adapter.AgentSlotQuery, agents []adapter.Agent) BothSingle[FreeAgents] {
 	f := FreeAgents{
 		ServiceID: idOrAny(q.ServiceID), LocationID: idOrAny(q.LocationID), Duration: q.Duration,
 		Total: len(agents), Agents: each(agents, v.agent),

@@ -144,22 +144,25 @@ var BulkBookingFields = Fields[bulkBookings]{
 
 // MadeBooking is the answer to POST /bookings.
 type MadeBooking struct {
-	BothMessage
+	BothMessage[BookingDetail]
 	ConfirmationSent bool `json:"confirmation_sent"`
 }
 
+// BookingCreated is a sample of MadeBooking.
+var BookingCreated = MadeBooking{BothMessage: bothMessage[BookingDetail]("Booking created successfully")}
+
 // BookingCreated is the answer to POST /bookings.
 func (v View) BookingCreated(made adapter.MadeBooking, times BookingTimes) MadeBooking {
-	return MadeBooking{bothMessage("Booking created successfully", v.bookingDetail(made.BookingDetail, times)), made.ConfirmationSent}
+	return MadeBooking{BookingCreated.about(v.bookingDetail(made.BookingDetail, times)), made.ConfirmationSent}
 }
 
 // BookingUpdated is the answer to PUT /bookings/{id}.
-func (v View) BookingUpdated(d adapter.BookingDetail, times BookingTimes) StatusSingle {
+func (v View) BookingUpdated(d adapter.BookingDetail, times BookingTimes) StatusSingle[BookingDetail] {
 	return statusSingle(v.bookingDetail(d, times))
 }
 
 // BookingDeleted is the answer to DELETE /bookings/{id}.
-func BookingDeleted() Done { return Done{Success: true, Message: "Booking deleted successfully"} }
+var BookingDeleted = done("Booking deleted successfully")
 
 // BulkSuccess is a booking of a bulk request that was made.
 type BulkSuccess struct {

@@ -180,7 +180,9 @@ func (q *Query) checkStatus(ctx context.Context, name string, status *string, kn
 }
 
 // BookingList is a page of bookings.
-func (v View) BookingList(page adapter.Page[adapter.Booking]) List { return list(page, v.booking) }
+func (v View) BookingList(page adapter.Page[adapter.Booking]) List[Booking] {
+	return list(page, v.booking)
+}
 
 func (v View) booking(b adapter.Booking) Booking {
 	record := Booking{
@@ -228,7 +230,7 @@ type BookingTimes struct {
 }
 
 // BookingDetail is one booking with its order and payments.
-func (v View) BookingDetail(d adapter.BookingDetail, times BookingTimes) Single {
+func (v View) BookingDetail(d adapter.BookingDetail, times BookingTimes) Single[BookingDetail] {
 	return single(v.bookingDetail(d, times))
 }
 

@@ -89,9 +89,12 @@ func dateOrNone() kind[adapter.Date] {
 	return k
 }
 
+// CouponCreated is the answer to POST /coupons, without its record.
+var CouponCreated = successMessage[writtenCoupon[int64]]("Coupon created successfully")
+
 // CouponCreated is the answer to POST /coupons: unset dates are empty, and so is
 // an unset cap.
-func (v View) CouponCreated(c adapter.Coupon) SuccessMessage {
+func (v View) CouponCreated(c adapter.Coupon) SuccessMessage[writtenCoupon[int64]] {
 	record := writtenCouponOf(v, c, itself)
 	for _, date := range []*string{&record.ActiveFrom, &record.ActiveTo} {
 		if *date == unsetDate {
@@ -101,16 +104,19 @@ func (v View) CouponCreated(c adapter.Coupon) SuccessMessage {
 	if record.MaxDiscountAmount == nil {
 		record.MaxDiscountAmount = new(json.Number("0"))
 	}
-	return successMessage("Coupon created successfully", record)
+	return CouponCreated.about(record)
 }
 
+// CouponUpdated is the answer to PUT /coupons/{code}, without its record.
+var CouponUpdated = successMessage[writtenCoupon[string]]("Coupon updated successfully")
+
 // CouponUpdated is the answer to PUT /coupons/{code}.
-func (v View) CouponUpdated(c adapter.Coupon) SuccessMessage {
-	return successMessage("Coupon updated successfully", writtenCouponOf(v, c, number))
+func (v View) CouponUpdated(c adapter.Coupon) SuccessMessage[writtenCoupon[string]] {
+	return CouponUpdated.about(writtenCouponOf(v, c, number))
 }
 
 // CouponDeleted is the answer to DELETE /coupons/{code}.
-func CouponDeleted() Done { return Done{Success: true, Message: "Coupon deleted successfully"} }
+var CouponDeleted = done("Coupon deleted successfully")
 
 func writtenCouponOf[ID string | int64](v View, c adapter.Coupon, id func(int64) ID) writtenCoupon[ID] {
 	shown := v.coupon(c, adapter.Currency{})

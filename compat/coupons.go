@@ -55,12 +55,12 @@ func (v View) CouponFilter(q *Query) (adapter.CouponFilter, error) {
 
 // CouponList is a page of coupons; fixed amounts are read in the site's
 // currency.
-func (v View) CouponList(page adapter.Page[adapter.Coupon], currency adapter.Currency) List {
+func (v View) CouponList(page adapter.Page[adapter.Coupon], currency adapter.Currency) List[Coupon] {
 	return list(page, func(c adapter.Coupon) Coupon { return v.coupon(c, currency) })
 }
 
 // CouponDetail is one coupon with the latest orders that carry it.
-func (v View) CouponDetail(c adapter.Coupon, orders []adapter.Order, currency adapter.Currency) Single {
+func (v View) CouponDetail(c adapter.Coupon, orders []adapter.Order, currency adapter.Currency) Single[Coupon] {
 	record := v.coupon(c, currency)
 	record.Rules = json.RawMessage("null")
 	if rules := json.RawMessage(c.Rules.Stored); json.Valid(rules) {

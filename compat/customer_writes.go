@@ -160,9 +160,12 @@ type createdCustomer struct {
 	CustomerDetail
 }
 
+// CustomerCreated is the answer to POST /customers, without its record.
+var CustomerCreated = bothMessage[createdCustomer]("Customer created successfully")
+
 // CustomerCreated is the answer to POST /customers.
-func (v View) CustomerCreated(c adapter.Customer) BothMessage {
-	return bothMessage("Customer created successfully", createdCustomer{ID: c.ID, CustomerDetail: v.customerDetail(c)})
+func (v View) CustomerCreated(c adapter.Customer) BothMessage[createdCustomer] {
+	return CustomerCreated.about(createdCustomer{ID: c.ID, CustomerDetail: v.customerDetail(c)})
 }
 
 // UpdatedCustomer is a customer as the answer to a change shows it.
@@ -176,9 +179,12 @@ type UpdatedCustomer struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
+// CustomerUpdated is the answer to PUT /customers/{id}, without its record.
+var CustomerUpdated = successMessage[UpdatedCustomer]("Customer updated successfully")
+
 // CustomerUpdated is the answer to PUT /customers/{id}.
-func (v View) CustomerUpdated(c adapter.Customer) SuccessMessage {
-	return successMessage("Customer updated successfully", UpdatedCustomer{
+func (v View) CustomerUpdated(c adapter.Customer) SuccessMessage[UpdatedCustomer] {
+	return CustomerUpdated.about(UpdatedCustomer{
 		ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Status: c.Status, UpdatedAt: v.timestamp(c.UpdatedAt),
 	})
 }
@@ -189,8 +195,11 @@ type DeletedCustomer struct {
 	DeletedAt string `json:"deleted_at"`
 }
 
+// CustomerDeleted is the answer to DELETE /customers/{id}, without its record.
+var CustomerDeleted = successMessage[DeletedCustomer]("Customer deleted successfully")
+
 // CustomerDeleted is the answer to DELETE /customers/{id}.
-func (v View) CustomerDeleted(id int64, at time.Time) SuccessMessage {
+func (v View) CustomerDeleted(id int64, at time.Time) SuccessMessage[DeletedCustomer] {
 	stored := domain.Timestamp(at.UTC().Format(time.DateTime))
-	return successMessage("Customer deleted successfully", DeletedCustomer{ID: id, DeletedAt: v.timestamp(stored)})
+	return CustomerDeleted.about(DeletedCustomer{ID: id, DeletedAt: v.timestamp(stored)})
 }

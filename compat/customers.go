@@ -88,7 +88,9 @@ func (v View) CustomerFilter(q *Query) (adapter.CustomerFilter, error) {
 }
 
 // CustomerList is a page of customers.
-func (v View) CustomerList(page adapter.Page[adapter.Customer]) List { return list(page, v.customer) }
+func (v View) CustomerList(page adapter.Page[adapter.Customer]) List[Customer] {
+	return list(page, v.customer)
+}
 
 func (v View) customer(c adapter.Customer) Customer {
 	return Customer{
@@ -154,7 +156,7 @@ type CustomerBookings struct {
 }
 
 // CustomerDetail is one customer.
-func (v View) CustomerDetail(c adapter.Customer, asked CustomerIncludes, b CustomerBookings) StatusSingle {
+func (v View) CustomerDetail(c adapter.Customer, asked CustomerIncludes, b CustomerBookings) StatusSingle[CustomerDetail] {
 	record := v.customerDetail(c)
 	if asked.Bookings {
 		record.Bookings = each(b.All, v.booking)

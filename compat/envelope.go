@@ -2,12 +2,21 @@ package compat
 
 import "bookside/adapter"
 
+// envelope is what stands around a record. In the document it has no name of its
+// own: what its texts and booleans are in a sample they always are.
+type envelope interface{ envelope() }
+
 // List is the envelope of lists.
-type List struct {
+type List[R any] struct {
 	Success    bool       `json:"success"`
-	Data       any        `json:"data"`
+	Data       []R        `json:"data"`
 	Pagination Pagination `json:"pagination"`
 }
+
+func (List[R]) envelope() {}
+
+// ListOf is a sample of a list.
+func ListOf[R any]() List[R] { return List[R]{Success: true} }
 
 // Pagination tells where in a list a page stands.
 type Pagination struct {
@@ -20,9 +29,9 @@ type Pagination struct {
 }
 
 // list puts a page of records into their envelope.
-func list[T, R any](page adapter.Page[T], shape func(T) R) List {
+func list[T, R any](page adapter.Page[T], shape func(T) R) List[R] {
 	pages := totalPages(page.Total, page.PerPage)
-	return List{
+	return List[R]{
 		Success: true,
 		Data:    each(page.Records, shape),
 		Pagination: Pagination{
@@ -36,55 +45,88 @@ func totalPages(total, perPage int64) int64 { return (total + perPage - 1) / per
 
 // Single is the envelope of one record whose shape the contract shows with
 // success.
-type Single struct {
+type Single[R any] struct {
 	Success bool `json:"success"`
-	Data    any  `json:"data"`
+	Data    R    `json:"data"`
 }
 
-func single(record any) Single { return Single{Success: true, Data: record} }
+func (Single[R]) envelope() {}
+
+func single[R any](record R) Single[R] { return Single[R]{Success: true, Data: record} }
+
+// SingleOf is a sample of one record.
+func SingleOf[R any]() Single[R] { return Single[R]{Success: true} }
 
 // StatusSingle is the envelope of one record that is shown with status.
-type StatusSingle struct {
+type StatusSingle[R any] struct {
 	Status string `json:"status"`
-	Data   any    `json:"data"`
+	Data   R      `json:"data"`
 }
 
-func statusSingle(record any) StatusSingle { return StatusSingle{Status: "success", Data: record} }
+func (StatusSingle[R]) envelope() {}
+
+func statusSingle[R any](record R) StatusSingle[R] {
+	return StatusSingle[R]{Status: "success", Data: record}
+}
+
+// StatusSingleOf is a sample of one record.
+func StatusSingleOf[R any]() StatusSingle[R] { return StatusSingle[R]{Status: "success"} }
 
 // BothSingle is the envelope of one record for which no shape is shown: either
 // kind of client finds what it tests.
-type BothSingle struct {
+type BothSingle[R any] struct {
 	Success bool   `json:"success"`
 	Status  string `json:"status"`
-	Data    any    `json:"data"`
+	Data    R      `json:"data"`
 }
 
-func bothSingle(record any) BothSingle {
-	return BothSingle{Success: true, Status: "success", Data: record}
+func (BothSingle[R]) envelope() {}
+
+func bothSingle[R any](record R) BothSingle[R] {
+	return BothSingle[R]{Success: true, Status: "success", Data: record}
 }
+
+// BothSingleOf is a sample of one record.
+func BothSingleOf[R any]() BothSingle[R] { return BothSingle[R]{Success: true, Status: "success"} }
 
 // BothMessage is BothSingle for what was written.
-type BothMessage struct {
+type BothMessage[R any] struct {
 	Success bool   `json:"success"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
-	Data    any    `json:"data"`
+	Data    R      `json:"data"`
 }
 
-func bothMessage(message string, record any) BothMessage {
-	return BothMessage{Success: true, Status: "success", Message: message, Data: record}
+func (BothMessage[R]) envelope() {}
+
+func bothMessage[R any](message string) BothMessage[R] {
+	return BothMessage[R]{Success: true, Status: "success", Message: message}
+}
+
+// about is the same answer about a record.
+func (m BothMessage[R]) about(record R) BothMessage[R] {
+	m.Data = record
+	return m
 }
 
 // SuccessMessage is the envelope of a record that was written, where the contract
 // shows it with success.
-type SuccessMessage struct {
+type SuccessMessage[R any] struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`
-	Data    any    `json:"data"`
+	Data    R      `json:"data"`
 }
 
-func successMessage(message string, record any) SuccessMessage {
-	return SuccessMessage{Success: true, Message: message, Data: record}
+func (SuccessMessage[R]) envelope() {}
+
+func successMessage[R any](message string) SuccessMessage[R] {
+	return SuccessMessage[R]{Success: true, Message: message}
+}
+
+// about is the same answer about a record.
+func (m SuccessMessage[R]) about(record R) SuccessMessage[R] {
+	m.Data = record
+	return m
 }
 
 // Done is the envelope of what leaves no record.
@@ -92,3 +134,5 @@ type Done struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`
 }
+
+func done(message string) Done { return Done{Success: true, Message: message} }

@@ -26,7 +26,7 @@ type guardedRecord struct {
 // stays as it is, byte for byte and in its order.
 func TestGuardHides(t *testing.T) {
 	t.Parallel()
-	guard := NewGuard(single(guardedRecord{}), List{Data: []guardedRecord{}})
+	guard := NewGuard(single(guardedRecord{}), ListOf[guardedRecord]())
 	const full = `{"success":true,"data":{"name":"<a&b>","secret":"s","text":"t","parts":[{"name":"p","secret":"s"},{"name":"q","secret":null}],` +
 		`"lists":[{"name":"l","secret":"s"}],"words":{"z":"1","a":"2"},"more":[{"name":"m","secret":"s"}],"inner":{"name":"i","secret":"s"},"unknown":{"secret":1.50}}}`
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestGuardHides(t *testing.T) {
 // TestGuardOfNothing: records without tags cost nothing and pass as they are.
 func TestGuardOfNothing(t *testing.T) {
 	t.Parallel()
-	guard := NewGuard(Done{}, single(Location{}), List{Data: []Location{}}, json.RawMessage(`{}`))
+	guard := NewGuard(Done{}, single(Location{}), ListOf[Location](), json.RawMessage(`{}`))
 	got, err := guard.Hide([]byte(`not JSON`), func(string) bool { return false })
 	if guard != nil || err != nil || string(got) != `not JSON` || guard.Guarded() != nil {
 		t.Errorf("%v, %s, %v", guard, got, err)
@@ -100,7 +100,7 @@ func TestContradictingNeeds(t *testing.T) {
 		"another permission":      {[]any{payments{}, orders{}}, `secret needs: "read_payments", else "" and "read_orders", else ""`},
 		"one only if asked for":   {[]any{payments{}, onRequest{}}, `"read_payments,asked"`},
 		"another form":            {[]any{payments{}, list{}}, `else []`},
-		"within a list":           {[]any{List{Data: []payments{}}, List{Data: []orders{}}}, "secret needs"},
+		"within a list":           {[]any{ListOf[payments](), ListOf[orders]()}, "secret needs"},
 		"another order of these":  {[]any{orders{}, payments{}}, "secret needs"},
 		"in an envelope, a third": {[]any{single(payments{}), single(samePayments{}), single(orders{})}, "secret needs"},
 	} {

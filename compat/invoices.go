@@ -17,10 +17,12 @@ type Invoice struct {
 }
 
 // InvoiceList is a page of invoices.
-func (v View) InvoiceList(page adapter.Page[adapter.Invoice]) List { return list(page, v.invoice) }
+func (v View) InvoiceList(page adapter.Page[adapter.Invoice]) List[Invoice] {
+	return list(page, v.invoice)
+}
 
 // InvoiceDetail is one invoice.
-func (v View) InvoiceDetail(i adapter.Invoice) BothSingle { return bothSingle(v.invoice(i)) }
+func (v View) InvoiceDetail(i adapter.Invoice) BothSingle[Invoice] { return bothSingle(v.invoice(i)) }
 
 func (v View) invoice(i adapter.Invoice) Invoice {
 	record := Invoice{

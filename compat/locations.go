@@ -50,7 +50,9 @@ func (v View) LocationFilter(q *Query) (adapter.LocationFilter, error) {
 }
 
 // LocationList is a page of locations.
-func (v View) LocationList(page adapter.Page[adapter.Location]) List { return list(page, v.location) }
+func (v View) LocationList(page adapter.Page[adapter.Location]) List[Location] {
+	return list(page, v.location)
+}
 
 func (v View) location(l adapter.Location) Location {
 	return Location{

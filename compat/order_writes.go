@@ -84,7 +84,10 @@ func InvoicePatch(b *Body) (patch adapter.InvoicePatch, force bool) {
 	return change.InvoicePatch, change.force
 }
 
+// InvoiceUpdated is the answer to PUT /orders/{id}/invoices/{invoice_id}, without its record.
+var InvoiceUpdated = bothMessage[Invoice]("Invoice updated successfully")
+
 // InvoiceUpdated is the answer to PUT /orders/{id}/invoices/{invoice_id}.
-func (v View) InvoiceUpdated(i adapter.Invoice) BothMessage {
-	return bothMessage("Invoice updated successfully", v.invoice(i))
+func (v View) InvoiceUpdated(i adapter.Invoice) BothMessage[Invoice] {
+	return InvoiceUpdated.about(v.invoice(i))
 }

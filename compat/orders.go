@@ -93,7 +93,9 @@ func (v View) OrderFilter(q *Query) (adapter.OrderFilter, error) {
 }
 
 // OrderList is a page of orders.
-func (v View) OrderList(page adapter.Page[adapter.Order]) List { return list(page, v.orderRow) }
+func (v View) OrderList(page adapter.Page[adapter.Order]) List[OrderRow] {
+	return list(page, v.orderRow)
+}
 
 func (v View) orderRow(o adapter.Order) OrderRow { return OrderRow(orderWith(v, o, number)) }
 

@@ -71,18 +71,24 @@ func PaymentPatch(b *Body) adapter.PaymentPatch {
 	return patch
 }
 
+// PaymentCreated is the answer to POST /payments, without its record.
+var PaymentCreated = successMessage[WrittenPayment]("Payment created successfully")
+
 // PaymentCreated is the answer to POST /payments.
-func (v View) PaymentCreated(p adapter.Payment) SuccessMessage {
-	return successMessage("Payment created successfully", v.writtenPayment(p))
+func (v View) PaymentCreated(p adapter.Payment) SuccessMessage[WrittenPayment] {
+	return PaymentCreated.about(v.writtenPayment(p))
 }
 
+// PaymentUpdated is the answer to PUT /payments/{id}, without its record.
+var PaymentUpdated = successMessage[WrittenPayment]("Payment updated successfully")
+
 // PaymentUpdated is the answer to PUT /payments/{id}.
-func (v View) PaymentUpdated(p adapter.Payment) SuccessMessage {
-	return successMessage("Payment updated successfully", v.writtenPayment(p))
+func (v View) PaymentUpdated(p adapter.Payment) SuccessMessage[WrittenPayment] {
+	return PaymentUpdated.about(v.writtenPayment(p))
 }
 
 // PaymentDeleted is the answer to DELETE /payments/{id}.
-func PaymentDeleted() Done { return Done{Success: true, Message: "Payment deleted successfully"} }
+var PaymentDeleted = done("Payment deleted successfully")
 
 func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
 	return WrittenPayment{

@@ -64,17 +64,19 @@ func (v View) PaymentFilter(q *Query) (adapter.PaymentFilter, error) {
 }
 
 // PaymentList is a page of payments.
-func (v View) PaymentList(page adapter.Page[adapter.Payment]) List { return list(page, v.payment) }
+func (v View) PaymentList(page adapter.Page[adapter.Payment]) List[Payment] {
+	return list(page, v.payment)
+}
 
 // PaymentDetail is one payment.
-func (v View) PaymentDetail(p adapter.Payment) Single {
+func (v View) PaymentDetail(p adapter.Payment) Single[Payment] {
 	record := v.payment(p)
 	record.AccessKey = &p.AccessKey
 	return single(record)
 }
 
 // Transaction is one payment as a transaction of its order.
-func (v View) Transaction(p adapter.Payment) BothSingle { return bothSingle(v.payment(p)) }
+func (v View) Transaction(p adapter.Payment) BothSingle[Payment] { return bothSingle(v.payment(p)) }
 
 func (v View) payment(p adapter.Payment) Payment {
 	return Payment{

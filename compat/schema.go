@@ -175,8 +175,7 @@ const schemasRef = "#/components/schemas/"
 
 func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 	fields := fieldsOf(v)
-	envelope := slices.ContainsFunc(fields, func(f field) bool { return f.value.Kind() == reflect.Interface && !f.value.IsNil() })
-	if envelope {
+	if _, inline := v.Interface().(envelope); inline {
 		return s.object("", fields, true)
 	}
 	name := schemaName(v.Type())

@@ -76,14 +76,20 @@ func ServicePatch(b *Body) adapter.ServicePatch {
 // maxCapacity is beyond any number of seats, and within every column of seats.
 const maxCapacity = 9999
 
+// ServiceCreated is the answer to POST /services, without its record.
+var ServiceCreated = successMessage[WrittenService]("Service created successfully")
+
 // ServiceCreated is the answer to POST /services.
-func (v View) ServiceCreated(s adapter.Service) SuccessMessage {
-	return successMessage("Service created successfully", v.writtenService(s))
+func (v View) ServiceCreated(s adapter.Service) SuccessMessage[WrittenService] {
+	return ServiceCreated.about(v.writtenService(s))
 }
 
+// ServiceUpdated is the answer to PUT /services/{id}, without its record.
+var ServiceUpdated = successMessage[WrittenService]("Service updated successfully")
+
 // ServiceUpdated is the answer to PUT /services/{id}.
-func (v View) ServiceUpdated(s adapter.Service) SuccessMessage {
-	return successMessage("Service updated successfully", v.writtenService(s))
+func (v View) ServiceUpdated(s adapter.Service) SuccessMessage[WrittenService] {
+	return ServiceUpdated.about(v.writtenService(s))
 }
 
 func (v View) writtenService(s adapter.Service) WrittenService {

@@ -82,7 +82,7 @@ type AgentName[ID string | int64] struct {
 
 // ServiceList is a page of services, with all categories where asked for.
 type ServiceList struct {
-	List
+	List[Service]
 	Categories []ServiceCategory `json:"categories,omitzero"`
 }
 
@@ -195,7 +195,7 @@ func (v View) service(s adapter.Service, include ServiceIncludes) Service {
 }
 
 // ServiceDetail is one service.
-func (v View) ServiceDetail(s adapter.Service, include ServiceIncludes) Single {
+func (v View) ServiceDetail(s adapter.Service, include ServiceIncludes) Single[ServiceDetail] {
 	record := ServiceDetail{
 		ID: number(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: number(s.Duration),
 		PriceMin: money(s.PriceMin), PriceMax: money(s.PriceMax), ChargeAmount: money(s.ChargeAmount), DepositAmount: money(s.DepositAmount),

@@ -13,6 +13,6 @@ type Status struct {
 }
 
 // StatusDetail is the site's zone and its present time there.
-func StatusDetail(zone adapter.Zone, now time.Time) StatusSingle {
+func StatusDetail(zone adapter.Zone, now time.Time) StatusSingle[Status] {
 	return statusSingle(Status{Timezone: zone.Name, CurrentTime: now.In(zone.Location).Format(offsetLayout)})
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/compat"
 )
 
@@ -11,7 +10,7 @@ var listAgents = operation{
 	about:   "Agents that match every parameter sent, a page of them, with their services and locations.",
 	size:    records("per_page"),
 	query:   compat.AgentParameters,
-	answers: []response{ok(plainView.AgentList(pageOf[adapter.Agent]()))},
+	answers: []response{ok(compat.ListOf[compat.Agent]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.AgentFilter(r.query)
@@ -31,7 +30,7 @@ var getAgent = operation{
 	summary: "Read an agent",
 	about:   "An agent with their services and locations.",
 	path:    []pathParameter{agentID},
-	answers: []response{ok(plainView.AgentDetail(adapter.Agent{}))},
+	answers: []response{ok(compat.BothSingleOf[compat.Agent]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(agentID)
 		if err != nil {

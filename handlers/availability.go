@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/compat"
 )
 
@@ -12,7 +11,7 @@ var getAvailability = operation{
 	size:    days,
 	cost:    compat.AvailabilityCost,
 	query:   compat.AvailabilityParameters,
-	answers: []response{slotsOf(compat.AvailabilityRequest{}), slotsOf(compat.AvailabilityRequest{ManyDays: true})},
+	answers: []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)
 		if err != nil {
@@ -32,7 +31,7 @@ var listFreeAgents = operation{
 	about:   "Agents who offer the service and, where date and start_time are sent, are free then.",
 	size:    records("limit"),
 	query:   compat.FreeAgentParameters,
-	answers: []response{ok(plainView.FreeAgents(adapter.AgentSlotQuery{}, nil))},
+	answers: []response{ok(compat.BothSingleOf[compat.FreeAgents]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AgentSlotQuery(r.query)
 		if err != nil {
@@ -44,11 +43,4 @@ var listFreeAgents = operation{
 		}
 		return ok(r.view.FreeAgents(asked, agents)), nil
 	},
-}
-
-// slotsOf is an answer about free starts.
-func slotsOf(asked compat.AvailabilityRequest) response {
-	grid := adapter.SlotGrid{Days: []adapter.SlotDay{{}}}
-	grid.Duration = new(int64(60))
-	return ok(plainView.Availability(asked, grid, ""))
 }

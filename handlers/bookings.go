@@ -14,7 +14,7 @@ var listBookings = operation{
 	about:   "Bookings that match every parameter sent, a page of them.",
 	size:    records("per_page"),
 	query:   compat.BookingParameters,
-	answers: []response{ok(plainView.BookingList(pageOf[adapter.Booking]()))},
+	answers: []response{ok(compat.ListOf[compat.Booking]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.site.KnowsBookingStatus)
@@ -34,7 +34,7 @@ var getBooking = operation{
 	summary: "Read a booking",
 	about:   "A booking with its order and payments.",
 	path:    []pathParameter{bookingID},
-	answers: []response{ok(plainView.BookingDetail(adapter.BookingDetail{}, compat.BookingTimes{}))},
+	answers: []response{ok(compat.SingleOf[compat.BookingDetail]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {
@@ -53,7 +53,7 @@ var createBooking = operation{
 	summary: "Create a booking",
 	about:   "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
 	body:    compat.NewBookingFields,
-	answers: []response{created(plainView.BookingCreated(adapter.MadeBooking{}, compat.BookingTimes{}))},
+	answers: []response{created(compat.BookingCreated)},
 	refuse:  []error{domain.SlotUnavailable(exampleConflict)},
 	errors:  errorForm{failure: "Failed to create booking"},
 	serve: func(r *request) (response, error) {
@@ -83,7 +83,7 @@ var updateBooking = operation{
 		{"write_customers", "to change a name, e-mail address or phone number that the customer has already"},
 		{"delete_bookings", "to cancel a completed booking"},
 	},
-	answers: []response{ok(plainView.BookingUpdated(adapter.BookingDetail{}, compat.BookingTimes{}))},
+	answers: []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
 	refuse:  []error{domain.SlotUnavailable(exampleConflict)},
 	errors:  errorForm{failure: "Failed to update booking"},
 	serve: func(r *request) (response, error) {
@@ -114,7 +114,7 @@ var deleteBooking = operation{
 	about:   "Deletes a booking for good. An approved or completed one needs force.",
 	path:    []pathParameter{bookingID},
 	query:   compat.ForceParameters,
-	answers: []response{ok(compat.BookingDeleted())},
+	answers: []response{ok(compat.BookingDeleted)},
 	refuse:  []error{domain.ForceRequired()},
 	errors:  errorForm{failure: "Failed to delete booking", code: "delete_error"},
 	serve: func(r *request) (response, error) {
@@ -130,7 +130,7 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return ok(compat.BookingDeleted()), nil
+		return ok(compat.BookingDeleted), nil
 	},
 }
 

@@ -20,7 +20,7 @@ var createBookings = operation{
 	size:    size{each: bulkWork},
 	body:    compat.BulkBookingFields,
 	answers: []response{
-		{http.StatusCreated, compat.Bulk(nil, nil)}, {http.StatusMultiStatus, compat.Bulk(nil, nil)}, {http.StatusBadRequest, compat.Bulk(nil, nil)},
+		{http.StatusCreated, compat.BulkResult{}}, {http.StatusMultiStatus, compat.BulkResult{}}, {http.StatusBadRequest, compat.BulkResult{}},
 	},
 	errors: errorForm{failure: "Failed to create booking"},
 	serve: func(r *request) (response, error) {

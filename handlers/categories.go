@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/compat"
 )
 
@@ -11,7 +10,7 @@ var listCategories = operation{
 	about:   "The categories of services, a page of them, in their order.",
 	size:    records("per_page"),
 	query:   compat.PageParameters,
-	answers: []response{ok(plainView.CategoryList(pageOf[adapter.ServiceCategory]()))},
+	answers: []response{ok(compat.CategoryList{})},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		paging, err := r.view.Paging(r.query)

@@ -11,7 +11,7 @@ var listCoupons = operation{
 	about:   "Coupons that match every parameter sent, a page of them. Sites without coupons have none.",
 	size:    records("per_page"),
 	query:   compat.CouponParameters,
-	answers: []response{ok(plainView.CouponList(pageOf[adapter.Coupon](), adapter.Currency{}))},
+	answers: []response{ok(compat.ListOf[compat.Coupon]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.CouponFilter(r.query)
@@ -35,7 +35,7 @@ var getCoupon = operation{
 	summary: "Read a coupon",
 	about:   "A coupon with the latest orders that carry it.",
 	path:    []pathParameter{couponCode},
-	answers: []response{ok(plainView.CouponDetail(adapter.Coupon{}, nil, adapter.Currency{}))},
+	answers: []response{ok(compat.SingleOf[compat.Coupon]())},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)
 		if err != nil {
@@ -62,7 +62,7 @@ var createCoupon = operation{
 	summary: "Create a coupon",
 	about:   "Creates a coupon. Codes are kept in capitals.",
 	body:    compat.NewCouponFields,
-	answers: []response{created(plainView.CouponCreated(adapter.Coupon{}))},
+	answers: []response{created(compat.CouponCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -85,7 +85,7 @@ var updateCoupon = operation{
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{couponCode},
 	body:    compat.CouponFields,
-	answers: []response{ok(plainView.CouponUpdated(adapter.Coupon{}))},
+	answers: []response{ok(compat.CouponUpdated)},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)
 		if err != nil {
@@ -113,7 +113,7 @@ var deleteCoupon = operation{
 	summary: "Delete a coupon",
 	about:   "Deletes a coupon.",
 	path:    []pathParameter{couponCode},
-	answers: []response{ok(compat.CouponDeleted())},
+	answers: []response{ok(compat.CouponDeleted)},
 	errors:  errorForm{failure: "Failed to delete coupon", code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)
@@ -124,6 +124,6 @@ var deleteCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return ok(compat.CouponDeleted()), nil
+		return ok(compat.CouponDeleted), nil
 	},
 }

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"time"
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
@@ -15,7 +14,7 @@ var listCustomers = operation{
 	about:   "Customers that match every parameter sent, a page of them, the latest first.",
 	size:    records("per_page"),
 	query:   compat.CustomerParameters,
-	answers: []response{ok(plainView.CustomerList(pageOf[adapter.Customer]()))},
+	answers: []response{ok(compat.ListOf[compat.Customer]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.CustomerFilter(r.query)
@@ -37,7 +36,7 @@ var getCustomer = operation{
 	path:    []pathParameter{customerID},
 	size:    records("bookings_limit"),
 	query:   compat.CustomerIncludeParameters,
-	answers: []response{ok(plainView.CustomerDetail(adapter.Customer{}, compat.CustomerIncludes{}, compat.CustomerBookings{}))},
+	answers: []response{ok(compat.StatusSingleOf[compat.CustomerDetail]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {
@@ -65,7 +64,7 @@ var createCustomer = operation{
 	about:   "Creates a customer. No two have the same e-mail address.",
 	body:    compat.NewCustomerFields,
 	also:    []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
-	answers: []response{created(plainView.CustomerCreated(adapter.Customer{}))},
+	answers: []response{created(compat.CustomerCreated)},
 	errors:  errorForm{failure: "Failed to create customer"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -89,7 +88,7 @@ var updateCustomer = operation{
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{customerID},
 	body:    compat.CustomerPatchFields,
-	answers: []response{ok(plainView.CustomerUpdated(adapter.Customer{}))},
+	answers: []response{ok(compat.CustomerUpdated)},
 	errors:  errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
@@ -118,7 +117,7 @@ var deleteCustomer = operation{
 	summary: "Delete a customer",
 	about:   "Deletes a customer who has no bookings.",
 	path:    []pathParameter{customerID},
-	answers: []response{ok(plainView.CustomerDeleted(0, time.Time{}))},
+	answers: []response{ok(compat.CustomerDeleted)},
 	refuse:  []error{domain.CustomerHasBookings(3)},
 	errors:  errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
 	serve: func(r *request) (response, error) {

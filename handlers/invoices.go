@@ -12,7 +12,7 @@ var listInvoices = operation{
 	path:    []pathParameter{orderID},
 	size:    records("per_page"),
 	query:   compat.PageParameters,
-	answers: []response{ok(plainView.InvoiceList(pageOf[adapter.Invoice]()))},
+	answers: []response{ok(compat.ListOf[compat.Invoice]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
@@ -36,7 +36,7 @@ var getInvoice = operation{
 	summary: "Read an invoice of an order",
 	about:   "An invoice of an order.",
 	path:    []pathParameter{orderID, invoiceID},
-	answers: []response{ok(plainView.InvoiceDetail(adapter.Invoice{}))},
+	answers: []response{ok(compat.BothSingleOf[compat.Invoice]())},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {
@@ -61,7 +61,7 @@ var updateInvoice = operation{
 	path:    []pathParameter{orderID, invoiceID},
 	query:   compat.ForceParameters,
 	body:    compat.InvoiceFields,
-	answers: []response{ok(plainView.InvoiceUpdated(adapter.Invoice{}))},
+	answers: []response{ok(compat.InvoiceUpdated)},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {

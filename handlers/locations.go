@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/compat"
 )
 
@@ -11,7 +10,7 @@ var listLocations = operation{
 	about:   "Locations that match every parameter sent, a page of them.",
 	size:    records("per_page"),
 	query:   compat.LocationParameters,
-	answers: []response{ok(plainView.LocationList(pageOf[adapter.Location]()))},
+	answers: []response{ok(compat.ListOf[compat.Location]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.LocationFilter(r.query)

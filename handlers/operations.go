@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/compat"
@@ -16,7 +15,7 @@ type operation struct {
 	path    []pathParameter   // in the order of the path
 	query   compat.QueryInput // nil for no parameters
 	body    compat.Input      // nil for no body
-	answers []response        // made of empty records
+	answers []response        // samples
 	also    []also            // what may need more than the route's permission
 	refuse  []error           // besides those of every operation like it
 	errors  errorForm
@@ -66,14 +65,6 @@ func (r *route) requests(query *compat.Query) int64 {
 // also is a permission that a request needs beside that of its route, where it
 // does what is described. The adapter asks for it, for only there is it known.
 type also struct{ permission, purpose string }
-
-// plainView shapes the answers that are described.
-var plainView compat.View
-
-// pageOf is an empty page.
-func pageOf[T any]() adapter.Page[T] {
-	return adapter.Page[T]{Paging: adapter.Paging{Page: 1, PerPage: 1}}
-}
 
 // exampleConflict is why a booking cannot have its time.
 var exampleConflict = domain.SlotConflict{

@@ -11,7 +11,7 @@ var listOrders = operation{
 	about:   "Orders that match every parameter sent, a page of them.",
 	size:    records("per_page"),
 	query:   compat.OrderParameters,
-	answers: []response{ok(plainView.OrderList(pageOf[adapter.Order]()))},
+	answers: []response{ok(compat.ListOf[compat.OrderRow]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.OrderFilter(r.query)
@@ -31,7 +31,7 @@ var getOrder = operation{
 	summary: "Read an order",
 	about:   "An order with its items, without an envelope.",
 	path:    []pathParameter{orderID},
-	answers: []response{ok(plainView.OrderDetail(adapter.Order{}, nil))},
+	answers: []response{ok(compat.OrderDetail{})},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
 		if err != nil {
@@ -56,7 +56,7 @@ var listTransactions = operation{
 	path:    []pathParameter{orderID},
 	size:    records("per_page"),
 	query:   compat.PageParameters,
-	answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
+	answers: []response{ok(compat.ListOf[compat.Payment]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
@@ -80,7 +80,7 @@ var getTransaction = operation{
 	summary: "Read a transaction of an order",
 	about:   "A payment of an order.",
 	path:    []pathParameter{orderID, transactionID},
-	answers: []response{ok(plainView.Transaction(adapter.Payment{}))},
+	answers: []response{ok(compat.BothSingleOf[compat.Payment]())},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {
@@ -103,7 +103,7 @@ var createOrder = operation{
 	summary: "Create an order",
 	about:   "Creates an order, without items.",
 	body:    compat.NewOrderFields,
-	answers: []response{created(plainView.OrderWritten(adapter.Order{}))},
+	answers: []response{created(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -127,7 +127,7 @@ var updateOrder = operation{
 	about:   "Changes what is sent and nothing else. A new customer takes the order's bookings along.",
 	path:    []pathParameter{orderID},
 	body:    compat.OrderFields,
-	answers: []response{ok(plainView.OrderWritten(adapter.Order{}))},
+	answers: []response{ok(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
 		if err != nil {

@@ -12,7 +12,7 @@ var listPayments = operation{
 	about:   "Payments that match every parameter sent, a page of them.",
 	size:    records("per_page"),
 	query:   compat.PaymentParameters,
-	answers: []response{ok(plainView.PaymentList(pageOf[adapter.Payment]()))},
+	answers: []response{ok(compat.ListOf[compat.Payment]())},
 	errors:  errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.PaymentFilter(r.query)
@@ -32,7 +32,7 @@ var getPayment = operation{
 	summary: "Read a payment",
 	about:   "A payment.",
 	path:    []pathParameter{paymentID},
-	answers: []response{ok(plainView.PaymentDetail(adapter.Payment{}))},
+	answers: []response{ok(compat.SingleOf[compat.Payment]())},
 	errors:  errorForm{failure: "Failed to retrieve payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
@@ -52,7 +52,7 @@ var createPayment = operation{
 	summary: "Record a payment",
 	about:   "Records a payment of an order, named by order_id or by one of its bookings, and brings the order's payment status in step.",
 	body:    compat.NewPaymentFields,
-	answers: []response{created(plainView.PaymentCreated(adapter.Payment{}))},
+	answers: []response{created(compat.PaymentCreated)},
 	errors:  errorForm{failure: "Failed to create payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -76,7 +76,7 @@ var updatePayment = operation{
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{paymentID},
 	body:    compat.PaymentFields,
-	answers: []response{ok(plainView.PaymentUpdated(adapter.Payment{}))},
+	answers: []response{ok(compat.PaymentUpdated)},
 	errors:  errorForm{failure: "Failed to update payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
@@ -105,7 +105,7 @@ var deletePayment = operation{
 	summary: "Delete a payment that did not succeed",
 	about:   "Deletes a payment that did not succeed.",
 	path:    []pathParameter{paymentID},
-	answers: []response{ok(compat.PaymentDeleted())},
+	answers: []response{ok(compat.PaymentDeleted)},
 	refuse:  []error{domain.PaymentCompleted()},
 	errors:  errorForm{failure: "Failed to delete payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
@@ -117,6 +117,6 @@ var deletePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return ok(compat.PaymentDeleted()), nil
+		return ok(compat.PaymentDeleted), nil
 	},
 }

@@ -11,7 +11,7 @@ var listServices = operation{
 	about:   "Services that match every parameter sent, a page of them.",
 	size:    records("per_page"),
 	query:   compat.ServiceParameters,
-	answers: []response{ok(plainView.ServiceList(pageOf[adapter.Service](), compat.ServiceIncludes{}, nil))},
+	answers: []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, include, err := r.view.ServiceFilter(r.query)
@@ -39,7 +39,7 @@ var getService = operation{
 	about:   "A service. Its numbers are texts.",
 	path:    []pathParameter{serviceID},
 	query:   compat.ServiceIncludeParameters,
-	answers: []response{ok(plainView.ServiceDetail(adapter.Service{}, compat.ServiceIncludes{}))},
+	answers: []response{ok(compat.SingleOf[compat.ServiceDetail]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)
 		if err != nil {
@@ -62,7 +62,7 @@ var createService = operation{
 	summary: "Create a service",
 	about:   "Creates a service.",
 	body:    compat.NewServiceFields,
-	answers: []response{created(plainView.ServiceCreated(adapter.Service{}))},
+	answers: []response{created(compat.ServiceCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -85,7 +85,7 @@ var updateService = operation{
 	about:   "Changes what is sent and nothing else.",
 	path:    []pathParameter{serviceID},
 	body:    compat.ServiceFields,
-	answers: []response{ok(plainView.ServiceUpdated(adapter.Service{}))},
+	answers: []response{ok(compat.ServiceUpdated)},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)
 		if err != nil {
