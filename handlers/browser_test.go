@@ -30,6 +30,8 @@ func newBrowser(t *testing.T) context.Context {
 		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-dev-shm-usage", true),
+		// Processes started in advance, for a window that nobody sees and for the next site.
+		chromedp.Flag("disable-features", "PreloadTopChromeWebUI,SpareRendererForSitePerProcess"),
 	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	opened, closePage := chromedp.NewContext(allocator)
