@@ -33,7 +33,8 @@ type tally struct {
 	settled chan struct{} // closed when one of them has an answer
 }
 
-// maxBraked bounds how many addresses are told apart in a minute.
+// maxBraked bounds how many addresses are told apart in a minute, and how many
+// networks after those.
 const maxBraked = 10_000
 
 func newBrake(now domain.Clock, limit int) *brake {
@@ -147,6 +148,9 @@ func (b *brake) tallyOf(client netip.Prefix) *tally {
 		clear(b.tallies)
 	}
 	if _, known := b.tallies[client]; !known && len(b.tallies) >= maxBraked {
+		client = networkOf(client) // one client must not fill the table for others
+	}
+	if _, known := b.tallies[client]; !known && len(b.tallies) >= 2*maxBraked {
 		client = netip.Prefix{} // all that come late together
 	}
 	t, known := b.tallies[client]
@@ -174,6 +178,19 @@ func subscriber(address string) netip.Prefix {
 		return netip.Prefix{}
 	}
 	return prefix
+}
+
+// networkOf is the network that a client belongs to: 24 bits of IPv4, 48 of IPv6,
+// which is what a site or a customer of a provider gets at most.
+func networkOf(client netip.Prefix) netip.Prefix {
+	if !client.IsValid() {
+		return client
+	}
+	bits := 24
+	if client.Addr().Is6() {
+		bits = 48
+	}
+	return netip.PrefixFrom(client.Addr(), bits).Masked()
 }
 
 // keyMark is a key that was accepted: its hash, and for a key that can be

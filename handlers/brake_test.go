@@ -323,23 +323,41 @@ func TestWhoIsBraked(t *testing.T) {
 }
 
 // TestBrakeIsBounded sends wrong keys from more addresses than are told apart:
-// those that come late are taken for one, until the next minute.
+// those that come late are counted by network, and whoever filled the table
+// slows only those of its own.
 func TestBrakeIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
 	s.get("/status").want(http.StatusOK)
-	address := func(i int) sender { return sender{peer: fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255)} }
 	for i := range 10_001 {
-		if got := s.guess(address(i)); got != http.StatusUnauthorized {
+		if got := s.guess(sender{peer: fmt.Sprintf("[2001:db8:7:%x::1]:1", i)}); got != http.StatusUnauthorized {
 			t.Fatalf("address %d got %d", i, got)
 		}
 	}
-	if got := s.guess(address(20_000)); got != http.StatusTooManyRequests {
-		t.Errorf("a late address got %d", got)
+	for _, c := range []struct {
+		peer string
+		want int
+	}{
+		{"[2001:db8:7:ffff::1]:1", http.StatusTooManyRequests},
+		{"[2001:db8:8::1]:1", http.StatusUnauthorized},
+		{"[2001:db8:8:1::1]:1", http.StatusTooManyRequests},
+		{"192.0.2.1:1", http.StatusUnauthorized},
+		{"192.0.2.2:1", http.StatusTooManyRequests},
+		{"192.0.3.2:1", http.StatusUnauthorized},
+	} {
+		if got := s.guess(sender{peer: c.peer}); got != c.want {
+			t.Errorf("%s got %d, want %d", c.peer, got, c.want)
+		}
+	}
+	for i := range 10_000 { // networks, too many of them too
+		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})
+	}
+	if got := s.guess(sender{peer: "198.51.100.1:1"}); got != http.StatusTooManyRequests {
+		t.Errorf("a network beyond those got %d", got)
 	}
 	s.get("/status").want(http.StatusOK)
 	s.clock = s.clock.Add(time.Minute)
-	if got := s.guess(address(20_000)); got != http.StatusUnauthorized {
+	if got := s.guess(sender{peer: "192.0.2.2:1"}); got != http.StatusUnauthorized {
 		t.Errorf("in the next minute it got %d", got)
 	}
 }
