@@ -35,7 +35,7 @@ func newBrowser(t *testing.T) context.Context {
 	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	opened, closePage := chromedp.NewContext(allocator)
-	ctx, cancel := context.WithTimeout(opened, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(opened, 6*time.Minute)
 	t.Cleanup(func() {
 		// The browser must have ended before its profile is removed.
 		if err := chromedp.Cancel(opened); err != nil {

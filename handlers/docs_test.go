@@ -33,10 +33,11 @@ func TestDocs(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			seen := watchTraffic(browser, t)
 			const operation = "#operations-status-status "
-			// A click is lost now and then while the page still moves: a person begins again.
+			// A click is lost now and then while the page still moves: a person begins again, and is
+			// more patient with a slow machine each time.
 			var err error
-			for range 6 {
-				attempt, cancel := context.WithTimeout(browser, 10*time.Second)
+			for _, patience := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second} {
+				attempt, cancel := context.WithTimeout(browser, patience)
 				err = chromedp.Do(attempt,
 					chromedp.EmulateViewport(1200, 1000),
 					chromedp.Navigate(server.URL+path),
