@@ -1,12 +1,16 @@
 package compat
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Field is a parameter of a query or a field of a body. It is the one description
 // of it: from it the value is read into a T, and the OpenAPI document is made.
 type Field[T any] struct {
 	name     string
-	about    string // for people; "" for what the field docs say
+	doc      fieldDoc // what is not "" stands in place of the field docs
 	required bool
 	standard any // what stands for a value that was not sent, as it would be sent; nil for nothing
 	kind     description
@@ -62,9 +66,9 @@ func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	}
 }
 
-// describedAs has words of its own in place of those of the field docs.
-func (f Field[T]) describedAs(about string) Field[T] {
-	f.about = about
+// described has words, and perhaps an example, of its own.
+func (f Field[T]) described(about string, example ...string) Field[T] {
+	f.doc.about, f.doc.example = about, strings.Join(example, "")
 	return f
 }
 
@@ -104,7 +108,7 @@ func (fields Fields[T]) requiring(names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, about: f.about, required: f.required, standard: f.standard, kind: f.kind}
+		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, standard: f.standard, kind: f.kind}
 		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
 		if f.unread != nil {
 			fields[i].unread = func(in source, into *T) bool { return f.unread(in, at(into)) }
@@ -128,8 +132,8 @@ func (fields Fields[T]) Describe() []Described {
 	all := make([]Described, len(fields))
 	for i, f := range fields {
 		schema := f.kind.schema()
-		schema.Description = f.about
-		explain(schema, "", f.name)
+		doc := fieldDocOf("", f.name)
+		fieldDoc{about: cmp.Or(f.doc.about, doc.about), example: cmp.Or(f.doc.example, doc.example)}.explain(schema)
 		schema.Default = f.standard
 		// Where something else may be sent in its place, it is not required.
 		all[i] = Described{Name: f.name, Required: f.required && f.unread == nil, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}

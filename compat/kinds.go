@@ -13,7 +13,6 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/availability"
-	"bookside/adapter/domain"
 )
 
 // source is where the values of a request come from: its query or its body.
@@ -443,24 +442,4 @@ func page[T any](at func(*T) *int64) Field[T] { return defaulted("page", integer
 // perPage is how many records a page has.
 func perPage[T any](standard int64, at func(*T) *int64) Field[T] {
 	return defaulted("per_page", integer(1, maxPerPage), standard, at)
-}
-
-// PageParameters are those of lists that are asked for pages and nothing else.
-var PageParameters = parameters(domain.InvalidParameters,
-	page(func(p *adapter.Paging) *int64 { return &p.Page }), perPage(10, func(p *adapter.Paging) *int64 { return &p.PerPage }))
-
-// Paging reads the parameters of such a list.
-func (v View) Paging(q *Query) (adapter.Paging, error) {
-	var p adapter.Paging
-	PageParameters.read(v, q, &p)
-	return p, PageParameters.err(q)
-}
-
-// ForceParameters are those of requests that may be forced.
-var ForceParameters = parameters(domain.InvalidRequest, flag("force", func(force *bool) *bool { return force }))
-
-// Force reads whether what is otherwise rejected is to be done.
-func (v View) Force(q *Query) (force bool, err error) {
-	ForceParameters.read(v, q, &force)
-	return force, ForceParameters.err(q)
 }

@@ -1,6 +1,8 @@
 package compat
 
 import (
+	"bookside/adapter"
+	"bookside/adapter/domain"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -135,4 +137,24 @@ func (q *Query) Records(name string) int64 {
 		return 20
 	}
 	return n.IntPart()
+}
+
+// PageParameters are those of lists that are asked for pages and nothing else.
+var PageParameters = parameters(domain.InvalidParameters,
+	page(func(p *adapter.Paging) *int64 { return &p.Page }), perPage(10, func(p *adapter.Paging) *int64 { return &p.PerPage }))
+
+// Paging reads the parameters of such a list.
+func (v View) Paging(q *Query) (adapter.Paging, error) {
+	var p adapter.Paging
+	PageParameters.read(v, q, &p)
+	return p, PageParameters.err(q)
+}
+
+// ForceParameters are those of requests that may be forced.
+var ForceParameters = parameters(domain.InvalidRequest, flag("force", func(force *bool) *bool { return force }))
+
+// Force reads whether what is otherwise rejected is to be done.
+func (v View) Force(q *Query) (force bool, err error) {
+	ForceParameters.read(v, q, &force)
+	return force, ForceParameters.err(q)
 }

@@ -216,7 +216,7 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 			schema.Const = f.value.Interface()
 			schema.example = schema.Const
 		} else {
-			explain(schema, name, f.name)
+			fieldDocOf(name, f.name).explain(schema)
 			schema.Description += f.needsText()
 		}
 		object.Properties = append(object.Properties, Member{f.name, schema})

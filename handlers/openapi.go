@@ -25,13 +25,13 @@ type (
 	member  = compat.Member
 )
 
-// indexOf is where a member of some name stands, or -1.
+// indexOf returns the index of the member with a name, or -1.
 func indexOf(all members, name string) int {
 	return slices.IndexFunc(all, func(m member) bool { return m.Name() == name })
 }
 
-// document is the OpenAPI document of the route table for an API whose paths
-// stand below servers. queryParameter may carry a key; "" for none.
+// document returns the OpenAPI document of the route table. servers are the base
+// paths of the API, queryParameter is the query parameter for keys or "".
 func document(servers []string, queryParameter string) ([]byte, error) {
 	d := describer{schemas: compat.NewSchemas(), queryParameter: queryParameter}
 	paths := d.paths()
@@ -68,7 +68,7 @@ const introduction = "Input is read leniently: numbers and booleans may be sent 
 // describer makes the parts of the document.
 type describer struct {
 	schemas        *compat.Schemas
-	shared         members // that are referred to, by name
+	shared         members // responses that several operations refer to, by name
 	queryParameter string
 }
 
@@ -82,9 +82,9 @@ func serversOf(bases []string) []members {
 
 func tags() []members {
 	var all []members
-	for i, r := range routes { // those of one tag stand together
-		if tag := r.tag; i == 0 || tag != routes[i-1].tag {
-			all = append(all, members{{"name", tag}, {"description", capitalized(tag) + " of the site"}})
+	for i, r := range routes { // routes with the same tag stand together
+		if i == 0 || r.tag != routes[i-1].tag {
+			all = append(all, members{{"name", r.tag}, {"description", capitalized(r.tag) + " of the site"}})
 		}
 	}
 	return all
@@ -116,7 +116,7 @@ func (d *describer) securitySchemes() members {
 	return schemes
 }
 
-// paths are the routes, by path in the order of the table.
+// paths returns the routes by path, in the order of the table.
 func (d *describer) paths() members {
 	var paths members
 	for _, r := range routes {
@@ -150,8 +150,8 @@ func (d *describer) operation(r route) members {
 	return append(described, member{"responses", d.responses(r)})
 }
 
-// permissionText says what a route needs, and what more it takes to see or do
-// all that it offers.
+// permissionText says which permission a route needs, and which ones it takes to
+// see or do everything that it offers.
 func permissionText(r route) string {
 	if r.permission == "" {
 		return "Needs no permission beyond a valid key."
@@ -176,7 +176,8 @@ func permissionText(r route) string {
 	return text
 }
 
-// namesByPermission are the names of members, each once, by what they need.
+// namesByPermission returns the names of members, each once, by the permission they
+// need.
 func namesByPermission(guarded []compat.Guarded) map[string][]string {
 	names := map[string][]string{}
 	for _, g := range guarded {
@@ -187,7 +188,7 @@ func namesByPermission(guarded []compat.Guarded) map[string][]string {
 	return names
 }
 
-// listed is a list of names in a sentence.
+// listed writes names as part of a sentence.
 func listed(names []string, before string) string {
 	last := len(names) - 1
 	text := "`" + names[last] + "`"
@@ -197,8 +198,8 @@ func listed(names []string, before string) string {
 	return text
 }
 
-// alsoNeeded are the permissions without which a route refuses some of its
-// requests, besides its own.
+// alsoNeeded returns the permissions, besides the route's own, without which some of
+// its requests are rejected.
 func alsoNeeded(r route) []string {
 	var permissions []string
 	for _, a := range r.operation.also {
@@ -256,7 +257,7 @@ var idempotencyParameter = members{
 	{"schema", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}}, {"example", "4f1c7e9a"},
 }
 
-// requestBody describes a body in each of the forms that are read.
+// requestBody describes a body under each content type that is read.
 func (d *describer) requestBody(r route) members {
 	schema := compat.SchemaOf(r.operation.body.Describe())
 	named := d.schemas.Name(capitalized(r.operation.id)+"Body", schema)
@@ -274,27 +275,26 @@ func (d *describer) requestBody(r route) members {
 // bodyTypes are the types of bodies that compat reads.
 var bodyTypes = []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 
-// told is an answer with its place in the document.
-type told struct {
-	name   string
-	schema *compat.Schema
-	body   any // of an error, as an example; nil for one made of the schema
+// outcome is an answer of an operation, or an error.
+type outcome struct {
+	name    string
+	schema  *compat.Schema
+	example any // nil for one that is made of the schema
 }
 
 func (d *describer) responses(r route) members {
-	byStatus := map[int][]told{}
+	byStatus := map[int][]outcome{}
 	for _, answer := range r.operation.answers {
-		byStatus[answer.status] = append(byStatus[answer.status], told{"answer", d.schemas.Of(answer.body), nil})
+		byStatus[answer.status] = append(byStatus[answer.status], outcome{"answer", d.schemas.Of(answer.body), nil})
 	}
-	for _, err := range refusals(r) {
+	for _, err := range errorsOf(r) {
 		failure, shape := failureOf(r.operation.errors, "4YQZ6PXJ2M", err)
 		failure.Written = written(r.method, failure.Status, err)
 		name := cmp.Or(failure.Code, "error")
 		if shape == compat.TextError {
 			name = "error"
 		}
-		body := failure.Body(shape)
-		byStatus[failure.Status] = append(byStatus[failure.Status], told{name, d.schemas.ErrorSchema(shape), body})
+		byStatus[failure.Status] = append(byStatus[failure.Status], outcome{name, d.schemas.ErrorSchema(shape), failure.Body(shape)})
 	}
 	var responses members
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
@@ -307,8 +307,8 @@ func (d *describer) responses(r route) members {
 	return responses
 }
 
-// share refers to a response that other routes have too. Responses that differ
-// under one name are numbered.
+// share keeps a response under a name and returns a reference to it. Different
+// responses of one name are numbered.
 func (d *describer) share(name string, response members) members {
 	numbered := name
 	for n := 2; ; n++ {
@@ -323,22 +323,21 @@ func (d *describer) share(name string, response members) members {
 	}
 }
 
-func (d *describer) response(r route, status int, all []told) members {
+func (d *describer) response(r route, status int, outcomes []outcome) members {
 	var forms []*compat.Schema
 	var examples members
-	for _, t := range all {
-		if !slices.ContainsFunc(forms, func(s *compat.Schema) bool { return s.Ref != "" && s.Ref == t.schema.Ref }) {
-			forms = append(forms, t.schema)
+	for _, o := range outcomes {
+		if !slices.ContainsFunc(forms, func(s *compat.Schema) bool { return s.Ref != "" && s.Ref == o.schema.Ref }) {
+			forms = append(forms, o.schema)
 		}
-		body := t.body
-		if body == nil {
-			body = d.schemas.Example(t.schema)
+		if o.example == nil {
+			o.example = d.schemas.Example(o.schema)
 		}
-		name := t.name
+		name := o.name
 		for n := 2; indexOf(examples, name) >= 0; n++ {
-			name = t.name + "_" + strconv.Itoa(n)
+			name = o.name + "_" + strconv.Itoa(n)
 		}
-		examples = append(examples, member{name, members{{"value", body}}})
+		examples = append(examples, member{name, members{{"value", o.example}}})
 	}
 	return members{
 		{"description", http.StatusText(status)},
@@ -362,12 +361,13 @@ func headerOf(about, word string, example any) members {
 	return members{{"description", about}, {"schema", &compat.Schema{Type: word}}, {"example", example}}
 }
 
-// mayWait are the statuses of answers that may tell how long to wait; with 207
+// mayWait are the statuses of answers that may carry Retry-After: with 207
 // some of the bookings could not be made for now, with 409 the same request may
 // still be running.
 var mayWait = []int{http.StatusMultiStatus, http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
-// headersOf are the headers of an answer. Limits are told once the key is known.
+// headersOf returns the headers of an answer. Rate limits are reported once the key
+// is known.
 func headersOf(r route, status int) members {
 	names := []string{requestIDHeader}
 	if status != http.StatusUnauthorized {
@@ -386,8 +386,9 @@ func headersOf(r route, status int) members {
 	return headers
 }
 
-// refusals are the errors that a route can answer with.
-func refusals(r route) []error {
+// errorsOf returns the errors that the document shows for a route. They are made
+// as those that are sent: TestDocumentedErrorsAreReal provokes each of them.
+func errorsOf(r route) []error {
 	all := []error{
 		domain.Unauthorized(),
 		&limitError{message: overLimit(1), retryAfter: 30},

@@ -158,6 +158,31 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 	}
 }
 
+// TestEverythingIsDescribed looks for parameters and members without a word.
+func TestEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range c.document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for _, p := range operation.Parameters {
+				if p.Value.Description == "" {
+					t.Errorf("%s %s: nothing is said of the parameter %s", method, path, p.Value.Name)
+				}
+			}
+		}
+	}
+	for name, schema := range c.document.Components.Schemas {
+		for member, property := range schema.Value.Properties {
+			if property.Ref == "" && property.Value.Description == "" {
+				t.Errorf("%s: nothing is said of %s", name, member)
+			}
+		}
+	}
+}
+
 // TestDocumentRequiresWhatIsMissed compares the fields that a POST without any
 // misses with those that the document requires.
 func TestDocumentRequiresWhatIsMissed(t *testing.T) {

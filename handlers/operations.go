@@ -6,18 +6,18 @@ import (
 	"bookside/compat"
 )
 
-// operation is one thing that the API does: what the document says of it, and
-// the function that does it.
+// operation is one thing that the API does: what the OpenAPI document says about
+// it, and the function that does it. It stands in the file of its resource.
 type operation struct {
-	id      string // in the document; clients generated from it name their functions so
+	id      string // operationId, after which generated clients name their functions
 	summary string
-	about   string
+	about   string            // description, to which the permissions are added
 	path    []pathParameter   // in the order of the path
 	query   compat.QueryInput // nil for no parameters
 	body    compat.Input      // nil for no body
-	answers []response        // samples
+	answers []response        // samples of the records it answers with
 	also    []also            // what may need more than the route's permission
-	refuse  []error           // besides those of every operation like it
+	refuse  []error           // samples of errors that few operations know, see errorsOf
 	errors  errorForm
 	size    size // what the memory of a request grows with
 	cost    cost // of a request, in requests; nil for one
@@ -51,10 +51,10 @@ var (
 	couponCode    = pathParameter{"code", domain.CouponResource}
 )
 
-// cost is how many requests one counts for, by its parameters.
+// cost returns how many requests a request counts for, by its parameters.
 type cost func(*compat.Query) int64
 
-// requests is how many requests one of the route counts for.
+// requests returns how many requests a request of the route counts for.
 func (r *route) requests(query *compat.Query) int64 {
 	if r.operation.cost == nil {
 		return 1
@@ -62,11 +62,11 @@ func (r *route) requests(query *compat.Query) int64 {
 	return r.operation.cost(query)
 }
 
-// also is a permission that a request needs beside that of its route, where it
-// does what is described. The adapter asks for it, for only there is it known.
+// also is a permission that a request needs besides that of its route to do what
+// purpose says. The adapter checks it, because only the adapter knows.
 type also struct{ permission, purpose string }
 
-// exampleConflict is why a booking cannot have its time.
+// exampleConflict is a sample of why a booking cannot have its time.
 var exampleConflict = domain.SlotConflict{
 	Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660},
 }

@@ -1,13 +1,14 @@
 package compat
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
 
-// term tells what a field is: in words for people, as an example, and in what
-// form it comes where it is a text.
-type term struct {
+// fieldDoc says what a field is: in words for people, by an example, and the form
+// in which it comes where it is a text.
+type fieldDoc struct {
 	about   string
 	example string
 	form    string // a regular expression; "" for any text
@@ -32,9 +33,10 @@ const (
 	spanPattern          = `^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$`
 )
 
-// glossary explains every field there is, under its name, under TYPE.NAME where
-// a record means something of its own by it, and under ?NAME for what is sent.
-var glossary = map[string]term{
+// fieldDocs explain every field, under its name, under TYPE.NAME where it means
+// something else in that record, and under ?NAME for what is sent. A Field may
+// have words of its own instead.
+var fieldDocs = map[string]fieldDoc{
 	// who and what
 	"id":                      {"Id of the record", "17", idForm},
 	"booking_id":              {"Id of the booking", "610", idForm},
@@ -85,7 +87,7 @@ var glossary = map[string]term{
 	"bio":               {"About the agent", "Ten years of practice", ""},
 	"features":          {"JSON text: pairs of label and value", "[]", ""},
 	"is_guest":          {"1 for a guest, 0 for a registered customer", "0", `^[01]$`},
-	"?is_guest":         {"Guests only, or registered customers only", "false", ""},
+	"?is_guest":         {"Whether the customer is a guest", "false", ""},
 	"notes":             {"Notes that the customer may see", "Please ring twice", ""},
 	"admin_notes":       {"Notes for administrators", "Prefers mornings", ""},
 	"customer_comment":  {"What the customer wrote", "Please ring twice", ""},
@@ -269,8 +271,8 @@ var glossary = map[string]term{
 	"?booking_code":      {"Part of the code", "9JZ", ""},
 	"?duration_min":      {"Least minutes", "30", ""},
 	"?duration_max":      {"Most minutes", "90", ""},
-	"?price_min":         {"Least amount", "50", ""},
-	"?price_max":         {"Highest amount", "100", ""},
+	"?price_min":         {"Lowest price", "50", ""},
+	"?price_max":         {"Highest price", "100", ""},
 	"?amount_min":        {"Least amount", "50", ""},
 	"?amount_max":        {"Highest amount", "100", ""},
 	"?total_min":         {"Least sum", "50", ""},
@@ -302,56 +304,51 @@ var glossary = map[string]term{
 	"?coupon_discount":   {"Discount by the coupon", "0", ""},
 }
 
-// explained is the term for a field. owner is the record's name, "" for what is
+// fieldDocOf is what is said of a field. owner is the record's name, "" for what is
 // sent.
-func explained(owner, name string) term {
+func fieldDocOf(owner, name string) fieldDoc {
 	own := owner + "." + name
 	if owner == "" {
 		own = "?" + name
 	}
-	if t, ok := glossary[own]; ok {
-		return t
+	doc, ok := fieldDocs[own]
+	if !ok {
+		doc = fieldDocs[name]
 	}
-	return glossary[name]
+	if owner == "" {
+		doc.form = "" // what is sent has the form of its kind
+	}
+	return doc
 }
 
-// explain writes into a schema what the glossary says of a field.
-func explain(schema *Schema, owner, name string) {
-	t := explained(owner, name)
-	if schema.Description == "" {
-		schema.Description = t.about
-	}
-	form := t.form
-	if owner == "" {
-		form = ""
-	}
-	t.fill(schema, form)
+// explain writes what is said of a field into its schema.
+func (d fieldDoc) explain(schema *Schema) {
+	schema.Description = cmp.Or(schema.Description, d.about)
+	d.fill(schema)
 	if schema.Items != nil {
-		t.fill(schema.Items, form)
+		d.fill(schema.Items)
 	}
 }
 
 // fill adds form and example to a single value.
-func (t term) fill(schema *Schema, form string) {
+func (d fieldDoc) fill(schema *Schema) {
 	if schema.example != nil {
 		return
 	}
 	switch schema.word() {
 	case typeString:
-		if form != "" {
-			schema.Pattern = form
-		}
-		schema.example = t.example
-		if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, t.example) {
+		schema.Pattern = cmp.Or(d.form, schema.Pattern)
+		schema.example = d.example
+		if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, d.example) {
 			schema.example = schema.Enum[0]
 		}
 	case typeInteger, typeNumber:
-		schema.example = json.Number(t.example)
+		schema.example = json.Number(d.example)
 	case typeBoolean:
-		schema.example = t.example == "true"
+		schema.example = d.example == "true"
 	case "":
 		for _, one := range schema.AnyOf {
-			t.fill(one, form)
+			d.fill(one)
 		}
 	}
 }
