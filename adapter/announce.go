@@ -12,6 +12,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/outbox"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -56,7 +57,7 @@ func (tx *Tx) announce(ctx context.Context, w writing, events []event, tell bool
 		return false, err
 	}
 	var rows []row
-	var mails []Mail
+	var mails []outbox.Mail
 	byCron := strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""
 	known := map[recordIDs]surroundings{}
 	for _, e := range events {
@@ -91,7 +92,7 @@ func (tx *Tx) announce(ctx context.Context, w writing, events []event, tell bool
 		return false, err
 	}
 	if len(mails) > 0 {
-		err = tx.queueMail(ctx, mails)
+		err = outbox.Add(ctx, tx.db, tx.Now, mails)
 	}
 	return told, err
 }
@@ -200,18 +201,18 @@ func (e event) record() (objectType string, id int64) {
 
 // reaches tells whether a job mails to an address.
 func reaches(job process.Job, address string) bool {
-	return slices.ContainsFunc(mailsOf(job), func(m Mail) bool {
+	return slices.ContainsFunc(mailsOf(job), func(m outbox.Mail) bool {
 		return slices.ContainsFunc(m.Recipients(), func(to mail.Address) bool { return strings.EqualFold(to.Address, address) })
 	})
 }
 
-func mailsOf(job process.Job) []Mail {
-	var mails []Mail
+func mailsOf(job process.Job) []outbox.Mail {
+	var mails []outbox.Mail
 	for _, a := range job.Actions {
 		if a.Type != process.SendEmail {
 			continue
 		}
-		mails = append(mails, Mail{To: a.To, Subject: a.Subject, Content: a.Content})
+		mails = append(mails, outbox.Mail{To: a.To, Subject: a.Subject, Content: a.Content})
 	}
 	return mails
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/outbox"
 	"bookside/fixtures"
 )
 
@@ -51,7 +52,7 @@ func automation(id int, eventType, offset string) string {
 var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`)
 
 // announcing is a site with statements run on it, and a booking to be made.
-func announcing(t *testing.T, outbox bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
+func announcing(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA())
 	for _, statement := range setup {
@@ -64,8 +65,8 @@ func announcing(t *testing.T, outbox bool, setup ...string) (*fixtures.Database,
 		t.Fatal(err)
 	}
 	platform := NewPlatform(db, recordedNow)
-	if outbox {
-		platform.Outbox = NewOutbox(db, recordedNow, nil, slog.New(slog.DiscardHandler))
+	if relays {
+		platform.Outbox = outbox.NewRelay(db, recordedNow, nil, slog.New(slog.DiscardHandler))
 	}
 	site, err := platform.Site(t.Context())
 	if err != nil {

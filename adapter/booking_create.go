@@ -11,6 +11,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/adapter/process"
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -76,7 +77,7 @@ type bookingPlan struct {
 // what it needs, and takes the locks for it.
 func (tx *Tx) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
 	p := b.Validation.Clone()
-	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: cleanText(b.Notes)}
+	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: sanitize.TextareaField(b.Notes)}
 	tx.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
 		plan.status = *b.Status

@@ -13,6 +13,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/adapter/process"
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -184,7 +185,7 @@ func (s *Site) planWords(plan *updatePlan, p *domain.Validation) {
 	if plan.Notes == nil {
 		return
 	}
-	notes := cleanText(*plan.Notes)
+	notes := sanitize.TextareaField(*plan.Notes)
 	plan.notes = &notes
 	s.checkText(p, "notes", wpdb.Orders, "customer_comment", notes)
 	if plan.before.Order == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -50,7 +51,7 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 		return Coupon{}, domain.Unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
 	}
 	p := n.Validation.Clone()
-	n.Code = couponCode(cleanLine(n.Code))
+	n.Code = couponCode(sanitize.TextField(n.Code))
 	p.Require("code", n.Code != "")
 	p.Require("discount_type", n.DiscountType != nil)
 	p.Require("discount_value", n.DiscountValue != nil)
@@ -179,8 +180,8 @@ var (
 // cleanCoupon finds out all that is wrong with a patch, cleans its texts and
 // puts its words as they are stored.
 func (s *Site) cleanCoupon(patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
-	s.cleanSent(p, "name", &patch.Name, cleanLine, wpdb.Coupons, "name")
-	s.cleanSent(p, "description", &patch.Description, cleanText, wpdb.Coupons, "description")
+	s.cleanSent(p, "name", &patch.Name, sanitize.TextField, wpdb.Coupons, "name")
+	s.cleanSent(p, "description", &patch.Description, sanitize.TextareaField, wpdb.Coupons, "description")
 	storedWord(p, "discount_type", &patch.DiscountType, before.DiscountType, discountTypes)
 	storedWord(p, "status", &patch.Status, before.Status, couponStatuses)
 	checkDiscount(p, patch, before)

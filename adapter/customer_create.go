@@ -8,6 +8,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -87,10 +88,10 @@ func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *domain.Validati
 		into         *string
 		clean        func(string) string
 	}{
-		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, cleanLine},
-		{prefix + "last_name", "last_name", f.LastName, &c.LastName, cleanLine},
-		{prefix + "email", "email", f.Email, &c.Email, cleanEmail},
-		{prefix + "phone", "phone", f.Phone, &c.Phone, cleanPhone},
+		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, sanitize.TextField},
+		{prefix + "last_name", "last_name", f.LastName, &c.LastName, sanitize.TextField},
+		{prefix + "email", "email", f.Email, &c.Email, sanitize.TrimEmail},
+		{prefix + "phone", "phone", f.Phone, &c.Phone, sanitize.Phone},
 	} {
 		if field.sent == nil || p.Has(field.name) {
 			continue
@@ -104,7 +105,7 @@ func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *domain.Validati
 			p.Reject(field.name, "May not be empty")
 		}
 	}
-	if c.Email != "" && !validEmail(c.Email) {
+	if c.Email != "" && !sanitize.ValidEmail(c.Email) {
 		p.Reject(prefix+"email", "Invalid email")
 	}
 	return c

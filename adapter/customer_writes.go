@@ -10,6 +10,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -109,7 +110,7 @@ func (s *Site) locksOfNewCustomer(ctx context.Context, w writing, email *string)
 	if len(locks) == 0 || w.settings[settingUsersAsCustomers] != on {
 		return locks, nil
 	}
-	user, err := s.userNamed(ctx, cleanEmail(*email))
+	user, err := s.userNamed(ctx, sanitize.TrimEmail(*email))
 	if err == nil && user.id != 0 {
 		locks = append(locks, lockOf(userLock, user.id))
 	}
@@ -127,15 +128,15 @@ func customerFacts(c BookingCustomer) (f bookingFacts) {
 func (v CustomerValues) clean() CustomerValues {
 	for _, text := range []**string{&v.Notes, &v.AdminNotes} {
 		if *text != nil {
-			*text = new(cleanText(**text))
+			*text = new(sanitize.TextareaField(**text))
 		}
 	}
 	v.Profile, v.CustomFields = maps.Clone(v.Profile), maps.Clone(v.CustomFields)
 	for name, value := range v.Profile {
-		v.Profile[name] = cleanLine(value)
+		v.Profile[name] = sanitize.TextField(value)
 	}
 	for name, value := range v.CustomFields {
-		v.CustomFields[name] = cleanText(value)
+		v.CustomFields[name] = sanitize.TextareaField(value)
 	}
 	return v
 }
@@ -189,7 +190,7 @@ func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *domain.Vali
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
 		field := customField(name)
-		if name == "" || cleanLine(name) != name {
+		if name == "" || sanitize.TextField(name) != name {
 			p.Reject(field, notAField)
 		}
 		s.checkText(p, field, wpdb.CustomerMeta, "meta_key", name)

@@ -11,6 +11,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -106,8 +107,8 @@ func locksOfEmail(email *string) []lock {
 	if email == nil {
 		return nil
 	}
-	address := cleanEmail(*email)
-	if !validEmail(address) {
+	address := sanitize.TrimEmail(*email)
+	if !sanitize.ValidEmail(address) {
 		return nil
 	}
 	return []lock{{emailLock, int64(crc32.ChecksumIEEE([]byte(strings.ToLower(address)))) % lockBuckets}}

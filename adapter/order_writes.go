@@ -211,12 +211,12 @@ func (tx *Tx) lockOrderRow(ctx context.Context, id int64) (Order, error) {
 // cleanOrder finds out all that is wrong with a patch by itself, and cleans its
 // texts.
 func (s *Site) cleanOrder(patch OrderPatch, before Order, p *domain.Validation) OrderPatch {
-	s.cleanSent(p, "coupon_code", &patch.CouponCode, cleanLine, wpdb.Orders, "coupon_code")
-	s.cleanSent(p, "customer_comment", &patch.CustomerComment, cleanText, wpdb.Orders, "customer_comment")
-	s.cleanSent(p, "notes", &patch.Notes, cleanText, wpdb.OrderMeta, "meta_value")
-	s.cleanSent(p, "confirmation_code", &patch.ConfirmationCode, cleanLine, wpdb.Orders, "confirmation_code")
-	s.cleanSent(p, "ip_address", &patch.IPAddress, cleanLine, wpdb.Orders, "ip_address")
-	s.cleanSent(p, "source_id", &patch.SourceID, cleanLine, wpdb.Orders, "source_id")
+	s.cleanSent(p, "coupon_code", &patch.CouponCode, sanitize.TextField, wpdb.Orders, "coupon_code")
+	s.cleanSent(p, "customer_comment", &patch.CustomerComment, sanitize.TextareaField, wpdb.Orders, "customer_comment")
+	s.cleanSent(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.OrderMeta, "meta_value")
+	s.cleanSent(p, "confirmation_code", &patch.ConfirmationCode, sanitize.TextField, wpdb.Orders, "confirmation_code")
+	s.cleanSent(p, "ip_address", &patch.IPAddress, sanitize.TextField, wpdb.Orders, "ip_address")
+	s.cleanSent(p, "source_id", &patch.SourceID, sanitize.TextField, wpdb.Orders, "source_id")
 	s.cleanSent(p, "source_url", &patch.SourceURL, sanitize.URL, wpdb.Orders, "source_url")
 	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" && before.ConfirmationCode != "" {
 		p.Reject("confirmation_code", "May not be empty")

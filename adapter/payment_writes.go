@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -143,14 +144,14 @@ func (tx *Tx) orderToPay(ctx context.Context, n NewPayment, p *domain.Validation
 // its texts.
 func (s *Site) cleanPayment(patch PaymentPatch, before Payment, p *domain.Validation) PaymentPatch {
 	checkAmount(p, "amount", patch.Amount)
-	s.cleanSent(p, "processor", &patch.Processor, cleanLine, wpdb.Transactions, "processor")
-	s.cleanSent(p, "payment_method", &patch.PaymentMethod, cleanLine, wpdb.Transactions, "payment_method")
-	s.cleanSent(p, "payment_portion", &patch.PaymentPortion, cleanLine, wpdb.Transactions, "payment_portion")
-	s.cleanSent(p, "kind", &patch.Kind, cleanLine, wpdb.Transactions, "kind")
+	s.cleanSent(p, "processor", &patch.Processor, sanitize.TextField, wpdb.Transactions, "processor")
+	s.cleanSent(p, "payment_method", &patch.PaymentMethod, sanitize.TextField, wpdb.Transactions, "payment_method")
+	s.cleanSent(p, "payment_portion", &patch.PaymentPortion, sanitize.TextField, wpdb.Transactions, "payment_portion")
+	s.cleanSent(p, "kind", &patch.Kind, sanitize.TextField, wpdb.Transactions, "kind")
 	checkWord(p, "status", patch.Status, before.Status, paymentSucceeded, paymentProcessing, "failed")
-	s.cleanSent(p, "token", &patch.Token, cleanLine, wpdb.Transactions, "token")
-	s.cleanSent(p, "notes", &patch.Notes, cleanText, wpdb.Transactions, "notes")
-	s.cleanSent(p, "receipt_number", &patch.ReceiptNumber, cleanLine, wpdb.Transactions, "receipt_number")
+	s.cleanSent(p, "token", &patch.Token, sanitize.TextField, wpdb.Transactions, "token")
+	s.cleanSent(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.Transactions, "notes")
+	s.cleanSent(p, "receipt_number", &patch.ReceiptNumber, sanitize.TextField, wpdb.Transactions, "receipt_number")
 	return patch
 }
 

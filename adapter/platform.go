@@ -15,6 +15,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/keys"
+	"bookside/adapter/outbox"
 	"bookside/wpdb"
 )
 
@@ -25,7 +26,7 @@ type Platform struct {
 	Random io.Reader
 	Pick   func(n int) int
 	// Outbox sends the mails of sites that send none themselves; nil for none.
-	Outbox *Outbox
+	Outbox *outbox.Relay
 	// BookingMetaKeys are further keys of booking meta to show, of add-ons.
 	BookingMetaKeys []string
 
@@ -51,7 +52,7 @@ type Site struct {
 	activePlugins string
 	random        io.Reader
 	pick          func(n int) int
-	outbox        *Outbox
+	outbox        *outbox.Relay
 	caller        *keys.Key // whose permissions count; nil for the program itself
 	metaKeys      []string  // see Platform.BookingMetaKeys
 }

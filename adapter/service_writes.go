@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
 
@@ -122,10 +123,10 @@ func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (S
 // cleanService finds out all that is wrong with a patch at once, and cleans its
 // texts.
 func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Service, p *domain.Validation) (ServicePatch, error) {
-	s.cleanSent(p, "name", &patch.Name, cleanLine, wpdb.Services, "name")
+	s.cleanSent(p, "name", &patch.Name, sanitize.TextField, wpdb.Services, "name")
 	s.cleanSent(p, "short_description", &patch.ShortDescription, cleanHTML, wpdb.Services, "short_description")
 	s.cleanSent(p, "description", &patch.Description, cleanHTML, wpdb.ServiceMeta, "meta_value")
-	s.cleanSent(p, "customer_limit", &patch.CustomerLimit, cleanLine, wpdb.ServiceMeta, "meta_value")
+	s.cleanSent(p, "customer_limit", &patch.CustomerLimit, sanitize.TextField, wpdb.ServiceMeta, "meta_value")
 	if patch.Name != nil && *patch.Name == "" {
 		p.Reject("name", "May not be empty")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
+	"bookside/adapter/outbox"
 	"bookside/wpdb"
 )
 
@@ -59,8 +60,8 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		which sq.SelectBuilder
 	}{
 		{wpdb.Idempotency, idempotency.Expired(s.db, s.now())},
-		{wpdb.Outbox, s.finishedMails()},
-		{wpdb.Outbox, s.abandonedMails()},
+		{wpdb.Outbox, outbox.Finished(s.db, s.now())},
+		{wpdb.Outbox, outbox.Abandoned(s.db, s.now())},
 	} {
 		n, err := s.delete(ctx, old.table, old.which)
 		deleted += n
@@ -69,21 +70,6 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		}
 	}
 	return deleted, nil
-}
-
-// finishedMails were sent or given up, and kept long enough. Uses the index on
-// status and due_at, which says when they are to be deleted.
-func (s *Sweeper) finishedMails() sq.SelectBuilder {
-	return sq.Select("id").From(s.db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": []string{mailSent, mailFailed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(s.now())}).OrderBy("due_at", "id")
-}
-
-// abandonedMails wait although nobody sends mails any more, as after mail.enabled
-// was switched off. Uses the index on status and due_at: a mail is due no later
-// than it is too late for it.
-func (s *Sweeper) abandonedMails() sq.SelectBuilder {
-	return sq.Select("id").From(s.db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": mailWaiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(s.now().Add(-tooLate - keepMails))}).OrderBy("due_at", "id")
 }
 
 // delete deletes by id what which finds, so that two who sweep at the same time

@@ -257,15 +257,15 @@ func (f platformFigures) Collect(to chan<- prometheus.Metric) {
 
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()
-	queues, err := platform.Queues(ctx)
+	stats, err := platform.QueueStats(ctx)
 	if err != nil {
 		gauge(databaseUp, 0) // the log of the requests tells why
 		return
 	}
 	gauge(databaseUp, 1)
-	gauge(jobsScheduled, float64(queues.JobsScheduled))
-	gauge(jobsOverdue, float64(queues.JobsOverdue))
-	for state, mails := range queues.Mails {
+	gauge(jobsScheduled, float64(stats.JobsScheduled))
+	gauge(jobsOverdue, float64(stats.JobsOverdue))
+	for state, mails := range stats.Mails {
 		gauge(outboxMails, float64(mails), state)
 	}
 }

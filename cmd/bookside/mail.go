@@ -14,7 +14,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"bookside/adapter"
+	"bookside/adapter/outbox"
 	"bookside/wpdb"
 )
 
@@ -59,7 +59,7 @@ func (c config) newMailer(roots *x509.CertPool) *mailer {
 // Send implements adapter.Sender. What the server says about the recipient or
 // the content decides about the message; what it says before, about the login
 // or the sender, is about the configuration.
-func (m *mailer) Send(ctx context.Context, message adapter.Message) error {
+func (m *mailer) Send(ctx context.Context, message outbox.Message) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client, err := gomail.NewClient(m.host, m.options(ctx)...)
@@ -106,7 +106,7 @@ func (m *mailer) dial(ctx, dialing context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-func (m *mailer) compose(message adapter.Message) *gomail.Msg {
+func (m *mailer) compose(message outbox.Message) *gomail.Msg {
 	composed := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	composed.FromMailAddress(&m.from)
 	composed.ToMailAddress(&message.To)
@@ -140,16 +140,16 @@ func explainSending(ctx context.Context, err error) error {
 	}
 	switch told.ErrorCode() / 100 {
 	case 4:
-		return fmt.Errorf("%w: %w", adapter.ErrMailPutOff, err)
+		return fmt.Errorf("%w: %w", outbox.ErrMailPutOff, err)
 	case 5:
-		return fmt.Errorf("%w: %w", adapter.ErrMailRefused, err)
+		return fmt.Errorf("%w: %w", outbox.ErrMailRefused, err)
 	default:
 		return err
 	}
 }
 
 // newOutbox is nil where mail is switched off.
-func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*adapter.Outbox, error) {
+func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, error) {
 	if !s.config.Mail.Enabled {
 		return nil, nil
 	}
@@ -160,11 +160,11 @@ func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*adapter.Outbox, 
 	if !schema.Has(wpdb.Outbox) {
 		return nil, failf(exitRefused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once with one that may, or switch mail off", db.Prefix(), wpdb.Outbox)
 	}
-	return adapter.NewOutbox(db, s.now, s.config.newMailer(nil), s.log), nil
+	return outbox.NewRelay(db, s.now, s.config.newMailer(nil), s.log), nil
 }
 
 // sendMails sends what is queued until ctx ends.
-func (s *service) sendMails(ctx context.Context, outbox *adapter.Outbox) {
+func (s *service) sendMails(ctx context.Context, outbox *outbox.Relay) {
 	s.log.Info("mails are sent from here", "server", net.JoinHostPort(s.config.Mail.SMTP.Host, strconv.Itoa(s.config.Mail.SMTP.Port)))
 	outbox.Run(ctx, s.config.Server.ShutdownTimeout)
 }

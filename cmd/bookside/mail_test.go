@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
+	"bookside/adapter/outbox"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -37,15 +37,15 @@ func mailConfig(t *testing.T, s *smtpServer) config {
 	return c
 }
 
-func confirmation() adapter.Message {
-	return adapter.Message{
+func confirmation() outbox.Message {
+	return outbox.Message{
 		ID: "0123456789abcdef", To: mail.Address{Name: "Zoë Doe", Address: "zoe@example.com"}, Subject: "Ihr Termin: Größe 🎁",
 		Content: "<p>Liebe Zoë,</p>\n.\n<p>" + strings.Repeat("bis bald ", 50) + "</p>", Queued: now,
 	}
 }
 
 // wantMail compares a message that came with the one that was sent.
-func wantMail(t *testing.T, got smtpMessage, want adapter.Message) {
+func wantMail(t *testing.T, got smtpMessage, want outbox.Message) {
 	t.Helper()
 	parsed, err := mail.ReadMessage(strings.NewReader(got.data))
 	if err != nil {
@@ -131,12 +131,12 @@ func TestMailerInjection(t *testing.T) {
 	const inject = "x\r\nBcc: all@example.com\r\n\r\nbody"
 	tests := []struct {
 		name   string
-		change func(*adapter.Message)
+		change func(*outbox.Message)
 	}{
-		{"name", func(m *adapter.Message) { m.To.Name = inject }},
-		{"subject", func(m *adapter.Message) { m.Subject = inject }},
-		{"id", func(m *adapter.Message) { m.ID = inject }},
-		{"address", func(m *adapter.Message) { m.To.Address = "zoe@example.com>\r\nRCPT TO:<all@example.com" }},
+		{"name", func(m *outbox.Message) { m.To.Name = inject }},
+		{"subject", func(m *outbox.Message) { m.Subject = inject }},
+		{"id", func(m *outbox.Message) { m.ID = inject }},
+		{"address", func(m *outbox.Message) { m.To.Address = "zoe@example.com>\r\nRCPT TO:<all@example.com" }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -175,11 +175,11 @@ func TestMailerRefused(t *testing.T) {
 		{"greeting", "", "421 4.3.2 too busy for zoe@example.com", nil, `mail server: dial failed: 421 "4.3.2 too busy`},
 		{"login", "AUTH", "535 5.7.8 wrong password", nil, `535 "5.7.8 wrong password"`},
 		{"sender", "MAIL", "550 5.7.1 <office@practice.example> not yours", nil, "mail server: sending SMTP MAIL FROM command: 550 5.7.1"},
-		{"recipient", "RCPT", "550 5.1.1 <zoe@example.com> unknown", adapter.ErrMailRefused, "mail refused: mail server: sending SMTP RCPT TO command: 550 5.1.1"},
-		{"recipient for now", "RCPT", "450 4.2.0 <zoe@example.com> greylisted", adapter.ErrMailPutOff, "mail put off: mail server: sending SMTP RCPT TO command: 450 4.2.0"},
-		{"data", "DATA", "554 5.7.1 no", adapter.ErrMailRefused, "mail refused: mail server: sending SMTP DATA command: 554 5.7.1"},
-		{"content", ".", "552 5.3.4 too big for zoe@example.com", adapter.ErrMailRefused, "mail refused: mail server: closing SMTP DATA writer: 552 5.3.4"},
-		{"content for now", ".", "451 4.3.0 come back", adapter.ErrMailPutOff, "mail put off: mail server: closing SMTP DATA writer: 451 4.3.0"},
+		{"recipient", "RCPT", "550 5.1.1 <zoe@example.com> unknown", outbox.ErrMailRefused, "mail refused: mail server: sending SMTP RCPT TO command: 550 5.1.1"},
+		{"recipient for now", "RCPT", "450 4.2.0 <zoe@example.com> greylisted", outbox.ErrMailPutOff, "mail put off: mail server: sending SMTP RCPT TO command: 450 4.2.0"},
+		{"data", "DATA", "554 5.7.1 no", outbox.ErrMailRefused, "mail refused: mail server: sending SMTP DATA command: 554 5.7.1"},
+		{"content", ".", "552 5.3.4 too big for zoe@example.com", outbox.ErrMailRefused, "mail refused: mail server: closing SMTP DATA writer: 552 5.3.4"},
+		{"content for now", ".", "451 4.3.0 come back", outbox.ErrMailPutOff, "mail put off: mail server: closing SMTP DATA writer: 451 4.3.0"},
 		{"lost before the answer", ".", hangUp, nil, "mail server: closing SMTP DATA writer: no answer"},
 		{"lost at the recipient", "RCPT", hangUp, nil, "mail server: sending SMTP RCPT TO command: no answer"},
 		{"lost after the answer", "QUIT", hangUp, nil, ""},
@@ -208,7 +208,7 @@ func TestMailerRefused(t *testing.T) {
 			if err == nil {
 				t.Fatal("sent")
 			}
-			for _, about := range []error{adapter.ErrMailRefused, adapter.ErrMailPutOff} {
+			for _, about := range []error{outbox.ErrMailRefused, outbox.ErrMailPutOff} {
 				if errors.Is(err, about) != errors.Is(test.want, about) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
@@ -446,7 +446,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 	}
 	var passed atomic.Int64
 	var log output
-	outbox := adapter.NewOutbox(site, func() time.Time { return now.Add(time.Duration(passed.Load())) },
+	outbox := outbox.NewRelay(site, func() time.Time { return now.Add(time.Duration(passed.Load())) },
 		mailConfig(t, server).newMailer(nil), slog.New(slog.NewJSONHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)

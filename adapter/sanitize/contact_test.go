@@ -1,4 +1,4 @@
-package adapter
+package sanitize
 
 import (
 	"regexp"
@@ -9,9 +9,9 @@ import (
 	"bookside/fixtures"
 )
 
-// TestCleanLine: more than fixtures.Sanitized has, which the package sanitize is
+// TestTextField: more than fixtures.Sanitized has, which the package sanitize is
 // tested with.
-func TestCleanLine(t *testing.T) {
+func TestTextField(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing to do", "Zoë O'Neill & Söhne", "Zoë O'Neill & Söhne"},
@@ -39,14 +39,14 @@ func TestCleanLine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := cleanLine(tt.text); got != tt.want {
+			if got := TextField(tt.text); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestCleanText(t *testing.T) {
+func TestTextareaField(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
 		{"lines and indents stay", "\n a\n\n\tb  c \n", "a\n\n\tb  c"},
@@ -60,20 +60,20 @@ func TestCleanText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := cleanText(tt.text); got != tt.want {
+			if got := TextareaField(tt.text); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestCleanPhone(t *testing.T) {
+func TestPhone(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0049 (170) 555x12": "0049170555", "+49 170/123-45": "+4917012345", " +1 2 ": "+12", "0170 / 12-34 567": "01701234567",
 		"++1": "+1", "1+2": "12", "555 X 3": "555", "x": "", "": "", "none": "", "٣٤": "",
 	} {
-		if got := cleanPhone(text); got != want {
+		if got := Phone(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
@@ -87,11 +87,11 @@ func TestValidEmail(t *testing.T) {
 	for _, email := range emails {
 		// Blanks around an address do no harm, and WordPress takes them away too.
 		blanks := strings.TrimSpace(email.In) != email.In && email.SanitizeEmail == strings.TrimSpace(email.In)
-		got := cleanEmail(email.In)
-		if validEmail(got) != (email.Valid() || blanks) {
-			t.Errorf("%q is valid: %t", email.In, validEmail(got))
+		got := TrimEmail(email.In)
+		if ValidEmail(got) != (email.Valid() || blanks) {
+			t.Errorf("%q is valid: %t", email.In, ValidEmail(got))
 		}
-		if validEmail(got) && got != email.SanitizeEmail {
+		if ValidEmail(got) && got != email.SanitizeEmail {
 			t.Errorf("%q is stored as %q, want %q", email.In, got, email.SanitizeEmail)
 		}
 	}
@@ -100,10 +100,10 @@ func TestValidEmail(t *testing.T) {
 		"a!#$%&'*+-/=?^_`{|}~@c.com": true, strings.Repeat("a", 65) + "@b.com": true, "a@" + strings.Repeat("b", 64) + ".com": true,
 		"a": false, "a@localhost": false, "Ann <a@b.com>": false, "a@b.com,c@d.com": false, "a@b.com\nBcc: c@d.com": false, "a\n@b.com": false,
 		"<b>a@b.com</b>": false, "a@\u212aelvin.com": false, "a@b.com\u00a0": false,
-		"a%41@b.com": false, // would be cleaned to a@b.com
+		"a%41@b.com": false, // would be sanitized to a@b.com
 		"a%4@b.com":  true,
 	} {
-		if got := validEmail(email); got != want {
+		if got := ValidEmail(email); got != want {
 			t.Errorf("%q is valid: %t", email, got)
 		}
 	}
@@ -112,13 +112,13 @@ func TestValidEmail(t *testing.T) {
 // startsTag is what a browser takes for the beginning of a tag.
 var startsTag = regexp.MustCompile(`<[a-zA-Z/!?]`)
 
-// FuzzClean: no text becomes a tag, whatever is taken from it.
-func FuzzClean(f *testing.F) {
+// FuzzSanitize: no text becomes a tag, whatever is taken from it.
+func FuzzSanitize(f *testing.F) {
 	for _, text := range []string{"<<b>script>", "<scr<!---->ipt>", "<\x00b>", "a\r\n<b", "<script>x</script>", "\xff<", "< %41b>", "<\v%41b>", "<%%3C%3Cb>"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for name, clean := range map[string]func(string) string{"line": cleanLine, "text": cleanText} {
+		for name, clean := range map[string]func(string) string{"line": TextField, "text": TextareaField} {
 			got := clean(text)
 			if startsTag.MatchString(got) || !utf8.ValidString(got) {
 				t.Errorf("%s: %q became %q", name, text, got)
@@ -127,9 +127,9 @@ func FuzzClean(f *testing.F) {
 				t.Errorf("%s: %q became %q", name, text, got)
 			}
 		}
-		if phone := cleanPhone(text); strings.Trim(strings.TrimPrefix(phone, "+"), "0123456789") != "" {
+		if phone := Phone(text); strings.Trim(strings.TrimPrefix(phone, "+"), "0123456789") != "" {
 			t.Errorf("phone %q became %q", text, phone)
 		}
-		_ = validEmail(text)
+		_ = ValidEmail(text)
 	})
 }

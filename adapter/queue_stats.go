@@ -2,17 +2,17 @@ package adapter
 
 import (
 	"context"
-	"maps"
 
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/outbox"
 	"bookside/wpdb"
 )
 
-// Queues are what waits to be done for the site, by the site's own job runner
+// QueueStats are what waits to be done for the site, by the site's own job runner
 // and by the Outbox.
-type Queues struct {
+type QueueStats struct {
 	// Jobs of the site that are scheduled, and those of them that should have run
 	// by now: where many are overdue the site's cron stands still. Only the newest
 	// recentJobs of the table are looked at, for nothing ever deletes from it.
@@ -27,26 +27,28 @@ const recentJobs = 10_000
 // jobScheduled is the status of a job that is still to run.
 const jobScheduled = "scheduled"
 
-// Queues counts what waits on the site as it is now; see Site.Queues.
-func (p *Platform) Queues(ctx context.Context) (Queues, error) {
-	return look(ctx, p, (*Site).Queues)
+// QueueStats counts what waits on the site as it is now; see Site.QueueStats.
+func (p *Platform) QueueStats(ctx context.Context) (QueueStats, error) {
+	return look(ctx, p, (*Site).QueueStats)
 }
 
-// Queues counts what waits. A queue without a table is empty.
-func (s *Site) Queues(ctx context.Context) (Queues, error) {
-	q := Queues{Mails: map[string]int{mailWaiting: 0, mailSent: 0, mailFailed: 0}}
+// QueueStats counts what waits. A queue without a table is empty.
+func (s *Site) QueueStats(ctx context.Context) (QueueStats, error) {
+	q := QueueStats{}
 	if s.schema.Has(wpdb.ProcessJobs) {
 		if err := s.countJobs(ctx, &q); err != nil {
 			return q, err
 		}
 	}
 	if s.schema.Has(wpdb.Outbox) {
-		return q, s.countMails(ctx, &q)
+		var err error
+		q.Mails, err = outbox.Count(ctx, s.db)
+		return q, err
 	}
 	return q, nil
 }
 
-func (s *Site) countJobs(ctx context.Context, q *Queues) error {
+func (s *Site) countJobs(ctx context.Context, q *QueueStats) error {
 	recent := sq.Select(s.schema.Expr(wpdb.ProcessJobs, "j", "status")+" AS status", s.schema.Expr(wpdb.ProcessJobs, "j", "to_run_after_utc")+" AS due").
 		From(s.db.As(wpdb.ProcessJobs, "j")).OrderBy("j.id DESC").Limit(recentJobs)
 	stmt := sq.Select("COUNT(*)").Column("COUNT(CASE WHEN due >= ? THEN NULL ELSE 1 END)", domain.Stamp(s.Now)).
@@ -54,13 +56,5 @@ func (s *Site) countJobs(ctx context.Context, q *Queues) error {
 	_, _, err := wpdb.One(ctx, s.db, "count jobs", stmt, func(row wpdb.Scanner) (struct{}, error) {
 		return struct{}{}, row.Scan(&q.JobsScheduled, &q.JobsOverdue)
 	})
-	return err
-}
-
-// countMails uses the index on status.
-func (s *Site) countMails(ctx context.Context, q *Queues) error {
-	stmt := sq.Select("status", "COUNT(*)").From(s.db.Name(wpdb.Outbox)).GroupBy("status")
-	counts, err := wpdb.Map[string, int](ctx, s.db, "count mails", stmt)
-	maps.Copy(q.Mails, counts)
 	return err
 }

@@ -1,4 +1,4 @@
-package adapter
+package outbox
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/mail"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,9 +21,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
 
 func TestRecipients(t *testing.T) {
 	t.Parallel()
@@ -70,7 +74,7 @@ func FuzzRecipients(f *testing.F) {
 			if strings.ContainsFunc(r.Name, unicode.IsControl) {
 				t.Errorf("%q: name %q", to, r.Name)
 			}
-			if !validEmail(r.Address) || !strings.Contains(to, r.Address) {
+			if !sanitize.ValidEmail(r.Address) || !strings.Contains(to, r.Address) {
 				t.Errorf("%q: address %q", to, r.Address)
 			}
 			back, err := mail.ParseAddress(r.String())
@@ -99,6 +103,24 @@ func newPostOffice(t *testing.T) *postOffice {
 	p := &postOffice{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &syncBuffer{}, now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
 	p.db = openDatabase(t, p.database)
 	return p
+}
+
+// openDatabase opens a database with at most two connections, and makes our own tables.
+func openDatabase(t *testing.T, database *fixtures.Database) *wpdb.DB {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2, AcquireTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 func (p *postOffice) clock() time.Time {
@@ -142,22 +164,14 @@ func (p *postOffice) taken() []string {
 	return subjects
 }
 
-func (p *postOffice) sweeper() *Sweeper {
-	return NewSweeper(p.db, p.clock, slog.New(slog.DiscardHandler))
+// relay is that of one process.
+func (p *postOffice) relay() *Relay {
+	return NewRelay(p.db, p.clock, p, slog.New(slog.NewTextHandler(p.log, nil)))
 }
 
-// outbox is that of one process.
-func (p *postOffice) outbox() *Outbox {
-	return NewOutbox(p.db, p.clock, p, slog.New(slog.NewTextHandler(p.log, nil)))
-}
-
-func (p *postOffice) site() *Site {
-	p.t.Helper()
-	site, err := NewPlatform(p.db, p.clock).Site(p.t.Context())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return site
+// add puts mails into the outbox in a transaction of its own.
+func (p *postOffice) add(mails []Mail) error {
+	return p.db.Transact(p.t.Context(), "queue", func(tx *wpdb.DB) error { return Add(p.t.Context(), tx, p.clock(), mails) })
 }
 
 // queue stores one mail for each subject.
@@ -167,7 +181,7 @@ func (p *postOffice) queue(subjects ...string) {
 	for i, subject := range subjects {
 		mails[i] = Mail{To: "Jane Doe <jane@example.com>", Subject: subject, Content: "<p>Hello</p>"}
 	}
-	if err := p.site().queueMail(p.t.Context(), mails); err != nil {
+	if err := p.add(mails); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -175,7 +189,7 @@ func (p *postOffice) queue(subjects ...string) {
 // deliver lets a process send what is due, and wants these subjects sent.
 func (p *postOffice) deliver(want ...string) {
 	p.t.Helper()
-	if err := p.outbox().deliver(p.t.Context(), 0); err != nil {
+	if err := p.relay().deliver(p.t.Context(), 0); err != nil {
 		p.t.Fatal(err)
 	}
 	if diff := cmp.Diff(append([]string{}, want...), p.taken()); diff != "" {
@@ -244,15 +258,14 @@ func (b *syncBuffer) String() string {
 func TestQueueMail(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
-	site := p.site()
 	mails := []Mail{
 		{To: "Jane <jane@example.com>, Bob <bob@example.com>", Subject: "Two\r\nBcc: all@example.com", Content: "<p>1</p>"},
 		{To: "Nobody <>", Subject: "none", Content: "<p>2</p>"},
 		{To: "al@example.com", Subject: strings.Repeat("ä", 40_000), Content: strings.Repeat("ü", 70_000)},
 	}
 	lost := errors.New("changed our mind")
-	err := site.Transact(t.Context(), "queue and roll back", func(tx *Tx) error {
-		if err := tx.queueMail(t.Context(), mails); err != nil {
+	err := p.db.Transact(t.Context(), "queue and roll back", func(tx *wpdb.DB) error {
+		if err := Add(t.Context(), tx, p.clock(), mails); err != nil {
 			return err
 		}
 		return lost
@@ -263,30 +276,29 @@ func TestQueueMail(t *testing.T) {
 	p.wantStored()
 	p.deliver()
 
-	if err := site.Transact(t.Context(), "queue", func(tx *Tx) error { return tx.queueMail(t.Context(), mails) }); err != nil {
+	if err := p.add(mails); err != nil {
 		t.Fatal(err)
 	}
 	waiting := storedMail{Subject: "Two Bcc: all@example.com", Status: "waiting", Due: "2026-11-21 09:30:00"}
 	jane, bob, al := waiting, waiting, waiting
 	jane.Address, bob.Address, al.Address, al.Subject = "jane@example.com", "bob@example.com", "al@example.com", mails[2].Subject
 	p.wantStored(jane, bob, al)
-	if err := site.queueMail(t.Context(), mails[1:2]); err != nil {
+	if err := p.add(mails[1:2]); err != nil {
 		t.Errorf("without recipients: %v", err)
 	}
-	if err := site.queueMail(t.Context(), nil); err != nil {
+	if err := p.add(nil); err != nil {
 		t.Errorf("without mails: %v", err)
 	}
 }
 
-func TestOutboxSends(t *testing.T) {
+func TestRelaySends(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
-	site := p.site()
-	if err := site.queueMail(t.Context(), []Mail{{To: "Zoë <zoe@example.com>", Subject: "Größe 🎁", Content: "<p>é</p>"}}); err != nil {
+	if err := p.add([]Mail{{To: "Zoë <zoe@example.com>", Subject: "Größe 🎁", Content: "<p>é</p>"}}); err != nil {
 		t.Fatal(err)
 	}
 	p.pass(time.Minute)
-	if err := p.outbox().deliver(t.Context(), 0); err != nil {
+	if err := p.relay().deliver(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	want := []Message{{
@@ -305,7 +317,7 @@ func TestOutboxSends(t *testing.T) {
 	p.deliver()
 }
 
-func TestOutboxRetries(t *testing.T) {
+func TestRelayRetries(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
@@ -325,13 +337,13 @@ func TestOutboxRetries(t *testing.T) {
 		}
 	}
 	end := domain.Stamp(p.clock())
-	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail put off: 450", Due: domain.Stamp(p.clock().Add(keepMails)), Finished: end})
+	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail put off: 450", Due: domain.Stamp(p.clock().Add(retention)), Finished: end})
 	p.refuse("nothing", nil)
 	p.pass(time.Hour)
 	p.deliver()
 }
 
-func TestOutboxRefused(t *testing.T) {
+func TestRelayRefused(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a", "b", "c")
@@ -345,7 +357,7 @@ func TestOutboxRefused(t *testing.T) {
 	p.deliver()
 }
 
-func TestOutboxPutOff(t *testing.T) {
+func TestRelayPutOff(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a", "b", "c")
@@ -358,7 +370,7 @@ func TestOutboxPutOff(t *testing.T) {
 }
 
 // A server that is down is not asked for each mail anew.
-func TestOutboxServerDown(t *testing.T) {
+func TestRelayServerDown(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a", "b")
@@ -374,11 +386,11 @@ func TestOutboxServerDown(t *testing.T) {
 }
 
 // A mail that a lost process was sending is sent by another, under the same id.
-func TestOutboxLostProcess(t *testing.T) {
+func TestRelayLostProcess(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
-	lost := p.outbox()
+	lost := p.relay()
 	claimed, ok, err := lost.claim(t.Context())
 	if err != nil || !ok {
 		t.Fatalf("claimed: %t, error %v", ok, err)
@@ -387,7 +399,7 @@ func TestOutboxLostProcess(t *testing.T) {
 	p.pass(claimFor - time.Second)
 	p.deliver()
 	p.pass(time.Second)
-	if err := p.outbox().deliver(t.Context(), 0); err != nil {
+	if err := p.relay().deliver(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if len(p.took) != 1 || p.took[0].ID != claimed.ID {
@@ -402,7 +414,7 @@ func TestOutboxLostProcess(t *testing.T) {
 	}
 }
 
-func TestOutboxProcesses(t *testing.T) {
+func TestRelayProcesses(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	p := newPostOffice(t)
@@ -421,7 +433,7 @@ func TestOutboxProcesses(t *testing.T) {
 			}
 			return nil
 		})
-		outbox := NewOutbox(db, p.clock, sender, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		outbox := NewRelay(db, p.clock, sender, slog.New(slog.NewTextHandler(io.Discard, nil)))
 		processes.Go(func() {
 			if err := outbox.deliver(t.Context(), 0); err != nil {
 				t.Error(err)
@@ -450,7 +462,7 @@ type senderFunc func(ctx context.Context, m Message) error
 func (f senderFunc) Send(ctx context.Context, m Message) error { return f(ctx, m) }
 
 // A sent mail is noted as soon as the database is back.
-func TestOutboxDatabaseAway(t *testing.T) {
+func TestRelayDatabaseAway(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
@@ -476,7 +488,7 @@ func TestOutboxDatabaseAway(t *testing.T) {
 	}
 }
 
-func TestOutboxTooLate(t *testing.T) {
+func TestRelayTooLate(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
@@ -491,49 +503,52 @@ func TestOutboxTooLate(t *testing.T) {
 	}
 }
 
-func TestOutboxSweeps(t *testing.T) {
+func TestOldMails(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("sent", "refused")
 	p.refuse("refused", ErrMailRefused)
 	p.deliver("sent")
-	p.pass(keepMails - time.Second)
+	p.pass(retention - time.Second)
 	p.queue("waiting")
-	sweep := func(want ...string) {
+	old := func(want ...int64) {
 		t.Helper()
-		if _, err := p.sweeper().Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, m := range p.stored() {
-			got = append(got, m.Subject)
+		var got []int64
+		for _, which := range []sq.SelectBuilder{Finished(p.db, p.clock()), Abandoned(p.db, p.clock())} {
+			ids, err := wpdb.All(t.Context(), p.db, "find old mails", which, wpdb.Value[int64])
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, ids...)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
 	}
-	sweep("sent", "refused", "waiting")
+	old()
 	p.pass(time.Second)
-	sweep("waiting")
+	old(1, 2)
+	p.pass(tooLate + retention)
+	old(1, 2, 3)
 }
 
-// running is an Outbox that runs until cancel is called; then ended is closed.
-func (p *postOffice) running(grace time.Duration) (outbox *Outbox, cancel func(), ended <-chan struct{}) {
+// running is a Relay that runs until cancel is called; then ended is closed.
+func (p *postOffice) running(grace time.Duration) (relay *Relay, cancel func(), ended <-chan struct{}) {
 	ctx, cancel := context.WithCancel(p.t.Context())
-	outbox = p.outbox()
+	relay = p.relay()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		outbox.Run(ctx, grace)
+		relay.Run(ctx, grace)
 	}()
 	p.t.Cleanup(func() {
 		cancel()
 		<-done
 	})
-	return outbox, cancel, done
+	return relay, cancel, done
 }
 
-func TestOutboxRun(t *testing.T) {
+func TestRelayRun(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	sent := make(chan string)
@@ -542,20 +557,20 @@ func TestOutboxRun(t *testing.T) {
 		return nil
 	}
 	p.queue("before the start")
-	outbox, cancel, ended := p.running(time.Hour)
+	relay, cancel, ended := p.running(time.Hour)
 	if got := <-sent; got != "before the start" {
 		t.Errorf("sent %q", got)
 	}
 	p.queue("later")
-	outbox.Nudge()
-	outbox.Nudge()
+	relay.Nudge()
+	relay.Nudge()
 	if got := <-sent; got != "later" {
 		t.Errorf("sent %q", got)
 	}
 	cancel()
 	<-ended
 	p.queue("after the end")
-	outbox.Nudge()
+	relay.Nudge()
 	for i, want := range []string{"sent", "sent", "waiting"} {
 		if got := p.stored()[i].Status; got != want {
 			t.Errorf("mail %d is %s, want %s", i, got, want)
@@ -563,7 +578,7 @@ func TestOutboxRun(t *testing.T) {
 	}
 }
 
-func TestOutboxStops(t *testing.T) {
+func TestRelayStops(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name        string
@@ -606,7 +621,7 @@ func TestOutboxStops(t *testing.T) {
 }
 
 // The log tells what happens to a mail, and nothing of what is in it.
-func TestOutboxLog(t *testing.T) {
+func TestRelayLog(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("sent", "put off", "refused")
@@ -618,7 +633,7 @@ func TestOutboxLog(t *testing.T) {
 	if _, err := p.database.SQL.ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
 		t.Fatal(err)
 	}
-	outbox := p.outbox()
+	outbox := p.relay()
 	outbox.complain(outbox.deliver(t.Context(), 0))
 	log := p.log.String()
 	for _, want := range []string{
