@@ -1,8 +1,6 @@
 package compat
 
 import (
-	"bookside/adapter"
-	"bookside/adapter/domain"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -10,6 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Query holds the parameters of one request, and collects what is wrong with

@@ -50,7 +50,7 @@ type api struct {
 func New(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
-	a.addDocuments(e)
+	a.addDocs(e)
 	for _, base := range options.BasePaths {
 		for i := range routes {
 			a.add(e, base, &routes[i])

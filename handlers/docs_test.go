@@ -28,7 +28,7 @@ func TestDocs(t *testing.T) {
 	s := newServer(t, small(t))
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
-	browser := newBrowser(t) // one for all pages: what it has compiled of the viewer it keeps
+	browser := newBrowser(t) // one for all pages: it keeps what it has compiled of Swagger UI
 	for _, path := range []string{"/docs", "/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		t.Run(path, func(t *testing.T) {
 			seen := watchTraffic(browser, t)
@@ -74,12 +74,12 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestViewerIsTheCopy compares the embedded viewer with the sums that were
+// TestSwaggerUIIsTheCopy compares the embedded Swagger UI with the sums that were
 // taken when it was fetched.
-func TestViewerIsTheCopy(t *testing.T) {
+func TestSwaggerUIIsTheCopy(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	sums, err := os.Open("viewer/SHA256SUMS")
+	sums, err := os.Open("swaggerui/SHA256SUMS")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestDocsHeaders(t *testing.T) {
 			t.Errorf("%s: Content-Security-Policy %q", path, policy)
 		}
 	}
-	for _, path := range []string{"/docs/renew", "/docs/nothing.js", "/docs/..%2Fapi.go", "/v1/docs/viewer/docs.js"} {
+	for _, path := range []string{"/docs/renew", "/docs/nothing.js", "/docs/..%2Fapi.go", "/v1/docs/swaggerui/docs.js"} {
 		s.do(http.MethodGet, path, nil).want(http.StatusNotFound)
 	}
 	a := s.do(http.MethodGet, "/v1/docs/", nil).want(http.StatusPermanentRedirect)

@@ -16,12 +16,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// viewer is a copy of Swagger UI, and the page that opens it.
+// swaggerUI is a copy of Swagger UI, and the page that opens it.
 //
-//go:embed viewer/*.gz viewer/docs.* viewer/LICENSE viewer/NOTICE viewer/*.txt
-var viewer embed.FS
+//go:embed swaggerui/*.gz swaggerui/docs.* swaggerui/LICENSE swaggerui/NOTICE swaggerui/*.txt
+var swaggerUI embed.FS
 
-// page is a document that is the same for everybody and needs no key.
+// page is a file that is the same for everybody and needs no key.
 type page struct {
 	zipped []byte
 	typ    string
@@ -45,18 +45,18 @@ func zippedPage(zipped []byte, typ string) page {
 	return page{zipped: zipped, typ: typ, tag: `W/"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
-// viewerPolicy lets a page load from where it came from, talk to it, and do
-// nothing else.
-const viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+// docsPolicy allows a page to load from its own origin, to talk to it, and nothing
+// else.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// serve answers with the page, or tells that a client's copy is still good.
+// serve answers with the page, or with 304 if the client's copy is still valid.
 func (p page) serve(c echo.Context) error {
 	header := c.Response().Header()
 	header.Set("Cache-Control", "public, max-age=300")
-	header.Add("Vary", "Accept-Encoding") // beside the origin, where other sites may read
+	header.Add("Vary", "Accept-Encoding") // besides Origin, where CORS is on
 	header.Set("ETag", p.tag)
-	header.Set("Content-Security-Policy", viewerPolicy)
+	header.Set("Content-Security-Policy", docsPolicy)
 	header.Set("Referrer-Policy", "no-referrer")
 	if strings.Contains(c.Request().Header.Get("If-None-Match"), p.tag) {
 		return c.NoContent(http.StatusNotModified)
@@ -68,8 +68,8 @@ func (p page) serve(c echo.Context) error {
 	return p.unzip(c)
 }
 
-// unzip sends the page to a client that takes no gzip, piece by piece: it needs
-// no key, and many such clients must not take the memory of many pages.
+// unzip streams the page to a client that does not accept gzip: pages need no key,
+// and many such clients must not cost the memory of many pages.
 func (p page) unzip(c echo.Context) error {
 	content, err := gzip.NewReader(bytes.NewReader(p.zipped))
 	if err != nil {
@@ -82,27 +82,27 @@ func (p page) unzip(c echo.Context) error {
 	return c.Stream(http.StatusOK, p.typ, content)
 }
 
-// addDocuments serves what tells of the API, under every base path and at the
-// root.
-func (a *api) addDocuments(e *echo.Echo) {
-	a.addDocumentsAt(e, "", a.options.BasePaths)
+// addDocs serves the OpenAPI document and Swagger UI, at the root and under every
+// base path.
+func (a *api) addDocs(e *echo.Echo) {
+	a.addDocsAt(e, "", a.options.BasePaths)
 	for _, base := range a.options.BasePaths {
-		a.addDocumentsAt(e, base, []string{base})
+		a.addDocsAt(e, base, []string{base})
 	}
 }
 
-func (a *api) addDocumentsAt(e *echo.Echo, base string, servers []string) {
+func (a *api) addDocsAt(e *echo.Echo, base string, servers []string) {
 	reading := []string{http.MethodGet, http.MethodHead}
-	e.Match(reading, base+"/openapi.json", whenAsked(func() (page, error) {
+	e.Match(reading, base+"/openapi.json", lazily(func() (page, error) {
 		content, err := document(servers, a.options.QueryParameter)
 		if err != nil {
 			return page{}, err
 		}
 		return newPage(content, contentType)
 	}))
-	e.Match(reading, base+"/docs", whenAsked(func() (page, error) { return viewerFile("docs.html") }), withoutSlash)
+	e.Match(reading, base+"/docs", lazily(func() (page, error) { return docsFile("docs.html") }), withoutSlash)
 	e.Match(reading, base+"/docs/:file", func(c echo.Context) error {
-		p, err := viewerFile(c.Param("file"))
+		p, err := docsFile(c.Param("file"))
 		if err != nil {
 			return err
 		}
@@ -110,8 +110,8 @@ func (a *api) addDocumentsAt(e *echo.Echo, base string, servers []string) {
 	})
 }
 
-// whenAsked makes a page once, when it is first asked for.
-func whenAsked(build func() (page, error)) echo.HandlerFunc {
+// lazily builds a page once, on the first request.
+func lazily(build func() (page, error)) echo.HandlerFunc {
 	built := sync.OnceValues(build)
 	return func(c echo.Context) error {
 		p, err := built()
@@ -122,10 +122,10 @@ func whenAsked(build func() (page, error)) echo.HandlerFunc {
 	}
 }
 
-// slashEntry is where a request's context keeps that its path ended in a slash.
+// slashEntry is set in a request's context if its path ended in a slash.
 const slashEntry = "bookside.slash"
 
-// noteSlash remembers the slash at the end of a path, before it is removed.
+// noteSlash records the slash at the end of a path before it is removed.
 func noteSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if strings.HasSuffix(c.Request().URL.Path, "/") {
@@ -135,8 +135,8 @@ func noteSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// withoutSlash sends a browser from docs/ to docs, from where the addresses in
-// the page are counted.
+// withoutSlash redirects docs/ to docs, to which the addresses in the page are
+// relative.
 func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Get(slashEntry) != nil {
@@ -146,21 +146,21 @@ func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// viewerTypes are the types of the viewer's files, by the end of their names.
-var viewerTypes = map[string]string{
+// docsTypes are the content types of the files of Swagger UI, by extension.
+var docsTypes = map[string]string{
 	".html": "text/html; charset=UTF-8", ".js": "text/javascript; charset=UTF-8", ".css": "text/css; charset=UTF-8",
 }
 
-// viewerFile is a file of the viewer; errNoRoute for any other.
-func viewerFile(name string) (page, error) {
-	typ, known := viewerTypes[path.Ext(name)]
+// docsFile returns a file of Swagger UI; errNoRoute for any other.
+func docsFile(name string) (page, error) {
+	typ, known := docsTypes[path.Ext(name)]
 	if !known {
 		typ = "text/plain; charset=UTF-8"
 	}
-	if zipped, err := fs.ReadFile(viewer, "viewer/"+name+".gz"); err == nil {
+	if zipped, err := fs.ReadFile(swaggerUI, "swaggerui/"+name+".gz"); err == nil {
 		return zippedPage(zipped, typ), nil
 	}
-	content, err := fs.ReadFile(viewer, "viewer/"+name)
+	content, err := fs.ReadFile(swaggerUI, "swaggerui/"+name)
 	if err != nil {
 		return page{}, errNoRoute
 	}

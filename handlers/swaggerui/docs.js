@@ -2,7 +2,7 @@
 // asked of any other server.
 SwaggerUIBundle({
   url: "openapi.json",
-  dom_id: "#viewer",
+  dom_id: "#swagger-ui",
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
