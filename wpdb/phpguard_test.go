@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,10 +69,10 @@ func TestExecTakesOtherTables(t *testing.T) {
 func TestWaysToTheServer(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
-		"buildChange":    {"Exec", "changeUserMeta"},
-		"changeUserMeta": {"AddUserMeta", "UpdateUserMeta"},
-		"c.apply":        {"Exec", "changeUserMeta"},
-		"q.exec":         {"apply"},
+		"buildChange":       {"Exec", "changeUserMeta"},
+		"changeUserMeta":    {"AddUserMeta", "UpdateUserMeta"},
+		"c.apply":           {"Exec", "changeUserMeta"},
+		"db.on.ExecContext": {"apply"},
 	}
 	files := token.NewFileSet()
 	names, err := filepath.Glob("*.go")
@@ -103,8 +104,8 @@ func TestWaysToTheServer(t *testing.T) {
 					name = called.Name
 				case *ast.SelectorExpr:
 					name = called.Sel.Name
-					if name == "apply" || name == "exec" {
-						name = fmt.Sprint(called.X) + "." + name
+					if name == "apply" || name == "ExecContext" {
+						name = types.ExprString(called.X) + "." + name
 					}
 				}
 				if _, watched := want[name]; watched && !slices.Contains(got[name], function.Name.Name) {
