@@ -1,0 +1,21 @@
+# The few commands people type. Everything else is plain `go`.
+
+.PHONY: build demo test race lint ci
+
+build: ## the sidecar, static and without debug information
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bookside ./cmd/bookside
+
+demo: ## a server on an embedded database with a sample site
+	go run ./cmd/demo
+
+test: ## all tests, on a private MariaDB or MySQL if one is installed
+	go test ./...
+
+race: ## the tests of the packages that run things in parallel, with the race detector
+	CGO_ENABLED=1 go test -race -timeout=15m ./adapter/... ./handlers/... ./wpdb/...
+
+lint:
+	golangci-lint run ./...
+
+ci: ## what runs on every change; installs what it needs on a Debian machine
+	.ci/run
