@@ -72,11 +72,11 @@ type AgentFilter struct {
 // Agents is one page of the agents that pass the filter.
 func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q := sq.Select().From(s.db.As(wpdb.Agents, "a"))
-	q = equal(q, "a.status", f.Status)
-	q = exactly(q, "a.email", f.Email)
-	q = contains(q, f.Phone, "a.phone")
-	q = contains(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
-	q = created(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterEqual(q, "a.status", f.Status)
+	q = filterText(q, "a.email", f.Email)
+	q = filterSearch(q, f.Phone, "a.phone")
+	q = filterSearch(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
+	q = filterCreated(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = s.connected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})
 	ids, total, err := s.pageIDs(ctx, "list agents", list{id: "a.id", filter: q}, f.Paging, directed(agentOrder[f.Sort], f.Descending)...)
 	if err != nil {

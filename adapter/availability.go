@@ -53,7 +53,7 @@ const (
 // a customer. A service, agent or location that does not exist and a duration
 // that the service does not offer are a CodeInvalidRequest.
 func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
-	service, resources, missing, err := s.askedFor(ctx, q)
+	service, resources, missing, err := s.slotResources(ctx, q)
 	if err != nil {
 		return SlotGrid{}, err
 	}
@@ -83,9 +83,9 @@ func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
 	return grid, nil
 }
 
-// askedFor reads what a question names, and refuses at once all of it that does
+// slotResources reads what a question names, and refuses at once all of it that does
 // not exist.
-func (s *Site) askedFor(ctx context.Context, q SlotQuery) (service bookableService, resources []availability.Resource, missing Missing, err error) {
+func (s *Site) slotResources(ctx context.Context, q SlotQuery) (service bookableService, resources []availability.Resource, missing Missing, err error) {
 	var problems domain.Validation
 	service, err = s.bookableService(ctx, q.ServiceID)
 	if err := problems.Absorb(err); err != nil {
@@ -96,13 +96,13 @@ func (s *Site) askedFor(ctx context.Context, q SlotQuery) (service bookableServi
 		return service, nil, "", err
 	}
 	if q.Duration != nil && !problems.Has("service_id") && !slices.Contains(service.durations, *q.Duration) {
-		problems.Invalid("duration", "Must be one of the service's durations: "+listed(service.durations))
+		problems.Invalid("duration", "Must be one of the service's durations: "+joinNumbers(service.durations))
 	}
 	return service, resources, missing, problems.Err()
 }
 
-// listed writes numbers for a message.
-func listed(numbers []int64) string {
+// joinNumbers writes numbers for a message.
+func joinNumbers(numbers []int64) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
 		words[i] = strconv.FormatInt(n, 10)
@@ -118,9 +118,9 @@ type AgentSlotQuery struct {
 	Limit                 int64
 }
 
-// alsoBusy are the statuses of bookings that keep an agent from being free,
+// extraBlockingStatuses are the statuses of bookings that keep an agent from being free,
 // besides those that block slots.
-var alsoBusy = []string{"approved", "pending"}
+var extraBlockingStatuses = []string{"approved", "pending"}
 
 // defaultDuration is the length of what is no certain service, in minutes
 // (OsBookingModel::get_total_duration).
@@ -164,7 +164,7 @@ func (s *Site) serviceOrAny(ctx context.Context, id int64) (bookableService, err
 
 func (s *Site) freeAt(ctx context.Context, service bookableService, resources []availability.Resource, q AgentSlotQuery) ([]availability.Resource, error) {
 	calendar, err := s.calendar(ctx, service, resources, calendarQuery{
-		from: q.At.Day, to: q.At.Day, customer: true, also: alsoBusy,
+		from: q.At.Day, to: q.At.Day, customer: true, also: extraBlockingStatuses,
 	})
 	if err != nil {
 		return nil, err
@@ -411,7 +411,7 @@ type calendarQuery struct {
 // service: a fixed number of statements, whatever the number of days.
 func (s *Site) calendar(ctx context.Context, service bookableService, resources []availability.Resource, q calendarQuery) (*availability.Calendar, error) {
 	in := availability.Input{
-		Service: service.Service, Resources: resources, Departures: availability.Departed,
+		Service: service.Service, Resources: resources, Deviations: availability.DefaultDeviations,
 		Rules: availability.Rules{
 			OneLocationAtTime:      service.settings[settingOneLocation] == on,
 			MultipleServicesAtTime: service.settings[settingManyServices] == on,
@@ -419,7 +419,7 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 		},
 	}
 	if q.customer {
-		in.Window = s.bookingWindow(service, in.Departures)
+		in.Window = s.bookingWindow(service, in.Deviations)
 	}
 	scope := scopeOf(resources)
 	var err error
@@ -442,9 +442,9 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 }
 
 // bookingWindow is when customers may book a service.
-func (s *Site) bookingWindow(service bookableService, departures availability.Departures) *availability.Window {
+func (s *Site) bookingWindow(service bookableService, deviations availability.Deviations) *availability.Window {
 	general := availability.Bounds{Earliest: service.settings[settingEarliest], Latest: service.settings[settingLatest]}
-	return availability.NewWindow(s.Now.In(s.Zone.Location), service.bounds, general, departures)
+	return availability.NewWindow(s.Now.In(s.Zone.Location), service.bounds, general, deviations)
 }
 
 // resourceScope is the ids that occur in some resources.
@@ -513,7 +513,7 @@ func (s *Site) blockingBookings(ctx context.Context, service bookableService, sc
 	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > minutesPerDay }) {
 		last++
 	}
-	stmt := sq.Select(bookedColumns...).From(s.db.Name(wpdb.Bookings)).
+	stmt := sq.Select(blockingBookingColumns...).From(s.db.Name(wpdb.Bookings)).
 		Where(sq.Eq{"status": append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...)}).
 		Where(sq.GtOrEq{"start_date": (q.from - 1).String()}).Where(sq.LtOrEq{"start_date": last.String()})
 	concerned := sq.Or{sq.Eq{"agent_id": scope.agents}}
@@ -526,8 +526,8 @@ func (s *Site) blockingBookings(ctx context.Context, service bookableService, sc
 	return wpdb.All(ctx, s.db, "read blocking bookings", stmt.Where(concerned), scanBlockingBooking)
 }
 
-// bookedColumns are what scanBlockingBooking reads.
-var bookedColumns = []string{
+// blockingBookingColumns are what scanBlockingBooking reads.
+var blockingBookingColumns = []string{
 	"id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time",
 	"buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
 }

@@ -22,26 +22,26 @@ import (
 // What is wrong with the booking is a CodeInvalidRequest or
 // CodeValidationFailed naming every field; a time that cannot be had is a
 // CodeSlotUnavailable.
-func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (MadeBooking, error) {
-	w, err := tx.writing(ctx)
+func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, error) {
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
-		return MadeBooking{}, err
+		return CreatedBooking{}, err
 	}
 	plan, err := tx.planBooking(ctx, w, b)
 	if err != nil {
-		return MadeBooking{}, err
+		return CreatedBooking{}, err
 	}
 	if plan.resource, err = tx.chooseResource(ctx, plan.service, plan.resources, plan.slot); err != nil {
-		return MadeBooking{}, err
+		return CreatedBooking{}, err
 	}
 	if err := tx.saveCustomer(ctx, w, &plan); err != nil {
-		return MadeBooking{}, err
+		return CreatedBooking{}, err
 	}
 	facts, err := tx.insertBooking(ctx, w, plan)
 	if err != nil {
-		return MadeBooking{}, err
+		return CreatedBooking{}, err
 	}
-	made := MadeBooking{BookingDetail: facts.BookingDetail}
+	made := CreatedBooking{BookingDetail: facts.BookingDetail}
 	events := []event{
 		{kind: bookingCreated, facts: facts, newCustomer: plan.customerIsNew},
 		{kind: orderCreated, facts: facts, newCustomer: plan.customerIsNew},
@@ -49,10 +49,10 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (MadeBooking, err
 	if plan.customerIsNew {
 		events = slices.Insert(events, 0, event{kind: customerCreated, facts: facts})
 	}
-	if err := tx.recordEvents(ctx, w, events); err != nil {
-		return MadeBooking{}, err
+	if err := tx.logEvents(ctx, w, events); err != nil {
+		return CreatedBooking{}, err
 	}
-	made.ConfirmationSent, err = tx.announce(ctx, w, events, b.Confirm)
+	made.ConfirmationSent, err = tx.notify(ctx, w, events, b.Confirm)
 	return made, err
 }
 
@@ -75,7 +75,7 @@ type bookingPlan struct {
 
 // planBooking finds out all that is wrong with a booking at once, puts together
 // what it needs, and takes the locks for it.
-func (tx *Tx) planBooking(ctx context.Context, w writing, b NewBooking) (bookingPlan, error) {
+func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (bookingPlan, error) {
 	p := b.Validation.Clone()
 	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: sanitize.TextareaField(b.Notes)}
 	tx.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
@@ -115,7 +115,7 @@ func (tx *Tx) planBooking(ctx context.Context, w writing, b NewBooking) (booking
 }
 
 // newStatusAllowed tells whether a booking may begin with a status.
-func newStatusAllowed(status string, w writing) bool {
+func newStatusAllowed(status string, w writeSettings) bool {
 	switch status {
 	case StatusPending, StatusApproved, StatusCancelled:
 		return true
@@ -190,7 +190,7 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 
 // lockNewBooking takes the locks of a booking to be made: of its slot, and of the
 // e-mail under which its customer is found or created.
-func (tx *Tx) lockNewBooking(ctx context.Context, w writing, plan bookingPlan) error {
+func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingPlan) error {
 	locks, err := tx.slotLocks(ctx, plan.service, plan.resources)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents [
 
 // insertBooking writes order, order item, booking, keys and invoice, in the
 // plugin's order.
-func (tx *Tx) insertBooking(ctx context.Context, w writing, plan bookingPlan) (bookingFacts, error) {
+func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPlan) (bookingFacts, error) {
 	breakdown := breakdownOf(plan.service.name, plan.price)
 	order := NewOrder{Address: plan.Address, OrderPatch: OrderPatch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
 	orderID, err := tx.insertOrder(ctx, w, order, plan.customer.ID, breakdown)
@@ -254,7 +254,7 @@ func (tx *Tx) insertBooking(ctx context.Context, w writing, plan bookingPlan) (b
 	itemID, err := tx.insert(ctx, wpdb.OrderItems, append(row{
 		{"order_id", orderID}, {"variant", "booking"}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
 		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
-	}, tx.createdNow()...))
+	}, tx.newTimestamps()...))
 	if err != nil {
 		return bookingFacts{}, err
 	}
@@ -268,7 +268,7 @@ func (tx *Tx) insertBooking(ctx context.Context, w writing, plan bookingPlan) (b
 		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
 		{"location_id", plan.resource.Location}, {"order_item_id", itemID}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
 		{"customer_timezone", nil}, {"server_timezone", nil},
-	}, tx.createdNow()))
+	}, tx.newTimestamps()))
 	if err != nil {
 		return bookingFacts{}, err
 	}
@@ -287,7 +287,7 @@ func (tx *Tx) insertBooking(ctx context.Context, w writing, plan bookingPlan) (b
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	invoiced := invoicedOrder{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown}
+	invoiced := invoiceSource{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown}
 	if err := tx.invoiceOrder(ctx, w, invoiced); err != nil {
 		return bookingFacts{}, err
 	}
@@ -343,7 +343,7 @@ func (tx *Tx) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, 
 		if *k.key, err = tx.manageKey(); err != nil {
 			return keys, err
 		}
-		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, tx.createdNow()...))
+		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, tx.newTimestamps()...))
 	}
 	_, err := tx.insert(ctx, table, metas...)
 	return keys, err

@@ -18,16 +18,16 @@ func (tx *Tx) DeleteBooking(ctx context.Context, id int64, force bool) error {
 	if err != nil {
 		return err
 	}
-	if !force && slices.Contains(keptWithoutForce, facts.Status) {
+	if !force && slices.Contains(forceRequiredStatuses, facts.Status) {
 		return domain.ForceRequired()
 	}
-	w, err := tx.writing(ctx)
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return err
 	}
 	// The plugin's logger makes new keys for the booking that is gone, and
 	// leaves them in the table: ours are those it had.
-	if err := tx.recordEvents(ctx, w, []event{{kind: bookingDeleted, facts: facts}}); err != nil {
+	if err := tx.logEvents(ctx, w, []event{{kind: bookingDeleted, facts: facts}}); err != nil {
 		return err
 	}
 	return tx.deleteBookingRows(ctx, id)

@@ -28,16 +28,16 @@ func notSecret(column string) sq.Sqlizer {
 // ones: LatePoint 4 kept a booking's prices there.
 var pluginMeta = []string{"price_breakdown"}
 
-// shownMeta tells which keys of booking meta are shown and searched: custom
+// visibleMeta tells which keys of booking meta are shown and searched: custom
 // fields, which begin with cf_ or are defined in the plugin's settings, the
 // plugin's own keys, and those that the configuration lists. The others belong to
 // add-ons, which may keep anything there.
-type shownMeta struct {
+type visibleMeta struct {
 	site    *Site
 	defined map[string]json.RawMessage // nil until they are needed
 }
 
-func (m *shownMeta) has(ctx context.Context, key string) (bool, error) {
+func (m *visibleMeta) has(ctx context.Context, key string) (bool, error) {
 	same := func(known string) bool { return strings.EqualFold(known, key) } // as the collation does
 	switch {
 	case SecretMeta(key):
@@ -65,7 +65,7 @@ func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Bookin
 	if err != nil {
 		return err
 	}
-	shown := shownMeta{site: s}
+	shown := visibleMeta{site: s}
 	for i := range records {
 		records[i].Meta = map[string]string{}
 		for key, value := range metas[records[i].ID] {

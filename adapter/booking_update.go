@@ -29,7 +29,7 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 	if err != nil {
 		return BookingDetail{}, err
 	}
-	w, err := tx.writing(ctx)
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return BookingDetail{}, err
 	}
@@ -42,7 +42,7 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 			return BookingDetail{}, err
 		}
 	}
-	changed, err := tx.writeUpdate(ctx, plan)
+	changed, err := tx.applyUpdate(ctx, plan)
 	if err != nil || !changed.any() {
 		return before.BookingDetail, err
 	}
@@ -56,10 +56,10 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 		return BookingDetail{}, err
 	}
 	events := changed.events(before, after)
-	if err := tx.recordEvents(ctx, w, events); err != nil {
+	if err := tx.logEvents(ctx, w, events); err != nil {
 		return BookingDetail{}, err
 	}
-	_, err = tx.announce(ctx, w, events, patch.Notify)
+	_, err = tx.notify(ctx, w, events, patch.Notify)
 	return after.BookingDetail, err
 }
 
@@ -87,10 +87,10 @@ func (tx *Tx) planUpdate(ctx context.Context, before bookingFacts, patch Booking
 	plan := updatePlan{BookingPatch: patch, before: before, status: before.Status, customer: before.Customer}
 	if patch.Status != nil {
 		plan.status = *patch.Status
-		checkMove(&p, before.Status, plan.status)
+		checkTransition(&p, before.Status, plan.status)
 	}
-	tx.planWords(&plan, &p)
-	if err := tx.planMove(ctx, &plan, &p); err != nil {
+	tx.planOrderFields(&plan, &p)
+	if err := tx.planSlot(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if p.Err() == nil {
@@ -98,7 +98,7 @@ func (tx *Tx) planUpdate(ctx context.Context, before bookingFacts, patch Booking
 			return plan, err
 		}
 	}
-	if err := tx.planNewCustomer(ctx, &plan, &p); err != nil {
+	if err := tx.planCustomerChange(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if err := p.Err(); err != nil {
@@ -110,7 +110,7 @@ func (tx *Tx) planUpdate(ctx context.Context, before bookingFacts, patch Booking
 // permitUpdate refuses a change that needs more than the right to change
 // bookings.
 func (s *Site) permitUpdate(plan updatePlan) error {
-	if uncompletes(plan.before.Status, plan.status) {
+	if reopensCompleted(plan.before.Status, plan.status) {
 		if err := s.need("delete_bookings"); err != nil {
 			return err
 		}
@@ -166,19 +166,19 @@ func (b Booking) ownColumns() Booking {
 	return b
 }
 
-// checkMove notes a move of the status that the table of moves does not have.
-func checkMove(p *domain.Validation, from, to string) {
+// checkTransition notes a move of the status that the table of moves does not have.
+func checkTransition(p *domain.Validation, from, to string) {
 	switch {
-	case from == to, p.Has("status"), mayMove(from, to):
-	case moves[from] == nil:
+	case from == to, p.Has("status"), transitionAllowed(from, to):
+	case bookingTransitions[from] == nil:
 		p.Reject("status", "Bookings with the status "+from+" cannot be moved")
 	default:
 		p.Reject("status", "Cannot change from "+from+" to "+to)
 	}
 }
 
-// planWords checks price and notes, which belong to order item and order.
-func (s *Site) planWords(plan *updatePlan, p *domain.Validation) {
+// planOrderFields checks price and notes, which belong to order item and order.
+func (s *Site) planOrderFields(plan *updatePlan, p *domain.Validation) {
 	if plan.Price != nil && plan.item() == nil {
 		p.Reject("price", "This booking has no order item")
 	}
@@ -210,8 +210,8 @@ func (plan *updatePlan) alone() bool {
 	return len(items) == 1 && items[0].Variant != "bundle"
 }
 
-// planMove finds out whether a slot has to be taken, and which.
-func (s *Site) planMove(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+// planSlot finds out whether a slot has to be taken, and which.
+func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
 	b := plan.before
 	day, dayKnown := availability.ParseDay(string(b.StartDate))
 	at, timeKnown := availability.Moment{Day: day}, b.StartTime != nil
@@ -308,12 +308,12 @@ func blocks(statuses []string, status string) bool {
 	})
 }
 
-// written is what an update changed; the booking with its order.
-type written struct{ booking, order, customer bool }
+// updatedRecords is what an update changed; the booking with its order.
+type updatedRecords struct{ booking, order, customer bool }
 
-func (c written) any() bool { return c.booking || c.customer }
+func (c updatedRecords) any() bool { return c.booking || c.customer }
 
-func (c written) events(before, after bookingFacts) []event {
+func (c updatedRecords) events(before, after bookingFacts) []event {
 	var events []event
 	if c.customer {
 		events = append(events, event{kind: customerUpdated, facts: after, old: before})
@@ -327,10 +327,10 @@ func (c written) events(before, after bookingFacts) []event {
 	return events
 }
 
-// writeUpdate writes the columns that change, of booking, order item, order and
+// applyUpdate writes the columns that change, of booking, order item, order and
 // customer.
-func (tx *Tx) writeUpdate(ctx context.Context, plan updatePlan) (written, error) {
-	var done written
+func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords, error) {
+	var done updatedRecords
 	columns := plan.bookingColumns(tx.Site)
 	itemChanged, err := tx.updateItem(ctx, plan, columns)
 	if err != nil {
@@ -343,7 +343,7 @@ func (tx *Tx) writeUpdate(ctx context.Context, plan updatePlan) (written, error)
 	done.order = itemChanged && plan.Price != nil || orderChanged
 	// Price and note are a booking's own to whoever asks what was updated.
 	if done.booking = len(columns) > 0 || done.order; done.booking {
-		if err := tx.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, tx.updatedNow())); err != nil {
+		if err := tx.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, tx.updateTimestamp())); err != nil {
 			return done, err
 		}
 	}
@@ -407,7 +407,7 @@ func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (boo
 	if len(changes) == 0 {
 		return false, nil
 	}
-	return true, tx.update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.updatedNow()))
+	return true, tx.update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.updateTimestamp()))
 }
 
 // updateOrderOf changes the order of a booking: note, price by the difference,
@@ -439,7 +439,7 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	if len(changes) == 0 {
 		return false, nil
 	}
-	return true, tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updatedNow()))
+	return true, tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updateTimestamp()))
 }
 
 // serviceName is the name of the service that the booking will have.

@@ -53,8 +53,8 @@ type BookingDetail struct {
 	Payments []Payment
 }
 
-// MadeBooking is a booking that was made.
-type MadeBooking struct {
+// CreatedBooking is a booking that was made.
+type CreatedBooking struct {
 	BookingDetail
 	// ConfirmationSent tells that a message to the customer was handed over.
 	ConfirmationSent bool

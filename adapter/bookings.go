@@ -123,7 +123,7 @@ type BookingFilter struct {
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
 	l := list{id: "b.id", filter: s.bookingFilter(f)}
 	if f.MetaKey != nil {
-		shown := shownMeta{site: s}
+		shown := visibleMeta{site: s}
 		visible, err := shown.has(ctx, *f.MetaKey)
 		if err != nil {
 			return Page[Booking]{}, err
@@ -156,20 +156,20 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	if f.PaymentStatus != nil {
 		q = q.Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
 	}
-	q = equal(q, "b.status", f.Status)
-	q = refersTo(q, "b.customer_id", f.CustomerID)
-	q = refersTo(q, "b.agent_id", f.AgentID)
-	q = refersTo(q, "b.service_id", f.ServiceID)
-	q = refersTo(q, "b.location_id", f.LocationID)
-	q = equal(q, "o.payment_status", f.PaymentStatus)
-	q = between(q, "b.start_date", f.DateFrom, f.DateTo)
-	q = created(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = between(q, "b.duration", f.DurationMin, f.DurationMax)
-	q = between(q, "i.total", f.PriceMin, f.PriceMax)
-	q = contains(q, f.Code, "b.booking_code")
-	q = contains(q, f.CustomerEmail, "c.email")
-	q = contains(q, f.CustomerPhone, "c.phone")
-	q = contains(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email", "b.booking_code")
+	q = filterEqual(q, "b.status", f.Status)
+	q = filterReference(q, "b.customer_id", f.CustomerID)
+	q = filterReference(q, "b.agent_id", f.AgentID)
+	q = filterReference(q, "b.service_id", f.ServiceID)
+	q = filterReference(q, "b.location_id", f.LocationID)
+	q = filterEqual(q, "o.payment_status", f.PaymentStatus)
+	q = filterRange(q, "b.start_date", f.DateFrom, f.DateTo)
+	q = filterCreated(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterRange(q, "b.duration", f.DurationMin, f.DurationMax)
+	q = filterRange(q, "i.total", f.PriceMin, f.PriceMax)
+	q = filterSearch(q, f.Code, "b.booking_code")
+	q = filterSearch(q, f.CustomerEmail, "c.email")
+	q = filterSearch(q, f.CustomerPhone, "c.phone")
+	q = filterSearch(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email", "b.booking_code")
 	if f.MetaKey != nil && f.MetaValue != nil {
 		meta := sq.Select("1").From(s.db.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").
 			Where(sq.Eq{"m.meta_key": *f.MetaKey}).Where(notSecret("m.meta_key")).
@@ -192,8 +192,8 @@ func (s *Site) startsAfterNow(alias string, after bool) sq.Sqlizer {
 	return sq.Expr(condition, s.Today(), s.Today(), s.minuteOfDay())
 }
 
-// created adds the half-open range of a stored instant.
-func created(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
+// filterCreated adds the half-open range of a stored instant.
+func filterCreated(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
 	if from != nil {
 		q = q.Where(sq.GtOrEq{column: domain.Stamp(*from)})
 	}
@@ -217,7 +217,7 @@ var bookingOrder = map[BookingSort][]string{
 }
 
 func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
-	stmt := cut(l.filter.Column(l.id), f.Paging, directed(bookingOrder[f.Sort], f.Descending)...)
+	stmt := pageStatement(l.filter.Column(l.id), f.Paging, directed(bookingOrder[f.Sort], f.Descending)...)
 	return wpdb.All(ctx, s.db, "list bookings", stmt, wpdb.Value[int64])
 }
 
@@ -227,7 +227,7 @@ func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64
 // touches little more than the page. One statement would sort the table.
 func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
 	const op = "list bookings"
-	stmt := cut(l.filter.Column("b.start_date"), f.Paging, direction("b.start_date", f.Descending))
+	stmt := pageStatement(l.filter.Column("b.start_date"), f.Paging, direction("b.start_date", f.Descending))
 	dates, err := wpdb.All(ctx, s.db, op+": dates", stmt, wpdb.Value[*string])
 	if err != nil || len(dates) == 0 {
 		return nil, err

@@ -34,7 +34,7 @@ const (
 
 // Conflicts finds conflicts on the site as it is now; see Site.Conflicts.
 func (p *Platform) Conflicts(ctx context.Context) (ConflictReport, error) {
-	return look(ctx, p, (*Site).Conflicts)
+	return serveBackground(ctx, p, (*Site).Conflicts)
 }
 
 // Conflicts finds the bookings from today on that stand in each other's way by
@@ -90,7 +90,7 @@ func (s *Site) blockingFrom(ctx context.Context, day availability.Day, statuses 
 
 // blockingPage is the page behind the booking of this id on this date.
 func (s *Site) blockingPage(ctx context.Context, day availability.Day, statuses []string, date string, id int64) ([]availability.Booking, error) {
-	stmt := sq.Select(bookedColumns...).From(s.db.Name(wpdb.Bookings)).
+	stmt := sq.Select(blockingBookingColumns...).From(s.db.Name(wpdb.Bookings)).
 		Where(sq.GtOrEq{"start_date": date}).Where(sq.Or{sq.Gt{"start_date": date}, sq.Gt{"id": id}}).
 		Where(sq.GtOrEq{"end_date": day.String()}).Where(sq.Eq{"status": statuses}).
 		OrderBy("start_date", "id").Limit(conflictPage)

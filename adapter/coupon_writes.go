@@ -56,10 +56,10 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	p.Require("discount_type", n.DiscountType != nil)
 	p.Require("discount_value", n.DiscountValue != nil)
 	tx.checkText(&p, "code", wpdb.Coupons, "code", n.Code)
-	if err := tx.checkCodeFree(ctx, n.Code, &p); err != nil {
+	if err := tx.checkCouponCode(ctx, n.Code, &p); err != nil {
 		return Coupon{}, err
 	}
-	patch := tx.cleanCoupon(n.CouponPatch, Coupon{}, &p)
+	patch := tx.sanitizeCoupon(n.CouponPatch, Coupon{}, &p)
 	if err := p.Err(); err != nil {
 		return Coupon{}, err
 	}
@@ -71,45 +71,45 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 		{"code", n.Code}, {"name", or(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
 		{"description", or(patch.Description, "")}, {"rules", wpdb.NullIfZero(rules)}, {"status", or(patch.Status, couponActive)},
 		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
-	}, tx.createdNow()...))
+	}, tx.newTimestamps()...))
 	switch {
 	case errors.Is(err, wpdb.ErrDuplicate): // made by another request a moment ago
-		p.Reject("code", codeTaken)
+		p.Reject("code", duplicateCouponCode)
 		return Coupon{}, p.Err()
 	case err != nil:
 		return Coupon{}, err
 	}
-	return tx.couponWritten(ctx, id, "coupon_created")
+	return tx.logCoupon(ctx, id, "coupon_created")
 }
 
 // couponCode is a code as coupons have it.
 func couponCode(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-const codeTaken = "A coupon with this code exists already"
+const duplicateCouponCode = "A coupon with this code exists already"
 
-// checkCodeFree notes a code that a coupon has, in the opinion of the column's
+// checkCouponCode notes a code that a coupon has, in the opinion of the column's
 // collation: its index has it too.
-func (s *Site) checkCodeFree(ctx context.Context, code string, p *domain.Validation) error {
+func (s *Site) checkCouponCode(ctx context.Context, code string, p *domain.Validation) error {
 	if p.Has("code") {
 		return nil
 	}
 	stmt := sq.Select("id").From(s.db.Name(wpdb.Coupons)).Where(sq.Eq{"code": code}).Limit(1)
 	_, taken, err := wpdb.One(ctx, s.db, "find coupon", stmt, wpdb.Value[int64])
 	if taken {
-		p.Reject("code", codeTaken)
+		p.Reject("code", duplicateCouponCode)
 	}
 	return err
 }
 
-// couponWritten adds a coupon to the site's history, under a name that the
+// logCoupon adds a coupon to the site's history, under a name that the
 // plugin has a label for, and reads it back.
-func (tx *Tx) couponWritten(ctx context.Context, id int64, code string) (Coupon, error) {
-	if err := tx.record(ctx, activity{code: code, couponID: &id}); err != nil {
+func (tx *Tx) logCoupon(ctx context.Context, id int64, code string) (Coupon, error) {
+	if err := tx.logActivities(ctx, activity{code: code, couponID: &id}); err != nil {
 		return Coupon{}, err
 	}
 	records, err := tx.coupons(ctx, sq.Eq{"k.id": id})
 	if err == nil && len(records) == 0 {
-		err = errVanished
+		err = errRowGone
 	}
 	if err != nil {
 		return Coupon{}, err
@@ -126,11 +126,11 @@ func (tx *Tx) UpdateCoupon(ctx context.Context, code string, sent CouponPatch) (
 		return Coupon{}, err
 	}
 	p := sent.Validation.Clone()
-	patch := tx.cleanCoupon(sent, before, &p)
+	patch := tx.sanitizeCoupon(sent, before, &p)
 	if err := p.Err(); err != nil {
 		return Coupon{}, err
 	}
-	columns := patch.edits(before)
+	columns := patch.changeset(before)
 	rules, err := patch.rules(before.Rules)
 	if err != nil {
 		return Coupon{}, err
@@ -139,10 +139,10 @@ func (tx *Tx) UpdateCoupon(ctx context.Context, code string, sent CouponPatch) (
 	if len(columns) == 0 {
 		return tx.withUsage(ctx, before)
 	}
-	if err := tx.update(ctx, wpdb.Coupons, before.ID, append(row(columns), tx.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Coupons, before.ID, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Coupon{}, err
 	}
-	return tx.couponWritten(ctx, before.ID, "coupon_updated")
+	return tx.logCoupon(ctx, before.ID, "coupon_updated")
 }
 
 // DeleteCoupon deletes a coupon, found by its code in any letter case; a
@@ -177,11 +177,11 @@ var (
 	couponStatuses = map[string]string{couponActive: couponActive, "inactive": "disabled", "disabled": "disabled"}
 )
 
-// cleanCoupon finds out all that is wrong with a patch, cleans its texts and
+// sanitizeCoupon finds out all that is wrong with a patch, cleans its texts and
 // puts its words as they are stored.
-func (s *Site) cleanCoupon(patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
-	s.cleanSent(p, "name", &patch.Name, sanitize.TextField, wpdb.Coupons, "name")
-	s.cleanSent(p, "description", &patch.Description, sanitize.TextareaField, wpdb.Coupons, "description")
+func (s *Site) sanitizeCoupon(patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
+	s.sanitizeField(p, "name", &patch.Name, sanitize.TextField, wpdb.Coupons, "name")
+	s.sanitizeField(p, "description", &patch.Description, sanitize.TextareaField, wpdb.Coupons, "description")
 	storedWord(p, "discount_type", &patch.DiscountType, before.DiscountType, discountTypes)
 	storedWord(p, "status", &patch.Status, before.Status, couponStatuses)
 	checkDiscount(p, patch, before)
@@ -256,9 +256,9 @@ func nullableDate(d *Date) any {
 	return string(*d)
 }
 
-// edits are the columns that change, without the rules.
-func (patch CouponPatch) edits(c Coupon) edits {
-	var e edits
+// changeset are the columns that change, without the rules.
+func (patch CouponPatch) changeset(c Coupon) changeset {
+	var e changeset
 	e.text("name", patch.Name, c.Name)
 	e.text("description", patch.Description, c.Description)
 	e.text("discount_type", patch.DiscountType, c.DiscountType)
@@ -269,7 +269,7 @@ func (patch CouponPatch) edits(c Coupon) edits {
 	return e
 }
 
-func (e *edits) date(name string, sent *Date, stored Date) {
+func (e *changeset) date(name string, sent *Date, stored Date) {
 	if sent != nil && *sent != stored && (!sent.unset() || !stored.unset()) {
 		e.set(name, nullableDate(sent))
 	}

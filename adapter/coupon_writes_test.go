@@ -63,7 +63,7 @@ func TestCreateCoupon(t *testing.T) {
 	for name, code := range map[string]string{"taken": "welcome10", "taken in the eyes of the collation": "Wélcome10"} {
 		s.try(name, nil, func(t *testing.T, site *Site) {
 			_, err := txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: code, CouponPatch: needed})
-			wantFields(t, err, domain.CodeValidationFailed, map[string]string{"code": codeTaken})
+			wantFields(t, err, domain.CodeValidationFailed, map[string]string{"code": duplicateCouponCode})
 		})
 	}
 }

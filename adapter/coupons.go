@@ -65,8 +65,8 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 		return page, err
 	}
 	q := sq.Select().From(s.db.As(wpdb.Coupons, "k"))
-	q = active(q, "k.status", f.Active)
-	q = contains(q, f.Search, "k.code", "k.name")
+	q = filterActive(q, "k.status", f.Active)
+	q = filterSearch(q, f.Search, "k.code", "k.name")
 	ids, total, err := s.pageIDs(ctx, "list coupons", list{id: "k.id", filter: q}, f.Paging, "k.id DESC")
 	page.Total = total
 	if err != nil || len(ids) == 0 {

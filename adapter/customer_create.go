@@ -34,7 +34,7 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Va
 		plan.customer = found.BookingCustomer
 		return nil
 	}
-	wanted := s.cleanCustomer(plan.Customer, inBooking, p)
+	wanted := s.sanitizeCustomer(plan.Customer, customerPrefix, p)
 	plan.customer, plan.customerIsNew = wanted, true
 	if wanted.Email == "" || p.Has("customer.email") {
 		return nil
@@ -75,12 +75,12 @@ func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
 	return c, filled
 }
 
-// inBooking stands before the names of a customer's fields in a booking.
-const inBooking = "customer."
+// customerPrefix stands before the names of a customer's fields in a booking.
+const customerPrefix = "customer."
 
-// cleanCustomer is a customer as it would be stored. prefix stands before the
+// sanitizeCustomer is a customer as it would be stored. prefix stands before the
 // names of the fields.
-func (s *Site) cleanCustomer(f CustomerFields, prefix string, p *domain.Validation) BookingCustomer {
+func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Validation) BookingCustomer {
 	var c BookingCustomer
 	for _, field := range []struct {
 		name, column string
@@ -124,13 +124,13 @@ func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCus
 
 // saveCustomer creates the customer of a booking, or touches the existing one as
 // every order that is made or saved does.
-func (tx *Tx) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (err error) {
+func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPlan) (err error) {
 	if plan.customerIsNew {
 		plan.customer.ID, err = tx.insertCustomer(ctx, w, plan.customer, nil)
 		return err
 	}
-	err = tx.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.updatedNow()))
-	if errors.Is(err, errVanished) {
+	err = tx.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.updateTimestamp()))
+	if errors.Is(err, errRowGone) {
 		return domain.InvalidField("customer_id", "Customer not found")
 	}
 	return err
@@ -140,7 +140,7 @@ func (tx *Tx) saveCustomer(ctx context.Context, w writing, plan *bookingPlan) (e
 // (OsCustomersController::create, LatePoint 5.6.5); behind whom a WordPress user
 // stands is no guest. The password is one that nobody has: a customer asks for a
 // new one.
-func (tx *Tx) insertCustomer(ctx context.Context, w writing, c BookingCustomer, user *int64) (int64, error) {
+func (tx *Tx) insertCustomer(ctx context.Context, w writeSettings, c BookingCustomer, user *int64) (int64, error) {
 	uuid, err := tx.uuid()
 	if err != nil {
 		return 0, err
@@ -157,7 +157,7 @@ func (tx *Tx) insertCustomer(ctx context.Context, w writing, c BookingCustomer, 
 		{"avatar_image_id", nil}, {"status", "pending_verification"},
 		{"password", password}, {"activation_key", secrets[1]}, {"account_nonse", secrets[2]},
 		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", user}, {"is_guest", user == nil}, {"notes", ""}, {"admin_notes", ""},
-	}, tx.createdNow()...))
+	}, tx.newTimestamps()...))
 	if err != nil || user != nil {
 		return id, err
 	}

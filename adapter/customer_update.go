@@ -10,9 +10,9 @@ import (
 	"bookside/wpdb"
 )
 
-// planNewCustomer finds the customer a booking goes to, and what changes of
+// planCustomerChange finds the customer a booking goes to, and what changes of
 // them.
-func (tx *Tx) planNewCustomer(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
 		// PHP cannot delete the customer before the booking is theirs.
 		if err := tx.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
@@ -33,8 +33,8 @@ func (tx *Tx) planNewCustomer(ctx context.Context, plan *updatePlan, p *domain.V
 		return nil
 	}
 	old := plan.customer
-	plan.customer, plan.fields = tx.changeCustomer(old, plan.Customer, inBooking, p)
-	user, err := tx.checkCustomerChange(ctx, old, plan.customer, inBooking+"email", p)
+	plan.customer, plan.fields = tx.patchCustomer(old, plan.Customer, customerPrefix, p)
+	user, err := tx.checkCustomerChange(ctx, old, plan.customer, customerPrefix+"email", p)
 	// A user of the site has an e-mail address even where the customer has none.
 	plan.replaces = user.id != 0 || replaces(old, plan.customer)
 	return err
@@ -48,10 +48,10 @@ func replaces(old, customer BookingCustomer) bool {
 		differs(old.Email, customer.Email) || differs(old.Phone, customer.Phone)
 }
 
-// changeCustomer is a customer with what was sent of them, and the columns that
+// patchCustomer is a customer with what was sent of them, and the columns that
 // change.
-func (s *Site) changeCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
-	wanted := s.cleanCustomer(sent, prefix, p)
+func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
+	wanted := s.sanitizeCustomer(sent, prefix, p)
 	var columns row
 	for _, f := range []struct {
 		name   string
@@ -112,7 +112,7 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 // where that user is no more than a customer (the plugin's
 // save_connected_wordpress_user).
 func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, fields row) error {
-	if err := tx.update(ctx, wpdb.Customers, customer.ID, append(fields, tx.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Customers, customer.ID, append(fields, tx.updateTimestamp())); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(fields, func(c column) bool { return c.name == "email" || c.name == "first_name" || c.name == "last_name" }) {

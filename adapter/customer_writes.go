@@ -14,8 +14,8 @@ import (
 	"bookside/wpdb"
 )
 
-// CustomerValues are what is to be stored of a customer; nil was not sent.
-type CustomerValues struct {
+// CustomerPatch are what is to be stored of a customer; nil was not sent.
+type CustomerPatch struct {
 	CustomerFields
 	Status, Notes, AdminNotes *string
 	IsGuest                   *bool
@@ -34,22 +34,22 @@ type CustomerValues struct {
 // CreateCustomer makes a customer as the plugin's form does
 // (OsCustomersController::create, LatePoint 5.6.5), but with the status and
 // guest flag that were sent.
-func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerValues) (Customer, error) {
+func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, error) {
 	// Before anything is said about the user.
 	if v.WordPressUserID != nil {
 		if err := tx.need("write_users"); err != nil {
 			return Customer{}, err
 		}
 	}
-	v = v.clean()
+	v = v.sanitize()
 	p := v.Validation.Clone()
 	p.Require("first_name", strings.TrimSpace(or(v.FirstName, "")) != "")
 	p.Require("last_name", strings.TrimSpace(or(v.LastName, "")) != "")
-	wanted := tx.cleanCustomer(v.CustomerFields, "", &p)
+	wanted := tx.sanitizeCustomer(v.CustomerFields, "", &p)
 	if err := tx.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
-	w, err := tx.writing(ctx)
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -83,20 +83,20 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerValues) (Customer, e
 	// The plugin's forms take nothing of this.
 	v.Status = new(or(v.Status, "active"))
 	stored := Customer{IsGuest: !or(v.IsGuest, true)} // not known: to connect a user sets it too
-	if err := tx.update(ctx, wpdb.Customers, wanted.ID, row(v.edits(stored))); err != nil {
+	if err := tx.update(ctx, wpdb.Customers, wanted.ID, row(v.changeset(stored))); err != nil {
 		return Customer{}, err
 	}
 	if err := tx.saveMeta(ctx, wpdb.CustomerMeta, wanted.ID, v.metas()); err != nil {
 		return Customer{}, err
 	}
-	if err := tx.rememberFields(ctx, v.unknown(Customer{})); err != nil {
+	if err := tx.storeCustomFieldNames(ctx, v.newCustomFields(Customer{})); err != nil {
 		return Customer{}, err
 	}
 	events := []event{{kind: customerCreated, facts: customerFacts(wanted)}}
-	if err := tx.recordEvents(ctx, w, events); err != nil {
+	if err := tx.logEvents(ctx, w, events); err != nil {
 		return Customer{}, err
 	}
-	if _, err := tx.announce(ctx, w, events, true); err != nil {
+	if _, err := tx.notify(ctx, w, events, true); err != nil {
 		return Customer{}, err
 	}
 	return tx.Customer(ctx, wanted.ID)
@@ -105,7 +105,7 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerValues) (Customer, e
 // locksOfNewCustomer are the locks for a customer to be created: of the e-mail,
 // and of the WordPress user to whom connectUser would connect the customer, for
 // others may find the same user by the login.
-func (s *Site) locksOfNewCustomer(ctx context.Context, w writing, email *string) ([]lock, error) {
+func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *string) ([]lock, error) {
 	locks := locksOfEmail(email)
 	if len(locks) == 0 || w.settings[settingUsersAsCustomers] != on {
 		return locks, nil
@@ -123,9 +123,9 @@ func customerFacts(c BookingCustomer) (f bookingFacts) {
 	return f
 }
 
-// clean takes what may not be from texts. Those of custom fields may have
+// sanitize takes what may not be from texts. Those of custom fields may have
 // several lines.
-func (v CustomerValues) clean() CustomerValues {
+func (v CustomerPatch) sanitize() CustomerPatch {
 	for _, text := range []**string{&v.Notes, &v.AdminNotes} {
 		if *text != nil {
 			*text = new(sanitize.TextareaField(**text))
@@ -141,9 +141,9 @@ func (v CustomerValues) clean() CustomerValues {
 	return v
 }
 
-// edits are the columns that change and are of no concern to others.
-func (v CustomerValues) edits(c Customer) edits {
-	var e edits
+// changeset are the columns that change and are of no concern to others.
+func (v CustomerPatch) changeset(c Customer) changeset {
+	var e changeset
 	e.text("status", v.Status, c.Status)
 	e.text("notes", v.Notes, c.Notes)
 	e.text("admin_notes", v.AdminNotes, c.AdminNotes)
@@ -157,16 +157,16 @@ func (v CustomerValues) edits(c Customer) edits {
 }
 
 // metas are all fields without a column. Their names differ.
-func (v CustomerValues) metas() map[string]string {
+func (v CustomerPatch) metas() map[string]string {
 	metas := make(map[string]string, len(v.Profile)+len(v.CustomFields))
 	maps.Copy(metas, v.Profile)
 	maps.Copy(metas, v.CustomFields)
 	return metas
 }
 
-// unknown are the names of the custom fields that get a value and that nothing
+// newCustomFields are the names of the custom fields that get a value and that nothing
 // yet tells from metas of others.
-func (v CustomerValues) unknown(stored Customer) []string {
+func (v CustomerPatch) newCustomFields(stored Customer) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.CustomFields)), func(name string) bool {
 		_, known := stored.CustomFields[name]
 		return known || v.CustomFields[name] == "" || strings.HasPrefix(name, "cf_")
@@ -174,7 +174,7 @@ func (v CustomerValues) unknown(stored Customer) []string {
 }
 
 // checkValues notes texts that do not fit, and custom fields that are none.
-func (s *Site) checkValues(ctx context.Context, v CustomerValues, p *domain.Validation) error {
+func (s *Site) checkValues(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
 	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
 		if sent != nil {
 			s.checkText(p, field, wpdb.Customers, field, *sent)
@@ -242,7 +242,7 @@ func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Valida
 
 // checkUser notes a WordPress user who cannot stand behind a new customer: one
 // who does not exist, has other roles than a customer, or is another's already.
-func (tx *Tx) checkUser(ctx context.Context, v CustomerValues, p *domain.Validation) error {
+func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
 	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (tx *Tx) checkUser(ctx context.Context, v CustomerValues, p *domain.Validat
 // UpdateCustomer changes what was sent of a customer, and the linked WordPress
 // user with name and e-mail. What does not change is not written. What is wrong
 // is a CodeInvalidRequest or CodeValidationFailed naming every field.
-func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (Customer, error) {
+func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Customer, error) {
 	if err := tx.lock(ctx, append(locksOfEmail(v.Email), lockOf(customerLock, id))...); err != nil {
 		return Customer{}, err
 	}
@@ -282,10 +282,10 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (C
 	if err != nil {
 		return Customer{}, err
 	}
-	v = v.clean()
+	v = v.sanitize()
 	p := v.Validation.Clone()
-	old := before.short()
-	after, columns := tx.changeCustomer(old, v.CustomerFields, "", &p)
+	old := before.bookingCustomer()
+	after, columns := tx.patchCustomer(old, v.CustomerFields, "", &p)
 	if err := tx.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
 	}
@@ -296,12 +296,12 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (C
 		return Customer{}, err
 	}
 	personal := len(columns) > 0
-	columns = append(columns, v.edits(before)...)
+	columns = append(columns, v.changeset(before)...)
 	metas, err := tx.metaChanges(ctx, wpdb.CustomerMeta, id, v.metas())
 	if err != nil {
 		return Customer{}, err
 	}
-	if err := tx.rememberFields(ctx, v.unknown(before)); err != nil {
+	if err := tx.storeCustomFieldNames(ctx, v.newCustomFields(before)); err != nil {
 		return Customer{}, err
 	}
 	if len(columns) > 0 || metas.any() {
@@ -313,21 +313,21 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerValues) (C
 		return Customer{}, err
 	}
 	if personal { // the plugin's history keeps nothing else of a customer
-		if err := tx.recordEvents(ctx, writing{}, []event{{kind: customerUpdated, facts: customerFacts(after), old: customerFacts(old)}}); err != nil {
+		if err := tx.logEvents(ctx, writeSettings{}, []event{{kind: customerUpdated, facts: customerFacts(after), old: customerFacts(old)}}); err != nil {
 			return Customer{}, err
 		}
 	}
 	return tx.Customer(ctx, id)
 }
 
-// short is what bookings show of a customer.
-func (c Customer) short() BookingCustomer {
+// bookingCustomer is what bookings show of a customer.
+func (c Customer) bookingCustomer() BookingCustomer {
 	return BookingCustomer{ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone}
 }
 
-// rememberFields keeps the names of custom fields, by which they are told from
+// storeCustomFieldNames keeps the names of custom fields, by which they are told from
 // metas of others.
-func (tx *Tx) rememberFields(ctx context.Context, names []string) error {
+func (tx *Tx) storeCustomFieldNames(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -341,17 +341,17 @@ func (tx *Tx) rememberFields(ctx context.Context, names []string) error {
 
 // metaChanges are the rows of metas that a change adds, alters and removes.
 type metaChanges struct {
-	added   []row
-	altered []alteredMeta
-	removed []int64
+	inserts []row
+	updates []metaUpdate
+	deletes []int64
 }
 
-type alteredMeta struct {
+type metaUpdate struct {
 	id    int64
 	value string
 }
 
-func (m metaChanges) any() bool { return len(m.added)+len(m.altered)+len(m.removed) > 0 }
+func (m metaChanges) any() bool { return len(m.inserts)+len(m.updates)+len(m.deletes) > 0 }
 
 // metaChanges compares metas with what is stored of a record: an existing row
 // changes, an empty value removes all rows of its key
@@ -383,12 +383,12 @@ func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, valu
 		switch {
 		case value == "":
 			for _, r := range same {
-				m.removed = append(m.removed, r.id)
+				m.deletes = append(m.deletes, r.id)
 			}
 		case len(same) == 0:
-			m.added = append(m.added, append(row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.createdNow()...))
+			m.inserts = append(m.inserts, append(row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.newTimestamps()...))
 		case same[0].value != value:
-			m.altered = append(m.altered, alteredMeta{same[0].id, value})
+			m.updates = append(m.updates, metaUpdate{same[0].id, value})
 		}
 	}
 	return m, nil
@@ -396,15 +396,15 @@ func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, valu
 
 // changeMeta writes changes of metas.
 func (tx *Tx) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
-	if err := tx.delete(ctx, table, m.removed...); err != nil {
+	if err := tx.delete(ctx, table, m.deletes...); err != nil {
 		return err
 	}
-	for _, altered := range m.altered {
-		if err := tx.update(ctx, table, altered.id, row{{"meta_value", altered.value}, tx.updatedNow()}); err != nil {
+	for _, altered := range m.updates {
+		if err := tx.update(ctx, table, altered.id, row{{"meta_value", altered.value}, tx.updateTimestamp()}); err != nil {
 			return err
 		}
 	}
-	_, err := tx.insert(ctx, table, m.added...)
+	_, err := tx.insert(ctx, table, m.inserts...)
 	return err
 }
 
@@ -422,7 +422,7 @@ func (tx *Tx) saveMeta(ctx context.Context, table wpdb.Table, id int64, values m
 // invoices and the WordPress user stay. One with bookings, whatever their status,
 // is a CodeCustomerHasBookings.
 func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
-	orders, err := tx.ordersOf(ctx, id)
+	orders, err := tx.orderIDs(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -447,7 +447,7 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	if bookings > 0 {
 		return domain.CustomerHasBookings(bookings)
 	}
-	now, err := tx.ordersOf(ctx, id)
+	now, err := tx.orderIDs(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -487,8 +487,8 @@ func (tx *Tx) deleteCustomerRows(ctx context.Context, id int64, orders []int64) 
 	return tx.delete(ctx, wpdb.Customers, id)
 }
 
-// ordersOf are the ids of a customer's orders.
-func (s *Site) ordersOf(ctx context.Context, customer int64) ([]int64, error) {
+// orderIDs are the ids of a customer's orders.
+func (s *Site) orderIDs(ctx context.Context, customer int64) ([]int64, error) {
 	stmt := sq.Select("id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customer}).OrderBy("id")
 	return wpdb.All(ctx, s.db, "find orders of customer", stmt, wpdb.Value[int64])
 }

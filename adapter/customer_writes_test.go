@@ -119,7 +119,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 			return changed
 		}
 		email := "five.new@example.test"
-		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: CustomerFields{Email: &email, Phone: new("1")}})
+		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email, Phone: new("1")}})
 		if c.privileged {
 			if got := refusedFields(t, name, err); !slices.Equal(got, []string{"email"}) {
 				t.Errorf("%s: e-mail names %v", name, got)
@@ -132,7 +132,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: CustomerFields{FirstName: new("New"), LastName: new("New")}}); err != nil {
+		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{FirstName: new("New"), LastName: new("New")}}); err != nil {
 			t.Errorf("%s: name: %v", name, err)
 		}
 		if got, want := len(users()), map[bool]int{true: 0, false: 2}[c.privileged]; got != want {
@@ -140,7 +140,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		made, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
+		made, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
 		if c.privileged {
 			if got := refusedFields(t, name, err); !slices.Equal(got, []string{"cms_user_id"}) {
 				t.Errorf("%s: link names %v", name, got)
@@ -150,7 +150,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		made, err = txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("New", "New", "MALLORY@example.test")})
+		made, err = txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("New", "New", "MALLORY@example.test")})
 		linked := made.WordPressUserID != nil && *made.WordPressUserID == 900
 		if err != nil || linked == c.privileged || made.IsGuest != c.privileged || len(users()) != 0 {
 			t.Errorf("%s: same e-mail: linked %t, guest %t, users %v (%v)", name, linked, made.IsGuest, users(), err)
@@ -183,7 +183,7 @@ func TestUsersOfANetwork(t *testing.T) {
 		if _, err := database.SQL.ExecContext(t.Context(), c.change, user); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, id, CustomerValues{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
+		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, id, CustomerPatch{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
 		if c.privileged {
 			refusedFields(t, name, err)
 			continue
@@ -202,37 +202,37 @@ func TestUsersOfNewCustomers(t *testing.T) {
 	const setting = "DELETE FROM wp_latepoint_settings WHERE name IN ('wp_users_as_customers', 'default_wp_role_for_customer')"
 	for name, c := range map[string]struct {
 		setup         []string
-		customer      CustomerValues
+		customer      CustomerPatch
 		users, metas  int
 		role          string
 		linked, guest bool
 	}{
-		"switched off":   {setup: []string{setting}, customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test")}, guest: true},
-		"nearly on":      {setup: []string{setting, settle("wp_users_as_customers", "ON")}, customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test")}, guest: true},
-		"switched on":    {customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true},
-		"another role":   {setup: []string{settle("default_wp_role_for_customer", "subscriber")}, customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:10:"subscriber";b:1;}`, linked: true, guest: true},
-		"no guest":       {customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test"), IsGuest: new(false)}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true},
-		"without e-mail": {customer: CustomerValues{CustomerFields: CustomerFields{FirstName: new("A"), LastName: new("B")}}, guest: true},
-		"a long e-mail":  {customer: CustomerValues{CustomerFields: named("A", "B", strings.Repeat("a", 50)+"@example.test")}, guest: true},
-		"long names":     {customer: CustomerValues{CustomerFields: named(strings.Repeat("ü", 200), strings.Repeat("ü", 200), "a@example.test")}, guest: true},
+		"switched off":   {setup: []string{setting}, customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, guest: true},
+		"nearly on":      {setup: []string{setting, settle("wp_users_as_customers", "ON")}, customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, guest: true},
+		"switched on":    {customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true},
+		"another role":   {setup: []string{settle("default_wp_role_for_customer", "subscriber")}, customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:10:"subscriber";b:1;}`, linked: true, guest: true},
+		"no guest":       {customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test"), IsGuest: new(false)}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true},
+		"without e-mail": {customer: CustomerPatch{CustomerFields: CustomerFields{FirstName: new("A"), LastName: new("B")}}, guest: true},
+		"a long e-mail":  {customer: CustomerPatch{CustomerFields: named("A", "B", strings.Repeat("a", 50)+"@example.test")}, guest: true},
+		"long names":     {customer: CustomerPatch{CustomerFields: named(strings.Repeat("ü", 200), strings.Repeat("ü", 200), "a@example.test")}, guest: true},
 		"emoji where users have none": {
 			setup:    []string{"ALTER TABLE wp_users CONVERT TO CHARACTER SET utf8mb3"},
-			customer: CustomerValues{CustomerFields: named("A 😀", "B", "a@example.test")}, guest: true,
+			customer: CustomerPatch{CustomerFields: named("A 😀", "B", "a@example.test")}, guest: true,
 		},
 		"a login that is taken by a guest of another e-mail": {
 			setup: []string{
 				"INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'a@example.test', 'other@example.test')",
 				`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (900, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}')`,
 			},
-			customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test")}, linked: true,
+			customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, linked: true,
 		},
 		"a user of another customer": {
 			setup:    []string{"UPDATE wp_users SET user_email = 'a@example.test' WHERE ID = 7"},
-			customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test")}, guest: true,
+			customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, guest: true,
 		},
 		"a nice name that is taken": {
 			setup:    []string{"INSERT INTO wp_users (ID, user_login, user_nicename) VALUES (900, 'x', 'aexample-test'), (901, 'y', 'aexample-test-2')"},
-			customer: CustomerValues{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true,
+			customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestEmailBeyondTheUser(t *testing.T) {
 	before := database.Snapshot(t)
 	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b", 50) + ".test"
 	for _, email := range []string{long, "taken@example.test"} {
-		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: CustomerFields{Email: &email}})
+		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email}})
 		if got := refusedFields(t, email, err); !slices.Equal(got, []string{"email"}) {
 			t.Errorf("%s names %v", email, got)
 		}
@@ -284,7 +284,7 @@ func TestEmailBeyondTheUser(t *testing.T) {
 		t.Errorf("changed: %v", left)
 	}
 	for _, email := range []string{long, "taken@example.test"} { // behind customer 9 stands nobody
-		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 9, CustomerValues{CustomerFields: CustomerFields{Email: &email}}); err != nil {
+		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 9, CustomerPatch{CustomerFields: CustomerFields{Email: &email}}); err != nil {
 			t.Errorf("%s: %v", email, err)
 		}
 	}
@@ -299,7 +299,7 @@ func TestUserIsLinkedOnce(t *testing.T) {
 	var tries []func(context.Context, *Site) error
 	for i := range cap(made) {
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			c, err := txCreate(ctx, s, (*Tx).CreateCustomer, CustomerValues{
+			c, err := txCreate(ctx, s, (*Tx).CreateCustomer, CustomerPatch{
 				CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i)), WordPressUserID: new(int64(900)), UserField: "wordpress_user_id",
 			})
 			if err == nil {
@@ -363,7 +363,7 @@ func TestDeleteCustomerOrBook(t *testing.T) {
 	const customers = 16
 	ids := make([]int64, customers)
 	for i := range ids {
-		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i))})
+		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -401,7 +401,7 @@ func TestDeleteCustomerOrBook(t *testing.T) {
 				_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, 7, BookingPatch{CustomerID: &id})
 				return allow(err, domain.CodeInvalidRequest)
 			}, func(ctx context.Context, s *Site) error {
-				_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, id, CustomerValues{CustomerFields: CustomerFields{Phone: new("1")}, CustomFields: map[string]string{"cf_a": "1"}})
+				_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, id, CustomerPatch{CustomerFields: CustomerFields{Phone: new("1")}, CustomFields: map[string]string{"cf_a": "1"}})
 				return allow(err, domain.CodeNotFound)
 			})
 		}
@@ -450,11 +450,11 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 				rows int
 			}{
 				"create": {func(s *Site) error {
-					_, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerValues{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
+					_, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 19}, // customer, history, user, 13 of the user's metas, 2 metas, a remembered name
 				"update": {func(s *Site) error {
-					_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerValues{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
+					_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 8}, // customer, history, user, 2 of the user's metas, 2 metas, a remembered name
 			} {

@@ -66,16 +66,16 @@ type Span struct{ From, Before time.Time }
 // Customers is one page of the customers that pass the filter, newest first.
 func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer], error) {
 	q := sq.Select().From(s.db.As(wpdb.Customers, "c"))
-	q = equal(q, "c.status", f.Status)
-	q = equal(q, "c.wordpress_user_id", f.WordPressUserID)
-	q = created(q, "c.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = within(q, "c.created_at", f.CreatedWithin)
-	q = within(q, "c.updated_at", f.UpdatedWithin)
-	q = contains(q, f.FirstName, "c.first_name")
-	q = contains(q, f.LastName, "c.last_name")
-	q = contains(q, f.Email, "c.email")
-	q = contains(q, f.Phone, "c.phone")
-	q = contains(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email")
+	q = filterEqual(q, "c.status", f.Status)
+	q = filterEqual(q, "c.wordpress_user_id", f.WordPressUserID)
+	q = filterCreated(q, "c.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterSpan(q, "c.created_at", f.CreatedWithin)
+	q = filterSpan(q, "c.updated_at", f.UpdatedWithin)
+	q = filterSearch(q, f.FirstName, "c.first_name")
+	q = filterSearch(q, f.LastName, "c.last_name")
+	q = filterSearch(q, f.Email, "c.email")
+	q = filterSearch(q, f.Phone, "c.phone")
+	q = filterSearch(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email")
 	if f.IsGuest != nil {
 		q = q.Where(sq.Expr("(COALESCE(c.is_guest, 0) <> 0) = ?", *f.IsGuest))
 	}
@@ -89,7 +89,7 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	const op = "list customers"
 	l := list{id: "c.id", filter: q}
 	records, total, err := pageOf(ctx, s, op, l, f.Paging, func() ([]Customer, error) {
-		found, err := s.customers(ctx, op, cut(l.filter, f.Paging, "c.created_at DESC", "c.id DESC"))
+		found, err := s.customers(ctx, op, pageStatement(l.filter, f.Paging, "c.created_at DESC", "c.id DESC"))
 		if err != nil {
 			return nil, err
 		}
@@ -98,11 +98,11 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	return Page[Customer]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-func within(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
+func filterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
 	if span == nil {
 		return q
 	}
-	return created(q, column, &span.From, &span.Before)
+	return filterCreated(q, column, &span.From, &span.Before)
 }
 
 // Customer is one customer; a CodeNotFound where it does not exist.

@@ -30,14 +30,14 @@ type event struct {
 	payment     Payment // that was made, of transactionCreated
 }
 
-// recordEvents adds events to the site's history, so that it shows what was done
+// logEvents adds events to the site's history, so that it shows what was done
 // here.
-func (tx *Tx) recordEvents(ctx context.Context, w writing, events []event) error {
+func (tx *Tx) logEvents(ctx context.Context, w writeSettings, events []event) error {
 	activities := make([]activity, len(events))
 	for i, e := range events {
-		activities[i] = tx.activityOf(w, e)
+		activities[i] = tx.eventActivity(w, e)
 	}
-	return tx.record(ctx, activities...)
+	return tx.logActivities(ctx, activities...)
 }
 
 // The descriptions of history entries.
@@ -53,9 +53,9 @@ type (
 	}
 )
 
-// activityOf mirrors OsActivitiesHelper::create_activity for an event. A new
+// eventActivity mirrors OsActivitiesHelper::create_activity for an event. A new
 // record has numbers where a loaded one has texts, as in PHP.
-func (s *Site) activityOf(w writing, e event) activity {
+func (s *Site) eventActivity(w writeSettings, e event) activity {
 	a := activity{code: string(e.kind)}
 	switch e.kind {
 	case customerCreated, customerUpdated:

@@ -44,18 +44,18 @@ func (tx *Tx) UpdateInvoice(ctx context.Context, orderID, id int64, patch Invoic
 	}
 	p := patch.Validation.Clone()
 	tx.checkInvoice(patch, before, &p)
-	var columns edits
+	var columns changeset
 	columns.text("status", patch.Status, before.Status)
 	columns.amount("charge_amount", patch.ChargeAmount, before.ChargeAmount)
 	if !force && len(columns) > 0 {
-		if err := tx.checkCovered(ctx, order, patch, before, &p); err != nil {
+		if err := tx.checkPaidInvoice(ctx, order, patch, before, &p); err != nil {
 			return Invoice{}, err
 		}
 	}
 	if err := p.Err(); err != nil || len(columns) == 0 {
 		return before, err
 	}
-	if err := tx.update(ctx, wpdb.OrderInvoices, id, append(row(columns), tx.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.OrderInvoices, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Invoice{}, err
 	}
 	return tx.invoiceOf(ctx, orderID, id)
@@ -77,8 +77,8 @@ func (s *Site) invoicesHaveAmounts() bool {
 	return ok
 }
 
-// checkCovered notes an invoice that would be paid and is not.
-func (s *Site) checkCovered(ctx context.Context, order Order, patch InvoicePatch, before Invoice, p *domain.Validation) error {
+// checkPaidInvoice notes an invoice that would be paid and is not.
+func (s *Site) checkPaidInvoice(ctx context.Context, order Order, patch InvoicePatch, before Invoice, p *domain.Validation) error {
 	field := "charge_amount"
 	if patch.Status != nil {
 		field = "status"
@@ -92,7 +92,7 @@ func (s *Site) checkCovered(ctx context.Context, order Order, patch InvoicePatch
 	case !s.invoicesHaveAmounts():
 		amount = order.Total
 	}
-	b, err := s.balance(ctx, order)
+	b, err := s.paymentTotals(ctx, order)
 	if err == nil && b.net().LessThan(amount) {
 		p.Reject(field, "The order's payments do not cover this invoice: record them first, or send force=true")
 	}

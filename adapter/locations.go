@@ -34,8 +34,8 @@ type LocationFilter struct {
 // Locations is one page of the locations that pass the filter, newest first.
 func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location], error) {
 	q := sq.Select().From(s.db.As(wpdb.Locations, "l"))
-	q = contains(q, f.Search, "l.name", "l.full_address")
-	q = active(q, "l.status", f.Active)
+	q = filterSearch(q, f.Search, "l.name", "l.full_address")
+	q = filterActive(q, "l.status", f.Active)
 	ids, total, err := s.pageIDs(ctx, "list locations", list{id: "l.id", filter: q}, f.Paging, "l.id DESC")
 	if err != nil || len(ids) == 0 {
 		return Page[Location]{Paging: f.Paging, Total: total}, err
@@ -50,8 +50,8 @@ func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location],
 	return Page[Location]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// active keeps the active records, or the others.
-func active(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilder {
+// filterActive keeps the active records, or the others.
+func filterActive(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilder {
 	switch {
 	case want == nil:
 		return q

@@ -143,7 +143,7 @@ func (tx *Tx) lock(ctx context.Context, locks ...lock) error {
 		return fmt.Errorf("take locks: %w", errLockOrder)
 	}
 	tx.progress.last = locks[len(locks)-1]
-	result, err := wpdb.Exec(ctx, tx.db, "take locks", tx.takeLocks(locks))
+	result, err := wpdb.Exec(ctx, tx.db, "take locks", tx.lockStatement(locks))
 	if err != nil {
 		return err
 	}
@@ -157,9 +157,9 @@ func compareLocks(a, b lock) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
 }
 
-// takeLocks is the statement that the comment above quotes. Uses the primary
+// lockStatement is the statement that the comment above quotes. Uses the primary
 // key. locks are sorted.
-func (s *Site) takeLocks(locks []lock) sq.UpdateBuilder {
+func (s *Site) lockStatement(locks []lock) sq.UpdateBuilder {
 	var which sq.Or
 	for len(locks) > 0 {
 		kind, ids := locks[0].kind, []int64(nil)

@@ -88,7 +88,7 @@ func TestLockOrder(t *testing.T) {
 			return errors.Join(tx.lockRows(ctx, wpdb.Orders, []int64{1}), tx.lock(ctx, order))
 		}, errLockOrder},
 		"after a written row": {func(ctx context.Context, tx *Tx) error {
-			return errors.Join(tx.update(ctx, wpdb.Orders, 1, row{tx.updatedNow()}), tx.lock(ctx, order))
+			return errors.Join(tx.update(ctx, wpdb.Orders, 1, row{tx.updateTimestamp()}), tx.lock(ctx, order))
 		}, errLockOrder},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestLockOrder(t *testing.T) {
 func TestLocksAreQuotable(t *testing.T) {
 	t.Parallel()
 	s := &Site{db: wpdb.New(nil, "wp_")}
-	text, args, err := s.takeLocks([]lock{{locationLock, 1}, {agentLock, 5}, {agentLock, 7}, {emailLock, 311}}).ToSql()
+	text, args, err := s.lockStatement([]lock{{locationLock, 1}, {agentLock, 5}, {agentLock, 7}, {emailLock, 311}}).ToSql()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 }
 
 // insertOrder writes the row of a new order.
-func (tx *Tx) insertOrder(ctx context.Context, w writing, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
+func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
 	stored, err := process.EncodePHP(breakdown)
 	if err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (tx *Tx) insertOrder(ctx context.Context, w writing, n NewOrder, customer i
 		{"customer_id", customer}, {"customer_comment", or(n.CustomerComment, "")}, {"confirmation_code", code},
 		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
 		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
-	}, tx.createdNow()...))
+	}, tx.newTimestamps()...))
 }
 
 // invoiceData is what an invoice says, a snapshot.
@@ -90,8 +90,8 @@ const (
 	defaultInvoiceTo   = "{{customer_full_name}}<br>{{customer_email}}<br>{{customer_phone}}"
 )
 
-// invoicedOrder is what an invoice says of a new order.
-type invoicedOrder struct {
+// invoiceSource is what an invoice says of a new order.
+type invoiceSource struct {
 	id              int64
 	customer        BookingCustomer
 	subtotal, total decimal.Decimal
@@ -101,7 +101,7 @@ type invoicedOrder struct {
 // invoiceOrder writes the invoice of a new order
 // (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
 // the site makes none, or none for what is free.
-func (tx *Tx) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) error {
+func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource) error {
 	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
 		return nil
 	}
@@ -122,12 +122,12 @@ func (tx *Tx) invoiceOrder(ctx context.Context, w writing, o invoicedOrder) erro
 	_, err = tx.insert(ctx, wpdb.OrderInvoices, append(row{
 		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", invoiceOpen}, {"charge_amount", total},
 		{"due_at", domain.Stamp(tx.Now)}, {"payment_portion", "full"}, {"access_key", key},
-	}, tx.createdNow()...))
+	}, tx.newTimestamps()...))
 	return err
 }
 
-// replaceParties fills in the variables of customer and business.
-func (w writing) replaceParties(template string, c BookingCustomer) string {
+// replaceVariables fills in the variables of customer and business.
+func (w writeSettings) replaceParties(template string, c BookingCustomer) string {
 	return strings.NewReplacer(
 		"{{customer_full_name}}", strings.TrimSpace(c.FirstName+" "+c.LastName), "{{customer_first_name}}", c.FirstName, "{{customer_last_name}}", c.LastName,
 		"{{customer_email}}", c.Email, "{{customer_phone}}", c.Phone,

@@ -44,20 +44,20 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	p.Require("customer_id", n.CustomerID != nil)
 	p.Require("subtotal", n.Subtotal != nil)
 	p.Require("total", n.Total != nil)
-	n.OrderPatch = tx.cleanOrder(n.OrderPatch, Order{}, &p)
+	n.OrderPatch = tx.sanitizeOrder(n.OrderPatch, Order{}, &p)
 	if p.Err() == nil {
 		if err := tx.lock(ctx, lockOf(customerLock, *n.CustomerID)); err != nil {
 			return Order{}, err
 		}
 	}
-	customer, err := tx.takeCustomer(ctx, n.CustomerID, &p)
+	customer, err := tx.lockCustomer(ctx, n.CustomerID, &p)
 	if err != nil {
 		return Order{}, err
 	}
 	if err := p.Err(); err != nil {
 		return Order{}, err
 	}
-	w, err := tx.writing(ctx)
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return Order{}, err
 	}
@@ -70,18 +70,18 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 		return Order{}, err
 	}
 	facts := orderFacts{Order: made, customer: customer}
-	vars := tx.orderHistory(w, facts)
+	vars := tx.orderActivityVars(w, facts)
 	vars.ID = id // of a new record PHP has a number
-	if err := tx.record(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
+	if err := tx.logActivities(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
 		return Order{}, err
 	}
-	_, err = tx.announce(ctx, w, []event{{kind: orderCreated, facts: facts.facts()}}, true)
+	_, err = tx.notify(ctx, w, []event{{kind: orderCreated, facts: facts.facts()}}, true)
 	return made, err
 }
 
-// takeCustomer reads the customer whom an order or a payment is for, and keeps
+// lockCustomer reads the customer whom an order or a payment is for, and keeps
 // them from being deleted meanwhile.
-func (tx *Tx) takeCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
+func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
 	if id == nil || p.Has("customer_id") {
 		return BookingCustomer{}, nil
 	}
@@ -97,10 +97,10 @@ func (tx *Tx) takeCustomer(ctx context.Context, id *int64, p *domain.Validation)
 
 // insertNewOrder writes an order with what belongs to one, and touches its
 // customer as every order does.
-func (tx *Tx) insertNewOrder(ctx context.Context, w writing, n NewOrder, customer BookingCustomer) (int64, error) {
+func (tx *Tx) insertNewOrder(ctx context.Context, w writeSettings, n NewOrder, customer BookingCustomer) (int64, error) {
 	// With a breakdown the plugin does not compute prices from the items.
 	breakdown := priceBreakdown{BeforeSubtotal: []breakdownPart{}}
-	if err := tx.update(ctx, wpdb.Customers, customer.ID, row{tx.updatedNow()}); err != nil {
+	if err := tx.update(ctx, wpdb.Customers, customer.ID, row{tx.updateTimestamp()}); err != nil {
 		return 0, err
 	}
 	id, err := tx.insertOrder(ctx, w, n, customer.ID, breakdown)
@@ -113,7 +113,7 @@ func (tx *Tx) insertNewOrder(ctx context.Context, w writing, n NewOrder, custome
 	if err := tx.saveMeta(ctx, wpdb.OrderMeta, id, n.metas(Order{})); err != nil {
 		return 0, err
 	}
-	return id, tx.invoiceOrder(ctx, w, invoicedOrder{id: id, customer: customer, subtotal: *n.Subtotal, total: *n.Total, breakdown: breakdown})
+	return id, tx.invoiceOrder(ctx, w, invoiceSource{id: id, customer: customer, subtotal: *n.Subtotal, total: *n.Total, breakdown: breakdown})
 }
 
 // UpdateOrder changes an order. One that goes to another customer takes its
@@ -126,17 +126,17 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 		return Order{}, err
 	}
 	p := sent.Validation.Clone()
-	patch := tx.cleanOrder(sent, before, &p)
+	patch := tx.sanitizeOrder(sent, before, &p)
 	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID
 	if moves {
-		if _, err := tx.takeCustomer(ctx, patch.CustomerID, &p); err != nil {
+		if _, err := tx.lockCustomer(ctx, patch.CustomerID, &p); err != nil {
 			return Order{}, err
 		}
 	}
 	if err := p.Err(); err != nil {
 		return Order{}, err
 	}
-	columns, metas := patch.edits(before), patch.metas(before)
+	columns, metas := patch.changeset(before), patch.metas(before)
 	if len(columns)+len(metas) == 0 {
 		return before, nil
 	}
@@ -146,17 +146,17 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 			return Order{}, err
 		}
 	}
-	if err := tx.update(ctx, wpdb.Orders, id, append(row(columns), tx.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Orders, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Order{}, err
 	}
 	if err := tx.saveMeta(ctx, wpdb.OrderMeta, id, metas); err != nil {
 		return Order{}, err
 	}
-	w, err := tx.writing(ctx)
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return Order{}, err
 	}
-	return tx.tellOrder(ctx, w, before, moved)
+	return tx.notifyOrderUpdate(ctx, w, before, moved)
 }
 
 // lockOrderToUpdate is lockOrder for an order that may go to another customer,
@@ -208,16 +208,16 @@ func (tx *Tx) lockOrderRow(ctx context.Context, id int64) (Order, error) {
 	return tx.Order(ctx, id)
 }
 
-// cleanOrder finds out all that is wrong with a patch by itself, and cleans its
+// sanitizeOrder finds out all that is wrong with a patch by itself, and cleans its
 // texts.
-func (s *Site) cleanOrder(patch OrderPatch, before Order, p *domain.Validation) OrderPatch {
-	s.cleanSent(p, "coupon_code", &patch.CouponCode, sanitize.TextField, wpdb.Orders, "coupon_code")
-	s.cleanSent(p, "customer_comment", &patch.CustomerComment, sanitize.TextareaField, wpdb.Orders, "customer_comment")
-	s.cleanSent(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.OrderMeta, "meta_value")
-	s.cleanSent(p, "confirmation_code", &patch.ConfirmationCode, sanitize.TextField, wpdb.Orders, "confirmation_code")
-	s.cleanSent(p, "ip_address", &patch.IPAddress, sanitize.TextField, wpdb.Orders, "ip_address")
-	s.cleanSent(p, "source_id", &patch.SourceID, sanitize.TextField, wpdb.Orders, "source_id")
-	s.cleanSent(p, "source_url", &patch.SourceURL, sanitize.URL, wpdb.Orders, "source_url")
+func (s *Site) sanitizeOrder(patch OrderPatch, before Order, p *domain.Validation) OrderPatch {
+	s.sanitizeField(p, "coupon_code", &patch.CouponCode, sanitize.TextField, wpdb.Orders, "coupon_code")
+	s.sanitizeField(p, "customer_comment", &patch.CustomerComment, sanitize.TextareaField, wpdb.Orders, "customer_comment")
+	s.sanitizeField(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.OrderMeta, "meta_value")
+	s.sanitizeField(p, "confirmation_code", &patch.ConfirmationCode, sanitize.TextField, wpdb.Orders, "confirmation_code")
+	s.sanitizeField(p, "ip_address", &patch.IPAddress, sanitize.TextField, wpdb.Orders, "ip_address")
+	s.sanitizeField(p, "source_id", &patch.SourceID, sanitize.TextField, wpdb.Orders, "source_id")
+	s.sanitizeField(p, "source_url", &patch.SourceURL, sanitize.URL, wpdb.Orders, "source_url")
 	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" && before.ConfirmationCode != "" {
 		p.Reject("confirmation_code", "May not be empty")
 	}
@@ -233,9 +233,9 @@ func (s *Site) cleanOrder(patch OrderPatch, before Order, p *domain.Validation) 
 	return patch
 }
 
-// edits are the columns that change.
-func (patch OrderPatch) edits(o Order) edits {
-	var e edits
+// changeset are the columns that change.
+func (patch OrderPatch) changeset(o Order) changeset {
+	var e changeset
 	e.number("customer_id", patch.CustomerID, o.CustomerID)
 	e.amount("subtotal", patch.Subtotal, o.Subtotal)
 	e.amount("total", patch.Total, o.Total)
@@ -291,7 +291,7 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 		if data == item.ItemData {
 			continue
 		}
-		if err := tx.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", data}, tx.updatedNow()}); err != nil {
+		if err := tx.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", data}, tx.updateTimestamp()}); err != nil {
 			return nil, err
 		}
 	}
@@ -299,7 +299,7 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 		if b.Customer.ID == customer {
 			continue
 		}
-		if err := tx.update(ctx, wpdb.Bookings, b.ID, row{owner, tx.updatedNow()}); err != nil {
+		if err := tx.update(ctx, wpdb.Bookings, b.ID, row{owner, tx.updateTimestamp()}); err != nil {
 			return nil, err
 		}
 		moved = append(moved, b)
@@ -307,9 +307,9 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 	return moved, nil
 }
 
-// tellOrder records and announces an order that was changed, and the bookings
+// notifyOrderUpdate records and announces an order that was changed, and the bookings
 // that moved with it, and reads it as it is now.
-func (tx *Tx) tellOrder(ctx context.Context, w writing, before Order, moved []bookingFacts) (Order, error) {
+func (tx *Tx) notifyOrderUpdate(ctx context.Context, w writeSettings, before Order, moved []bookingFacts) (Order, error) {
 	order, err := tx.Order(ctx, before.ID)
 	if err != nil {
 		return Order{}, err
@@ -331,13 +331,13 @@ func (tx *Tx) tellOrder(ctx context.Context, w writing, before Order, moved []bo
 		old.keys = b.keys
 		events = append(events, event{kind: bookingUpdated, facts: b, old: old})
 	}
-	if err := tx.recordEvents(ctx, w, events); err != nil {
+	if err := tx.logEvents(ctx, w, events); err != nil {
 		return Order{}, err
 	}
-	updated, err := tx.recordOrderUpdate(ctx, w, before, now)
+	updated, err := tx.logOrderUpdate(ctx, w, before, now)
 	if err != nil {
 		return Order{}, err
 	}
-	_, err = tx.announce(ctx, w, append(events, updated), true)
+	_, err = tx.notify(ctx, w, append(events, updated), true)
 	return order, err
 }

@@ -68,14 +68,14 @@ type OrderFilter struct {
 // Orders is one page of the orders that pass the filter.
 func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
-	q = refersTo(q, "o.customer_id", f.CustomerID)
-	q = equal(q, "o.status", f.Status)
-	q = equal(q, "o.payment_status", f.PaymentStatus)
-	q = equal(q, "o.fulfillment_status", f.FulfillmentStatus)
-	q = exactly(q, "o.coupon_code", f.CouponCode)
-	q = between(q, "o.total", f.TotalMin, f.TotalMax)
-	q = created(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = contains(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
+	q = filterReference(q, "o.customer_id", f.CustomerID)
+	q = filterEqual(q, "o.status", f.Status)
+	q = filterEqual(q, "o.payment_status", f.PaymentStatus)
+	q = filterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
+	q = filterText(q, "o.coupon_code", f.CouponCode)
+	q = filterRange(q, "o.total", f.TotalMin, f.TotalMax)
+	q = filterCreated(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
 	ids, total, err := s.pageIDs(ctx, "list orders", list{id: "o.id", filter: q}, f.Paging, directed(orderOrder[f.Sort], f.Descending)...)
 	if err != nil {
 		return Page[Order]{}, err

@@ -33,12 +33,12 @@ type list struct {
 // pageIDs finds the ids of a page and the size of the list.
 func (s *Site) pageIDs(ctx context.Context, op string, l list, p Paging, order ...string) (ids []int64, total int64, err error) {
 	return pageOf(ctx, s, op, l, p, func() ([]int64, error) {
-		return wpdb.All(ctx, s.db, op, cut(l.filter.Column(l.id), p, order...), wpdb.Value[int64])
+		return wpdb.All(ctx, s.db, op, pageStatement(l.filter.Column(l.id), p, order...), wpdb.Value[int64])
 	})
 }
 
-// cut is one page out of an ordered list.
-func cut(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
+// pageStatement is one page out of an ordered list.
+func pageStatement(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
 	return stmt.OrderBy(order...).Limit(uint64(p.PerPage)).Offset(p.offset())
 }
 
@@ -122,8 +122,8 @@ func grouped[T any](ctx context.Context, s *Site, op string, stmt sq.Sqlizer, sc
 	return groups, nil
 }
 
-// between adds the bounds of a column; nil bounds nothing.
-func between[T any](filter sq.SelectBuilder, column string, from, to *T) sq.SelectBuilder {
+// filterRange adds the bounds of a column; nil bounds nothing.
+func filterRange[T any](filter sq.SelectBuilder, column string, from, to *T) sq.SelectBuilder {
 	if from != nil {
 		filter = filter.Where(sq.GtOrEq{column: *from})
 	}
@@ -133,18 +133,18 @@ func between[T any](filter sq.SelectBuilder, column string, from, to *T) sq.Sele
 	return filter
 }
 
-// equal adds column = value where a value was sent.
-func equal[T any](filter sq.SelectBuilder, column string, value *T) sq.SelectBuilder {
+// filterEqual adds column = value where a value was sent.
+func filterEqual[T any](filter sq.SelectBuilder, column string, value *T) sq.SelectBuilder {
 	if value == nil {
 		return filter
 	}
 	return filter.Where(sq.Eq{column: *value})
 }
 
-// exactly adds column = text where a text was sent. The collation finds the
+// filterText adds column = text where a text was sent. The collation finds the
 // rows, by an index where there is one, and takes letters for each other that
 // differ in their accents; the second condition ignores nothing but case.
-func exactly(filter sq.SelectBuilder, column string, text *string) sq.SelectBuilder {
+func filterText(filter sq.SelectBuilder, column string, text *string) sq.SelectBuilder {
 	if text == nil {
 		return filter
 	}
@@ -156,18 +156,18 @@ func folded(expression string) string {
 	return "LOWER(CONVERT(" + expression + " USING utf8mb4)) COLLATE utf8mb4_bin"
 }
 
-// refersTo adds column = id where an id was sent. 0 is none, which columns hold
+// filterReference adds column = id where an id was sent. 0 is none, which columns hold
 // as 0 or as NULL.
-func refersTo(filter sq.SelectBuilder, column string, id *int64) sq.SelectBuilder {
+func filterReference(filter sq.SelectBuilder, column string, id *int64) sq.SelectBuilder {
 	if id != nil && *id == 0 {
 		return filter.Where(sq.Or{sq.Eq{column: 0}, sq.Eq{column: nil}})
 	}
-	return equal(filter, column, id)
+	return filterEqual(filter, column, id)
 }
 
-// contains adds a partial match of any of the expressions where a text was
+// filterSearch adds a partial match of any of the expressions where a text was
 // sent. Case and accents are the collation's affair.
-func contains(filter sq.SelectBuilder, text *string, expressions ...string) sq.SelectBuilder {
+func filterSearch(filter sq.SelectBuilder, text *string, expressions ...string) sq.SelectBuilder {
 	if text == nil {
 		return filter
 	}

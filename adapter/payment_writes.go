@@ -40,14 +40,14 @@ type NewPayment struct {
 // naming every field.
 func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	p := n.Validation.Clone()
-	order, err := tx.orderToPay(ctx, n, &p)
+	order, err := tx.lockOrderToPay(ctx, n, &p)
 	if err != nil {
 		return Payment{}, err
 	}
 	p.Require("amount", n.Amount != nil)
-	n.PaymentPatch = tx.cleanPayment(n.PaymentPatch, Payment{}, &p)
+	n.PaymentPatch = tx.sanitizePayment(n.PaymentPatch, Payment{}, &p)
 	if n.CustomerID != 0 {
-		if _, err := tx.takeCustomer(ctx, &n.CustomerID, &p); err != nil {
+		if _, err := tx.lockCustomer(ctx, &n.CustomerID, &p); err != nil {
 			return Payment{}, err
 		}
 	}
@@ -58,16 +58,16 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	if err != nil {
 		return Payment{}, err
 	}
-	made, err := tx.followPayment(ctx, order, Payment{}, id)
+	made, err := tx.applyPayment(ctx, order, Payment{}, id)
 	if err != nil {
 		return Payment{}, err
 	}
-	return made, tx.tellPayment(ctx, made)
+	return made, tx.notifyPayment(ctx, made)
 }
 
-// tellPayment announces a new payment, with its order as the payment left it.
-func (tx *Tx) tellPayment(ctx context.Context, made Payment) error {
-	if !tx.automates() {
+// notifyPayment announces a new payment, with its order as the payment left it.
+func (tx *Tx) notifyPayment(ctx context.Context, made Payment) error {
+	if !tx.hasAutomations() {
 		return nil
 	}
 	// Most sites say nothing of payments: what is around one need not be read.
@@ -89,17 +89,17 @@ func (tx *Tx) tellPayment(ctx context.Context, made Payment) error {
 			return err
 		}
 	}
-	w, err := tx.writing(ctx)
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = tx.announce(ctx, w, []event{{kind: transactionCreated, facts: facts, payment: made}}, true)
+	_, err = tx.notify(ctx, w, []event{{kind: transactionCreated, facts: facts, payment: made}}, true)
 	return err
 }
 
-// orderToPay finds and locks the order that a payment is for, and takes the lock
+// lockOrderToPay finds and locks the order that a payment is for, and takes the lock
 // of its payer: a customer who is being deleted takes all their payments along.
-func (tx *Tx) orderToPay(ctx context.Context, n NewPayment, p *domain.Validation) (Order, error) {
+func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Validation) (Order, error) {
 	if p.Has("order_id") || p.Has("booking_id") {
 		return Order{}, nil
 	}
@@ -140,18 +140,18 @@ func (tx *Tx) orderToPay(ctx context.Context, n NewPayment, p *domain.Validation
 	return order, err
 }
 
-// cleanPayment finds out all that is wrong with a patch by itself, and cleans
+// sanitizePayment finds out all that is wrong with a patch by itself, and cleans
 // its texts.
-func (s *Site) cleanPayment(patch PaymentPatch, before Payment, p *domain.Validation) PaymentPatch {
+func (s *Site) sanitizePayment(patch PaymentPatch, before Payment, p *domain.Validation) PaymentPatch {
 	checkAmount(p, "amount", patch.Amount)
-	s.cleanSent(p, "processor", &patch.Processor, sanitize.TextField, wpdb.Transactions, "processor")
-	s.cleanSent(p, "payment_method", &patch.PaymentMethod, sanitize.TextField, wpdb.Transactions, "payment_method")
-	s.cleanSent(p, "payment_portion", &patch.PaymentPortion, sanitize.TextField, wpdb.Transactions, "payment_portion")
-	s.cleanSent(p, "kind", &patch.Kind, sanitize.TextField, wpdb.Transactions, "kind")
+	s.sanitizeField(p, "processor", &patch.Processor, sanitize.TextField, wpdb.Transactions, "processor")
+	s.sanitizeField(p, "payment_method", &patch.PaymentMethod, sanitize.TextField, wpdb.Transactions, "payment_method")
+	s.sanitizeField(p, "payment_portion", &patch.PaymentPortion, sanitize.TextField, wpdb.Transactions, "payment_portion")
+	s.sanitizeField(p, "kind", &patch.Kind, sanitize.TextField, wpdb.Transactions, "kind")
 	checkWord(p, "status", patch.Status, before.Status, paymentSucceeded, paymentProcessing, "failed")
-	s.cleanSent(p, "token", &patch.Token, sanitize.TextField, wpdb.Transactions, "token")
-	s.cleanSent(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.Transactions, "notes")
-	s.cleanSent(p, "receipt_number", &patch.ReceiptNumber, sanitize.TextField, wpdb.Transactions, "receipt_number")
+	s.sanitizeField(p, "token", &patch.Token, sanitize.TextField, wpdb.Transactions, "token")
+	s.sanitizeField(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.Transactions, "notes")
+	s.sanitizeField(p, "receipt_number", &patch.ReceiptNumber, sanitize.TextField, wpdb.Transactions, "receipt_number")
 	return patch
 }
 
@@ -176,7 +176,7 @@ func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int
 		{"payment_portion", orDefault(n.PaymentPortion, "full")}, {"kind", orDefault(n.Kind, kindCapture)},
 		{"status", orDefault(n.Status, paymentSucceeded)}, {"amount", orAmount(n.Amount)},
 		{"receipt_number", receipt}, {"access_key", key}, {"notes", n.Notes},
-	}, tx.createdNow()...))
+	}, tx.newTimestamps()...))
 }
 
 // orDefault is the text that was sent, or else the fallback, as for an empty one.
@@ -193,26 +193,26 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 		return Payment{}, err
 	}
 	p := sent.Validation.Clone()
-	patch := tx.cleanPayment(sent, before, &p)
+	patch := tx.sanitizePayment(sent, before, &p)
 	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
 		p.Reject("receipt_number", "May not be empty")
 	}
 	if err := p.Err(); err != nil {
 		return Payment{}, err
 	}
-	columns := patch.edits(before)
+	columns := patch.changeset(before)
 	if len(columns) == 0 {
 		return before, nil
 	}
-	if err := tx.update(ctx, wpdb.Transactions, id, append(row(columns), tx.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Transactions, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Payment{}, err
 	}
-	return tx.followPayment(ctx, order, before, id)
+	return tx.applyPayment(ctx, order, before, id)
 }
 
-// edits are the columns that change.
-func (patch PaymentPatch) edits(v Payment) edits {
-	var e edits
+// changeset are the columns that change.
+func (patch PaymentPatch) changeset(v Payment) changeset {
+	var e changeset
 	e.amount("amount", patch.Amount, v.Amount)
 	e.text("processor", patch.Processor, v.Processor)
 	e.text("payment_method", patch.PaymentMethod, v.PaymentMethod)
@@ -239,7 +239,7 @@ func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	if err := tx.delete(ctx, wpdb.Transactions, id); err != nil {
 		return err
 	}
-	return tx.followPayments(ctx, order)
+	return tx.updatePaymentStatus(ctx, order)
 }
 
 // lockPayment makes other writers of a payment and of its order wait, and reads
@@ -266,9 +266,9 @@ func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, Order, error)
 	return payment, order, err
 }
 
-// followPayment does for invoice and order what a payment, which was written
+// applyPayment does for invoice and order what a payment, which was written
 // just now, means for them, and reads the payment back.
-func (tx *Tx) followPayment(ctx context.Context, order Order, before Payment, id int64) (Payment, error) {
+func (tx *Tx) applyPayment(ctx context.Context, order Order, before Payment, id int64) (Payment, error) {
 	payment, err := tx.Payment(ctx, id)
 	if err != nil {
 		return Payment{}, err
@@ -280,7 +280,7 @@ func (tx *Tx) followPayment(ctx context.Context, order Order, before Payment, id
 	if settled != 0 {
 		payment.InvoiceID = &settled
 	}
-	return payment, tx.followPayments(ctx, order)
+	return payment, tx.updatePaymentStatus(ctx, order)
 }
 
 // settleInvoice marks the invoice as paid that a payment pays, and returns its
@@ -301,19 +301,19 @@ func (tx *Tx) settleInvoice(ctx context.Context, before, now Payment) (int64, er
 	if err != nil || !found {
 		return 0, err
 	}
-	if err := tx.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoicePaid}, tx.updatedNow()}); err != nil {
+	if err := tx.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoicePaid}, tx.updateTimestamp()}); err != nil {
 		return 0, err
 	}
 	return id, tx.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
 }
 
-// followPayments brings an order's payment status in step with its payments. The
+// updatePaymentStatus brings an order's payment status in step with its payments. The
 // order is locked; a zero one is none.
-func (tx *Tx) followPayments(ctx context.Context, order Order) error {
+func (tx *Tx) updatePaymentStatus(ctx context.Context, order Order) error {
 	if order.ID == 0 {
 		return nil
 	}
-	b, err := tx.balance(ctx, order)
+	b, err := tx.paymentTotals(ctx, order)
 	if err != nil {
 		return err
 	}
@@ -321,13 +321,13 @@ func (tx *Tx) followPayments(ctx context.Context, order Order) error {
 	if status == order.PaymentStatus {
 		return nil
 	}
-	if err := tx.update(ctx, wpdb.Orders, order.ID, row{{"payment_status", status}, tx.updatedNow()}); err != nil {
+	if err := tx.update(ctx, wpdb.Orders, order.ID, row{{"payment_status", status}, tx.updateTimestamp()}); err != nil {
 		return err
 	}
-	w, err := tx.writing(ctx)
+	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = tx.tellOrder(ctx, w, order, nil)
+	_, err = tx.notifyOrderUpdate(ctx, w, order, nil)
 	return err
 }

@@ -69,14 +69,14 @@ type PaymentFilter struct {
 // Payments is one page of the payments that pass the filter.
 func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], error) {
 	q := sq.Select().From(s.db.As(wpdb.Transactions, "t"))
-	q = refersTo(q, "t.customer_id", f.CustomerID)
-	q = refersTo(q, "t.order_id", f.OrderID)
-	q = equal(q, "t.status", f.Status)
-	q = exactly(q, "t.payment_method", f.PaymentMethod)
-	q = exactly(q, "t.processor", f.Processor)
-	q = between(q, "t.amount", f.AmountMin, f.AmountMax)
-	q = created(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = contains(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
+	q = filterReference(q, "t.customer_id", f.CustomerID)
+	q = filterReference(q, "t.order_id", f.OrderID)
+	q = filterEqual(q, "t.status", f.Status)
+	q = filterText(q, "t.payment_method", f.PaymentMethod)
+	q = filterText(q, "t.processor", f.Processor)
+	q = filterRange(q, "t.amount", f.AmountMin, f.AmountMax)
+	q = filterCreated(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	ids, total, err := s.pageIDs(ctx, "list payments", list{id: "t.id", filter: q}, f.Paging, directed(paymentOrder[f.Sort], f.Descending)...)
 	if err != nil || len(ids) == 0 {
 		return Page[Payment]{Paging: f.Paging, Total: total}, err

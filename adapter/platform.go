@@ -129,7 +129,7 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 		site.caller = &principal.Key
 		err = work(site)
 	}
-	if !outdated(err) {
+	if !schemaOutdated(err) {
 		return err
 	}
 	p.db.ForgetSchema()
@@ -141,9 +141,9 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	return work(site)
 }
 
-// look is Serve for what nobody asked for: it is not done again, because it will
+// serveBackground is Serve for what nobody asked for: it is not done again, because it will
 // be before long.
-func look[T any](ctx context.Context, p *Platform, work func(*Site, context.Context) (T, error)) (found T, err error) {
+func serveBackground[T any](ctx context.Context, p *Platform, work func(*Site, context.Context) (T, error)) (found T, err error) {
 	site, err := p.Site(ctx)
 	if err == nil {
 		found, err = work(site, ctx)

@@ -29,7 +29,7 @@ const jobScheduled = "scheduled"
 
 // QueueStats counts what waits on the site as it is now; see Site.QueueStats.
 func (p *Platform) QueueStats(ctx context.Context) (QueueStats, error) {
-	return look(ctx, p, (*Site).QueueStats)
+	return serveBackground(ctx, p, (*Site).QueueStats)
 }
 
 // QueueStats counts what waits. A queue without a table is empty.

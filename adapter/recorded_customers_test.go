@@ -94,7 +94,7 @@ var customerReplays = map[string]replay{
 	"customer_block":                          {do: changeCustomer},
 	"customer_block_by_form":                  {do: changeCustomer, differ: []difference{sentStatus}},
 	"customer_set_guest": {do: func(ctx context.Context, s *Site, _ json.RawMessage) error {
-		_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, 5, CustomerValues{IsGuest: new(true)})
+		_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, 5, CustomerPatch{IsGuest: new(true)})
 		return err
 	}},
 
@@ -173,7 +173,7 @@ type customerCommand struct {
 	Customer, Set json.RawMessage // fields
 }
 
-func (c customerCommand) values() (id int64, v CustomerValues, err error) {
+func (c customerCommand) values() (id int64, v CustomerPatch, err error) {
 	var fields struct {
 		commandCustomer
 		ID         int64   `json:"id"`
@@ -189,7 +189,7 @@ func (c customerCommand) values() (id int64, v CustomerValues, err error) {
 	if err := json.Unmarshal(sent, &fields); err != nil {
 		return 0, v, err
 	}
-	v = CustomerValues{CustomerFields: CustomerFields(fields.commandCustomer), Status: fields.Status, Notes: fields.Notes, AdminNotes: fields.AdminNotes}
+	v = CustomerPatch{CustomerFields: CustomerFields(fields.commandCustomer), Status: fields.Status, Notes: fields.Notes, AdminNotes: fields.AdminNotes}
 	if fields.IsGuest != nil {
 		v.IsGuest = new(*fields.IsGuest != 0)
 	}
@@ -234,6 +234,6 @@ func changeCustomFields(ctx context.Context, s *Site, command json.RawMessage) e
 	for name, value := range c.Set {
 		fields[name] = or(value, "")
 	}
-	_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, c.ID, CustomerValues{CustomFields: fields})
+	_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, c.ID, CustomerPatch{CustomFields: fields})
 	return err
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // TestRecordedAvailability asks what a real site was asked, for customers and
-// for administrators: with no departure from the plugin its answers are equal,
+// for administrators: with no deviation from the plugin its answers are equal,
 // and our own differ from them at the named points alone. Two databases share
 // the work.
 func TestRecordedAvailability(t *testing.T) {
@@ -290,16 +290,16 @@ func (q question) answer(day availability.Day) []slot {
 	return slots
 }
 
-// asPlugin is the same question to a calendar that departs from the plugin
+// asPlugin is the same question to a calendar that deviates from the plugin
 // nowhere.
 func (q question) asPlugin(site *Site) question {
 	if q.calendar == nil {
 		return q
 	}
 	in := q.calendar.Input
-	in.Departures = availability.Departures{}
+	in.Deviations = availability.Deviations{}
 	if in.Window != nil {
-		in.Window = site.bookingWindow(q.service, in.Departures)
+		in.Window = site.bookingWindow(q.service, in.Deviations)
 	}
 	q.calendar = availability.NewCalendar(in)
 	return q

@@ -66,7 +66,7 @@ func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) 
 		{"earliest_possible_booking", nil}, {"latest_possible_booking", nil}, {"timeblock_interval", nil},
 		{"capacity_min", or(patch.CapacityMin, 1)}, {"capacity_max", or(patch.CapacityMax, 1)},
 		{"status", or(patch.Status, "active")}, {"visibility", or(patch.Visibility, "visible")},
-	}, tx.createdNow()...))
+	}, tx.newTimestamps()...))
 	if err != nil {
 		return Service{}, err
 	}
@@ -75,7 +75,7 @@ func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) 
 	if err := tx.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
 		return Service{}, err
 	}
-	if err := tx.record(ctx, activity{code: "service_created", serviceID: &id}); err != nil {
+	if err := tx.logActivities(ctx, activity{code: "service_created", serviceID: &id}); err != nil {
 		return Service{}, err
 	}
 	return tx.Service(ctx, id, ServiceIncludes{})
@@ -108,13 +108,13 @@ func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (S
 	if len(columns)+len(metas) == 0 {
 		return before, nil
 	}
-	if err := tx.update(ctx, wpdb.Services, id, append(row(columns), tx.updatedNow())); err != nil {
+	if err := tx.update(ctx, wpdb.Services, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Service{}, err
 	}
 	if err := tx.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
 		return Service{}, err
 	}
-	if err := tx.record(ctx, activity{code: "service_updated", serviceID: &id}); err != nil {
+	if err := tx.logActivities(ctx, activity{code: "service_updated", serviceID: &id}); err != nil {
 		return Service{}, err
 	}
 	return tx.Service(ctx, id, ServiceIncludes{})
@@ -123,10 +123,10 @@ func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (S
 // cleanService finds out all that is wrong with a patch at once, and cleans its
 // texts.
 func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Service, p *domain.Validation) (ServicePatch, error) {
-	s.cleanSent(p, "name", &patch.Name, sanitize.TextField, wpdb.Services, "name")
-	s.cleanSent(p, "short_description", &patch.ShortDescription, cleanHTML, wpdb.Services, "short_description")
-	s.cleanSent(p, "description", &patch.Description, cleanHTML, wpdb.ServiceMeta, "meta_value")
-	s.cleanSent(p, "customer_limit", &patch.CustomerLimit, sanitize.TextField, wpdb.ServiceMeta, "meta_value")
+	s.sanitizeField(p, "name", &patch.Name, sanitize.TextField, wpdb.Services, "name")
+	s.sanitizeField(p, "short_description", &patch.ShortDescription, cleanHTML, wpdb.Services, "short_description")
+	s.sanitizeField(p, "description", &patch.Description, cleanHTML, wpdb.ServiceMeta, "meta_value")
+	s.sanitizeField(p, "customer_limit", &patch.CustomerLimit, sanitize.TextField, wpdb.ServiceMeta, "meta_value")
 	if patch.Name != nil && *patch.Name == "" {
 		p.Reject("name", "May not be empty")
 	}
@@ -160,8 +160,8 @@ func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *domain
 }
 
 // edits are the columns that change.
-func (patch ServicePatch) edits(v Service) edits {
-	var e edits
+func (patch ServicePatch) edits(v Service) changeset {
+	var e changeset
 	e.text("name", patch.Name, v.Name)
 	e.text("short_description", patch.ShortDescription, v.ShortDescription)
 	e.number("duration", patch.Duration, v.Duration)

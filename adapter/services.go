@@ -90,14 +90,14 @@ type ServiceFilter struct {
 // Services is one page of the services that pass the filter.
 func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], error) {
 	q := sq.Select().From(s.db.As(wpdb.Services, "s"))
-	q = exactly(q, "s.name", f.Name)
-	q = equal(q, "s.status", f.Status)
-	q = equal(q, "s.visibility", f.Visibility)
-	q = refersTo(q, "s.category_id", f.CategoryID)
-	q = between(q, "s.charge_amount", f.PriceMin, f.PriceMax)
-	q = between(q, "s.duration", f.DurationMin, f.DurationMax)
-	q = created(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = created(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	q = filterText(q, "s.name", f.Name)
+	q = filterEqual(q, "s.status", f.Status)
+	q = filterEqual(q, "s.visibility", f.Visibility)
+	q = filterReference(q, "s.category_id", f.CategoryID)
+	q = filterRange(q, "s.charge_amount", f.PriceMin, f.PriceMax)
+	q = filterRange(q, "s.duration", f.DurationMin, f.DurationMax)
+	q = filterCreated(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterCreated(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
 	if f.Search != nil {
 		described := sq.Expr("EXISTS (SELECT 1 FROM "+s.db.As(wpdb.ServiceMeta, "m")+
 			" WHERE m.object_id = s.id AND m.meta_key = 'description' AND m.meta_value LIKE ?)", wpdb.Contains(*f.Search))

@@ -106,7 +106,7 @@ func harmlessRolesIn(serialised string) (count int, harmless bool) {
 // customers users (the plugin's save_connected_wordpress_user): an existing one
 // that is no more than a customer and nobody else's, else a new one with the
 // customer's own password hash.
-func (tx *Tx) connectUser(ctx context.Context, w writing, id int64, c BookingCustomer, password string) error {
+func (tx *Tx) connectUser(ctx context.Context, w writeSettings, id int64, c BookingCustomer, password string) error {
 	if w.settings[settingUsersAsCustomers] != on || c.Email == "" {
 		return nil
 	}
@@ -146,7 +146,7 @@ const (
 // insertUser adds a user and what WordPress notes of one (wp_insert_user); id 0
 // where its tables, which may be older than the plugin's, cannot hold them, and
 // where the login that WordPress makes of the e-mail is somebody else's.
-func (tx *Tx) insertUser(ctx context.Context, w writing, c BookingCustomer, password string) (int64, error) {
+func (tx *Tx) insertUser(ctx context.Context, w writeSettings, c BookingCustomer, password string) (int64, error) {
 	login := sanitize.UserLogin(c.Email)
 	first, last := sanitize.UserName(c.FirstName), sanitize.UserName(c.LastName)
 	name := cmp.Or(strings.TrimSpace(first+" "+last), login)
@@ -195,10 +195,10 @@ func (tx *Tx) insertUser(ctx context.Context, w writing, c BookingCustomer, pass
 
 // writeUserMeta runs a write of metas of users as exec runs that of other tables.
 func (s *Site) writeUserMeta(write func() error) error {
-	if err := s.transacted(wpdb.Usermeta); err != nil {
+	if err := s.requireTransactions(wpdb.Usermeta); err != nil {
 		return err
 	}
-	return s.refusal(wpdb.Usermeta, write())
+	return s.writeError(wpdb.Usermeta, write())
 }
 
 // updateUserEmail changes where a user's mail goes (wp_update_user). A new

@@ -15,37 +15,37 @@ import (
 
 // exec runs a statement that writes a table.
 func (tx *Tx) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (wpdb.Result, error) {
-	if err := tx.transacted(table); err != nil {
+	if err := tx.requireTransactions(table); err != nil {
 		return wpdb.Result{}, err
 	}
 	tx.touch(table)
 	result, err := wpdb.Exec(ctx, tx.db, op, stmt)
-	return result, tx.refusal(table, err)
+	return result, tx.writeError(table, err)
 }
 
-// refusal is the error of a write, which names the table where that takes no row
+// writeError is the error of a write, which names the table where that takes no row
 // of ours.
-func (s *Site) refusal(table wpdb.Table, err error) error {
+func (s *Site) writeError(table wpdb.Table, err error) error {
 	if errors.Is(err, wpdb.ErrRefused) {
-		return s.unwritten(table, "a CHECK refuses the row", err)
+		return s.notWritable(table, "a CHECK refuses the row", err)
 	}
 	return err
 }
 
-// unwritten is the error for a table that takes no row of ours.
-func (s *Site) unwritten(table wpdb.Table, reason string, cause error) error {
+// notWritable is the error for a table that takes no row of ours.
+func (s *Site) notWritable(table wpdb.Table, reason string, cause error) error {
 	return domain.Unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, cause)
 }
 
-// outdated tells whether a statement failed as one does that was made for tables
+// schemaOutdated tells whether a statement failed as one does that was made for tables
 // which have changed since they were looked at.
-func outdated(err error) bool {
+func schemaOutdated(err error) bool {
 	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
 }
 
-// transacted refuses a table whose engine could neither take a write back nor
+// requireTransactions refuses a table whose engine could neither take a write back nor
 // lock a row. What the transaction did before is taken back with it.
-func (s *Site) transacted(table wpdb.Table) error {
+func (s *Site) requireTransactions(table wpdb.Table) error {
 	engine := s.schema.Engine(table)
 	if engine == "" || strings.EqualFold(engine, "InnoDB") {
 		return nil
@@ -56,19 +56,19 @@ func (s *Site) transacted(table wpdb.Table) error {
 // writable refuses a table whose rows we would not store as they should be, as
 // after an update of the plugin that changed it. Rows can still be deleted.
 func (s *Site) writable(table wpdb.Table) error {
-	if err := s.transacted(table); err != nil {
+	if err := s.requireTransactions(table); err != nil {
 		return err
 	}
 	reason := s.schema.Unwritable(table)
 	if reason == "" {
 		return nil
 	}
-	return s.unwritten(table, reason, nil)
+	return s.notWritable(table, reason, nil)
 }
 
-// Writable is nil where requests can write all that they may have to. Else it is
+// CheckWritable is nil where requests can write all that they may have to. Else it is
 // a CodeUnavailable that says what they cannot; reads are served all the same.
-func (s *Site) Writable() error {
+func (s *Site) CheckWritable() error {
 	var reasons []string
 	for _, u := range s.schema.Unwritables() {
 		reasons = append(reasons, s.db.FullName(u.Table)+": "+u.Reason)
@@ -89,8 +89,8 @@ type column struct {
 // table lacks.
 type row []column
 
-// known are the columns of a row that this site's table has.
-func (s *Site) known(table wpdb.Table, r row) row {
+// knownColumns are the columns of a row that this site's table has.
+func (s *Site) knownColumns(table wpdb.Table, r row) row {
 	return slices.DeleteFunc(slices.Clone(r), func(c column) bool {
 		_, ok := s.schema.Column(table, c.name)
 		return !ok
@@ -108,7 +108,7 @@ func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64,
 		return 0, err
 	}
 	var names []string
-	for _, c := range tx.known(table, rows[0]) {
+	for _, c := range tx.knownColumns(table, rows[0]) {
 		names = append(names, c.name)
 	}
 	zeros := tx.schema.Zeros(table, names)
@@ -118,7 +118,7 @@ func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64,
 	}
 	for _, r := range rows {
 		values := make([]any, 0, len(names)+len(zeros))
-		for _, c := range tx.known(table, r) {
+		for _, c := range tx.knownColumns(table, r) {
 			values = append(values, c.value)
 		}
 		for _, zero := range zeros {
@@ -133,7 +133,7 @@ func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64,
 // update changes columns of one row, and no others: PHP may have written them a
 // moment ago.
 func (tx *Tx) update(ctx context.Context, table wpdb.Table, id int64, changes row) error {
-	changes = tx.known(table, changes)
+	changes = tx.knownColumns(table, changes)
 	if len(changes) == 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (tx *Tx) update(ctx context.Context, table wpdb.Table, id int64, changes ro
 		return err
 	}
 	if result.Rows == 0 {
-		return fmt.Errorf("update %s %d: %w", table, id, errVanished)
+		return fmt.Errorf("update %s %d: %w", table, id, errRowGone)
 	}
 	return nil
 }
@@ -174,22 +174,22 @@ func (tx *Tx) deleteWhere(ctx context.Context, table wpdb.Table, which sq.Eq) er
 	return tx.delete(ctx, table, ids...)
 }
 
-// errVanished is a row that somebody deleted a moment ago.
-var errVanished = errors.New("the row is gone")
+// errRowGone is a row that somebody deleted a moment ago.
+var errRowGone = errors.New("the row is gone")
 
-// createdNow are the timestamps of a new row, in UTC as the plugin stores them.
-func (s *Site) createdNow() row {
+// newTimestamps are the timestamps of a new row, in UTC as the plugin stores them.
+func (s *Site) newTimestamps() row {
 	return row{{"created_at", domain.Stamp(s.Now)}, {"updated_at", domain.Stamp(s.Now)}}
 }
 
-// updatedNow is the timestamp of a changed row.
-func (s *Site) updatedNow() column { return column{"updated_at", domain.Stamp(s.Now)} }
+// updateTimestamp is the timestamp of a changed row.
+func (s *Site) updateTimestamp() column { return column{"updated_at", domain.Stamp(s.Now)} }
 
 // lockRows keeps PHP from changing these rows until the transaction ends: in the
 // order of their ids, so that no two writers wait for each other. Writers of ours
 // are kept out by locks, see locks.go, which come before.
 func (tx *Tx) lockRows(ctx context.Context, table wpdb.Table, ids []int64) error {
-	if err := tx.transacted(table); err != nil {
+	if err := tx.requireTransactions(table); err != nil {
 		return err
 	}
 	tx.touch(table)

@@ -142,17 +142,17 @@ var BulkBookingFields = Fields[bulkBookings]{
 	flag("send_confirmation", func(b *bulkBookings) *bool { return &b.confirm }),
 }.requiring("bookings")
 
-// MadeBooking is the answer to POST /bookings.
+// CreatedBooking is the answer to POST /bookings.
 type MadeBooking struct {
 	BothMessage[BookingDetail]
 	ConfirmationSent bool `json:"confirmation_sent"`
 }
 
-// BookingCreated is a sample of MadeBooking.
+// BookingCreated is a sample of CreatedBooking.
 var BookingCreated = MadeBooking{BothMessage: bothMessage[BookingDetail]("Booking created successfully")}
 
 // BookingCreated is the answer to POST /bookings.
-func (v View) BookingCreated(made adapter.MadeBooking, times BookingTimes) MadeBooking {
+func (v View) BookingCreated(made adapter.CreatedBooking, times BookingTimes) MadeBooking {
 	return MadeBooking{BookingCreated.about(v.bookingDetail(made.BookingDetail, times)), made.ConfirmationSent}
 }
 
@@ -204,7 +204,7 @@ type SummaryCustomer struct {
 }
 
 // BulkMade is a booking of a bulk request that was made.
-func BulkMade(index int, made adapter.MadeBooking) BulkSuccess {
+func BulkMade(index int, made adapter.CreatedBooking) BulkSuccess {
 	b := made.Booking
 	summary := BookingSummary{
 		ID: b.ID, BookingCode: b.Code, Status: b.Status, StartDate: string(b.StartDate), StartTime: clock(b.StartTime),

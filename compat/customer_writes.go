@@ -16,12 +16,12 @@ var newCustomerStatuses = map[string]string{
 
 // customerValueFields are those of a customer, new or known.
 var customerValueFields = slices.Concat(
-	within(customerFields, func(c *adapter.CustomerValues) *adapter.CustomerFields { return &c.CustomerFields }),
-	Fields[adapter.CustomerValues]{
-		optional("notes", anyText(), func(c *adapter.CustomerValues) **string { return &c.Notes }),
-		optional("admin_notes", anyText(), func(c *adapter.CustomerValues) **string { return &c.AdminNotes }),
-		optional("is_guest", boolean(), func(c *adapter.CustomerValues) **bool { return &c.IsGuest }),
-		optional("avatar_image_id", idOrNone(maxInt), func(c *adapter.CustomerValues) **int64 { return &c.AvatarImageID }),
+	within(customerFields, func(c *adapter.CustomerPatch) *adapter.CustomerFields { return &c.CustomerFields }),
+	Fields[adapter.CustomerPatch]{
+		optional("notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.Notes }),
+		optional("admin_notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.AdminNotes }),
+		optional("is_guest", boolean(), func(c *adapter.CustomerPatch) **bool { return &c.IsGuest }),
+		optional("avatar_image_id", idOrNone(maxInt), func(c *adapter.CustomerPatch) **int64 { return &c.AvatarImageID }),
 		profile("address", anyText()),
 		profile("city", anyText()),
 		profile("state", anyText()),
@@ -29,39 +29,39 @@ var customerValueFields = slices.Concat(
 		profile("country", removable(country())),
 		profile("date_of_birth", removable(dateText())),
 		profile("gender", removable(word(genders, "Must be male, female, other or prefer_not_to_say"))),
-		value("custom_fields", customFields(), func(c *adapter.CustomerValues) *map[string]string { return &c.CustomFields }),
+		value("custom_fields", customFields(), func(c *adapter.CustomerPatch) *map[string]string { return &c.CustomFields }),
 	})
 
 // NewCustomerFields are those of POST /customers. A WordPress user goes by two
 // names, of which the first that is sent counts.
-var NewCustomerFields = slices.Concat(customerValueFields, Fields[adapter.CustomerValues]{
-	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *adapter.CustomerValues) **string { return &c.Status }),
+var NewCustomerFields = slices.Concat(customerValueFields, Fields[adapter.CustomerPatch]{
+	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *adapter.CustomerPatch) **string { return &c.Status }),
 	wordpressUser("cms_user_id"),
-	wordpressUser("wordpress_user_id").unless(func(_ source, c *adapter.CustomerValues) bool { return c.WordPressUserID != nil }),
+	wordpressUser("wordpress_user_id").unless(func(_ source, c *adapter.CustomerPatch) bool { return c.WordPressUserID != nil }),
 }).requiring("first_name", "last_name")
 
 // NewCustomer reads the body of POST /customers. What is wrong with it is in the
 // values' Validation.
-func NewCustomer(b *Body) adapter.CustomerValues { return customerValues(b, NewCustomerFields) }
+func NewCustomer(b *Body) adapter.CustomerPatch { return customerValues(b, NewCustomerFields) }
 
 // CustomerPatchFields are those of PUT /customers/{id}.
-var CustomerPatchFields = slices.Concat(customerValueFields, Fields[adapter.CustomerValues]{
-	optional("status", word(customerStatuses, customerStatusWords), func(c *adapter.CustomerValues) **string { return &c.Status }),
+var CustomerPatchFields = slices.Concat(customerValueFields, Fields[adapter.CustomerPatch]{
+	optional("status", word(customerStatuses, customerStatusWords), func(c *adapter.CustomerPatch) **string { return &c.Status }),
 })
 
 // CustomerPatch reads the body of PUT /customers/{id}. What is wrong with it is
 // in the values' Validation.
-func CustomerPatch(b *Body) adapter.CustomerValues { return customerValues(b, CustomerPatchFields) }
+func CustomerPatch(b *Body) adapter.CustomerPatch { return customerValues(b, CustomerPatchFields) }
 
-func customerValues(b *Body, fields Fields[adapter.CustomerValues]) adapter.CustomerValues {
-	v := adapter.CustomerValues{Profile: map[string]string{}}
+func customerValues(b *Body, fields Fields[adapter.CustomerPatch]) adapter.CustomerPatch {
+	v := adapter.CustomerPatch{Profile: map[string]string{}}
 	fields.read(b, &v)
 	v.Validation = *b.validation
 	return v
 }
 
-func wordpressUser(name string) Field[adapter.CustomerValues] {
-	return custom(name, idOrNone(maxInt), func(c *adapter.CustomerValues, id int64) {
+func wordpressUser(name string) Field[adapter.CustomerPatch] {
+	return custom(name, idOrNone(maxInt), func(c *adapter.CustomerPatch, id int64) {
 		if id != 0 {
 			c.WordPressUserID, c.UserField = &id, name
 		}
@@ -72,8 +72,8 @@ var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 
 // profile is a field for which the platform has no column. An empty text removes
 // it.
-func profile(name string, k kind[string]) Field[adapter.CustomerValues] {
-	return custom(name, k, func(c *adapter.CustomerValues, text string) { c.Profile[name] = text })
+func profile(name string, k kind[string]) Field[adapter.CustomerPatch] {
+	return custom(name, k, func(c *adapter.CustomerPatch, text string) { c.Profile[name] = text })
 }
 
 // removable is a kind of which an empty text is a value too.

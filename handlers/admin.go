@@ -121,10 +121,10 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	}
 	site, err := platform.Site(ctx)
 	if err == nil {
-		err = site.Complete()
+		err = site.CheckColumns()
 	}
 	if err == nil {
-		err = site.Readable(ctx)
+		err = site.CheckReadable(ctx)
 	}
 	var known *domain.Error
 	switch {
@@ -140,7 +140,7 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 // unwritable is why a site cannot be written, or "".
 func unwritable(site *adapter.Site) string {
 	var known *domain.Error
-	if errors.As(site.Writable(), &known) {
+	if errors.As(site.CheckWritable(), &known) {
 		return known.Message
 	}
 	return ""

@@ -53,7 +53,7 @@ func (c *Calendar) Open(at Moment, q Request) []Resource {
 	for _, r := range c.Resources {
 		works := func(h period) bool { return h.start <= at.Minutes && at.Minutes+q.Duration <= h.end }
 		if q.wants(r) && slices.ContainsFunc(c.schedule.hours(r, at.Day), works) &&
-			c.slot(at, q, c.takenOn(at.Day, r, q)).Reason == Free {
+			c.slot(at, q, c.occupancyOn(at.Day, r, q)).Reason == Free {
 			open = append(open, r)
 		}
 	}

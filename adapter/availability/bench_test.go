@@ -11,8 +11,8 @@ func practice(agents, locations int64, days Day) Input {
 	in := Input{
 		Service:    Service{ID: 1, BufferBefore: 5, BufferAfter: 5, Step: 15, CapacityMin: 1, CapacityMax: 1},
 		Rules:      Rules{OneLocationAtTime: true},
-		Window:     NewWindow(time.Date(2026, 12, 7, 8, 0, 0, 0, time.UTC), Bounds{}, Bounds{Earliest: "+2 hours", Latest: "+3 months"}, Departed),
-		Departures: Departed,
+		Window:     NewWindow(time.Date(2026, 12, 7, 8, 0, 0, 0, time.UTC), Bounds{}, Bounds{Earliest: "+2 hours", Latest: "+3 months"}, DefaultDeviations),
+		Deviations: DefaultDeviations,
 	}
 	for weekday := 1; weekday <= 7; weekday++ {
 		in.WorkPeriods = append(in.WorkPeriods, WorkPeriod{Weekday: weekday, Start: 9 * 60, End: 12 * 60}, WorkPeriod{Weekday: weekday, Start: 13 * 60, End: 18 * 60})

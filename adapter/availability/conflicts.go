@@ -18,7 +18,7 @@ type Conflict struct {
 // stay is a booking whose time is on one line of minutes, from the first midnight
 // of all, and does not end at midnight.
 type stay struct {
-	booked
+	daySpan
 	guarded period // with buffers
 }
 
@@ -35,7 +35,7 @@ func stayOf(b *Booking) (s stay, ok bool) {
 			end = 0
 		}
 	}
-	s.booked = booked{b, period{minuteOf(b.Start.Day, b.Start.Minutes), minuteOf(day, end)}}
+	s.daySpan = daySpan{b, period{minuteOf(b.Start.Day, b.Start.Minutes), minuteOf(day, end)}}
 	s.guarded = s.withBuffers()
 	return s, s.time.start < s.time.end
 }

@@ -94,7 +94,7 @@ type example struct {
 }
 
 // run gives the offered starts.
-func (e example) run(departures Departures, withSeats bool) string {
+func (e example) run(deviations Deviations, withSeats bool) string {
 	if e.resources == nil {
 		e.resources = []Resource{{agentA, service, 1}}
 	}
@@ -115,7 +115,7 @@ func (e example) run(departures Departures, withSeats bool) string {
 	}
 	e.service.ID = service
 	c := NewCalendar(Input{
-		Service: e.service, Resources: e.resources, WorkPeriods: e.hours, Bookings: e.bookings, Rules: e.rules, Window: e.window, Departures: departures,
+		Service: e.service, Resources: e.resources, WorkPeriods: e.hours, Bookings: e.bookings, Rules: e.rules, Window: e.window, Deviations: deviations,
 	})
 	var words []string
 	for _, s := range Offered(c.Day(e.day, Request{
@@ -194,7 +194,7 @@ func TestWorkedExamples(t *testing.T) {
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(e.want, e.run(Departures{}, false)); diff != "" {
+			if diff := cmp.Diff(e.want, e.run(Deviations{}, false)); diff != "" {
 				t.Errorf("offered (-want +got):\n%s", diff)
 			}
 		})
@@ -212,7 +212,7 @@ func TestWorkedExamples(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			e.hours = general("9-13")
-			if diff := cmp.Diff(e.want, e.run(Departures{}, true)); diff != "" {
+			if diff := cmp.Diff(e.want, e.run(Deviations{}, true)); diff != "" {
 				t.Errorf("offered (-want +got):\n%s", diff)
 			}
 		})
@@ -232,22 +232,22 @@ func TestDepartures(t *testing.T) {
 		name         string
 		e            example
 		plugin, ours string
-		departs      Departures
+		deviates      Deviations
 	}{
-		{"past midnight, the first day", example{hours: late, bookings: []Booking{pastMidnight}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00", Departures{BlockAcrossMidnight: true}},
-		{"past midnight, the second day", example{hours: late, bookings: []Booking{pastMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "01:00 01:30 02:00", Departures{BlockAcrossMidnight: true}},
-		{"to midnight, the next day is free", example{hours: late, bookings: []Booking{toMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "00:00 00:30 01:00 01:30 02:00", Departed},
-		{"a new one past midnight", example{hours: long, duration: 90, bookings: []Booking{tuesday}}, "22:00 22:30 23:00 23:30 24:00 24:30", "22:00 22:30", Departures{BlockAcrossMidnight: true}},
-		{"starts after midnight", example{hours: long}, "22:00 22:30 23:00 23:30 24:00 24:30 25:00", "22:00 22:30 23:00 23:30", Departures{StartWithinDay: true}},
-		{"days before today", example{hours: late, window: &Window{Now: Moment{monday + 1, 0}, Opens: Moment{monday + 1, 0}}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Departures{RefusePast: true}},
-		{"rows that cannot be read are passed over", example{hours: late, bookings: []Booking{incomplete}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", Departed},
+		{"past midnight, the first day", example{hours: late, bookings: []Booking{pastMidnight}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00", Deviations{BlockAcrossMidnight: true}},
+		{"past midnight, the second day", example{hours: late, bookings: []Booking{pastMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "01:00 01:30 02:00", Deviations{BlockAcrossMidnight: true}},
+		{"to midnight, the next day is free", example{hours: late, bookings: []Booking{toMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "00:00 00:30 01:00 01:30 02:00", DefaultDeviations},
+		{"a new one past midnight", example{hours: long, duration: 90, bookings: []Booking{tuesday}}, "22:00 22:30 23:00 23:30 24:00 24:30", "22:00 22:30", Deviations{BlockAcrossMidnight: true}},
+		{"starts after midnight", example{hours: long}, "22:00 22:30 23:00 23:30 24:00 24:30 25:00", "22:00 22:30 23:00 23:30", Deviations{StartWithinDay: true}},
+		{"days before today", example{hours: late, window: &Window{Now: Moment{monday + 1, 0}, Opens: Moment{monday + 1, 0}}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Deviations{RejectPast: true}},
+		{"rows that cannot be read are passed over", example{hours: late, bookings: []Booking{incomplete}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", DefaultDeviations},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.plugin, c.e.run(Departures{}, false)); diff != "" {
+			if diff := cmp.Diff(c.plugin, c.e.run(Deviations{}, false)); diff != "" {
 				t.Errorf("as the plugin (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.ours, c.e.run(c.departs, false)); diff != "" {
+			if diff := cmp.Diff(c.ours, c.e.run(c.deviates, false)); diff != "" {
 				t.Errorf("as we answer (-want +got):\n%s", diff)
 			}
 		})

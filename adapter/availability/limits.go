@@ -21,7 +21,7 @@ func (l DailyLimits) none() bool { return l.Service <= 0 && len(l.Agents) == 0 }
 
 // reached tells whether the service or the agent of a resource has its full
 // number of bookings that start on a day.
-func (l DailyLimits) reached(r Resource, day Day, bookings []booked, exclude []int64) bool {
+func (l DailyLimits) reached(r Resource, day Day, bookings []daySpan, exclude []int64) bool {
 	if l.none() {
 		return false
 	}

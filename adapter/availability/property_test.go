@@ -21,7 +21,7 @@ func world(t *rapid.T) (Input, Request) {
 			OneLocationAtTime: rapid.Bool().Draw(t, "one location"), MultipleServicesAtTime: rapid.Bool().Draw(t, "many services"),
 			OneAgentAtLocation: rapid.Bool().Draw(t, "one agent"),
 		},
-		Departures: Departed,
+		Deviations: DefaultDeviations,
 	}
 	for range rapid.IntRange(1, 4).Draw(t, "resources") {
 		in.Resources = append(in.Resources, Resource{id.Draw(t, "agent"), 1, rapid.Int64Range(1, 2).Draw(t, "location")})

@@ -12,7 +12,7 @@ func TestReasons(t *testing.T) {
 	base := func() Input {
 		return Input{
 			Service: Service{ID: service, Step: 60, CapacityMax: 1}, Resources: []Resource{{agentA, service, 1}},
-			WorkPeriods: []WorkPeriod{weekly(0, 0, 0, "9-13")}, Departures: Departed,
+			WorkPeriods: []WorkPeriod{weekly(0, 0, 0, "9-13")}, Deviations: DefaultDeviations,
 		}
 	}
 	request := Request{Duration: 60, Attendees: 1}

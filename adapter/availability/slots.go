@@ -30,22 +30,22 @@ func (s Service) needed() int {
 	return cmp.Or(s.CapacityMax, 1)
 }
 
-// Departures are the points at which answers differ on purpose from the
-// plugin's own. The zero value departs nowhere.
-type Departures struct {
+// Deviations are the points at which answers differ on purpose from the
+// plugin's own. The zero value deviates nowhere.
+type Deviations struct {
 	// BlockAcrossMidnight lets a booking that runs past midnight block its time
 	// on both dates, and asks for a new one that both dates are free; in the
 	// plugin it blocks neither.
 	BlockAcrossMidnight bool
-	// RefusePast offers nothing before now, on days before today too, and
+	// RejectPast offers nothing before now, on days before today too, and
 	// whatever the booking window says.
-	RefusePast bool
+	RejectPast bool
 	// StartWithinDay offers no start at or after 24:00, though hours go on.
 	StartWithinDay bool
 }
 
-// Departed is how this program answers.
-var Departed = Departures{BlockAcrossMidnight: true, RefusePast: true, StartWithinDay: true}
+// DefaultDeviations is how this program answers.
+var DefaultDeviations = Deviations{BlockAcrossMidnight: true, RejectPast: true, StartWithinDay: true}
 
 // Input is what a Calendar is made of. The order of rows does not matter.
 type Input struct {
@@ -57,14 +57,14 @@ type Input struct {
 	Window      *Window   // nil lifts it: any time may be booked, past days too
 	OffPeriods  []OffPeriod
 	Limits      DailyLimits
-	Departures  Departures
+	Deviations  Deviations
 }
 
 // Calendar answers which starts of a day are free.
 type Calendar struct {
 	Input
 	schedule schedule
-	booked   map[Day][]booked
+	spans    map[Day][]daySpan
 }
 
 // NewCalendar prepares the rows of a service for questions.
@@ -72,7 +72,7 @@ func NewCalendar(in Input) *Calendar {
 	in.Resources = slices.Clone(in.Resources)
 	slices.SortFunc(in.Resources, byLocation)
 	in.Resources = slices.Compact(in.Resources)
-	return &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), booked: bookedByDay(in.Bookings, in.Departures)}
+	return &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), spans: spansByDay(in.Bookings, in.Deviations)}
 }
 
 func byLocation(a, b Resource) int {
@@ -167,10 +167,10 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 	if len(hours) == 0 {
 		return grid
 	}
-	taken := c.takenOn(day, r, q)
+	taken := c.occupancyOn(day, r, q)
 	for _, h := range hours {
 		for start := h.start; start <= h.end-q.Duration; start += c.Service.Step {
-			if start >= dayEnd && c.Departures.StartWithinDay {
+			if start >= dayEnd && c.Deviations.StartWithinDay {
 				break
 			}
 			grid = append(grid, c.slot(Moment{day, start}, q, taken))
@@ -179,39 +179,39 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 	return grid
 }
 
-// taken is what keeps a resource from being booked on a day.
-type taken struct {
-	holds  []held
-	closed []closure
+// occupancy is what keeps a resource from being booked on a day.
+type occupancy struct {
+	holds    []occupant
+	closures []closure
 }
 
-func (c *Calendar) takenOn(day Day, r Resource, q Request) taken {
-	return taken{c.holdsOn(day, r, q), c.closedOn(day, r, q)}
+func (c *Calendar) occupancyOn(day Day, r Resource, q Request) occupancy {
+	return occupancy{c.holdsOn(day, r, q), c.closuresOn(day, r, q)}
 }
 
-// held is a booking's time on a day and what it takes of the resource in question.
-type held struct {
-	booked
+// occupant is a booking's time on a day and what it takes of the resource in question.
+type occupant struct {
+	daySpan
 	hold hold
 	next bool // on the next day; its times go on from 1440
 }
 
 // holdsOn are the bookings that matter to a resource on a day, and on the next
 // one for requests that run past midnight.
-func (c *Calendar) holdsOn(day Day, r Resource, q Request) []held {
-	var holds []held
-	add := func(b booked, next bool) {
+func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
+	var holds []occupant
+	add := func(b daySpan, next bool) {
 		if hold := c.Rules.holds(b.booking, r); hold != holdsNothing && !excluded(b.booking, q.Exclude) {
-			holds = append(holds, held{b, hold, next})
+			holds = append(holds, occupant{b, hold, next})
 		}
 	}
-	for _, b := range c.booked[day] {
+	for _, b := range c.spans[day] {
 		add(b, false)
 	}
-	if !c.Departures.BlockAcrossMidnight {
+	if !c.Deviations.BlockAcrossMidnight {
 		return holds
 	}
-	for _, b := range c.booked[day+1] {
+	for _, b := range c.spans[day+1] {
 		if b.booking.Start.Day <= day {
 			continue // counted with its first day
 		}
@@ -224,7 +224,7 @@ func (c *Calendar) holdsOn(day Day, r Resource, q Request) []held {
 
 // meets tells whether a booking and a request touch, with the buffers of both.
 // Buffers alone do not reach over midnight, as in the plugin.
-func (h held) meets(wanted, guarded period) bool {
+func (h occupant) meets(wanted, guarded period) bool {
 	return (!h.next || wanted.end > dayEnd) && h.withBuffers().overlaps(guarded)
 }
 
@@ -236,12 +236,12 @@ type closure struct {
 	reason Reason
 }
 
-// closedOn mirrors OsBookingHelper::get_blocked_periods_grouped_by_day with the
+// closuresOn mirrors OsBookingHelper::get_blocked_periods_grouped_by_day with the
 // add-on's filter latepoint_blocked_periods_for_range.
-func (c *Calendar) closedOn(day Day, r Resource, q Request) []closure {
+func (c *Calendar) closuresOn(day Day, r Resource, q Request) []closure {
 	var closed []closure
 	if c.Window != nil {
-		if p, ok := c.Window.before(day, c.Departures); ok {
+		if p, ok := c.Window.before(day, c.Deviations); ok {
 			closed = append(closed, closure{p, OutsideWindow})
 		}
 		if p, ok := c.Window.after(day); ok {
@@ -253,14 +253,14 @@ func (c *Calendar) closedOn(day Day, r Resource, q Request) []closure {
 			closed = append(closed, closure{period{off.Start, off.End}, Off})
 		}
 	}
-	if c.Limits.reached(r, day, c.booked[day], q.Exclude) {
+	if c.Limits.reached(r, day, c.spans[day], q.Exclude) {
 		closed = append(closed, closure{period{0, dayEnd}, NoCapacity})
 	}
 	return closed
 }
 
 // slot mirrors BookingSlot's test of its capacity, for one start.
-func (c *Calendar) slot(at Moment, q Request, taken taken) Slot {
+func (c *Calendar) slot(at Moment, q Request, taken occupancy) Slot {
 	wanted := period{at.Minutes, at.Minutes + q.Duration}
 	guarded := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}
 	seats := 0
@@ -270,20 +270,20 @@ func (c *Calendar) slot(at Moment, q Request, taken taken) Slot {
 		}
 	}
 	slot := Slot{Start: at.Minutes, Capacity: c.Service.CapacityMax - seats}
-	for _, closure := range taken.closed {
+	for _, closure := range taken.closures {
 		if closure.overlaps(guarded) {
 			slot.Capacity, slot.Reason = 0, c.reason(closure, Moment{at.Day, guarded.start})
 			return slot
 		}
 	}
 	if seats >= c.Service.needed() || slot.Capacity < q.Attendees {
-		slot.Reason, slot.Booking = c.culprit(taken.holds, wanted, guarded)
+		slot.Reason, slot.Booking = c.conflict(taken.holds, wanted, guarded)
 	}
 	return slot
 }
 
 // seats is what a booking takes of a resource's capacity.
-func (c *Calendar) seats(h held) int {
+func (c *Calendar) seats(h occupant) int {
 	if h.hold == holdsAll {
 		return c.Service.CapacityMax
 	}
@@ -298,9 +298,9 @@ func (c *Calendar) reason(closed closure, start Moment) Reason {
 	return closed.reason
 }
 
-// culprit is why a start has too few seats: the first booking in its place, else
+// conflict is why a start has too few seats: the first booking in its place, else
 // the first that only buffers touch, else the seats of a group.
-func (c *Calendar) culprit(holds []held, wanted, guarded period) (reason Reason, booking int64) {
+func (c *Calendar) conflict(holds []occupant, wanted, guarded period) (reason Reason, booking int64) {
 	reason = NoCapacity
 	for _, h := range holds {
 		if h.hold == holdsSeats && c.Service.CapacityMax > 1 {

@@ -19,12 +19,12 @@ type Bounds struct{ Earliest, Latest string }
 // own bounds go before the general ones where they can be read
 // (OsSettingsHelper::get_earliest_possible_booking_restriction and its
 // counterpart; OsBookingHelper::get_blocked_periods_grouped_by_day).
-func NewWindow(now time.Time, service, general Bounds, departures Departures) *Window {
+func NewWindow(now time.Time, service, general Bounds, deviations Deviations) *Window {
 	w := &Window{Now: MomentOf(now), Opens: MomentOf(now)}
 	if opens, ok := bound(now, service.Earliest, general.Earliest); ok {
 		w.Opens = MomentOf(opens)
 	}
-	if departures.RefusePast && w.Opens.Before(w.Now) {
+	if deviations.RejectPast && w.Opens.Before(w.Now) {
 		w.Opens = w.Now
 	}
 	if closes, ok := bound(now, service.Latest, general.Latest); ok {
@@ -35,7 +35,7 @@ func NewWindow(now time.Time, service, general Bounds, departures Departures) *W
 
 func bound(now time.Time, expressions ...string) (instant time.Time, ok bool) {
 	for _, expression := range expressions {
-		if instant, ok = modify(now, expression); ok {
+		if instant, ok = applyRelativeDate(now, expression); ok {
 			return instant, true
 		}
 	}
@@ -43,12 +43,12 @@ func bound(now time.Time, expressions ...string) (instant time.Time, ok bool) {
 }
 
 // before is the part of a day that lies before the window; ok is false where
-// none does. Without departures the days before today are not looked at, nor is
+// none does. Without deviations the days before today are not looked at, nor is
 // today when the window opened on an earlier day.
-func (w *Window) before(day Day, departures Departures) (closed period, ok bool) {
+func (w *Window) before(day Day, deviations Deviations) (closed period, ok bool) {
 	switch {
 	case day < w.Now.Day:
-		return period{0, dayEnd}, departures.RefusePast
+		return period{0, dayEnd}, deviations.RejectPast
 	case day < w.Opens.Day:
 		return period{0, dayEnd}, true
 	case day == w.Opens.Day:

@@ -76,8 +76,8 @@ type offset struct {
 	unit  string
 }
 
-// furthest bounds offsets, far beyond any that makes sense.
-const furthest = 1_000_000
+// maxOffset bounds offsets, far beyond any that makes sense.
+const maxOffset = 1_000_000
 
 // offsetOf reads a group's time_offset; there is none where PHP could not make
 // sense of it either. All but "after" is before.
@@ -87,7 +87,7 @@ func offsetOf(group object) offset {
 		return offset{}
 	}
 	value, err := strconv.Atoi(strings.TrimSpace(text(settings.get("value"))))
-	if err != nil || value < -furthest || value > furthest {
+	if err != nil || value < -maxOffset || value > maxOffset {
 		return offset{}
 	}
 	if text(settings.get("before_after")) != "after" {
@@ -212,8 +212,8 @@ func commaList(value any) string {
 	return strings.Join(texts, ",")
 }
 
-// deepest is how deep PHP's json_decode reads.
-const deepest = 512
+// maxDepth is how deep PHP's json_decode reads.
+const maxDepth = 512
 
 var (
 	errTooDeep  = errors.New("JSON nested too deep")
@@ -247,7 +247,7 @@ func decodeValue(decoder *json.Decoder, depth int) (any, error) {
 	if !nested {
 		return token, nil
 	}
-	if depth == deepest {
+	if depth == maxDepth {
 		return nil, errTooDeep
 	}
 	if opening == '[' {

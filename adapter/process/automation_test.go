@@ -87,13 +87,13 @@ func TestParseAutomation(t *testing.T) {
 func TestParseAutomationBroken(t *testing.T) {
 	t.Parallel()
 	nest := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
-	if _, ok := parseAutomation(nest(deepest)); !ok {
-		t.Errorf("parseAutomation of depth %d failed, want it read", deepest)
+	if _, ok := parseAutomation(nest(maxDepth)); !ok {
+		t.Errorf("parseAutomation of depth %d failed, want it read", maxDepth)
 	}
 	for name, source := range map[string]string{
 		"nothing": "", "cut off": `[{"type":"group","items":[`, "cut off in an object": `[{"type":"group"`, "cut off before a value": `[{"type"`,
 		"text behind": `[] []`, "no JSON": "a:1:{}", "key without a value": `[{"a"}]`, "not UTF-8": "[\"\xff\"]", "brackets crossed": `[{]}`,
-		"too deep": nest(deepest + 1), "much too deep": strings.Repeat(`{"items":[`, 1<<16),
+		"too deep": nest(maxDepth + 1), "much too deep": strings.Repeat(`{"items":[`, 1<<16),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -33,9 +33,9 @@ func (s Subject) satisfies(conditions []condition) bool {
 func (s Subject) holds(c condition, have string) bool {
 	switch c.operator {
 	case "equal":
-		return amongst(have, c.value)
+		return inList(have, c.value)
 	case "not_equal":
-		return !amongst(have, c.value)
+		return !inList(have, c.value)
 	case "greater_than":
 		return toFloat(have) > toFloat(c.value)
 	case "less_than":
@@ -54,8 +54,8 @@ func (s Subject) holds(c condition, have string) bool {
 	}
 }
 
-// amongst tells whether a comma list has a value. Blanks count.
-func amongst(have, list string) bool {
+// inList tells whether a comma list has a value. Blanks count.
+func inList(have, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(value string) bool { return looselyEqual(have, value) })
 }
 

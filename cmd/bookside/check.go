@@ -241,7 +241,7 @@ func (f *findings) lookAtPlatform(ctx context.Context, db *wpdb.DB, now domain.C
 	}
 	if err == nil {
 		f.clock = site.Zone.Name + ", now " + site.Now.In(site.Zone.Location).Format(time.DateTime)
-		err = site.Complete()
+		err = site.CheckColumns()
 		remedy = "deactivate LatePoint in the site's administration and activate it again, so that it completes its tables"
 	}
 	var known *domain.Error

@@ -174,7 +174,7 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 	}
 	site, err := platform.Site(ctx)
 	if err == nil {
-		err = site.Complete()
+		err = site.CheckColumns()
 	}
 	switch {
 	case domain.CodeOf(err) == domain.CodeUnavailable:

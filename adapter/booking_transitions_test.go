@@ -23,14 +23,14 @@ func TestMoves(t *testing.T) {
 	for _, from := range statuses {
 		for i, to := range statuses {
 			answer := want[from][i]
-			if got := mayMove(from, to); got != (answer == 'y' || answer == '!') {
+			if got := transitionAllowed(from, to); got != (answer == 'y' || answer == '!') {
 				t.Errorf("%s to %s: %t", from, to, got)
 			}
-			if got := uncompletes(from, to); got != (from == StatusCompleted && to != from) {
+			if got := reopensCompleted(from, to); got != (from == StatusCompleted && to != from) {
 				t.Errorf("%s to %s takes back what was completed: %t", from, to, got)
 			}
 			var p domain.Validation
-			checkMove(&p, from, to)
+			checkTransition(&p, from, to)
 			if got := p.Err() == nil; got != (answer != '-') {
 				t.Errorf("%s to %s: %v", from, to, p.Err())
 			}
@@ -50,7 +50,7 @@ func TestCheckMove(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var p domain.Validation
-			checkMove(&p, tt.from, tt.to)
+			checkTransition(&p, tt.from, tt.to)
 			if got := fieldsOf(p.Err())["status"]; got != tt.want {
 				t.Errorf("message %q, want %q", got, tt.want)
 			}
@@ -58,7 +58,7 @@ func TestCheckMove(t *testing.T) {
 	}
 	var known domain.Validation
 	known.Invalid("status", "Not a text")
-	checkMove(&known, StatusPending, StatusNoShow)
+	checkTransition(&known, StatusPending, StatusNoShow)
 	if diff := cmp.Diff(map[string]string{"status": "Not a text"}, fieldsOf(known.Err())); diff != "" {
 		t.Errorf("what is malformed is not looked at again (-want +got):\n%s", diff)
 	}

@@ -50,7 +50,7 @@ func TestOrderPaymentStatus(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			b := balance{total: decimal.RequireFromString(test.total), refunded: decimal.RequireFromString(test.refunds)}
+			b := paymentTotals{total: decimal.RequireFromString(test.total), refunded: decimal.RequireFromString(test.refunds)}
 			for payment := range strings.SplitSeq(test.payments, ", ") {
 				if words := strings.Fields(payment); len(words) == 3 {
 					b.add(words[0], strings.Trim(words[1], "-"), decimal.RequireFromString(words[2]))
@@ -89,7 +89,7 @@ func TestPaidOf(t *testing.T) {
 	payment := func(status, kind, amount string) Payment {
 		return Payment{Status: status, Kind: kind, Amount: decimal.RequireFromString(amount)}
 	}
-	got := paidOf([]Payment{
+	got := netPaid([]Payment{
 		payment("succeeded", "capture", "100"), payment("Succeeded", "Capture", "50"), payment("SUCCEEDED", "Refund", "30"),
 		payment("succeeded", "Authorization", "1000"), payment("succeeded", "VOID", "1000"), payment("failed", "capture", "1000"),
 	})

@@ -38,14 +38,14 @@ const (
 	settingCustomerRole     = "default_wp_role_for_customer"
 )
 
-var writingSettings = append([]string{
+var writeSettingNames = append([]string{
 	settingDateFormat, settingTimeSystem, settingInvoices, settingFreeInvoices, settingInvoiceCompany, settingInvoiceFrom, settingInvoiceTo,
 	settingInvoiceTaxID, settingLogAddress, settingMailProcessor, settingBusinessName, settingBusinessPhone, settingBusinessAddress, settingOwnStatuses,
 	settingDashboard, settingTerseDates, settingUsersAsCustomers, settingCustomerRole,
 }, currencySettings...)
 
-// writing is how the site writes about its bookings.
-type writing struct {
+// writeSettings is how the site writes about its bookings.
+type writeSettings struct {
 	settings   map[string]string
 	siteURL    string
 	cron       string // the option, serialised
@@ -54,31 +54,31 @@ type writing struct {
 	currency   Currency
 }
 
-// writing reads how the site writes.
-func (s *Site) writing(ctx context.Context) (writing, error) {
-	settings, err := s.db.SettingValues(ctx, writingSettings...)
+// writeSettings reads how the site writes.
+func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
+	settings, err := s.db.SettingValues(ctx, writeSettingNames...)
 	if err != nil {
-		return writing{}, err
+		return writeSettings{}, err
 	}
 	options, err := s.db.OptionValues(ctx, "siteurl", "cron")
 	if err != nil {
-		return writing{}, err
+		return writeSettings{}, err
 	}
-	return writing{
+	return writeSettings{
 		settings: settings, siteURL: wpdb.PlainText(options["siteurl"]), cron: options["cron"],
 		dateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), clock24: settings[settingTimeSystem] == "24", currency: currencyOf(settings),
 	}, nil
 }
 
 // onUnlessSet is a setting that is on where the row is missing.
-func (w writing) onUnlessSet(name string) bool {
+func (w writeSettings) onUnlessSet(name string) bool {
 	value, set := w.settings[name]
 	return !set || value == on
 }
 
 // clock writes a time of day as the site shows it
 // (OsTimeHelper::minutes_to_hours_and_minutes).
-func (w writing) clock(t time.Time) string {
+func (w writeSettings) clock(t time.Time) string {
 	if w.clock24 {
 		return process.FormatDate(t, "H:i")
 	}
@@ -86,7 +86,7 @@ func (w writing) clock(t time.Time) string {
 }
 
 // manageURL is where a booking or order can be managed with a key.
-func (w writing) manageURL(what, key string) string {
+func (w writeSettings) manageURL(what, key string) string {
 	return strings.TrimRight(w.siteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_" + what + "_by_key__show&key=" + url.QueryEscape(key)
 }
 
@@ -220,7 +220,7 @@ func customerVarsOf(c BookingCustomer) customerVars {
 // for others.
 var portionLabels = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
 
-func (w writing) transactions(payments []Payment) []transactionVars {
+func (w writeSettings) transactions(payments []Payment) []transactionVars {
 	vars := make([]transactionVars, len(payments))
 	for i, p := range payments {
 		vars[i] = transactionVars{
@@ -232,7 +232,7 @@ func (w writing) transactions(payments []Payment) []transactionVars {
 	return vars
 }
 
-func (w writing) order(o Order) orderVars {
+func (w writeSettings) order(o Order) orderVars {
 	return orderVars{
 		ID: idText(o.ID), ConfirmationCode: o.ConfirmationCode, CustomerComment: o.CustomerComment,
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
@@ -241,8 +241,8 @@ func (w writing) order(o Order) orderVars {
 	}
 }
 
-// firstLevel is a booking without what is around it.
-func (s *Site) firstLevel(w writing, f bookingFacts) bookingVars {
+// bookingVarsAlone is a booking without what is around it.
+func (s *Site) bookingVarsAlone(w writeSettings, f bookingFacts) bookingVars {
 	vars := bookingVars{
 		ID: idText(f.ID), BookingCode: f.Code, Duration: idText(f.Duration), Status: f.Status, Timezone: s.Zone.Name,
 		Agent:           agentVars{idText(f.Agent.ID), f.Agent.FullName, f.Agent.Email, f.Agent.Phone},
@@ -277,8 +277,8 @@ func wallClock(b Booking) time.Time {
 }
 
 // bookingVars is a booking with what is around it.
-func (s *Site) bookingVars(w writing, f bookingFacts) bookingVars {
-	vars := s.firstLevel(w, f)
+func (s *Site) bookingVars(w writeSettings, f bookingFacts) bookingVars {
+	vars := s.bookingVarsAlone(w, f)
 	vars.bookingAround = &bookingAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactions(f.Payments)}
 	if f.Order != nil {
 		order := w.order(*f.Order)
@@ -289,13 +289,13 @@ func (s *Site) bookingVars(w writing, f bookingFacts) bookingVars {
 
 // orderVars is the order of a booking with its items. Those of other bookings
 // are shown by what their item data says.
-func (s *Site) orderVars(w writing, f bookingFacts) orderVars {
+func (s *Site) orderVars(w writeSettings, f bookingFacts) orderVars {
 	vars := w.order(*f.Order)
 	vars.orderAround = &orderAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactions(f.Payments), Items: []orderItemVars{}}
 	for _, item := range f.items {
 		shown := orderItemVars{ID: idText(item.ID), Variant: item.Variant, Subtotal: amountText(item.Subtotal), Total: amountText(item.Total), ItemData: rawObject(item.ItemData)}
 		if item.ID == f.OrderItemID {
-			own := s.firstLevel(w, f)
+			own := s.bookingVarsAlone(w, f)
 			own.Duration = f.Duration
 			shown.ItemData = own
 		}
@@ -314,9 +314,9 @@ type activity struct {
 	description                                         any // nil for none
 }
 
-// record adds entries to the site's history. Nobody is named as their author:
+// logActivities adds entries to the site's history. Nobody is named as their author:
 // the plugin does the same for what no logged-in user did.
-func (tx *Tx) record(ctx context.Context, activities ...activity) error {
+func (tx *Tx) logActivities(ctx context.Context, activities ...activity) error {
 	rows := make([]row, len(activities))
 	for i, a := range activities {
 		description, err := process.EncodePHP(a.description)
@@ -332,7 +332,7 @@ func (tx *Tx) record(ctx context.Context, activities ...activity) error {
 			{"agent_id", nil}, {"booking_id", a.bookingID}, {"service_id", a.serviceID}, {"customer_id", a.customerID}, {"location_id", nil},
 			{"order_id", a.orderID}, {"order_item_id", nil}, {"coupon_id", a.couponID},
 			{"code", a.code}, {"description", stored}, {"initiated_by", ""}, {"initiated_by_id", 0},
-		}, tx.createdNow()...)
+		}, tx.newTimestamps()...)
 	}
 	_, err := tx.insert(ctx, wpdb.Activities, rows...)
 	return err

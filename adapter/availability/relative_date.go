@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// modify applies a date expression to an instant as PHP's DateTime::modify does
+// applyRelativeDate applies a date expression to an instant as PHP's DateTime::modify does
 // in the instant's zone. Of PHP's grammar it knows what sites write as a bound
 // of bookings: "+2 hours", "+1 week 2 days", "3 days ago", "next month",
 // "tomorrow 9am", "friday", "2026-11-27", "2026-11-27 14:30". A plain date keeps
 // the time of day. ok is false for what it cannot read.
-func modify(now time.Time, expression string) (instant time.Time, ok bool) {
+func applyRelativeDate(now time.Time, expression string) (instant time.Time, ok bool) {
 	rest := strings.ToLower(strings.TrimSpace(expression))
 	if rest == "" {
 		return now, false
 	}
-	c := change{date: now}
+	c := relativeDate{date: now}
 	for rest != "" {
 		word, known := c.read(rest)
 		if !known {
@@ -28,9 +28,9 @@ func modify(now time.Time, expression string) (instant time.Time, ok bool) {
 	return c.apply(now), true
 }
 
-// change is what an expression says. PHP applies its parts in this order,
+// relativeDate is what an expression says. PHP applies its parts in this order,
 // whatever the order of the words.
-type change struct {
+type relativeDate struct {
 	date                time.Time
 	clock               *time.Duration // since midnight; nil keeps the time of day
 	years, months, days int
@@ -38,25 +38,25 @@ type change struct {
 	shift               time.Duration // hours and less
 }
 
-// farthest keeps sums of amounts far from overflow; no booking is later.
-const farthest = 1_000_000
+// maxAmount keeps sums of amounts far from overflow; no booking is later.
+const maxAmount = 1_000_000
 
-var words = []struct {
+var relativeDateForms = []struct {
 	form *regexp.Regexp
-	read func(c *change, groups []string) (known bool)
+	read func(c *relativeDate, groups []string) (known bool)
 }{
-	{regexp.MustCompile(`^(\d{4}-\d{1,2}-\d{1,2})(?:t|\b)`), (*change).readDate},
-	{regexp.MustCompile(`^(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?(?: ?([ap])m)?\b`), (*change).readClock},
-	{regexp.MustCompile(`^(\d{1,2})()() ?([ap])m\b`), (*change).readClock},
-	{regexp.MustCompile(`^([+-]?)[ \t]*(\d{1,7})[ \t]*(sec|second|min|minute|hour|day|week|fortnight|month|year)s?\b`), (*change).readAmount},
-	{regexp.MustCompile(`^(next|last|previous) (second|minute|hour|day|month|year)\b`), (*change).readNeighbour},
-	{regexp.MustCompile(`^(mon|tue|wed|thu|fri|sat|sun)(?:day|sday|nesday|rsday|urday)?\b`), (*change).readWeekday},
-	{regexp.MustCompile(`^(now|today|midnight|noon|tomorrow|yesterday|ago)\b`), (*change).readWord},
+	{regexp.MustCompile(`^(\d{4}-\d{1,2}-\d{1,2})(?:t|\b)`), (*relativeDate).readDate},
+	{regexp.MustCompile(`^(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?(?: ?([ap])m)?\b`), (*relativeDate).readClock},
+	{regexp.MustCompile(`^(\d{1,2})()() ?([ap])m\b`), (*relativeDate).readClock},
+	{regexp.MustCompile(`^([+-]?)[ \t]*(\d{1,7})[ \t]*(sec|second|min|minute|hour|day|week|fortnight|month|year)s?\b`), (*relativeDate).readAmount},
+	{regexp.MustCompile(`^(next|last|previous) (second|minute|hour|day|month|year)\b`), (*relativeDate).readNeighbour},
+	{regexp.MustCompile(`^(mon|tue|wed|thu|fri|sat|sun)(?:day|sday|nesday|rsday|urday)?\b`), (*relativeDate).readWeekday},
+	{regexp.MustCompile(`^(now|today|midnight|noon|tomorrow|yesterday|ago)\b`), (*relativeDate).readWord},
 }
 
 // read takes in the words that text begins with.
-func (c *change) read(text string) (taken string, known bool) {
-	for _, w := range words {
+func (c *relativeDate) read(text string) (taken string, known bool) {
+	for _, w := range relativeDateForms {
 		if m := w.form.FindStringSubmatch(text); m != nil {
 			return m[0], w.read(c, m[1:])
 		}
@@ -64,13 +64,13 @@ func (c *change) read(text string) (taken string, known bool) {
 	return "", false
 }
 
-func (c *change) readDate(groups []string) bool {
+func (c *relativeDate) readDate(groups []string) bool {
 	date, err := time.Parse("2006-1-2", groups[0])
 	c.date = date
 	return err == nil
 }
 
-func (c *change) readClock(groups []string) bool {
+func (c *relativeDate) readClock(groups []string) bool {
 	hours, minutes, seconds, half := number(groups[0]), number(groups[1]), number(groups[2]), groups[3]
 	if minutes > 59 || seconds > 59 || hours > 24 || half != "" && (hours < 1 || hours > 12) {
 		return false
@@ -86,7 +86,7 @@ func (c *change) readClock(groups []string) bool {
 	return true
 }
 
-func (c *change) readAmount(groups []string) bool {
+func (c *relativeDate) readAmount(groups []string) bool {
 	amount := number(groups[1])
 	if groups[0] == "-" {
 		amount = -amount
@@ -94,14 +94,14 @@ func (c *change) readAmount(groups []string) bool {
 	return c.add(amount, groups[2])
 }
 
-func (c *change) readNeighbour(groups []string) bool {
+func (c *relativeDate) readNeighbour(groups []string) bool {
 	if groups[0] == "next" {
 		return c.add(1, groups[1])
 	}
 	return c.add(-1, groups[1])
 }
 
-func (c *change) readWeekday(groups []string) bool {
+func (c *relativeDate) readWeekday(groups []string) bool {
 	weekday := weekdays[groups[0]]
 	c.weekday, c.clock = &weekday, new(time.Duration)
 	return true
@@ -112,7 +112,7 @@ var weekdays = map[string]time.Weekday{
 	"thu": time.Thursday, "fri": time.Friday, "sat": time.Saturday,
 }
 
-func (c *change) readWord(groups []string) bool {
+func (c *relativeDate) readWord(groups []string) bool {
 	switch groups[0] {
 	case "now":
 		return true
@@ -133,8 +133,8 @@ func (c *change) readWord(groups []string) bool {
 	return true
 }
 
-func (c *change) add(amount int, unit string) bool {
-	if amount > farthest || amount < -farthest {
+func (c *relativeDate) add(amount int, unit string) bool {
+	if amount > maxAmount || amount < -maxAmount {
 		return false
 	}
 	switch unit {
@@ -160,7 +160,7 @@ func (c *change) add(amount int, unit string) bool {
 
 // apply moves the wall clock, hours too. A time that a spring change skips moves
 // on by the hour that is skipped.
-func (c *change) apply(now time.Time) time.Time {
+func (c *relativeDate) apply(now time.Time) time.Time {
 	year, month, day := c.date.Date()
 	hour, minute, second := now.Clock()
 	if c.clock != nil {

@@ -9,25 +9,25 @@ import (
 	"bookside/wpdb"
 )
 
-// edits are the columns that a patch changes: what was sent and is stored
+// changeset are the columns that a patch changes: what was sent and is stored
 // already is not written.
-type edits row
+type changeset row
 
-func (e *edits) set(name string, value any) { *e = append(*e, column{name, value}) }
+func (e *changeset) set(name string, value any) { *e = append(*e, column{name, value}) }
 
-func (e *edits) text(name string, sent *string, stored string) {
+func (e *changeset) text(name string, sent *string, stored string) {
 	if sent != nil && *sent != stored {
 		e.set(name, *sent)
 	}
 }
 
-func (e *edits) number(name string, sent *int64, stored int64) {
+func (e *changeset) number(name string, sent *int64, stored int64) {
 	if sent != nil && *sent != stored {
 		e.set(name, *sent)
 	}
 }
 
-func (e *edits) amount(name string, sent *decimal.Decimal, stored decimal.Decimal) {
+func (e *changeset) amount(name string, sent *decimal.Decimal, stored decimal.Decimal) {
 	if sent != nil && !sent.Equal(stored) {
 		e.set(name, amountText(*sent))
 	}
@@ -66,9 +66,9 @@ func checkNumber(p *domain.Validation, field string, sent *int64, least int64, m
 	}
 }
 
-// cleanSent cleans a text where one was sent, and notes one that does not fit
+// sanitizeField cleans a text where one was sent, and notes one that does not fit
 // its column.
-func (s *Site) cleanSent(p *domain.Validation, field string, sent **string, clean func(string) string, table wpdb.Table, name string) {
+func (s *Site) sanitizeField(p *domain.Validation, field string, sent **string, clean func(string) string, table wpdb.Table, name string) {
 	if *sent == nil {
 		return
 	}

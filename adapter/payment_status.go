@@ -36,15 +36,15 @@ func (p Payment) captured() bool {
 	return strings.EqualFold(p.Kind, kindCapture) && strings.EqualFold(p.Status, paymentSucceeded)
 }
 
-// balance is what was paid for an order and what was given back.
-type balance struct {
+// paymentTotals is what was paid for an order and what was given back.
+type paymentTotals struct {
 	total, paid, refunded decimal.Decimal
 	processing            bool // some payment is under way
 }
 
 // add counts a payment, as paidSum does. The columns compare without regard to
 // case.
-func (b *balance) add(status, kind string, amount decimal.Decimal) {
+func (b *paymentTotals) add(status, kind string, amount decimal.Decimal) {
 	switch status, kind = strings.ToLower(status), strings.ToLower(kind); {
 	case status == paymentProcessing:
 		b.processing = true
@@ -57,11 +57,11 @@ func (b *balance) add(status, kind string, amount decimal.Decimal) {
 }
 
 // net is what is left of what was paid.
-func (b balance) net() decimal.Decimal { return b.paid.Sub(b.refunded) }
+func (b paymentTotals) net() decimal.Decimal { return b.paid.Sub(b.refunded) }
 
-// paidOf is what a list of payments comes to.
-func paidOf(payments []Payment) decimal.Decimal {
-	var b balance
+// netPaid is what a list of payments comes to.
+func netPaid(payments []Payment) decimal.Decimal {
+	var b paymentTotals
 	for _, p := range payments {
 		b.add(p.Status, p.Kind, p.Amount)
 	}
@@ -70,7 +70,7 @@ func paidOf(payments []Payment) decimal.Decimal {
 
 // paymentStatus is what an order's payment status has to be. One that costs
 // nothing keeps the present one.
-func (b balance) paymentStatus(present string) string {
+func (b paymentTotals) paymentStatus(present string) string {
 	net := b.net()
 	switch {
 	case b.total.IsZero():
@@ -90,15 +90,15 @@ func (b balance) paymentStatus(present string) string {
 	}
 }
 
-// balance sums up the payments of an order. transactions.order_id has no index:
+// paymentTotals sums up the payments of an order. transactions.order_id has no index:
 // one scan.
-func (s *Site) balance(ctx context.Context, order Order) (balance, error) {
+func (s *Site) paymentTotals(ctx context.Context, order Order) (paymentTotals, error) {
 	type movement struct {
 		id           int64
 		status, kind string
 		amount       decimal.NullDecimal
 	}
-	b := balance{total: order.Total}
+	b := paymentTotals{total: order.Total}
 	stmt := sq.Select("id", "status", "kind", "amount").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": order.ID}).OrderBy("id")
 	movements, err := wpdb.All(ctx, s.db, "sum up payments of order", stmt, func(row wpdb.Scanner) (m movement, err error) {
 		err = row.Scan(&m.id, &m.status, wpdb.OrZero(&m.kind), &m.amount)

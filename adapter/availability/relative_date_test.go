@@ -27,7 +27,7 @@ func TestModify(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, want := "", ""
-		if instant, ok := modify(now, *row[2]); ok {
+		if instant, ok := applyRelativeDate(now, *row[2]); ok {
 			got = instant.Format(layout)
 		}
 		if row[3] != nil {
@@ -58,7 +58,7 @@ func TestUnreadExpressions(t *testing.T) {
 		"next week", "this week", "next monday", "last monday", "first day of next month", "+3 weekdays", "27.11.2026", "11/27/2026",
 		"2026/11/27", "20261127", "@1800000000", "+1 wk", "+1.5 hours", "2026-11-27T14:30:00Z", "2026-02-30", "++1 day", "+9999999999 days", "2026",
 	} {
-		if got, ok := modify(time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC), expression); ok {
+		if got, ok := applyRelativeDate(time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC), expression); ok {
 			t.Errorf("%q is read as %v", expression, got)
 		}
 	}
@@ -70,7 +70,7 @@ func FuzzModify(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, expression string) {
-		instant, ok := modify(now, expression)
+		instant, ok := applyRelativeDate(now, expression)
 		if !ok && !instant.Equal(now) {
 			t.Errorf("%q is not read, and moves to %v", expression, instant)
 		}
@@ -101,11 +101,11 @@ func TestNewWindow(t *testing.T) {
 		"an opening date has passed": {Bounds{}, Bounds{"2026-11-01", ""}, Window{Opens: at("2026-11-24 10:17")}},
 	} {
 		c.want.Now = at("2026-11-24 10:17")
-		if got := NewWindow(now, c.service, c.general, Departed); *got != c.want {
+		if got := NewWindow(now, c.service, c.general, DefaultDeviations); *got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, *got, c.want)
 		}
 	}
-	if got := NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Departures{}); got.Opens != at("2026-11-01 10:17") {
+	if got := NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Deviations{}); got.Opens != at("2026-11-01 10:17") {
 		t.Errorf("as the plugin, a window opens at %+v", got.Opens)
 	}
 }

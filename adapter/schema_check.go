@@ -9,10 +9,10 @@ import (
 	"bookside/wpdb"
 )
 
-// Complete is nil where the site's tables have every column that reads name.
+// CheckColumns is nil where the site's tables have every column that reads name.
 // Else it is a CodeUnavailable that names those they lack: what needs one of
 // them fails, and all the rest is served. It asks the database for nothing.
-func (s *Site) Complete() error {
+func (s *Site) CheckColumns() error {
 	missing := s.schema.MissingColumns()
 	if len(missing) == 0 {
 		return nil
@@ -24,10 +24,10 @@ func (s *Site) Complete() error {
 	return domain.Unavailable("LatePoint columns are missing: "+strings.Join(names, ", "), nil)
 }
 
-// Readable is nil where every table can be read that has to be, those of ours
+// CheckReadable is nil where every table can be read that has to be, those of ours
 // among them. Else it is a CodeUnavailable that names the others: what needs one
 // fails, and all the rest is served. One statement, where nothing is wrong.
-func (s *Site) Readable(ctx context.Context) error {
+func (s *Site) CheckReadable(ctx context.Context) error {
 	expected := slices.DeleteFunc(wpdb.Tables(), func(t wpdb.Table) bool { return !s.schema.Expects(t) })
 	refused, missing, err := s.db.Unreadable(ctx, expected)
 	switch {

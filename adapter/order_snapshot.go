@@ -93,13 +93,13 @@ func (f *orderFacts) bookingOf(item OrderItem) (bookingFacts, bool) {
 	return bookingFacts{}, false
 }
 
-// orderHistory is what the history says of an order (OsOrderModel::get_data_vars,
+// orderActivityVars is what the history says of an order (OsOrderModel::get_data_vars,
 // LatePoint 5.6.5).
-func (s *Site) orderHistory(w writing, f orderFacts) orderVars {
+func (s *Site) orderActivityVars(w writeSettings, f orderFacts) orderVars {
 	vars := s.orderVars(w, f.facts())
 	for i, item := range f.items {
 		if booking, ok := f.bookingOf(item); ok {
-			shown := s.firstLevel(w, booking)
+			shown := s.bookingVarsAlone(w, booking)
 			shown.Duration = booking.Duration
 			vars.Items[i].ItemData = shown
 		}
@@ -118,10 +118,10 @@ func (tx *Tx) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
 	return nil
 }
 
-// recordOrderUpdate adds a changed order to the site's history, and is the event
+// logOrderUpdate adds a changed order to the site's history, and is the event
 // to announce. Of what was before only the order itself and its customer count:
 // the plugin reads items and payments when it writes the entry.
-func (tx *Tx) recordOrderUpdate(ctx context.Context, w writing, before Order, now orderFacts) (event, error) {
+func (tx *Tx) logOrderUpdate(ctx context.Context, w writeSettings, before Order, now orderFacts) (event, error) {
 	old := now
 	old.Order = before
 	var err error
@@ -130,7 +130,7 @@ func (tx *Tx) recordOrderUpdate(ctx context.Context, w writing, before Order, no
 			return event{}, err
 		}
 	}
-	entry := orderEntry{change{New: tx.orderHistory(w, now), Old: tx.orderHistory(w, old)}}
-	err = tx.record(ctx, activity{code: string(orderUpdated), orderID: &now.ID, description: entry})
+	entry := orderEntry{change{New: tx.orderActivityVars(w, now), Old: tx.orderActivityVars(w, old)}}
+	err = tx.logActivities(ctx, activity{code: string(orderUpdated), orderID: &now.ID, description: entry})
 	return event{kind: orderUpdated, facts: now.facts(), old: old.facts()}, err
 }

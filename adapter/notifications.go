@@ -37,40 +37,40 @@ const (
 	bookingEnd   = "booking_end"
 )
 
-// announce hands over what the site's automations say about events: to the site
+// notify hands over what the site's automations say about events: to the site
 // itself where it sends in its cron, else to our outbox where there is one.
 // Without tell, reminders alone are handed over. told says that a message to the
 // customer is among what goes out now.
 //
 // What an earlier state of a record had scheduled is taken back first.
-func (tx *Tx) announce(ctx context.Context, w writing, events []event, tell bool) (told bool, err error) {
-	if !tx.automates() {
+func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, tell bool) (told bool, err error) {
+	if !tx.hasAutomations() {
 		return false, nil
 	}
 	for _, e := range events {
-		if err := tx.takeBackJobs(ctx, e); err != nil {
+		if err := tx.deleteScheduledJobs(ctx, e); err != nil {
 			return false, err
 		}
 	}
-	processes, err := tx.processes(ctx, wantedTypes(events, tell))
+	processes, err := tx.processes(ctx, processTypes(events, tell))
 	if err != nil || len(processes) == 0 {
 		return false, err
 	}
 	var rows []row
 	var mails []outbox.Mail
 	byCron := strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""
-	known := map[recordIDs]surroundings{}
+	known := map[recordIDs]messageContext{}
 	for _, e := range events {
-		if !setsOff(e, processes) {
+		if !triggers(e, processes) {
 			continue
 		}
-		around, err := tx.around(ctx, e.facts, known)
+		around, err := tx.messageContext(ctx, e.facts, known)
 		if err != nil {
 			return false, err
 		}
-		subject := tx.subjectOf(w, e, around)
+		subject := tx.notificationSubject(w, e, around)
 		for _, eventType := range eventTypes[e.kind] {
-			subject.At = tx.instantOf(e, eventType)
+			subject.At = tx.eventTime(e, eventType)
 			for _, job := range process.Jobs(processes, eventType, subject, tx.Now) {
 				switch later := job.DueAt.After(tx.Now); {
 				case later || byCron:
@@ -84,7 +84,7 @@ func (tx *Tx) announce(ctx context.Context, w writing, events []event, tell bool
 				default:
 					continue
 				}
-				told = told || !job.DueAt.After(tx.Now) && reaches(job, e.facts.Customer.Email)
+				told = told || !job.DueAt.After(tx.Now) && mailsTo(job, e.facts.Customer.Email)
 			}
 		}
 	}
@@ -97,14 +97,14 @@ func (tx *Tx) announce(ctx context.Context, w writing, events []event, tell bool
 	return told, err
 }
 
-// automates tells whether the site has tables for automations.
-func (s *Site) automates() bool {
+// hasAutomations tells whether the site has tables for automations.
+func (s *Site) hasAutomations() bool {
 	return s.schema.Has(wpdb.Processes) && s.schema.Has(wpdb.ProcessJobs)
 }
 
-// takeBackJobs deletes what is scheduled for a record that has changed
+// deleteScheduledJobs deletes what is scheduled for a record that has changed
 // (OsProcessJobsHelper::handle_booking_updated and its like).
-func (tx *Tx) takeBackJobs(ctx context.Context, e event) error {
+func (tx *Tx) deleteScheduledJobs(ctx context.Context, e event) error {
 	switch e.kind {
 	case bookingUpdated:
 		return tx.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.ID, "object_model_type": "booking"})
@@ -115,8 +115,8 @@ func (tx *Tx) takeBackJobs(ctx context.Context, e event) error {
 	}
 }
 
-// wantedTypes are the types of processes to look for.
-func wantedTypes(events []event, tell bool) []string {
+// processTypes are the types of processes to look for.
+func processTypes(events []event, tell bool) []string {
 	var types []string
 	for _, e := range events {
 		for _, eventType := range eventTypes[e.kind] {
@@ -141,13 +141,13 @@ func (s *Site) processes(ctx context.Context, types []string) ([]process.Process
 	})
 }
 
-// setsOff tells whether any of the automations waits for an event.
-func setsOff(e event, processes []process.Process) bool {
+// triggers tells whether any of the automations waits for an event.
+func triggers(e event, processes []process.Process) bool {
 	return slices.ContainsFunc(processes, func(p process.Process) bool { return slices.Contains(eventTypes[e.kind], p.EventType) })
 }
 
-// instantOf is when an event of a type happens.
-func (s *Site) instantOf(e event, eventType string) time.Time {
+// eventTime is when an event of a type happens.
+func (s *Site) eventTime(e event, eventType string) time.Time {
 	var at time.Time
 	known := false
 	switch eventType {
@@ -182,7 +182,7 @@ func (s *Site) jobRow(e event, job process.Job, subject process.Subject, later b
 	return append(row{
 		{"process_id", processID}, {"object_id", id}, {"object_model_type", objectType}, {"settings", settings},
 		{"to_run_after_utc", domain.Stamp(job.DueAt)}, {"status", jobScheduled}, {"run_result", nil}, {"process_info", info},
-	}, s.createdNow()...), nil
+	}, s.newTimestamps()...), nil
 }
 
 // record is the record that an event is about, by the platform's word and id.
@@ -199,8 +199,8 @@ func (e event) record() (objectType string, id int64) {
 	}
 }
 
-// reaches tells whether a job mails to an address.
-func reaches(job process.Job, address string) bool {
+// mailsTo tells whether a job mails to an address.
+func mailsTo(job process.Job, address string) bool {
 	return slices.ContainsFunc(mailsOf(job), func(m outbox.Mail) bool {
 		return slices.ContainsFunc(m.Recipients(), func(to mail.Address) bool { return strings.EqualFold(to.Address, address) })
 	})
@@ -261,8 +261,8 @@ func (e event) activityData() any {
 	}
 }
 
-// subjectOf is all that templates and conditions can ask about an event.
-func (s *Site) subjectOf(w writing, e event, around surroundings) process.Subject {
+// notificationSubject is all that templates and conditions can ask about an event.
+func (s *Site) notificationSubject(w writeSettings, e event, around messageContext) process.Subject {
 	f := e.facts
 	subject := process.Subject{Objects: map[string]map[string]string{"customer": customerAttributes(f)}, ActivityData: e.activityData()}
 	sources := []process.VariableSource{
@@ -340,15 +340,15 @@ func transactionAttributes(p Payment) map[string]string {
 // recordIDs are what an event is about, 0 for no booking or order.
 type recordIDs struct{ customer, booking, order int64 }
 
-// surroundings are what messages say beyond the records of an event.
-type surroundings struct {
+// messageContext are what messages say beyond the records of an event.
+type messageContext struct {
 	customerNotes string
 	staff         []staffMember // one at least where there is a booking
 	orderKeys     manageKeys
 }
 
-// around reads the surroundings of an event, once for all events about the same.
-func (tx *Tx) around(ctx context.Context, f bookingFacts, known map[recordIDs]surroundings) (surroundings, error) {
+// messageContext reads the surroundings of an event, once for all events about the same.
+func (tx *Tx) messageContext(ctx context.Context, f bookingFacts, known map[recordIDs]messageContext) (messageContext, error) {
 	ids := recordIDs{customer: f.Customer.ID, booking: f.ID}
 	if f.Order != nil {
 		ids.order = f.Order.ID
@@ -356,7 +356,7 @@ func (tx *Tx) around(ctx context.Context, f bookingFacts, known map[recordIDs]su
 	if found, ok := known[ids]; ok {
 		return found, nil
 	}
-	var around surroundings
+	var around messageContext
 	var err error
 	notes := sq.Select("COALESCE(notes, '')").From(tx.db.Name(wpdb.Customers)).Where(sq.Eq{"id": f.Customer.ID})
 	if around.customerNotes, _, err = wpdb.One(ctx, tx.db, "read notes of customer", notes, wpdb.Value[string]); err != nil {
@@ -423,7 +423,7 @@ func (tx *Tx) keysOfOrder(ctx context.Context, f bookingFacts) (manageKeys, erro
 	return tx.insertManageKeys(ctx, wpdb.OrderMeta, f.Order.ID, keys[f.Order.ID])
 }
 
-func (w writing) businessVariables() process.BusinessVariables {
+func (w writeSettings) businessVariables() process.BusinessVariables {
 	return process.BusinessVariables{
 		Name: w.settings[settingBusinessName], Phone: w.settings[settingBusinessPhone], Address: w.settings[settingBusinessAddress],
 		DashboardURL: w.pageURL(w.settings[settingDashboard]),
@@ -431,14 +431,14 @@ func (w writing) businessVariables() process.BusinessVariables {
 }
 
 // pageURL is the address of a page that the site names by its path.
-func (w writing) pageURL(path string) string {
+func (w writeSettings) pageURL(path string) string {
 	if path == "" || strings.Contains(path, "://") {
 		return path
 	}
 	return strings.TrimRight(w.siteURL, "/") + "/" + strings.TrimLeft(path, "/")
 }
 
-func (s *Site) bookingVariables(w writing, f bookingFacts, category string) process.BookingVariables {
+func (s *Site) bookingVariables(w writeSettings, f bookingFacts, category string) process.BookingVariables {
 	v := process.BookingVariables{
 		ID: f.ID, Code: f.Code, Price: w.currency.Format(f.Price), ServiceCategory: category,
 		Date: wallClock(f.Booking), DateFormat: process.ReadableDateFormat(w.dateFormat, w.settings[settingTerseDates] == on),
@@ -453,8 +453,8 @@ func (s *Site) bookingVariables(w writing, f bookingFacts, category string) proc
 	return v
 }
 
-func (w writing) orderVariables(f bookingFacts, around surroundings) process.OrderVariables {
-	o, paid := f.Order, paidOf(f.Payments)
+func (w writeSettings) orderVariables(f bookingFacts, around messageContext) process.OrderVariables {
+	o, paid := f.Order, netPaid(f.Payments)
 	v := process.OrderVariables{
 		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: or(o.CouponCode, ""),
 		TaxTotal: amountText(o.TaxTotal), CouponDiscount: w.currency.Format(o.CouponDiscount),
@@ -469,7 +469,7 @@ func (w writing) orderVariables(f bookingFacts, around surroundings) process.Ord
 	return v
 }
 
-func (w writing) transactionVariables(p Payment) process.TransactionVariables {
+func (w writeSettings) transactionVariables(p Payment) process.TransactionVariables {
 	return process.TransactionVariables{
 		Token: or(p.Token, ""), Amount: w.currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
 		Kind: p.Kind, Status: p.Status, Notes: or(p.Notes, ""), PaymentPortion: p.PaymentPortion,

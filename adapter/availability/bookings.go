@@ -55,31 +55,31 @@ func (rules Rules) holds(b *Booking, r Resource) hold {
 	}
 }
 
-// booked is a booking's time on one day.
-type booked struct {
+// daySpan is a booking's time on one day.
+type daySpan struct {
 	booking *Booking
 	time    period // without buffers
 }
 
 // withBuffers is the time that nothing else may touch.
-func (b booked) withBuffers() period {
+func (b daySpan) withBuffers() period {
 	return period{b.time.start - b.booking.BufferBefore, b.time.end + b.booking.BufferAfter}
 }
 
-// bookedByDay says which bookings block which days.
-func bookedByDay(bookings []Booking, departures Departures) map[Day][]booked {
-	days := make(map[Day][]booked)
+// spansByDay says which bookings block which days.
+func spansByDay(bookings []Booking, deviations Deviations) map[Day][]daySpan {
+	days := make(map[Day][]daySpan)
 	for i := range bookings {
 		b := &bookings[i]
 		if b.Incomplete {
 			continue
 		}
-		if b.End.Day <= b.Start.Day || !departures.BlockAcrossMidnight {
-			days[b.Start.Day] = append(days[b.Start.Day], booked{b, period{b.Start.Minutes, b.End.Minutes}})
+		if b.End.Day <= b.Start.Day || !deviations.BlockAcrossMidnight {
+			days[b.Start.Day] = append(days[b.Start.Day], daySpan{b, period{b.Start.Minutes, b.End.Minutes}})
 			continue
 		}
 		for day, time := range b.acrossMidnight() {
-			days[day] = append(days[day], booked{b, time})
+			days[day] = append(days[day], daySpan{b, time})
 		}
 	}
 	return days
