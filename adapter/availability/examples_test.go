@@ -219,8 +219,8 @@ func TestWorkedExamples(t *testing.T) {
 	}
 }
 
-// TestDepartures: what differs from the plugin on purpose, off and on.
-func TestDepartures(t *testing.T) {
+// TestDeviations: what differs from the plugin on purpose, off and on.
+func TestDeviations(t *testing.T) {
 	t.Parallel()
 	late := []WorkPeriod{weekly(0, 0, 0, "20-24"), {Weekday: 2, Start: 0, End: 180}}
 	long := []WorkPeriod{weekly(0, 0, 0, "22-26")}
@@ -232,7 +232,7 @@ func TestDepartures(t *testing.T) {
 		name         string
 		e            example
 		plugin, ours string
-		deviates      Deviations
+		deviates     Deviations
 	}{
 		{"past midnight, the first day", example{hours: late, bookings: []Booking{pastMidnight}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00", Deviations{BlockAcrossMidnight: true}},
 		{"past midnight, the second day", example{hours: late, bookings: []Booking{pastMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "01:00 01:30 02:00", Deviations{BlockAcrossMidnight: true}},
