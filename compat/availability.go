@@ -97,7 +97,7 @@ var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabili
 	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }),
 	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }),
 	value("agent_id", anyID(), func(a *availabilityQuery) *int64 { return &a.AgentID }),
-	value("location_id", anyID(), func(a *availabilityQuery) *int64 { return &a.LocationID }).described("Id of the location; any (or -1), as without one, where any will do"),
+	value("location_id", anyID(), func(a *availabilityQuery) *int64 { return &a.LocationID }).about("Id of the location; any (or -1), as without one, where any will do"),
 	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(a *availabilityQuery) *int64 { return &a.Attendees }),
 	optional("date", day(), func(a *availabilityQuery) **availability.Day { return &a.date }),
 	optional("date_to", day(), func(a *availabilityQuery) **availability.Day { return &a.dateTo }),
@@ -224,11 +224,11 @@ type freeAgentQuery struct {
 // FreeAgentParameters are those of GET /agents/availability.
 var FreeAgentParameters = parameters(domain.InvalidRequest,
 	optional("duration", integer(1, maxDuration), func(f *freeAgentQuery) **int64 { return &f.Duration }),
-	value("service_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.ServiceID }).described("Id of the service; any (or -1), as without one, for agents of any"),
-	value("location_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.LocationID }).described("Id of the location; any (or -1), as without one, for agents of any"),
+	value("service_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.ServiceID }).about("Id of the service; any (or -1), as without one, for agents of any"),
+	value("location_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.LocationID }).about("Id of the location; any (or -1), as without one, for agents of any"),
 	defaulted("limit", integer(1, 100), 50, func(f *freeAgentQuery) *int64 { return &f.Limit }),
 	optional("date", day(), func(f *freeAgentQuery) **availability.Day { return &f.date }),
-	optional("start_time", timeOrMinutes(), func(f *freeAgentQuery) **availability.Minutes { return &f.start }).described("Time of day as HH:MM or in minutes after midnight"),
+	optional("start_time", timeOrMinutes(), func(f *freeAgentQuery) **availability.Minutes { return &f.start }).about("Time of day as HH:MM or in minutes after midnight"),
 )
 
 // AgentSlotQuery reads the parameters of GET /agents/availability. Date and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"bookside/adapter/domain"
@@ -109,7 +110,7 @@ func newBody(path string, fields map[string]node, validation *domain.Validation)
 	return &Body{path: path, fields: fields, validation: validation}
 }
 
-func (b *Body) view() View { return View{} }
+func (b *Body) location() *time.Location { return nil }
 
 // note names a field by its whole path.
 func (b *Body) note(name string, f fault) {

@@ -69,7 +69,7 @@ func statusText() kind[string] {
 var BookingPatchFields = Fields[adapter.BookingPatch]{
 	optional("service_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.ServiceID }),
 	optional("agent_id", anyID(), func(p *adapter.BookingPatch) **int64 { return &p.AgentID }),
-	optional("location_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.LocationID }).described("Id of the location"),
+	optional("location_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.LocationID }).about("Id of the location"),
 	optional("customer_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.CustomerID }),
 	optional("start_time", timeOfDay(), func(p *adapter.BookingPatch) **availability.Minutes { return &p.StartTime }),
 	optional("duration", integer(1, maxDuration), func(p *adapter.BookingPatch) **int64 { return &p.Duration }),

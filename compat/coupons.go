@@ -43,7 +43,7 @@ var CouponParameters = parameters(domain.InvalidParameters,
 	page(func(f *adapter.CouponFilter) *int64 { return &f.Page }),
 	perPage(10, func(f *adapter.CouponFilter) *int64 { return &f.PerPage }),
 	optional("status", word(activeWords, activeMessage), func(f *adapter.CouponFilter) **bool { return &f.Active }),
-	optional("search", text(), func(f *adapter.CouponFilter) **string { return &f.Search }).described("Text anywhere in codes or names, in any letter case", "welcome"),
+	optional("search", text(), func(f *adapter.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome"),
 )
 
 // CouponFilter reads the parameters of the coupon list.

@@ -2,7 +2,11 @@
 // records, envelopes and error shapes, exactly as clients of the PHP extension
 // know them.
 //
-// It turns query parameters into the adapter's filters and the adapter's
-// records into values for encoding/json. It imports adapter for its types and
-// knows neither SQL nor the HTTP framework.
+// It turns query parameters and bodies into the adapter's filters and patches, and
+// the adapter's records into values for encoding/json. A parameter or a field of a
+// body is declared once, as a [Field] in the file of its resource: the declaration
+// reads it and describes it in the OpenAPI document. Records are described by their
+// types, and by the field docs.
+//
+// It imports adapter for its types and knows neither SQL nor the HTTP framework.
 package compat

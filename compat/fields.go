@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Field is a parameter of a query or a field of a body. It is the one description
-// of it: from it the value is read into a T, and the OpenAPI document is made.
+// Field declares a parameter of a query or a field of a body, once: its value is
+// read into a T by it, and described by it in the OpenAPI document.
 type Field[T any] struct {
 	name     string
-	doc      fieldDoc // what is not "" stands in place of the field docs
+	doc      fieldDoc // replaces the field docs, as far as it is not empty
 	required bool
-	standard any // what stands for a value that was not sent, as it would be sent; nil for nothing
+	standard any // the default, as it would be sent; nil for none
 	kind     description
-	unread   func(in source, into *T) bool // reports whether it is not looked at; nil for never
-	read     func(in source, into *T)      // sets a member of into, if it was sent
+	skip     func(in source, into *T) bool // reports whether to ignore the field; may be nil
+	read     func(in source, into *T)      // sets a member of into if a value was sent
 }
 
-// optional is a field whose member is nil unless it was sent.
+// optional declares a field whose member stays nil unless it is sent.
 func optional[T, V any](name string, k kind[V], at func(*T) **V) Field[T] {
 	return custom(name, k, func(into *T, sent V) { *at(into) = &sent })
 }
 
-// value is a field whose member stays as it is unless it was sent.
+// value declares a field whose member keeps its value unless it is sent.
 func value[T, V any](name string, k kind[V], at func(*T) *V) Field[T] {
 	return custom(name, k, func(into *T, sent V) { *at(into) = sent })
 }
 
-// defaulted is a field with a value that stands for one that was not sent.
+// defaulted declares a field with a default.
 func defaulted[T, V any](name string, k kind[V], standard V, at func(*T) *V) Field[T] {
 	f := Field[T]{name: name, kind: k.description, standard: standard}
 	if k.word != nil {
@@ -44,7 +44,7 @@ func defaulted[T, V any](name string, k kind[V], standard V, at func(*T) *V) Fie
 	return f
 }
 
-// custom is a field that set keeps, if it was sent.
+// custom declares a field for which set is called if it is sent.
 func custom[T, V any](name string, k kind[V], set func(into *T, sent V)) Field[T] {
 	return Field[T]{name: name, kind: k.description, read: func(in source, into *T) {
 		if sent, ok := k.read(in, name); ok {
@@ -53,8 +53,8 @@ func custom[T, V any](name string, k kind[V], set func(into *T, sent V)) Field[T
 	}}
 }
 
-// object is a field of a body with members of its own, which may also come one by
-// one, under names with a dot.
+// object declares a field of a body with members of its own. They may also be sent
+// one by one, under dotted names.
 func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	return Field[T]{
 		name: name, kind: description{schema: func() *Schema { return SchemaOf(members.Describe()) }, invalid: notAnObject},
@@ -66,26 +66,26 @@ func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	}
 }
 
-// described has words, and perhaps an example, of its own.
-func (f Field[T]) described(about string, example ...string) Field[T] {
+// about replaces what the field docs say, and perhaps their example.
+func (f Field[T]) about(about string, example ...string) Field[T] {
 	f.doc.about, f.doc.example = about, strings.Join(example, "")
 	return f
 }
 
-// unless is not looked at where the condition holds, nor is it required then.
+// unless ignores the field, even if it is required, where the condition holds.
 func (f Field[T]) unless(condition func(in source, into *T) bool) Field[T] {
-	f.unread = condition
+	f.skip = condition
 	return f
 }
 
-// Fields are those of a query or a body, in the order of the document.
+// Fields are the fields of a query or a body, in the order of the document.
 type Fields[T any] []Field[T]
 
-// read sets the members of into. What is wrong is noted in the source.
+// read sets the members of into, and notes in the source what is wrong.
 func (fields Fields[T]) read(in source, into *T) {
 	for i := range fields {
 		f := &fields[i]
-		if f.unread != nil && f.unread(in, into) {
+		if f.skip != nil && f.skip(in, into) {
 			continue
 		}
 		f.read(in, into)
@@ -95,7 +95,7 @@ func (fields Fields[T]) read(in source, into *T) {
 	}
 }
 
-// requiring are the same fields, of which some must be sent.
+// requiring returns the same fields, of which those named must be sent.
 func (fields Fields[T]) requiring(names ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i := range fields {
@@ -104,46 +104,47 @@ func (fields Fields[T]) requiring(names ...string) Fields[T] {
 	return fields
 }
 
-// within are the fields of a T that are those of a part of it.
+// within makes the fields of a part of a T those of the T.
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
 		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, standard: f.standard, kind: f.kind}
 		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
-		if f.unread != nil {
-			fields[i].unread = func(in source, into *T) bool { return f.unread(in, at(into)) }
+		if f.skip != nil {
+			fields[i].skip = func(in source, into *T) bool { return f.skip(in, at(into)) }
 		}
 	}
 	return fields
 }
 
-// Described is a field as the document shows it.
-type Described struct {
+// FieldDescription is a field as the document shows it.
+type FieldDescription struct {
 	Name     string
 	Required bool
 	Schema   *Schema
-	// Invalid and Rejected are examples of what is wrong with a value: with one
-	// that is malformed, and with one that is not allowed. "" for none.
+	// Invalid and Rejected are examples of messages: about a malformed value, and
+	// about a well-formed one that is not allowed. "" where there is none.
 	Invalid, Rejected string
 }
 
 // Describe returns the fields as the document shows them.
-func (fields Fields[T]) Describe() []Described {
-	all := make([]Described, len(fields))
+func (fields Fields[T]) Describe() []FieldDescription {
+	all := make([]FieldDescription, len(fields))
 	for i, f := range fields {
 		schema := f.kind.schema()
 		doc := fieldDocOf("", f.name)
 		fieldDoc{about: cmp.Or(f.doc.about, doc.about), example: cmp.Or(f.doc.example, doc.example)}.explain(schema)
 		schema.Default = f.standard
-		// Where something else may be sent in its place, it is not required.
-		all[i] = Described{Name: f.name, Required: f.required && f.unread == nil, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
+		// A field that may be ignored is not always required.
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
 	}
 	return all
 }
 
-// InvalidExample is what is reported of a field that is invalid: of one that is
-// required and missing, else of the first that can be wrong in a way of its own.
-func InvalidExample(fields []Described) map[string]string {
+// InvalidExample returns a message about one of the fields, as it is sent: about a
+// missing one if any is required, else about the first malformed one that has a
+// message of its own.
+func InvalidExample(fields []FieldDescription) map[string]string {
 	best := fields[0]
 	for _, f := range fields {
 		if f.Required {
@@ -156,9 +157,9 @@ func InvalidExample(fields []Described) map[string]string {
 	return map[string]string{best.Name: best.Invalid}
 }
 
-// RejectedExample is what is reported of the first field whose value can be
-// well-formed and not allowed; nil where there is none.
-func RejectedExample(fields []Described) map[string]string {
+// RejectedExample returns a message about the first field whose value can be
+// well-formed and not allowed; nil if there is none.
+func RejectedExample(fields []FieldDescription) map[string]string {
 	for _, f := range fields {
 		if f.Rejected != "" {
 			return map[string]string{f.Name: f.Rejected}
@@ -167,9 +168,9 @@ func RejectedExample(fields []Described) map[string]string {
 	return nil
 }
 
-// SchemaOf is the schema of an object with these members. Unknown ones are
-// ignored, so that they are allowed.
-func SchemaOf(members []Described) *Schema {
+// SchemaOf returns the schema of an object with these members. Others are ignored,
+// and so they are allowed.
+func SchemaOf(members []FieldDescription) *Schema {
 	schema := &Schema{Type: typeObject}
 	for _, m := range members {
 		schema.Properties = append(schema.Properties, Member{m.Name, m.Schema})
@@ -180,25 +181,25 @@ func SchemaOf(members []Described) *Schema {
 	return schema
 }
 
-// Parameters are those of a query.
+// Parameters are the parameters of a query.
 type Parameters[T any] struct {
 	Fields[T]
 	report func(messages map[string]string) error
 }
 
-// parameters are reported by a function where some are wrong.
+// parameters declares parameters; report makes the error about wrong ones.
 func parameters[T any](report func(map[string]string) error, fields ...Field[T]) Parameters[T] {
 	return Parameters[T]{fields, report}
 }
 
-// read sets the members of into, as the view sees them. What is wrong is kept in
-// the query.
+// read sets the members of into, and notes in the query what is wrong. Dates of
+// timestamps are those of the view.
 func (p Parameters[T]) read(v View, q *Query, into *T) {
-	q.seen = v
+	q.zone = v.Location
 	p.Fields.read(q, into)
 }
 
-// err returns an error that names every parameter found wrong so far, or nil.
+// err returns the error that names every wrong parameter, or nil.
 func (p Parameters[T]) err(q *Query) error {
 	if len(q.wrong) == 0 {
 		return nil
@@ -206,13 +207,13 @@ func (p Parameters[T]) err(q *Query) error {
 	return p.report(q.wrong)
 }
 
-// Invalid returns the error that reports wrong parameters, each with its message.
+// Invalid returns the error about wrong parameters, each with its message.
 func (p Parameters[T]) Invalid(messages map[string]string) error { return p.report(messages) }
 
-// Input is what an operation reads from a body.
-type Input interface{ Describe() []Described }
+// Input describes what an operation reads from a body.
+type Input interface{ Describe() []FieldDescription }
 
-// QueryInput is what an operation reads from a query.
+// QueryInput describes what an operation reads from a query.
 type QueryInput interface {
 	Input
 	Invalid(messages map[string]string) error

@@ -70,7 +70,7 @@ func guardOf(v reflect.Value) *Guard {
 func guardOfRecord(v reflect.Value) *Guard {
 	members := map[string]*Guard{}
 	for _, f := range fieldsOf(v) {
-		samples, ok := stated[schemaName(v.Type())+"."+f.name]
+		samples, ok := fieldSamples[schemaName(v.Type())+"."+f.name]
 		if !ok {
 			samples = []any{f.value.Interface()}
 		}

@@ -17,40 +17,40 @@ import (
 
 // source is where the values of a request come from: its query or its body.
 type source interface {
-	// text is a value's trimmed text; ok is false where none was sent, where it
-	// is empty, and where it is wrong.
+	// text returns a value's trimmed text; ok is false if none was sent, if it is
+	// empty, and if it is wrong, which is noted.
 	text(name string) (value string, ok bool)
 	// present reports whether a value was sent that is not empty.
 	present(name string) bool
-	note(name string, f fault)
-	// view is how the request sees instants.
-	view() View
+	note(name string, f fault) // the first finding about a name is kept
+	// location returns the zone of timestamps, see View.
+	location() *time.Location
 }
 
-// fault is what is wrong with a value.
+// fault says what is wrong with a value.
 type fault struct {
 	message  string
-	rejected bool // well-formed, and still not allowed
+	rejected bool // the value is well-formed but not allowed
 }
 
 func invalid(message string) fault { return fault{message: message} }
 
 func rejected(message string) fault { return fault{message: message, rejected: true} }
 
-// kind is a kind of value, read with PHP's weak typing.
+// kind is a kind of value: how it is read, with PHP's weak typing, and described.
 type kind[V any] struct {
 	description
-	// read notes what is wrong. ok is false where it is, and where no value was
-	// sent, or an empty one.
+	// read returns a value. ok is false if none was sent, if it is empty, and if it
+	// is wrong, which is noted.
 	read func(in source, name string) (value V, ok bool)
-	word func(V) string // that a value is sent as; nil where values are sent as they are
+	word func(V) string // returns the word for a value; nil for kinds that are no words
 }
 
-// description is what the document says of a kind.
+// description is what the document says about a kind.
 type description struct {
 	schema func() *Schema
-	// invalid and rejected are messages about values that are malformed, and about
-	// those that are not allowed; "" where there are none.
+	// invalid and rejected are examples of messages: about a malformed value, and
+	// about a well-formed one that is not allowed. "" where there is none.
 	invalid, rejected string
 }
 
@@ -82,7 +82,7 @@ const (
 	negative     = "May not be negative"
 )
 
-// fromText is a kind whose values come of their text alone.
+// fromText makes a kind whose values are parsed from their text.
 func fromText[V any](d description, parse func(text string) (V, *fault)) kind[V] {
 	return kind[V]{description: d, read: func(in source, name string) (value V, ok bool) {
 		text, ok := in.text(name)
@@ -105,11 +105,11 @@ func text() kind[string] {
 	}
 }
 
-// integer is a whole number within bounds, also written 12.0.
+// integer is a whole number within bounds. It may be written 12.0.
 func integer(least, most int64) kind[int64] { return integerOf(least, most, rejected) }
 
-// id is an id of a column that holds at most most. One beyond it names what does
-// not exist.
+// id is an id of a column that holds at most most. A larger one is invalid, because
+// nothing can have it.
 func id(most int64) kind[int64] {
 	k := integerOf(1, most, invalid)
 	k.rejected = ""
@@ -155,15 +155,14 @@ func anyID() kind[int64] {
 	}}
 }
 
-// parseInteger reads an integer of any size, with or without a fraction of
-// zeros.
+// parseInteger reads an integer of any size. It may have a fraction of zeros.
 func parseInteger(text string) (decimal.Decimal, bool) {
 	n, ok := parseNumber(text)
 	return n, ok && n.IsInteger()
 }
 
-// parseNumber reads plain decimal notation. Exponents are refused: they are no
-// way to write money, and a huge one would cost memory.
+// parseNumber reads plain decimal notation. Exponents are rejected: nobody writes
+// money so, and a huge one would cost memory.
 func parseNumber(text string) (decimal.Decimal, bool) {
 	digits := strings.TrimPrefix(text, "-")
 	whole, fraction, pointed := strings.Cut(digits, ".")
@@ -188,7 +187,7 @@ func amount() kind[decimal.Decimal] {
 	return fromText(description{amountSchema("-" + maxAmount.String()), notANumber, amountOutside.message}, parseAmount)
 }
 
-// price is an amount that can be asked for something.
+// price is an amount that can be charged.
 func price() kind[decimal.Decimal] {
 	return fromText(description{amountSchema("0"), notANumber, negative}, func(text string) (decimal.Decimal, *fault) {
 		n, wrong := parseAmount(text)
@@ -205,7 +204,7 @@ func price() kind[decimal.Decimal] {
 	})
 }
 
-// moneyDecimals is what the money columns hold.
+// moneyDecimals is how many decimals the money columns hold.
 const moneyDecimals = 4
 
 func parseAmount(text string) (decimal.Decimal, *fault) {
@@ -234,7 +233,7 @@ var booleans = map[string]bool{
 	"0": false, "false": false, "no": false, "off": false,
 }
 
-// boolean is true or false.
+// boolean is true or false, or one of the words for them.
 func boolean() kind[bool] {
 	schema := func() *Schema { return &Schema{Type: typeBoolean} }
 	return fromText(description{schema: schema, invalid: notABoolean}, func(text string) (bool, *fault) {
@@ -246,7 +245,7 @@ func boolean() kind[bool] {
 	})
 }
 
-// flag is a boolean that is false unless sent.
+// flag declares a boolean that is false by default.
 func flag[T any](name string, at func(*T) *bool) Field[T] {
 	return defaulted(name, boolean(), false, at)
 }
@@ -264,7 +263,7 @@ func parseDate(text string) (adapter.Date, *fault) {
 	return adapter.Date(text), nil
 }
 
-// day is a date as the calendar counts.
+// day is a date as a number of days.
 func day() kind[availability.Day] {
 	return fromText(dateDescription, func(text string) (availability.Day, *fault) {
 		date, wrong := parseDate(text)
@@ -279,11 +278,10 @@ func day() kind[availability.Day] {
 	})
 }
 
-// beginning is the first instant of a date, of timestamps as the request sees
-// them.
+// beginning is the first instant of a date, in the zone of timestamps.
 func beginning() kind[time.Time] { return midnightAfter(0) }
 
-// end is the first instant after a date, whose day is included.
+// end is the first instant after a date, so that the day itself is included.
 func end() kind[time.Time] { return midnightAfter(1) }
 
 func midnightAfter(days int) kind[time.Time] {
@@ -294,7 +292,7 @@ func midnightAfter(days int) kind[time.Time] {
 			return instant, false
 		}
 		day, ok := date.Time(time.UTC)
-		return in.view().midnight(day.AddDate(0, 0, days)), ok
+		return View{in.location()}.midnight(day.AddDate(0, 0, days)), ok
 	}}
 }
 
@@ -309,7 +307,7 @@ func span() kind[adapter.Span] {
 		for layout, step := range map[string][3]int{"2006": {1, 0, 0}, "2006-01": {0, 1, 0}, "2006-01-02": {0, 0, 1}} {
 			day, err := time.Parse(layout, text)
 			if err == nil && day.Year() >= 1000 {
-				return adapter.Span{From: in.view().midnight(day), Before: in.view().midnight(day.AddDate(step[0], step[1], step[2]))}, true
+				return adapter.Span{From: View{in.location()}.midnight(day), Before: View{in.location()}.midnight(day.AddDate(step[0], step[1], step[2]))}, true
 			}
 		}
 		in.note(name, invalid(notASpan))
@@ -365,8 +363,8 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 	return availability.Minutes(60*h + m), true
 }
 
-// word is one of the words of a map, in any letter case. message names the
-// words.
+// word is one of the words of a map, in any letter case. The message is about
+// others.
 func word[V comparable](words map[string]V, message string) kind[V] {
 	unknown := rejected(message)
 	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
@@ -388,10 +386,10 @@ func word[V comparable](words map[string]V, message string) kind[V] {
 	return k
 }
 
-// oneOf is the message about a word that is none of these.
+// oneOf returns the message about a word that is none of these.
 func oneOf(words ...string) string { return "Must be one of: " + strings.Join(words, ", ") }
 
-// sameWords are words that mean themselves.
+// sameWords maps words to themselves.
 func sameWords(words ...string) map[string]string {
 	same := make(map[string]string, len(words))
 	for _, word := range words {
@@ -404,7 +402,7 @@ const unknownSort = "Invalid sorting field"
 
 var directions = map[string]bool{"asc": false, "desc": true}
 
-// descending is the direction of a sort.
+// descending declares the direction of a sort.
 func descending[T any](standard bool, at func(*T) *bool) Field[T] {
 	return defaulted("order", word(directions, "Must be asc or desc"), standard, at)
 }
@@ -433,13 +431,13 @@ func words(known ...string) kind[map[string]bool] {
 // maxPage keeps the offset of a page within 64 bits.
 const maxPage = 1 << 53
 
-// maxPerPage is how many records an answer may have.
+// maxPerPage is the largest number of records in an answer.
 const maxPerPage = 100
 
-// page is the number of a page, from 1.
+// page declares the number of a page, from 1.
 func page[T any](at func(*T) *int64) Field[T] { return defaulted("page", integer(1, maxPage), 1, at) }
 
-// perPage is how many records a page has.
+// perPage declares the number of records on a page.
 func perPage[T any](standard int64, at func(*T) *int64) Field[T] {
 	return defaulted("per_page", integer(1, maxPerPage), standard, at)
 }

@@ -38,7 +38,7 @@ func shownStatus(stored string) string {
 var LocationParameters = parameters(domain.InvalidParameters,
 	page(func(f *adapter.LocationFilter) *int64 { return &f.Page }),
 	perPage(10, func(f *adapter.LocationFilter) *int64 { return &f.PerPage }),
-	optional("search", text(), func(f *adapter.LocationFilter) **string { return &f.Search }).described("Text anywhere in names or addresses, in any letter case", "high street"),
+	optional("search", text(), func(f *adapter.LocationFilter) **string { return &f.Search }).about("Text anywhere in names or addresses, in any letter case", "high street"),
 	optional("status", word(activeWords, activeMessage), func(f *adapter.LocationFilter) **bool { return &f.Active }),
 )
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
@@ -13,16 +14,15 @@ import (
 	"bookside/adapter/domain"
 )
 
-// Query holds the parameters of one request, and collects what is wrong with
-// them.
+// Query holds the parameters of one request and collects what is wrong with them.
 type Query struct {
 	sent  map[string]string
 	lists map[string]bool // names sent as name[]
 	wrong map[string]string
-	// beyond is a *BodyError where there are more variables or levels than may
-	// be; the query was not read on then.
+	// beyond is a *BodyError if there are too many variables or levels; the rest of
+	// the query is then not parsed.
 	beyond error
-	seen   View // how instants are meant
+	zone   *time.Location // of timestamps, see View
 }
 
 // ParseQuery splits a raw query as PHP does: the last of repeated names wins,
@@ -103,7 +103,7 @@ func (q *Query) note(name string, f fault) {
 	q.wrong[name] = f.message
 }
 
-func (q *Query) view() View { return q.seen }
+func (q *Query) location() *time.Location { return q.zone }
 
 func (q *Query) present(name string) bool {
 	_, ok := q.text(name)

@@ -82,8 +82,8 @@ const (
 	typeObject  = "object"
 )
 
-// described is a type on the wire that knows its schema.
-type described interface{ schema() *Schema }
+// schemaProvider is a type on the wire that knows its schema.
+type schemaProvider interface{ schema() *Schema }
 
 // Schemas are the schemas of records, by name.
 type Schemas struct{ named map[string]*Schema }
@@ -91,7 +91,7 @@ type Schemas struct{ named map[string]*Schema }
 // NewSchemas knows no record yet.
 func NewSchemas() *Schemas { return &Schemas{named: map[string]*Schema{}} }
 
-// Named are the schemas that others refer to, by name.
+// Named returns the schemas that others refer to, by name.
 func (s *Schemas) Named() Members {
 	var members Members
 	for _, name := range slices.Sorted(maps.Keys(s.named)) {
@@ -100,17 +100,17 @@ func (s *Schemas) Named() Members {
 	return members
 }
 
-// Name keeps a schema under a name, and refers to it.
+// Name keeps a schema under a name and returns a reference to it.
 func (s *Schemas) Name(name string, schema *Schema) *Schema {
 	s.named[name] = schema
 	return &Schema{Ref: schemasRef + name}
 }
 
-// Of is the schema of everything that is built like a sample. Records become
-// named schemas, envelopes are written out: their texts are those of the sample.
+// Of returns the schema of everything that is built like a sample. Records become
+// named schemas. Envelopes are written out, with the texts of the sample.
 func (s *Schemas) Of(sample any) *Schema { return s.of(reflect.ValueOf(sample)) }
 
-// AnyOf is the schema of what has one of several forms.
+// AnyOf returns the schema of a value that has one of several forms.
 func AnyOf(forms ...*Schema) *Schema {
 	if len(forms) == 1 {
 		return forms[0]
@@ -119,7 +119,7 @@ func AnyOf(forms ...*Schema) *Schema {
 }
 
 func (s *Schemas) of(v reflect.Value) *Schema {
-	if known, ok := v.Interface().(described); ok {
+	if known, ok := v.Interface().(schemaProvider); ok {
 		return known.schema()
 	}
 	switch v.Interface().(type) {
@@ -159,7 +159,7 @@ func (s *Schemas) ofMap(v reflect.Value) *Schema {
 	return &Schema{Type: typeObject, AdditionalProperties: element, example: Members{}}
 }
 
-// nullable allows null beside a schema.
+// nullable allows null besides what a schema allows.
 func nullable(schema *Schema) *Schema {
 	if word, ok := schema.Type.(string); ok {
 		schema.Type = []string{word, typeNull}
@@ -207,7 +207,8 @@ func schemaName(t reflect.Type) string {
 	return name
 }
 
-// object is the schema of a struct. The texts of an envelope are part of it.
+// object returns the schema of a struct. The texts and booleans of an envelope are
+// constants.
 func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 	object := &Schema{Type: typeObject, AdditionalProperties: false}
 	for _, f := range fields {
@@ -228,7 +229,7 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 }
 
 func (s *Schemas) ofField(record string, f field) *Schema {
-	samples, ok := stated[record+"."+f.name]
+	samples, ok := fieldSamples[record+"."+f.name]
 	if !ok {
 		samples = []any{f.value.Interface()}
 	}
@@ -239,8 +240,8 @@ func (s *Schemas) ofField(record string, f field) *Schema {
 	return AnyOf(forms...)
 }
 
-// stated are samples for fields whose type does not tell enough.
-var stated = map[string][]any{
+// fieldSamples are samples for fields whose type says too little.
+var fieldSamples = map[string][]any{
 	"BulkResults.success": {[]BulkSuccess{}},
 	"BulkResults.errors":  {[]BulkError{}},
 	"ErrorData.details":   {map[string]string{}},
@@ -256,8 +257,8 @@ type field struct {
 	asked    bool   // likewise
 }
 
-// fieldsOf are the fields that encoding/json writes: those of an embedded
-// struct too, unless the outer one has its own of that name.
+// fieldsOf returns the fields that encoding/json writes: also those of an embedded
+// struct, unless the outer one has a field of that name.
 func fieldsOf(v reflect.Value) []field {
 	own := map[string]bool{}
 	for i := range v.NumField() {
@@ -283,7 +284,7 @@ func fieldsOf(v reflect.Value) []field {
 	return fields
 }
 
-// Example is a value that a schema allows.
+// Example returns a value that a schema allows.
 func (s *Schemas) Example(schema *Schema) any {
 	switch {
 	case schema.example != nil:
@@ -305,7 +306,7 @@ func (s *Schemas) Example(schema *Schema) any {
 	}
 }
 
-// ErrorSchema is the schema of errors in a shape.
+// ErrorSchema returns the schema of errors in a shape.
 func (s *Schemas) ErrorSchema(shape ErrorShape) *Schema {
 	return s.Of(Failure{}.Body(shape))
 }

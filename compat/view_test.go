@@ -83,7 +83,7 @@ func TestDatesCoverTheirDay(t *testing.T) {
 		{"no date", berlin, "2026-02-30", []string{"", ""}},
 	} {
 		q := ParseQuery("a=" + c.date)
-		q.seen = View{Location: c.in}
+		q.zone = c.in
 		if diff := cmp.Diff(c.want, instants(valueOf(q, "a", beginning()), valueOf(q, "a", end()))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -118,7 +118,7 @@ func TestSpan(t *testing.T) {
 		{name: "letters", text: "November", bad: true},
 	} {
 		q := ParseQuery("a=" + c.text)
-		q.seen = View{Location: c.in}
+		q.zone = c.in
 		var got []string
 		if span := valueOf(q, "a", span()); span != nil {
 			got = instants(&span.From, &span.Before)

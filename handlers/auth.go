@@ -76,7 +76,7 @@ func (r route) guard() *compat.Guard {
 // includes are what the parameter include may ask of a route and needs another
 // permission.
 func (r route) includes() []compat.Guarded {
-	asks := func(p compat.Described) bool { return p.Name == compat.IncludeParameter }
+	asks := func(p compat.FieldDescription) bool { return p.Name == compat.IncludeParameter }
 	if r.operation.query == nil || !slices.ContainsFunc(r.operation.query.Describe(), asks) {
 		return nil
 	}

@@ -239,7 +239,7 @@ func (p pathParameter) example() any {
 	return 17
 }
 
-func (d *describer) queryParameterOf(p compat.Described) members {
+func (d *describer) queryParameterOf(p compat.FieldDescription) members {
 	parameter := members{{"name", p.Name}, {"in", "query"}, {"description", p.Schema.Description}}
 	if p.Required {
 		parameter = append(parameter, member{"required", true})
