@@ -470,7 +470,7 @@ func FuzzParseBody(f *testing.F) {
 		if bookings, err := BulkBookings(document); err == nil {
 			for i, b := range bookings {
 				_ = b.Validation.Err()
-				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &domain.Error{}, WrittenUnknown)); err != nil {
+				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &domain.Error{}, WriteUnknown)); err != nil {
 					t.Fatal(err)
 				}
 			}

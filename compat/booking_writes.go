@@ -225,7 +225,7 @@ type BulkError struct {
 	Error       string            `json:"error"`
 	BookingData json.RawMessage   `json:"booking_data"`
 	Details     map[string]string `json:"details,omitempty"` // where the text does not name the field
-	Written     Written           `json:"written,omitzero"`  // where it may be tried again
+	Written     WriteOutcome      `json:"written,omitzero"`  // where it may be tried again
 }
 
 // requiredFields are the fields of which the first missing one is reported, in
@@ -235,7 +235,7 @@ var requiredFields = []string{
 }
 
 // BulkRefused is a booking that was refused, for a reason of its own.
-func BulkRefused(index int, submitted json.RawMessage, reason *domain.Error, written Written) BulkError {
+func BulkRefused(index int, submitted json.RawMessage, reason *domain.Error, written WriteOutcome) BulkError {
 	e := BulkError{Index: index, BookingData: submitted, Error: reason.Message, Details: reason.Fields, Written: written}
 	missing := slices.IndexFunc(requiredFields, func(field string) bool { return reason.Fields[field] == required })
 	switch {

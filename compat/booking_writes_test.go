@@ -182,7 +182,7 @@ func TestBulkRefused(t *testing.T) {
 		var b strings.Builder
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(BulkRefused(3, submitted, &c.reason, WrittenUntold)); err != nil {
+		if err := encoder.Encode(BulkRefused(3, submitted, &c.reason, WriteNotReported)); err != nil {
 			t.Fatal(err)
 		}
 		if want := `{"index":3,` + c.want + "\n"; b.String() != want {

@@ -27,29 +27,30 @@ type Failure struct {
 	Details   any    // nil for none; never in a TextError
 	Bookings  int64  // that are in the way, in a WordPressError
 	RequestID string // for failures of ours
-	Written   Written
+	Written   WriteOutcome
 }
 
-// Written tells what a write that failed has left in the database.
-type Written string
+// WriteOutcome says what a write that failed has left in the database.
+type WriteOutcome string
 
-// What is told of a write. WrittenUntold is for failures that say it themselves.
+// The outcomes of writes that failed. WriteNotReported is that of failures that
+// speak for themselves.
 const (
-	WrittenUntold  Written = ""
-	WrittenNothing Written = "nothing"
-	WrittenUnknown Written = "unknown" // it may have been done, or a part of it
+	WriteNotReported WriteOutcome = ""
+	NothingWritten   WriteOutcome = "nothing"
+	WriteUnknown     WriteOutcome = "unknown" // it may have been written, or a part of it
 )
 
-// MarshalJSON writes false where nothing was written.
-func (w Written) MarshalJSON() ([]byte, error) {
-	if w == WrittenNothing {
+// MarshalJSON writes false for NothingWritten.
+func (w WriteOutcome) MarshalJSON() ([]byte, error) {
+	if w == NothingWritten {
 		return []byte("false"), nil
 	}
 	return json.Marshal(string(w))
 }
 
-func (Written) schema() *Schema {
-	return AnyOf(&Schema{Type: typeBoolean, Const: false, example: false}, &Schema{Type: typeString, Const: string(WrittenUnknown)})
+func (WriteOutcome) schema() *Schema {
+	return AnyOf(&Schema{Type: typeBoolean, Const: false, example: false}, &Schema{Type: typeString, Const: string(WriteUnknown)})
 }
 
 type wordPressBody struct {
@@ -59,11 +60,11 @@ type wordPressBody struct {
 }
 
 type errorData struct {
-	Status       int     `json:"status"`
-	Details      any     `json:"details,omitempty"`
-	BookingCount int64   `json:"booking_count,omitempty"`
-	RequestID    string  `json:"request_id,omitempty"`
-	Written      Written `json:"written,omitzero"` // of writes that may be tried again
+	Status       int          `json:"status"`
+	Details      any          `json:"details,omitempty"`
+	BookingCount int64        `json:"booking_count,omitempty"`
+	RequestID    string       `json:"request_id,omitempty"`
+	Written      WriteOutcome `json:"written,omitzero"` // of writes that may be tried again
 }
 
 type objectBody struct {

@@ -64,7 +64,7 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	var limited *limitError
 	header := c.Response().Header()
 	failure, shape := failureOf(form, requestID(c), err)
-	failure.Written = written(c.Request().Method, failure.Status, err)
+	failure.Written = writeOutcome(c.Request().Method, failure.Status, err)
 	switch {
 	case failure.Code == noRouteCode:
 		header.Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
@@ -79,17 +79,17 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 // errPartlyWritten is a request that has written, and then failed.
 var errPartlyWritten = errors.New("a part of the request was written")
 
-// written is what a write that is answered 503 has left behind. Each write is
-// one transaction, from which nothing is left unless its COMMIT was sent.
-func written(method string, status int, err error) compat.Written {
+// writeOutcome is what a write that is answered with 503 has left behind. Each write
+// is one transaction, of which nothing is left unless its COMMIT was sent.
+func writeOutcome(method string, status int, err error) compat.WriteOutcome {
 	writes := method == http.MethodPost || method == http.MethodPut || method == http.MethodDelete
 	switch {
 	case !writes || status != http.StatusServiceUnavailable:
-		return compat.WrittenUntold
+		return compat.WriteNotReported
 	case errors.Is(err, wpdb.ErrOutcomeUnknown), errors.Is(err, errPartlyWritten):
-		return compat.WrittenUnknown
+		return compat.WriteUnknown
 	default:
-		return compat.WrittenNothing
+		return compat.NothingWritten
 	}
 }
 

@@ -289,7 +289,7 @@ func (d *describer) responses(r route) members {
 	}
 	for _, err := range errorsOf(r) {
 		failure, shape := failureOf(r.operation.errors, "4YQZ6PXJ2M", err)
-		failure.Written = written(r.method, failure.Status, err)
+		failure.Written = writeOutcome(r.method, failure.Status, err)
 		name := cmp.Or(failure.Code, "error")
 		if shape == compat.TextError {
 			name = "error"
