@@ -37,6 +37,10 @@ var ErrDSN = errors.New("the data source name cannot be used")
 
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,50}$`)
 
+// ValidPrefix reports whether a text can be a table prefix: 1 to 50 letters,
+// digits and underscores.
+func ValidPrefix(prefix string) bool { return prefixPattern.MatchString(prefix) }
+
 // networkPrefix splits the prefix of a network's later sites: wp_7_ is the
 // seventh site of wp_, but wp7_ a site of its own.
 var networkPrefix = regexp.MustCompile(`^(.*_)[1-9][0-9]*_$`)
@@ -61,7 +65,7 @@ func basePrefix(prefix string) string {
 
 // withDefaults fills unset limits and checks what the caller must give.
 func (c Config) withDefaults() (Config, *mysql.Config, error) {
-	if !prefixPattern.MatchString(c.Prefix) {
+	if !ValidPrefix(c.Prefix) {
 		return c, nil, fmt.Errorf("table prefix %q: only letters, digits and _ are possible", c.Prefix)
 	}
 	driver, err := mysql.ParseDSN(c.DSN)
@@ -91,12 +95,4 @@ func (c Config) withDefaults() (Config, *mysql.Config, error) {
 		c.IOTimeout = 15 * time.Second
 	}
 	return c, driver, nil
-}
-
-// FormatDSN writes a data source name for the credentials of a wp-config.php.
-func (w WPConfig) FormatDSN() string {
-	driver := mysql.NewConfig()
-	driver.User, driver.Passwd = w.User, w.Password
-	driver.Net, driver.Addr, driver.DBName = w.Network, w.Address, w.Name
-	return driver.FormatDSN()
 }

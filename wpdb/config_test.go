@@ -6,7 +6,6 @@ import (
 
 	"bookside/wpdb"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -83,32 +82,6 @@ func TestOpenRefusesSettings(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("the error tells the password: %v", err)
-			}
-		})
-	}
-}
-
-func TestFormatDSN(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]wpdb.WPConfig{
-		"plain":           {Name: "shop", User: "shop_user", Password: "secret", Network: "tcp", Address: "db.example:3307"},
-		"no password":     {Name: "shop", User: "shop_user", Network: "tcp", Address: "127.0.0.1:3306"},
-		"a socket":        {Name: "shop", User: "shop_user", Password: "secret", Network: "unix", Address: "/run/mysqld/mysqld.sock"},
-		"IPv6":            {Name: "shop", User: "shop_user", Password: "secret", Network: "tcp", Address: "[::1]:3306"},
-		"marks":           {Name: "shop", User: "shop_user", Password: `a:b@c/d?e=f&g#h%i(j)\k"l'm`, Network: "tcp", Address: "127.0.0.1:3306"},
-		"like an address": {Name: "shop", User: "shop_user", Password: "x@tcp(evil:1)/other?tls=skip-verify", Network: "tcp", Address: "127.0.0.1:3306"},
-		"not ASCII":       {Name: "läden", User: "jörg", Password: "пароль🔑", Network: "tcp", Address: "127.0.0.1:3306"},
-		"marks in a name": {Name: "a/b?c=d%e", User: "shop_user", Password: "secret", Network: "tcp", Address: "127.0.0.1:3306"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			driver, err := mysql.ParseDSN(c.FormatDSN())
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := wpdb.WPConfig{Name: driver.DBName, User: driver.User, Password: driver.Passwd, Network: driver.Net, Address: driver.Addr}
-			if diff := cmp.Diff(c, got); diff != "" {
-				t.Errorf("read back otherwise: %s", diff)
 			}
 		})
 	}

@@ -447,6 +447,8 @@ func TestTarget(t *testing.T) {
 		{"prefix over an unreadable one", wpConfig("$table_prefix = getenv('P');"), []string{"--prefix", "abc_"}, "abc_", "wp:s3cret@tcp(db:3307)/site", ""},
 		{"unreadable prefix", wpConfig("$table_prefix = getenv('P');"), nil, "", "", "set db.prefix (BOOKSIDE_DB__PREFIX) instead"},
 		{"unreadable credentials", "<?php\ndefine('DB_NAME', getenv('X'));\n", nil, "", "", "set db.dsn (BOOKSIDE_DB__DSN) instead"},
+		{"unreadable multisite", wpConfig("define('MULTISITE', f());"), nil, "", "", "set db.dsn (BOOKSIDE_DB__DSN) and db.prefix (BOOKSIDE_DB__PREFIX) instead"},
+		{"unreadable PHP", wpConfig("$a = 'no end"), nil, "", "", "set db.dsn (BOOKSIDE_DB__DSN) and db.prefix (BOOKSIDE_DB__PREFIX) instead"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

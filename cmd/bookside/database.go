@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bookside/wpdb"
+	"bookside/wpdb/wpconfig"
 )
 
 // target is the database that a configuration leads to, and how to speak of it
@@ -63,17 +64,35 @@ func (c config) lockWait() time.Duration {
 	return max(time.Second, (c.Server.RequestTimeout / 4).Truncate(time.Second))
 }
 
-// readWPConfig overlooks an unreadable prefix where the configuration has one.
-func (c config) readWPConfig() (wpdb.WPConfig, error) {
-	site, err := wpdb.ReadWPConfig(c.WordPress.Config)
-	var unclear *wpdb.WPConfigError
-	if errors.As(err, &unclear) && unclear.Name == "$table_prefix" && c.DB.Prefix != "" {
+// readWPConfig ignores an unreadable table prefix if the configuration sets one.
+func (c config) readWPConfig() (wpconfig.Config, error) {
+	site, err := wpconfig.Read(c.WordPress.Config)
+	var unreadable *wpconfig.Error
+	switch {
+	case err == nil:
 		return site, nil
+	case !errors.As(err, &unreadable):
+		return wpconfig.Config{}, failf(exitUsage, err, "%s: %v", keyWPConfig, err)
+	case unreadable.Name == wpconfig.TablePrefix && c.DB.Prefix != "":
+		return site, nil
+	default:
+		return wpconfig.Config{}, failf(exitUsage, err, "%s: %v; set %s instead", keyWPConfig, err, insteadOf(unreadable.Name))
 	}
-	if err != nil {
-		return wpdb.WPConfig{}, failf(exitUsage, err, "%s: %v", keyWPConfig, err)
+}
+
+// insteadOf names the settings that replace one in wp-config.php; name is empty
+// for a file that cannot be parsed.
+func insteadOf(name string) string {
+	dsn := keyDSN + " (" + envName(keyDSN) + ")"
+	prefix := keyPrefix + " (" + envName(keyPrefix) + ")"
+	switch name {
+	case wpconfig.TablePrefix:
+		return prefix
+	case wpconfig.Multisite, "":
+		return dsn + " and " + prefix
+	default:
+		return dsn
 	}
-	return site, nil
 }
 
 // open connects without waiting.

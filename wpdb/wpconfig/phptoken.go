@@ -1,7 +1,4 @@
-// The tokenizer of PHP that wp-config.php is read with: enough of the language
-// to know what is text, comment, string and code.
-
-package wpdb
+package wpconfig
 
 import (
 	"cmp"
@@ -12,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// phpKind tells tokens apart as far as settings need it.
+// phpKind is the kind of a token, as far as settings need it.
 type phpKind byte
 
 const (
@@ -33,13 +30,13 @@ func (t phpToken) isOp(texts ...string) bool {
 	return t.kind == phpOp && slices.Contains(texts, t.text)
 }
 
-// isWord compares as PHP does keywords and names of functions.
+// isWord ignores case, as PHP does for keywords and function names.
 func (t phpToken) isWord(words ...string) bool {
 	return t.kind == phpWord && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(t.text, w) })
 }
 
-// phpTokens cuts a PHP file into tokens, without comments and the text outside
-// of its tags.
+// phpTokens returns the tokens of a PHP file, without comments and the text
+// outside of its tags.
 func phpTokens(src string) (phpCode, error) {
 	l := phpLexer{src: src, line: 1}
 	var code phpCode
@@ -52,21 +49,21 @@ func phpTokens(src string) (phpCode, error) {
 	}
 }
 
-// phpLexer knows as much of the language as it takes never to mistake text for
-// code.
+// phpLexer knows enough of PHP to tell code from text, comments and strings.
 type phpLexer struct {
 	src    string
 	pos    int
 	line   int  // of the last token
 	lineAt int  // its position
 	code   bool // between <?php and ?>
-	nested int  // expressions inside of strings
+	nested int  // open expressions inside strings
 }
 
-// maxPHPNesting bounds strings in expressions in strings.
+// maxPHPNesting limits how deep strings and expressions are nested in each
+// other.
 const maxPHPNesting = 16
 
-// phpName is a name as PHP has it: every byte beyond ASCII is a letter.
+// phpName matches a name: to PHP every byte beyond ASCII is a letter.
 const phpName = `[A-Za-z_[:^ascii:]][\w[:^ascii:]]*`
 
 var (
@@ -76,11 +73,11 @@ var (
 	phpHeredoc      = regexp.MustCompile(`^<<<[ \t]*(?:(` + phpName + `)|"(` + phpName + `)"|'(` + phpName + `)')[\r\n]`)
 	phpVariableName = regexp.MustCompile(`^\$` + phpName)
 	phpWordOrNumber = regexp.MustCompile(`^[\w\\[:^ascii:]]+`)
-	// Of operators with several characters, those whose parts would mislead.
+	// Only those operators of several characters whose parts would mislead.
 	phpOperator = regexp.MustCompile(`^(?:===?|=>|\?\?=|\.=|\?->|->|::|\?>|(?s:.))`)
 )
 
-// next is the token at the lexer; its kind is 0 at the end of the file.
+// next returns the next token; its kind is 0 at the end of the file.
 func (l *phpLexer) next() (phpToken, error) {
 	l.skip()
 	rest := l.src[l.pos:]
@@ -113,7 +110,7 @@ func (l *phpLexer) take(kind phpKind, n int) phpToken {
 	return phpToken{kind: kind, text: l.src[l.lineAt:l.pos], line: l.line}
 }
 
-// skip moves over text outside of the tags, blanks and comments.
+// skip moves past text outside of the tags, blanks and comments.
 func (l *phpLexer) skip() {
 	for l.pos < len(l.src) {
 		rest := l.src[l.pos:]
@@ -138,8 +135,8 @@ func (l *phpLexer) skip() {
 	}
 }
 
-// The bytes that can mean something in a double-quoted string or heredoc, and
-// in a single-quoted string.
+// The bytes with a meaning of their own in a double-quoted string or heredoc,
+// and in a single-quoted string.
 const (
 	specialInDouble = `\{$`
 	specialInSingle = `\`
@@ -168,10 +165,10 @@ func (l *phpLexer) quoted() (phpToken, error) {
 	return t, nil
 }
 
-// heredoc moves over a heredoc or nowdoc. As a value it counts as computed:
-// its rules of indentation are not worth having for a password.
+// heredoc moves past a heredoc or nowdoc. It counts as computed: implementing
+// its rules of indentation is not worthwhile for a password.
 func (l *phpLexer) heredoc(start []string) (phpToken, error) {
-	t := l.take(phpComputed, len(start[0])-1) // the newline may be the one before the end
+	t := l.take(phpComputed, len(start[0])-1) // the newline may also be the one before the closing label
 	label, special := cmp.Or(start[1:]...), specialInDouble
 	if start[3] != "" {
 		special = ""
@@ -189,8 +186,8 @@ func (l *phpLexer) heredoc(start []string) (phpToken, error) {
 	return t, err
 }
 
-// body moves over the inside of a string to where end finds the length of its
-// end. It is plain if PHP fills nothing in.
+// body moves past a string, up to and including the end whose length the
+// function end returns. It is plain if it contains no variables.
 func (l *phpLexer) body(line int, special string, end func(rest string) int) (body string, plain bool, err error) {
 	start, plain := l.pos, true
 	for l.pos < len(l.src) {
@@ -219,10 +216,10 @@ func (l *phpLexer) body(line int, special string, end func(rest string) int) (bo
 	return "", false, unclosedString(line)
 }
 
-// expression moves over code inside of a string, to behind its closing brace.
+// expression moves past the code in a string, including its closing brace.
 func (l *phpLexer) expression(line int) error {
 	if l.nested == maxPHPNesting {
-		return &WPConfigError{Line: line, Reason: "strings are nested too deeply here; " + bothInstead}
+		return &Error{Line: line, Reason: "strings are nested too deeply here"}
 	}
 	l.nested++
 	defer func() { l.nested-- }()
@@ -243,17 +240,17 @@ func (l *phpLexer) expression(line int) error {
 }
 
 func unclosedString(line int) error {
-	return &WPConfigError{Line: line, Reason: "a string that begins here does not end; " + bothInstead}
+	return &Error{Line: line, Reason: "a string that begins here does not end"}
 }
 
 var (
-	// doubleQuotedEscape is every escape there is: another backslash is itself.
+	// doubleQuotedEscape matches every escape; any other backslash is literal.
 	doubleQuotedEscape = regexp.MustCompile(`\\(?:[ntrvef\\$"]|([0-7]{1,3})|[xX]([[:xdigit:]]{1,2})|u\{([[:xdigit:]]+)\})`)
 	doubleQuotedNamed  = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\v`, "\v", `\e`, "\x1b", `\f`, "\f", `\\`, `\`, `\$`, "$", `\"`, `"`)
 )
 
-// unescapePHP is the text of a double-quoted string. It is not ok with a code
-// point that Unicode does not have.
+// unescapePHP returns the text of a double-quoted string; ok is false if it
+// contains an invalid code point.
 func unescapePHP(s string) (text string, ok bool) {
 	ok = true
 	text = doubleQuotedEscape.ReplaceAllStringFunc(s, func(escape string) string {

@@ -1,4 +1,4 @@
-package wpdb
+package wpconfig
 
 import (
 	"errors"
@@ -10,18 +10,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/wpdb"
 )
 
 func noSocket(string) bool { return false }
 
-// wantWPConfig is the configuration of testWPConfig.
-var wantWPConfig = WPConfig{
+// wantConfig is the configuration of testConfig.
+var wantConfig = Config{
 	Name: "shop", User: "shop_user", Password: "it's $ecret", Network: "tcp", Address: "db.example:3307",
 	Charset: "utf8mb4", TablePrefix: "wp_",
 }
 
-const testWPConfig = `<?php
+const testConfig = `<?php
 /**
  * define( 'DB_NAME', 'in a comment' );
  */
@@ -40,61 +43,61 @@ if ( ! defined( 'ABSPATH' ) ) {
 require_once ABSPATH . 'wp-settings.php';
 `
 
-// withCredentials is a file with the credentials of wantWPConfig and then more.
+// withCredentials is a file with the credentials of wantConfig and then more.
 func withCredentials(more string) string {
 	return `<?php const DB_NAME = 'shop', DB_USER = 'shop_user', DB_PASSWORD = 'it\'s $ecret';
 define('DB_HOST', 'db.example:3307'); define('DB_CHARSET', 'utf8mb4');
 ` + more
 }
 
-func TestParseWPConfig(t *testing.T) {
+func TestParse(t *testing.T) {
 	t.Parallel()
-	prefixed := func(prefix string) WPConfig { c := wantWPConfig; c.TablePrefix = prefix; return c }
-	named := func(name string) WPConfig { c := wantWPConfig; c.Name = name; return c }
-	network := wantWPConfig
+	prefixed := func(prefix string) Config { c := wantConfig; c.TablePrefix = prefix; return c }
+	named := func(name string) Config { c := wantConfig; c.Name = name; return c }
+	network := wantConfig
 	network.Multisite = true
-	// renamed is testWPConfig with another line in place of the one for DB_NAME.
+	// renamed is testConfig with another line in place of the one for DB_NAME.
 	renamed := func(line string) string {
-		return strings.Replace(testWPConfig, `define( 'DB_NAME', 'shop' );`, line, 1)
+		return strings.Replace(testConfig, `define( 'DB_NAME', 'shop' );`, line, 1)
 	}
 	for name, tc := range map[string]struct {
 		src  string
-		want WPConfig
+		want Config
 	}{
-		"as WordPress writes it":      {testWPConfig, wantWPConfig},
-		"with carriage returns":       {strings.ReplaceAll(testWPConfig, "\n", "\r\n"), wantWPConfig},
-		"with a byte order mark":      {"\uFEFF" + testWPConfig, wantWPConfig},
-		"constants and no prefix":     {withCredentials(``), wantWPConfig},
-		"text before the tag":         {"#!/usr/bin/php\n<?xml define('DB_NAME','no'); <?phpx " + testWPConfig, wantWPConfig},
-		"tag of capital letters":      {strings.Replace(testWPConfig, "<?php", "<?PHP", 1), wantWPConfig},
-		"letter case and blanks":      {renamed("DEFINE\n(\t'DB_NAME'/* of */,# the\n'shop'// wantWPConfig\n)\n;"), wantWPConfig},
-		"root namespace":              {renamed(`\define('DB_NAME', 'shop');`), wantWPConfig},
-		"silenced":                    {renamed(`@define('DB_NAME', 'shop');`), wantWPConfig},
-		"third argument":              {renamed(`define('DB_NAME', 'shop', false);`), wantWPConfig},
-		"comma at the end":            {renamed(`define('DB_NAME', 'shop',);`), wantWPConfig},
-		"tag instead of semicolon":    {renamed("define('DB_NAME', 'shop') ?>\n define('DB_NAME', 'text');\n<?php"), wantWPConfig},
-		"only if not defined":         {renamed(`if (!defined('DB_NAME')) define('DB_NAME', 'shop');`), wantWPConfig},
-		"or defined":                  {renamed(`defined('DB_NAME') || define('DB_NAME', 'shop');`), wantWPConfig},
-		"in a block":                  {renamed(`if ($local) { include 'local.php'; } else { define('DB_NAME', 'shop'); }`), wantWPConfig},
-		"first definition holds":      {renamed(`define('DB_NAME', 'shop'); define('DB_NAME', 'late'); define('DB_NAME', f());`), wantWPConfig},
-		"certain before conditional":  {renamed(`define('DB_NAME', 'shop'); if ($x) { define('DB_NAME', 'late'); }`), wantWPConfig},
-		"twice the same":              {renamed(`if ($x) { define('DB_NAME', 'shop'); } else { define("DB_NAME", 'shop'); }`), wantWPConfig},
-		"certain again after a block": {renamed(`if ($x): f(); endif; define('DB_NAME', 'shop'); define('DB_NAME', 'late');`), wantWPConfig},
-		"not these":                   {renamed(`$a->define('DB_NAME', 'a'); A::define('DB_NAME', 'b'); $a?->define('DB_NAME', 'c'); x\define('DB_NAME', 'd'); define('DB_NAME', 'shop');`), wantWPConfig},
-		"not a constant of a class":   {renamed(`class A { const DB_NAME = 'a'; } define('DB_NAME', 'shop');`), wantWPConfig},
-		"not another letter case":     {renamed(`define('db_name', 'a'); define('DB_NAME', 'shop');`), wantWPConfig},
-		"not after the end":           {renamed(`define('DB_NAME', 'shop');`) + "?> define('DB_USER', 'text');", wantWPConfig},
+		"as WordPress writes it":      {testConfig, wantConfig},
+		"with carriage returns":       {strings.ReplaceAll(testConfig, "\n", "\r\n"), wantConfig},
+		"with a byte order mark":      {"\uFEFF" + testConfig, wantConfig},
+		"constants and no prefix":     {withCredentials(``), wantConfig},
+		"text before the tag":         {"#!/usr/bin/php\n<?xml define('DB_NAME','no'); <?phpx " + testConfig, wantConfig},
+		"tag of capital letters":      {strings.Replace(testConfig, "<?php", "<?PHP", 1), wantConfig},
+		"letter case and blanks":      {renamed("DEFINE\n(\t'DB_NAME'/* of */,# the\n'shop'// wantConfig\n)\n;"), wantConfig},
+		"root namespace":              {renamed(`\define('DB_NAME', 'shop');`), wantConfig},
+		"silenced":                    {renamed(`@define('DB_NAME', 'shop');`), wantConfig},
+		"third argument":              {renamed(`define('DB_NAME', 'shop', false);`), wantConfig},
+		"comma at the end":            {renamed(`define('DB_NAME', 'shop',);`), wantConfig},
+		"tag instead of semicolon":    {renamed("define('DB_NAME', 'shop') ?>\n define('DB_NAME', 'text');\n<?php"), wantConfig},
+		"only if not defined":         {renamed(`if (!defined('DB_NAME')) define('DB_NAME', 'shop');`), wantConfig},
+		"or defined":                  {renamed(`defined('DB_NAME') || define('DB_NAME', 'shop');`), wantConfig},
+		"in a block":                  {renamed(`if ($local) { include 'local.php'; } else { define('DB_NAME', 'shop'); }`), wantConfig},
+		"first definition holds":      {renamed(`define('DB_NAME', 'shop'); define('DB_NAME', 'late'); define('DB_NAME', f());`), wantConfig},
+		"certain before conditional":  {renamed(`define('DB_NAME', 'shop'); if ($x) { define('DB_NAME', 'late'); }`), wantConfig},
+		"twice the same":              {renamed(`if ($x) { define('DB_NAME', 'shop'); } else { define("DB_NAME", 'shop'); }`), wantConfig},
+		"certain again after a block": {renamed(`if ($x): f(); endif; define('DB_NAME', 'shop'); define('DB_NAME', 'late');`), wantConfig},
+		"not these":                   {renamed(`$a->define('DB_NAME', 'a'); A::define('DB_NAME', 'b'); $a?->define('DB_NAME', 'c'); x\define('DB_NAME', 'd'); define('DB_NAME', 'shop');`), wantConfig},
+		"not a constant of a class":   {renamed(`class A { const DB_NAME = 'a'; } define('DB_NAME', 'shop');`), wantConfig},
+		"not another letter case":     {renamed(`define('db_name', 'a'); define('DB_NAME', 'shop');`), wantConfig},
+		"not after the end":           {renamed(`define('DB_NAME', 'shop');`) + "?> define('DB_USER', 'text');", wantConfig},
 
-		"line comments end at the tag": {renamed("// a ?> define('DB_NAME', 'b'); <?php # c ?> <?php define('DB_NAME', 'shop'); // ?"), wantWPConfig},
-		"attributes are no comments":   {renamed("#[A] function f() {}\n#[B] define('DB_NAME', 'shop');"), wantWPConfig},
-		"after the compiler's halt":    {testWPConfig + "__halt_compiler(); define('DB_NAME', 'late'); '", wantWPConfig},
-		"computed in the same const":   {renamed(`const DB_X = 'a' . f(['b', 'c']), DB_NAME = 'shop';`), wantWPConfig},
-		"comment never closed":         {testWPConfig + "/* define('DB_NAME', ", wantWPConfig},
-		"strings with code in them":    {renamed(`$a = "define('DB_NAME', 'a'); \" {$b["define('DB_NAME', 'c');"]} ${d['}']} '"; $a = 'define("DB_NAME", "e"); \\'; define('DB_NAME', 'shop');`), wantWPConfig},
-		"shell command":                {renamed("$a = `define('DB_NAME', \"a\"); \\` '`; define('DB_NAME', 'shop');"), wantWPConfig},
-		"heredoc":                      {renamed("$a = <<<SQL\ndefine('DB_NAME', 'a'); \"\n {$b[\"\nSQL\n\"]}\\\nSQLITE\n  SQL; define('DB_NAME', 'shop');"), wantWPConfig},
-		"heredoc with quotes":          {renamed("f(<<< \"A\"\nA, 'it''s'); define('DB_NAME', 'shop');"), wantWPConfig},
-		"nowdoc":                       {renamed("$a = <<<'É1'\n{$ ${ \" ' \\\n\tÉ1x\nÉ1; define('DB_NAME', 'shop');"), wantWPConfig},
+		"line comments end at the tag": {renamed("// a ?> define('DB_NAME', 'b'); <?php # c ?> <?php define('DB_NAME', 'shop'); // ?"), wantConfig},
+		"attributes are no comments":   {renamed("#[A] function f() {}\n#[B] define('DB_NAME', 'shop');"), wantConfig},
+		"after the compiler's halt":    {testConfig + "__halt_compiler(); define('DB_NAME', 'late'); '", wantConfig},
+		"computed in the same const":   {renamed(`const DB_X = 'a' . f(['b', 'c']), DB_NAME = 'shop';`), wantConfig},
+		"comment never closed":         {testConfig + "/* define('DB_NAME', ", wantConfig},
+		"strings with code in them":    {renamed(`$a = "define('DB_NAME', 'a'); \" {$b["define('DB_NAME', 'c');"]} ${d['}']} '"; $a = 'define("DB_NAME", "e"); \\'; define('DB_NAME', 'shop');`), wantConfig},
+		"shell command":                {renamed("$a = `define('DB_NAME', \"a\"); \\` '`; define('DB_NAME', 'shop');"), wantConfig},
+		"heredoc":                      {renamed("$a = <<<SQL\ndefine('DB_NAME', 'a'); \"\n {$b[\"\nSQL\n\"]}\\\nSQLITE\n  SQL; define('DB_NAME', 'shop');"), wantConfig},
+		"heredoc with quotes":          {renamed("f(<<< \"A\"\nA, 'it''s'); define('DB_NAME', 'shop');"), wantConfig},
+		"nowdoc":                       {renamed("$a = <<<'É1'\n{$ ${ \" ' \\\n\tÉ1x\nÉ1; define('DB_NAME', 'shop');"), wantConfig},
 
 		"escapes of single quotes":  {renamed(`define('DB_NAME', 'a\\\'b\n\$c');`), named(`a\'b\n\$c`)},
 		"escapes of double quotes":  {renamed(`define("DB_NAME", "\n\t\r\v\e\f\\\$\"\101\7\777\x41\X4a\u{e9}\u{1F600}\'\q");`), named("\n\t\r\v\x1b\f\\$\"A\a\xffAJé😀\\'\\q")},
@@ -106,11 +109,11 @@ func TestParseWPConfig(t *testing.T) {
 		"prefix of a class":         {withCredentials(`$table_prefix = 'a_'; A::$table_prefix = 'b_';`), prefixed("a_")},
 		"prefix and then a network": {withCredentials(`$table_prefix = 'wp_'; define('WP_ALLOW_MULTISITE', true); define('MULTISITE', TRUE);`), network},
 		"network by number":         {withCredentials(`define('MULTISITE', 1);`), network},
-		"no network":                {withCredentials(`define('MULTISITE', false);`), wantWPConfig},
+		"no network":                {withCredentials(`define('MULTISITE', false);`), wantConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parseWPConfig([]byte(tc.src), noSocket)
+			got, err := parse([]byte(tc.src), noSocket)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,19 +124,19 @@ func TestParseWPConfig(t *testing.T) {
 	}
 }
 
-func TestParseWPConfigDefaults(t *testing.T) {
+func TestParseDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := parseWPConfig([]byte(`<?php define('DB_NAME', 'shop'); define('DB_USER', 'root'); define('DB_PASSWORD', '');`), noSocket)
+	got, err := parse([]byte(`<?php define('DB_NAME', 'shop'); define('DB_USER', 'root'); define('DB_PASSWORD', '');`), noSocket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := WPConfig{Name: "shop", User: "root", Network: "tcp", Address: "127.0.0.1:3306", TablePrefix: "wp_"}
+	want := Config{Name: "shop", User: "root", Network: "tcp", Address: "127.0.0.1:3306", TablePrefix: "wp_"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
 }
 
-func TestParseWPConfigRefuses(t *testing.T) {
+func TestParseReportsUnreadableSettings(t *testing.T) {
 	t.Parallel()
 	// In all of these the value, or a part of it, is the word hidden.
 	for name, tc := range map[string]struct {
@@ -142,7 +145,7 @@ func TestParseWPConfigRefuses(t *testing.T) {
 		name string
 		says string
 	}{
-		"function":             {`define('DB_NAME', getenv('hidden'));`, 3, "DB_NAME", "db.dsn (BOOKSIDE_DB__DSN)"},
+		"function":             {`define('DB_NAME', getenv('hidden'));`, 3, "DB_NAME", "computed"},
 		"docker's function":    {"\n\ndefine( 'DB_NAME', getenv_docker('DB', 'hidden') );", 5, "DB_NAME", "computed"},
 		"concatenation":        {`define('DB_NAME', 'hidden' . 'b');`, 3, "DB_NAME", "computed"},
 		"constant":             {`define('DB_NAME', hidden);`, 3, "DB_NAME", "computed"},
@@ -159,15 +162,15 @@ func TestParseWPConfigRefuses(t *testing.T) {
 		"one of two":           {"if ($x) {\ndefine('DB_NAME', 'hidden');\n} else {\ndefine('DB_NAME', 'b'); }", 6, "DB_NAME", "lines 4 and 6"},
 		"one of two, no brace": {"if ($x)\ndefine('DB_NAME', 'hidden'); else\ndefine('DB_NAME', 'b');", 5, "DB_NAME", "lines 4 and 5"},
 		"alternative syntax":   {"if ($x):\nf(); define('DB_NAME', 'hidden');\nelse:\nf(); define('DB_NAME', 'b'); endif;", 6, "DB_NAME", "lines 4 and 6"},
-		"missing":              {`define('DB', 'hidden'); include 'db.php';`, 0, "DB_NAME", "not defined in the file itself; set db.dsn"},
+		"missing":              {`define('DB', 'hidden'); include 'db.php';`, 0, "DB_NAME", "not defined in the file itself"},
 		"in a function's name": {`function define('DB_NAME', 'hidden') {}`, 0, "DB_NAME", "not defined"},
 		"name is computed":     {`define('DB_' . 'NAME', 'hidden');`, 0, "DB_NAME", "not defined"},
 		"outside of the tags":  {`?> define('DB_NAME', 'hidden');`, 0, "DB_NAME", "not defined"},
 		"empty":                {`define('DB_NAME', '');`, 3, "DB_NAME", "empty"},
 		"host":                 {`define('DB_NAME', 'a'); define('DB_HOST', 'hidden:x');`, 3, "DB_HOST", "host:port"},
-		"charset":              {`define('DB_NAME', 'a'); define('DB_CHARSET', f('hidden'));`, 3, "DB_CHARSET", "db.dsn"},
-		"network":              {`define('DB_NAME', 'a'); define('MULTISITE', hidden());`, 3, "MULTISITE", "db.prefix (BOOKSIDE_DB__PREFIX)"},
-		"prefix computed":      {`define('DB_NAME', 'a'); $table_prefix = getenv('hidden');`, 3, "$table_prefix", "set db.prefix (BOOKSIDE_DB__PREFIX) instead"},
+		"charset":              {`define('DB_NAME', 'a'); define('DB_CHARSET', f('hidden'));`, 3, "DB_CHARSET", "computed"},
+		"network":              {`define('DB_NAME', 'a'); define('MULTISITE', hidden());`, 3, "MULTISITE", "computed"},
+		"prefix computed":      {`define('DB_NAME', 'a'); $table_prefix = getenv('hidden');`, 3, "$table_prefix", "computed"},
 		"prefix appended to":   {"define('DB_NAME', 'a'); $table_prefix = 'hidden';\n$table_prefix .= 'b';", 4, "$table_prefix", "computed"},
 		"prefix by default":    {`define('DB_NAME', 'a'); $table_prefix ??= 'hidden';`, 3, "$table_prefix", "computed"},
 		"prefix in a function": {`define('DB_NAME', 'a'); $table_prefix = f('hidden', 'b');`, 3, "$table_prefix", "computed"},
@@ -181,10 +184,10 @@ func TestParseWPConfigRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := parseWPConfig([]byte("<?php const DB_USER = 'u', DB_PASSWORD = 'p';\n\n"+tc.more), noSocket)
-			var refused *WPConfigError
+			_, err := parse([]byte("<?php const DB_USER = 'u', DB_PASSWORD = 'p';\n\n"+tc.more), noSocket)
+			var refused *Error
 			if !errors.As(err, &refused) {
-				t.Fatalf("error %v, want a *WPConfigError", err)
+				t.Fatalf("error %v, want an *Error", err)
 			}
 			if refused.Line != tc.line || refused.Name != tc.name || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %q with line %d and name %q, want line %d, name %q and %q in the text",
@@ -197,26 +200,26 @@ func TestParseWPConfigRefuses(t *testing.T) {
 	}
 }
 
-func TestWPConfigErrorText(t *testing.T) {
+func TestErrorText(t *testing.T) {
 	t.Parallel()
-	_, err := parseWPConfig([]byte("<?php\ndefine('DB_NAME', getenv('DB'));"), noSocket)
-	const want = "line 2: DB_NAME is computed, not written as one plain value; set db.dsn (BOOKSIDE_DB__DSN) instead"
+	_, err := parse([]byte("<?php\ndefine('DB_NAME', getenv('DB'));"), noSocket)
+	const want = "line 2: DB_NAME is computed, not a single literal"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
-func TestParseWPConfigWithoutPrefix(t *testing.T) {
+func TestParseReturnsTheRestWithoutPrefix(t *testing.T) {
 	t.Parallel()
-	got, err := parseWPConfig([]byte(withCredentials(`define('MULTISITE', true); $table_prefix = f();`)), noSocket)
-	want := wantWPConfig
+	got, err := parse([]byte(withCredentials(`define('MULTISITE', true); $table_prefix = f();`)), noSocket)
+	want := wantConfig
 	want.TablePrefix, want.Multisite = "", true
 	if diff := cmp.Diff(want, got); err == nil || diff != "" {
 		t.Errorf("error %v, configuration (-want +got):\n%s", err, diff)
 	}
 }
 
-func TestReadWPConfig(t *testing.T) {
+func TestRead(t *testing.T) {
 	t.Parallel()
 	write := func(content string) string {
 		path := filepath.Join(t.TempDir(), "wp-config.php")
@@ -225,28 +228,28 @@ func TestReadWPConfig(t *testing.T) {
 		}
 		return path
 	}
-	got, err := ReadWPConfig(write(testWPConfig))
+	got, err := Read(write(testConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wantWPConfig, got); diff != "" {
+	if diff := cmp.Diff(wantConfig, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
-	full := testWPConfig + strings.Repeat("#", maxWPConfig-len(testWPConfig))
-	if _, err := ReadWPConfig(write(full)); err != nil {
+	full := testConfig + strings.Repeat("#", maxSize-len(testConfig))
+	if _, err := Read(write(full)); err != nil {
 		t.Errorf("a file of 1 MiB: %v", err)
 	}
-	if _, err := ReadWPConfig(write(full + "#")); err == nil {
+	if _, err := Read(write(full + "#")); err == nil {
 		t.Error("a file of more than 1 MiB was read")
 	}
-	var refused *WPConfigError
-	if _, err := ReadWPConfig(write("<?php")); !errors.As(err, &refused) {
-		t.Errorf("an empty file: error %v, want a *WPConfigError", err)
+	var refused *Error
+	if _, err := Read(write("<?php")); !errors.As(err, &refused) {
+		t.Errorf("an empty file: error %v, want an *Error", err)
 	}
-	if _, err := ReadWPConfig(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: error %v, want fs.ErrNotExist", err)
 	}
-	if _, err := ReadWPConfig(t.TempDir()); err == nil {
+	if _, err := Read(t.TempDir()); err == nil {
 		t.Error("a directory was read")
 	}
 }
@@ -298,7 +301,7 @@ func TestParseDBHost(t *testing.T) {
 	}
 }
 
-func TestParseDBHostRefuses(t *testing.T) {
+func TestParseDBHostRejectsOtherForms(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"port of letters":     "hidden:abc",
@@ -340,36 +343,36 @@ func TestIsSocket(t *testing.T) {
 	})
 	path := filepath.Join(dir, "db.sock")
 	if isSocket(path) || isSocket(dir) {
-		t.Error("what is no socket was taken for one")
+		t.Error("a file that is no socket passes for one")
 	}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !isSocket(path) {
-		t.Error("a socket was not seen")
+		t.Error("a socket is not recognized")
 	}
 	if err := listener.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// FuzzParseWPConfig holds that every value found stands in the file, unless
-// escapes were read.
-func FuzzParseWPConfig(f *testing.F) {
+// FuzzParse checks that every value returned is in the file, unless it has
+// escapes.
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		testWPConfig, withCredentials(`$table_prefix = "a\x5f";`), "<?php \"{$a[\"${b}\"]}\" <<<A\n{$b}\nA; <<<'B'\n\\B\nB;",
+		testConfig, withCredentials(`$table_prefix = "a\x5f";`), "<?php \"{$a[\"${b}\"]}\" <<<A\n{$b}\nA; <<<'B'\n\\B\nB;",
 		"<?php if (1): define('DB_NAME', 'a'); endif; # ?> <?= `x` #[A] // \n /* ",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		c, err := parseWPConfig(src, noSocket)
-		var refused *WPConfigError
+		c, err := parse(src, noSocket)
+		var refused *Error
 		if err != nil && !errors.As(err, &refused) {
-			t.Fatalf("error %v, want a *WPConfigError", err)
+			t.Fatalf("error %v, want an *Error", err)
 		}
-		if err == nil && (c.Name == "" || c.User == "" || c.Address == "" || !prefixPattern.MatchString(c.TablePrefix)) {
+		if err == nil && (c.Name == "" || c.User == "" || c.Address == "" || !wpdb.ValidPrefix(c.TablePrefix)) {
 			t.Fatalf("incomplete: %+v", c)
 		}
 		for _, value := range []string{c.Name, c.User, c.Password, c.Charset} {
@@ -380,8 +383,8 @@ func FuzzParseWPConfig(f *testing.F) {
 	})
 }
 
-// FuzzWPConfigPassword holds that any password comes out as it was quoted.
-func FuzzWPConfigPassword(f *testing.F) {
+// FuzzPassword checks that every quoted password is returned as it was.
+func FuzzPassword(f *testing.F) {
 	for _, seed := range []string{`it's`, `\`, `\\'`, `$a {$b} ${c}`, "?>\n//", "\xff", `\u{41}`, `"`} {
 		f.Add(seed)
 	}
@@ -390,7 +393,7 @@ func FuzzWPConfigPassword(f *testing.F) {
 	f.Fuzz(func(t *testing.T, password string) {
 		for _, literal := range []string{`'` + single.Replace(password) + `'`, `"` + double.Replace(password) + `"`} {
 			src := "<?php const DB_NAME = 'a', DB_USER = 'b'; define('DB_PASSWORD', " + literal + ");"
-			c, err := parseWPConfig([]byte(src), noSocket)
+			c, err := parse([]byte(src), noSocket)
 			if err != nil || c.Password != password {
 				t.Fatalf("%s was read as %q, error %v", literal, c.Password, err)
 			}
@@ -398,8 +401,7 @@ func FuzzWPConfigPassword(f *testing.F) {
 	})
 }
 
-// FuzzParseDBHost holds that an address can be dialled, and is the same when
-// it is read again.
+// FuzzParseDBHost checks that an address can be dialled and parses to itself.
 func FuzzParseDBHost(f *testing.F) {
 	for _, seed := range []string{"", "localhost", "p:db:3306", "[::1]:3306", "::1", ":/a:/b", "a:1:/b", "fe80::1%eth0", "p"} {
 		f.Add(seed)
@@ -416,4 +418,30 @@ func FuzzParseDBHost(f *testing.F) {
 			t.Fatalf("%q gave %q, and that %q: %v", s, address, again, err)
 		}
 	})
+}
+
+func TestFormatDSN(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]Config{
+		"plain":           {Name: "shop", User: "shop_user", Password: "secret", Network: "tcp", Address: "db.example:3307"},
+		"no password":     {Name: "shop", User: "shop_user", Network: "tcp", Address: "127.0.0.1:3306"},
+		"a socket":        {Name: "shop", User: "shop_user", Password: "secret", Network: "unix", Address: "/run/mysqld/mysqld.sock"},
+		"IPv6":            {Name: "shop", User: "shop_user", Password: "secret", Network: "tcp", Address: "[::1]:3306"},
+		"marks":           {Name: "shop", User: "shop_user", Password: `a:b@c/d?e=f&g#h%i(j)\k"l'm`, Network: "tcp", Address: "127.0.0.1:3306"},
+		"like an address": {Name: "shop", User: "shop_user", Password: "x@tcp(evil:1)/other?tls=skip-verify", Network: "tcp", Address: "127.0.0.1:3306"},
+		"not ASCII":       {Name: "läden", User: "jörg", Password: "пароль🔑", Network: "tcp", Address: "127.0.0.1:3306"},
+		"marks in a name": {Name: "a/b?c=d%e", User: "shop_user", Password: "secret", Network: "tcp", Address: "127.0.0.1:3306"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			driver, err := mysql.ParseDSN(c.FormatDSN())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Config{Name: driver.DBName, User: driver.User, Password: driver.Passwd, Network: driver.Net, Address: driver.Addr}
+			if diff := cmp.Diff(c, got); diff != "" {
+				t.Errorf("read back otherwise: %s", diff)
+			}
+		})
+	}
 }

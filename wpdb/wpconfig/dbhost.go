@@ -1,0 +1,95 @@
+package wpconfig
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ParseDBHost parses a DB_HOST as WordPress and mysqli do: host, host:port, an
+// IPv6 address with or without brackets, host:/socket or :/socket, each
+// optionally with mysqli's prefix p:. It returns network and address in the
+// driver's form. As in PHP, a socket is used only for localhost, which is also
+// the meaning of an empty host; localhost without a port is the first of the
+// usual sockets that exists, else 127.0.0.1:3306. The error does not contain s.
+func ParseDBHost(s string) (network, address string, err error) { return parseDBHost(s, isSocket) }
+
+// usualSockets are the paths where packages of MySQL and MariaDB create the
+// socket that PHP uses for localhost.
+var usualSockets = []string{
+	"/run/mysqld/mysqld.sock",
+	"/var/run/mysqld/mysqld.sock",
+	"/var/lib/mysql/mysql.sock",
+	"/tmp/mysql.sock",
+}
+
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&fs.ModeSocket != 0
+}
+
+func parseDBHost(s string, isSocket func(path string) bool) (network, address string, err error) {
+	host, socket := s, ""
+	if before, after, ok := strings.Cut(s, ":/"); ok {
+		host, socket = before, "/"+after
+	}
+	if rest, ok := strings.CutPrefix(host, "p:"); ok && !dbPortPattern.MatchString(rest) { // in p:3306 the host is p
+		host = rest
+	}
+	host, port, err := splitDBHost(host)
+	if err != nil {
+		return "", "", err
+	}
+	if host == "" || strings.EqualFold(host, "localhost") {
+		if socket != "" {
+			return "unix", socket, nil
+		}
+		if i := slices.IndexFunc(usualSockets, isSocket); i >= 0 && port == "" {
+			return "unix", usualSockets[i], nil
+		}
+		host = "127.0.0.1"
+	}
+	return "tcp", net.JoinHostPort(host, cmp.Or(port, "3306")), nil
+}
+
+const dbHostForms = "is not of the form host, host:port, [address]:port or host:/socket"
+
+var (
+	errDBHost     = errors.New("the database host " + dbHostForms)
+	dbHostPattern = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
+	dbPortPattern = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// splitDBHost splits host:port. It returns no error of another package, which
+// would quote s.
+func splitDBHost(s string) (host, port string, err error) {
+	host = s
+	bare := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
+	switch {
+	case isIPv6(bare) && len(s)-len(bare) != 1: // brackets, both or none
+		return bare, "", nil
+	case strings.Contains(s, ":"):
+		if host, port, err = net.SplitHostPort(s); err != nil {
+			return "", "", errDBHost
+		}
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) {
+		return "", "", errDBHost
+	}
+	if !dbHostPattern.MatchString(host) && !isIPv6(host) {
+		return "", "", errDBHost
+	}
+	return host, port, nil
+}
+
+func isIPv6(s string) bool {
+	addr, err := netip.ParseAddr(s)
+	return err == nil && addr.Is6() && addr.Zone() == ""
+}
