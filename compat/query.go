@@ -63,6 +63,9 @@ var (
 	errParameterTooDeep  = &BodyError{fmt.Sprintf("The name of a variable in the query nests deeper than %d levels", maxNesting)}
 )
 
+// Last returns the value that a parameter had last, or "".
+func (q *Query) Last(name string) string { return q.sent[name] }
+
 // Readable is a *BodyError for a query with more variables or levels than PHP
 // reads.
 func (q *Query) Readable() error { return q.beyond }

@@ -52,6 +52,7 @@ func New(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *sl
 	e := a.router()
 	a.addDocs(e)
 	for _, base := range options.BasePaths {
+		a.addIndex(e, base)
 		for i := range routes {
 			a.add(e, base, &routes[i])
 		}
@@ -80,7 +81,7 @@ func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
-	e.Pre(noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
+	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
 	e.Use(a.identify, a.deadline, dropBody, a.measure, a.logRequest, a.recover, a.headers)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
@@ -172,7 +173,7 @@ func corsConfig(origins []string) middleware.CORSConfig {
 	return middleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, "X-API-Key", requestIDHeader},
+		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, "X-API-Key", methodHeader, requestIDHeader},
 		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", replayedHeader}, limitHeaders...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}

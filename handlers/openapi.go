@@ -63,7 +63,7 @@ const introduction = "Input is read leniently: numbers and booleans may be sent 
 	"booleans also as 1, 0, yes, no, on and off, words in any letter case, and dotted names stand for nested ones. " +
 	"An empty value and null count as not sent. Unknown parameters and fields are ignored; of a parameter sent twice the last counts. " +
 	"A value that is none of what is described is an error that names it.\n\n" +
-	"Every path also answers HEAD as GET. A path that is not described, or a method, answers 404 with the code rest_no_route."
+	"Every path also answers HEAD as GET. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key. A path that is not described, or a method, answers 404 with the code rest_no_route."
 
 // describer makes the parts of the document.
 type describer struct {

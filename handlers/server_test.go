@@ -82,6 +82,7 @@ func (l *logBuffer) last(t testing.TB) logLine {
 type logLine struct {
 	Message   string `json:"msg"`
 	Route     string `json:"route"`
+	Method    string `json:"method"`
 	RequestID string `json:"request_id"`
 	Status    int    `json:"status"`
 	Queries   int    `json:"queries"`

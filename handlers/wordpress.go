@@ -1,0 +1,196 @@
+package handlers
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/compat"
+)
+
+// What WordPress's REST server does around its routes, for clients that rely on it:
+// methods in a header or a parameter, paths in a parameter, and an index of the routes.
+
+const (
+	methodHeader    = "X-HTTP-Method-Override"
+	methodParameter = "_method"
+	routeParameter  = "rest_route"
+)
+
+// overrideMethod lets a POST stand for another method, for clients that can send nothing
+// else: by the parameter _method or else by a header, as
+// WP_REST_Server::serve_request reads them, WordPress 7.0. WordPress does the same for
+// GET, which would let a link delete something.
+func overrideMethod(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.Method != http.MethodPost {
+			return next(c)
+		}
+		method := compat.ParseQuery(r.URL.RawQuery).Last(methodParameter)
+		if method == "" {
+			method = r.Header.Get(methodHeader)
+		}
+		if method != "" {
+			r.Method = effectiveMethod(method)
+		}
+		return next(c)
+	}
+}
+
+// effectiveMethod keeps methods that no route has out of logs, and OPTIONS from CORS, which
+// would answer it.
+func effectiveMethod(method string) string {
+	if method = strings.ToUpper(strings.TrimSpace(method)); method == http.MethodOptions {
+		return otherMethod
+	}
+	return knownMethod(method)
+}
+
+// plainRoute serves requests in the form of sites without permalinks, such as
+// /?rest_route=/latepoint-api/v1/bookings, under the base path that WordPress would have
+// used.
+func plainRoute(bases []string) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			u := c.Request().URL
+			if u.Path != "/" && u.Path != "/index.php" {
+				return next(c)
+			}
+			path := wordPressRoot + "/" + strings.TrimLeft(compat.ParseQuery(u.RawQuery).Last(routeParameter), "/")
+			if path = strings.TrimRight(path, "/"); slices.ContainsFunc(bases, func(base string) bool { return below(path, base) }) {
+				u.Path, u.RawPath = path, (&url.URL{Path: path}).EscapedPath()
+			}
+			return next(c)
+		}
+	}
+}
+
+// below reports whether a path is a base path or below one.
+func below(path, base string) bool {
+	rest, found := strings.CutPrefix(path, base)
+	return found && strings.HasPrefix(base, wordPressRoot+"/") && (rest == "" || rest[0] == '/')
+}
+
+// wordPressRoot is the path of WordPress's REST API.
+const wordPressRoot = "/wp-json"
+
+// namespaceIndex lists the routes below a base path in the form of
+// WP_REST_Server::get_namespace_index, WordPress 7.0. It needs no key, as there.
+type namespaceIndex struct {
+	Namespace string         `json:"namespace"`
+	Routes    compat.Members `json:"routes"`
+	Links     compat.Members `json:"_links"`
+}
+
+type indexedRoute struct {
+	Namespace string            `json:"namespace"`
+	Methods   []string          `json:"methods"`
+	Endpoints []indexedEndpoint `json:"endpoints"`
+	Links     compat.Members    `json:"_links,omitempty"`
+}
+
+type indexedEndpoint struct {
+	Methods []string       `json:"methods"`
+	Args    compat.Members `json:"args"`
+}
+
+type indexedArgument struct {
+	*compat.Schema
+	Required bool `json:"required"`
+}
+
+type link struct {
+	Href string `json:"href"`
+}
+
+// addIndex serves the index of the routes at a base path.
+func (a *api) addIndex(e *echo.Echo, base string) {
+	if base == "" {
+		return // the root has no namespace
+	}
+	namespace := strings.TrimPrefix(strings.TrimPrefix(base, wordPressRoot), "/")
+	e.Match([]string{http.MethodGet, http.MethodHead}, base, func(c echo.Context) error {
+		origin := a.origin(c)
+		root := origin + strings.TrimSuffix(base, namespace)
+		return send(c, ok(namespaceIndex{
+			Namespace: namespace,
+			Routes:    indexedRoutes(namespace, origin+base),
+			Links:     compat.Members{{"up", []link{{Href: root}}}},
+		}))
+	})
+}
+
+// indexedRoutes returns the index itself and the routes of the table, by path.
+func indexedRoutes(namespace, address string) compat.Members {
+	self := func(path string) compat.Members { return compat.Members{{"self", []link{{Href: address + path}}}} }
+	index := &indexedRoute{
+		Namespace: namespace, Methods: []string{http.MethodGet}, Links: self(""),
+		Endpoints: []indexedEndpoint{{Methods: []string{http.MethodGet}, Args: compat.Members{}}},
+	}
+	all := compat.Members{{"/" + namespace, index}}
+	byPath := map[string]*indexedRoute{}
+	for i := range routes {
+		r := &routes[i]
+		entry := byPath[r.path]
+		if entry == nil {
+			entry = &indexedRoute{Namespace: namespace}
+			pattern := placeholders.ReplaceAllStringFunc(r.path, func(name string) string { return "(?P<" + name[1:] + ">" + pathPattern(name[1:]) + ")" })
+			if pattern == r.path {
+				entry.Links = self(r.path)
+			}
+			byPath[r.path] = entry
+			all = append(all, compat.Member{"/" + namespace + pattern, entry})
+		}
+		entry.Methods = append(entry.Methods, r.method)
+		entry.Endpoints = append(entry.Endpoints, indexedEndpoint{Methods: []string{r.method}, Args: argumentsOf(r)})
+	}
+	return all
+}
+
+// pathPattern is what a parameter of a path matches.
+func pathPattern(name string) string {
+	if name == couponCode.name {
+		return `[^/]+`
+	}
+	return `\d+`
+}
+
+// argumentsOf returns the parameters and fields that a route reads.
+func argumentsOf(r *route) compat.Members {
+	args := compat.Members{}
+	var fields []compat.FieldDescription
+	if r.operation.query != nil {
+		fields = append(fields, r.operation.query.Describe()...)
+	}
+	if r.operation.body != nil {
+		fields = append(fields, r.operation.body.Describe()...)
+	}
+	for _, f := range fields {
+		args = append(args, compat.Member{f.Name, indexedArgument{f.Schema, f.Required}})
+	}
+	return args
+}
+
+// origin returns scheme and host of a request, as its client sees them.
+func (a *api) origin(c echo.Context) string {
+	scheme := "http"
+	if c.Request().TLS != nil || c.Request().Header.Get(echo.HeaderXForwardedProto) == "https" && a.fromProxy(c) {
+		scheme = "https"
+	}
+	return scheme + "://" + c.Request().Host
+}
+
+// fromProxy reports whether a request comes from a trusted proxy.
+func (a *api) fromProxy(c echo.Context) bool {
+	host, _, err := net.SplitHostPort(c.Request().RemoteAddr)
+	if err != nil {
+		return false
+	}
+	peer := net.ParseIP(host)
+	return slices.ContainsFunc(a.options.TrustedProxies, func(network *net.IPNet) bool { return network.Contains(peer) })
+}

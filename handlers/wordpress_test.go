@@ -1,0 +1,145 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// exchange sends a request whose path or method is not that of the document.
+func (s *server) exchange(t *testing.T, method, target, body string, headers ...string) (*httptest.ResponseRecorder, string) {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	request.Header.Set("X-Api-Key", s.key)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	return recorder, recorder.Body.String()
+}
+
+// TestMethodOverride: a POST stands for another method as in WordPress; permission, route
+// and log are those of the other method.
+func TestMethodOverride(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	reader := s.newKey("read_customers", "write_customers")
+	for _, c := range []struct {
+		name, method, target, body string
+		headers                    []string
+		status                     int
+		contains                   string
+	}{
+		{"header", "POST", "/v1/customers/1", `{"first_name":"Anna"}`, []string{"X-HTTP-Method-Override", "put"}, 200, `"first_name":"Anna"`},
+		{"parameter", "POST", "/v1/customers/1?_method=PUT", `{"first_name":"Berta"}`, nil, 200, `"first_name":"Berta"`},
+		{"the parameter wins", "POST", "/v1/customers/1?_method=GET", "", []string{"X-HTTP-Method-Override", "DELETE"}, 200, `"first_name":"Berta"`},
+		{"permission of the other method", "POST", "/v1/customers/1?_method=DELETE", "", []string{"X-Api-Key", reader}, 403, `"delete_customers"`},
+		{"only on POST", "GET", "/v1/customers/1?_method=DELETE", "", []string{"X-HTTP-Method-Override", "DELETE"}, 200, `"first_name":"Berta"`},
+		{"no such route", "POST", "/v1/customers?_method=DELETE", "", nil, 404, `"rest_no_route"`},
+		{"no such method", "POST", "/v1/customers/1?_method=BREW", "", nil, 404, `"rest_no_route"`},
+		{"OPTIONS", "POST", "/v1/customers/1", "", []string{"X-HTTP-Method-Override", "OPTIONS"}, 404, `"rest_no_route"`},
+		{"empty", "POST", "/v1/customers?_method=", `{}`, nil, 400, `"first_name":"Required"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			recorder, body := s.exchange(t, c.method, c.target, c.body, c.headers...)
+			if recorder.Code != c.status || !strings.Contains(body, c.contains) {
+				t.Errorf("status %d, want %d; body %s lacks %s", recorder.Code, c.status, body, c.contains)
+			}
+		})
+	}
+	s.exchange(t, "POST", "/v1/customers/1?_method=GET", "")
+	if line := s.log.last(t); line.Route != "/v1/customers/:id" || line.Method != http.MethodGet {
+		t.Errorf("logged %s %s", line.Method, line.Route)
+	}
+}
+
+// TestPlainRoute: the form of sites without permalinks reaches the same routes.
+func TestPlainRoute(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	_, want := s.exchange(t, "GET", "/wp-json/latepoint-api/v1/customers?per_page=2", "")
+	for _, target := range []string{
+		"/?rest_route=/latepoint-api/v1/customers&per_page=2",
+		"/?rest_route=%2Flatepoint-api%2Fv1%2Fcustomers%2F&per_page=2",
+		"/index.php?per_page=2&rest_route=/latepoint-api/v1/customers",
+	} {
+		if recorder, body := s.exchange(t, "GET", target, ""); recorder.Code != http.StatusOK || body != want {
+			t.Errorf("%s: status %d: %.200s", target, recorder.Code, body)
+		}
+	}
+	if recorder, body := s.exchange(t, "POST", "/?rest_route=/latepoint-api/v1/customers/1&_method=PUT", `{"first_name":"Anna"}`); recorder.Code != http.StatusOK {
+		t.Errorf("PUT: status %d: %s", recorder.Code, body)
+	}
+	for _, target := range []string{"/?rest_route=/wp/v2/posts", "/?rest_route=/latepoint-api/v12/customers", "/?rest_route=", "/", "/v1/nothing?rest_route=/latepoint-api/v1/customers"} {
+		if recorder, body := s.exchange(t, "GET", target, ""); recorder.Code != http.StatusNotFound || !strings.Contains(body, "rest_no_route") {
+			t.Errorf("%s: status %d: %.200s", target, recorder.Code, body)
+		}
+	}
+}
+
+// TestNamespaceIndex: every base path lists the routes, without a key.
+func TestNamespaceIndex(t *testing.T) {
+	t.Parallel()
+	_, proxy, err := net.ParseCIDR("192.0.2.0/24") // of httptest's requests
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()), func(o *handlers.Options) { o.TrustedProxies = []*net.IPNet{proxy} })
+	type endpoint struct {
+		Methods []string
+		Args    map[string]struct {
+			Type     any
+			Required bool
+		}
+	}
+	type index struct {
+		Namespace string
+		Routes    map[string]struct {
+			Namespace string
+			Methods   []string
+			Endpoints []endpoint
+			Links     map[string][]struct{ Href string } `json:"_links"`
+		}
+		Links map[string][]struct{ Href string } `json:"_links"`
+	}
+	for _, target := range []string{"/wp-json/latepoint-api/v1", "/wp-json/latepoint-api/v1/", "/?rest_route=/latepoint-api/v1"} {
+		recorder, body := s.exchange(t, "GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
+		var got index
+		if err := json.Unmarshal([]byte(body), &got); err != nil || recorder.Code != http.StatusOK {
+			t.Fatalf("%s: status %d, %v: %.200s", target, recorder.Code, err, body)
+		}
+		if got.Namespace != "latepoint-api/v1" || len(got.Routes) < 20 || got.Links["up"][0].Href != "https://example.com/wp-json/" {
+			t.Errorf("%s: namespace %s, %d routes, up %v", target, got.Namespace, len(got.Routes), got.Links)
+		}
+		list := got.Routes["/latepoint-api/v1/bookings"]
+		if diff := cmp.Diff([]string{"GET", "POST"}, list.Methods); diff != "" || list.Namespace != got.Namespace || list.Links["self"][0].Href != "https://example.com/wp-json/latepoint-api/v1/bookings" {
+			t.Errorf("methods (-want +got):\n%s\nlinks %v", diff, list.Links)
+		}
+		if arg, ok := list.Endpoints[0].Args["per_page"]; !ok || arg.Required || arg.Type != "integer" {
+			t.Errorf("per_page %+v", arg)
+		}
+		if !list.Endpoints[1].Args["service_id"].Required {
+			t.Error("service_id is not required")
+		}
+		one := got.Routes[`/latepoint-api/v1/bookings/(?P<id>\d+)`]
+		if diff := cmp.Diff([]string{"GET", "PUT", "DELETE"}, one.Methods); diff != "" || one.Links != nil {
+			t.Errorf("methods (-want +got):\n%s\nlinks %v", diff, one.Links)
+		}
+	}
+	if recorder, _ := s.exchange(t, "HEAD", "/v1", "", "X-Api-Key", ""); recorder.Code != http.StatusOK {
+		t.Errorf("HEAD /v1: status %d", recorder.Code)
+	}
+	if recorder, _ := s.exchange(t, "POST", "/v1", "{}"); recorder.Code != http.StatusNotFound {
+		t.Errorf("POST /v1: status %d", recorder.Code)
+	}
+}
