@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
 	"bookside/adapter/process"
@@ -187,31 +184,9 @@ type (
 	}
 )
 
-// id is an id as the database gives it to PHP.
-func idText(n int64) string { return strconv.FormatInt(n, 10) }
-
-func optionalIDText(n *int64) *string {
-	if n == nil {
-		return nil
-	}
-	text := idText(*n)
-	return &text
-}
-
-const rfc3339 = "2006-01-02T15:04:05-07:00"
-
-// rfc3339UTC writes a stored instant.
-func rfc3339UTC(t domain.Timestamp) string {
-	instant, ok := t.Time()
-	if !ok {
-		return ""
-	}
-	return instant.Format(rfc3339)
-}
-
 func customerVarsOf(c BookingCustomer) customerVars {
 	return customerVars{
-		ID: idText(c.ID), FirstName: c.FirstName, LastName: c.LastName,
+		ID: domain.IDText(c.ID), FirstName: c.FirstName, LastName: c.LastName,
 		FullName: strings.TrimSpace(c.FirstName + " " + c.LastName), Email: c.Email, Phone: c.Phone,
 	}
 }
@@ -220,11 +195,11 @@ func customerVarsOf(c BookingCustomer) customerVars {
 // for others.
 var portionLabels = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
 
-func (w writeSettings) transactions(payments []Payment) []transactionVars {
+func (w writeSettings) transactionVars(payments []Payment) []transactionVars {
 	vars := make([]transactionVars, len(payments))
 	for i, p := range payments {
 		vars[i] = transactionVars{
-			ID: idText(p.ID), OrderID: optionalIDText(p.OrderID), InvoiceID: optionalIDText(p.InvoiceID), Token: p.Token, CustomerID: idText(p.CustomerID),
+			ID: domain.IDText(p.ID), OrderID: domain.OptionalIDText(p.OrderID), InvoiceID: domain.OptionalIDText(p.InvoiceID), Token: p.Token, CustomerID: domain.IDText(p.CustomerID),
 			Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: portionLabels[p.PaymentPortion],
 			Kind: p.Kind, Status: p.Status, Amount: w.currency.Format(p.Amount), Notes: p.Notes,
 		}
@@ -232,21 +207,21 @@ func (w writeSettings) transactions(payments []Payment) []transactionVars {
 	return vars
 }
 
-func (w writeSettings) order(o Order) orderVars {
+func (w writeSettings) orderVarsAlone(o Order) orderVars {
 	return orderVars{
-		ID: idText(o.ID), ConfirmationCode: o.ConfirmationCode, CustomerComment: o.CustomerComment,
+		ID: domain.IDText(o.ID), ConfirmationCode: o.ConfirmationCode, CustomerComment: o.CustomerComment,
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
 		SourceID: o.SourceID, SourceURL: o.SourceURL, Total: w.currency.Format(o.Total), Subtotal: w.currency.Format(o.Subtotal),
-		CreatedDatetime: rfc3339UTC(o.CreatedAt),
+		CreatedDatetime: domain.OffsetText(o.CreatedAt),
 	}
 }
 
 // bookingVarsAlone is a booking without what is around it.
 func (s *Site) bookingVarsAlone(w writeSettings, f bookingFacts) bookingVars {
 	vars := bookingVars{
-		ID: idText(f.ID), BookingCode: f.Code, Duration: idText(f.Duration), Status: f.Status, Timezone: s.Zone.Name,
-		Agent:           agentVars{idText(f.Agent.ID), f.Agent.FullName, f.Agent.Email, f.Agent.Phone},
-		CreatedDatetime: rfc3339UTC(f.CreatedAt),
+		ID: domain.IDText(f.ID), BookingCode: f.Code, Duration: domain.IDText(f.Duration), Status: f.Status, Timezone: s.Zone.Name,
+		Agent:           agentVars{domain.IDText(f.Agent.ID), f.Agent.FullName, f.Agent.Email, f.Agent.Phone},
+		CreatedDatetime: domain.OffsetText(f.CreatedAt),
 		ManageForAgent:  w.manageURL("booking", f.keys.agent), ManageForCustomer: w.manageURL("booking", f.keys.customer),
 	}
 	if f.Service != nil {
@@ -256,12 +231,12 @@ func (s *Site) bookingVarsAlone(w writeSettings, f bookingFacts) bookingVars {
 		vars.CustomerComment = f.Order.CustomerComment
 	}
 	if start, ok := s.Start(f.Booking); ok {
-		vars.StartDatetime = start.Format(rfc3339)
+		vars.StartDatetime = start.Format(domain.OffsetLayout)
 		vars.StartDate = process.FormatDate(wallClock(f.Booking), w.dateFormat)
 		vars.StartTime = w.clock(wallClock(f.Booking))
 	}
 	if end, ok := s.End(f.Booking); ok {
-		vars.EndDatetime = end.Format(rfc3339)
+		vars.EndDatetime = end.Format(domain.OffsetLayout)
 	}
 	return vars
 }
@@ -279,9 +254,9 @@ func wallClock(b Booking) time.Time {
 // bookingVars is a booking with what is around it.
 func (s *Site) bookingVars(w writeSettings, f bookingFacts) bookingVars {
 	vars := s.bookingVarsAlone(w, f)
-	vars.bookingAround = &bookingAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactions(f.Payments)}
+	vars.bookingAround = &bookingAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactionVars(f.Payments)}
 	if f.Order != nil {
-		order := w.order(*f.Order)
+		order := w.orderVarsAlone(*f.Order)
 		vars.Order = &order
 	}
 	return vars
@@ -290,10 +265,10 @@ func (s *Site) bookingVars(w writeSettings, f bookingFacts) bookingVars {
 // orderVars is the order of a booking with its items. Those of other bookings
 // are shown by what their item data says.
 func (s *Site) orderVars(w writeSettings, f bookingFacts) orderVars {
-	vars := w.order(*f.Order)
-	vars.orderAround = &orderAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactions(f.Payments), Items: []orderItemVars{}}
+	vars := w.orderVarsAlone(*f.Order)
+	vars.orderAround = &orderAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactionVars(f.Payments), Items: []orderItemVars{}}
 	for _, item := range f.items {
-		shown := orderItemVars{ID: idText(item.ID), Variant: item.Variant, Subtotal: amountText(item.Subtotal), Total: amountText(item.Total), ItemData: rawObject(item.ItemData)}
+		shown := orderItemVars{ID: domain.IDText(item.ID), Variant: item.Variant, Subtotal: domain.AmountText(item.Subtotal), Total: domain.AmountText(item.Total), ItemData: rawObject(item.ItemData)}
 		if item.ID == f.OrderItemID {
 			own := s.bookingVarsAlone(w, f)
 			own.Duration = f.Duration
@@ -303,9 +278,6 @@ func (s *Site) orderVars(w writeSettings, f bookingFacts) orderVars {
 	}
 	return vars
 }
-
-// amountText is an amount as the columns hold it.
-func amountText(amount decimal.Decimal) string { return amount.StringFixed(4) }
 
 // activity is an entry of the site's history.
 type activity struct {

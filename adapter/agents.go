@@ -78,7 +78,7 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q = filterSearch(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
 	q = filterCreated(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = s.connected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})
-	ids, total, err := s.pageIDs(ctx, "list agents", list{id: "a.id", filter: q}, f.Paging, directed(agentOrder[f.Sort], f.Descending)...)
+	ids, total, err := s.pageIDs(ctx, "list agents", list{id: "a.id", filter: q}, f.Paging, sortColumns(agentOrder[f.Sort], f.Descending)...)
 	if err != nil {
 		return Page[Agent]{}, err
 	}

@@ -105,8 +105,8 @@ func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (b
 	if err := p.Err(); err != nil {
 		return plan, err
 	}
-	plan.duration = or(b.Duration, plan.service.duration)
-	plan.price = or(b.Price, plan.service.price(plan.duration))
+	plan.duration = domain.ValueOr(b.Duration, plan.service.duration)
+	plan.price = domain.ValueOr(b.Price, plan.service.price(plan.duration))
 	plan.slot = slotRequest{
 		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true,
 	}
@@ -250,7 +250,7 @@ func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPl
 	if err != nil {
 		return bookingFacts{}, err
 	}
-	amount := amountText(plan.price)
+	amount := domain.AmountText(plan.price)
 	itemID, err := tx.insert(ctx, wpdb.OrderItems, append(row{
 		{"order_id", orderID}, {"variant", "booking"}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
 		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
@@ -377,7 +377,7 @@ func newItemData(plan bookingPlan, span bookingSpan, id int64) (string, error) {
 		GenerateRecurrentSequence: []string{},
 	}
 	if !plan.customerIsNew {
-		data.CustomerID = idText(plan.customer.ID) // of a loaded customer PHP has texts
+		data.CustomerID = domain.IDText(plan.customer.ID) // of a loaded customer PHP has texts
 	}
 	return process.EncodePHP(data)
 }

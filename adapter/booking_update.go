@@ -135,7 +135,7 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 		locks = append(locks, slot...)
 	}
 	if plan.CustomerID != nil || plan.Customer != (CustomerFields{}) {
-		locks = append(locks, lockOf(customerLock, or(plan.CustomerID, before.Customer.ID)))
+		locks = append(locks, lockOf(customerLock, domain.ValueOr(plan.CustomerID, before.Customer.ID)))
 	}
 	if plan.before.Order != nil {
 		locks = append(locks, lockOf(orderLock, plan.before.Order.ID))
@@ -293,7 +293,7 @@ func (b Booking) serviceID() int64 {
 	return b.Service.ID
 }
 
-func (b Booking) locationID() int64 { return or(b.Location.ID, 0) }
+func (b Booking) locationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
 
 func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
 	settings, err := s.db.SettingValues(ctx, settingBlockingStatuses)
@@ -401,7 +401,7 @@ func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (boo
 		changes = append(changes, column{"item_data", data})
 	}
 	if plan.Price != nil && !plan.Price.Equal(item.Total) {
-		amount := amountText(*plan.Price)
+		amount := domain.AmountText(*plan.Price)
 		changes = append(changes, column{"subtotal", amount}, column{"total", amount})
 	}
 	if len(changes) == 0 {
@@ -425,7 +425,7 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 		changes = append(changes, column{"customer_id", plan.customer.ID})
 	}
 	if plan.Price != nil && item != nil && !plan.Price.Equal(item.Total) {
-		more := amountText(plan.Price.Sub(item.Total))
+		more := domain.AmountText(plan.Price.Sub(item.Total))
 		changes = append(changes,
 			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
 		if plan.alone() {

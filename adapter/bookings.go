@@ -217,7 +217,7 @@ var bookingOrder = map[BookingSort][]string{
 }
 
 func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
-	stmt := pageStatement(l.filter.Column(l.id), f.Paging, directed(bookingOrder[f.Sort], f.Descending)...)
+	stmt := pageStatement(l.filter.Column(l.id), f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...)
 	return wpdb.All(ctx, s.db, "list bookings", stmt, wpdb.Value[int64])
 }
 
@@ -243,7 +243,7 @@ func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) (
 		skip -= min(skip, uint64(passed))
 	}
 	stmt = l.filter.Where(dateRange(first, last, f.Descending)).
-		Column(l.id).OrderBy(directed(bookingOrder[BookingsByStart], f.Descending)...).
+		Column(l.id).OrderBy(sortColumns(bookingOrder[BookingsByStart], f.Descending)...).
 		Limit(uint64(f.PerPage)).Offset(skip)
 	return wpdb.All(ctx, s.db, op, stmt, wpdb.Value[int64])
 }

@@ -29,12 +29,9 @@ func (e *changeset) number(name string, sent *int64, stored int64) {
 
 func (e *changeset) amount(name string, sent *decimal.Decimal, stored decimal.Decimal) {
 	if sent != nil && !sent.Equal(stored) {
-		e.set(name, amountText(*sent))
+		e.set(name, domain.AmountText(*sent))
 	}
 }
-
-// maxAmount is the largest amount that the money columns hold.
-var maxAmount = decimal.RequireFromString("9999999999999999.9999")
 
 // checkAmount notes an amount that is not to be, or that its column would
 // round.
@@ -43,7 +40,7 @@ func checkAmount(p *domain.Validation, field string, amount *decimal.Decimal) {
 	case amount == nil:
 	case amount.IsNegative():
 		p.Reject(field, notNegative)
-	case amount.GreaterThan(maxAmount):
+	case amount.GreaterThan(domain.MaxAmount):
 		p.Reject(field, "Too large")
 	case !amount.Equal(amount.Truncate(4)):
 		p.Reject(field, "May have at most 4 decimals")
@@ -78,12 +75,6 @@ func (s *Site) sanitizeField(p *domain.Validation, field string, sent **string, 
 }
 
 // orAmount is an amount as its column holds it, 0 where none was sent.
-func orAmount(sent *decimal.Decimal) string { return amountText(or(sent, decimal.Zero)) }
-
-// or is what was sent, or else the fallback.
-func or[T any](sent *T, fallback T) T {
-	if sent == nil {
-		return fallback
-	}
-	return *sent
+func orAmount(sent *decimal.Decimal) string {
+	return domain.AmountText(domain.ValueOr(sent, decimal.Zero))
 }

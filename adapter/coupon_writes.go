@@ -68,8 +68,8 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 		return Coupon{}, err
 	}
 	id, err := tx.insert(ctx, wpdb.Coupons, append(row{
-		{"code", n.Code}, {"name", or(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
-		{"description", or(patch.Description, "")}, {"rules", wpdb.NullIfZero(rules)}, {"status", or(patch.Status, couponActive)},
+		{"code", n.Code}, {"name", domain.ValueOr(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", orAmount(patch.DiscountValue)},
+		{"description", domain.ValueOr(patch.Description, "")}, {"rules", wpdb.NullIfZero(rules)}, {"status", domain.ValueOr(patch.Status, couponActive)},
 		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
 	}, tx.newTimestamps()...))
 	switch {
@@ -211,8 +211,8 @@ func checkDiscount(p *domain.Validation, patch CouponPatch, before Coupon) {
 	if patch.DiscountValue == nil && patch.DiscountType == nil || p.Has("discount_value") || p.Has("discount_type") {
 		return
 	}
-	value := or(patch.DiscountValue, before.DiscountValue)
-	switch percent := or(patch.DiscountType, before.DiscountType) == "percent"; {
+	value := domain.ValueOr(patch.DiscountValue, before.DiscountValue)
+	switch percent := domain.ValueOr(patch.DiscountType, before.DiscountType) == "percent"; {
 	case patch.DiscountValue != nil && value.IsZero():
 		p.Reject("discount_value", "Must be more than 0")
 	case percent && value.GreaterThan(decimal.NewFromInt(100)):
@@ -239,14 +239,14 @@ func (s *Site) checkPeriod(p *domain.Validation, patch CouponPatch, before Coupo
 			p.Reject(d.field, "The site's version of the coupon add-on has no dates")
 		}
 	}
-	from, to := or(patch.ActiveFrom, before.ActiveFrom), or(patch.ActiveTo, before.ActiveTo)
+	from, to := domain.ValueOr(patch.ActiveFrom, before.ActiveFrom), domain.ValueOr(patch.ActiveTo, before.ActiveTo)
 	if sent != "" && !from.unset() && !to.unset() && to < from && !p.Has("active_from") && !p.Has("active_to") {
 		p.Reject(sent, "The coupon would end before it begins")
 	}
 }
 
 // unset tells no date, which columns hold as NULL or as a zero date.
-func (d Date) unset() bool { return d == "" || d == "0000-00-00" }
+func (d Date) unset() bool { return d == "" || d == domain.ZeroDate }
 
 // nullableDate stores no date as NULL.
 func nullableDate(d *Date) any {

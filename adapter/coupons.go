@@ -233,7 +233,7 @@ const recentOrders = 10
 // first: those of CouponUsage, and cancelled ones.
 func (s *Site) CouponOrders(ctx context.Context, code string) ([]Order, error) {
 	stmt := sq.Select("o.id").From(s.db.As(wpdb.Orders, "o")).Where(sq.Eq{"o.coupon_code": code}).
-		OrderBy(directed(orderOrder[OrdersByCreation], true)...).Limit(recentOrders)
+		OrderBy(sortColumns(orderOrder[OrdersByCreation], true)...).Limit(recentOrders)
 	ids, err := wpdb.All(ctx, s.db, "list orders of coupon", stmt, wpdb.Value[int64])
 	if err != nil {
 		return nil, err

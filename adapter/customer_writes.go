@@ -43,8 +43,8 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, er
 	}
 	v = v.sanitize()
 	p := v.Validation.Clone()
-	p.Require("first_name", strings.TrimSpace(or(v.FirstName, "")) != "")
-	p.Require("last_name", strings.TrimSpace(or(v.LastName, "")) != "")
+	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
+	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
 	wanted := tx.sanitizeCustomer(v.CustomerFields, "", &p)
 	if err := tx.checkValues(ctx, v, &p); err != nil {
 		return Customer{}, err
@@ -81,8 +81,8 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, er
 		return Customer{}, err
 	}
 	// The plugin's forms take nothing of this.
-	v.Status = new(or(v.Status, "active"))
-	stored := Customer{IsGuest: !or(v.IsGuest, true)} // not known: to connect a user sets it too
+	v.Status = new(domain.ValueOr(v.Status, "active"))
+	stored := Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // not known: to connect a user sets it too
 	if err := tx.update(ctx, wpdb.Customers, wanted.ID, row(v.changeset(stored))); err != nil {
 		return Customer{}, err
 	}
@@ -150,7 +150,7 @@ func (v CustomerPatch) changeset(c Customer) changeset {
 	if v.IsGuest != nil && *v.IsGuest != c.IsGuest {
 		e.set("is_guest", *v.IsGuest)
 	}
-	if v.AvatarImageID != nil && *v.AvatarImageID != or(c.AvatarImageID, 0) {
+	if v.AvatarImageID != nil && *v.AvatarImageID != domain.ValueOr(c.AvatarImageID, 0) {
 		e.set("avatar_image_id", wpdb.NullIfZero(*v.AvatarImageID))
 	}
 	return e

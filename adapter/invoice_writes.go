@@ -85,7 +85,7 @@ func (s *Site) checkPaidInvoice(ctx context.Context, order Order, patch InvoiceP
 	}
 	amount := before.ChargeAmount
 	switch {
-	case or(patch.Status, before.Status) != invoicePaid, p.Has("status"), p.Has("charge_amount"):
+	case domain.ValueOr(patch.Status, before.Status) != invoicePaid, p.Has("status"), p.Has("charge_amount"):
 		return nil
 	case patch.ChargeAmount != nil:
 		amount = *patch.ChargeAmount

@@ -242,7 +242,7 @@ type (
 func (e event) activityData() any {
 	as := func(loaded bool, n int64) any {
 		if loaded {
-			return idText(n)
+			return domain.IDText(n)
 		}
 		return n
 	}
@@ -295,15 +295,15 @@ func (s *Site) notificationSubject(w writeSettings, e event, around messageConte
 
 func customerAttributes(f bookingFacts) map[string]string {
 	c := f.Customer
-	return map[string]string{"id": idText(c.ID), "first_name": c.FirstName, "last_name": c.LastName, "email": c.Email, "phone": c.Phone}
+	return map[string]string{"id": domain.IDText(c.ID), "first_name": c.FirstName, "last_name": c.LastName, "email": c.Email, "phone": c.Phone}
 }
 
 func bookingAttributes(f bookingFacts) map[string]string {
 	attributes := map[string]string{
-		"id": idText(f.ID), "booking_code": f.Code, "status": f.Status, "start_date": string(f.StartDate), "end_date": string(f.EndDate),
-		"duration": idText(f.Duration), "buffer_before": idText(f.BufferBefore), "buffer_after": idText(f.BufferAfter),
-		"service_id": idText(f.serviceID()), "agent_id": idText(f.Agent.ID), "location_id": idText(f.locationID()), "customer_id": idText(f.Customer.ID),
-		"total_attendees": idText(f.Attendees),
+		"id": domain.IDText(f.ID), "booking_code": f.Code, "status": f.Status, "start_date": string(f.StartDate), "end_date": string(f.EndDate),
+		"duration": domain.IDText(f.Duration), "buffer_before": domain.IDText(f.BufferBefore), "buffer_after": domain.IDText(f.BufferAfter),
+		"service_id": domain.IDText(f.serviceID()), "agent_id": domain.IDText(f.Agent.ID), "location_id": domain.IDText(f.locationID()), "customer_id": domain.IDText(f.Customer.ID),
+		"total_attendees": domain.IDText(f.Attendees),
 	}
 	for name, at := range map[string]*Minutes{"start_time": f.StartTime, "end_time": f.EndTime} {
 		if at != nil {
@@ -322,18 +322,18 @@ func orderAttributes(f bookingFacts) map[string]string {
 	}
 	o := f.Order
 	return map[string]string{
-		"id": idText(o.ID), "status": o.Status, "payment_status": o.PaymentStatus, "fulfillment_status": o.FulfillmentStatus,
-		"customer_id": idText(o.CustomerID), "total": amountText(o.Total), "subtotal": amountText(o.Subtotal),
+		"id": domain.IDText(o.ID), "status": o.Status, "payment_status": o.PaymentStatus, "fulfillment_status": o.FulfillmentStatus,
+		"customer_id": domain.IDText(o.CustomerID), "total": domain.AmountText(o.Total), "subtotal": domain.AmountText(o.Subtotal),
 		"confirmation_code": o.ConfirmationCode, "order_item_counts": strconv.Itoa(len(f.items)),
 	}
 }
 
 func transactionAttributes(p Payment) map[string]string {
 	return map[string]string{
-		"id": idText(p.ID), "token": or(p.Token, ""), "invoice_id": or(optionalIDText(p.InvoiceID), ""),
-		"order_id": or(optionalIDText(p.OrderID), ""), "customer_id": idText(p.CustomerID), "processor": p.Processor,
+		"id": domain.IDText(p.ID), "token": domain.ValueOr(p.Token, ""), "invoice_id": domain.ValueOr(domain.OptionalIDText(p.InvoiceID), ""),
+		"order_id": domain.ValueOr(domain.OptionalIDText(p.OrderID), ""), "customer_id": domain.IDText(p.CustomerID), "processor": p.Processor,
 		"payment_method": p.PaymentMethod, "payment_portion": p.PaymentPortion, "kind": p.Kind, "status": p.Status,
-		"amount": amountText(p.Amount), "notes": or(p.Notes, ""),
+		"amount": domain.AmountText(p.Amount), "notes": domain.ValueOr(p.Notes, ""),
 	}
 }
 
@@ -456,8 +456,8 @@ func (s *Site) bookingVariables(w writeSettings, f bookingFacts, category string
 func (w writeSettings) orderVariables(f bookingFacts, around messageContext) process.OrderVariables {
 	o, paid := f.Order, netPaid(f.Payments)
 	v := process.OrderVariables{
-		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: or(o.CouponCode, ""),
-		TaxTotal: amountText(o.TaxTotal), CouponDiscount: w.currency.Format(o.CouponDiscount),
+		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: domain.ValueOr(o.CouponCode, ""),
+		TaxTotal: domain.AmountText(o.TaxTotal), CouponDiscount: w.currency.Format(o.CouponDiscount),
 		Subtotal: w.currency.Format(o.Subtotal), Total: w.currency.Format(o.Total),
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
 		PaymentsTotal: w.currency.Format(paid), BalanceDue: w.currency.Format(o.Total.Sub(paid)),
@@ -471,7 +471,7 @@ func (w writeSettings) orderVariables(f bookingFacts, around messageContext) pro
 
 func (w writeSettings) transactionVariables(p Payment) process.TransactionVariables {
 	return process.TransactionVariables{
-		Token: or(p.Token, ""), Amount: w.currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
-		Kind: p.Kind, Status: p.Status, Notes: or(p.Notes, ""), PaymentPortion: p.PaymentPortion,
+		Token: domain.ValueOr(p.Token, ""), Amount: w.currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
+		Kind: p.Kind, Status: p.Status, Notes: domain.ValueOr(p.Notes, ""), PaymentPortion: p.PaymentPortion,
 	}
 }

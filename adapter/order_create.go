@@ -38,7 +38,7 @@ type breakdownItem struct {
 func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 	return priceBreakdown{BeforeSubtotal: []breakdownPart{{
 		Heading:  "Service",
-		Items:    []breakdownItem{{Value: price.StringFixed(2), Label: service, RawValue: amountText(price)}},
+		Items:    []breakdownItem{{Value: price.StringFixed(2), Label: service, RawValue: domain.AmountText(price)}},
 		SubItems: []breakdownItem{},
 	}}}
 }
@@ -49,7 +49,7 @@ func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, cust
 	if err != nil {
 		return 0, err
 	}
-	code := or(n.ConfirmationCode, "")
+	code := domain.ValueOr(n.ConfirmationCode, "")
 	if code == "" {
 		if code, err = tx.code(confirmationCodeLength); err != nil {
 			return 0, err
@@ -60,10 +60,10 @@ func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, cust
 		address = &n.Address
 	}
 	return tx.insert(ctx, wpdb.Orders, append(row{
-		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", or(n.Status, "open")},
-		{"fulfillment_status", or(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", or(n.PaymentStatus, orderNotPaid)},
-		{"source_id", n.SourceID}, {"source_url", or(n.SourceURL, "")}, {"ip_address", address},
-		{"customer_id", customer}, {"customer_comment", or(n.CustomerComment, "")}, {"confirmation_code", code},
+		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", domain.ValueOr(n.Status, "open")},
+		{"fulfillment_status", domain.ValueOr(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", domain.ValueOr(n.PaymentStatus, orderNotPaid)},
+		{"source_id", n.SourceID}, {"source_url", domain.ValueOr(n.SourceURL, "")}, {"ip_address", address},
+		{"customer_id", customer}, {"customer_comment", domain.ValueOr(n.CustomerComment, "")}, {"confirmation_code", code},
 		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
 		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
 	}, tx.newTimestamps()...))
@@ -105,12 +105,12 @@ func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource
 	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
 		return nil
 	}
-	total := amountText(o.total)
+	total := domain.AmountText(o.total)
 	data, err := process.EncodePHP(invoiceData{
 		Company: w.settings[settingInvoiceCompany],
-		From:    w.replaceParties(cmp.Or(w.settings[settingInvoiceFrom], defaultInvoiceFrom), o.customer),
-		To:      w.replaceParties(cmp.Or(w.settings[settingInvoiceTo], defaultInvoiceTo), o.customer),
-		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: o.breakdown, Totals: invoiceTotals{Subtotal: amountText(o.subtotal), Total: total},
+		From:    w.replaceVariables(cmp.Or(w.settings[settingInvoiceFrom], defaultInvoiceFrom), o.customer),
+		To:      w.replaceVariables(cmp.Or(w.settings[settingInvoiceTo], defaultInvoiceTo), o.customer),
+		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: o.breakdown, Totals: invoiceTotals{Subtotal: domain.AmountText(o.subtotal), Total: total},
 	})
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource
 }
 
 // replaceVariables fills in the variables of customer and business.
-func (w writeSettings) replaceParties(template string, c BookingCustomer) string {
+func (w writeSettings) replaceVariables(template string, c BookingCustomer) string {
 	return strings.NewReplacer(
 		"{{customer_full_name}}", strings.TrimSpace(c.FirstName+" "+c.LastName), "{{customer_first_name}}", c.FirstName, "{{customer_last_name}}", c.LastName,
 		"{{customer_email}}", c.Email, "{{customer_phone}}", c.Phone,

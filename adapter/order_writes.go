@@ -241,15 +241,15 @@ func (patch OrderPatch) changeset(o Order) changeset {
 	e.amount("total", patch.Total, o.Total)
 	e.amount("tax_total", patch.TaxTotal, o.TaxTotal)
 	e.amount("coupon_discount", patch.CouponDiscount, o.CouponDiscount)
-	e.text("coupon_code", patch.CouponCode, or(o.CouponCode, ""))
-	e.text("customer_comment", patch.CustomerComment, or(o.CustomerComment, ""))
+	e.text("coupon_code", patch.CouponCode, domain.ValueOr(o.CouponCode, ""))
+	e.text("customer_comment", patch.CustomerComment, domain.ValueOr(o.CustomerComment, ""))
 	e.text("status", patch.Status, o.Status)
 	e.text("payment_status", patch.PaymentStatus, o.PaymentStatus)
 	e.text("fulfillment_status", patch.FulfillmentStatus, o.FulfillmentStatus)
 	e.text("confirmation_code", patch.ConfirmationCode, o.ConfirmationCode)
-	e.text("ip_address", patch.IPAddress, or(o.IPAddress, ""))
-	e.text("source_id", patch.SourceID, or(o.SourceID, ""))
-	e.text("source_url", patch.SourceURL, or(o.SourceURL, ""))
+	e.text("ip_address", patch.IPAddress, domain.ValueOr(o.IPAddress, ""))
+	e.text("source_id", patch.SourceID, domain.ValueOr(o.SourceID, ""))
+	e.text("source_url", patch.SourceURL, domain.ValueOr(o.SourceURL, ""))
 	return e
 }
 
@@ -262,7 +262,7 @@ func (patch OrderPatch) metas(o Order) map[string]string {
 	if patch.DiscountTotal != nil && !patch.DiscountTotal.Equal(o.DiscountTotal) {
 		metas["discount_total"] = ""
 		if !patch.DiscountTotal.IsZero() {
-			metas["discount_total"] = amountText(*patch.DiscountTotal)
+			metas["discount_total"] = domain.AmountText(*patch.DiscountTotal)
 		}
 	}
 	return metas

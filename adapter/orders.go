@@ -76,7 +76,7 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q = filterRange(q, "o.total", f.TotalMin, f.TotalMax)
 	q = filterCreated(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
-	ids, total, err := s.pageIDs(ctx, "list orders", list{id: "o.id", filter: q}, f.Paging, directed(orderOrder[f.Sort], f.Descending)...)
+	ids, total, err := s.pageIDs(ctx, "list orders", list{id: "o.id", filter: q}, f.Paging, sortColumns(orderOrder[f.Sort], f.Descending)...)
 	if err != nil {
 		return Page[Order]{}, err
 	}

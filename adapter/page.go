@@ -187,8 +187,8 @@ func direction(column string, desc bool) string {
 	return column + " ASC"
 }
 
-// directed writes ORDER BY terms that all go one way.
-func directed(columns []string, desc bool) []string {
+// sortColumns writes ORDER BY terms that all go one way.
+func sortColumns(columns []string, desc bool) []string {
 	terms := make([]string, len(columns))
 	for i, column := range columns {
 		terms[i] = direction(column, desc)

@@ -159,7 +159,7 @@ func (s *Site) sanitizePayment(patch PaymentPatch, before Payment, p *domain.Val
 const receiptNumberLength = 8
 
 func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int64, error) {
-	receipt := or(n.ReceiptNumber, "")
+	receipt := domain.ValueOr(n.ReceiptNumber, "")
 	if receipt == "" {
 		var err error
 		if receipt, err = tx.code(receiptNumberLength); err != nil {
@@ -181,7 +181,7 @@ func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int
 
 // orDefault is the text that was sent, or else the fallback, as for an empty one.
 func orDefault(sent *string, fallback string) string {
-	return cmp.Or(or(sent, ""), fallback)
+	return cmp.Or(domain.ValueOr(sent, ""), fallback)
 }
 
 // UpdatePayment changes a payment, with the same effects on its order and
@@ -219,9 +219,9 @@ func (patch PaymentPatch) changeset(v Payment) changeset {
 	e.text("payment_portion", patch.PaymentPortion, v.PaymentPortion)
 	e.text("kind", patch.Kind, v.Kind)
 	e.text("status", patch.Status, v.Status)
-	e.text("token", patch.Token, or(v.Token, ""))
-	e.text("notes", patch.Notes, or(v.Notes, ""))
-	e.text("receipt_number", patch.ReceiptNumber, or(v.ReceiptNumber, ""))
+	e.text("token", patch.Token, domain.ValueOr(v.Token, ""))
+	e.text("notes", patch.Notes, domain.ValueOr(v.Notes, ""))
+	e.text("receipt_number", patch.ReceiptNumber, domain.ValueOr(v.ReceiptNumber, ""))
 	return e
 }
 
@@ -260,7 +260,7 @@ func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, Order, error)
 		return Payment{}, Order{}, err
 	}
 	payment, err := tx.Payment(ctx, id)
-	if err == nil && or(payment.OrderID, 0) != or(found.OrderID, 0) {
+	if err == nil && domain.ValueOr(payment.OrderID, 0) != domain.ValueOr(found.OrderID, 0) {
 		err = fmt.Errorf("payment %d changed its order meanwhile: %w", id, wpdb.ErrConflict)
 	}
 	return payment, order, err
@@ -293,7 +293,7 @@ func (tx *Tx) settleInvoice(ctx context.Context, before, now Payment) (int64, er
 	}
 	// As a decimal: the server compares it with a text as floating-point numbers.
 	stmt := sq.Select("id").From(tx.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"order_id": *now.OrderID, "status": invoiceOpen}).
-		Where("charge_amount = CAST(? AS DECIMAL(20,4))", amountText(now.Amount)).OrderBy("id").Limit(1)
+		Where("charge_amount = CAST(? AS DECIMAL(20,4))", domain.AmountText(now.Amount)).OrderBy("id").Limit(1)
 	if now.InvoiceID != nil && *now.InvoiceID != 0 {
 		stmt = stmt.Where(sq.Eq{"id": *now.InvoiceID})
 	}

@@ -77,7 +77,7 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterRange(q, "t.amount", f.AmountMin, f.AmountMax)
 	q = filterCreated(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
-	ids, total, err := s.pageIDs(ctx, "list payments", list{id: "t.id", filter: q}, f.Paging, directed(paymentOrder[f.Sort], f.Descending)...)
+	ids, total, err := s.pageIDs(ctx, "list payments", list{id: "t.id", filter: q}, f.Paging, sortColumns(paymentOrder[f.Sort], f.Descending)...)
 	if err != nil || len(ids) == 0 {
 		return Page[Payment]{Paging: f.Paging, Total: total}, err
 	}

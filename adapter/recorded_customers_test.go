@@ -232,7 +232,7 @@ func changeCustomFields(ctx context.Context, s *Site, command json.RawMessage) e
 	}
 	fields := map[string]string{}
 	for name, value := range c.Set {
-		fields[name] = or(value, "")
+		fields[name] = domain.ValueOr(value, "")
 	}
 	_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, c.ID, CustomerPatch{CustomFields: fields})
 	return err

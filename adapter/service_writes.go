@@ -60,12 +60,12 @@ func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) 
 		{"name", patch.Name}, {"short_description", patch.ShortDescription}, {"is_price_variable", nil},
 		{"price_min", orAmount(patch.PriceMin)}, {"price_max", orAmount(patch.PriceMax)},
 		{"charge_amount", orAmount(patch.ChargeAmount)}, {"deposit_amount", orAmount(patch.DepositAmount)}, {"is_deposit_required", nil},
-		{"duration_name", ""}, {"override_default_booking_status", ""}, {"duration", or(patch.Duration, serviceDuration)},
-		{"buffer_before", 0}, {"buffer_after", 0}, {"category_id", or(patch.CategoryID, 0)}, {"order_number", patch.OrderNumber},
-		{"selection_image_id", wpdb.NullIfZero(or(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
+		{"duration_name", ""}, {"override_default_booking_status", ""}, {"duration", domain.ValueOr(patch.Duration, serviceDuration)},
+		{"buffer_before", 0}, {"buffer_after", 0}, {"category_id", domain.ValueOr(patch.CategoryID, 0)}, {"order_number", patch.OrderNumber},
+		{"selection_image_id", wpdb.NullIfZero(domain.ValueOr(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
 		{"earliest_possible_booking", nil}, {"latest_possible_booking", nil}, {"timeblock_interval", nil},
-		{"capacity_min", or(patch.CapacityMin, 1)}, {"capacity_max", or(patch.CapacityMax, 1)},
-		{"status", or(patch.Status, "active")}, {"visibility", or(patch.Visibility, "visible")},
+		{"capacity_min", domain.ValueOr(patch.CapacityMin, 1)}, {"capacity_max", domain.ValueOr(patch.CapacityMax, 1)},
+		{"status", domain.ValueOr(patch.Status, "active")}, {"visibility", domain.ValueOr(patch.Visibility, "visible")},
 	}, tx.newTimestamps()...))
 	if err != nil {
 		return Service{}, err
@@ -175,14 +175,14 @@ func (patch ServicePatch) edits(v Service) changeset {
 	e.number("selection_image_id", patch.SelectionImageID, v.SelectionImageID)
 	e.text("status", patch.Status, v.Status)
 	e.text("visibility", patch.Visibility, v.Visibility)
-	e.number("category_id", patch.CategoryID, or(v.CategoryID, 0))
+	e.number("category_id", patch.CategoryID, domain.ValueOr(v.CategoryID, 0))
 	return e
 }
 
 // metas are the fields without a column that change.
 func (patch ServicePatch) metas(v Service) map[string]string {
 	metas := map[string]string{}
-	if patch.Description != nil && *patch.Description != or(v.Description, "") {
+	if patch.Description != nil && *patch.Description != domain.ValueOr(v.Description, "") {
 		metas["description"] = *patch.Description
 	}
 	if patch.CustomerLimit != nil && *patch.CustomerLimit != v.CustomerLimit {

@@ -105,7 +105,7 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 		q = q.Where(sq.Or{sq.Like{"s.name": pattern}, sq.Like{"s.short_description": pattern}, described})
 	}
 	q = s.connected(q, "service_id", "s.id", connection{"location_id", f.LocationID}, connection{"agent_id", f.AgentID})
-	ids, total, err := s.pageIDs(ctx, "list services", list{id: "s.id", filter: q}, f.Paging, directed(serviceOrder[f.Sort], f.Descending)...)
+	ids, total, err := s.pageIDs(ctx, "list services", list{id: "s.id", filter: q}, f.Paging, sortColumns(serviceOrder[f.Sort], f.Descending)...)
 	if err != nil {
 		return Page[Service]{}, err
 	}
@@ -179,7 +179,7 @@ func scanService(row wpdb.Scanner) (Service, error) {
 		&capacityMin, &capacityMax, wpdb.OrZero(&v.OrderNumber), wpdb.OrZero(&v.SelectionImageID), &v.Status, &v.Visibility, &v.CategoryID,
 		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription))
 	v.PriceMin, v.PriceMax, v.ChargeAmount, v.DepositAmount = priceMin.Decimal, priceMax.Decimal, charge.Decimal, deposit.Decimal
-	v.CapacityMin, v.CapacityMax = or(capacityMin, 1), or(capacityMax, 1) // NULL is one seat
+	v.CapacityMin, v.CapacityMax = domain.ValueOr(capacityMin, 1), domain.ValueOr(capacityMax, 1) // NULL is one seat
 	if categoryID != nil {
 		category.ID = *categoryID
 		v.Category = &category

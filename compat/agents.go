@@ -80,7 +80,7 @@ func (v View) AgentDetail(a adapter.Agent) BothSingle[Agent] { return bothSingle
 
 func (v View) agent(a adapter.Agent) Agent {
 	return Agent{
-		ID: number(a.ID), FirstName: a.FirstName, LastName: a.LastName, DisplayName: a.DisplayName,
+		ID: domain.IDText(a.ID), FirstName: a.FirstName, LastName: a.LastName, DisplayName: a.DisplayName,
 		Email: a.Email, Phone: a.Phone, Bio: a.Bio, Features: a.Features, Status: a.Status,
 		CreatedAt: v.timestamp(a.CreatedAt), UpdatedAt: v.timestamp(a.UpdatedAt),
 		Services: each(a.Services, serviceSummary), Locations: each(a.Locations, locationName),
@@ -88,5 +88,5 @@ func (v View) agent(a adapter.Agent) Agent {
 }
 
 func locationName(l adapter.LocationName) LocationName {
-	return LocationName{ID: number(l.ID), Name: l.Name, FullAddress: l.FullAddress, Status: shownStatus(l.Status)}
+	return LocationName{ID: domain.IDText(l.ID), Name: l.Name, FullAddress: l.FullAddress, Status: shownStatus(l.Status)}
 }

@@ -108,8 +108,8 @@ func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
 	var a availabilityQuery
 	AvailabilityParameters.read(v, q, &a)
 	r := a.AvailabilityRequest
-	r.From, r.ManyDays = valueOr(a.date, 0), a.dateTo != nil
-	r.To = valueOr(a.dateTo, r.From)
+	r.From, r.ManyDays = domain.ValueOr(a.date, 0), a.dateTo != nil
+	r.To = domain.ValueOr(a.dateTo, r.From)
 	switch {
 	case r.ManyDays && r.Explain:
 		q.note("explain", rejected("Explains one day: leave out date_to"))

@@ -208,13 +208,13 @@ func BulkMade(index int, made adapter.CreatedBooking) BulkSuccess {
 	b := made.Booking
 	summary := BookingSummary{
 		ID: b.ID, BookingCode: b.Code, Status: b.Status, StartDate: string(b.StartDate), StartTime: clock(b.StartTime),
-		Agent: NamedAgent{ID: number(b.Agent.ID), FullName: b.Agent.FullName},
+		Agent: NamedAgent{ID: domain.IDText(b.Agent.ID), FullName: b.Agent.FullName},
 		Customer: SummaryCustomer{
 			ID: b.Customer.ID, FullName: strings.TrimSpace(b.Customer.FirstName + " " + b.Customer.LastName), Email: b.Customer.Email,
 		},
 	}
 	if b.Service != nil {
-		summary.Service = NamedService{ID: number(b.Service.ID), Name: b.Service.Name}
+		summary.Service = NamedService{ID: domain.IDText(b.Service.ID), Name: b.Service.Name}
 	}
 	return BulkSuccess{Index: index, BookingID: b.ID, Data: summary, ConfirmationSent: made.ConfirmationSent}
 }

@@ -188,11 +188,11 @@ func (v View) booking(b adapter.Booking) Booking {
 	record := Booking{
 		ID: b.ID, BookingCode: b.Code, Status: b.Status,
 		StartDate: string(b.StartDate), StartTime: clock(b.StartTime), EndTime: clock(b.EndTime), Duration: b.Duration,
-		Price: money(b.Price),
+		Price: domain.AmountText(b.Price),
 		Customer: BookingCustomer{
 			ID: b.Customer.ID, FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email, Phone: b.Customer.Phone,
 		},
-		Agent:          BookingAgent{ID: number(b.Agent.ID), FullName: b.Agent.FullName, Email: b.Agent.Email, Phone: b.Agent.Phone},
+		Agent:          BookingAgent{ID: domain.IDText(b.Agent.ID), FullName: b.Agent.FullName, Email: b.Agent.Email, Phone: b.Agent.Phone},
 		Service:        []ServiceSummary{},
 		Location:       bookingLocation(b.Location),
 		TotalAttendees: b.Attendees,
@@ -203,22 +203,22 @@ func (v View) booking(b adapter.Booking) Booking {
 		record.Service = append(record.Service, serviceSummary(*b.Service))
 	}
 	if b.Order != nil {
-		record.PaymentStatus, record.Notes = b.Order.PaymentStatus, valueOr(b.Order.CustomerComment, "")
+		record.PaymentStatus, record.Notes = b.Order.PaymentStatus, domain.ValueOr(b.Order.CustomerComment, "")
 	}
 	return record
 }
 
 func serviceSummary(s adapter.BookingService) ServiceSummary {
 	return ServiceSummary{
-		ID: number(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Duration: number(s.Duration),
-		PriceMin: money(s.PriceMin), PriceMax: money(s.PriceMax), Status: s.Status,
+		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Duration: domain.IDText(s.Duration),
+		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), Status: s.Status,
 	}
 }
 
 func bookingLocation(l adapter.BookingLocation) BookingLocation {
-	record := BookingLocation{ID: valueOr(optionalNumber(l.ID), ""), Name: l.Name, FullAddress: l.FullAddress, Category: []CategoryName{}}
+	record := BookingLocation{ID: domain.ValueOr(domain.OptionalIDText(l.ID), ""), Name: l.Name, FullAddress: l.FullAddress, Category: []CategoryName{}}
 	if l.Category != nil {
-		record.Category = append(record.Category, CategoryName{ID: number(l.Category.ID), Name: l.Category.Name})
+		record.Category = append(record.Category, CategoryName{ID: domain.IDText(l.Category.ID), Name: l.Category.Name})
 	}
 	return record
 }
@@ -262,5 +262,5 @@ func rfc3339(t *time.Time) *string {
 	if t == nil {
 		return nil
 	}
-	return new(t.Format(offsetLayout))
+	return new(t.Format(domain.OffsetLayout))
 }

@@ -1,6 +1,9 @@
 package compat
 
-import "bookside/adapter"
+import (
+	"bookside/adapter"
+	"bookside/adapter/domain"
+)
 
 // ServiceCategory is a category of services.
 type ServiceCategory struct {
@@ -42,7 +45,7 @@ func (v View) CategoryList(page adapter.Page[adapter.ServiceCategory]) CategoryL
 
 func serviceCategory(c adapter.ServiceCategory) ServiceCategory {
 	return ServiceCategory{
-		ID: number(c.ID), Name: c.Name, ShortDescription: c.ShortDescription, ParentID: number(c.ParentID),
-		SelectionImageID: number(c.SelectionImageID), OrderNumber: number(c.OrderNumber), ServicesCount: c.ServicesCount,
+		ID: domain.IDText(c.ID), Name: c.Name, ShortDescription: c.ShortDescription, ParentID: domain.IDText(c.ParentID),
+		SelectionImageID: domain.IDText(c.SelectionImageID), OrderNumber: domain.IDText(c.OrderNumber), ServicesCount: c.ServicesCount,
 	}
 }

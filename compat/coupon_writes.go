@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 
 	"github.com/shopspring/decimal"
 )
@@ -80,7 +81,7 @@ func dateOrNone() kind[adapter.Date] {
 	read := k.read
 	k.read = func(in source, name string) (adapter.Date, bool) {
 		if value, sent := in.(*Body).sent(name); sent {
-			if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == unsetDate) {
+			if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == domain.ZeroDate) {
 				return "", true
 			}
 		}
@@ -97,7 +98,7 @@ var CouponCreated = successMessage[writtenCoupon[int64]]("Coupon created success
 func (v View) CouponCreated(c adapter.Coupon) SuccessMessage[writtenCoupon[int64]] {
 	record := writtenCouponOf(v, c, itself)
 	for _, date := range []*string{&record.ActiveFrom, &record.ActiveTo} {
-		if *date == unsetDate {
+		if *date == domain.ZeroDate {
 			*date = ""
 		}
 	}
@@ -112,7 +113,7 @@ var CouponUpdated = successMessage[writtenCoupon[string]]("Coupon updated succes
 
 // CouponUpdated is the answer to PUT /coupons/{code}.
 func (v View) CouponUpdated(c adapter.Coupon) SuccessMessage[writtenCoupon[string]] {
-	return CouponUpdated.about(writtenCouponOf(v, c, number))
+	return CouponUpdated.about(writtenCouponOf(v, c, domain.IDText))
 }
 
 // CouponDeleted is the answer to DELETE /coupons/{code}.

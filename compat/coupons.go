@@ -35,9 +35,6 @@ type Coupon struct {
 	UpdatedAt         string          `json:"updated_at"`
 }
 
-// unsetDate is what an unset date of a coupon looks like.
-const unsetDate = "0000-00-00"
-
 // CouponParameters are those of the coupon list.
 var CouponParameters = parameters(domain.InvalidParameters,
 	page(func(f *adapter.CouponFilter) *int64 { return &f.Page }),
@@ -72,9 +69,9 @@ func (v View) CouponDetail(c adapter.Coupon, orders []adapter.Order, currency ad
 
 func (v View) coupon(c adapter.Coupon, currency adapter.Currency) Coupon {
 	record := Coupon{
-		ID: number(c.ID), Code: c.Code, Name: c.Name, Description: c.Description,
+		ID: domain.IDText(c.ID), Code: c.Code, Name: c.Name, Description: c.Description,
 		DiscountType: "fixed_amount", DiscountValue: jsonNumber(c.DiscountValue), ReadableDiscount: currency.Format(c.DiscountValue),
-		Status: shownStatus(c.Status), ActiveFrom: cmp.Or(string(c.ActiveFrom), unsetDate), ActiveTo: cmp.Or(string(c.ActiveTo), unsetDate),
+		Status: shownStatus(c.Status), ActiveFrom: cmp.Or(string(c.ActiveFrom), domain.ZeroDate), ActiveTo: cmp.Or(string(c.ActiveTo), domain.ZeroDate),
 		UsageLimit: c.Rules.LimitTotal, MinOrderAmount: jsonNumber(c.Rules.MinOrderAmount),
 		UsageCount: c.Usage.Count, TotalDiscount: jsonNumber(c.Usage.Discount), LastUsageDate: "n/a",
 		CreatedAt: v.timestamp(c.CreatedAt), UpdatedAt: v.timestamp(c.UpdatedAt),

@@ -200,6 +200,6 @@ var CustomerDeleted = successMessage[DeletedCustomer]("Customer deleted successf
 
 // CustomerDeleted is the answer to DELETE /customers/{id}.
 func (v View) CustomerDeleted(id int64, at time.Time) SuccessMessage[DeletedCustomer] {
-	stored := domain.Timestamp(at.UTC().Format(time.DateTime))
+	stored := domain.Timestamp(domain.Stamp(at))
 	return CustomerDeleted.about(DeletedCustomer{ID: id, DeletedAt: v.timestamp(stored)})
 }

@@ -94,12 +94,12 @@ func (v View) CustomerList(page adapter.Page[adapter.Customer]) List[Customer] {
 
 func (v View) customer(c adapter.Customer) Customer {
 	return Customer{
-		ID: number(c.ID), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone,
+		ID: domain.IDText(c.ID), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone,
 		Status: c.Status, IsGuest: digit(c.IsGuest), Notes: c.Notes, AdminNotes: c.AdminNotes, CMSUserID: c.WordPressUserID,
 		CreatedAt: v.timestamp(c.CreatedAt), UpdatedAt: v.timestamp(c.UpdatedAt),
 		Stats: CustomerStats{
-			TotalBookings: number(c.Stats.Total), CompletedBookings: c.Stats.Completed, CancelledBookings: c.Stats.Cancelled,
-			FutureBookings: number(c.Stats.Future), TotalSpent: c.Stats.Spent.StringFixed(2),
+			TotalBookings: domain.IDText(c.Stats.Total), CompletedBookings: c.Stats.Completed, CancelledBookings: c.Stats.Cancelled,
+			FutureBookings: domain.IDText(c.Stats.Future), TotalSpent: c.Stats.Spent.StringFixed(2),
 			LastBookingDate: optionalDate(c.Stats.Last), NextBookingDate: optionalDate(c.Stats.Next),
 		},
 		CustomFields: c.CustomFields,

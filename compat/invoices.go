@@ -1,6 +1,9 @@
 package compat
 
-import "bookside/adapter"
+import (
+	"bookside/adapter"
+	"bookside/adapter/domain"
+)
 
 // Invoice is an invoice of an order.
 type Invoice struct {
@@ -26,8 +29,8 @@ func (v View) InvoiceDetail(i adapter.Invoice) BothSingle[Invoice] { return both
 
 func (v View) invoice(i adapter.Invoice) Invoice {
 	record := Invoice{
-		ID: number(i.ID), OrderID: number(i.OrderID), InvoiceNumber: i.Number, Status: i.Status,
-		ChargeAmount: money(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data,
+		ID: domain.IDText(i.ID), OrderID: domain.IDText(i.OrderID), InvoiceNumber: i.Number, Status: i.Status,
+		ChargeAmount: domain.AmountText(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data,
 		CreatedAt: v.timestamp(i.CreatedAt), UpdatedAt: v.timestamp(i.UpdatedAt),
 	}
 	if i.DueAt != "" {

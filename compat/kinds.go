@@ -13,6 +13,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 )
 
 // source is where the values of a request come from: its query or its body.
@@ -177,14 +178,11 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// maxAmount is the largest amount a decimal(20,4) column holds.
-var maxAmount = decimal.RequireFromString("9999999999999999.9999")
-
-var amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", maxAmount, maxAmount))
+var amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", domain.MaxAmount, domain.MaxAmount))
 
 // amount is a decimal number within the money columns.
 func amount() kind[decimal.Decimal] {
-	return fromText(description{amountSchema("-" + maxAmount.String()), notANumber, amountOutside.message}, parseAmount)
+	return fromText(description{amountSchema("-" + domain.MaxAmount.String()), notANumber, amountOutside.message}, parseAmount)
 }
 
 // price is an amount that can be charged.
@@ -196,23 +194,20 @@ func price() kind[decimal.Decimal] {
 			return n, wrong
 		case n.IsNegative():
 			return n, &fault{negative, true}
-		case !n.Equal(n.Truncate(moneyDecimals)):
-			return n, &fault{fmt.Sprintf("May have at most %d decimals", moneyDecimals), true}
+		case !n.Equal(n.Truncate(domain.AmountDecimals)):
+			return n, &fault{fmt.Sprintf("May have at most %d decimals", domain.AmountDecimals), true}
 		default:
 			return n, nil
 		}
 	})
 }
 
-// moneyDecimals is how many decimals the money columns hold.
-const moneyDecimals = 4
-
 func parseAmount(text string) (decimal.Decimal, *fault) {
 	n, ok := parseNumber(text)
 	switch {
 	case !ok:
 		return n, &fault{message: notANumber}
-	case n.Abs().Cmp(maxAmount) > 0:
+	case n.Abs().Cmp(domain.MaxAmount) > 0:
 		return n, &amountOutside
 	default:
 		return n, nil
@@ -221,7 +216,7 @@ func parseAmount(text string) (decimal.Decimal, *fault) {
 
 func amountSchema(least string) func() *Schema {
 	return func() *Schema {
-		return &Schema{Type: typeNumber, Minimum: bound(least), Maximum: bound(maxAmount.String())}
+		return &Schema{Type: typeNumber, Minimum: bound(least), Maximum: bound(domain.MaxAmount.String())}
 	}
 }
 

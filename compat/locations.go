@@ -56,8 +56,8 @@ func (v View) LocationList(page adapter.Page[adapter.Location]) List[Location] {
 
 func (v View) location(l adapter.Location) Location {
 	return Location{
-		ID: number(l.ID), Name: l.Name, FullAddress: l.FullAddress, Status: shownStatus(l.Status),
-		CategoryID: number(l.CategoryID), OrderNumber: optionalNumber(l.OrderNumber), SelectionImageID: number(l.SelectionImageID),
+		ID: domain.IDText(l.ID), Name: l.Name, FullAddress: l.FullAddress, Status: shownStatus(l.Status),
+		CategoryID: domain.IDText(l.CategoryID), OrderNumber: domain.OptionalIDText(l.OrderNumber), SelectionImageID: domain.IDText(l.SelectionImageID),
 		CreatedAt: v.timestamp(l.CreatedAt), UpdatedAt: v.timestamp(l.UpdatedAt),
 	}
 }

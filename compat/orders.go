@@ -97,7 +97,7 @@ func (v View) OrderList(page adapter.Page[adapter.Order]) List[OrderRow] {
 	return list(page, v.orderRow)
 }
 
-func (v View) orderRow(o adapter.Order) OrderRow { return OrderRow(orderWith(v, o, number)) }
+func (v View) orderRow(o adapter.Order) OrderRow { return OrderRow(orderWith(v, o, domain.IDText)) }
 
 // OrderDetail is one order with its items.
 func (v View) OrderDetail(o adapter.Order, items []adapter.OrderItem) OrderDetail {
@@ -105,14 +105,14 @@ func (v View) OrderDetail(o adapter.Order, items []adapter.OrderItem) OrderDetai
 }
 
 func orderItem(i adapter.OrderItem) OrderItem {
-	return OrderItem{ID: i.ID, Variant: i.Variant, ItemData: i.ItemData, Quantity: 1, Subtotal: money(i.Subtotal), Total: money(i.Total)}
+	return OrderItem{ID: i.ID, Variant: i.Variant, ItemData: i.ItemData, Quantity: 1, Subtotal: domain.AmountText(i.Subtotal), Total: domain.AmountText(i.Total)}
 }
 
 func orderWith[ID string | int64](v View, o adapter.Order, id func(int64) ID) order[ID] {
 	return order[ID]{
 		ID: id(o.ID), ConfirmationCode: o.ConfirmationCode,
-		Subtotal: money(o.Subtotal), Total: money(o.Total), TaxTotal: money(o.TaxTotal),
-		DiscountTotal: money(o.DiscountTotal), CouponDiscount: money(o.CouponDiscount), CouponCode: o.CouponCode,
+		Subtotal: domain.AmountText(o.Subtotal), Total: domain.AmountText(o.Total), TaxTotal: domain.AmountText(o.TaxTotal),
+		DiscountTotal: domain.AmountText(o.DiscountTotal), CouponDiscount: domain.AmountText(o.CouponDiscount), CouponCode: o.CouponCode,
 		Status: o.Status, PaymentStatus: o.PaymentStatus, FulfillmentStatus: o.FulfillmentStatus,
 		CustomerID: id(o.CustomerID), CustomerComment: o.CustomerComment, Notes: o.Notes,
 		IPAddress: o.IPAddress, SourceID: o.SourceID, SourceURL: o.SourceURL,

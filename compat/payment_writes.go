@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 
 	"github.com/shopspring/decimal"
 )
@@ -92,10 +93,10 @@ var PaymentDeleted = done("Payment deleted successfully")
 
 func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
 	return WrittenPayment{
-		ID: number(p.ID), BookingID: optionalNumber(p.BookingID), CustomerID: number(p.CustomerID),
+		ID: domain.IDText(p.ID), BookingID: domain.OptionalIDText(p.BookingID), CustomerID: domain.IDText(p.CustomerID),
 		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,
 		Amount: p.Amount.String(), Status: p.Status, Token: p.Token, Notes: p.Notes,
-		OrderID: valueOr(optionalNumber(p.OrderID), ""), InvoiceID: optionalNumber(p.InvoiceID), ReceiptNumber: valueOr(p.ReceiptNumber, ""),
+		OrderID: domain.ValueOr(domain.OptionalIDText(p.OrderID), ""), InvoiceID: domain.OptionalIDText(p.InvoiceID), ReceiptNumber: domain.ValueOr(p.ReceiptNumber, ""),
 		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
 	}
 }

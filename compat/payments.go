@@ -80,10 +80,10 @@ func (v View) Transaction(p adapter.Payment) BothSingle[Payment] { return bothSi
 
 func (v View) payment(p adapter.Payment) Payment {
 	return Payment{
-		ID: number(p.ID), Token: p.Token, InvoiceID: optionalNumber(p.InvoiceID), OrderID: valueOr(optionalNumber(p.OrderID), ""),
-		BookingID: optionalNumber(p.BookingID), CustomerID: number(p.CustomerID),
+		ID: domain.IDText(p.ID), Token: p.Token, InvoiceID: domain.OptionalIDText(p.InvoiceID), OrderID: domain.ValueOr(domain.OptionalIDText(p.OrderID), ""),
+		BookingID: domain.OptionalIDText(p.BookingID), CustomerID: domain.IDText(p.CustomerID),
 		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,
-		Amount: money(p.Amount), Status: p.Status, Notes: p.Notes, ReceiptNumber: valueOr(p.ReceiptNumber, ""),
+		Amount: domain.AmountText(p.Amount), Status: p.Status, Notes: p.Notes, ReceiptNumber: domain.ValueOr(p.ReceiptNumber, ""),
 		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
 	}
 }

@@ -436,7 +436,7 @@ func FuzzQuery(f *testing.F) {
 			},
 			"amount": func(q *Query) bool {
 				n := valueOf(q, "a", amount())
-				if n != nil && n.Abs().Cmp(maxAmount) > 0 {
+				if n != nil && n.Abs().Cmp(domain.MaxAmount) > 0 {
 					t.Errorf("amount %s", n)
 				}
 				return n != nil

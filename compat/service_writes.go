@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 
 	"github.com/shopspring/decimal"
 )
@@ -94,7 +95,7 @@ func (v View) ServiceUpdated(s adapter.Service) SuccessMessage[WrittenService] {
 
 func (v View) writtenService(s adapter.Service) WrittenService {
 	record := WrittenService{
-		ID: s.ID, Name: s.Name, ShortDescription: s.ShortDescription, Description: valueOr(s.Description, ""), Duration: s.Duration,
+		ID: s.ID, Name: s.Name, ShortDescription: s.ShortDescription, Description: domain.ValueOr(s.Description, ""), Duration: s.Duration,
 		PriceMin: jsonNumber(s.PriceMin), PriceMax: jsonNumber(s.PriceMax), ChargeAmount: jsonNumber(s.ChargeAmount), DepositAmount: jsonNumber(s.DepositAmount),
 		CapacityMin: s.CapacityMin, CapacityMax: s.CapacityMax, OrderNumber: s.OrderNumber, SelectionImageID: s.SelectionImageID,
 		Status: s.Status, Visibility: s.Visibility, CustomerLimit: s.CustomerLimit,

@@ -176,17 +176,17 @@ func (v View) ServiceList(page adapter.Page[adapter.Service], include ServiceInc
 
 func (v View) service(s adapter.Service, include ServiceIncludes) Service {
 	record := Service{
-		ID: number(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: s.Duration,
-		PriceMin: money(s.PriceMin), PriceMax: money(s.PriceMax), ChargeAmount: money(s.ChargeAmount), DepositAmount: money(s.DepositAmount),
+		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: s.Duration,
+		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), ChargeAmount: domain.AmountText(s.ChargeAmount), DepositAmount: domain.AmountText(s.DepositAmount),
 		CapacityMin: s.CapacityMin, CapacityMax: s.CapacityMax, OrderNumber: s.OrderNumber, SelectionImageID: s.SelectionImageID,
 		Status: s.Status, Visibility: s.Visibility, CategoryID: s.CategoryID, CustomerLimit: s.CustomerLimit,
 		CreatedAt: v.timestamp(s.CreatedAt), UpdatedAt: v.timestamp(s.UpdatedAt),
 	}
 	if include.Category {
-		record.Category = categoryName(s.Category, number)
+		record.Category = categoryName(s.Category, domain.IDText)
 	}
 	if include.Agents {
-		record.Agents = agentNames(s.Agents, number)
+		record.Agents = agentNames(s.Agents, domain.IDText)
 	}
 	if include.Locations {
 		record.Locations = each(s.Locations, locationName)
@@ -197,10 +197,10 @@ func (v View) service(s adapter.Service, include ServiceIncludes) Service {
 // ServiceDetail is one service.
 func (v View) ServiceDetail(s adapter.Service, include ServiceIncludes) Single[ServiceDetail] {
 	record := ServiceDetail{
-		ID: number(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: number(s.Duration),
-		PriceMin: money(s.PriceMin), PriceMax: money(s.PriceMax), ChargeAmount: money(s.ChargeAmount), DepositAmount: money(s.DepositAmount),
-		CapacityMin: number(s.CapacityMin), CapacityMax: number(s.CapacityMax), OrderNumber: number(s.OrderNumber), SelectionImageID: number(s.SelectionImageID),
-		Status: s.Status, Visibility: s.Visibility, CategoryID: optionalNumber(s.CategoryID), CustomerLimit: s.CustomerLimit,
+		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: domain.IDText(s.Duration),
+		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), ChargeAmount: domain.AmountText(s.ChargeAmount), DepositAmount: domain.AmountText(s.DepositAmount),
+		CapacityMin: domain.IDText(s.CapacityMin), CapacityMax: domain.IDText(s.CapacityMax), OrderNumber: domain.IDText(s.OrderNumber), SelectionImageID: domain.IDText(s.SelectionImageID),
+		Status: s.Status, Visibility: s.Visibility, CategoryID: domain.OptionalIDText(s.CategoryID), CustomerLimit: s.CustomerLimit,
 		CreatedAt: v.timestamp(s.CreatedAt), UpdatedAt: v.timestamp(s.UpdatedAt),
 	}
 	if include.Category {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Status is what GET /status tells.
@@ -14,5 +15,5 @@ type Status struct {
 
 // StatusDetail is the site's zone and its present time there.
 func StatusDetail(zone adapter.Zone, now time.Time) StatusSingle[Status] {
-	return statusSingle(Status{Timezone: zone.Name, CurrentTime: now.In(zone.Location).Format(offsetLayout)})
+	return statusSingle(Status{Timezone: zone.Name, CurrentTime: now.In(zone.Location).Format(domain.OffsetLayout)})
 }

@@ -2,10 +2,7 @@ package compat
 
 import (
 	"fmt"
-	"strconv"
 	"time"
-
-	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
@@ -46,9 +43,6 @@ func (v View) midnight(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, v.Location)
 }
 
-// money prints an amount as the columns hold it, with four decimals.
-func money(amount decimal.Decimal) string { return amount.StringFixed(4) }
-
 // clock prints a time of day as HH:MM, and an unknown one as nothing. The end of
 // a day is 24:00 (OsTimeHelper::minutes_to_army_hours_and_minutes, LatePoint 5.6.5).
 func clock(m *adapter.Minutes) string {
@@ -56,28 +50,6 @@ func clock(m *adapter.Minutes) string {
 		return ""
 	}
 	return fmt.Sprintf("%02d:%02d", *m/60, *m%60)
-}
-
-// number prints an integer as the string that PHP made of it.
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// optionalNumber is number for a column that may be NULL.
-func optionalNumber(n *int64) *string {
-	if n == nil {
-		return nil
-	}
-	return new(number(*n))
-}
-
-// offsetLayout is RFC 3339 with an offset also for UTC, as PHP writes it.
-const offsetLayout = "2006-01-02T15:04:05-07:00"
-
-// valueOr is a value that may be absent, else what stands for it.
-func valueOr[T any](value *T, fallback T) T {
-	if value == nil {
-		return fallback
-	}
-	return *value
 }
 
 // each turns records into their form on the wire; none are [], never null.

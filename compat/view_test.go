@@ -138,7 +138,7 @@ func TestMoney(t *testing.T) {
 		"0": "0.0000", "45": "45.0000", "45.5": "45.5000", "-1": "-1.0000", "0.0001": "0.0001",
 		"99999999.9999": "99999999.9999", "9999999999999999.9999": "9999999999999999.9999",
 	} {
-		if got := money(decimal.RequireFromString(text)); got != want {
+		if got := domain.AmountText(decimal.RequireFromString(text)); got != want {
 			t.Errorf("%s is %s, want %s", text, got, want)
 		}
 	}
@@ -181,18 +181,8 @@ func TestRFC3339(t *testing.T) {
 	}
 }
 
-func TestOptionalTexts(t *testing.T) {
+func TestEachOfNoRecordsIsAnEmptyList(t *testing.T) {
 	t.Parallel()
-	n, text := int64(7), "x"
-	if got := optionalNumber(&n); got == nil || *got != "7" {
-		t.Errorf("7 is %v", got)
-	}
-	if got := optionalNumber(nil); got != nil {
-		t.Errorf("NULL is %s", *got)
-	}
-	if valueOr(&text, "") != "x" || valueOr(nil, "") != "" {
-		t.Errorf("texts are %q and %q", valueOr(&text, ""), valueOr(nil, ""))
-	}
 	if got := each([]int(nil), func(n int) int { return n }); got == nil || len(got) != 0 {
 		t.Errorf("no records are %v, which is null in JSON", got)
 	}

@@ -9,14 +9,8 @@ type Clock func() time.Time
 // column is NULL.
 type Timestamp string
 
-// stampLayout is how the database and the plugin write instants.
-const stampLayout = time.DateTime
-
 // Time returns the instant; ok is false for NULL and zero dates.
 func (t Timestamp) Time() (instant time.Time, ok bool) {
 	instant, err := time.Parse(stampLayout, string(t))
 	return instant, err == nil
 }
-
-// Stamp formats an instant as the plugin stores it.
-func Stamp(t time.Time) string { return t.UTC().Format(stampLayout) }
