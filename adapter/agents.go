@@ -1,13 +1,10 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
-	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
 	"bookside/wpdb"
@@ -125,70 +122,4 @@ func (s *Site) agentsByID(ctx context.Context, ids []int64) ([]Agent, error) {
 		records[i].Services, records[i].Locations = services[records[i].ID], locations[records[i].ID]
 	}
 	return records, nil
-}
-
-// connection is a column of agents_services and the id it must hold; nil
-// narrows nothing.
-type connection struct {
-	column string
-	id     *int64
-}
-
-// connected keeps the records that agents_services connects to all the given
-// ids in one and the same row.
-func (s *Site) connected(q sq.SelectBuilder, column, record string, to ...connection) sq.SelectBuilder {
-	exists := sq.Select("1").From(s.db.As(wpdb.AgentsServices, "x")).Where("x." + column + " = " + record)
-	narrowed := false
-	for _, c := range to {
-		if c.id != nil {
-			exists = exists.Where(sq.Eq{"x." + c.column: *c.id})
-			narrowed = true
-		}
-	}
-	if !narrowed {
-		return q
-	}
-	return q.Where(sq.Expr("EXISTS (?)", exists))
-}
-
-// pairs are the distinct pairs of two columns of agents_services, as a table x.
-// Made distinct before the join, they need no temporary table of texts.
-func (s *Site) pairs(stmt sq.SelectBuilder, column, other string, owners []int64) sq.SelectBuilder {
-	distinct := sq.Select(column, other).Distinct().From(s.db.Name(wpdb.AgentsServices)).Where(sq.Eq{column: owners})
-	return stmt.FromSelect(distinct, "x")
-}
-
-// ordered sorts the members of each group by id.
-func ordered[T any](groups map[int64][]T, id func(T) int64) map[int64][]T {
-	for _, members := range groups {
-		slices.SortFunc(members, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
-	}
-	return groups
-}
-
-// connectedServices are the services of agents, whatever their status
-// (OsAgentModel::get_services, LatePoint 5.6.5).
-func (s *Site) connectedServices(ctx context.Context, agents []int64) (map[int64][]BookingService, error) {
-	stmt := s.pairs(sq.Select("x.agent_id", "s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max"),
-		"agent_id", "service_id", agents).
-		Join(s.db.As(wpdb.Services, "s") + " ON s.id = x.service_id")
-	services, err := grouped(ctx, s, "read services of agents", stmt, func(row wpdb.Scanner, owner *int64) (v BookingService, err error) {
-		var priceMin, priceMax decimal.NullDecimal
-		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, &priceMin, &priceMax)
-		v.PriceMin, v.PriceMax = priceMin.Decimal, priceMax.Decimal
-		return v, err
-	})
-	return ordered(services, func(v BookingService) int64 { return v.ID }), err
-}
-
-// connectedLocations are the locations of agents (column agent_id) or services
-// (service_id).
-func (s *Site) connectedLocations(ctx context.Context, column string, owners []int64) (map[int64][]LocationName, error) {
-	stmt := s.pairs(sq.Select("x."+column, "l.id", "l.name", "l.full_address", "l.status"), column, "location_id", owners).
-		Join(s.db.As(wpdb.Locations, "l") + " ON l.id = x.location_id")
-	locations, err := grouped(ctx, s, "read connected locations", stmt, func(row wpdb.Scanner, owner *int64) (v LocationName, err error) {
-		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.FullAddress), &v.Status)
-		return v, err
-	})
-	return ordered(locations, func(v LocationName) int64 { return v.ID }), err
 }

@@ -2,18 +2,41 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"slices"
 
-	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
-	"bookside/adapter/process"
 	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
+
+// NewBooking is a booking to be made. Validation holds what is known to be wrong
+// with it; a field named there is not looked at again.
+type NewBooking struct {
+	ServiceID  int64
+	AgentID    int64 // 0 for any
+	LocationID int64 // 0 for the first that is free
+	Start      availability.Moment
+	Duration   *int64 // minutes; nil for the service's own
+	Attendees  int64
+	Status     *string // nil for approved
+	CustomerID int64   // 0 for the one described in Customer
+	Customer   CustomerFields
+	Price      *decimal.Decimal // nil for the service's
+	Notes      string
+	Confirm    bool   // messages of the site's automations go out; reminders always do
+	Address    string // the client's IP address, kept where the site logs it
+	Validation domain.Validation
+}
+
+// CreatedBooking is a booking that was made.
+type CreatedBooking struct {
+	BookingDetail
+	// ConfirmationSent tells that a message to the customer was handed over.
+	ConfirmationSent bool
+}
 
 // CreateBooking makes a booking with its order, as the plugin's order form does
 // (OsOrdersController::create_or_update, LatePoint 5.6.5), but only at a time
@@ -136,58 +159,6 @@ func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Val
 	return err
 }
 
-// serviceWithResources reads a service and who offers it where. What is unknown
-// is noted, agent and location also where the service is.
-func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent, location int64) (bookableService, []availability.Resource, error) {
-	known, err := s.bookableService(ctx, service)
-	if domain.CodeOf(err) == domain.CodeInvalidRequest {
-		_, others := s.missing(ctx, known, agent, location)
-		return known, nil, errors.Join(p.Absorb(err), p.Absorb(others))
-	}
-	if err != nil {
-		return known, nil, err
-	}
-	resources, _, err := s.resources(ctx, known, agent, location)
-	return known, resources, p.Absorb(err)
-}
-
-// slotRequest asks for a start for good.
-type slotRequest struct {
-	availability.Request
-	at     availability.Moment
-	window bool // customers' rules: nothing past, and the booking window
-}
-
-// chooseResource chooses who has the slot; a CodeSlotUnavailable where nobody has.
-// The locks of the slot are taken: bookings read from here on stay as they are.
-func (s *Site) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
-	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
-	if len(resources) == 0 {
-		return availability.Resource{}, domain.SlotUnavailable(conflict)
-	}
-	calendar, err := s.calendar(ctx, service, resources, calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window})
-	if err != nil {
-		return availability.Resource{}, err
-	}
-	choice := availability.Choice{Order: availability.AgentOrder(service.settings[settingAgentOrder]), Pick: s.pick}
-	if q.Agent == 0 && (choice.Order == availability.BusiestAgent || choice.Order == availability.IdlestAgent) {
-		if choice.Load, err = s.bookingsOfDay(ctx, q.at.Day, scopeOf(resources).agents); err != nil {
-			return availability.Resource{}, err
-		}
-	}
-	if chosen, ok := calendar.Assign(q.at, q.Request, choice); ok {
-		return chosen, nil
-	}
-	for _, slot := range calendar.Day(q.at.Day, q.Request) {
-		if slot.Reason == availability.Free {
-			conflict.Free = append(conflict.Free, slot.Start)
-		} else if slot.Start == q.at.Minutes {
-			conflict.BookingID = slot.Booking
-		}
-	}
-	return availability.Resource{}, domain.SlotUnavailable(conflict)
-}
-
 // lockNewBooking takes the locks of a booking to be made: of its slot, and of the
 // e-mail under which its customer is found or created.
 func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingPlan) error {
@@ -203,42 +174,6 @@ func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingP
 		locks = append(locks, customer...)
 	}
 	return tx.lock(ctx, locks...)
-}
-
-// slotLocks are the locks for what a booking may collide over: locations where
-// they are one agent's at a time, the service where its bookings of a day are
-// limited, agents.
-func (s *Site) slotLocks(ctx context.Context, service bookableService, resources []availability.Resource) ([]lock, error) {
-	limited, err := s.dailyLimitCounts(ctx, service)
-	if err != nil {
-		return nil, err
-	}
-	scope := scopeOf(resources)
-	locks := locksOf(agentLock, scope.agents...)
-	if service.settings[settingOneAgent] == on {
-		locks = append(locks, locksOf(locationLock, scope.locations...)...)
-	}
-	if limited {
-		locks = append(locks, locksOf(serviceLock, scope.services...)...)
-	}
-	return locks, nil
-}
-
-// dailyLimitCounts tells whether the service's bookings of a day are limited.
-func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (bool, error) {
-	if service.bookingsPerDay == 0 {
-		return false, nil
-	}
-	return s.addOnActive(ctx, service.settings[settingAddOns])
-}
-
-// bookingsOfDay counts the bookings of agents on a day, of every status
-// (OsBookingHelper::get_any_agent_for_booking_by_rule). Uses the index on
-// start_date.
-func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents []int64) (map[int64]int, error) {
-	stmt := sq.Select("agent_id", "COUNT(*)").From(s.db.Name(wpdb.Bookings)).
-		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")
-	return wpdb.Map[int64, int](ctx, s.db, "count bookings of agents", stmt)
 }
 
 // insertBooking writes order, order item, booking, keys and invoice, in the
@@ -310,74 +245,4 @@ func (s *Site) newFacts(ctx context.Context, id int64, item OrderItem) (bookingF
 		BookingDetail: BookingDetail{Booking: booking, Order: &order, Payments: []Payment{}},
 		items:         []OrderItem{item},
 	}, nil
-}
-
-// The metas of a booking or order that hold its manageKeys.
-const (
-	keyForAgent    = secretMeta + "for_agent"
-	keyForCustomer = secretMeta + "for_customer"
-)
-
-// manageKeys reads the keys of bookings or orders, by id.
-func (s *Site) manageKeys(ctx context.Context, table wpdb.Table, ids ...int64) (map[int64]manageKeys, error) {
-	metas, err := s.metas(ctx, table, ids, sq.Eq{"meta_key": []string{keyForAgent, keyForCustomer}})
-	keys := make(map[int64]manageKeys, len(metas))
-	for id, meta := range metas {
-		keys[id] = manageKeys{agent: meta[keyForAgent], customer: meta[keyForCustomer]}
-	}
-	return keys, err
-}
-
-// insertManageKeys adds the keys with which agent and customer manage a booking
-// or order, as far as it has none.
-func (tx *Tx) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
-	var metas []row
-	for _, k := range []struct {
-		meta string
-		key  *string
-	}{{keyForAgent, &keys.agent}, {keyForCustomer, &keys.customer}} {
-		if *k.key != "" {
-			continue
-		}
-		var err error
-		if *k.key, err = tx.manageKey(); err != nil {
-			return keys, err
-		}
-		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, tx.newTimestamps()...))
-	}
-	_, err := tx.insert(ctx, table, metas...)
-	return keys, err
-}
-
-// itemData is what an order item says of its booking
-// (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
-type itemData struct {
-	ID                        int64    `json:"id"`
-	CustomerID                any      `json:"customer_id"`
-	AgentID                   int64    `json:"agent_id"`
-	LocationID                int64    `json:"location_id"`
-	ServiceID                 int64    `json:"service_id"`
-	RecurrenceID              *int64   `json:"recurrence_id"`
-	StartDate                 string   `json:"start_date"`
-	StartTime                 int64    `json:"start_time"`
-	EndDate                   string   `json:"end_date"`
-	EndTime                   int64    `json:"end_time"`
-	Status                    string   `json:"status"`
-	BufferBefore              int64    `json:"buffer_before"`
-	BufferAfter               int64    `json:"buffer_after"`
-	Duration                  int64    `json:"duration"`
-	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
-}
-
-func newItemData(plan bookingPlan, span bookingSpan, id int64) (string, error) {
-	data := itemData{
-		ID: id, CustomerID: plan.customer.ID, AgentID: plan.resource.Agent, LocationID: plan.resource.Location, ServiceID: plan.resource.Service,
-		StartDate: span.start.Day.String(), StartTime: int64(span.start.Minutes), EndDate: span.end.Day.String(), EndTime: int64(span.end.Minutes),
-		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
-		GenerateRecurrentSequence: []string{},
-	}
-	if !plan.customerIsNew {
-		data.CustomerID = domain.IDText(plan.customer.ID) // of a loaded customer PHP has texts
-	}
-	return process.EncodePHP(data)
 }

@@ -2,6 +2,13 @@ package adapter
 
 import "context"
 
+// BookingDetail is a booking with its order and the order's payments.
+type BookingDetail struct {
+	Booking
+	Order    *Order // nil where none exists
+	Payments []Payment
+}
+
 // BookingDetail is one booking with its order and payments; a CodeNotFound
 // where it does not exist.
 func (s *Site) BookingDetail(ctx context.Context, id int64) (BookingDetail, error) {

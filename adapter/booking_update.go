@@ -17,6 +17,259 @@ import (
 	"bookside/wpdb"
 )
 
+// planSlot finds out whether a slot has to be taken, and which.
+func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+	b := plan.before
+	day, dayKnown := availability.ParseDay(string(b.StartDate))
+	at, timeKnown := availability.Moment{Day: day}, b.StartTime != nil
+	if timeKnown {
+		at.Minutes = *b.StartTime
+	}
+	newTime := changes(&at.Day, plan.StartDate, dayKnown)
+	newTime = changes(&at.Minutes, plan.StartTime, timeKnown) || newTime
+	serviceID, agent, location := b.serviceID(), b.Agent.ID, b.locationID()
+	newService := changes(&serviceID, plan.ServiceID, true)
+	plan.moved = changes(&agent, plan.AgentID, true) || newTime || newService
+	plan.moved = changes(&location, plan.LocationID, true) || plan.moved
+	duration := b.Duration
+	plan.moved = changes(&duration, plan.Duration, true) || plan.moved
+	statuses, err := s.blockingStatuses(ctx)
+	if err != nil {
+		return err
+	}
+	if !plan.moved && (blocks(statuses, b.Status) || !blocks(statuses, plan.status)) {
+		return nil
+	}
+	if !dayKnown && plan.StartDate == nil || !timeKnown && plan.StartTime == nil {
+		p.Reject("start_time", "This booking has no start: send start_date and start_time")
+	}
+	if newTime && at.Day < availability.MomentOf(s.localNow()).Day {
+		p.Reject(sentFirst(plan), "May not be in the past")
+	}
+	if newTime {
+		s.checkClock(p, at)
+	}
+	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil} {
+		if sent && p.Has(field) {
+			return nil
+		}
+	}
+	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, serviceID, agent, location); err != nil {
+		return err
+	}
+	plan.leaving = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
+	plan.slot = &slotRequest{
+		Request: availability.Request{
+			Agent: agent, Location: location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
+			BufferBefore: Minutes(b.BufferBefore), BufferAfter: Minutes(b.BufferAfter),
+		},
+		at: at, window: newTime,
+	}
+	if newService {
+		plan.slot.BufferBefore, plan.slot.BufferAfter = plan.service.BufferBefore, plan.service.BufferAfter
+		if plan.Duration == nil {
+			duration = plan.service.duration
+		}
+	}
+	plan.slot.Duration = Minutes(duration)
+	return nil
+}
+
+// changes sets what was sent, and tells whether it is another value than the
+// known one.
+func changes[T comparable](value *T, sent *T, known bool) bool {
+	if sent == nil || known && *sent == *value {
+		return false
+	}
+	*value = *sent
+	return true
+}
+
+// sentFirst is the field that moves a booking into the past.
+func sentFirst(plan *updatePlan) string {
+	if plan.StartDate != nil {
+		return "start_date"
+	}
+	return "start_time"
+}
+
+func (b Booking) serviceID() int64 {
+	if b.Service == nil {
+		return 0
+	}
+	return b.Service.ID
+}
+
+func (b Booking) locationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
+
+// blocks tells whether bookings of a status hold their time. The database's
+// collation compares them, without regard to case and blanks at the end.
+func blocks(statuses []string, status string) bool {
+	return slices.ContainsFunc(statuses, func(s string) bool {
+		return strings.EqualFold(strings.TrimRight(s, " "), strings.TrimRight(status, " "))
+	})
+}
+
+// updatedRecords is what an update changed; the booking with its order.
+type updatedRecords struct{ booking, order, customer bool }
+
+func (c updatedRecords) any() bool { return c.booking || c.customer }
+
+func (c updatedRecords) events(before, after bookingFacts) []event {
+	var events []event
+	if c.customer {
+		events = append(events, event{kind: customerUpdated, facts: after, old: before})
+	}
+	if c.booking {
+		events = append(events, event{kind: bookingUpdated, facts: after, old: before})
+	}
+	if c.order && before.Order != nil && after.Order != nil {
+		events = append(events, event{kind: orderUpdated, facts: after, old: before})
+	}
+	return events
+}
+
+// applyUpdate writes the columns that change, of booking, order item, order and
+// customer.
+func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords, error) {
+	var done updatedRecords
+	columns := plan.bookingColumns(tx.Site)
+	itemChanged, err := tx.updateItem(ctx, plan, columns)
+	if err != nil {
+		return done, err
+	}
+	orderChanged, err := tx.updateOrderOf(ctx, plan)
+	if err != nil {
+		return done, err
+	}
+	done.order = itemChanged && plan.Price != nil || orderChanged
+	// Price and note are a booking's own to whoever asks what was updated.
+	if done.booking = len(columns) > 0 || done.order; done.booking {
+		if err := tx.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, tx.updateTimestamp())); err != nil {
+			return done, err
+		}
+	}
+	if done.customer = len(plan.fields) > 0; done.customer {
+		err = tx.updateCustomerRow(ctx, plan.customer, plan.fields)
+	}
+	return done, err
+}
+
+// bookingColumns are the columns of the booking that change.
+func (plan *updatePlan) bookingColumns(s *Site) row {
+	b := plan.before
+	var columns row
+	if plan.status != b.Status {
+		columns = append(columns, column{"status", plan.status})
+	}
+	if plan.customer.ID != b.Customer.ID {
+		columns = append(columns, column{"customer_id", plan.customer.ID})
+	}
+	if !plan.moved {
+		return columns
+	}
+	columns = append(columns, s.spanOf(plan.slot.at, int64(plan.slot.Duration)).columns()...)
+	for _, c := range []struct {
+		name     string
+		old, new int64
+	}{
+		{"service_id", b.serviceID(), plan.resource.Service},
+		{"agent_id", b.Agent.ID, plan.resource.Agent},
+		{"location_id", b.locationID(), plan.resource.Location},
+		{"duration", b.Duration, int64(plan.slot.Duration)},
+		{"buffer_before", b.BufferBefore, int64(plan.slot.BufferBefore)},
+		{"buffer_after", b.BufferAfter, int64(plan.slot.BufferAfter)},
+	} {
+		if c.old != c.new {
+			columns = append(columns, column{c.name, c.new})
+		}
+	}
+	return columns
+}
+
+// updateItem keeps the order item's data in step with the booking, which the
+// plugin leaves behind where its order form is not used, and sets the price.
+func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (bool, error) {
+	item := plan.item()
+	if item == nil {
+		return false, nil
+	}
+	var changes row
+	data, err := withItemData(item.ItemData, columns)
+	if err != nil {
+		return false, err
+	}
+	if data != item.ItemData {
+		changes = append(changes, column{"item_data", data})
+	}
+	if plan.Price != nil && !plan.Price.Equal(item.Total) {
+		amount := domain.AmountText(*plan.Price)
+		changes = append(changes, column{"subtotal", amount}, column{"total", amount})
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	return true, tx.update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.updateTimestamp()))
+}
+
+// updateOrderOf changes the order of a booking: note, price by the difference,
+// and the customer where this is its only booking.
+func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
+	order, item := plan.before.Order, plan.item()
+	if order == nil {
+		return false, nil
+	}
+	var changes row
+	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
+		changes = append(changes, column{"customer_comment", *plan.notes})
+	}
+	if plan.customer.ID != plan.before.Customer.ID && plan.alone() {
+		changes = append(changes, column{"customer_id", plan.customer.ID})
+	}
+	if plan.Price != nil && item != nil && !plan.Price.Equal(item.Total) {
+		more := domain.AmountText(plan.Price.Sub(item.Total))
+		changes = append(changes,
+			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
+		if plan.alone() {
+			breakdown, err := process.EncodePHP(breakdownOf(serviceName(plan), *plan.Price))
+			if err != nil {
+				return false, err
+			}
+			changes = append(changes, column{"price_breakdown", breakdown})
+		}
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	return true, tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updateTimestamp()))
+}
+
+// serviceName is the name of the service that the booking will have.
+func serviceName(plan updatePlan) string {
+	if plan.moved {
+		return plan.service.name
+	}
+	if plan.before.Service != nil {
+		return plan.before.Service.Name
+	}
+	return ""
+}
+
+// BookingPatch changes a booking. A nil field stays as it is.
+type BookingPatch struct {
+	ServiceID, LocationID, CustomerID *int64
+	AgentID                           *int64 // 0 for any
+	StartDate                         *availability.Day
+	StartTime                         *Minutes
+	Duration                          *int64 // minutes
+	Status                            *string
+	Customer                          CustomerFields
+	Price                             *decimal.Decimal
+	Notes                             *string
+	Notify                            bool // messages of the site's automations go out; reminders always do
+	Validation                        domain.Validation
+}
+
 // UpdateBooking changes a booking and keeps its order item in step. What does
 // not change is not written. Errors are those of CreateBooking; a booking that
 // does not exist is a CodeNotFound, and a change that the caller's key does not
@@ -208,247 +461,4 @@ func (plan *updatePlan) item() *OrderItem {
 func (plan *updatePlan) alone() bool {
 	items := plan.before.items
 	return len(items) == 1 && items[0].Variant != "bundle"
-}
-
-// planSlot finds out whether a slot has to be taken, and which.
-func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
-	b := plan.before
-	day, dayKnown := availability.ParseDay(string(b.StartDate))
-	at, timeKnown := availability.Moment{Day: day}, b.StartTime != nil
-	if timeKnown {
-		at.Minutes = *b.StartTime
-	}
-	newTime := changes(&at.Day, plan.StartDate, dayKnown)
-	newTime = changes(&at.Minutes, plan.StartTime, timeKnown) || newTime
-	serviceID, agent, location := b.serviceID(), b.Agent.ID, b.locationID()
-	newService := changes(&serviceID, plan.ServiceID, true)
-	plan.moved = changes(&agent, plan.AgentID, true) || newTime || newService
-	plan.moved = changes(&location, plan.LocationID, true) || plan.moved
-	duration := b.Duration
-	plan.moved = changes(&duration, plan.Duration, true) || plan.moved
-	statuses, err := s.blockingStatuses(ctx)
-	if err != nil {
-		return err
-	}
-	if !plan.moved && (blocks(statuses, b.Status) || !blocks(statuses, plan.status)) {
-		return nil
-	}
-	if !dayKnown && plan.StartDate == nil || !timeKnown && plan.StartTime == nil {
-		p.Reject("start_time", "This booking has no start: send start_date and start_time")
-	}
-	if newTime && at.Day < availability.MomentOf(s.localNow()).Day {
-		p.Reject(sentFirst(plan), "May not be in the past")
-	}
-	if newTime {
-		s.checkClock(p, at)
-	}
-	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil} {
-		if sent && p.Has(field) {
-			return nil
-		}
-	}
-	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, serviceID, agent, location); err != nil {
-		return err
-	}
-	plan.leaving = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
-	plan.slot = &slotRequest{
-		Request: availability.Request{
-			Agent: agent, Location: location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
-			BufferBefore: Minutes(b.BufferBefore), BufferAfter: Minutes(b.BufferAfter),
-		},
-		at: at, window: newTime,
-	}
-	if newService {
-		plan.slot.BufferBefore, plan.slot.BufferAfter = plan.service.BufferBefore, plan.service.BufferAfter
-		if plan.Duration == nil {
-			duration = plan.service.duration
-		}
-	}
-	plan.slot.Duration = Minutes(duration)
-	return nil
-}
-
-// changes sets what was sent, and tells whether it is another value than the
-// known one.
-func changes[T comparable](value *T, sent *T, known bool) bool {
-	if sent == nil || known && *sent == *value {
-		return false
-	}
-	*value = *sent
-	return true
-}
-
-// sentFirst is the field that moves a booking into the past.
-func sentFirst(plan *updatePlan) string {
-	if plan.StartDate != nil {
-		return "start_date"
-	}
-	return "start_time"
-}
-
-func (b Booking) serviceID() int64 {
-	if b.Service == nil {
-		return 0
-	}
-	return b.Service.ID
-}
-
-func (b Booking) locationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
-
-func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
-	settings, err := s.db.SettingValues(ctx, settingBlockingStatuses)
-	return availability.BlockingStatuses(settings[settingBlockingStatuses]), err
-}
-
-// blocks tells whether bookings of a status hold their time. The database's
-// collation compares them, without regard to case and blanks at the end.
-func blocks(statuses []string, status string) bool {
-	return slices.ContainsFunc(statuses, func(s string) bool {
-		return strings.EqualFold(strings.TrimRight(s, " "), strings.TrimRight(status, " "))
-	})
-}
-
-// updatedRecords is what an update changed; the booking with its order.
-type updatedRecords struct{ booking, order, customer bool }
-
-func (c updatedRecords) any() bool { return c.booking || c.customer }
-
-func (c updatedRecords) events(before, after bookingFacts) []event {
-	var events []event
-	if c.customer {
-		events = append(events, event{kind: customerUpdated, facts: after, old: before})
-	}
-	if c.booking {
-		events = append(events, event{kind: bookingUpdated, facts: after, old: before})
-	}
-	if c.order && before.Order != nil && after.Order != nil {
-		events = append(events, event{kind: orderUpdated, facts: after, old: before})
-	}
-	return events
-}
-
-// applyUpdate writes the columns that change, of booking, order item, order and
-// customer.
-func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords, error) {
-	var done updatedRecords
-	columns := plan.bookingColumns(tx.Site)
-	itemChanged, err := tx.updateItem(ctx, plan, columns)
-	if err != nil {
-		return done, err
-	}
-	orderChanged, err := tx.updateOrderOf(ctx, plan)
-	if err != nil {
-		return done, err
-	}
-	done.order = itemChanged && plan.Price != nil || orderChanged
-	// Price and note are a booking's own to whoever asks what was updated.
-	if done.booking = len(columns) > 0 || done.order; done.booking {
-		if err := tx.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, tx.updateTimestamp())); err != nil {
-			return done, err
-		}
-	}
-	if done.customer = len(plan.fields) > 0; done.customer {
-		err = tx.updateCustomerRow(ctx, plan.customer, plan.fields)
-	}
-	return done, err
-}
-
-// bookingColumns are the columns of the booking that change.
-func (plan *updatePlan) bookingColumns(s *Site) row {
-	b := plan.before
-	var columns row
-	if plan.status != b.Status {
-		columns = append(columns, column{"status", plan.status})
-	}
-	if plan.customer.ID != b.Customer.ID {
-		columns = append(columns, column{"customer_id", plan.customer.ID})
-	}
-	if !plan.moved {
-		return columns
-	}
-	columns = append(columns, s.spanOf(plan.slot.at, int64(plan.slot.Duration)).columns()...)
-	for _, c := range []struct {
-		name     string
-		old, new int64
-	}{
-		{"service_id", b.serviceID(), plan.resource.Service},
-		{"agent_id", b.Agent.ID, plan.resource.Agent},
-		{"location_id", b.locationID(), plan.resource.Location},
-		{"duration", b.Duration, int64(plan.slot.Duration)},
-		{"buffer_before", b.BufferBefore, int64(plan.slot.BufferBefore)},
-		{"buffer_after", b.BufferAfter, int64(plan.slot.BufferAfter)},
-	} {
-		if c.old != c.new {
-			columns = append(columns, column{c.name, c.new})
-		}
-	}
-	return columns
-}
-
-// updateItem keeps the order item's data in step with the booking, which the
-// plugin leaves behind where its order form is not used, and sets the price.
-func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (bool, error) {
-	item := plan.item()
-	if item == nil {
-		return false, nil
-	}
-	var changes row
-	data, err := withItemData(item.ItemData, columns)
-	if err != nil {
-		return false, err
-	}
-	if data != item.ItemData {
-		changes = append(changes, column{"item_data", data})
-	}
-	if plan.Price != nil && !plan.Price.Equal(item.Total) {
-		amount := domain.AmountText(*plan.Price)
-		changes = append(changes, column{"subtotal", amount}, column{"total", amount})
-	}
-	if len(changes) == 0 {
-		return false, nil
-	}
-	return true, tx.update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.updateTimestamp()))
-}
-
-// updateOrderOf changes the order of a booking: note, price by the difference,
-// and the customer where this is its only booking.
-func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
-	order, item := plan.before.Order, plan.item()
-	if order == nil {
-		return false, nil
-	}
-	var changes row
-	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
-		changes = append(changes, column{"customer_comment", *plan.notes})
-	}
-	if plan.customer.ID != plan.before.Customer.ID && plan.alone() {
-		changes = append(changes, column{"customer_id", plan.customer.ID})
-	}
-	if plan.Price != nil && item != nil && !plan.Price.Equal(item.Total) {
-		more := domain.AmountText(plan.Price.Sub(item.Total))
-		changes = append(changes,
-			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
-		if plan.alone() {
-			breakdown, err := process.EncodePHP(breakdownOf(serviceName(plan), *plan.Price))
-			if err != nil {
-				return false, err
-			}
-			changes = append(changes, column{"price_breakdown", breakdown})
-		}
-	}
-	if len(changes) == 0 {
-		return false, nil
-	}
-	return true, tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updateTimestamp()))
-}
-
-// serviceName is the name of the service that the booking will have.
-func serviceName(plan updatePlan) string {
-	if plan.moved {
-		return plan.service.name
-	}
-	if plan.before.Service != nil {
-		return plan.before.Service.Name
-	}
-	return ""
 }

@@ -192,17 +192,6 @@ func (s *Site) startsAfterNow(alias string, after bool) sq.Sqlizer {
 	return sq.Expr(condition, s.Today(), s.Today(), s.minuteOfDay())
 }
 
-// filterCreated adds the half-open range of a stored instant.
-func filterCreated(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
-	if from != nil {
-		q = q.Where(sq.GtOrEq{column: domain.Stamp(*from)})
-	}
-	if before != nil {
-		q = q.Where(sq.Lt{column: domain.Stamp(*before)})
-	}
-	return q
-}
-
 // fullName is first and last name of a person's table, for a search over both.
 func fullName(alias string) string {
 	return "CONCAT(COALESCE(" + alias + ".first_name, ''), ' ', COALESCE(" + alias + ".last_name, ''))"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -297,23 +296,4 @@ func (patch CouponPatch) rules(stored CouponRules) (string, error) {
 		return stored.Stored, nil
 	}
 	return withMembers(stored.Stored, changes)
-}
-
-// withMembers is a JSON object with some members set, in the place that they
-// have or else at the end. What is no object becomes one.
-func withMembers(text string, changes []member) (string, error) {
-	members, err := objectMembers(text)
-	if err != nil {
-		members = nil // it had no rule that anybody could read
-	}
-	for _, c := range changes {
-		same := func(m member) bool { return m.key == c.key }
-		at := slices.IndexFunc(members, same)
-		members = slices.DeleteFunc(members, same)
-		if at < 0 {
-			at = len(members)
-		}
-		members = slices.Insert(members, at, c)
-	}
-	return encodeMembers(members)
 }

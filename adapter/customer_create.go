@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
@@ -12,71 +11,108 @@ import (
 	"bookside/wpdb"
 )
 
-// bookableCustomer is a customer's row, as far as a booking needs it.
-type bookableCustomer struct {
-	BookingCustomer
-	status string
+// CustomerPatch are what is to be stored of a customer; nil was not sent.
+type CustomerPatch struct {
+	CustomerFields
+	Status, Notes, AdminNotes *string
+	IsGuest                   *bool
+	AvatarImageID             *int64 // 0 for none
+	// WordPressUserID is that of a new customer only, UserField what it was sent
+	// as.
+	WordPressUserID *int64
+	UserField       string
+	// Profile are the fields without a column, by name; "" removes one.
+	Profile map[string]string
+	// CustomFields are merged with those there are; "" removes one.
+	CustomFields map[string]string
+	Validation   domain.Validation
 }
 
-// planCustomer finds the customer of a booking: by id, by e-mail, or as one to
-// be created. Unless something is wrong with the booking, the e-mail's lock is
-// taken.
-func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
-	if plan.CustomerID != 0 {
-		found, ok, err := s.customerRow(ctx, sq.Eq{"id": plan.CustomerID})
+// CreateCustomer makes a customer as the plugin's form does
+// (OsCustomersController::create, LatePoint 5.6.5), but with the status and
+// guest flag that were sent.
+func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, error) {
+	// Before anything is said about the user.
+	if v.WordPressUserID != nil {
+		if err := tx.need("write_users"); err != nil {
+			return Customer{}, err
+		}
+	}
+	v = v.sanitize()
+	p := v.Validation.Clone()
+	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
+	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
+	wanted := tx.sanitizeCustomer(v.CustomerFields, "", &p)
+	if err := tx.checkValues(ctx, v, &p); err != nil {
+		return Customer{}, err
+	}
+	w, err := tx.writeSettings(ctx)
+	if err != nil {
+		return Customer{}, err
+	}
+	if p.Err() == nil {
+		locks, err := tx.locksOfNewCustomer(ctx, w, &wanted.Email)
 		if err != nil {
-			return err
+			return Customer{}, err
 		}
-		if !ok {
-			p.Invalid("customer_id", "Customer not found")
+		if v.WordPressUserID != nil {
+			locks = append(locks, lockOf(userLock, *v.WordPressUserID))
 		}
-		refuseInactive(p, "customer_id", found)
-		plan.customer = found.BookingCustomer
-		return nil
-	}
-	wanted := s.sanitizeCustomer(plan.Customer, customerPrefix, p)
-	plan.customer, plan.customerIsNew = wanted, true
-	if wanted.Email == "" || p.Has("customer.email") {
-		return nil
-	}
-	found, ok, err := s.customerRow(ctx, sq.Eq{"email": wanted.Email})
-	if err != nil || !ok {
-		return err
-	}
-	refuseInactive(p, "customer.email", found)
-	plan.customer, plan.filled = fillEmpty(found.BookingCustomer, wanted)
-	plan.customerIsNew = false
-	return nil
-}
-
-// refuseInactive notes customers who may not book.
-func refuseInactive(p *domain.Validation, field string, c bookableCustomer) {
-	if c.status == "blocked" || c.status == "inactive" {
-		p.Reject(field, "This customer is "+c.status)
-	}
-}
-
-// fillEmpty takes over what is unknown of a customer so far.
-func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
-	var filled row
-	for _, f := range []struct {
-		column      string
-		have, offer *string
-	}{
-		{"first_name", &c.FirstName, &wanted.FirstName},
-		{"last_name", &c.LastName, &wanted.LastName},
-		{"phone", &c.Phone, &wanted.Phone},
-	} {
-		if *f.have == "" && *f.offer != "" {
-			*f.have = *f.offer
-			filled = append(filled, column{f.column, *f.offer})
+		if err := tx.lock(ctx, locks...); err != nil {
+			return Customer{}, err
 		}
 	}
-	return c, filled
+	if wanted.Email != "" && !p.Has("email") {
+		if err := tx.checkNewEmail(ctx, wanted.Email, &p); err != nil {
+			return Customer{}, err
+		}
+	}
+	if err := tx.checkUser(ctx, v, &p); err != nil {
+		return Customer{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Customer{}, err
+	}
+	wanted.ID, err = tx.insertCustomer(ctx, w, wanted, v.WordPressUserID)
+	if err != nil {
+		return Customer{}, err
+	}
+	// The plugin's forms take nothing of this.
+	v.Status = new(domain.ValueOr(v.Status, "active"))
+	stored := Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // not known: to connect a user sets it too
+	if err := tx.update(ctx, wpdb.Customers, wanted.ID, row(v.changeset(stored))); err != nil {
+		return Customer{}, err
+	}
+	if err := tx.saveMeta(ctx, wpdb.CustomerMeta, wanted.ID, v.metas()); err != nil {
+		return Customer{}, err
+	}
+	if err := tx.storeCustomFieldNames(ctx, v.newCustomFields(Customer{})); err != nil {
+		return Customer{}, err
+	}
+	events := []event{{kind: customerCreated, facts: customerFacts(wanted)}}
+	if err := tx.logEvents(ctx, w, events); err != nil {
+		return Customer{}, err
+	}
+	if _, err := tx.notify(ctx, w, events, true); err != nil {
+		return Customer{}, err
+	}
+	return tx.Customer(ctx, wanted.ID)
 }
 
-// customerPrefix stands before the names of a customer's fields in a booking.
-const customerPrefix = "customer."
+// locksOfNewCustomer are the locks for a customer to be created: of the e-mail,
+// and of the WordPress user to whom connectUser would connect the customer, for
+// others may find the same user by the login.
+func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *string) ([]lock, error) {
+	locks := locksOfEmail(email)
+	if len(locks) == 0 || w.settings[settingUsersAsCustomers] != on {
+		return locks, nil
+	}
+	user, err := s.userNamed(ctx, sanitize.TrimEmail(*email))
+	if err == nil && user.id != 0 {
+		locks = append(locks, lockOf(userLock, user.id))
+	}
+	return locks, err
+}
 
 // sanitizeCustomer is a customer as it would be stored. prefix stands before the
 // names of the fields.
@@ -111,29 +147,41 @@ func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Valid
 	return c
 }
 
-// customerRow finds one customer, the oldest of several. Uses the index on the
-// column it is asked for.
-func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCustomer, ok bool, err error) {
-	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status").From(s.db.Name(wpdb.Customers)).
-		Where(which).OrderBy("id").Limit(1)
-	return wpdb.One(ctx, s.db, "find customer", stmt, func(row wpdb.Scanner) (c bookableCustomer, err error) {
-		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone), wpdb.OrZero(&c.status))
-		return c, err
-	})
-}
-
-// saveCustomer creates the customer of a booking, or touches the existing one as
-// every order that is made or saved does.
-func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPlan) (err error) {
-	if plan.customerIsNew {
-		plan.customer.ID, err = tx.insertCustomer(ctx, w, plan.customer, nil)
-		return err
-	}
-	err = tx.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.updateTimestamp()))
-	if errors.Is(err, errRowGone) {
-		return domain.InvalidField("customer_id", "Customer not found")
+// checkNewEmail notes an e-mail that a customer has already.
+func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Validation) error {
+	_, taken, err := s.customerRow(ctx, sq.Eq{"email": email})
+	if taken {
+		p.Reject("email", "This email belongs to another customer")
 	}
 	return err
+}
+
+// checkUser notes a WordPress user who cannot stand behind a new customer: one
+// who does not exist, has other roles than a customer, or is another's already.
+func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
+	if v.WordPressUserID == nil || p.Has(v.UserField) {
+		return nil
+	}
+	id := *v.WordPressUserID
+	if err := tx.lockRows(ctx, wpdb.Users, []int64{id}); err != nil {
+		return err
+	}
+	user, err := tx.oneUser(ctx, tx.usersWithRoles().Where(sq.Eq{"u.ID": id}))
+	if err != nil {
+		return err
+	}
+	_, taken, err := tx.customerRow(ctx, sq.Eq{"wordpress_user_id": id})
+	switch {
+	case err != nil:
+		return err
+	case user.id == 0:
+		p.Invalid(v.UserField, "User not found")
+	case user.privileged:
+		p.Reject(v.UserField, "This user's role is not that of a customer")
+	case taken:
+		p.Reject(v.UserField, "This user belongs to another customer")
+	}
+	return nil
 }
 
 // insertCustomer writes a guest as the plugin's forms do
@@ -167,3 +215,9 @@ func (tx *Tx) insertCustomer(ctx context.Context, w writeSettings, c BookingCust
 // unusablePassword has the form of a portable hash of WordPress, and no password
 // leads to it: it is not the hash of anything known.
 func unusablePassword(random string) string { return "$P$B" + random[:30] }
+
+// customerFacts is a customer without a booking.
+func customerFacts(c BookingCustomer) (f bookingFacts) {
+	f.Customer = c
+	return f
+}

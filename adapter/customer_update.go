@@ -10,42 +10,61 @@ import (
 	"bookside/wpdb"
 )
 
-// planCustomerChange finds the customer a booking goes to, and what changes of
-// them.
-func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
-	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
-		// PHP cannot delete the customer before the booking is theirs.
-		if err := tx.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
-			return err
-		}
-		found, ok, err := tx.customerRow(ctx, sq.Eq{"id": *plan.CustomerID})
-		if err != nil {
-			return err
-		}
-		if !ok {
-			p.Invalid("customer_id", "Customer not found")
-			return nil
-		}
-		refuseInactive(p, "customer_id", found)
-		plan.customer = found.BookingCustomer
+// UpdateCustomer changes what was sent of a customer, and the linked WordPress
+// user with name and e-mail. What does not change is not written. What is wrong
+// is a CodeInvalidRequest or CodeValidationFailed naming every field.
+func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Customer, error) {
+	if err := tx.lock(ctx, append(locksOfEmail(v.Email), lockOf(customerLock, id))...); err != nil {
+		return Customer{}, err
 	}
-	if plan.Customer == (CustomerFields{}) {
-		return nil
+	if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
+		return Customer{}, err
 	}
-	old := plan.customer
-	plan.customer, plan.fields = tx.patchCustomer(old, plan.Customer, customerPrefix, p)
-	user, err := tx.checkCustomerChange(ctx, old, plan.customer, customerPrefix+"email", p)
-	// A user of the site has an e-mail address even where the customer has none.
-	plan.replaces = user.id != 0 || replaces(old, plan.customer)
-	return err
+	before, err := tx.storedCustomer(ctx, id)
+	if err != nil {
+		return Customer{}, err
+	}
+	v = v.sanitize()
+	p := v.Validation.Clone()
+	old := before.bookingCustomer()
+	after, columns := tx.patchCustomer(old, v.CustomerFields, "", &p)
+	if err := tx.checkValues(ctx, v, &p); err != nil {
+		return Customer{}, err
+	}
+	if _, err := tx.checkCustomerChange(ctx, old, after, "email", &p); err != nil {
+		return Customer{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Customer{}, err
+	}
+	personal := len(columns) > 0
+	columns = append(columns, v.changeset(before)...)
+	metas, err := tx.metaChanges(ctx, wpdb.CustomerMeta, id, v.metas())
+	if err != nil {
+		return Customer{}, err
+	}
+	if err := tx.storeCustomFieldNames(ctx, v.newCustomFields(before)); err != nil {
+		return Customer{}, err
+	}
+	if len(columns) > 0 || metas.any() {
+		if err := tx.updateCustomerRow(ctx, after, columns); err != nil {
+			return Customer{}, err
+		}
+	}
+	if err := tx.changeMeta(ctx, wpdb.CustomerMeta, metas); err != nil {
+		return Customer{}, err
+	}
+	if personal { // the plugin's history keeps nothing else of a customer
+		if err := tx.logEvents(ctx, writeSettings{}, []event{{kind: customerUpdated, facts: customerFacts(after), old: customerFacts(old)}}); err != nil {
+			return Customer{}, err
+		}
+	}
+	return tx.Customer(ctx, id)
 }
 
-// replaces tells whether anything that was known of a customer became something
-// else.
-func replaces(old, customer BookingCustomer) bool {
-	differs := func(old, wanted string) bool { return old != "" && old != wanted }
-	return differs(old.FirstName, customer.FirstName) || differs(old.LastName, customer.LastName) ||
-		differs(old.Email, customer.Email) || differs(old.Phone, customer.Phone)
+// bookingCustomer is what bookings show of a customer.
+func (c Customer) bookingCustomer() BookingCustomer {
+	return BookingCustomer{ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone}
 }
 
 // patchCustomer is a customer with what was sent of them, and the columns that

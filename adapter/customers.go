@@ -60,9 +60,6 @@ type CustomerFilter struct {
 	Search                            *string // name or e-mail
 }
 
-// Span is a half-open range of instants.
-type Span struct{ From, Before time.Time }
-
 // Customers is one page of the customers that pass the filter, newest first.
 func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer], error) {
 	q := sq.Select().From(s.db.As(wpdb.Customers, "c"))
@@ -96,13 +93,6 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 		return s.withStats(ctx, found)
 	})
 	return Page[Customer]{Paging: f.Paging, Records: records, Total: total}, err
-}
-
-func filterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
-	if span == nil {
-		return q
-	}
-	return filterCreated(q, column, &span.From, &span.Before)
 }
 
 // Customer is one customer; a CodeNotFound where it does not exist.
@@ -288,23 +278,4 @@ func (s *Site) customerMetas(ctx context.Context, ids []int64) (map[int64][]cust
 		err = row.Scan(owner, &m.key, wpdb.OrZero(&m.value), &m.written)
 		return m, err
 	})
-}
-
-// The plugin's settings that define custom fields, by name.
-const (
-	settingCustomerFields = "custom_fields_for_customer"
-	settingBookingFields  = "custom_fields_for_booking"
-)
-
-// definedFields are the custom fields of a setting, by their key.
-func (s *Site) definedFields(ctx context.Context, setting string) (map[string]json.RawMessage, error) {
-	settings, err := s.db.SettingValues(ctx, setting)
-	if err != nil {
-		return nil, err
-	}
-	definitions := map[string]json.RawMessage{}
-	if json.Unmarshal([]byte(settings[setting]), &definitions) != nil || definitions == nil {
-		definitions = map[string]json.RawMessage{} // not the map that the plugin writes: nothing is defined
-	}
-	return definitions, nil
 }

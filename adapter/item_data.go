@@ -6,10 +6,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/process"
 )
+
+// itemData is what an order item says of its booking
+// (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
+type itemData struct {
+	ID                        int64    `json:"id"`
+	CustomerID                any      `json:"customer_id"`
+	AgentID                   int64    `json:"agent_id"`
+	LocationID                int64    `json:"location_id"`
+	ServiceID                 int64    `json:"service_id"`
+	RecurrenceID              *int64   `json:"recurrence_id"`
+	StartDate                 string   `json:"start_date"`
+	StartTime                 int64    `json:"start_time"`
+	EndDate                   string   `json:"end_date"`
+	EndTime                   int64    `json:"end_time"`
+	Status                    string   `json:"status"`
+	BufferBefore              int64    `json:"buffer_before"`
+	BufferAfter               int64    `json:"buffer_after"`
+	Duration                  int64    `json:"duration"`
+	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
+}
+
+func newItemData(plan bookingPlan, span bookingSpan, id int64) (string, error) {
+	data := itemData{
+		ID: id, CustomerID: plan.customer.ID, AgentID: plan.resource.Agent, LocationID: plan.resource.Location, ServiceID: plan.resource.Service,
+		StartDate: span.start.Day.String(), StartTime: int64(span.start.Minutes), EndDate: span.end.Day.String(), EndTime: int64(span.end.Minutes),
+		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
+		GenerateRecurrentSequence: []string{},
+	}
+	if !plan.customerIsNew {
+		data.CustomerID = domain.IDText(plan.customer.ID) // of a loaded customer PHP has texts
+	}
+	return process.EncodePHP(data)
+}
 
 // itemKeys are the keys of an order item's data that repeat a column of its
 // booking.
@@ -56,6 +92,26 @@ func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	}
 	text, err := process.EncodePHP(value)
 	return json.RawMessage(text), err
+}
+
+// itemBooking is the booking id in an order item's JSON, a number or a string;
+// 0 where there is none.
+func itemBooking(data string) int64 {
+	var item struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal([]byte(data), &item) != nil {
+		return 0
+	}
+	var text string
+	if json.Unmarshal(item.ID, &text) != nil {
+		text = string(item.ID)
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
 }
 
 // member is a key of a JSON object and its value as written.
@@ -105,6 +161,25 @@ func encodeMembers(members []member) (string, error) {
 		texts[i] = key + ":" + string(m.value)
 	}
 	return "{" + strings.Join(texts, ",") + "}", nil
+}
+
+// withMembers is a JSON object with some members set, in the place that they
+// have or else at the end. What is no object becomes one.
+func withMembers(text string, changes []member) (string, error) {
+	members, err := objectMembers(text)
+	if err != nil {
+		members = nil // it had no rule that anybody could read
+	}
+	for _, c := range changes {
+		same := func(m member) bool { return m.key == c.key }
+		at := slices.IndexFunc(members, same)
+		members = slices.DeleteFunc(members, same)
+		if at < 0 {
+			at = len(members)
+		}
+		members = slices.Insert(members, at, c)
+	}
+	return encodeMembers(members)
 }
 
 // rawObject is stored JSON as it is, or an empty list where it is none.

@@ -20,10 +20,6 @@ type Location struct {
 	CreatedAt, UpdatedAt domain.Timestamp
 }
 
-// activeStatus is the one location and coupon status that the plugin takes for
-// active; any other is inactive.
-const activeStatus = "active"
-
 // LocationFilter narrows a list of locations. A nil field narrows nothing.
 type LocationFilter struct {
 	Paging
@@ -48,16 +44,4 @@ func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location],
 		return l, err
 	})
 	return Page[Location]{Paging: f.Paging, Records: records, Total: total}, err
-}
-
-// filterActive keeps the active records, or the others.
-func filterActive(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilder {
-	switch {
-	case want == nil:
-		return q
-	case *want:
-		return q.Where(sq.Eq{column: activeStatus})
-	default:
-		return q.Where(sq.NotEq{column: activeStatus})
-	}
 }

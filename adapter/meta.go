@@ -2,6 +2,9 @@ package adapter
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -36,4 +39,82 @@ func (s *Site) metas(ctx context.Context, table wpdb.Table, ids []int64, narrow 
 		metas[id] = values
 	}
 	return metas, nil
+}
+
+// metaChanges are the rows of metas that a change adds, alters and removes.
+type metaChanges struct {
+	inserts []row
+	updates []metaUpdate
+	deletes []int64
+}
+
+type metaUpdate struct {
+	id    int64
+	value string
+}
+
+func (m metaChanges) any() bool { return len(m.inserts)+len(m.updates)+len(m.deletes) > 0 }
+
+// metaChanges compares metas with what is stored of a record: an existing row
+// changes, an empty value removes all rows of its key
+// (OsMetaModel::save_by_key and delete_meta_by_key, LatePoint 5.6.5; unlike
+// there, "0" is a value).
+func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, values map[string]string) (m metaChanges, err error) {
+	if len(values) == 0 {
+		return m, nil
+	}
+	type stored struct {
+		id         int64
+		key, value string
+	}
+	stmt := sq.Select("id", "meta_key", "meta_value").From(s.db.Name(table)).Where(sq.Eq{"object_id": id}).OrderBy("id")
+	rows, err := wpdb.All(ctx, s.db, "read meta", stmt, func(row wpdb.Scanner) (r stored, err error) {
+		err = row.Scan(&r.id, &r.key, wpdb.OrZero(&r.value))
+		return r, err
+	})
+	if err != nil {
+		return m, err
+	}
+	byKey := map[string][]stored{}
+	for _, r := range rows {
+		key := strings.ToLower(r.key)
+		byKey[key] = append(byKey[key], r)
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value, same := values[key], byKey[strings.ToLower(key)]
+		switch {
+		case value == "":
+			for _, r := range same {
+				m.deletes = append(m.deletes, r.id)
+			}
+		case len(same) == 0:
+			m.inserts = append(m.inserts, append(row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.newTimestamps()...))
+		case same[0].value != value:
+			m.updates = append(m.updates, metaUpdate{same[0].id, value})
+		}
+	}
+	return m, nil
+}
+
+// changeMeta writes changes of metas.
+func (tx *Tx) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
+	if err := tx.delete(ctx, table, m.deletes...); err != nil {
+		return err
+	}
+	for _, altered := range m.updates {
+		if err := tx.update(ctx, table, altered.id, row{{"meta_value", altered.value}, tx.updateTimestamp()}); err != nil {
+			return err
+		}
+	}
+	_, err := tx.insert(ctx, table, m.inserts...)
+	return err
+}
+
+// saveMeta stores metas of a record.
+func (tx *Tx) saveMeta(ctx context.Context, table wpdb.Table, id int64, values map[string]string) error {
+	m, err := tx.metaChanges(ctx, table, id, values)
+	if err != nil {
+		return err
+	}
+	return tx.changeMeta(ctx, table, m)
 }

@@ -1,9 +1,7 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -11,6 +9,136 @@ import (
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
+
+// OrderPatch changes an order. A nil field stays as it is. Validation holds what
+// is known to be wrong with it; a field named there is not looked at again.
+type OrderPatch struct {
+	CustomerID                                       *int64
+	Subtotal, Total, TaxTotal                        *decimal.Decimal
+	DiscountTotal, CouponDiscount                    *decimal.Decimal
+	CouponCode, CustomerComment, Notes               *string
+	Status                                           *string // open, cancelled or completed
+	PaymentStatus                                    *string // not_paid, partially_paid, fully_paid, processing, refunded or partially_refunded
+	FulfillmentStatus                                *string // not_fulfilled, partially_fulfilled or fulfilled
+	ConfirmationCode, IPAddress, SourceID, SourceURL *string
+	Validation                                       domain.Validation
+}
+
+// NewOrder is an order to be made. It needs customer, subtotal and total; any
+// other nil field gets the default of the plugin's form.
+type NewOrder struct {
+	OrderPatch
+	Address string // the client's IP address, kept where the site logs it and no other was sent
+}
+
+// CreateOrder makes an order without items, as the plugin's order form does
+// (OsOrdersController::create_or_update, LatePoint 5.6.5), and its invoice where
+// the site makes invoices.
+//
+// What is wrong with the order is a CodeInvalidRequest or CodeValidationFailed
+// naming every field.
+func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
+	p := n.Validation.Clone()
+	p.Require("customer_id", n.CustomerID != nil)
+	p.Require("subtotal", n.Subtotal != nil)
+	p.Require("total", n.Total != nil)
+	n.OrderPatch = tx.sanitizeOrder(n.OrderPatch, Order{}, &p)
+	if p.Err() == nil {
+		if err := tx.lock(ctx, lockOf(customerLock, *n.CustomerID)); err != nil {
+			return Order{}, err
+		}
+	}
+	customer, err := tx.lockCustomer(ctx, n.CustomerID, &p)
+	if err != nil {
+		return Order{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Order{}, err
+	}
+	w, err := tx.writeSettings(ctx)
+	if err != nil {
+		return Order{}, err
+	}
+	id, err := tx.insertNewOrder(ctx, w, n, customer)
+	if err != nil {
+		return Order{}, err
+	}
+	made, err := tx.Order(ctx, id)
+	if err != nil {
+		return Order{}, err
+	}
+	facts := orderFacts{Order: made, customer: customer}
+	vars := tx.orderActivityVars(w, facts)
+	vars.ID = id // of a new record PHP has a number
+	if err := tx.logActivities(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
+		return Order{}, err
+	}
+	_, err = tx.notify(ctx, w, []event{{kind: orderCreated, facts: facts.facts()}}, true)
+	return made, err
+}
+
+// lockCustomer reads the customer whom an order or a payment is for, and keeps
+// them from being deleted meanwhile.
+func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
+	if id == nil || p.Has("customer_id") {
+		return BookingCustomer{}, nil
+	}
+	if err := tx.lockRows(ctx, wpdb.Customers, []int64{*id}); err != nil {
+		return BookingCustomer{}, err
+	}
+	found, ok, err := tx.orderCustomer(ctx, *id)
+	if err == nil && !ok {
+		p.Invalid("customer_id", "Customer not found")
+	}
+	return found, err
+}
+
+// insertNewOrder writes an order with what belongs to one, and touches its
+// customer as every order does.
+func (tx *Tx) insertNewOrder(ctx context.Context, w writeSettings, n NewOrder, customer BookingCustomer) (int64, error) {
+	// With a breakdown the plugin does not compute prices from the items.
+	breakdown := priceBreakdown{BeforeSubtotal: []breakdownPart{}}
+	if err := tx.update(ctx, wpdb.Customers, customer.ID, row{tx.updateTimestamp()}); err != nil {
+		return 0, err
+	}
+	id, err := tx.insertOrder(ctx, w, n, customer.ID, breakdown)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := tx.insertManageKeys(ctx, wpdb.OrderMeta, id, manageKeys{}); err != nil {
+		return 0, err
+	}
+	if err := tx.saveMeta(ctx, wpdb.OrderMeta, id, n.metas(Order{})); err != nil {
+		return 0, err
+	}
+	return id, tx.invoiceOrder(ctx, w, invoiceSource{id: id, customer: customer, subtotal: *n.Subtotal, total: *n.Total, breakdown: breakdown})
+}
+
+// insertOrder writes the row of a new order.
+func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
+	stored, err := process.EncodePHP(breakdown)
+	if err != nil {
+		return 0, err
+	}
+	code := domain.ValueOr(n.ConfirmationCode, "")
+	if code == "" {
+		if code, err = tx.code(confirmationCodeLength); err != nil {
+			return 0, err
+		}
+	}
+	address := n.IPAddress
+	if address == nil && n.Address != "" && w.settings[settingLogAddress] == on {
+		address = &n.Address
+	}
+	return tx.insert(ctx, wpdb.Orders, append(row{
+		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", domain.ValueOr(n.Status, "open")},
+		{"fulfillment_status", domain.ValueOr(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", domain.ValueOr(n.PaymentStatus, orderNotPaid)},
+		{"source_id", n.SourceID}, {"source_url", domain.ValueOr(n.SourceURL, "")}, {"ip_address", address},
+		{"customer_id", customer}, {"customer_comment", domain.ValueOr(n.CustomerComment, "")}, {"confirmation_code", code},
+		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
+		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
+	}, tx.newTimestamps()...))
+}
 
 // priceBreakdown is how an order's price is made up, as its column holds it
 // (OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5).
@@ -41,97 +169,4 @@ func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 		Items:    []breakdownItem{{Value: price.StringFixed(2), Label: service, RawValue: domain.AmountText(price)}},
 		SubItems: []breakdownItem{},
 	}}}
-}
-
-// insertOrder writes the row of a new order.
-func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
-	stored, err := process.EncodePHP(breakdown)
-	if err != nil {
-		return 0, err
-	}
-	code := domain.ValueOr(n.ConfirmationCode, "")
-	if code == "" {
-		if code, err = tx.code(confirmationCodeLength); err != nil {
-			return 0, err
-		}
-	}
-	address := n.IPAddress
-	if address == nil && n.Address != "" && w.settings[settingLogAddress] == on {
-		address = &n.Address
-	}
-	return tx.insert(ctx, wpdb.Orders, append(row{
-		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", domain.ValueOr(n.Status, "open")},
-		{"fulfillment_status", domain.ValueOr(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", domain.ValueOr(n.PaymentStatus, orderNotPaid)},
-		{"source_id", n.SourceID}, {"source_url", domain.ValueOr(n.SourceURL, "")}, {"ip_address", address},
-		{"customer_id", customer}, {"customer_comment", domain.ValueOr(n.CustomerComment, "")}, {"confirmation_code", code},
-		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
-		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
-	}, tx.newTimestamps()...))
-}
-
-// invoiceData is what an invoice says, a snapshot.
-type invoiceData struct {
-	Company        string         `json:"company"`
-	From           string         `json:"from"`
-	To             string         `json:"to"`
-	PriceBreakdown priceBreakdown `json:"price_breakdown"`
-	TaxID          string         `json:"tax_id"`
-	Totals         invoiceTotals  `json:"totals"`
-}
-
-type invoiceTotals struct {
-	Subtotal string `json:"subtotal"`
-	Total    string `json:"total"`
-}
-
-// The plugin's templates for the two addresses of an invoice.
-const (
-	defaultInvoiceFrom = "{{business_address}}<br>{{business_phone}}"
-	defaultInvoiceTo   = "{{customer_full_name}}<br>{{customer_email}}<br>{{customer_phone}}"
-)
-
-// invoiceSource is what an invoice says of a new order.
-type invoiceSource struct {
-	id              int64
-	customer        BookingCustomer
-	subtotal, total decimal.Decimal
-	breakdown       priceBreakdown
-}
-
-// invoiceOrder writes the invoice of a new order
-// (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
-// the site makes none, or none for what is free.
-func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource) error {
-	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
-		return nil
-	}
-	total := domain.AmountText(o.total)
-	data, err := process.EncodePHP(invoiceData{
-		Company: w.settings[settingInvoiceCompany],
-		From:    w.replaceVariables(cmp.Or(w.settings[settingInvoiceFrom], defaultInvoiceFrom), o.customer),
-		To:      w.replaceVariables(cmp.Or(w.settings[settingInvoiceTo], defaultInvoiceTo), o.customer),
-		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: o.breakdown, Totals: invoiceTotals{Subtotal: domain.AmountText(o.subtotal), Total: total},
-	})
-	if err != nil {
-		return err
-	}
-	key, err := tx.uuid()
-	if err != nil {
-		return err
-	}
-	_, err = tx.insert(ctx, wpdb.OrderInvoices, append(row{
-		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", invoiceOpen}, {"charge_amount", total},
-		{"due_at", domain.Stamp(tx.Now)}, {"payment_portion", "full"}, {"access_key", key},
-	}, tx.newTimestamps()...))
-	return err
-}
-
-// replaceVariables fills in the variables of customer and business.
-func (w writeSettings) replaceVariables(template string, c BookingCustomer) string {
-	return strings.NewReplacer(
-		"{{customer_full_name}}", strings.TrimSpace(c.FirstName+" "+c.LastName), "{{customer_first_name}}", c.FirstName, "{{customer_last_name}}", c.LastName,
-		"{{customer_email}}", c.Email, "{{customer_phone}}", c.Phone,
-		"{{business_name}}", w.settings[settingBusinessName], "{{business_address}}", w.settings[settingBusinessAddress],
-		"{{business_phone}}", w.settings[settingBusinessPhone],
-	).Replace(template)
 }

@@ -93,20 +93,6 @@ func (f *orderFacts) bookingOf(item OrderItem) (bookingFacts, bool) {
 	return bookingFacts{}, false
 }
 
-// orderActivityVars is what the history says of an order (OsOrderModel::get_data_vars,
-// LatePoint 5.6.5).
-func (s *Site) orderActivityVars(w writeSettings, f orderFacts) orderVars {
-	vars := s.orderVars(w, f.facts())
-	for i, item := range f.items {
-		if booking, ok := f.bookingOf(item); ok {
-			shown := s.bookingVarsAlone(w, booking)
-			shown.Duration = booking.Duration
-			vars.Items[i].ItemData = shown
-		}
-	}
-	return vars
-}
-
 // ensureOrderKeys gives the bookings of an order the keys that its history
 // shows.
 func (tx *Tx) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
@@ -116,21 +102,4 @@ func (tx *Tx) ensureOrderKeys(ctx context.Context, f *orderFacts) (err error) {
 		}
 	}
 	return nil
-}
-
-// logOrderUpdate adds a changed order to the site's history, and is the event
-// to announce. Of what was before only the order itself and its customer count:
-// the plugin reads items and payments when it writes the entry.
-func (tx *Tx) logOrderUpdate(ctx context.Context, w writeSettings, before Order, now orderFacts) (event, error) {
-	old := now
-	old.Order = before
-	var err error
-	if before.CustomerID != now.CustomerID {
-		if old.customer, _, err = tx.orderCustomer(ctx, before.CustomerID); err != nil {
-			return event{}, err
-		}
-	}
-	entry := orderEntry{change{New: tx.orderActivityVars(w, now), Old: tx.orderActivityVars(w, old)}}
-	err = tx.logActivities(ctx, activity{code: string(orderUpdated), orderID: &now.ID, description: entry})
-	return event{kind: orderUpdated, facts: now.facts(), old: old.facts()}, err
 }

@@ -120,3 +120,11 @@ func (s *Site) paymentTotals(ctx context.Context, order Order) (paymentTotals, e
 	b.refunded = b.refunded.Add(refunds.Decimal)
 	return b, err
 }
+
+// paidSum is what succeeded transactions of an alias paid, less what refunding
+// ones gave back. Authorisations and voids move no money.
+func paidSum(alias string) string {
+	kind := "COALESCE(" + alias + ".kind, '')"
+	return "SUM(CASE WHEN " + alias + ".status <> 'succeeded' OR " + kind + " IN ('authorization', 'void') THEN 0" +
+		" WHEN " + kind + " = 'refund' THEN -" + alias + ".amount ELSE " + alias + ".amount END)"
+}

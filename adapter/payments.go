@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
-	"strconv"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -199,24 +197,4 @@ func (s *Site) firstBookings(ctx context.Context, orders []int64) (map[int64]int
 		}
 	}
 	return first, nil
-}
-
-// itemBooking is the booking id in an order item's JSON, a number or a string;
-// 0 where there is none.
-func itemBooking(data string) int64 {
-	var item struct {
-		ID json.RawMessage `json:"id"`
-	}
-	if json.Unmarshal([]byte(data), &item) != nil {
-		return 0
-	}
-	var text string
-	if json.Unmarshal(item.ID, &text) != nil {
-		text = string(item.ID)
-	}
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return id
 }

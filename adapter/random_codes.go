@@ -39,10 +39,6 @@ func (s *Site) code(length int) (string, error) {
 	return string(code), nil
 }
 
-// manageKey returns a key with which a booking or order can be managed without logging
-// in: 36 hexadecimal digits.
-func (s *Site) manageKey() (string, error) { return domain.RandomHex(s.random, 18) }
-
 // uuid returns a random UUID, version 4.
 func (s *Site) uuid() (string, error) {
 	id, err := uuid.NewRandomFromReader(s.random)

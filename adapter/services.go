@@ -186,13 +186,3 @@ func scanService(row wpdb.Scanner) (Service, error) {
 	}
 	return v, err
 }
-
-func (s *Site) connectedAgents(ctx context.Context, services []int64) (map[int64][]AgentName, error) {
-	stmt := s.pairs(sq.Select("x.service_id", "a.id", "a.first_name", "a.last_name", "a.display_name"), "service_id", "agent_id", services).
-		Join(s.db.As(wpdb.Agents, "a") + " ON a.id = x.agent_id")
-	agents, err := grouped(ctx, s, "read agents of services", stmt, func(row wpdb.Scanner, owner *int64) (v AgentName, err error) {
-		err = row.Scan(owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName))
-		return v, err
-	})
-	return ordered(agents, func(v AgentName) int64 { return v.ID }), err
-}

@@ -8,24 +8,11 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// paidSum is what succeeded transactions of an alias paid, less what refunding
-// ones gave back. Authorisations and voids move no money.
-func paidSum(alias string) string {
-	kind := "COALESCE(" + alias + ".kind, '')"
-	return "SUM(CASE WHEN " + alias + ".status <> 'succeeded' OR " + kind + " IN ('authorization', 'void') THEN 0" +
-		" WHEN " + kind + " = 'refund' THEN -" + alias + ".amount ELSE " + alias + ".amount END)"
-}
-
 // Currency is how the site writes prices.
 type Currency struct {
 	Before, After      string
 	Thousands, Decimal string
 	Decimals           int32
-}
-
-// currencySettings are the settings a Currency is made of.
-var currencySettings = []string{
-	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
 }
 
 // Currency reads the site's way of writing prices, with the plugin's defaults.

@@ -1,0 +1,108 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// DeleteCustomer deletes a customer who has no bookings, with orders, payments
+// and metas as the plugin does (OsCustomerModel::delete, LatePoint 5.6.5):
+// invoices and the WordPress user stay. One with bookings, whatever their status,
+// is a CodeCustomerHasBookings.
+func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
+	orders, err := tx.orderIDs(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := tx.lock(ctx, append(locksOf(orderLock, orders...), lockOf(customerLock, id))...); err != nil {
+		return err
+	}
+	// Whoever books for the customer changes their row, until the booking is there.
+	if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
+		return err
+	}
+	_, found, err := tx.customerRow(ctx, sq.Eq{"id": id})
+	if err != nil {
+		return err
+	}
+	if !found {
+		return domain.NotFound(domain.CustomerResource, id)
+	}
+	bookings, err := tx.bookingsThrough(ctx, id)
+	if err != nil {
+		return err
+	}
+	if bookings > 0 {
+		return domain.CustomerHasBookings(bookings)
+	}
+	now, err := tx.orderIDs(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(now, orders) { // the locks are those of other orders
+		return fmt.Errorf("orders of customer %d changed meanwhile: %w", id, wpdb.ErrConflict)
+	}
+	return tx.deleteCustomerRows(ctx, id, orders)
+}
+
+// bookingsThrough counts the bookings of a customer, and those that others have
+// in the customer's orders: the plugin deletes both with the customer.
+func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, error) {
+	stmt := sq.Select("i.id").From(s.db.As(wpdb.OrderItems, "i")).Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
+		Where(sq.Eq{"o.customer_id": customer})
+	items, err := wpdb.All(ctx, s.db, "find order items of customer", stmt, wpdb.Value[int64])
+	if err != nil {
+		return 0, err
+	}
+	bookings := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": customer})
+	if len(items) > 0 { // no index helps here
+		bookings = sq.Select("COUNT(*)").From(s.db.Name(wpdb.Bookings)).Where(sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_item_id": items}})
+	}
+	count, _, err := wpdb.One(ctx, s.db, "count bookings of customer", bookings, wpdb.Value[int64])
+	return count, err
+}
+
+func (tx *Tx) deleteCustomerRows(ctx context.Context, id int64, orders []int64) error {
+	if err := tx.deleteOrders(ctx, orders); err != nil {
+		return err
+	}
+	if err := tx.deleteWhere(ctx, wpdb.Transactions, sq.Eq{"customer_id": id}); err != nil {
+		return err
+	}
+	if err := tx.deleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id}); err != nil {
+		return err
+	}
+	return tx.delete(ctx, wpdb.Customers, id)
+}
+
+// orderIDs are the ids of a customer's orders.
+func (s *Site) orderIDs(ctx context.Context, customer int64) ([]int64, error) {
+	stmt := sq.Select("id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customer}).OrderBy("id")
+	return wpdb.All(ctx, s.db, "find orders of customer", stmt, wpdb.Value[int64])
+}
+
+// deleteOrders deletes orders with what the plugin deletes with them
+// (OsOrderModel::delete). Their invoices stay.
+func (tx *Tx) deleteOrders(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := tx.deleteJobs(ctx, sq.Eq{"object_id": ids, "object_model_type": "order"}); err != nil {
+		return err
+	}
+	for _, of := range []struct {
+		table  wpdb.Table
+		column string
+	}{{wpdb.Transactions, "order_id"}, {wpdb.OrderItems, "order_id"}, {wpdb.OrderMeta, "object_id"}} {
+		if err := tx.deleteWhere(ctx, of.table, sq.Eq{of.column: ids}); err != nil {
+			return err
+		}
+	}
+	return tx.delete(ctx, wpdb.Orders, ids...)
+}

@@ -1,0 +1,121 @@
+package adapter
+
+import (
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// filterEqual adds column = value where a value was sent.
+func filterEqual[T any](filter sq.SelectBuilder, column string, value *T) sq.SelectBuilder {
+	if value == nil {
+		return filter
+	}
+	return filter.Where(sq.Eq{column: *value})
+}
+
+// filterText adds column = text where a text was sent. The collation finds the
+// rows, by an index where there is one, and takes letters for each other that
+// differ in their accents; the second condition ignores nothing but case.
+func filterText(filter sq.SelectBuilder, column string, text *string) sq.SelectBuilder {
+	if text == nil {
+		return filter
+	}
+	return filter.Where(sq.Eq{column: *text}).Where(folded(column)+" = "+folded("?"), *text)
+}
+
+// folded is a text in one letter case, to be compared code by code.
+func folded(expression string) string {
+	return "LOWER(CONVERT(" + expression + " USING utf8mb4)) COLLATE utf8mb4_bin"
+}
+
+// filterReference adds column = id where an id was sent. 0 is none, which columns hold
+// as 0 or as NULL.
+func filterReference(filter sq.SelectBuilder, column string, id *int64) sq.SelectBuilder {
+	if id != nil && *id == 0 {
+		return filter.Where(sq.Or{sq.Eq{column: 0}, sq.Eq{column: nil}})
+	}
+	return filterEqual(filter, column, id)
+}
+
+// filterRange adds the bounds of a column; nil bounds nothing.
+func filterRange[T any](filter sq.SelectBuilder, column string, from, to *T) sq.SelectBuilder {
+	if from != nil {
+		filter = filter.Where(sq.GtOrEq{column: *from})
+	}
+	if to != nil {
+		filter = filter.Where(sq.LtOrEq{column: *to})
+	}
+	return filter
+}
+
+// filterCreated adds the half-open range of a stored instant.
+func filterCreated(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
+	if from != nil {
+		q = q.Where(sq.GtOrEq{column: domain.Stamp(*from)})
+	}
+	if before != nil {
+		q = q.Where(sq.Lt{column: domain.Stamp(*before)})
+	}
+	return q
+}
+
+// Span is a half-open range of instants.
+type Span struct{ From, Before time.Time }
+
+func filterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
+	if span == nil {
+		return q
+	}
+	return filterCreated(q, column, &span.From, &span.Before)
+}
+
+// activeStatus is the one location and coupon status that the plugin takes for
+// active; any other is inactive.
+const activeStatus = "active"
+
+// filterActive keeps the active records, or the others.
+func filterActive(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilder {
+	switch {
+	case want == nil:
+		return q
+	case *want:
+		return q.Where(sq.Eq{column: activeStatus})
+	default:
+		return q.Where(sq.NotEq{column: activeStatus})
+	}
+}
+
+// filterSearch adds a partial match of any of the expressions where a text was
+// sent. Case and accents are the collation's affair.
+func filterSearch(filter sq.SelectBuilder, text *string, expressions ...string) sq.SelectBuilder {
+	if text == nil {
+		return filter
+	}
+	pattern := wpdb.Contains(*text)
+	any := sq.Or{}
+	for _, e := range expressions {
+		any = append(any, sq.Expr(e+" LIKE ?", pattern))
+	}
+	return filter.Where(any)
+}
+
+// direction writes an ORDER BY term.
+func direction(column string, desc bool) string {
+	if desc {
+		return column + " DESC"
+	}
+	return column + " ASC"
+}
+
+// sortColumns writes ORDER BY terms that all go one way.
+func sortColumns(columns []string, desc bool) []string {
+	terms := make([]string, len(columns))
+	for i, column := range columns {
+		terms[i] = direction(column, desc)
+	}
+	return terms
+}

@@ -1,0 +1,80 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/process"
+	"bookside/wpdb"
+)
+
+// invoiceSource is what an invoice says of a new order.
+type invoiceSource struct {
+	id              int64
+	customer        BookingCustomer
+	subtotal, total decimal.Decimal
+	breakdown       priceBreakdown
+}
+
+// invoiceOrder writes the invoice of a new order
+// (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
+// the site makes none, or none for what is free.
+func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource) error {
+	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
+		return nil
+	}
+	total := domain.AmountText(o.total)
+	data, err := process.EncodePHP(invoiceData{
+		Company: w.settings[settingInvoiceCompany],
+		From:    w.replaceVariables(cmp.Or(w.settings[settingInvoiceFrom], defaultInvoiceFrom), o.customer),
+		To:      w.replaceVariables(cmp.Or(w.settings[settingInvoiceTo], defaultInvoiceTo), o.customer),
+		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: o.breakdown, Totals: invoiceTotals{Subtotal: domain.AmountText(o.subtotal), Total: total},
+	})
+	if err != nil {
+		return err
+	}
+	key, err := tx.uuid()
+	if err != nil {
+		return err
+	}
+	_, err = tx.insert(ctx, wpdb.OrderInvoices, append(row{
+		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", invoiceOpen}, {"charge_amount", total},
+		{"due_at", domain.Stamp(tx.Now)}, {"payment_portion", "full"}, {"access_key", key},
+	}, tx.newTimestamps()...))
+	return err
+}
+
+// invoiceData is what an invoice says, a snapshot.
+type invoiceData struct {
+	Company        string         `json:"company"`
+	From           string         `json:"from"`
+	To             string         `json:"to"`
+	PriceBreakdown priceBreakdown `json:"price_breakdown"`
+	TaxID          string         `json:"tax_id"`
+	Totals         invoiceTotals  `json:"totals"`
+}
+
+type invoiceTotals struct {
+	Subtotal string `json:"subtotal"`
+	Total    string `json:"total"`
+}
+
+// The plugin's templates for the two addresses of an invoice.
+const (
+	defaultInvoiceFrom = "{{business_address}}<br>{{business_phone}}"
+	defaultInvoiceTo   = "{{customer_full_name}}<br>{{customer_email}}<br>{{customer_phone}}"
+)
+
+// replaceVariables fills in the variables of customer and business.
+func (w writeSettings) replaceVariables(template string, c BookingCustomer) string {
+	return strings.NewReplacer(
+		"{{customer_full_name}}", strings.TrimSpace(c.FirstName+" "+c.LastName), "{{customer_first_name}}", c.FirstName, "{{customer_last_name}}", c.LastName,
+		"{{customer_email}}", c.Email, "{{customer_phone}}", c.Phone,
+		"{{business_name}}", w.settings[settingBusinessName], "{{business_address}}", w.settings[settingBusinessAddress],
+		"{{business_phone}}", w.settings[settingBusinessPhone],
+	).Replace(template)
+}

@@ -1,0 +1,68 @@
+package adapter
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// manageKeys are the keys with which a booking or order can be managed without
+// logging in.
+type manageKeys struct{ agent, customer string }
+
+// The metas of a booking or order that hold its manageKeys.
+const (
+	keyForAgent    = secretMeta + "for_agent"
+	keyForCustomer = secretMeta + "for_customer"
+)
+
+// manageKey returns a key with which a booking or order can be managed without logging
+// in: 36 hexadecimal digits.
+func (s *Site) manageKey() (string, error) { return domain.RandomHex(s.random, 18) }
+
+// manageKeys reads the keys of bookings or orders, by id.
+func (s *Site) manageKeys(ctx context.Context, table wpdb.Table, ids ...int64) (map[int64]manageKeys, error) {
+	metas, err := s.metas(ctx, table, ids, sq.Eq{"meta_key": []string{keyForAgent, keyForCustomer}})
+	keys := make(map[int64]manageKeys, len(metas))
+	for id, meta := range metas {
+		keys[id] = manageKeys{agent: meta[keyForAgent], customer: meta[keyForCustomer]}
+	}
+	return keys, err
+}
+
+// insertManageKeys adds the keys with which agent and customer manage a booking
+// or order, as far as it has none.
+func (tx *Tx) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
+	var metas []row
+	for _, k := range []struct {
+		meta string
+		key  *string
+	}{{keyForAgent, &keys.agent}, {keyForCustomer, &keys.customer}} {
+		if *k.key != "" {
+			continue
+		}
+		var err error
+		if *k.key, err = tx.manageKey(); err != nil {
+			return keys, err
+		}
+		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, tx.newTimestamps()...))
+	}
+	_, err := tx.insert(ctx, table, metas...)
+	return keys, err
+}
+
+// keysOfOrder are the keys with which an order is managed; one without gets
+// them, as in the plugin.
+func (tx *Tx) keysOfOrder(ctx context.Context, f bookingFacts) (manageKeys, error) {
+	if f.orderKeys != (manageKeys{}) {
+		return f.orderKeys, nil
+	}
+	keys, err := tx.manageKeys(ctx, wpdb.OrderMeta, f.Order.ID)
+	if err != nil {
+		return manageKeys{}, err
+	}
+	return tx.insertManageKeys(ctx, wpdb.OrderMeta, f.Order.ID, keys[f.Order.ID])
+}

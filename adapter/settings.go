@@ -1,0 +1,176 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/process"
+	"bookside/wpdb"
+)
+
+// Settings that decide about slots.
+const (
+	settingBlockingStatuses = "timeslot_blocking_statuses"
+	settingStep             = "timeblock_interval"
+	settingEarliest         = "earliest_possible_booking"
+	settingLatest           = "latest_possible_booking"
+	settingOneLocation      = "one_location_at_time"
+	settingManyServices     = "multiple_services_at_time"
+	settingOneAgent         = "one_agent_at_location"
+	settingAgentOrder       = "any_agent_order"
+	settingAddOns           = "active_addons"
+)
+
+// The site's settings for what is written about bookings, by name.
+const (
+	settingDateFormat      = "date_format"
+	settingTimeSystem      = "time_system"
+	settingInvoices        = "enable_invoices"
+	settingFreeInvoices    = "create_invoices_for_free_bookings"
+	settingInvoiceCompany  = "invoices_company_name"
+	settingInvoiceFrom     = "invoices_data_from"
+	settingInvoiceTo       = "invoices_data_to"
+	settingInvoiceTaxID    = "invoices_tax_id"
+	settingLogAddress      = "log_customer_ip_address"
+	settingMailProcessor   = "notifications_email_processor"
+	settingBusinessName    = "business_name"
+	settingBusinessPhone   = "business_phone"
+	settingBusinessAddress = "business_address"
+	settingOwnStatuses     = "additional_booking_statuses"
+
+	settingDashboard        = "page_url_customer_dashboard"
+	settingTerseDates       = "disable_verbose_date_output"
+	settingUsersAsCustomers = "wp_users_as_customers"
+	settingCustomerRole     = "default_wp_role_for_customer"
+)
+
+// The plugin's settings that define custom fields, by name.
+const (
+	settingCustomerFields = "custom_fields_for_customer"
+	settingBookingFields  = "custom_fields_for_booking"
+)
+
+// currencySettings are the settings a Currency is made of.
+var currencySettings = []string{
+	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
+}
+
+// on is how a switch among settings is stored; anything else is off.
+const on = "on"
+
+var writeSettingNames = append([]string{
+	settingDateFormat, settingTimeSystem, settingInvoices, settingFreeInvoices, settingInvoiceCompany, settingInvoiceFrom, settingInvoiceTo,
+	settingInvoiceTaxID, settingLogAddress, settingMailProcessor, settingBusinessName, settingBusinessPhone, settingBusinessAddress, settingOwnStatuses,
+	settingDashboard, settingTerseDates, settingUsersAsCustomers, settingCustomerRole,
+}, currencySettings...)
+
+// writeSettings is how the site writes about its bookings.
+type writeSettings struct {
+	settings   map[string]string
+	siteURL    string
+	cron       string // the option, serialised
+	dateFormat string // of PHP
+	clock24    bool
+	currency   Currency
+}
+
+// writeSettings reads how the site writes.
+func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
+	settings, err := s.db.SettingValues(ctx, writeSettingNames...)
+	if err != nil {
+		return writeSettings{}, err
+	}
+	options, err := s.db.OptionValues(ctx, "siteurl", "cron")
+	if err != nil {
+		return writeSettings{}, err
+	}
+	return writeSettings{
+		settings: settings, siteURL: wpdb.PlainText(options["siteurl"]), cron: options["cron"],
+		dateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), clock24: settings[settingTimeSystem] == "24", currency: currencyOf(settings),
+	}, nil
+}
+
+// onUnlessSet is a setting that is on where the row is missing.
+func (w writeSettings) onUnlessSet(name string) bool {
+	value, set := w.settings[name]
+	return !set || value == on
+}
+
+// clock writes a time of day as the site shows it
+// (OsTimeHelper::minutes_to_hours_and_minutes).
+func (w writeSettings) clock(t time.Time) string {
+	if w.clock24 {
+		return process.FormatDate(t, "H:i")
+	}
+	return process.FormatDate(t, "h:ia")
+}
+
+// manageURL is where a booking or order can be managed with a key.
+func (w writeSettings) manageURL(what, key string) string {
+	return strings.TrimRight(w.siteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_" + what + "_by_key__show&key=" + url.QueryEscape(key)
+}
+
+// pageURL is the address of a page that the site names by its path.
+func (w writeSettings) pageURL(path string) string {
+	if path == "" || strings.Contains(path, "://") {
+		return path
+	}
+	return strings.TrimRight(w.siteURL, "/") + "/" + strings.TrimLeft(path, "/")
+}
+
+func (s *Site) slotSettings(ctx context.Context) (map[string]string, error) {
+	return s.db.SettingValues(ctx, settingBlockingStatuses, settingStep, settingEarliest, settingLatest,
+		settingOneLocation, settingManyServices, settingOneAgent, settingAgentOrder, settingAddOns)
+}
+
+func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
+	settings, err := s.db.SettingValues(ctx, settingBlockingStatuses)
+	return availability.BlockingStatuses(settings[settingBlockingStatuses]), err
+}
+
+// addOnActive looks for the add-on in the plugin's own list, in the site's, and
+// in the network's where the plugin itself is active by that.
+func (s *Site) addOnActive(ctx context.Context, setting string) (bool, error) {
+	switch {
+	case strings.Contains(setting, addOn):
+		return true, nil
+	case wpdb.ListsPlugin(s.activePlugins, pluginFile):
+		return wpdb.ListsPlugin(s.activePlugins, addOnFile), nil
+	default:
+		return s.db.PluginActive(ctx, s.activePlugins, addOnFile)
+	}
+}
+
+// definedFields are the custom fields of a setting, by their key.
+func (s *Site) definedFields(ctx context.Context, setting string) (map[string]json.RawMessage, error) {
+	settings, err := s.db.SettingValues(ctx, setting)
+	if err != nil {
+		return nil, err
+	}
+	definitions := map[string]json.RawMessage{}
+	if json.Unmarshal([]byte(settings[setting]), &definitions) != nil || definitions == nil {
+		definitions = map[string]json.RawMessage{} // not the map that the plugin writes: nothing is defined
+	}
+	return definitions, nil
+}
+
+// leadingInt is the integer a text begins with, as PHP counts with texts; 0 for
+// none.
+func leadingInt(text string) int {
+	text = strings.TrimSpace(text)
+	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if end >= 0 {
+		text = text[:end]
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,100 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// serviceWithResources reads a service and who offers it where. What is unknown
+// is noted, agent and location also where the service is.
+func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent, location int64) (bookableService, []availability.Resource, error) {
+	known, err := s.bookableService(ctx, service)
+	if domain.CodeOf(err) == domain.CodeInvalidRequest {
+		_, others := s.missing(ctx, known, agent, location)
+		return known, nil, errors.Join(p.Absorb(err), p.Absorb(others))
+	}
+	if err != nil {
+		return known, nil, err
+	}
+	resources, _, err := s.resources(ctx, known, agent, location)
+	return known, resources, p.Absorb(err)
+}
+
+// slotRequest asks for a start for good.
+type slotRequest struct {
+	availability.Request
+	at     availability.Moment
+	window bool // customers' rules: nothing past, and the booking window
+}
+
+// chooseResource chooses who has the slot; a CodeSlotUnavailable where nobody has.
+// The locks of the slot are taken: bookings read from here on stay as they are.
+func (s *Site) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
+	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
+	if len(resources) == 0 {
+		return availability.Resource{}, domain.SlotUnavailable(conflict)
+	}
+	calendar, err := s.calendar(ctx, service, resources, calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window})
+	if err != nil {
+		return availability.Resource{}, err
+	}
+	choice := availability.Choice{Order: availability.AgentOrder(service.settings[settingAgentOrder]), Pick: s.pick}
+	if q.Agent == 0 && (choice.Order == availability.BusiestAgent || choice.Order == availability.IdlestAgent) {
+		if choice.Load, err = s.bookingsOfDay(ctx, q.at.Day, scopeOf(resources).agents); err != nil {
+			return availability.Resource{}, err
+		}
+	}
+	if chosen, ok := calendar.Assign(q.at, q.Request, choice); ok {
+		return chosen, nil
+	}
+	for _, slot := range calendar.Day(q.at.Day, q.Request) {
+		if slot.Reason == availability.Free {
+			conflict.Free = append(conflict.Free, slot.Start)
+		} else if slot.Start == q.at.Minutes {
+			conflict.BookingID = slot.Booking
+		}
+	}
+	return availability.Resource{}, domain.SlotUnavailable(conflict)
+}
+
+// slotLocks are the locks for what a booking may collide over: locations where
+// they are one agent's at a time, the service where its bookings of a day are
+// limited, agents.
+func (s *Site) slotLocks(ctx context.Context, service bookableService, resources []availability.Resource) ([]lock, error) {
+	limited, err := s.dailyLimitCounts(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	scope := scopeOf(resources)
+	locks := locksOf(agentLock, scope.agents...)
+	if service.settings[settingOneAgent] == on {
+		locks = append(locks, locksOf(locationLock, scope.locations...)...)
+	}
+	if limited {
+		locks = append(locks, locksOf(serviceLock, scope.services...)...)
+	}
+	return locks, nil
+}
+
+// dailyLimitCounts tells whether the service's bookings of a day are limited.
+func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (bool, error) {
+	if service.bookingsPerDay == 0 {
+		return false, nil
+	}
+	return s.addOnActive(ctx, service.settings[settingAddOns])
+}
+
+// bookingsOfDay counts the bookings of agents on a day, of every status
+// (OsBookingHelper::get_any_agent_for_booking_by_rule). Uses the index on
+// start_date.
+func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents []int64) (map[int64]int, error) {
+	stmt := sq.Select("agent_id", "COUNT(*)").From(s.db.Name(wpdb.Bookings)).
+		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")
+	return wpdb.Map[int64, int](ctx, s.db, "count bookings of agents", stmt)
+}
