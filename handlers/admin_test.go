@@ -16,6 +16,7 @@ import (
 	"bookside/adapter"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/keyspage"
 	"bookside/wpdb"
 )
 
@@ -94,7 +95,7 @@ func TestAdminRefusesForeignNames(t *testing.T) {
 	admin := handlers.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
 	admin.ServeMetrics(handlers.NewMetrics(handlers.Build{}))
 	admin.ServeProfiles()
-	admin.Mount("/keys", handlers.NewKeysPage(fixedClock, slog.New(slog.DiscardHandler)))
+	admin.Mount("/keys", keyspage.New(fixedClock, slog.New(slog.DiscardHandler)))
 	statuses := map[string]int{
 		"/livez": 200, "/readyz": 503, "/metrics": 200, "/debug/pprof/": 200, "/debug/pprof/symbol": 200, "/debug/pprof/goroutine": 200,
 		"/debug/pprof/cmdline": 404, "/keys": 503, "/keys/style.css": 200, "/": 404, "/unknown": 404,

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
+	"bookside/handlers/ratelimit"
 )
 
 // Options are the choices of whoever runs the server.
@@ -28,7 +29,7 @@ type Options struct {
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is believed
 	AllowedOrigins      []string      // for CORS; none switches it off
 	FailedKeysPerMinute int           // wrong keys an address may send; 0 for any number
-	RateLimit           RateLimit
+	RateLimit           ratelimit.Options
 	Metrics             *Metrics // nil to measure for nobody
 }
 
@@ -40,7 +41,7 @@ type api struct {
 	now      domain.Clock
 	options  Options
 	brake    *brake
-	limiter  *limiter
+	limiter  *ratelimit.Limiter
 	gate     gate
 	memory   memory
 	metrics  *Metrics
@@ -69,7 +70,7 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 	return &api{
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		brake:   newBrake(now, options.FailedKeysPerMinute),
-		limiter: newLimiter(now, options.RateLimit),
+		limiter: ratelimit.New(options.RateLimit, now, keyOf),
 		gate:    newGate(options.MaxConcurrent),
 		memory:  newMemory(options.Memory, options.MemoryWait),
 		metrics: metrics,
@@ -96,7 +97,7 @@ func (a *api) add(e *echo.Echo, base string, r *route) {
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
-	e.Match(methods, base+r.path, a.serve(r), r.note, a.authenticate, a.limiter.limit, permit(r.permission))
+	e.Match(methods, base+r.path, a.serve(r), r.note, a.authenticate, a.limiter.Middleware, permit(r.permission))
 }
 
 // serve answers the requests of a route.
@@ -107,7 +108,7 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		if err := query.Readable(); err != nil {
 			return err
 		}
-		if err := a.limiter.charge(c, r.requests(query)); err != nil {
+		if err := a.limiter.Charge(c, r.requests(query)); err != nil {
 			return err
 		}
 		principal, _ := principalOf(c)
@@ -174,7 +175,7 @@ func corsConfig(origins []string) middleware.CORSConfig {
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, "X-API-Key", methodHeader, requestIDHeader},
-		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", replayedHeader}, limitHeaders...),
+		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", replayedHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

@@ -132,6 +132,12 @@ func principalOf(c echo.Context) (keys.Principal, bool) {
 	return principal, ok
 }
 
+// keyOf returns the key of a request that was authenticated.
+func keyOf(c echo.Context) (keys.Key, bool) {
+	principal, ok := principalOf(c)
+	return principal.Key, ok
+}
+
 // secret is the key as the client sent it: in its header, as a bearer token or
 // as a query parameter, the first that is there.
 func (a *api) secret(c echo.Context) string {

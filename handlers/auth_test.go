@@ -19,6 +19,7 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 )
 
 // TestWaysToSendAKey sends it as header, bearer token and query parameter.
@@ -337,7 +338,7 @@ func TestRateLimit(t *testing.T) {
 func TestRateLimitWithinTheMinute(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) {
-		o.RateLimit.Enabled, o.RateLimit.Live = true, handlers.Limits{PerMinute: 1, PerHour: 10}
+		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 1, PerHour: 10}
 	})
 	s.clock = now.Add(17 * time.Second)
 	s.get("/status").want(http.StatusOK)

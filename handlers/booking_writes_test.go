@@ -17,6 +17,7 @@ import (
 
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 )
 
 const (
@@ -576,7 +577,7 @@ func TestBulkRequests(t *testing.T) {
 func TestBulkCosts(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA(), func(o *handlers.Options) {
-		o.RateLimit.Enabled, o.RateLimit.Live = true, handlers.Limits{PerMinute: 10, PerHour: 100}
+		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 10, PerHour: 100}
 	})
 	s.get("/status").want(http.StatusOK) // two were used now
 	before := s.database.Snapshot(t)

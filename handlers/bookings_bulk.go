@@ -32,7 +32,7 @@ var createBookings = operation{
 		if err != nil {
 			return response{}, err
 		}
-		if err := r.api.limiter.charge(r.echo, int64(len(bookings))); err != nil {
+		if err := r.api.limiter.Charge(r.echo, int64(len(bookings))); err != nil {
 			return response{}, err
 		}
 		attempt, err := r.beginAttempt(len(bookings))

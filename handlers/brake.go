@@ -9,6 +9,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/handlers/ratelimit"
 )
 
 // brake slows addresses that keep sending wrong keys. An address over its limit
@@ -42,7 +43,7 @@ func newBrake(now domain.Clock, limit int) *brake {
 }
 
 // pass runs the look-up of a key that came from an address, and remembers what
-// it found. It returns a limitError in its place where the address is over its
+// it found. It returns a ratelimit.Error in its place where the address is over its
 // limit.
 func (b *brake) pass(ctx context.Context, address, secret string, lookUp func() error) error {
 	if b.limit == 0 || secret == "" {
@@ -138,12 +139,12 @@ func (b *brake) fail(client netip.Prefix, key keyMark, refused error) error {
 }
 
 func (b *brake) refusal() error {
-	return &limitError{message: "Too many requests with an invalid API key", retryAfter: untilEnd(b.now().Unix(), minuteLength)}
+	return &ratelimit.Error{Message: "Too many requests with an invalid API key", RetryAfter: ratelimit.Minute.Remaining(b.now().Unix())}
 }
 
 // tallyOf is a client's tally of the present minute.
 func (b *brake) tallyOf(client netip.Prefix) *tally {
-	if minute := startOf(b.now().Unix(), minuteLength); minute != b.minute {
+	if minute := ratelimit.Minute.Start(b.now().Unix()); minute != b.minute {
 		b.minute = minute
 		clear(b.tallies)
 	}

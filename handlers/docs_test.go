@@ -18,6 +18,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"bookside/fixtures/browser"
 	"bookside/handlers"
 )
 
@@ -28,16 +29,16 @@ func TestDocs(t *testing.T) {
 	s := newServer(t, small(t))
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
-	browser := newBrowser(t) // one for all pages: it keeps what it has compiled of Swagger UI
+	page := browser.New(t) // one for all pages: it keeps what it has compiled of Swagger UI
 	for _, path := range []string{"/docs", "/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		t.Run(path, func(t *testing.T) {
-			seen := watchTraffic(browser, t)
+			traffic := browser.Watch(page, t)
 			const operation = "#operations-status-status "
 			// A click is lost now and then while the page still moves: a person begins again, and is
 			// more patient with a slow machine each time.
 			var err error
 			for _, patience := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second} {
-				attempt, cancel := context.WithTimeout(browser, patience)
+				attempt, cancel := context.WithTimeout(page, patience)
 				err = chromedp.Do(attempt,
 					chromedp.EmulateViewport(1200, 1000),
 					chromedp.Navigate(server.URL+path),
@@ -55,10 +56,10 @@ func TestDocs(t *testing.T) {
 				}
 			}
 			if err != nil {
-				t.Fatalf("%v; faults: %q", err, seen.faults(server.URL))
+				t.Fatalf("%v; faults: %q", err, traffic.Faults(server.URL))
 			}
-			screenshot(browser, t, "docs"+strings.ReplaceAll(path, "/", "-"))
-			answer, err := chromedp.Run(browser, chromedp.Text(chromedp.CSS(operation+".live-responses-table tbody")))
+			browser.Screenshot(page, t, "docs"+strings.ReplaceAll(path, "/", "-"))
+			answer, err := chromedp.Run(page, chromedp.Text(chromedp.CSS(operation+".live-responses-table tbody")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +68,7 @@ func TestDocs(t *testing.T) {
 					t.Errorf("no %s in the answer: %s", want, answer)
 				}
 			}
-			for _, fault := range seen.faults(server.URL) {
+			for _, fault := range traffic.Faults(server.URL) {
 				t.Error(fault)
 			}
 		})

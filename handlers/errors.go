@@ -11,14 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/compat"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -61,7 +60,7 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	if r, known := routeOf(c); known {
 		form = r.operation.errors
 	}
-	var limited *limitError
+	var limited *ratelimit.Error
 	header := c.Response().Header()
 	failure, shape := failureOf(form, requestID(c), err)
 	failure.Written = writeOutcome(c.Request().Method, failure.Status, err)
@@ -69,7 +68,7 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	case failure.Code == noRouteCode:
 		header.Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
 	case errors.As(err, &limited):
-		header.Set(retryAfterHeader, strconv.FormatInt(limited.retryAfter, 10))
+		header.Set(retryAfterHeader, strconv.FormatInt(limited.RetryAfter, 10))
 	case failure.Status == http.StatusServiceUnavailable, domain.CodeOf(err) == domain.CodeInProgress:
 		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	}
@@ -101,13 +100,13 @@ const (
 // failureOf is an error as it is told to a client.
 func failureOf(form errorForm, requestID string, err error) (compat.Failure, compat.ErrorShape) {
 	var known *domain.Error
-	var limited *limitError
+	var limited *ratelimit.Error
 	var unreadable *compat.BodyError
 	switch {
 	case errors.Is(err, errNoRoute), errors.Is(err, echo.ErrNotFound), errors.Is(err, echo.ErrMethodNotAllowed):
 		return compat.Failure{Status: http.StatusNotFound, Code: noRouteCode, Message: "No route was found matching the URL and request method."}, compat.WordPressError
 	case errors.As(err, &limited):
-		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.message}, compat.ObjectError
+		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.Message}, compat.ObjectError
 	case errors.Is(err, errBodyTooLarge):
 		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.WordPressError
 	case errors.Is(err, errURLTooLong):
@@ -222,7 +221,7 @@ func details(e *domain.Error) any {
 }
 
 func notFound(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
-	noun := capitalized(string(e.Resource))
+	noun := domain.Capitalize(string(e.Resource))
 	failure := compat.Failure{Status: http.StatusNotFound, Code: string(e.Resource) + "_not_found"}
 	switch {
 	case form.shape != compat.ObjectError:
@@ -233,10 +232,4 @@ func notFound(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShap
 		failure.Message = fmt.Sprintf("%s with ID %s was not found", noun, e.Key)
 	}
 	return failure, form.shape
-}
-
-// capitalized begins with a capital letter.
-func capitalized(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
 }

@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -33,7 +34,7 @@ type Metrics struct {
 	overlaps  overlapFigures
 	keys      keyLabels
 	platform  atomic.Pointer[adapter.Platform]
-	shared    atomic.Pointer[SharedCounts] // nil where requests are counted here alone
+	shared    atomic.Pointer[ratelimit.SharedCounter] // nil where requests are counted here alone
 }
 
 // overlapFigures are what the watch for conflicts found.
@@ -123,7 +124,7 @@ func (m *Metrics) handler() http.Handler {
 // refused counts requests and bookings that were refused for a reason that is
 // worth a figure.
 func (m *Metrics) refused(c echo.Context, err error) {
-	var limited *limitError
+	var limited *ratelimit.Error
 	switch {
 	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
 		m.conflicts.Inc()

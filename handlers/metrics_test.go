@@ -20,6 +20,7 @@ import (
 	"bookside/adapter"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 )
 
 // scrape reads /metrics as Prometheus does.
@@ -195,7 +196,7 @@ func TestMetricsOfFallbacks(t *testing.T) {
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
 		o.Metrics = metrics
 		o.RateLimit.Enabled = true
-		o.RateLimit.Shared = handlers.NewSharedCounts(client, "site", time.Second, fixedClock, slog.New(slog.DiscardHandler))
+		o.RateLimit.Shared = ratelimit.NewSharedCounter(client, "site", time.Second, fixedClock, slog.New(slog.DiscardHandler))
 	})
 	s.get("/agents").want(http.StatusOK)
 	s.get("/agents").want(http.StatusOK)

@@ -16,6 +16,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -84,7 +85,7 @@ func tags() []members {
 	var all []members
 	for i, r := range routes { // routes with the same tag stand together
 		if i == 0 || r.tag != routes[i-1].tag {
-			all = append(all, members{{"name", r.tag}, {"description", capitalized(r.tag) + " of the site"}})
+			all = append(all, members{{"name", r.tag}, {"description", domain.Capitalize(r.tag) + " of the site"}})
 		}
 	}
 	return all
@@ -260,7 +261,7 @@ var idempotencyParameter = members{
 // requestBody describes a body under each content type that is read.
 func (d *describer) requestBody(r route) members {
 	schema := compat.SchemaOf(r.operation.body.Describe())
-	named := d.schemas.Name(capitalized(r.operation.id)+"Body", schema)
+	named := d.schemas.Name(domain.Capitalize(r.operation.id)+"Body", schema)
 	example := d.schemas.Example(schema)
 	content := make(members, len(bodyTypes))
 	for i, media := range bodyTypes {
@@ -371,7 +372,7 @@ var mayWait = []int{http.StatusMultiStatus, http.StatusConflict, http.StatusTooM
 func headersOf(r route, status int) members {
 	names := []string{requestIDHeader}
 	if status != http.StatusUnauthorized {
-		names = append(names, limitHeaders...)
+		names = append(names, ratelimit.Headers...)
 	}
 	if slices.Contains(mayWait, status) {
 		names = append(names, retryAfterHeader)
@@ -391,7 +392,7 @@ func headersOf(r route, status int) members {
 func errorsOf(r route) []error {
 	all := []error{
 		domain.Unauthorized(),
-		&limitError{message: overLimit(1), retryAfter: 30},
+		&ratelimit.Error{Message: ratelimit.Message, RetryAfter: 30},
 		errOverloaded,
 		errInternal,
 	}

@@ -16,12 +16,13 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 )
 
 // limitedTo switches the limits on.
 func limitedTo(minute, hour int64) func(*handlers.Options) {
 	return func(o *handlers.Options) {
-		o.RateLimit.Enabled, o.RateLimit.Live = true, handlers.Limits{PerMinute: minute, PerHour: hour}
+		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: minute, PerHour: hour}
 	}
 }
 
@@ -163,9 +164,9 @@ func redisClient(t *testing.T, url string) *redis.Client {
 }
 
 // sharing is a server whose counts are in Redis, under the name of a site.
-func sharing(t *testing.T, database *fixtures.Database, client *redis.Client, site string, timeout time.Duration, limit int64) (*server, *handlers.SharedCounts) {
+func sharing(t *testing.T, database *fixtures.Database, client *redis.Client, site string, timeout time.Duration, limit int64) (*server, *ratelimit.SharedCounter) {
 	t.Helper()
-	var shared *handlers.SharedCounts
+	var shared *ratelimit.SharedCounter
 	var s *server
 	log := &logBuffer{}
 	clock := func() time.Time {
@@ -174,7 +175,7 @@ func sharing(t *testing.T, database *fixtures.Database, client *redis.Client, si
 		}
 		return s.clock
 	}
-	shared = handlers.NewSharedCounts(client, site, timeout, clock, slog.New(slog.NewJSONHandler(log, nil)))
+	shared = ratelimit.NewSharedCounter(client, site, timeout, clock, slog.New(slog.NewJSONHandler(log, nil)))
 	s = newServer(t, database, limitedTo(limit, 1000), func(o *handlers.Options) { o.RateLimit.Shared = shared })
 	s.log = log
 	return s, shared

@@ -23,6 +23,6 @@ func Reference(keys *keys.Store, now domain.Clock, log *slog.Logger, options Opt
 			return err
 		}
 		return send(c, ok(body))
-	}, a.authenticate, a.limiter.limit)
+	}, a.authenticate, a.limiter.Middleware)
 	return e
 }

@@ -18,6 +18,7 @@ import (
 
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 )
 
 // TestDocumentedErrorsAreReal provokes each error that the document shows for an
@@ -132,7 +133,7 @@ func newProvoker(t *testing.T) *provoker {
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
 	p := &provoker{t: t, server: newServer(t, database), fails: new(func(statement) error), made: new(int)}
 	p.limited = newServer(t, database, func(o *handlers.Options) {
-		o.RateLimit.Enabled, o.RateLimit.Live = true, handlers.Limits{PerMinute: 1, PerHour: 1}
+		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 1, PerHour: 1}
 	})
 	p.limited.get("/status").want(http.StatusOK)
 	*p.fails = func(statement) error { return nil }

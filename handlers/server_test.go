@@ -21,6 +21,7 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -94,7 +95,7 @@ type logLine struct {
 func defaultOptions() handlers.Options {
 	return handlers.Options{
 		BasePaths: []string{"/v1", "/wp-json/latepoint-api/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute,
-		RateLimit: handlers.RateLimit{Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000}},
+		RateLimit: ratelimit.Options{Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
 	}
 }
 

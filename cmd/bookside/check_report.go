@@ -7,7 +7,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/keys"
-	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -109,7 +109,7 @@ func (f findings) warnings(db *wpdb.DB) []string {
 		warnings = append(warnings, "the site's cron does not know the plugin's jobs: it sends no notifications; see mail.enabled")
 	}
 	if f.redis != nil {
-		warnings = append(warnings, "Redis does not count requests, each server counts by itself; see rate_limit.redis: "+handlers.RedisReason(f.redis))
+		warnings = append(warnings, "Redis does not count requests, each server counts by itself; see rate_limit.redis: "+ratelimit.RedisError(f.redis))
 	}
 	return warnings
 }

@@ -202,7 +202,7 @@ func (c *connections) makeRoom(needed int64) {
 		victim.gone = true
 		c.leaving += victim.used
 		c.dropped()
-		go func() { _ = victim.Conn.Close() }() // waits for a Read to end
+		go func() { _ = victim.Close() }() // waits for a Read to end
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,7 +33,12 @@ func bareServer(t *testing.T, memory int64, handler http.Handler) (address strin
 	server := http.Server{Handler: fewFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: defaultConfig().Server.HeaderTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(&boundedListener{listener, all}) }()
-	t.Cleanup(func() { _ = server.Close(); <-ended })
+	t.Cleanup(func() {
+		_ = server.Close()
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
 	return listener.Addr().String(), all
 }
 
@@ -48,6 +54,7 @@ func ask(t *testing.T, conn net.Conn) {
 		t.Error(err)
 		return
 	}
+	defer answer.Body.Close()
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
 		t.Errorf("status %d, %v", answer.StatusCode, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -80,7 +80,7 @@ func (c config) tryRedis(ctx context.Context) error {
 }
 
 // sharedCounts are nil where no Redis is configured.
-func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *handlers.SharedCounts, stop func() error, err error) {
+func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *ratelimit.SharedCounter, stop func() error, err error) {
 	client, err := s.config.openRedis()
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *handle
 	}
 	options := client.Options()
 	s.log.Info("requests are counted in Redis", "address", options.Addr)
-	return handlers.NewSharedCounts(client, site, options.ReadTimeout, s.now, s.log), client.Close, nil
+	return ratelimit.NewSharedCounter(client, site, options.ReadTimeout, s.now, s.log), client.Close, nil
 }
 
 // siteName is the same for all servers of a site, by whatever address they

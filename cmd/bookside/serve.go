@@ -18,6 +18,8 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/handlers"
+	"bookside/handlers/keyspage"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -73,8 +75,8 @@ type service struct {
 	log     *slog.Logger
 	probes  *handlers.Admin
 	metrics *handlers.Metrics
-	page    *handlers.KeysPage // nil where it is switched off
-	ended   chan error         // a listener that stopped by itself
+	page    *keyspage.Page // nil where it is switched off
+	ended   chan error     // a listener that stopped by itself
 }
 
 func newService(c config, p *program) (*service, error) {
@@ -98,7 +100,7 @@ func newService(c config, p *program) (*service, error) {
 		s.probes.ServeProfiles()
 	}
 	if c.Admin.KeysPage {
-		s.page = handlers.NewKeysPage(p.now, s.log)
+		s.page = keyspage.New(p.now, s.log)
 		s.probes.Mount("/keys", s.page)
 	}
 	return s, nil
@@ -299,10 +301,10 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		MemoryWait:          memoryWait,
 		AllowedOrigins:      c.Server.CORSOrigins,
 		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
-		RateLimit: handlers.RateLimit{
+		RateLimit: ratelimit.Options{
 			Enabled: c.RateLimit.Enabled,
-			Live:    handlers.Limits{PerMinute: int64(c.RateLimit.LivePerMinute), PerHour: int64(c.RateLimit.LivePerHour)},
-			Test:    handlers.Limits{PerMinute: int64(c.RateLimit.TestPerMinute), PerHour: int64(c.RateLimit.TestPerHour)},
+			Live:    ratelimit.Limits{PerMinute: int64(c.RateLimit.LivePerMinute), PerHour: int64(c.RateLimit.LivePerHour)},
+			Test:    ratelimit.Limits{PerMinute: int64(c.RateLimit.TestPerMinute), PerHour: int64(c.RateLimit.TestPerHour)},
 		},
 	}
 	for _, text := range c.Server.TrustedProxies {

@@ -1,9 +1,9 @@
-// The page works without this, but for copying a new key.
+// Only copying a new key needs this script.
 "use strict";
 
 const secret = document.getElementById("secret");
 const button = document.getElementById("copy");
-const said = document.getElementById("copied");
+const message = document.getElementById("copied");
 
 async function copy() {
   secret.select();
@@ -11,15 +11,15 @@ async function copy() {
     await navigator.clipboard.writeText(secret.value);
     return true;
   } catch {
-    // Without https the browser has no clipboard but for this.
+    // Without https, browsers offer only this.
     return document.execCommand("copy");
   }
 }
 
-// A text that stays the same is not read aloud again.
+// Screen readers do not repeat a text that has not changed.
 function say(text) {
-  said.textContent = "";
-  setTimeout(() => { said.textContent = text; }, 100);
+  message.textContent = "";
+  setTimeout(() => { message.textContent = text; }, 100);
 }
 
 if (button) {
@@ -30,7 +30,7 @@ if (button) {
       say("Copied.");
     } else {
       secret.select();
-      say("The browser does not let this page copy. The key is selected: press Ctrl+C.");
+      say("The browser does not allow this page to copy. The key is selected: press Ctrl+C.");
     }
   });
 }

@@ -1,6 +1,7 @@
--- Adds a cost to a key's minute and hour if neither goes over its limit.
--- KEYS: the counters of both. ARGV: the cost, both limits, and for how many
--- seconds the counters are kept. Answers whether it was added, and both counts.
+-- Adds a cost to the minute and the hour of a key unless that exceeds a limit.
+-- KEYS: the counters of the minute and the hour. ARGV: the cost, the limits of
+-- the minute and the hour, and the seconds after which each counter expires.
+-- Returns 1 if the cost was added, else 0, and both counts.
 local cost = tonumber(ARGV[1])
 local minute = tonumber(redis.call('GET', KEYS[1]) or 0)
 local hour = tonumber(redis.call('GET', KEYS[2]) or 0)

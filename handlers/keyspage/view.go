@@ -1,4 +1,4 @@
-package handlers
+package keyspage
 
 import (
 	"strconv"
@@ -7,38 +7,38 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// frame is what stands around the content of a page. Pages are made by
-// functions, not by html/template: a template that is executed makes the linker
-// keep every exported method of the program.
-type frame struct {
-	Title   string
-	Failed  bool   // the content tells of errors
-	Session string // "" before the login
-	Waits   int    // seconds until the browser asks again; 0 for never
+// layout is the frame around the content of a page. Pages are built by functions
+// and not by html/template: executing a template makes the linker keep every
+// exported method of the program.
+type layout struct {
+	Title        string
+	Invalid      bool   // the content describes an error
+	Session      string // "" before the login
+	RefreshAfter int    // seconds until the browser reloads; 0 for never
 }
 
-// around is the page with its content.
-func (f frame) around(content g.Node) g.Node {
+// around returns the page with its content.
+func (l layout) around(content g.Node) g.Node {
 	return h.Doctype(h.HTML(h.Lang("en"),
-		f.head(),
+		l.head(),
 		h.Body(
 			h.A(h.Class("skip"), h.Href("#main"), g.Text("Skip to the content")),
-			f.banner(),
-			h.Main(h.ID("main"), h.H1(g.Text(f.Title)), content),
+			l.banner(),
+			h.Main(h.ID("main"), h.H1(g.Text(l.Title)), content),
 		),
 	))
 }
 
-func (f frame) head() g.Node {
-	title := f.Title + " – Bookside"
-	if f.Failed {
+func (l layout) head() g.Node {
+	title := l.Title + " – Bookside"
+	if l.Invalid {
 		title = "Error: " + title
 	}
 	return h.Head(
 		h.Meta(h.Charset("utf-8")),
 		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
-		g.If(f.Waits > 0, h.Meta(g.Attr("http-equiv", "refresh"), h.Content(strconv.Itoa(f.Waits)))),
+		g.If(l.RefreshAfter > 0, h.Meta(g.Attr("http-equiv", "refresh"), h.Content(strconv.Itoa(l.RefreshAfter)))),
 		h.TitleEl(g.Text(title)),
 		h.Link(h.Rel("icon"), h.Type("image/svg+xml"), h.Href("/keys/icon.svg")),
 		h.Link(h.Rel("stylesheet"), h.Href("/keys/style.css")),
@@ -46,23 +46,23 @@ func (f frame) head() g.Node {
 	)
 }
 
-// banner is the top of the page. Only who is logged in has where to go.
-func (f frame) banner() g.Node {
+// banner is the top of the page, with navigation for those who are logged in.
+func (l layout) banner() g.Node {
 	return h.Header(
 		h.P(h.Class("brand"), h.Img(h.Src("/keys/icon.svg"), h.Alt(""), h.Width("28"), h.Height("28")), g.Text("Bookside")),
-		g.If(f.Session != "", g.Group{
-			h.Nav(h.Aria("label", "Pages"), toAllKeys("All keys")),
+		g.If(l.Session != "", g.Group{
+			h.Nav(h.Aria("label", "Pages"), listLink("All keys")),
 			h.Form(h.Method("post"), h.Action("/keys/logout"),
-				hidden("csrf", csrfOf(f.Session)),
+				hidden("csrf", csrfToken(l.Session)),
 				h.Button(h.Class("quiet"), g.Text("Log out")),
 			),
 		}),
 	)
 }
 
-func toAllKeys(text string) g.Node { return h.A(h.Href("/keys"), g.Text(text)) }
+func listLink(text string) g.Node { return h.A(h.Href("/keys"), g.Text(text)) }
 
-// button is a link in the look of one.
+// button is a link that looks like a button.
 func button(path string, text ...g.Node) g.Node {
 	return h.A(h.Class("button"), h.Href(path), g.Group(text))
 }
@@ -71,23 +71,23 @@ func hidden(name, value string) g.Node {
 	return h.Input(h.Type("hidden"), h.Name(name), h.Value(value))
 }
 
-// unseen is text for those who have the page read aloud.
-func unseen(text string) g.Node { return h.Span(h.Class("unseen"), g.Text(text)) }
+// screenReaderText is text that only screen readers see.
+func screenReaderText(text string) g.Node { return h.Span(h.Class("visually-hidden"), g.Text(text)) }
 
-// focused takes the focus when the page opens.
-func focused() g.Node { return g.Group{h.TabIndex("-1"), h.AutoFocus()} }
+// takesFocus makes an element take the focus when the page opens.
+func takesFocus() g.Node { return g.Group{h.TabIndex("-1"), h.AutoFocus()} }
 
-// alert is a problem of the whole page; "" for none.
+// alert shows a problem of the whole page; "" for none.
 func alert(problem string) g.Node {
-	return g.If(problem != "", h.P(h.Class("problem"), h.Role("alert"), focused(), g.Text(problem)))
+	return g.If(problem != "", h.P(h.Class("problem"), h.Role("alert"), takesFocus(), g.Text(problem)))
 }
 
-// fieldErrorText is what is wrong with a field; "" for nothing.
-func fieldErrorText(field, problem string) g.Node {
+// errorView shows the error of a field; "" for none.
+func errorView(field, problem string) g.Node {
 	return g.If(problem != "", h.P(h.Class("error"), h.ID(field+"-error"), g.Text(problem)))
 }
 
-// describedBy leads from a field to its hint, and to what is wrong with it.
+// describedBy links a field to its hint and to its error.
 func describedBy(field, problem string) g.Node {
 	if problem == "" {
 		return h.Aria("describedby", field+"-hint")
@@ -95,39 +95,39 @@ func describedBy(field, problem string) g.Node {
 	return g.Group{h.Aria("describedby", field+"-hint "+field+"-error"), h.Aria("invalid", "true")}
 }
 
-// view is the instant, or the word for none.
-func (m moment) view(none string) g.Node {
-	if m.Text == "" {
+// view shows the time, or the given word if there is none.
+func (t utcTime) view(none string) g.Node {
+	if t.Text == "" {
 		return g.Text(none)
 	}
-	return h.Time(h.DateTime(m.Machine), g.Text(m.Text))
+	return h.Time(h.DateTime(t.Machine), g.Text(t.Text))
 }
 
-// messageView is all that a page says, and the way back.
+// messageView shows a text and a link back.
 func messageView(session, text string) g.Node {
 	return g.Group{
 		h.P(g.Text(text)),
-		g.If(session != "", h.P(toAllKeys("All keys"))),
+		g.If(session != "", h.P(listLink("All keys"))),
 	}
 }
 
-// overView is what a form comes to whose login is over.
-func overView() g.Node {
+// sessionExpiredView answers a form that is sent after the session has expired.
+func sessionExpiredView() g.Node {
 	return g.Group{
 		alert("Nothing was changed."),
 		h.Ol(
 			h.Li(h.A(h.Href("/keys/login"), h.Target("_blank"), g.Text("Log in again")), g.Text(", in another tab.")),
-			h.Li(g.Text("Come back here, reload this page and let it send the form again. What you typed is kept, and shown to you before anything happens.")),
+			h.Li(g.Text("Come back here, reload this page and let the browser send the form again. Your input is kept and shown to you before anything happens.")),
 		),
 	}
 }
 
 func loginView(problem string) g.Node {
 	return h.Form(h.Method("post"), h.Action("/keys/login"), h.AutoComplete("off"), h.Class("narrow"),
-		h.P(h.ID("token-hint"), g.Text("On the server, "), h.Kbd(g.Text("bookside admin-token")), g.Text(" prints a token. It works once, within ten minutes.")),
+		h.P(h.ID("token-hint"), g.Text("On the server, "), h.Kbd(g.Text("bookside admin-token")), g.Text(" prints a token. It can be used once, within ten minutes.")),
 		h.Div(h.Class("field"),
 			h.Label(h.For("token"), g.Text("Token")),
-			fieldErrorText("token", problem),
+			errorView("token", problem),
 			h.Input(h.ID("token"), h.Name("token"), h.Class("code"), h.Required(), h.AutoFocus(), h.AutoComplete("one-time-code"),
 				g.Attr("autocapitalize", "characters"), g.Attr("spellcheck", "false"), describedBy("token", problem)),
 		),
@@ -135,11 +135,11 @@ func loginView(problem string) g.Node {
 	)
 }
 
-// createdView is the only page that ever holds a secret.
+// createdView is the only page that ever contains a secret.
 func createdView(name, secret string) g.Node {
 	return g.Group{
-		h.P(g.Text("This is the only time that the key "), h.Strong(g.Text(name)),
-			g.Text(" is shown: Bookside keeps nothing but a hash of it. Copy it now.")),
+		h.P(g.Text("This is the only time the key "), h.Strong(g.Text(name)),
+			g.Text(" is shown: Bookside stores only a hash of it. Copy it now.")),
 		h.Div(h.Class("field secret"),
 			h.Label(h.For("secret"), g.Text("Key")),
 			h.Div(h.Class("copy"),
@@ -150,7 +150,7 @@ func createdView(name, secret string) g.Node {
 			h.P(h.Class("hint"), h.ID("copied"), h.Role("status")),
 		),
 		h.P(g.Text("A client sends it as "), h.Code(g.Text("X-API-Key")), g.Text(".")),
-		h.P(toAllKeys("I have kept it: back to all keys")),
+		h.P(listLink("I have copied it: back to all keys")),
 	}
 }
 
@@ -162,8 +162,8 @@ func revokeView(key keyRow, csrf, problem string) g.Node {
 	return g.Group{
 		alert(problem),
 		h.P(g.Text("Clients that use the key "), h.Strong(g.Text(key.Name)),
-			g.If(key.shown() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.shown())), g.Text(")")}),
-			g.Text(" will be refused at once. This cannot be taken back.")),
+			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
+			g.Text(" will be rejected immediately. This cannot be undone.")),
 		h.P(use),
 		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/revoke"),
 			hidden("csrf", csrf),
@@ -175,5 +175,5 @@ func revokeView(key keyRow, csrf, problem string) g.Node {
 	}
 }
 
-// keyPath is where the terms of a key are.
+// keyPath returns the path of the page that changes a key.
 func keyPath(id int64) string { return "/keys/" + strconv.FormatInt(id, 10) }

@@ -1,4 +1,4 @@
-package handlers_test
+package keyspage_test
 
 import (
 	"log/slog"
@@ -13,11 +13,12 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/keyspage"
 )
 
-// TestKeysPageLogin: a token works once and for its time; a session for its
-// own; and nothing works without.
-func TestKeysPageLogin(t *testing.T) {
+// TestLogin: a token can be used once until it expires, a session until it
+// expires, and nothing works without a session.
+func TestLogin(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.visitor()
@@ -25,31 +26,31 @@ func TestKeysPageLogin(t *testing.T) {
 		v.open(path).leadsTo("/keys/login")
 	}
 	for _, path := range []string{"/keys/new", "/keys/1", "/keys/1/revoke", "/keys/logout"} {
-		v.post(path, url.Values{"name": {"x"}, "permissions": {"read"}}).says(http.StatusForbidden, "Your login is over", "Nothing was changed.")
+		v.post(path, url.Values{"name": {"x"}, "permissions": {"read"}}).says(http.StatusForbidden, "Your session has expired", "Nothing was changed.")
 	}
 	v.open("/keys/login").says(http.StatusOK, "bookside admin-token")
 	for _, wrong := range []string{"", "x", k.key, strings.Repeat("A", 32)} {
-		v.post("/keys/login", url.Values{"token": {wrong}}).says(http.StatusForbidden, "wrong, used or too old", `aria-invalid="true"`)
+		v.post("/keys/login", url.Values{"token": {wrong}}).says(http.StatusForbidden, "wrong, already used or expired", `aria-invalid="true"`)
 	}
 	token := k.token()
 	v.post("/keys/login", url.Values{"token": {" " + strings.ToLower(token) + "\n"}}).leadsTo("/keys")
 	v.open("/keys").says(http.StatusOK, "API keys")
 	v.open("/keys/login").leadsTo("/keys")
 	other := k.visitor()
-	other.post("/keys/login", url.Values{"token": {token}}).says(http.StatusForbidden, "wrong, used or too old")
+	other.post("/keys/login", url.Values{"token": {token}}).says(http.StatusForbidden, "wrong, already used or expired")
 	other.open("/keys").leadsTo("/keys/login")
 
 	late := k.token()
 	k.clock = now.Add(keys.LoginTokenLife)
-	other.post("/keys/login", url.Values{"token": {late}}).says(http.StatusForbidden, "wrong, used or too old")
+	other.post("/keys/login", url.Values{"token": {late}}).says(http.StatusForbidden, "wrong, already used or expired")
 	k.clock = now.Add(keys.AdminSessionLife - time.Second)
 	v.open("/keys").says(http.StatusOK)
 	k.clock = now.Add(keys.AdminSessionLife)
 	v.open("/keys").leadsTo("/keys/login")
 }
 
-// TestKeysPageLogout ends the session itself, not only the cookie.
-func TestKeysPageLogout(t *testing.T) {
+// TestLogoutEndsTheSession: after a logout a copy of the cookie is useless.
+func TestLogoutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.loggedIn()
@@ -71,9 +72,9 @@ func TestKeysPageLogout(t *testing.T) {
 	thief.open("/keys").leadsTo("/keys/login")
 }
 
-// TestTokensWorkInEveryProcess: what one server knows, another does, which is
-// what a restart comes to; and of several logins with one token one succeeds.
-func TestTokensWorkInEveryProcess(t *testing.T) {
+// TestEveryServerKnowsSessionsAndTokens: sessions and tokens are valid on another
+// server, and so after a restart; of several logins with one token one succeeds.
+func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	first, second := newKeysPage(t, database), newKeysPage(t, database)
@@ -114,9 +115,9 @@ func TestTokensWorkInEveryProcess(t *testing.T) {
 	}
 }
 
-// TestKeysPageSlowsLogins: after some tries nobody gets in before the minute is
-// over, and whoever is in stays in.
-func TestKeysPageSlowsLogins(t *testing.T) {
+// TestLoginsAreLimited: after some attempts nobody can log in before the minute
+// ends, and sessions continue.
+func TestLoginsAreLimited(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v, guesser := k.loggedIn(), k.visitor()
@@ -133,8 +134,8 @@ func TestKeysPageSlowsLogins(t *testing.T) {
 	guesser.post("/keys/login", url.Values{"token": {token}}).leadsTo("/keys")
 }
 
-// TestKeysPageSession looks at the cookie.
-func TestKeysPageSession(t *testing.T) {
+// TestSessionCookie checks the attributes of the cookie.
+func TestSessionCookie(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	for origin, secure := range map[string]bool{"": false, "http://": false, "https://": true} {
@@ -156,15 +157,15 @@ func TestKeysPageSession(t *testing.T) {
 	}
 }
 
-// TestKeysPageCSRF: whatever could be sent from elsewhere changes nothing, with
-// the session's cookie too.
-func TestKeysPageCSRF(t *testing.T) {
+// TestForeignFormsAreRejected: forms from other origins change nothing, even with
+// the session's cookie.
+func TestForeignFormsAreRejected(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v, other := k.loggedIn(), k.loggedIn()
 	const formType = "application/x-www-form-urlencoded"
 	paths := map[string]url.Values{
-		"/keys/new":      {"name": {"evil"}, "kind": {"live"}, "permissions": {"write"}, "mark": {"x"}},
+		"/keys/new":      {"name": {"evil"}, "kind": {"live"}, "permissions": {"write"}, "nonce": {"x"}},
 		"/keys/1":        {"name": {"evil"}, "permissions": {"write"}},
 		"/keys/1/revoke": {},
 		"/keys/logout":   {},
@@ -205,7 +206,7 @@ func TestKeysPageCSRF(t *testing.T) {
 	}
 	v.open("/keys").says(http.StatusOK)
 	keys, err := k.keys.List(t.Context())
-	if err != nil || len(keys) != 1 || keys[0].Name != "TestKeysPageCSRF" || keys[0].Revoked {
+	if err != nil || len(keys) != 1 || keys[0].Name != "TestForeignFormsAreRejected" || keys[0].Revoked {
 		t.Errorf("%+v, %v", keys, err)
 	}
 	// Nothing is changed by looking.
@@ -219,9 +220,9 @@ func TestKeysPageCSRF(t *testing.T) {
 	v.ask(http.MethodPost, "/keys/1/revoke", own, v.open("/keys/1/revoke").form("/keys/1/revoke")).leadsTo("/keys?done=revoked&id=1")
 }
 
-// TestKeysPageRebinding: a name that may have been made to lead here is
-// refused before anything is done, an address or localhost is not.
-func TestKeysPageRebinding(t *testing.T) {
+// TestDNSRebindingIsRejected: requests under an unknown host name are rejected
+// before anything happens, those under an address or localhost are not.
+func TestDNSRebindingIsRejected(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)), "Keys.example.com")
 	v := k.loggedIn()
@@ -237,7 +238,7 @@ func TestKeysPageRebinding(t *testing.T) {
 				t.Errorf("%s at %q: status %d", path, host, got.status)
 			}
 			if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "API keys")) {
-				t.Errorf("%q is told: %s", host, got.text)
+				t.Errorf("%q gets: %s", host, got.text)
 			}
 		}
 	}
@@ -248,8 +249,8 @@ func TestKeysPageRebinding(t *testing.T) {
 	k.visitor().post("/keys/login", url.Values{"token": {token}}).leadsTo("/keys")
 }
 
-// TestKeysPageXSS: names are text wherever they stand.
-func TestKeysPageXSS(t *testing.T) {
+// TestNamesAreEscaped: names are text, never markup, on every page.
+func TestNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	const name = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' {{.}} &lt;b&gt;`
@@ -258,7 +259,7 @@ func TestKeysPageXSS(t *testing.T) {
 	pages := []page{
 		v.open("/keys"), v.open("/keys/2"), v.open("/keys/2/revoke"),
 		v.fill("/keys/new", url.Values{"name": {name}, "kind": {name}, "networks": {name}, "expires": {name}, "per_minute": {name}, "per_hour": {name}, "permissions": {name}}),
-		v.post("/keys/new", url.Values{"name": {name}, "mark": {name}, "csrf": {name}, "seen": {name}}),
+		v.post("/keys/new", url.Values{"name": {name}, "nonce": {name}, "csrf": {name}, "version": {name}}),
 		v.fill("/keys/2", url.Values{"name": {""}, "networks": {name}, "permissions": {name}}),
 		v.open("/keys?done=" + url.QueryEscape(name) + "&id=" + url.QueryEscape(name)),
 		v.open("/keys/" + url.PathEscape(name)),
@@ -274,9 +275,9 @@ func TestKeysPageXSS(t *testing.T) {
 	pages[0].says(http.StatusOK, name)
 }
 
-// TestKeysPageHeaders: no page is kept, framed, or lets anything in from
+// TestSecurityHeaders: no page is cached, framed, or loads anything from
 // elsewhere.
-func TestKeysPageHeaders(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.loggedIn()
@@ -303,9 +304,9 @@ func TestKeysPageHeaders(t *testing.T) {
 	}
 }
 
-// TestKeysPageTellsNoSecrets: the key stands in the one page after it is made
-// and in nothing else, stored or logged; nor does any token or session.
-func TestKeysPageTellsNoSecrets(t *testing.T) {
+// TestSecretsAreShownOnce: a key appears on the page that creates it and nowhere
+// else, neither in the database nor in the log; tokens and sessions appear nowhere.
+func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	k := newKeysPage(t, database)
@@ -321,9 +322,9 @@ func TestKeysPageTellsNoSecrets(t *testing.T) {
 	v.fill("/keys/2", url.Values{"name": {"secret two"}})
 	seen := again.text + v.open("/keys").text + v.open("/keys/2").text + v.open("/keys/2/revoke").text + v.open("/keys/new").text
 	v.fill("/keys/2/revoke", nil)
-	arrange(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
+	execute(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
 	seen += v.fill("/keys/new", url.Values{"name": {"secret three"}, "permissions": {"read"}}).says(http.StatusServiceUnavailable, "secret three").text
-	arrange(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
+	execute(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	seen += k.pages.String() + k.log.String()
 	rows, err := database.SQL.QueryContext(t.Context(), "SELECT CONCAT(token_hash, purpose, expires_at) FROM wp_bookside_admin_tokens UNION SELECT CONCAT(key_hash, name, key_start, last_four) FROM wp_bookside_api_keys")
 	if err != nil {
@@ -342,7 +343,7 @@ func TestKeysPageTellsNoSecrets(t *testing.T) {
 	}
 	for name, secret := range map[string]string{"key": key[8:], "end of the key": key[20:], "token": token, "session": session} {
 		if strings.Contains(strings.ToLower(seen), strings.ToLower(secret)) {
-			t.Errorf("the %s is told", name)
+			t.Errorf("the %s is revealed", name)
 		}
 	}
 	if strings.Contains(made.text, session) || strings.Contains(k.pages.String(), "secret one") {
@@ -350,12 +351,12 @@ func TestKeysPageTellsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestKeysPageWithoutDatabase says so, before it is open and when it is gone,
-// and keeps what was typed.
-func TestKeysPageWithoutDatabase(t *testing.T) {
+// TestPageWithoutDatabase: the page says that the database is not open or cannot
+// be used, and keeps the input.
+func TestPageWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	closed := newAdmin()
-	closed.Mount("/keys", handlers.NewKeysPage(fixedClock, slog.New(slog.DiscardHandler)))
+	closed := handlers.NewAdmin(slog.New(slog.DiscardHandler), nil)
+	closed.Mount("/keys", keyspage.New(fixedClock, slog.New(slog.DiscardHandler)))
 	for path, status := range map[string]int{"/keys": 503, "/keys/login": 503, "/keys/new": 503, "/keys/style.css": 200} {
 		recorder := httptest.NewRecorder()
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
@@ -370,22 +371,22 @@ func TestKeysPageWithoutDatabase(t *testing.T) {
 	k := newKeysPage(t, database)
 	v := k.loggedIn()
 	form := amended(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
-	arrange(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
+	execute(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
 	v.open("/keys").says(http.StatusOK, "No key is in use.") // none was ever made
 	failed := v.post("/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
 	if got := failed.header.Get("Retry-After"); got != "5" {
 		t.Errorf("Retry-After %q", got)
 	}
-	arrange(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
+	execute(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	v.post("/keys/new", failed.form("/keys/new")).says(http.StatusOK).secret()
-	arrange(t, database, "DROP TABLE wp_bookside_admin_tokens")
+	execute(t, database, "DROP TABLE wp_bookside_admin_tokens")
 	v.open("/keys").leadsTo("/keys/login")
 	v.open("/keys/login").says(http.StatusOK)
 	v.post("/keys/login", url.Values{"token": {"x"}}).says(http.StatusForbidden)
 }
 
-// TestKeysPageBoundsForms bounds what it reads.
-func TestKeysPageBoundsForms(t *testing.T) {
+// TestFormsAreLimited: forms over the limit are rejected.
+func TestFormsAreLimited(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.loggedIn()

@@ -1,4 +1,4 @@
-package handlers
+package keyspage
 
 import (
 	"fmt"
@@ -10,32 +10,32 @@ import (
 	"bookside/adapter/keys"
 )
 
-// listView is the list of all keys. done is what was just done; "" for nothing.
-func listView(done string, active, ended []keyRow) g.Node {
+// listView shows all keys, below a confirmation of what was just done.
+func listView(confirmation string, active, inactive []keyRow) g.Node {
 	inUse := h.P(g.Text("No key is in use."))
 	if len(active) > 0 {
 		inUse = g.Group{h.H2(h.ID("active"), g.Text("In use")), keyTable(active)}
 	}
 	return g.Group{
-		g.If(done != "", h.P(h.Class("done"), h.Role("status"), focused(), g.Text(done))),
+		g.If(confirmation != "", h.P(h.Class("done"), h.Role("status"), takesFocus(), g.Text(confirmation))),
 		h.P(h.A(h.Class("button main"), h.Href("/keys/new"), g.Text("New key"))),
 		inUse,
-		g.If(len(ended) > 0, h.Details(
-			h.Summary(g.Textf("Revoked and expired keys (%d)", len(ended))),
-			keyTable(ended),
+		g.If(len(inactive) > 0, h.Details(
+			h.Summary(g.Textf("Revoked and expired keys (%d)", len(inactive))),
+			keyTable(inactive),
 		)),
-		h.P(h.Class("hint"), g.Text("Times are UTC. A last use is noted once a minute.")),
+		h.P(h.Class("hint"), g.Text("Times are in UTC. The last use is recorded at most once a minute.")),
 	}
 }
 
-// keyTable names the roles of its parts: to browsers it is no table any more
-// where the style makes cards of the rows.
+// keyTable sets the roles of its parts, because browsers no longer see a table
+// where the style sheet turns its rows into cards.
 func keyTable(rows []keyRow) g.Node {
 	heads := []string{"Name", "Kind", "Permissions", "Networks", "Requests", "Created", "Last use", "Status"}
 	return h.Table(h.Class("keys"), h.Role("table"),
 		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"),
 			g.Map(heads, func(head string) g.Node { return columnHead(g.Text(head)) }),
-			columnHead(unseen("Actions")),
+			columnHead(screenReaderText("Actions")),
 		)),
 		h.TBody(h.Role("rowgroup"), g.Map(rows, keyRow.view)),
 	)
@@ -59,7 +59,7 @@ func (r keyRow) view() g.Node {
 	)
 }
 
-// cell repeats its column's head, which cards show.
+// cell repeats the head of its column, which cards show.
 func cell(head string, content ...g.Node) g.Node {
 	return h.Td(h.Role("cell"), h.Data("label", head), h.Div(content...))
 }
@@ -70,7 +70,7 @@ func (r keyRow) nameCell() g.Node {
 		g.Text(" "),
 		h.Span(h.Class("hint"),
 			g.Text(strconv.FormatInt(r.ID, 10)),
-			g.If(r.shown() != "", g.Group{g.Text(" · "), h.Code(g.Text(r.shown()))}),
+			g.If(r.maskedSecret() != "", g.Group{g.Text(" · "), h.Code(g.Text(r.maskedSecret()))}),
 		),
 	)
 }
@@ -107,11 +107,11 @@ func (r keyRow) status() g.Node {
 	}
 }
 
-// actions is an empty cell where nothing can be done: the style hides it.
+// actions is an empty cell for a revoked key; the style sheet hides it.
 func (r keyRow) actions() g.Node {
 	return h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != keys.Revoked, g.Group{
-		button(keyPath(r.ID), g.Text("Change"), unseen(" "+r.Name)),
+		button(keyPath(r.ID), g.Text("Change"), screenReaderText(" "+r.Name)),
 		g.Text(" "),
-		button(keyPath(r.ID)+"/revoke", g.Text("Revoke"), unseen(" "+r.Name)),
+		button(keyPath(r.ID)+"/revoke", g.Text("Revoke"), screenReaderText(" "+r.Name)),
 	}))
 }

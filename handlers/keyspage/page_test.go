@@ -1,4 +1,4 @@
-package handlers_test
+package keyspage_test
 
 import (
 	"crypto/rand"
@@ -23,26 +23,28 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/keyspage"
+	"bookside/handlers/ratelimit"
 )
 
-// keysPage is the page for keys on an admin address, beside the API.
+// keysPage is the page on an admin address, with the API of the same site.
 type keysPage struct {
-	*server
+	*api
 	tokens *keys.AdminTokens
 	admin  *httptest.Server
 	pages  *logBuffer // what the page logs
 }
 
-// newKeysPage serves the page for keys of a database, under names of its own too.
+// newKeysPage serves the page for a database, also under the given host names.
 func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *keysPage {
 	t.Helper()
-	k := &keysPage{server: newServer(t, database), pages: &logBuffer{}}
+	k := &keysPage{api: newAPI(t, database), pages: &logBuffer{}}
 	clock := func() time.Time { return k.clock }
-	k.tokens = keys.NewAdminTokens(openDatabase(t, database, 4, time.Minute), clock, rand.Reader)
+	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
-	page := handlers.NewKeysPage(clock, log)
-	page.Open(k.keys, k.tokens, handlers.RateLimit{
-		Enabled: true, Live: handlers.Limits{PerMinute: 60, PerHour: 3600}, Test: handlers.Limits{PerMinute: 100, PerHour: 1000},
+	page := keyspage.New(clock, log)
+	page.Open(k.keys, k.tokens, ratelimit.Options{
+		Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000},
 	})
 	admin := handlers.NewAdmin(log, hosts)
 	admin.Mount("/keys", page)
@@ -51,7 +53,7 @@ func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *ke
 	return k
 }
 
-// token is a new login token.
+// token issues a login token.
 func (k *keysPage) token() string {
 	k.t.Helper()
 	token, err := k.tokens.Issue(k.t.Context())
@@ -61,7 +63,7 @@ func (k *keysPage) token() string {
 	return token
 }
 
-// visitor is somebody with a browser: it keeps cookies, and shows redirects.
+// visitor is a browser that keeps cookies and does not follow redirects.
 type visitor struct {
 	*keysPage
 	client http.Client
@@ -76,7 +78,7 @@ func (k *keysPage) visitor() *visitor {
 	return &visitor{k, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// loggedIn is a visitor after the login.
+// loggedIn returns a visitor after the login.
 func (k *keysPage) loggedIn() *visitor {
 	k.t.Helper()
 	v := k.visitor()
@@ -84,9 +86,9 @@ func (k *keysPage) loggedIn() *visitor {
 	return v
 }
 
-// page is an answer, and where it leads.
+// page is a response, and its text without entities.
 type page struct {
-	answer
+	response
 	text string
 }
 
@@ -95,7 +97,7 @@ func (v *visitor) open(path string) page {
 	return v.ask(http.MethodGet, path, nil, nil)
 }
 
-// post sends a form as it is.
+// post submits a form.
 func (v *visitor) post(path string, form url.Values) page {
 	v.t.Helper()
 	return v.ask(http.MethodPost, path, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
@@ -109,20 +111,20 @@ func (v *visitor) ask(method, path string, header http.Header, form url.Values) 
 	}
 	maps.Copy(request.Header, header)
 	request.Host = header.Get("Host")
-	response, err := v.client.Do(request)
+	r, err := v.client.Do(request)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	return page{answer{t: v.t, status: response.StatusCode, header: response.Header, body: body}, html.UnescapeString(string(body))}
+	return page{response{t: v.t, status: r.StatusCode, header: r.Header, body: body}, html.UnescapeString(string(body))}
 }
 
-// fill opens a page and sends its form with changed values; nil leaves a field
-// out.
+// fill opens a page and submits its form with changed values; nil removes a
+// field.
 func (v *visitor) fill(path string, changed url.Values) page {
 	v.t.Helper()
 	opened := v.open(path)
@@ -142,7 +144,7 @@ var (
 	textareaTag = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]*)"[^>]*>(.*?)</textarea>`)
 )
 
-// attribute is an attribute's value in a tag.
+// attribute returns the value of an attribute of a tag.
 func attribute(tag, name string) string {
 	match := regexp.MustCompile(` ` + name + `="([^"]*)"`).FindStringSubmatch(tag)
 	if match == nil {
@@ -151,7 +153,7 @@ func attribute(tag, name string) string {
 	return html.UnescapeString(match[1])
 }
 
-// form is what a browser would send of the page's form for a path.
+// form returns what a browser would send for the page's form with an action.
 func (p page) form(action string) url.Values {
 	p.t.Helper()
 	for _, form := range formTag.FindAllStringSubmatch(string(p.body), -1) {
@@ -177,7 +179,7 @@ func (p page) form(action string) url.Values {
 	return nil
 }
 
-// says fails the test unless the status is this one and the page says the texts.
+// says fails the test unless the page has this status and contains the texts.
 func (p page) says(status int, texts ...string) page {
 	p.t.Helper()
 	p.want(status)
@@ -199,7 +201,7 @@ func (p page) leadsTo(path string) {
 
 var secretForm = regexp.MustCompile(`lp_(live|test)_[0-9A-Za-z]{38}`)
 
-// secret is the key that the page shows.
+// secret returns the key that the page shows.
 func (p page) secret() string {
 	p.t.Helper()
 	secret := secretForm.FindString(p.text)
@@ -209,12 +211,13 @@ func (p page) secret() string {
 	return secret
 }
 
-// TestKeysPage makes, restricts and revokes a key, and watches the API obey.
-func TestKeysPage(t *testing.T) {
+// TestLifeOfAKey creates, changes and revokes a key, and checks that the API obeys
+// each time.
+func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.loggedIn()
-	v.open("/keys").says(http.StatusOK, "TestKeysPage", "read everything, write everything, delete everything", "60 a minute", "never")
+	v.open("/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
 	made := v.fill("/keys/new", url.Values{
 		"name": {"Kasse 1"}, "kind": {"test"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\r\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_hour": {"70"},
@@ -227,7 +230,7 @@ func TestKeysPage(t *testing.T) {
 		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
 
 	form := v.open("/keys/2").says(http.StatusOK).form("/keys/2")
-	for _, name := range []string{"csrf", "seen"} {
+	for _, name := range []string{"csrf", "version"} {
 		form.Del(name)
 	}
 	want := url.Values{
@@ -260,7 +263,7 @@ func TestKeysPage(t *testing.T) {
 		t.Errorf("boxes without a permission: %s", page)
 	}
 
-	v.open("/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be taken back")
+	v.open("/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be undone")
 	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusOK)
 	v.fill("/keys/2/revoke", nil).leadsTo("/keys?done=revoked&id=2")
 	v.open("/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired keys (1)")
@@ -270,16 +273,16 @@ func TestKeysPage(t *testing.T) {
 	v.open("/keys/3").says(http.StatusNotFound, "no such key")
 	v.open("/keys/x").says(http.StatusNotFound, "no such key")
 
-	for _, line := range []string{`"msg":"key created in the page for keys","key_id":2`, `"msg":"key restricted in the page for keys","key_id":2`, `"msg":"key revoked in the page for keys","key_id":2`} {
+	for _, line := range []string{`"msg":"keys page: key created","key_id":2`, `"msg":"keys page: key changed","key_id":2`, `"msg":"keys page: key revoked","key_id":2`} {
 		if !strings.Contains(k.pages.String(), line) {
 			t.Errorf("no %s in the log: %s", line, k.pages)
 		}
 	}
 }
 
-// TestKeysPageKeepsWhatWasTyped: errors stand beside their fields, all at once,
-// and nothing is stored.
-func TestKeysPageKeepsWhatWasTyped(t *testing.T) {
+// TestInvalidFormKeepsItsInput: all errors are shown beside their fields with the
+// input, and nothing is stored.
+func TestInvalidFormKeepsItsInput(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.loggedIn()
@@ -293,7 +296,7 @@ func TestKeysPageKeepsWhatWasTyped(t *testing.T) {
 	}
 	check := func(p page, path string, want url.Values) {
 		t.Helper()
-		p.says(http.StatusUnprocessableEntity, "<title>Error: ", `role="alert"`, "Nothing was stored yet.")
+		p.says(http.StatusUnprocessableEntity, "<title>Error: ", `role="alert"`, "Nothing was saved.")
 		for field, text := range wrong {
 			p.says(http.StatusUnprocessableEntity, `<a href="#`+field+`">`+text, `id="`+field+`-error">`+text)
 			if !regexp.MustCompile(`aria-describedby="` + field + `-hint ` + field + `-error"`).Match(p.body) {
@@ -301,11 +304,11 @@ func TestKeysPageKeepsWhatWasTyped(t *testing.T) {
 			}
 		}
 		form := p.form(path)
-		for _, name := range []string{"csrf", "mark", "seen"} {
+		for _, name := range []string{"csrf", "nonce", "version"} {
 			form.Del(name)
 		}
 		if diff := cmp.Diff(want, form); diff != "" {
-			t.Errorf("%s: what was typed: %s", path, diff)
+			t.Errorf("%s: the input: %s", path, diff)
 		}
 	}
 	kept := amended(typed, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
@@ -324,16 +327,15 @@ func TestKeysPageKeepsWhatWasTyped(t *testing.T) {
 		t.Error(diff, err)
 	}
 
-	// What is put right is stored then, from the very page with the errors.
+	// Once corrected, the same page is accepted.
 	form := amended(sent.form("/keys/new"), url.Values{
 		"name": {"right"}, "kind": {"live"}, "permissions": {"read"}, "networks": {""}, "expires": {""}, "per_minute": {""}, "per_hour": {""},
 	})
 	v.post("/keys/new", form).says(http.StatusOK).secret()
 }
 
-// TestUnchangedTermsAreNoErrors: the day of a key may be over when something
-// else of it is changed.
-func TestUnchangedTermsAreNoErrors(t *testing.T) {
+// TestUnchangedFieldsAreNotChecked: an expired key can still be renamed.
+func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	end, limit := now.Add(36*time.Hour), int64(3)
@@ -358,17 +360,17 @@ func TestUnchangedTermsAreNoErrors(t *testing.T) {
 	}
 }
 
-// TestFormsActOnce: a form that is sent again makes no second key, and one that
-// knows an older key does not undo what somebody else changed.
-func TestFormsActOnce(t *testing.T) {
+// TestFormsTakeEffectOnce: a form that is submitted twice creates one key, and a
+// form with outdated terms does not undo somebody else's change.
+func TestFormsTakeEffectOnce(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.loggedIn()
 	form := amended(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"once"}, "permissions": {"read"}})
 	v.post("/keys/new", form).says(http.StatusOK).secret()
-	v.post("/keys/new", form).says(http.StatusConflict, "sent before")
+	v.post("/keys/new", form).says(http.StatusConflict, "already submitted")
 	k.clock = now.Add(30 * time.Minute)
-	v.post("/keys/new", form).says(http.StatusConflict, "sent before")
+	v.post("/keys/new", form).says(http.StatusConflict, "already submitted")
 	if keys, err := k.keys.List(t.Context()); err != nil || len(keys) != 2 {
 		t.Errorf("%d keys, %v", len(keys), err)
 	}
@@ -378,7 +380,7 @@ func TestFormsActOnce(t *testing.T) {
 	if _, _, err := k.keys.Restrict(t.Context(), 2, keys.Patch{Networks: &networks}); err != nil {
 		t.Fatal(err)
 	}
-	again := v.post("/keys/2", amended(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else changed this key", `value="twice"`)
+	again := v.post("/keys/2", amended(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else has changed this key", `value="twice"`)
 	if key, _, err := k.keys.Find(t.Context(), 2); err != nil || key.Name != "once" || len(key.Networks) != 1 {
 		t.Errorf("%+v, %v", key, err)
 	}

@@ -1,4 +1,4 @@
-package handlers
+package keyspage
 
 import (
 	g "maragu.dev/gomponents"
@@ -7,26 +7,26 @@ import (
 	"bookside/adapter/keys"
 )
 
-// view is the whole form, below what is wrong with it.
+// view shows the form below its errors.
 func (f *keyForm) view(csrf string) g.Node {
 	return g.Group{
-		f.problems(),
-		f.about(),
+		f.errorSummary(),
+		f.description(),
 		h.Form(h.Method("post"), h.Action(f.path()), h.AutoComplete("off"), g.Attr("novalidate"),
 			hidden("csrf", csrf),
-			f.origin(),
-			f.field("name", "Name", "Tells this key from others: an app, a till, a partner.",
-				f.input("name", f.Name, h.MaxLength("190"), h.Required(), g.If(!f.failed(), h.AutoFocus()))),
+			f.hiddenFields(),
+			f.field("name", "Name", "Distinguishes this key from others: an app, a till, a partner.",
+				f.input("name", f.Name, h.MaxLength("190"), h.Required(), g.If(!f.invalid(), h.AutoFocus()))),
 			f.kinds(),
 			f.permissions(),
-			f.field("networks", "Networks", "The key is taken from these alone: networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, one a line. Empty for any.",
+			f.field("networks", "Networks", "The key is accepted only from these: networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, one per line. Leave empty for any.",
 				f.networksArea()),
-			f.field("expires", "Last day", "The key ends with this day (UTC). Empty for never.",
+			f.field("expires", "Last day", "The key expires at the end of this day (UTC). Leave empty for never.",
 				f.input("expires", f.Expires, h.Type("date"))),
 			h.Div(h.Class("pair"),
-				f.field("per_minute", "Requests a minute", "Empty: as configured, "+f.UsualPerMinute+".",
+				f.field("per_minute", "Requests per minute", "Leave empty for the configured limit: "+f.DefaultPerMinute+".",
 					f.input("per_minute", f.PerMinute, g.Attr("inputmode", "numeric"))),
-				f.field("per_hour", "Requests an hour", "Empty: as configured, "+f.UsualPerHour+".",
+				f.field("per_hour", "Requests per hour", "Leave empty for the configured limit: "+f.DefaultPerHour+".",
 					f.input("per_hour", f.PerHour, g.Attr("inputmode", "numeric"))),
 			),
 			f.actions(),
@@ -34,29 +34,29 @@ func (f *keyForm) view(csrf string) g.Node {
 	}
 }
 
-// problems are what is wrong, each with the way to its field.
-func (f *keyForm) problems() g.Node {
-	if !f.failed() {
+// errorSummary lists the errors, each with a link to its field.
+func (f *keyForm) errorSummary() g.Node {
+	if !f.invalid() {
 		return nil
 	}
-	return h.Div(h.Class("problem"), h.Role("alert"), focused(),
+	return h.Div(h.Class("problem"), h.Role("alert"), takesFocus(),
 		g.If(f.Problem != "", h.P(g.Text(f.Problem))),
 		g.If(len(f.Errors) > 0, g.Group{
-			h.P(g.Text("Nothing was stored yet. Look at:")),
+			h.P(g.Text("Nothing was saved. Please correct:")),
 			h.Ul(g.Map(f.Errors, func(e fieldError) g.Node { return h.Li(h.A(h.Href("#"+e.Field), g.Text(e.Error))) })),
 		}),
 	)
 }
 
-// about tells of the key what the form cannot change.
-func (f *keyForm) about() g.Node {
+// description shows what the form cannot change about a key.
+func (f *keyForm) description() g.Node {
 	if f.ID == 0 {
 		return nil
 	}
 	return h.P(h.Class("hint"),
 		g.Text("A "+f.Kind+" key"),
-		g.If(f.Shown != "", g.Group{g.Text(", "), h.Code(g.Text(f.Shown))}),
-		g.Text(". What you change holds at once; the key itself stays the same."),
+		g.If(f.MaskedSecret != "", g.Group{g.Text(", "), h.Code(g.Text(f.MaskedSecret))}),
+		g.Text(". Changes take effect immediately; the key itself stays the same."),
 	)
 }
 
@@ -67,40 +67,40 @@ func (f *keyForm) path() string {
 	return keyPath(f.ID)
 }
 
-// origin is what keeps the form from being sent twice, or over the changes of
-// somebody else.
-func (f *keyForm) origin() g.Node {
+// hiddenFields keep the form of a new key from being submitted twice, and that of
+// an existing key from overwriting the changes of somebody else.
+func (f *keyForm) hiddenFields() g.Node {
 	if f.ID == 0 {
-		return hidden("mark", f.Mark)
+		return hidden("nonce", f.Nonce)
 	}
-	return hidden("seen", f.Seen)
+	return hidden("version", f.Version)
 }
 
-// field is a label, a hint, what is wrong, and where to type.
+// field shows a label, a hint, the error and the control.
 func (f *keyForm) field(name, label, hint string, control g.Node) g.Node {
 	return h.Div(h.Class("field"),
 		h.Label(h.For(name), g.Text(label)),
 		h.P(h.Class("hint"), h.ID(name+"-hint"), g.Text(hint)),
-		fieldErrorText(name, f.wrong(name)),
+		errorView(name, f.errorFor(name)),
 		control,
 	)
 }
 
 func (f *keyForm) input(name, value string, attributes ...g.Node) g.Node {
-	return h.Input(h.ID(name), h.Name(name), h.Value(value), describedBy(name, f.wrong(name)), g.Group(attributes))
+	return h.Input(h.ID(name), h.Name(name), h.Value(value), describedBy(name, f.errorFor(name)), g.Group(attributes))
 }
 
 func (f *keyForm) networksArea() g.Node {
 	return h.Textarea(h.ID("networks"), h.Name("networks"), h.Class("code"), h.Rows("3"), g.Attr("spellcheck", "false"), g.Attr("autocapitalize", "none"),
-		describedBy("networks", f.wrong("networks")), g.Text(f.Networks))
+		describedBy("networks", f.errorFor("networks")), g.Text(f.Networks))
 }
 
-// kinds are chosen once: a stored key stays what it is.
+// kinds are offered for new keys only: a key keeps its kind.
 func (f *keyForm) kinds() g.Node {
 	if f.ID != 0 {
 		return nil
 	}
-	problem := f.wrong("kind")
+	problem := f.errorFor("kind")
 	choice := func(kind keys.Kind, text string, attributes ...g.Node) g.Node {
 		return h.Label(
 			h.Input(h.Type("radio"), g.Group(attributes), h.Name("kind"), h.Value(string(kind)), g.If(f.Kind == string(kind), h.Checked())),
@@ -109,26 +109,26 @@ func (f *keyForm) kinds() g.Node {
 	}
 	return h.FieldSet(g.If(problem != "", h.Aria("describedby", "kind-error")),
 		h.Legend(g.Text("Kind")),
-		fieldErrorText("kind", problem),
+		errorView("kind", problem),
 		h.Div(h.Class("choices"),
 			choice(keys.Live, "live", h.ID("kind")),
-			choice(keys.Test, "test, with limits of its own"),
+			choice(keys.Test, "test, with separate limits"),
 		),
 	)
 }
 
 func (f *keyForm) permissions() g.Node {
-	problem, described := f.wrong("permissions"), "permissions-hint"
+	problem, described := f.errorFor("permissions"), "permissions-hint"
 	if problem != "" {
 		described += " permissions-error"
 	}
 	return h.FieldSet(h.Aria("describedby", described),
 		h.Legend(g.Text("Permissions")),
-		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text("What is ticked for everything holds for each line below it, except users: who may write these can link customers to users of the site.")),
-		fieldErrorText("permissions", problem),
+		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text("A box in the row “everything” covers all rows below it except users: keys with write users can link customers to users of the site.")),
+		errorView("permissions", problem),
 		h.Table(h.Class("permissions"),
 			h.THead(h.Tr(
-				h.Th(h.Scope("col"), unseen("Resource")),
+				h.Th(h.Scope("col"), screenReaderText("Resource")),
 				g.Map(keys.PermissionVerbs, func(verb string) g.Node { return h.Th(h.Scope("col"), g.Text(verb)) }),
 			)),
 			h.TBody(g.Map(f.rows(), permissionRow.view)),
@@ -140,7 +140,7 @@ func (r permissionRow) view() g.Node {
 	return h.Tr(h.Th(h.Scope("row"), g.Text(r.Label)), g.Map(r.Cells, permissionCell.view))
 }
 
-// view of the first box is where an error about all of them leads.
+// view gives the first box the id that the error summary links to.
 func (c permissionCell) view() g.Node {
 	if c.Value == "" {
 		return h.Td()
@@ -148,12 +148,12 @@ func (c permissionCell) view() g.Node {
 	first := c.Value == keys.PermissionVerbs[0]
 	return h.Td(h.Label(
 		h.Input(h.Type("checkbox"), h.Name("permissions"), h.Value(c.Value), g.If(first, h.ID("permissions")), g.If(c.Checked, h.Checked())),
-		unseen(c.Label),
+		screenReaderText(c.Label),
 	))
 }
 
 func (f *keyForm) actions() g.Node {
-	text := "Make the key"
+	text := "Create the key"
 	if f.ID != 0 {
 		text = "Change the key"
 	}

@@ -1,0 +1,19 @@
+// Package keyspage is the page on which an administrator manages API keys in a
+// browser, at /keys and below: a list, and forms to create, change and revoke a
+// key. It is plain HTML rendered on the server; the only script copies a new
+// key.
+//
+// It is meant for a loopback address. That does not protect it from the pages
+// that a browser on the same machine opens, so:
+//
+//   - it is mounted on a handlers.Admin, which rejects requests whose Host is not
+//     one of its names;
+//   - requests that change something have to come from the page's own origin,
+//     as reported by the browser, and carry a token derived from the session.
+//     SameSite cookies alone would accept every other port of the same host;
+//   - the session is a random cookie that scripts cannot read and that is never
+//     sent with requests from other sites.
+//
+// It imports adapter and what is below it, and handlers/ratelimit for the limits
+// of keys and to bound attempts to log in. It knows no booking.
+package keyspage

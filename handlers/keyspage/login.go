@@ -1,0 +1,141 @@
+package keyspage
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"bookside/adapter/keys"
+	"bookside/handlers/ratelimit"
+	"bookside/wpdb"
+)
+
+// sessionCookie holds the secret of a session. Cookies ignore ports: its path
+// keeps it from most other servers on the same host.
+const sessionCookie = "bookside_keys"
+
+// withSession serves requests of those who are logged in.
+func (p *Page) withSession(serve func(*visit) error) http.Handler {
+	return p.withDatabase(func(v *visit) error {
+		found, err := p.findSession(v)
+		if err != nil {
+			return err
+		}
+		if found {
+			return serve(v)
+		}
+		if v.r.Method == http.MethodPost {
+			p.show(v, http.StatusForbidden, layout{Title: "Your session has expired", Invalid: true}, sessionExpiredView())
+			return nil
+		}
+		http.Redirect(v.w, v.r, "/keys/login", http.StatusSeeOther)
+		return nil
+	})
+}
+
+func (p *Page) findSession(v *visit) (bool, error) {
+	cookies := v.r.CookiesNamed(sessionCookie)
+	if len(cookies) == 0 {
+		return false, nil
+	}
+	found, err := v.tokens.Session(v.ctx(), cookies[0].Value)
+	if errors.Is(err, wpdb.ErrSchema) {
+		return false, nil // the table is created with the first token
+	}
+	if found {
+		v.session = cookies[0].Value
+	}
+	return found, err
+}
+
+// redisplay shows a submitted form again, with a problem.
+type redisplay func(v *visit, status int, problem string) error
+
+// withForm serves forms of the current session. A form of an earlier session is
+// shown again, to be submitted once more.
+func (p *Page) withForm(show redisplay, submit func(*visit) error) http.Handler {
+	return p.withSession(func(v *visit) error {
+		if v.r.ParseForm() != nil {
+			return p.badForm(v)
+		}
+		if !hmac.Equal([]byte(v.r.PostForm.Get("csrf")), []byte(csrfToken(v.session))) {
+			return show(v, http.StatusForbidden, "This form is from an earlier login. Check it and send it again.")
+		}
+		return submit(v)
+	})
+}
+
+// badForm responds to a body that is not a form of the page, or is too long.
+func (p *Page) badForm(v *visit) error {
+	p.showMessage(v, http.StatusBadRequest, "This form cannot be read", "Go back and send it again.")
+	return nil
+}
+
+// csrfToken returns a value that only a page of the session can know, besides
+// the holder of the cookie; "" without a session.
+func csrfToken(session string) string {
+	if session == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, []byte(session))
+	mac.Write([]byte("form"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (p *Page) showLogin(v *visit) error {
+	found, err := p.findSession(v)
+	if err != nil {
+		return err
+	}
+	if found {
+		return redirectToList(v, 0, "")
+	}
+	p.show(v, http.StatusOK, layout{Title: "Log in"}, loginView(""))
+	return nil
+}
+
+// loginLimits bound the attempts to log in, valid ones too, of all clients
+// together. A token cannot be guessed anyway; this keeps attempts cheap.
+var loginLimits = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
+
+func (p *Page) login(v *visit) error {
+	if used, allowed := p.logins.Take(v.ctx(), 0, 1, loginLimits); !allowed {
+		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
+		p.show(v, http.StatusTooManyRequests, layout{Title: "Log in", Invalid: true}, loginView("Too many attempts. Wait a minute."))
+		return nil
+	}
+	session, ok, err := v.tokens.Login(v.ctx(), v.r.PostFormValue("token"))
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	if !ok {
+		p.log.WarnContext(v.ctx(), "keys page: login rejected")
+		p.show(v, http.StatusForbidden, layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, already used or expired. Create another one."))
+		return nil
+	}
+	p.log.InfoContext(v.ctx(), "keys page: login")
+	setSession(v, session, int(keys.AdminSessionLife.Seconds()))
+	return redirectToList(v, 0, "")
+}
+
+func (p *Page) logout(v *visit) error {
+	if err := v.tokens.Logout(v.ctx(), v.session); err != nil {
+		return err
+	}
+	setSession(v, "", -1)
+	http.Redirect(v.w, v.r, "/keys/login", http.StatusSeeOther)
+	return nil
+}
+
+// setSession sends the cookie. It is Secure only if the browser reports https:
+// a loopback address usually has none.
+func setSession(v *visit, value string, maxAge int) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: sessionCookie, Value: value, Path: "/keys", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://"),
+	})
+}

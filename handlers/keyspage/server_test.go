@@ -1,0 +1,128 @@
+package keyspage_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"bookside/adapter"
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
+
+// now is the time at which the tests begin.
+var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+
+func fixedClock() time.Time { return now }
+
+// api is the booking API of a site, which accepts or rejects the keys that the
+// page manages.
+type api struct {
+	t       testing.TB
+	handler http.Handler
+	keys    *keys.Store
+	key     string // with all permissions
+	clock   time.Time
+	log     *logBuffer
+}
+
+func newAPI(t testing.TB, database *fixtures.Database) *api {
+	t.Helper()
+	db := openDatabase(t, database)
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := &api{t: t, clock: now, log: &logBuffer{}}
+	clock := func() time.Time { return a.clock }
+	a.keys = keys.NewStore(db, clock, rand.Reader)
+	secret, _, err := a.keys.Create(t.Context(), keys.NewKey{Name: t.Name(), Kind: keys.Live, Permissions: []string{"read", "write", "delete"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.key = secret
+	a.handler = handlers.New(adapter.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
+		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute,
+	})
+	return a
+}
+
+func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
+	t.Helper()
+	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4, AcquireTimeout: time.Minute, LockWait: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// do sends a request to the API.
+func (a *api) do(method, path string, header http.Header) response {
+	a.t.Helper()
+	request := httptest.NewRequestWithContext(a.t.Context(), method, path, nil)
+	maps.Copy(request.Header, header)
+	recorder := httptest.NewRecorder()
+	a.handler.ServeHTTP(recorder, request)
+	return response{t: a.t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.Bytes()}
+}
+
+// response is a response, read to the end.
+type response struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   []byte
+}
+
+// want fails the test unless the response has this status.
+func (r response) want(status int) response {
+	r.t.Helper()
+	if r.status != status {
+		r.t.Fatalf("status %d, want %d: %.2000s", r.status, status, r.body)
+	}
+	return r
+}
+
+// execute runs statements on a database.
+func execute(t testing.TB, database *fixtures.Database, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// logBuffer keeps log lines.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

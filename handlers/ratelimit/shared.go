@@ -1,0 +1,134 @@
+package ratelimit
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"bookside/adapter/domain"
+)
+
+// SharedCounter counts in a Redis that several servers of a site share. While
+// Redis fails, each server counts by itself, starting from the last counts it
+// received: no request fails or waits because of Redis.
+type SharedCounter struct {
+	redis   redis.Scripter
+	site    string
+	timeout time.Duration
+	now     domain.Clock
+	log     *slog.Logger
+	local   *LocalCounter
+	// fallbacks is the number of requests that were counted locally.
+	fallbacks atomic.Int64
+
+	mu      sync.Mutex
+	down    bool      // Redis failed and has not answered since
+	retryAt time.Time // when a request may try it again
+}
+
+// retryInterval is how long a failed Redis is left alone. Then a single request
+// tries it, and the others still do not wait.
+const retryInterval = 5 * time.Second
+
+// NewSharedCounter returns a counter that keeps its counts under the name of a
+// site, so that several sites can share a Redis. A request waits no longer than
+// timeout for Redis.
+func NewSharedCounter(server redis.Scripter, site string, timeout time.Duration, now domain.Clock, log *slog.Logger) *SharedCounter {
+	return &SharedCounter{redis: server, site: site, timeout: timeout, now: now, log: log, local: NewLocalCounter(now)}
+}
+
+// Fallbacks returns the number of requests that this process has counted alone
+// because Redis failed.
+func (s *SharedCounter) Fallbacks() int64 { return s.fallbacks.Load() }
+
+// Take adds cost to both windows of a key if both have room for it, and returns
+// the usage after that.
+func (s *SharedCounter) Take(ctx context.Context, key, cost int64, limits Limits) (used Usage, allowed bool) {
+	now := s.now()
+	try, retry := s.mayTry(now)
+	if try {
+		used, allowed, err := s.run(ctx, now.Unix(), key, cost, limits)
+		s.record(err, retry)
+		if err == nil {
+			s.local.raise(key, used)
+			return used, allowed
+		}
+	}
+	s.fallbacks.Add(1)
+	return s.local.Take(ctx, key, cost, limits)
+}
+
+// script is atomic in Redis, whichever servers count at the same time.
+var script = redis.NewScript(scriptSource)
+
+//go:embed ratelimit.lua
+var scriptSource string
+
+// run counts in Redis. A client that goes away does not cancel it, because that
+// would look like a failure of Redis.
+func (s *SharedCounter) run(ctx context.Context, now, key, cost int64, limits Limits) (used Usage, allowed bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+	defer cancel()
+	// A cluster places keys by the part in braces; the script needs both on one
+	// node.
+	windows := []string{
+		fmt.Sprintf("bookside:{%s:%d}:minute:%d", s.site, key, Minute.Start(now)),
+		fmt.Sprintf("bookside:{%s:%d}:hour:%d", s.site, key, Hour.Start(now)),
+	}
+	result, err := script.Run(ctx, s.redis, windows, cost, limits.PerMinute, limits.PerHour, 2*int64(Minute), 2*int64(Hour)).Int64Slice()
+	if err != nil {
+		return Usage{}, false, err
+	}
+	if len(result) != 3 || result[1] < 0 || result[2] < 0 {
+		return Usage{}, false, fmt.Errorf("unexpected result of %d numbers", len(result))
+	}
+	return Usage{now, result[1], result[2]}, result[0] == 1, nil
+}
+
+// mayTry reports whether a request may ask Redis, and whether it does so to find
+// out if Redis works again.
+func (s *SharedCounter) mayTry(now time.Time) (try, retry bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.down {
+		return true, false
+	}
+	if now.Before(s.retryAt) {
+		return false, false
+	}
+	s.retryAt = now.Add(retryInterval)
+	return true, true
+}
+
+// record notes whether Redis answered, and logs when that changes.
+func (s *SharedCounter) record(err error, retry bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil && !s.down:
+		s.down, s.retryAt = true, s.now().Add(retryInterval)
+		s.log.Warn("Redis does not count requests; each server counts by itself until it does", "error", RedisError(err))
+	case err == nil && retry:
+		s.down = false
+		s.log.Info("Redis counts requests again")
+	}
+}
+
+// RedisError describes why Redis failed. Of an error that Redis sent it keeps
+// only the code: some servers quote what they received, passwords included.
+func RedisError(err error) string {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err.Error()
+	}
+	code, _, _ := strings.Cut(reply.Error(), " ")
+	return "it answers with the error " + code
+}
