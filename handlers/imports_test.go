@@ -10,25 +10,62 @@ import (
 	"testing"
 )
 
-// layers are the packages from the top down: each may import those below it.
-var layers = []string{"cmd", "handlers", "compat", "adapter", "wpdb"}
+// rooms are the packages of the project, each with the ones it may import: from
+// the program at the top down to the mechanics of the database. A new package
+// needs a row here, with as few imports as its purpose allows.
+var rooms = map[string][]string{
+	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/outbox", "wpdb", "wpdb/wpconfig"},
+	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
 
-// reserved are modules and the only places that may import them.
-var reserved = map[string][]string{
+	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/domain", "adapter/idempotency", "adapter/keys", "wpdb"},
+	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "wpdb"},
+	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
+
+	"compat": {"adapter", "adapter/availability", "adapter/domain"},
+
+	"adapter": {
+		"adapter/availability", "adapter/domain", "adapter/idempotency", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize", "wpdb",
+	},
+	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},
+	"adapter/keys":         {"adapter/domain", "adapter/sanitize", "wpdb"},
+	"adapter/outbox":       {"adapter/domain", "adapter/sanitize", "wpdb"},
+	"adapter/domain":       {"adapter/availability"},
+	"adapter/availability": {},
+	"adapter/process":      {},
+	"adapter/sanitize":     {},
+
+	"wpdb":          {},
+	"wpdb/wpconfig": {"wpdb"},
+
+	// Test databases and browsers, and tools of the release and of load tests.
+	"fixtures":                 {"fixtures/embedded"},
+	"fixtures/browser":         {"fixtures"},
+	"fixtures/dump":            {"fixtures"},
+	"fixtures/embedded":        {},
+	"docker/attack/unfinished": {},
+	"docker/bench/reference":   {"handlers", "adapter/keys", "wpdb"},
+	"docker/cluster/load":      {},
+	"docker/endurance/load":    {},
+	"docker/release/licenses":  {},
+}
+
+// modules are those that only some packages may import, with these packages and
+// all below them.
+var modules = map[string][]string{
 	"github.com/labstack/echo/":          {"cmd", "handlers"},
+	"github.com/redis/go-redis":          {"cmd/bookside", "handlers/ratelimit"},
 	"github.com/go-sql-driver/mysql":     {"wpdb", "fixtures", "docker"},
 	"github.com/Masterminds/squirrel":    {"adapter", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd"},
 	"github.com/wneessen/go-mail":        {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures"},
-	"bookside/fixtures":                  {"fixtures", "cmd/demo"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker"},
-	"maragu.dev/gomponents":              {"handlers"},
-	"html/template":                      {}, // executed, it makes the linker keep all methods
+	"maragu.dev/gomponents":              {"handlers/keyspage"},
+	"html/template":                      {}, // executing a template makes the linker keep all methods
 	"text/template":                      {},
 	"github.com/DATA-DOG/go-sqlmock":     {},
-	"github.com/chromedp/":               {},
+	"github.com/chromedp/":               {"fixtures/browser"},
 	"github.com/getkin/kin-openapi":      {},
 	"github.com/santhosh-tekuri/":        {},
 	"github.com/google/go-cmp":           {},
@@ -61,41 +98,69 @@ func packages(t *testing.T) []goPackage {
 	}
 }
 
-// layer is the height of a package of ours, or -1 for one outside the layers.
-func layer(path string) int {
-	folder, _, _ := strings.Cut(strings.TrimPrefix(path, "bookside/"), "/")
-	return slices.Index(layers, folder)
-}
-
-// TestImportsGoDown fails on an import that goes up, or on a module imported
-// where it does not belong.
-func TestImportsGoDown(t *testing.T) {
+// TestPackagesImportOnlyWhatTheyMay compares the imports of every package with
+// the tables above.
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	t.Parallel()
-	found := packages(t)
-	if len(found) < len(layers) {
-		t.Fatalf("only %d packages", len(found))
-	}
-	for _, p := range found {
+	found := map[string]bool{}
+	for _, p := range packages(t) {
 		from := strings.TrimPrefix(p.ImportPath, "bookside/")
+		found[from] = true
+		allowed, known := rooms[from]
+		if !known {
+			t.Errorf("%s has no row in the table of packages", from)
+			continue
+		}
 		for _, imported := range p.Imports {
-			if to := layer(imported); strings.HasPrefix(imported, "bookside/") && to >= 0 && layer(p.ImportPath) > to {
-				t.Errorf("%s imports %s", from, imported)
+			if to, ours := strings.CutPrefix(imported, "bookside/"); ours && !slices.Contains(allowed, to) {
+				t.Errorf("%s must not import %s", from, to)
 			}
-			for module, places := range reserved {
-				if imported != module && !strings.HasPrefix(imported, strings.TrimSuffix(module, "/")+"/") {
-					continue
+			for module, places := range modules {
+				if below(imported, module) && !slices.ContainsFunc(places, func(place string) bool { return below(from, place) }) {
+					t.Errorf("%s must not import %s", from, imported)
 				}
-				if !slices.ContainsFunc(places, func(place string) bool { return from == place || strings.HasPrefix(from, place+"/") }) {
-					t.Errorf("%s imports %s", from, imported)
-				}
+			}
+		}
+	}
+	for room, allowed := range rooms {
+		for _, name := range append([]string{room}, allowed...) {
+			if !found[name] {
+				t.Errorf("%s: there is no package %s", room, name)
 			}
 		}
 	}
 }
 
-// TestProgramLinksNoEngine keeps the embedded database engine, and the sample
-// sites, out of the program.
-func TestProgramLinksNoEngine(t *testing.T) {
+// below reports whether a path is a folder or lies below it.
+func below(path, folder string) bool {
+	folder = strings.TrimSuffix(folder, "/")
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// TestPackagesImportDownwards fails on an import from a higher layer in the
+// table itself.
+func TestPackagesImportDownwards(t *testing.T) {
+	t.Parallel()
+	layers := []string{"cmd", "handlers", "compat", "adapter", "wpdb"}
+	layer := func(name string) int {
+		top, _, _ := strings.Cut(name, "/")
+		return slices.Index(layers, top)
+	}
+	for room, allowed := range rooms {
+		for _, name := range allowed {
+			switch {
+			case below(name, "fixtures") && !below(room, "fixtures") && room != "cmd/demo":
+				t.Errorf("%s must not import %s, which is for tests and the demo", room, name)
+			case layer(room) >= 0 && layer(name) >= 0 && layer(name) < layer(room):
+				t.Errorf("%s must not import %s, which is above it", room, name)
+			}
+		}
+	}
+}
+
+// TestProgramLinksNoEmbeddedDatabase: neither the embedded database engine nor the
+// sample sites are linked into the program.
+func TestProgramLinksNoEmbeddedDatabase(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
 		if p.ImportPath != "bookside/cmd/bookside" {
