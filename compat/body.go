@@ -137,6 +137,16 @@ func (b *Body) present(name string) bool {
 	return !single || !isText || strings.TrimSpace(text) != ""
 }
 
+// dotted reports whether a member of an object was sent under a dotted name.
+func (b *Body) dotted(name string) bool {
+	for key := range b.fields {
+		if strings.HasPrefix(key, name+".") {
+			return true
+		}
+	}
+	return false
+}
+
 // scalar is a single value's text. isText is false for numbers and booleans.
 func (b *Body) scalar(name string) (text string, isText, ok bool) {
 	value, ok := b.sent(name)

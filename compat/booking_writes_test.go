@@ -204,3 +204,13 @@ func TestConflict(t *testing.T) {
 		}
 	}
 }
+
+// A new customer may come one field at a time, under dotted names.
+func TestDottedCustomerOfANewBooking(t *testing.T) {
+	t.Parallel()
+	booking := NewBooking(bodyOf(t, `{"service_id":1,"agent_id":"any","start_date":"2027-02-05","start_time":"10:00",`+
+		`"customer.first_name":"A","customer.last_name":"B","customer.email":"a@example.test"}`))
+	if err := booking.Validation.Err(); err != nil || booking.Customer.Email == nil || *booking.Customer.Email != "a@example.test" {
+		t.Errorf("%v, customer %v", err, booking.Customer)
+	}
+}

@@ -12,7 +12,8 @@ type Field[T any] struct {
 	name     string
 	doc      fieldDoc // replaces the field docs, as far as it is not empty
 	required bool
-	standard any // the default, as it would be sent; nil for none
+	members  bool // an object, whose members may be sent one by one
+	standard any  // the default, as it would be sent; nil for none
 	kind     description
 	skip     func(in source, into *T) bool // reports whether to ignore the field; may be nil
 	read     func(in source, into *T)      // sets a member of into if a value was sent
@@ -57,7 +58,7 @@ func custom[T, V any](name string, k kind[V], set func(into *T, sent V)) Field[T
 // one by one, under dotted names.
 func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	return Field[T]{
-		name: name, kind: description{schema: func() *Schema { return SchemaOf(members.Describe()) }, invalid: notAnObject},
+		name: name, members: true, kind: description{schema: func() *Schema { return SchemaOf(members.Describe()) }, invalid: notAnObject},
 		read: func(in source, into *T) {
 			if inner := in.(*Body).object(name); inner != nil {
 				members.read(inner, at(into))
@@ -89,10 +90,15 @@ func (fields Fields[T]) read(in source, into *T) {
 			continue
 		}
 		f.read(in, into)
-		if f.required && !in.present(f.name) {
+		if f.required && !f.sent(in) {
 			in.note(f.name, invalid(required))
 		}
 	}
+}
+
+// sent reports whether the field, or one of its members, was sent and is not empty.
+func (f *Field[T]) sent(in source) bool {
+	return in.present(f.name) || f.members && in.(*Body).dotted(f.name)
 }
 
 // requiring returns the same fields, of which those named must be sent.
@@ -108,7 +114,7 @@ func (fields Fields[T]) requiring(names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, standard: f.standard, kind: f.kind}
+		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, members: f.members, standard: f.standard, kind: f.kind}
 		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
 		if f.skip != nil {
 			fields[i].skip = func(in source, into *T) bool { return f.skip(in, at(into)) }

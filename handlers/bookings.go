@@ -49,13 +49,13 @@ var getBooking = operation{
 }
 
 var createBooking = operation{
-	id:      "createBooking",
-	summary: "Create a booking",
-	about:   "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
-	body:    compat.NewBookingFields,
-	answers: []response{created(compat.BookingCreated)},
-	refuse:  []error{domain.SlotUnavailable(exampleConflict)},
-	errors:  errorForm{failure: "Failed to create booking"},
+	id:       "createBooking",
+	summary:  "Create a booking",
+	about:    "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
+	body:     compat.NewBookingFields,
+	answers:  []response{created(compat.BookingCreated)},
+	refusals: []error{domain.SlotUnavailable(exampleConflict)},
+	errors:   errorForm{failure: "Failed to create booking"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -83,9 +83,9 @@ var updateBooking = operation{
 		{"write_customers", "to change a name, e-mail address or phone number that the customer has already"},
 		{"delete_bookings", "to cancel a completed booking"},
 	},
-	answers: []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
-	refuse:  []error{domain.SlotUnavailable(exampleConflict)},
-	errors:  errorForm{failure: "Failed to update booking"},
+	answers:  []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
+	refusals: []error{domain.SlotUnavailable(exampleConflict)},
+	errors:   errorForm{failure: "Failed to update booking"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {
@@ -109,14 +109,14 @@ var updateBooking = operation{
 }
 
 var deleteBooking = operation{
-	id:      "deleteBooking",
-	summary: "Delete a booking",
-	about:   "Deletes a booking for good. An approved or completed one needs force.",
-	path:    []pathParameter{bookingID},
-	query:   compat.ForceParameters,
-	answers: []response{ok(compat.BookingDeleted)},
-	refuse:  []error{domain.ForceRequired()},
-	errors:  errorForm{failure: "Failed to delete booking", code: "delete_error"},
+	id:       "deleteBooking",
+	summary:  "Delete a booking",
+	about:    "Deletes a booking for good. An approved or completed one needs force.",
+	path:     []pathParameter{bookingID},
+	query:    compat.ForceParameters,
+	answers:  []response{ok(compat.BookingDeleted)},
+	refusals: []error{domain.ForceRequired()},
+	errors:   errorForm{failure: "Failed to delete booking", code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {

@@ -130,7 +130,6 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 	if asked.Method == http.MethodHead {
 		asked.Method = http.MethodGet
 	}
-	asked.URL.Path, asked.URL.RawPath = strings.TrimSuffix(asked.URL.Path, "/"), strings.TrimSuffix(asked.URL.RawPath, "/")
 	if strings.HasSuffix(asked.URL.Path, "/openapi.json") || strings.Contains(asked.URL.Path+"/", "/docs/") {
 		return nil // the documents themselves
 	}

@@ -113,13 +113,13 @@ var updateCustomer = operation{
 }
 
 var deleteCustomer = operation{
-	id:      "deleteCustomer",
-	summary: "Delete a customer",
-	about:   "Deletes a customer who has no bookings.",
-	path:    []pathParameter{customerID},
-	answers: []response{ok(compat.CustomerDeleted)},
-	refuse:  []error{domain.CustomerHasBookings(3)},
-	errors:  errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
+	id:       "deleteCustomer",
+	summary:  "Delete a customer",
+	about:    "Deletes a customer who has no bookings.",
+	path:     []pathParameter{customerID},
+	answers:  []response{ok(compat.CustomerDeleted)},
+	refusals: []error{domain.CustomerHasBookings(3)},
+	errors:   errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {

@@ -426,7 +426,7 @@ func errorsOf(r route) []error {
 		}
 		all = append(all, domain.NotFound(p.resource, fmt.Sprint(p.example())))
 	}
-	return append(all, r.operation.refuse...)
+	return append(all, r.operation.refusals...)
 }
 
 // errInternal is an example of an error that is no client's fault.

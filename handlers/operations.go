@@ -9,19 +9,19 @@ import (
 // operation is one thing that the API does: what the OpenAPI document says about
 // it, and the function that does it. It stands in the file of its resource.
 type operation struct {
-	id      string // operationId, after which generated clients name their functions
-	summary string
-	about   string            // description, to which the permissions are added
-	path    []pathParameter   // in the order of the path
-	query   compat.QueryInput // nil for no parameters
-	body    compat.Input      // nil for no body
-	answers []response        // samples of the records it answers with
-	also    []also            // what may need more than the route's permission
-	refuse  []error           // samples of errors that few operations know, see errorsOf
-	errors  errorForm
-	size    size // what the memory of a request grows with
-	cost    cost // of a request, in requests; nil for one
-	serve   func(*request) (response, error)
+	id       string // operationId, after which generated clients name their functions
+	summary  string
+	about    string            // description, to which the permissions are added
+	path     []pathParameter   // in the order of the path
+	query    compat.QueryInput // nil for no parameters
+	body     compat.Input      // nil for no body
+	answers  []response        // samples of the records it answers with
+	also     []also            // what may need more than the route's permission
+	refusals []error           // samples of errors that few operations know, see errorsOf
+	errors   errorForm
+	size     size // what the memory of a request grows with
+	cost     cost // of a request, in requests; nil for one
+	serve    func(*request) (response, error)
 }
 
 // errorForm is how an operation fails. The zero value is that of most.

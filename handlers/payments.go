@@ -101,13 +101,13 @@ var updatePayment = operation{
 }
 
 var deletePayment = operation{
-	id:      "deletePayment",
-	summary: "Delete a payment that did not succeed",
-	about:   "Deletes a payment that did not succeed.",
-	path:    []pathParameter{paymentID},
-	answers: []response{ok(compat.PaymentDeleted)},
-	refuse:  []error{domain.PaymentCompleted()},
-	errors:  errorForm{failure: "Failed to delete payment", shape: compat.TextError},
+	id:       "deletePayment",
+	summary:  "Delete a payment that did not succeed",
+	about:    "Deletes a payment that did not succeed.",
+	path:     []pathParameter{paymentID},
+	answers:  []response{ok(compat.PaymentDeleted)},
+	refusals: []error{domain.PaymentCompleted()},
+	errors:   errorForm{failure: "Failed to delete payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {

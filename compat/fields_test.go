@@ -1,0 +1,122 @@
+package compat
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+)
+
+// parcel is what the fields of these tests are read into.
+type parcel struct {
+	Weight *int64
+	Copies int64
+	Fast   bool
+	Order  int
+	To     address
+	Code   string
+}
+
+type address struct{ City *string }
+
+var parcelFields = Fields[parcel]{
+	optional("weight", integer(1, 50), func(p *parcel) **int64 { return &p.Weight }).about("Weight in kilograms", "7"),
+	defaulted("copies", integer(1, 9), 2, func(p *parcel) *int64 { return &p.Copies }),
+	flag("fast", func(p *parcel) *bool { return &p.Fast }),
+	defaulted("order", word(map[string]int{"first": 1, "last": 2}, "Must be first or last"), 2, func(p *parcel) *int { return &p.Order }),
+	object("to", Fields[address]{optional("city", anyText(), func(a *address) **string { return &a.City })}.requiring("city"), func(p *parcel) *address { return &p.To }).
+		unless(func(in source, _ *parcel) bool { return in.present("code") }),
+	value("code", anyText(), func(p *parcel) *string { return &p.Code }),
+}.requiring("weight", "to")
+
+func TestFieldsAreRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body   string
+		want   parcel
+		wrong  map[string]string
+		reject bool
+	}{
+		"everything": {
+			body: `{"weight":3,"copies":"4","fast":"yes","order":"FIRST","to":{"city":"Bonn"}}`,
+			want: parcel{Weight: new(int64(3)), Copies: 4, Fast: true, Order: 1, To: address{City: new("Bonn")}},
+		},
+		"defaults":        {body: `{"weight":3,"to.city":"Bonn"}`, want: parcel{Weight: new(int64(3)), Copies: 2, Order: 2, To: address{City: new("Bonn")}}},
+		"nothing":         {body: `{}`, want: parcel{Copies: 2, Order: 2}, wrong: map[string]string{"weight": "Required", "to": "Required"}},
+		"an empty member": {body: `{"weight":1,"to":{"city":" "}}`, want: parcel{Weight: new(int64(1)), Copies: 2, Order: 2, To: address{City: new(" ")}}, wrong: map[string]string{"to.city": "Required"}},
+		"something in its place": {
+			body: `{"weight":1,"code":"X","to":"nowhere"}`, want: parcel{Weight: new(int64(1)), Copies: 2, Order: 2, Code: "X"},
+		},
+		"invalid": {
+			body: `{"weight":"heavy","code":"X"}`, want: parcel{Copies: 2, Order: 2, Code: "X"}, wrong: map[string]string{"weight": "Must be an integer"},
+		},
+		"rejected": {
+			body: `{"weight":51,"code":"X","order":"middle"}`, want: parcel{Copies: 2, Order: 2, Code: "X"},
+			wrong: map[string]string{"weight": "Maximum allowed value is 50", "order": "Must be first or last"}, reject: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := bodyOf(t, c.body)
+			var got parcel
+			parcelFields.read(b, &got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			code, wrong := faultsIn(t, b.Err())
+			if diff := cmp.Diff(c.wrong, wrong); diff != "" || c.reject != (code == domain.CodeValidationFailed) {
+				t.Errorf("%s (-want +got):\n%s", code, diff)
+			}
+		})
+	}
+}
+
+func TestFieldsAreDescribed(t *testing.T) {
+	t.Parallel()
+	schema, err := json.Marshal(SchemaOf(parcelFields.Describe()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"type":"object","properties":{` +
+		`"weight":{"description":"Weight in kilograms","type":"integer","minimum":1,"maximum":50},` +
+		`"copies":{"type":"integer","minimum":1,"maximum":9,"default":2},` +
+		`"fast":{"type":"boolean","default":false},` +
+		`"order":{"description":"Direction of the order","type":"string","enum":["first","last"],"default":"last"},` +
+		`"to":{"type":"object","properties":{"city":{"description":"City","type":"string"}},"required":["city"]},` +
+		`"code":{"description":"Code","type":"string"}},"required":["weight"]}`
+	if string(schema) != want {
+		t.Errorf("%s\nwant\n%s", schema, want)
+	}
+	if got := NewSchemas().Example(parcelFields.Describe()[0].Schema); got != json.Number("7") {
+		t.Errorf("the example is %v", got)
+	}
+	if diff := cmp.Diff(map[string]string{"weight": "Required"}, InvalidExample(parcelFields.Describe())); diff != "" {
+		t.Errorf("invalid (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"weight": "Minimum allowed value is 1"}, RejectedExample(parcelFields.Describe())); diff != "" {
+		t.Errorf("rejected (-want +got):\n%s", diff)
+	}
+	if example := RejectedExample(Fields[parcel]{value("code", anyText(), func(p *parcel) *string { return &p.Code })}.Describe()); example != nil {
+		t.Errorf("rejected: %v", example)
+	}
+}
+
+// TestPartsKeepTheirDeclarations reads and describes the fields of a part of a
+// record as those of the record.
+func TestPartsKeepTheirDeclarations(t *testing.T) {
+	t.Parallel()
+	type pair struct{ left, right parcel }
+	fields := within(parcelFields, func(p *pair) *parcel { return &p.right })
+	b := bodyOf(t, `{"weight":3,"code":"X"}`)
+	var got pair
+	fields.read(b, &got)
+	want := pair{right: parcel{Weight: new(int64(3)), Copies: 2, Order: 2, Code: "X"}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); diff != "" || b.Err() != nil {
+		t.Errorf("%v (-want +got):\n%s", b.Err(), diff)
+	}
+	if diff := cmp.Diff(SchemaOf(parcelFields.Describe()), SchemaOf(fields.Describe()), cmp.AllowUnexported(Schema{})); diff != "" {
+		t.Errorf("-record +part:\n%s", diff)
+	}
+}
