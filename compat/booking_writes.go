@@ -143,17 +143,17 @@ var BulkBookingFields = Fields[bulkBookings]{
 }.requiring("bookings")
 
 // CreatedBooking is the answer to POST /bookings.
-type MadeBooking struct {
+type CreatedBooking struct {
 	BothMessage[BookingDetail]
 	ConfirmationSent bool `json:"confirmation_sent"`
 }
 
 // BookingCreated is a sample of CreatedBooking.
-var BookingCreated = MadeBooking{BothMessage: bothMessage[BookingDetail]("Booking created successfully")}
+var BookingCreated = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Booking created successfully")}
 
 // BookingCreated is the answer to POST /bookings.
-func (v View) BookingCreated(made adapter.CreatedBooking, times BookingTimes) MadeBooking {
-	return MadeBooking{BookingCreated.about(v.bookingDetail(made.BookingDetail, times)), made.ConfirmationSent}
+func (v View) BookingCreated(made adapter.CreatedBooking, times BookingTimes) CreatedBooking {
+	return CreatedBooking{BookingCreated.about(v.bookingDetail(made.BookingDetail, times)), made.ConfirmationSent}
 }
 
 // BookingUpdated is the answer to PUT /bookings/{id}.

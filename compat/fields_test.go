@@ -107,12 +107,12 @@ func TestFieldsAreDescribed(t *testing.T) {
 // record as those of the record.
 func TestPartsKeepTheirDeclarations(t *testing.T) {
 	t.Parallel()
-	type pair struct{ left, right parcel }
-	fields := within(parcelFields, func(p *pair) *parcel { return &p.right })
+	type pair struct{ inner parcel }
+	fields := within(parcelFields, func(p *pair) *parcel { return &p.inner })
 	b := bodyOf(t, `{"weight":3,"code":"X"}`)
 	var got pair
 	fields.read(b, &got)
-	want := pair{right: parcel{Weight: new(int64(3)), Copies: 2, Order: 2, Code: "X"}}
+	want := pair{inner: parcel{Weight: new(int64(3)), Copies: 2, Order: 2, Code: "X"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); diff != "" || b.Err() != nil {
 		t.Errorf("%v (-want +got):\n%s", b.Err(), diff)
 	}
