@@ -10,7 +10,7 @@ import (
 	"bookside/wpdb"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
 // recordedNow is the moment at which the recorded site was recorded.
 func recordedNow() time.Time { return time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC) }

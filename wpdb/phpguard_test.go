@@ -42,7 +42,7 @@ func TestExecRefusesTablesOfPHP(t *testing.T) {
 		}
 	}
 	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Settings, wpdb.Sitemeta} {
-		if rights := table.RightsToWrite(); len(rights) > 0 {
+		if rights := table.WritePrivileges(); len(rights) > 0 {
 			t.Errorf("%s: %v", table, rights)
 		}
 	}
@@ -53,7 +53,7 @@ func TestExecTakesOtherTables(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
 	for _, table := range wpdb.Tables() {
-		if len(table.RightsToWrite()) == 0 || table == wpdb.Usermeta {
+		if len(table.WritePrivileges()) == 0 || table == wpdb.Usermeta {
 			continue
 		}
 		mock.ExpectExec(fmt.Sprintf("INSERT INTO %s (a) VALUES (?)", db.Name(table))).WithArgs("b").WillReturnResult(sqlmock.NewResult(1, 1))

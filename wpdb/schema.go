@@ -179,7 +179,7 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 func (db *DB) probeJSON(ctx context.Context, s *Schema) error {
 	for _, table := range slices.Sorted(maps.Keys(s.columns)) {
 		columns := slices.Collect(maps.Values(s.columns[table]))
-		if s.Engine(table) == "" || !slices.Contains(table.RightsToWrite(), Insert) || !slices.ContainsFunc(columns, Column.maybeJSON) {
+		if s.Engine(table) == "" || !slices.Contains(table.WritePrivileges(), Insert) || !slices.ContainsFunc(columns, Column.maybeJSON) {
 			continue
 		}
 		definition, err := db.definition(ctx, table)

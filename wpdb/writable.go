@@ -34,7 +34,7 @@ func (s *Schema) Unwritable(t Table) string {
 	if len(columns) > 0 {
 		return "it lacks " + strings.Join(columns, ", ")
 	}
-	if !slices.Contains(t.RightsToWrite(), Insert) {
+	if !slices.Contains(t.WritePrivileges(), Insert) {
 		return ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.columns[t])) {
@@ -59,7 +59,7 @@ type UnwritableTable struct {
 func (s *Schema) Unwritables() []UnwritableTable {
 	var found []UnwritableTable
 	for _, t := range PluginTables() {
-		if len(t.RightsToWrite()) == 0 || s.columns[t] == nil && !t.Required() && t != Activities {
+		if len(t.WritePrivileges()) == 0 || s.columns[t] == nil && !t.Required() && t != Activities {
 			continue
 		}
 		if reason := s.Unwritable(t); reason != "" {

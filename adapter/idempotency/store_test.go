@@ -21,7 +21,7 @@ import (
 	"bookside/wpdb"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
 // openStore opens a store on a database, as one server does.
 func openStore(t *testing.T, database *fixtures.Database, connections int) Store {

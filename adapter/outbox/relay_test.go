@@ -26,7 +26,7 @@ import (
 	"bookside/wpdb"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
 func TestRecipients(t *testing.T) {
 	t.Parallel()

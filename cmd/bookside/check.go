@@ -279,7 +279,7 @@ func (f *findings) lookAtKeys(ctx context.Context, db *wpdb.DB, now domain.Clock
 	if err != nil {
 		return err
 	}
-	if f.completing = db.CompleteOwnTables(schema); len(f.completing) > 0 {
+	if f.completing = db.MigrationStatements(schema); len(f.completing) > 0 {
 		f.keys = "cannot be read"
 		for _, statement := range f.completing {
 			f.todo = append(f.todo, "a table of Bookside lacks a column of this version: run "+statement)

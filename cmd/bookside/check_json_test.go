@@ -122,7 +122,7 @@ func TestCheckGrantsBeforeAny(t *testing.T) {
 	}
 	parts, _ := parseDSN(db.DSN)
 	_, name, _ := strings.Cut(r.Needed[0], " TO ")
-	want := wpdb.Grants(parts.database, name, db.Prefix, func(table string) bool { return table != "wp_sitemeta" && !strings.HasPrefix(table, "wp_bookside_") })
+	want := wpdb.GrantStatements(parts.database, name, db.Prefix, func(table string) bool { return table != "wp_sitemeta" && !strings.HasPrefix(table, "wp_bookside_") })
 	if diff := cmp.Diff(want, append(granted, r.Needed...), cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Errorf("what is granted (-want +got):\n%s", diff)
 	}

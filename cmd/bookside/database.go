@@ -143,7 +143,7 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 		return nil
 	}
 	// Whoever may do nothing with a table is not even told that it is there.
-	readable, err := db.May(ctx, wpdb.Select, wpdb.Bookings)
+	readable, err := db.HasPrivilege(ctx, wpdb.Select, wpdb.Bookings)
 	var hidden error
 	switch {
 	case err == nil && !readable:
@@ -205,7 +205,7 @@ func requireOwnColumns(ctx context.Context, db *wpdb.DB) error {
 	if err != nil {
 		return err
 	}
-	if statements := db.CompleteOwnTables(schema); len(statements) > 0 {
+	if statements := db.MigrationStatements(schema); len(statements) > 0 {
 		return failf(exitFailure, nil, "tables of Bookside lack columns of this version; add them with\n  %s", strings.Join(statements, ";\n  "))
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("BE_BOOKSIDE") == "1" {
 		main()
 	}
-	os.Exit(fixtures.RunLimited(m, wpdb.Grants))
+	os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements))
 }
 
 // now is the present of the sample site; the program's clock stands still there.

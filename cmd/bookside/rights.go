@@ -36,7 +36,7 @@ func tryRights(ctx context.Context, db *wpdb.DB) (rights, error) {
 		return r, err
 	}
 	for _, table := range wpdb.Tables() {
-		readable, err := db.May(ctx, wpdb.Select, table)
+		readable, err := db.HasPrivilege(ctx, wpdb.Select, table)
 		there := !errors.Is(err, wpdb.ErrSchema)
 		switch {
 		case there && err != nil:
@@ -79,8 +79,8 @@ func hiddenRights() (r rights) {
 
 func (r *rights) tryWriting(ctx context.Context, db *wpdb.DB, table wpdb.Table, there bool) (lacking bool) {
 	var words []string
-	for _, right := range table.Rights(there)[1:] { // beyond that to read
-		allowed, err := db.May(ctx, right, table)
+	for _, right := range table.Privileges(there)[1:] { // beyond that to read
+		allowed, err := db.HasPrivilege(ctx, right, table)
 		switch {
 		case !there && errors.Is(err, wpdb.ErrSchema): // allowed
 		case err != nil:
@@ -106,7 +106,7 @@ type grants struct {
 
 func (r rights) grants(db *wpdb.DB, database, account string) (g grants) {
 	for _, n := range r.needed {
-		statement := db.Grant(database, account, n.table, n.there)
+		statement := db.GrantStatement(database, account, n.table, n.there)
 		g.needed = append(g.needed, statement)
 		if n.lacking {
 			g.missing = append(g.missing, statement)
@@ -114,7 +114,7 @@ func (r rights) grants(db *wpdb.DB, database, account string) (g grants) {
 	}
 	for _, table := range r.hidden {
 		if table.Optional() {
-			g.optional = append(g.optional, db.Grant(database, account, table, true))
+			g.optional = append(g.optional, db.GrantStatement(database, account, table, true))
 		}
 	}
 	return g

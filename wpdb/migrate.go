@@ -10,9 +10,9 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// ownTables are the definitions of our own tables, by name. Instants are UTC.
+// ownTables are the definitions of our own tables. All DATETIME values are UTC.
 var ownTables = map[Table]string{
-	// Who may use the page for keys, and which of its forms were sent.
+	// Login tokens and sessions of the page for API keys, and its submitted forms.
 	AdminTokens: `(
 		token_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		purpose VARCHAR(10) NOT NULL,
@@ -38,15 +38,15 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		UNIQUE KEY key_hash (key_hash)
 	)`,
-	// Binary, so that keys compare with the site's, whatever its collation.
+	// Binary, so that keys compare with the site's in any collation.
 	CustomerFields: `(
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
-	// The answers to a request, one row per item. The row of item 0 is also the
-	// claim of the server that works on the request: its status is 0 until there
-	// is an answer, its owner is empty once nobody works on it, and every
-	// transaction of the owner raises n.
+	// The responses to a request, one row per item. The row of item 0 is also the
+	// claim of the server that processes the request: its status is 0 until there
+	// is a response, its owner is empty when nobody processes it, and every
+	// transaction of the owner increments n.
 	Idempotency: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		scope CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -62,16 +62,17 @@ var ownTables = map[Table]string{
 		UNIQUE KEY scope_item (scope, item),
 		KEY created_at (created_at)
 	)`,
-	// What a transaction holds while it checks and writes, see adapter/locks.go.
-	// A companion in PHP takes the same rows: kinds and ids must not change.
+	// The rows that a transaction locks while it checks and writes, see
+	// adapter/locks.go. A companion in PHP locks the same rows, so kinds and ids
+	// must not change.
 	Locks: `(
 		kind TINYINT UNSIGNED NOT NULL,
 		id BIGINT UNSIGNED NOT NULL,
 		n BIGINT UNSIGNED NOT NULL DEFAULT 0,
 		PRIMARY KEY (kind, id)
 	)`,
-	// The texts have room for whatever a site's templates make: a booking must
-	// not fail because its notification is long.
+	// The text columns fit whatever a site's templates produce: a booking must not
+	// fail because its notification is long.
 	Outbox: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		name MEDIUMTEXT NOT NULL,
@@ -89,16 +90,31 @@ var ownTables = map[Table]string{
 	)`,
 }
 
-// OwnTables are our own tables.
+// OwnTables returns our own tables.
 func OwnTables() []Table { return slices.Sorted(maps.Keys(ownTables)) }
 
-// ownColumn is a line of a definition that is a column's: its name, and the rest.
+// Own reports whether the table is one of our own.
+func (t Table) Own() bool {
+	_, own := ownTables[t]
+	return own
+}
+
+// ownColumn matches the line of a column in a definition: its name, and the rest.
 var ownColumn = regexp.MustCompile(`(?m)^\s*([a-z_]+) (.+?),?$`)
 
-// CompleteOwnTables are the statements that add the columns which tables of
-// ours lack. Tables made by an earlier version do; those that are not there at
-// all are for CreateOwnTables.
-func (db *DB) CompleteOwnTables(s *Schema) []string {
+// MissingOwnTables returns those of our own tables that do not exist or that the
+// database user cannot see.
+func (db *DB) MissingOwnTables(ctx context.Context) ([]Table, error) {
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(OwnTables(), schema.Has), nil
+}
+
+// MigrationStatements returns the statements that add columns to tables of ours
+// that an earlier version created. CreateOwnTables creates missing tables.
+func (db *DB) MigrationStatements(s *Schema) []string {
 	var statements []string
 	for _, table := range OwnTables() {
 		for _, column := range ownColumn.FindAllStringSubmatch(ownTables[table], -1) {
@@ -110,12 +126,12 @@ func (db *DB) CompleteOwnTables(s *Schema) []string {
 	return statements
 }
 
-// CreateOwnTables creates the tables of ours that do not exist yet. It alters
-// none. The schema is probed anew afterwards.
+// CreateOwnTables creates those of our own tables that do not exist yet. It
+// alters none, and drops the cached schema.
 func (db *DB) CreateOwnTables(ctx context.Context) error {
 	defer db.ForgetSchema()
 	for _, table := range OwnTables() {
-		// A table definition has no parameters, and squirrel builds none.
+		// Squirrel has no builder for table definitions, which take no parameters.
 		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +
 			" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
 		if _, err := Exec(ctx, db, "create table", sq.Expr(statement)); err != nil {

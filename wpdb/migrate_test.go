@@ -55,8 +55,8 @@ func TestCreateOwnTables(t *testing.T) {
 	}
 }
 
-// TestOwnTablesOnTheNetwork stand beside the site's, not the network's.
-func TestOwnTablesOnTheNetwork(t *testing.T) {
+// TestOwnTablesBelongToTheSite: on a network, they have the prefix of the site.
+func TestOwnTablesBelongToTheSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Prefixed())
 	if err := open(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
@@ -67,7 +67,7 @@ func TestOwnTablesOnTheNetwork(t *testing.T) {
 	}
 }
 
-// user makes a user of the server with these privileges on the database, and
+// user creates a user of the server with these privileges on the database, and
 // returns the configuration as that user.
 func user(t testing.TB, database *fixtures.Database, privileges string) wpdb.Config {
 	t.Helper()
@@ -98,8 +98,8 @@ func userOf(t testing.TB, database *fixtures.Database, privileges string, tables
 	return config
 }
 
-// TestWithoutTheRightToCreate: the tables may be made by somebody else.
-func TestWithoutTheRightToCreate(t *testing.T) {
+// TestOwnTablesCreatedByAnotherUser: a user without CREATE can use them.
+func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
@@ -127,8 +127,8 @@ func TestWithoutTheRightToCreate(t *testing.T) {
 	}
 }
 
-// TestReadingOnly: all that needs no more than SELECT works with no more.
-func TestReadingOnly(t *testing.T) {
+// TestSelectSufficesForReads: reading needs no other privilege.
+func TestSelectSufficesForReads(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())

@@ -1,0 +1,197 @@
+package wpdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+)
+
+// Privilege is a privilege of a database user on a table, spelled as in GRANT.
+type Privilege string
+
+// The privileges that are needed on tables.
+const (
+	Select Privilege = "SELECT"
+	Insert Privilege = "INSERT"
+	Update Privilege = "UPDATE"
+	Delete Privilege = "DELETE"
+	Create Privilege = "CREATE" // only of our own tables
+)
+
+// writePrivileges are the privileges needed on tables in addition to SELECT.
+// Locking rows of a table needs UPDATE, even on tables that are never updated.
+var writePrivileges = map[Table][]Privilege{
+	Users:         {Insert, Update}, // of customers
+	Usermeta:      {Insert, Update},
+	Activities:    {Insert},
+	BookingMeta:   {Insert, Delete},
+	Bookings:      {Insert, Update, Delete},
+	Coupons:       {Insert, Update, Delete},
+	CustomerMeta:  {Insert, Update, Delete},
+	Customers:     {Insert, Update, Delete},
+	OrderInvoices: {Insert, Update},
+	OrderItems:    {Insert, Update, Delete},
+	OrderMeta:     {Insert, Update, Delete},
+	Orders:        {Insert, Update, Delete},
+	ProcessJobs:   {Insert, Delete},
+	ServiceMeta:   {Insert, Update, Delete},
+	Services:      {Insert, Update},
+	Transactions:  {Insert, Update, Delete},
+}
+
+// WritePrivileges returns the privileges that requests need in order to write to
+// the table.
+func (t Table) WritePrivileges() []Privilege {
+	if t.Own() {
+		return []Privilege{Insert, Update, Delete}
+	}
+	return writePrivileges[t]
+}
+
+// Privileges returns all privileges needed on the table, including CREATE for
+// one of our own that does not exist yet. SELECT comes first.
+func (t Table) Privileges(exists bool) []Privilege {
+	privileges := append([]Privilege{Select}, t.WritePrivileges()...)
+	if t.Own() && !exists {
+		privileges = append(privileges, Create)
+	}
+	return privileges
+}
+
+// privilegeProbes are statements that change nothing and that the server rejects
+// if the user lacks the privilege: EXPLAIN needs the privileges of the explained
+// statement, and CREATE TABLE with an unknown column fails. Unlike SHOW GRANTS
+// they account for roles and patterns. The first operand is a table, the second
+// one of its columns.
+var privilegeProbes = map[Privilege]string{
+	Select: "SELECT 1 FROM %[1]s LIMIT 0",
+	Insert: "EXPLAIN INSERT INTO %[1]s () VALUES ()",
+	Update: "EXPLAIN UPDATE %[1]s SET %[2]s = %[2]s WHERE FALSE",
+	Delete: "EXPLAIN DELETE FROM %[1]s WHERE FALSE",
+	Create: "CREATE TABLE %[1]s (%[2]s INT PRIMARY KEY, twin INT AS (nothing))", // some servers require a key
+}
+
+// HasPrivilege reports whether the database user has a privilege on a table. If
+// the table does not exist, a user with the privilege, or with CREATE, gets an
+// ErrSchema; the server does not tell others that the table is missing.
+func (db *DB) HasPrivilege(ctx context.Context, p Privilege, t Table) (bool, error) {
+	op := fmt.Sprintf("try %s on %s", p, db.FullName(t))
+	stmt := sq.Expr(fmt.Sprintf(privilegeProbes[p], db.Name(t), idColumn(t)))
+	_, err := All(ctx, db, op, stmt, func(Scanner) (struct{}, error) { return struct{}{}, nil })
+	if errors.Is(err, ErrAccessDenied) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Unreadable returns those of the given tables that the database user may not
+// read, and those that do not exist. It takes one statement if there are none.
+func (db *DB) Unreadable(ctx context.Context, tables []Table) (denied, missing []Table, err error) {
+	all := sq.Select()
+	for _, t := range tables {
+		all = all.Column("(SELECT 1 FROM " + db.Name(t) + " LIMIT 0)")
+	}
+	_, err = All(ctx, db, "try to read all tables", all, func(Scanner) (struct{}, error) { return struct{}{}, nil })
+	if !errors.Is(err, ErrAccessDenied) && !errors.Is(err, ErrSchema) {
+		return nil, nil, err
+	}
+	for _, t := range tables {
+		readable, err := db.HasPrivilege(ctx, Select, t)
+		switch {
+		case errors.Is(err, ErrSchema):
+			missing = append(missing, t)
+		case err != nil:
+			return nil, nil, err
+		case !readable:
+			denied = append(denied, t)
+		}
+	}
+	return denied, missing, nil
+}
+
+// idColumn returns the column that identifies the rows of a table.
+func idColumn(t Table) string {
+	switch t {
+	case Options:
+		return "option_id"
+	case Usermeta:
+		return "umeta_id"
+	case Sitemeta:
+		return "meta_id"
+	case CustomerFields:
+		return "meta_key"
+	case AdminTokens:
+		return "token_hash"
+	default:
+		return "id"
+	}
+}
+
+// Tables returns all tables that are ever read or written: of WordPress, of the
+// plugin, and our own. A site may lack some of them.
+func Tables() []Table {
+	return slices.Concat([]Table{Options, Users, Usermeta, Sitemeta}, PluginTables(), OwnTables())
+}
+
+// GrantStatements returns the statements that give an account, such as
+// 'user'@'host', all privileges needed on the tables of a database, and no
+// others. exists reports whether there is a table of that full name: nothing can
+// be granted on a missing one, except on our own, which are yet to be created.
+func GrantStatements(database, account, prefix string, exists func(name string) bool) []string {
+	site := New(nil, prefix)
+	var statements []string
+	for _, t := range Tables() {
+		if there := exists(site.FullName(t)); there || t.Own() {
+			statements = append(statements, site.GrantStatement(database, account, t, there))
+		}
+	}
+	return statements
+}
+
+// GrantStatement is GrantStatements for one table.
+func (db *DB) GrantStatement(database, account string, t Table, exists bool) string {
+	return fmt.Sprintf("GRANT %s ON %s.%s TO %s", joinPrivileges(t.Privileges(exists)), quoteName(database), db.Name(t), account)
+}
+
+func joinPrivileges(privileges []Privilege) string {
+	words := make([]string, len(privileges))
+	for i, p := range privileges {
+		words[i] = string(p)
+	}
+	return strings.Join(words, ", ")
+}
+
+// quoteName quotes a name for SQL.
+func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// quoteText quotes a text for a statement that takes no parameters.
+func quoteText(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
+}
+
+// Account returns the account that the server authenticates us as, quoted for
+// GRANT, and the name of the database. It needs no privilege on the database. If
+// the server rejects the login, the account is the configured user at any host.
+func (c Config) Account(ctx context.Context) (account, database string, err error) {
+	c, driver, err := c.withDefaults()
+	if err != nil {
+		return "", "", err
+	}
+	database, driver.DBName = driver.DBName, ""
+	user, err := askApart(ctx, driver, c, "SELECT CURRENT_USER()")
+	switch {
+	case errors.Is(err, ErrAccessDenied):
+		user = driver.User + "@%"
+	case err != nil:
+		return "", "", err
+	}
+	at := strings.LastIndexByte(user, '@')
+	if at < 0 {
+		return user, database, nil
+	}
+	return quoteText(user[:at]) + "@" + quoteText(user[at+1:]), database, nil
+}

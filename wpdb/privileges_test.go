@@ -1,0 +1,109 @@
+package wpdb_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+var readAndWrite = []wpdb.Privilege{wpdb.Select, wpdb.Insert, wpdb.Update, wpdb.Delete}
+
+// TestHasPrivilege probes every privilege on every table, as users with some of
+// them.
+func TestHasPrivilege(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Edge())
+	if err := open(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const rows = "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM wp_latepoint_bookings UNION ALL SELECT COUNT(*) FROM wp_users UNION ALL SELECT COUNT(*) FROM wp_bookside_api_keys) AS counts"
+	before := stored(t, database.SQL, rows)
+	tables := slices.Concat([]wpdb.Table{wpdb.Options, wpdb.Users, wpdb.Usermeta}, wpdb.PluginTables(), wpdb.OwnTables())
+	for granted, want := range map[string][]wpdb.Privilege{
+		"SELECT":                         {wpdb.Select},
+		"SELECT, INSERT, UPDATE, DELETE": readAndWrite,
+		"SELECT, INSERT":                 {wpdb.Select, wpdb.Insert},
+		"SELECT, UPDATE":                 {wpdb.Select, wpdb.Update},
+		"SELECT, DELETE":                 {wpdb.Select, wpdb.Delete},
+		"INSERT":                         {wpdb.Insert},
+	} {
+		db := open(t, user(t, database, granted))
+		for _, table := range tables {
+			for _, privilege := range readAndWrite {
+				got, err := db.HasPrivilege(t.Context(), privilege, table)
+				if err != nil || got != slices.Contains(want, privilege) {
+					t.Errorf("with %s: %s on %s: %t, %v", granted, privilege, table, got, err)
+				}
+			}
+		}
+	}
+	if after := stored(t, database.SQL, rows); after != before {
+		t.Errorf("%s rows, before %s", after, before)
+	}
+}
+
+// TestHasPrivilegeOnMissingTable: only a user with a privilege on all tables
+// learns that one is missing.
+func TestHasPrivilegeOnMissingTable(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	_, err := open(t, user(t, database, "SELECT")).HasPrivilege(t.Context(), wpdb.Select, wpdb.Coupons)
+	wantKind(t, err, wpdb.ErrSchema)
+
+	db := open(t, userOf(t, database, "SELECT", "wp_options"))
+	for table, want := range map[wpdb.Table]bool{wpdb.Options: true, wpdb.Bookings: false, wpdb.Coupons: false} {
+		if got, err := db.HasPrivilege(t.Context(), wpdb.Select, table); err != nil || got != want {
+			t.Errorf("%s: %t, %v; want %t", table, got, err, want)
+		}
+	}
+}
+
+// TestHasPrivilegeOnMissingOwnTable probes every privilege before the table
+// exists, and none of the probes creates it.
+func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	const count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%bookside%'"
+	everything := wpdb.APIKeys.Privileges(false)
+	for _, test := range []struct {
+		granted, on string
+		want        []wpdb.Privilege
+	}{
+		{"SELECT, INSERT, UPDATE, DELETE, CREATE", "*", everything},
+		{"SELECT, INSERT, UPDATE, DELETE, CREATE", "wp_bookside_api_keys", everything},
+		{"SELECT, INSERT, UPDATE, DELETE", "*", readAndWrite},
+		{"SELECT, CREATE", "wp_bookside_api_keys", []wpdb.Privilege{wpdb.Select, wpdb.Create}},
+		{"INSERT, UPDATE, CREATE", "wp_bookside_api_keys", []wpdb.Privilege{wpdb.Insert, wpdb.Update, wpdb.Create}},
+		{"SELECT", "wp_options", nil},
+	} {
+		db := open(t, userOf(t, database, test.granted, test.on))
+		for _, privilege := range everything {
+			allowed, err := db.HasPrivilege(t.Context(), privilege, wpdb.APIKeys)
+			if got, want := errors.Is(err, wpdb.ErrSchema), slices.Contains(test.want, privilege); got != want || allowed || !got && err != nil {
+				t.Errorf("with %s on %s: %s: %t, %v; want the privilege: %t", test.granted, test.on, privilege, allowed, err, want)
+			}
+		}
+	}
+	if n := stored(t, database.SQL, count); n != "0" {
+		t.Errorf("%s tables of ours were created", n)
+	}
+}
+
+// TestHasPrivilegeReturnsOtherErrors: only a denied access means that the
+// privilege is missing.
+func TestHasPrivilegeReturnsOtherErrors(t *testing.T) {
+	t.Parallel()
+	db, mock := mocked(t)
+	mock.ExpectQuery("EXPLAIN UPDATE `wp_latepoint_bookings` SET id = id WHERE FALSE").WillReturnError(errDeadlock)
+	_, err := db.HasPrivilege(t.Context(), wpdb.Update, wpdb.Bookings)
+	wantKind(t, err, wpdb.ErrConflict)
+	if want := "try UPDATE on wp_latepoint_bookings: deadlock or lock wait (error 1213)"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+}
