@@ -112,7 +112,7 @@ func (r *running) reason(err error) error {
 
 // settle returns the error of a statement. Where the connection failed and its
 // thread may still work on the server, that thread has ended by then: nobody else
-// may have its seat before.
+// may use its connection before.
 func (c *conn) settle(err error) error {
 	if err != nil && !c.driverConn.IsValid() && c.socket.orphan.Load() {
 		awaitEnd(c.killer, c.thread, c.limit)

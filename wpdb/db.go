@@ -15,9 +15,9 @@ import (
 // concurrent use.
 type DB struct {
 	pool      *sql.DB
-	seats     *seats   // at the pool
-	on        runner   // where statements go: the pool, or a connection or transaction
-	session   *session // nil where statements go to the pool
+	semaphore *poolSemaphore // nil for no limit
+	on        runner         // where statements go: the pool, or a connection or transaction
+	session   *session       // nil where statements go to the pool
 	version   string
 	prefix    string
 	base      string
@@ -68,7 +68,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pool.SetConnMaxLifetime(connectionLifetime)
 	db := New(pool, c.Prefix)
 	db.version = version
-	db.seats = newSeats(c.MaxOpen, c.AcquireTimeout)
+	db.semaphore = newPoolSemaphore(c.MaxOpen, c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(wrap("open database", err), pool.Close())
 	}
@@ -120,7 +120,7 @@ func askApart(ctx context.Context, driver *mysql.Config, c Config, query string)
 // Close ends all connections, after a while for what still runs: statements of
 // requests that were cut off are killed first.
 func (db *DB) Close() error {
-	defer db.seats.empty()()
+	defer db.semaphore.drain()()
 	return db.pool.Close()
 }
 
@@ -142,8 +142,8 @@ type PoolStats = sql.DBStats
 // vain or not; how long is not known.
 func (db *DB) Stats() PoolStats {
 	stats := db.pool.Stats()
-	if db.seats != nil {
-		stats.WaitCount, stats.WaitDuration = db.seats.waits.Load(), 0
+	if db.semaphore != nil {
+		stats.WaitCount, stats.WaitDuration = db.semaphore.waits.Load(), 0
 	}
 	return stats
 }

@@ -22,13 +22,13 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// seat waits for a connection to be free for one statement; leave is to be called when
-// its rows have been read.
-func (db *DB) seat(ctx context.Context) (leave func(), err error) {
+// acquire waits for a free connection for one statement; call release after
+// reading its rows.
+func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 	if db.session != nil {
-		return func() {}, nil // it has one
+		return func() {}, nil // the session holds one
 	}
-	return db.seats.take(ctx)
+	return db.semaphore.acquire(ctx)
 }
 
 // retriable is false on a connection of its own: once it is lost, a transaction
@@ -42,11 +42,11 @@ func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan fu
 	if err != nil {
 		return nil, fmt.Errorf("%s: build statement: %w", op, err)
 	}
-	leave, err := db.seat(ctx)
+	release, err := db.acquire(ctx)
 	if err != nil {
 		return nil, wrap(op, err)
 	}
-	defer leave()
+	defer release()
 	found, err := collect(ctx, db, text, args, scan)
 	if db.retriable() && errors.Is(wrap(op, err), ErrLinkLost) {
 		found, err = collect(ctx, db, text, args, scan)
@@ -208,11 +208,11 @@ func buildChange(op string, stmt sq.Sqlizer) (change, error) {
 }
 
 func (c change) apply(ctx context.Context, db *DB) (Result, error) {
-	leave, err := db.seat(ctx)
+	release, err := db.acquire(ctx)
 	if err != nil {
 		return Result{}, wrap(c.op, err)
 	}
-	defer leave()
+	defer release()
 	result, err := db.on.ExecContext(ctx, c.text, c.args...)
 	count(ctx, 1, 0)
 	if err != nil {

@@ -124,11 +124,11 @@ type session struct{ conn *sql.Conn }
 // Session gives work one connection of its own: its statements and transactions
 // all use it.
 func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
-	leave, err := db.seats.take(ctx)
+	release, err := db.semaphore.acquire(ctx)
 	if err != nil {
 		return wrap(op, err)
 	}
-	defer leave()
+	defer release()
 	conn, err := db.pool.Conn(ctx)
 	if err != nil {
 		return wrap(op, err)
