@@ -20,7 +20,7 @@ import (
 	"bookside/wpdb"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.Grants)) }
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
 // now is the time at which the tests begin.
 var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
