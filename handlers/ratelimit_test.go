@@ -1,102 +1,30 @@
 package handlers_test
 
 import (
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/handlers/ratelimit"
 )
 
-// limitedTo switches the limits on.
+// limitedTo enables the rate limit.
 func limitedTo(minute, hour int64) func(*handlers.Options) {
 	return func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: minute, PerHour: hour}
 	}
 }
 
-// together sends the same request with a key over and over at once, to each of
-// the servers in turn, and counts the answers by status.
-func together(t *testing.T, requests int, key string, servers ...*server) map[int]int {
-	t.Helper()
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	statuses := map[int]int{}
-	for i := range requests {
-		all.Go(func() {
-			a := servers[i%len(servers)].do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {key}})
-			mu.Lock()
-			defer mu.Unlock()
-			statuses[a.status]++
-		})
-	}
-	all.Wait()
-	return statuses
-}
-
-// wantStatuses fails the test unless the answers had these statuses.
-func wantStatuses(t *testing.T, got map[int]int, ok, refused int) {
-	t.Helper()
-	if got[http.StatusOK] != ok || got[http.StatusTooManyRequests] != refused || len(got) > 2 {
-		t.Errorf("answers by status %v, want %d of 200 and %d of 429", got, ok, refused)
-	}
-}
-
-// TestRateLimitIsExact: however many requests come at once, as many pass as the
-// limit says, of the minute or of the hour.
-func TestRateLimitIsExact(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ minute, hour int64 }{"minute": {37, 1000}, "hour": {1000, 37}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, small(t), limitedTo(c.minute, c.hour))
-			wantStatuses(t, together(t, 120, s.key, s), 37, 83)
-			s.clock = s.clock.Add(time.Hour)
-			wantStatuses(t, together(t, 50, s.key, s), 37, 13)
-		})
-	}
-}
-
-// TestLimitsOfAKey: a key's own limits, higher or lower, replace the configured
-// ones, each by itself.
-func TestLimitsOfAKey(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), limitedTo(10, 100))
-	limit := func(n int64) *int64 { return &n }
-	for name, c := range map[string]struct {
-		minute, hour *int64
-		policy       string
-	}{
-		"none":   {nil, nil, `"minute";q=10;w=60, "hour";q=100;w=3600`},
-		"minute": {limit(2), nil, `"minute";q=2;w=60, "hour";q=100;w=3600`},
-		"hour":   {nil, limit(3), `"minute";q=10;w=60, "hour";q=3;w=3600`},
-		"both":   {limit(20), limit(2000), `"minute";q=20;w=60, "hour";q=2000;w=3600`},
-	} {
-		secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, PerMinute: c.minute, PerHour: c.hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {secret}}).want(http.StatusOK)
-		if got := a.header.Get("RateLimit-Policy"); got != c.policy {
-			t.Errorf("%s: policy %q, want %q", name, got, c.policy)
-		}
-	}
-}
-
-// TestLimitHeadersEverywhere: every answer to a known key tells its limits,
-// whatever becomes of the request, and no other answer does.
-func TestLimitHeadersEverywhere(t *testing.T) {
+// TestEveryResponseToAKeyHasLimitHeaders: every response to a valid key has the
+// headers, whether the request succeeds or not, and no other response does.
+func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database, limitedTo(9, 100))
@@ -117,7 +45,7 @@ func TestLimitHeadersEverywhere(t *testing.T) {
 			t.Errorf("%s: %q left, want %q", name, got, want)
 		}
 		for _, header := range []string{"X-RateLimit-Limit", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"} {
-			if told := a.header.Get(header) != ""; told != (want != "") {
+			if present := a.header.Get(header) != ""; present != (want != "") {
 				t.Errorf("%s: %s is %q", name, header, a.header.Get(header))
 			}
 		}
@@ -146,84 +74,25 @@ func TestLimitHeadersEverywhere(t *testing.T) {
 // patience is longer than any Redis of a test may take.
 const patience = 30 * time.Second
 
-// redisClient reaches a Redis until the test ends.
-func redisClient(t *testing.T, url string) *redis.Client {
+// newSharedCounter counts in a Redis of its own.
+func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 	t.Helper()
-	options, err := redis.ParseURL(url)
+	options, err := redis.ParseURL(fixtures.NewRedis(t).URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
 	client := redis.NewClient(options)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return client
+	return ratelimit.NewSharedCounter(client, "site", patience, fixedClock, slog.New(slog.DiscardHandler))
 }
 
-// sharing is a server whose counts are in Redis, under the name of a site.
-func sharing(t *testing.T, database *fixtures.Database, client *redis.Client, site string, timeout time.Duration, limit int64) (*server, *ratelimit.SharedCounter) {
-	t.Helper()
-	var shared *ratelimit.SharedCounter
-	var s *server
-	log := &logBuffer{}
-	clock := func() time.Time {
-		if s == nil {
-			return now
-		}
-		return s.clock
-	}
-	shared = ratelimit.NewSharedCounter(client, site, timeout, clock, slog.New(slog.NewJSONHandler(log, nil)))
-	s = newServer(t, database, limitedTo(limit, 1000), func(o *handlers.Options) { o.RateLimit.Shared = shared })
-	s.log = log
-	return s, shared
-}
-
-// TestSharedCounts: two servers of a site give a key one limit together,
-// exactly; another site on the same Redis has counts of its own; and Redis
-// forgets what nobody needs.
-func TestSharedCounts(t *testing.T) {
-	t.Parallel()
-	database := small(t)
-	client := redisClient(t, fixtures.NewRedis(t).URL())
-	first, counted := sharing(t, database, client, "one", patience, 40)
-	second, _ := sharing(t, database, client, "one", patience, 40)
-	other, _ := sharing(t, database, client, "two", patience, 40)
-	wantStatuses(t, together(t, 120, first.key, first, second), 40, 80)
-	a := second.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {first.key}}).want(http.StatusTooManyRequests)
-	for name, want := range map[string]string{
-		"X-RateLimit-Limit": "40", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795221840", "Retry-After": "60",
-		"RateLimit": `"minute";r=0;t=60, "hour";r=960;t=1020`,
-	} {
-		if got := a.header.Get(name); got != want {
-			t.Errorf("%s %q, want %q", name, got, want)
-		}
-	}
-	wantStatuses(t, together(t, 1, first.key, other), 1, 0)
-	wantStatuses(t, together(t, 1, second.key, second), 1, 0)
-
-	keys, err := client.Keys(t.Context(), "*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(keys) != 6 { // a minute and an hour: of the first key, of it at the other site, of the second key
-		t.Errorf("Redis holds %q", keys)
-	}
-	for _, key := range keys {
-		if life, err := client.TTL(t.Context(), key).Result(); err != nil || life <= 0 || life > 2*time.Hour {
-			t.Errorf("%s lives %v (%v)", key, life, err)
-		}
-	}
-	if n := counted.Fallbacks(); n != 0 {
-		t.Errorf("%d requests were not counted by Redis", n)
-	}
-}
-
-// TestBulkOverLimits: a bulk request that no window of its key can hold is told
-// so, and one that only comes too early is not.
-func TestBulkOverLimits(t *testing.T) {
+// TestMessageOfABulkOverTheLimit: a bulk request larger than the limit of a window
+// is told to split itself, one that only comes too early is not.
+func TestMessageOfABulkOverTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		minute, hour int64
@@ -253,13 +122,13 @@ func TestBulkOverLimits(t *testing.T) {
 	}
 }
 
-// TestSharedCostOfBulk: a bulk request that costs more than is left does
-// nothing, and leaves all but its own request.
-func TestSharedCostOfBulk(t *testing.T) {
+// TestBulkOverASharedLimit: a bulk request that costs more than is left writes
+// nothing and costs one request.
+func TestBulkOverASharedLimit(t *testing.T) {
 	t.Parallel()
-	client := redisClient(t, fixtures.NewRedis(t).URL())
-	s, _ := sharing(t, fixtures.New(t, fixtures.SiteA()), client, "one", patience, 6)
-	s.get("/status").want(http.StatusOK) // the key's use is noted
+	counter := newSharedCounter(t)
+	s := newServer(t, fixtures.New(t, fixtures.SiteA()), limitedTo(6, 1000), func(o *handlers.Options) { o.RateLimit.Shared = counter })
+	s.get("/status").want(http.StatusOK) // records the use of the key
 	before := s.database.Snapshot(t)
 	bulk := "[" + strings.Repeat(friday()+",", 5) + friday() + "]"
 	if left := s.write(http.MethodPost, "/bookings/bulk", bulk).want(http.StatusTooManyRequests).header.Get("X-RateLimit-Remaining"); left != "4" {
@@ -269,137 +138,15 @@ func TestSharedCostOfBulk(t *testing.T) {
 	if left := s.write(http.MethodPost, "/bookings/bulk", `[{},{},{}]`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"); left != "1" {
 		t.Errorf("%q left", left)
 	}
-}
-
-// TestRedisGoneAndBack: without Redis each server counts by itself at once,
-// from what it knew last; the log says so once, and once when it is back.
-func TestRedisGoneAndBack(t *testing.T) {
-	t.Parallel()
-	server := fixtures.NewRedis(t)
-	client := redisClient(t, server.URL())
-	s, counted := sharing(t, small(t), client, "one", patience, 10)
-	wantStatuses(t, together(t, 4, s.key, s), 4, 0)
-	server.Stop(t)
-	wantStatuses(t, together(t, 20, s.key, s), 6, 14)
-	if n := counted.Fallbacks(); n != 20 {
-		t.Errorf("%d requests were counted locally, want 20", n)
-	}
-	server.Start(t)
-	wantStatuses(t, together(t, 1, s.key, s), 0, 1) // it is left alone for a while
-	s.clock = s.clock.Add(5 * time.Second)
-	wantStatuses(t, together(t, 1, s.key, s), 1, 0)
-	wantStatuses(t, together(t, 20, s.key, s), 9, 11)
-	for _, said := range []string{"each server counts by itself", "Redis counts requests again"} {
-		if n := strings.Count(s.log.String(), said); n != 1 {
-			t.Errorf("the log says %d times %q: %s", n, said, s.log)
-		}
-	}
-	if n := counted.Fallbacks(); n != 21 {
-		t.Errorf("%d requests were counted locally, want 21", n)
+	if n := counter.Fallbacks(); n != 0 {
+		t.Errorf("%d requests were not counted by Redis", n)
 	}
 }
 
-// TestBadRedis: one that says nothing, or nonsense, is asked once, by all that
-// come before the answer is due, and then left alone.
-func TestBadRedis(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ answer string }{
-		"silent":          {""},
-		"refusing":        {"-NOPERM this user has no permissions\r\n"},
-		"another answer":  {"+OK\r\n"},
-		"too few numbers": {"*2\r\n:1\r\n:1\r\n"},
-		"negative":        {"*3\r\n:1\r\n:-5\r\n:-5\r\n"},
-		"no protocol":     {"HTTP/1.1 400 Bad Request\r\n\r\n"},
-		"hangs up":        {hangUp},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bad := newBadRedis(t, c.answer)
-			s, counted := sharing(t, small(t), redisClient(t, "redis://user:s3cret@"+bad.address()+"?protocol=2"), "one", 50*time.Millisecond, 10)
-			wantStatuses(t, together(t, 1, s.key, s), 1, 0)
-			dialed := bad.dialed()
-			wantStatuses(t, together(t, 30, s.key, s), 9, 21)
-			if n := bad.dialed(); n != dialed {
-				t.Errorf("it was dialed %d times, then %d times more", dialed, n-dialed)
-			}
-			if n := counted.Fallbacks(); n != 31 {
-				t.Errorf("%d requests were counted locally, want 31", n)
-			}
-			if n := strings.Count(s.log.String(), "each server counts by itself"); n != 1 || strings.Contains(s.log.String(), "s3cret") {
-				t.Errorf("the log: %s", s.log)
-			}
-		})
-	}
-}
-
-// hangUp as the answer ends the connection instead.
-const hangUp = "hang up"
-
-// badRedis gives the same answer to whatever it reads.
-type badRedis struct {
-	listener net.Listener
-
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
-func newBadRedis(t *testing.T, answer string) *badRedis {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &badRedis{listener: listener}
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			b.mu.Lock()
-			b.conns = append(b.conns, conn)
-			b.mu.Unlock()
-			running.Go(func() { b.serve(conn, answer) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		b.mu.Lock()
-		for _, conn := range b.conns {
-			_ = conn.Close()
-		}
-		b.mu.Unlock()
-		running.Wait()
-	})
-	return b
-}
-
-func (b *badRedis) serve(conn net.Conn, answer string) {
-	defer conn.Close()
-	buffer := make([]byte, 1<<12)
-	for {
-		if _, err := conn.Read(buffer); err != nil || answer == hangUp {
-			return
-		}
-		if _, err := fmt.Fprint(conn, answer); err != nil {
-			return
-		}
-	}
-}
-
-func (b *badRedis) address() string { return b.listener.Addr().String() }
-
-func (b *badRedis) dialed() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.conns)
-}
-
-// TestRangesCostWeeks: a range of availability counts as one request for each
-// week begun. One that is refused, for its dates or for want of requests, counts
-// as one.
-func TestRangesCostWeeks(t *testing.T) {
+// TestAvailabilityOfARangeCostsOneRequestAWeek: a range counts as one request for
+// each week or part of a week. One that is rejected, for its dates or for the rate
+// limit, counts as one.
+func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), limitedTo(60, 3600))
 	for name, c := range map[string]struct {
@@ -420,11 +167,13 @@ func TestRangesCostWeeks(t *testing.T) {
 		"explained":        {"date=2026-12-01&date_to=2027-01-31&explain=1", 1},
 		"unknown agent":    {"date=2026-12-01&date_to=2026-12-08&agent_id=999", 2},
 	} {
-		s.key = s.newKey("read")
-		a := s.get("/availability?service_id=1&agent_id=any&" + c.query)
-		if got, want := a.header.Get("X-RateLimit-Remaining"), strconv.Itoa(60-c.cost); got != want {
-			t.Errorf("%s: status %d, %s requests left, want %s", name, a.status, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			key := s.newKey("read")
+			a := s.do(http.MethodGet, "/v1/availability?service_id=1&agent_id=any&"+c.query, http.Header{"X-Api-Key": {key}})
+			if got, want := a.header.Get("X-RateLimit-Remaining"), strconv.Itoa(60-c.cost); got != want {
+				t.Errorf("status %d, %s requests left, want %s", a.status, got, want)
+			}
+		})
 	}
 
 	s.key = s.newKey("read")

@@ -1,0 +1,369 @@
+package ratelimit_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/redis/go-redis/v9"
+
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+	"bookside/handlers/ratelimit"
+)
+
+// start is the time at which the tests begin, in the middle of an hour.
+var start = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+
+// server limits requests, which name the id of their key in a header.
+type server struct {
+	t       *testing.T
+	handler http.Handler
+	clock   time.Time
+	log     *logBuffer
+}
+
+// newServer limits all keys to so many requests. shared makes a counter that
+// several servers have in common; nil counts in the server.
+func newServer(t *testing.T, limits ratelimit.Limits, shared func(s *server) *ratelimit.SharedCounter) *server {
+	t.Helper()
+	s := &server{t: t, clock: start, log: &logBuffer{}}
+	options := ratelimit.Options{Enabled: true, Live: limits}
+	if shared != nil {
+		options.Shared = shared(s)
+	}
+	limiter := ratelimit.New(options, s.now, func(c echo.Context) (keys.Key, bool) {
+		id, err := strconv.ParseInt(c.Request().Header.Get("Key"), 10, 64)
+		return keys.Key{ID: id, Kind: keys.Live}, err == nil
+	})
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		var limited *ratelimit.Error
+		if !errors.As(err, &limited) {
+			t.Error(err)
+			return
+		}
+		c.Response().Header().Set("Retry-After", strconv.FormatInt(limited.RetryAfter, 10))
+		if err := c.String(http.StatusTooManyRequests, limited.Message); err != nil {
+			t.Error(err)
+		}
+	}
+	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) }, limiter.Middleware)
+	s.handler = e
+	return s
+}
+
+func (s *server) now() time.Time { return s.clock }
+
+func (s *server) get(key int64) *httptest.ResponseRecorder {
+	request := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/", nil)
+	request.Header.Set("Key", strconv.FormatInt(key, 10))
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	return recorder
+}
+
+// logBuffer keeps log lines.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// wantStatuses sends requests with a key at the same time, to each of the servers
+// in turn, and fails the test unless so many are allowed.
+func wantStatuses(t *testing.T, requests, allowed int, key int64, servers ...*server) {
+	t.Helper()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	statuses := map[int]int{}
+	for i := range requests {
+		all.Go(func() {
+			status := servers[i%len(servers)].get(key).Code
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[status]++
+		})
+	}
+	all.Wait()
+	if statuses[http.StatusOK] != allowed || statuses[http.StatusTooManyRequests] != requests-allowed {
+		t.Errorf("responses by status %v, want %d of 200 and %d of 429", statuses, allowed, requests-allowed)
+	}
+}
+
+// TestConcurrentRequestsNeverExceedALimit: of requests at the same time exactly
+// as many are allowed as the limit says, of the minute or of the hour.
+func TestConcurrentRequestsNeverExceedALimit(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]ratelimit.Limits{"minute": {PerMinute: 37, PerHour: 1000}, "hour": {PerMinute: 1000, PerHour: 37}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, limits, nil)
+			wantStatuses(t, 120, 37, 1, s)
+			s.clock = s.clock.Add(time.Hour)
+			wantStatuses(t, 50, 37, 1, s)
+		})
+	}
+}
+
+// TestLimitsOfAKeyReplaceTheConfiguredOnes: a key's own limits, higher or lower,
+// replace the configured ones, each by itself.
+func TestLimitsOfAKeyReplaceTheConfiguredOnes(t *testing.T) {
+	t.Parallel()
+	options := ratelimit.Options{Live: ratelimit.Limits{PerMinute: 10, PerHour: 100}, Test: ratelimit.Limits{PerMinute: 20, PerHour: 200}}
+	limit := func(n int64) *int64 { return &n }
+	for name, c := range map[string]struct {
+		key  keys.Key
+		want ratelimit.Limits
+	}{
+		"live":   {keys.Key{Kind: keys.Live}, ratelimit.Limits{PerMinute: 10, PerHour: 100}},
+		"test":   {keys.Key{Kind: keys.Test}, ratelimit.Limits{PerMinute: 20, PerHour: 200}},
+		"minute": {keys.Key{Kind: keys.Live, PerMinute: limit(2)}, ratelimit.Limits{PerMinute: 2, PerHour: 100}},
+		"hour":   {keys.Key{Kind: keys.Live, PerHour: limit(3)}, ratelimit.Limits{PerMinute: 10, PerHour: 3}},
+		"both":   {keys.Key{Kind: keys.Live, PerMinute: limit(20), PerHour: limit(2000)}, ratelimit.Limits{PerMinute: 20, PerHour: 2000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := options.For(c.key); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRequestsWithoutAKeyAreNotLimited: neither are they counted, nor do their
+// responses mention limits.
+func TestRequestsWithoutAKeyAreNotLimited(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, ratelimit.Limits{PerMinute: 1, PerHour: 1}, nil)
+	for range 3 {
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if recorder.Code != http.StatusOK {
+			t.Errorf("status %d", recorder.Code)
+		}
+		for _, name := range ratelimit.Headers {
+			if value := recorder.Header().Get(name); value != "" {
+				t.Errorf("%s: %s", name, value)
+			}
+		}
+	}
+}
+
+// patience is longer than any Redis of a test may take.
+const patience = 30 * time.Second
+
+// redisClient connects to a Redis until the test ends.
+func redisClient(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
+	client := redis.NewClient(options)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// newSharedServer counts in Redis under the name of a site.
+func newSharedServer(t *testing.T, client *redis.Client, site string, timeout time.Duration, perMinute int64) (*server, *ratelimit.SharedCounter) {
+	t.Helper()
+	var counter *ratelimit.SharedCounter
+	s := newServer(t, ratelimit.Limits{PerMinute: perMinute, PerHour: 1000}, func(s *server) *ratelimit.SharedCounter {
+		counter = ratelimit.NewSharedCounter(client, site, timeout, s.now, slog.New(slog.NewJSONHandler(s.log, nil)))
+		return counter
+	})
+	return s, counter
+}
+
+// TestServersOfASiteShareTheirCounts: two servers of a site give a key one limit
+// together, another site on the same Redis has its own counts, and Redis forgets
+// counts that are no longer needed.
+func TestServersOfASiteShareTheirCounts(t *testing.T) {
+	t.Parallel()
+	client := redisClient(t, fixtures.NewRedis(t).URL())
+	first, counter := newSharedServer(t, client, "one", patience, 40)
+	second, _ := newSharedServer(t, client, "one", patience, 40)
+	other, _ := newSharedServer(t, client, "two", patience, 40)
+	wantStatuses(t, 120, 40, 1, first, second)
+	header := second.get(1).Header()
+	for name, want := range map[string]string{
+		"X-RateLimit-Limit": "40", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795221840", "Retry-After": "60",
+		"RateLimit": `"minute";r=0;t=60, "hour";r=960;t=1020`, "RateLimit-Policy": `"minute";q=40;w=60, "hour";q=1000;w=3600`,
+	} {
+		if got := header.Get(name); got != want {
+			t.Errorf("%s %q, want %q", name, got, want)
+		}
+	}
+	wantStatuses(t, 1, 1, 1, other)
+	wantStatuses(t, 1, 1, 2, second)
+
+	entries, err := client.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 6 { // a minute and an hour: of the first key, of it at the other site, of the second key
+		t.Errorf("Redis holds %q", entries)
+	}
+	for _, entry := range entries {
+		if ttl, err := client.TTL(t.Context(), entry).Result(); err != nil || ttl <= 0 || ttl > 2*time.Hour {
+			t.Errorf("%s expires in %v (%v)", entry, ttl, err)
+		}
+	}
+	if n := counter.Fallbacks(); n != 0 {
+		t.Errorf("%d requests were not counted by Redis", n)
+	}
+}
+
+// TestServersCountAloneWithoutRedis: without Redis each server counts by itself
+// at once, starting from the last counts it received; the log says so once, and
+// once when Redis is back.
+func TestServersCountAloneWithoutRedis(t *testing.T) {
+	t.Parallel()
+	database := fixtures.NewRedis(t)
+	s, counter := newSharedServer(t, redisClient(t, database.URL()), "one", patience, 10)
+	wantStatuses(t, 4, 4, 1, s)
+	database.Stop(t)
+	wantStatuses(t, 20, 6, 1, s)
+	if n := counter.Fallbacks(); n != 20 {
+		t.Errorf("%d requests were counted locally, want 20", n)
+	}
+	database.Start(t)
+	wantStatuses(t, 1, 0, 1, s) // Redis is left alone for a while
+	s.clock = s.clock.Add(5 * time.Second)
+	wantStatuses(t, 1, 1, 1, s)
+	wantStatuses(t, 20, 9, 1, s)
+	for _, line := range []string{"each server counts by itself", "Redis counts requests again"} {
+		if n := strings.Count(s.log.String(), line); n != 1 {
+			t.Errorf("the log says %d times %q: %s", n, line, s.log)
+		}
+	}
+	if n := counter.Fallbacks(); n != 21 {
+		t.Errorf("%d requests were counted locally, want 21", n)
+	}
+}
+
+// TestBrokenRedisIsTriedOnce: a Redis that does not answer, or answers nonsense,
+// is asked by the requests that arrive before the first failure, and then left
+// alone. Its password stays out of the log.
+func TestBrokenRedisIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]string{
+		"no reply":         "",
+		"error":            "-NOPERM this user has no permissions\r\n",
+		"unexpected reply": "+OK\r\n",
+		"too few numbers":  "*2\r\n:1\r\n:1\r\n",
+		"negative numbers": "*3\r\n:1\r\n:-5\r\n:-5\r\n",
+		"other protocol":   "HTTP/1.1 400 Bad Request\r\n\r\n",
+		"hangs up":         hangUp,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken := newBrokenRedis(t, reply)
+			client := redisClient(t, "redis://user:s3cret@"+broken.address()+"?protocol=2")
+			s, counter := newSharedServer(t, client, "one", 50*time.Millisecond, 10)
+			wantStatuses(t, 1, 1, 1, s)
+			connections := broken.connections()
+			wantStatuses(t, 30, 9, 1, s)
+			if n := broken.connections(); n != connections {
+				t.Errorf("%d connections, then %d more", connections, n-connections)
+			}
+			if n := counter.Fallbacks(); n != 31 {
+				t.Errorf("%d requests were counted locally, want 31", n)
+			}
+			if n := strings.Count(s.log.String(), "each server counts by itself"); n != 1 || strings.Contains(s.log.String(), "s3cret") {
+				t.Errorf("the log: %s", s.log)
+			}
+		})
+	}
+}
+
+// hangUp as a reply closes the connection.
+const hangUp = "hang up"
+
+// brokenRedis sends the same reply to everything.
+type brokenRedis struct {
+	listener net.Listener
+
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func newBrokenRedis(t *testing.T, reply string) *brokenRedis {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &brokenRedis{listener: listener}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			b.conns = append(b.conns, conn)
+			b.mu.Unlock()
+			running.Go(func() { serve(conn, reply) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		b.mu.Lock()
+		for _, conn := range b.conns {
+			_ = conn.Close()
+		}
+		b.mu.Unlock()
+		running.Wait()
+	})
+	return b
+}
+
+func serve(conn net.Conn, reply string) {
+	defer conn.Close()
+	buffer := make([]byte, 1<<12)
+	for {
+		if _, err := conn.Read(buffer); err != nil || reply == hangUp {
+			return
+		}
+		if _, err := fmt.Fprint(conn, reply); err != nil {
+			return
+		}
+	}
+}
+
+func (b *brokenRedis) address() string { return b.listener.Addr().String() }
+
+func (b *brokenRedis) connections() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.conns)
+}
