@@ -40,7 +40,7 @@ type api struct {
 	log      *slog.Logger
 	now      domain.Clock
 	options  Options
-	brake    *brake
+	throttle *authThrottle
 	limiter  *ratelimit.Limiter
 	gate     gate
 	memory   memory
@@ -69,11 +69,11 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 	metrics.shared.Store(options.RateLimit.Shared)
 	return &api{
 		platform: platform, keys: keys, log: log, now: now, options: options,
-		brake:   newBrake(now, options.FailedKeysPerMinute),
-		limiter: ratelimit.New(options.RateLimit, now, keyOf),
-		gate:    newGate(options.MaxConcurrent),
-		memory:  newMemory(options.Memory, options.MemoryWait),
-		metrics: metrics,
+		throttle: newAuthThrottle(now, options.FailedKeysPerMinute),
+		limiter:  ratelimit.New(options.RateLimit, now, keyOf),
+		gate:     newGate(options.MaxConcurrent),
+		memory:   newMemory(options.Memory, options.MemoryWait),
+		metrics:  metrics,
 	}
 }
 

@@ -19,7 +19,7 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret := a.secret(c)
 		var principal keys.Principal
-		err := a.brake.pass(c.Request().Context(), c.RealIP(), secret, func() error {
+		err := a.throttle.do(c.Request().Context(), c.RealIP(), secret, func() error {
 			return a.gate.pass(func() (err error) {
 				principal, err = a.admit(c, secret)
 				return err
@@ -111,7 +111,7 @@ func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
 }
 
 // checkNetwork refuses a key from outside its networks. That counts as a wrong
-// key in everything the caller sees, the brake included; the log tells which
+// key in everything the caller sees, the throttle included; the log tells which
 // key it was, because it may have been stolen.
 func (a *api) checkNetwork(c echo.Context, key keys.Key) error {
 	address, _ := netip.ParseAddr(c.RealIP()) // the zero Addr is in no network

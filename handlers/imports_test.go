@@ -43,7 +43,7 @@ var rooms = map[string][]string{
 	"fixtures/dump":            {"fixtures"},
 	"fixtures/embedded":        {},
 	"docker/attack/unfinished": {},
-	"docker/bench/reference":   {"handlers", "adapter/keys", "wpdb"},
+	"docker/bench/baseline":    {"handlers", "adapter/keys", "wpdb"},
 	"docker/cluster/load":      {},
 	"docker/endurance/load":    {},
 	"docker/release/licenses":  {},

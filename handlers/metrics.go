@@ -54,10 +54,10 @@ var durationBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 
 
 // Reasons of refused requests.
 const (
-	refusedByLimit  = "rate_limit"    // of the key
-	refusedByBrake  = "failed_keys"   // of the address
-	refusedByGate   = "overload"      // too many at a time
-	refusedByBudget = "no_connection" // the database had none free in time
+	rejectedByLimit       = "rate_limit"    // of the key
+	rejectedByThrottle    = "failed_keys"   // of the address
+	rejectedByConcurrency = "overload"      // too many at a time
+	rejectedByPool        = "no_connection" // the database had none free in time
 )
 
 // NewMetrics has no figures of the database before Observe.
@@ -69,7 +69,7 @@ func NewMetrics(build Build) *Metrics {
 	}, []string{"route", "method"})
 	m.running = m.gauge("requests_in_flight", "Requests being answered.")
 	m.refusals = m.counters("requests_refused_total", "Requests refused for being too many: for their key, for wrong keys of their address, at a time, or for the connections to the database.", "reason")
-	for _, reason := range []string{refusedByLimit, refusedByBrake, refusedByGate, refusedByBudget} {
+	for _, reason := range []string{rejectedByLimit, rejectedByThrottle, rejectedByConcurrency, rejectedByPool} {
 		m.refusals.WithLabelValues(reason) // there from the start, at 0
 	}
 	m.conflicts = m.counter("booking_conflicts_total", "Bookings refused because their time was taken.")
@@ -129,13 +129,13 @@ func (m *Metrics) refused(c echo.Context, err error) {
 	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
 		m.conflicts.Inc()
 	case errors.Is(err, errOverloaded):
-		m.refusals.WithLabelValues(refusedByGate).Inc()
+		m.refusals.WithLabelValues(rejectedByConcurrency).Inc()
 	case errors.Is(err, wpdb.ErrBusy):
-		m.refusals.WithLabelValues(refusedByBudget).Inc()
+		m.refusals.WithLabelValues(rejectedByPool).Inc()
 	case errors.As(err, &limited):
-		reason := refusedByLimit
+		reason := rejectedByLimit
 		if _, known := principalOf(c); !known {
-			reason = refusedByBrake
+			reason = rejectedByThrottle
 		}
 		m.refusals.WithLabelValues(reason).Inc()
 	}

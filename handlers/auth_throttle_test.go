@@ -20,13 +20,14 @@ import (
 	"bookside/handlers"
 )
 
-// sender is where a request comes from: the peer's address, and what it claims.
+// sender is where a request comes from: the address of the peer, and what its
+// headers claim.
 type sender struct {
 	peer      string
 	forwarded []string
 }
 
-// guess sends a wrong key, of which no database need be asked.
+// guess sends an invalid key that is rejected without a look at the database.
 func (s *server) guess(from sender) int {
 	s.t.Helper()
 	misspelt := []byte(s.key)
@@ -34,7 +35,7 @@ func (s *server) guess(from sender) int {
 	return s.sendKey(from, string(misspelt))
 }
 
-// sendKey sends a key from somewhere and gives the status.
+// sendKey sends a key and returns the status.
 func (s *server) sendKey(from sender, key string) int {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/v1/status", nil)
@@ -46,17 +47,17 @@ func (s *server) sendKey(from sender, key string) int {
 	return recorder.Code
 }
 
-// brakedServer is a server with a limit of wrong keys, and the number of
-// statements that its database was asked.
-func brakedServer(t *testing.T, database *fixtures.Database, limit int) (*server, *atomic.Int64) {
+// throttledServer returns a server with a limit of invalid keys, and the number of
+// statements that it runs.
+func throttledServer(t *testing.T, database *fixtures.Database, limit int) (*server, *atomic.Int64) {
 	t.Helper()
-	asked := &atomic.Int64{}
-	s := tappedServer(t, database, func(statement) error { asked.Add(1); return nil }, func(o *handlers.Options) { o.FailedKeysPerMinute = limit })
+	statements := &atomic.Int64{}
+	s := tappedServer(t, database, func(statement) error { statements.Add(1); return nil }, func(o *handlers.Options) { o.FailedKeysPerMinute = limit })
 	if got := s.sendKey(sender{peer: "198.51.100.99:1"}, s.key); got != http.StatusOK { // probes the schema
 		t.Fatalf("status %d", got)
 	}
-	asked.Store(0)
-	return s, asked
+	statements.Store(0)
+	return s, statements
 }
 
 // importKey imports a key of any length.
@@ -69,10 +70,10 @@ func (s *server) importKey(secret string) keys.Key {
 	return key
 }
 
-// TestShortKeyIsNotGuessed tries keys of four digits, one after the other: none
-// beyond the limit is looked up, not even the right one, which somebody else is
+// TestShortKeysCannotBeGuessed tries keys of four digits, one after the other: none
+// beyond the limit is looked up, not even the valid one, which somebody else is
 // using.
-func TestShortKeyIsNotGuessed(t *testing.T) {
+func TestShortKeysCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	const limit = 20
 	database := fixtures.New(t, fixtures.Small(now))
@@ -85,12 +86,12 @@ func TestShortKeyIsNotGuessed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, asked := brakedServer(t, database, limit)
+			s, statements := throttledServer(t, database, limit)
 			s.importKey(c.right)
 			if got := s.sendKey(sender{peer: "198.51.100.7:1"}, c.right); got != http.StatusOK {
 				t.Fatalf("its user got %d", got)
 			}
-			asked.Store(0)
+			statements.Store(0)
 			for i := range 1000 {
 				want := http.StatusUnauthorized
 				if i >= limit {
@@ -100,21 +101,21 @@ func TestShortKeyIsNotGuessed(t *testing.T) {
 					t.Fatalf("%04d got %d, want %d", i, got, want)
 				}
 			}
-			if n := asked.Load(); n != limit {
+			if n := statements.Load(); n != limit {
 				t.Errorf("%d statements for a limit of %d", n, limit)
 			}
 		})
 	}
 }
 
-// TestGuessesAtOnce: wrong keys that arrive together do not exceed the limit
-// together, and right ones among them are not refused.
-func TestGuessesAtOnce(t *testing.T) {
+// TestConcurrentGuessesStayWithinTheLimit: invalid keys at the same time do not
+// exceed the limit together, and valid keys at the same time are not rejected.
+func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 5
-	s, asked := brakedServer(t, small(t), limit)
+	s, statements := throttledServer(t, small(t), limit)
 	other := s.newKey("read")
-	asked.Store(0)
+	statements.Store(0)
 	statuses := func(peer string, keys ...string) map[int]int {
 		var wait sync.WaitGroup
 		var mu sync.Mutex
@@ -138,47 +139,47 @@ func TestGuessesAtOnce(t *testing.T) {
 	if got := statuses("192.0.2.1:1", wrong...); !maps.Equal(got, want) {
 		t.Errorf("wrong keys got %v, want %v", got, want)
 	}
-	if n := asked.Load(); n != limit {
+	if n := statements.Load(); n != limit {
 		t.Errorf("%d statements for a limit of %d", n, limit)
 	}
-	// None of these was seen before from here, and one never.
+	// Neither was used from this address before, and one was never used.
 	if got := statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...); !maps.Equal(got, map[int]int{http.StatusOK: 60}) {
 		t.Errorf("right keys got %v", got)
 	}
 }
 
-// TestManyAddressesAreBraked: addresses beyond those that are told apart share
-// one limit, and their keys are not looked up either.
-func TestManyAddressesAreBraked(t *testing.T) {
+// TestUntrackedClientsAreThrottled: clients beyond those that are tracked share a
+// limit, and their keys are not looked up either.
+func TestUntrackedClientsAreThrottled(t *testing.T) {
 	t.Parallel()
-	s, asked := brakedServer(t, small(t), 1)
+	s, statements := throttledServer(t, small(t), 1)
 	for i := range 10_000 {
 		s.guess(sender{peer: fmt.Sprintf("[2001:db8:%x::1]:1", i)})
 	}
-	if n := asked.Load(); n != 0 {
+	if n := statements.Load(); n != 0 {
 		t.Errorf("%d statements for keys with a wrong checksum", n)
 	}
 	for i := range 100 {
 		s.sendKey(sender{peer: fmt.Sprintf("[2001:db8:ffff:%x::1]:1", i)}, fmt.Sprintf("lp_nobody_has_this_key_%d", i))
 	}
-	if n := asked.Load(); n != 1 {
+	if n := statements.Load(); n != 1 {
 		t.Errorf("%d statements for late addresses", n)
 	}
 }
 
-// TestWhoPassesTheBrake: at an address over its limit only keys are looked up
-// that this process accepted lately, and the database has the last word on them.
-func TestWhoPassesTheBrake(t *testing.T) {
+// TestRecentKeysAreStillLookedUp: at an address over its limit, only keys that this
+// process has accepted recently are looked up, and the database decides.
+func TestRecentKeysAreStillLookedUp(t *testing.T) {
 	t.Parallel()
 	here, elsewhere := sender{peer: "192.0.2.1:1"}, sender{peer: "198.51.100.7:1"}
 	use := func(from sender) func(*testing.T, *server, keys.Key, string) {
 		return func(_ *testing.T, s *server, _ keys.Key, secret string) { s.sendKey(from, secret) }
 	}
 	for name, c := range map[string]struct {
-		length int
-		before func(t *testing.T, s *server, key keys.Key, secret string)
-		want   int
-		asked  bool
+		length     int
+		before     func(t *testing.T, s *server, key keys.Key, secret string)
+		want       int
+		statements bool
 	}{
 		"never used":              {20, nil, 429, false},
 		"in use here":             {20, use(here), 200, true},
@@ -210,7 +211,7 @@ func TestWhoPassesTheBrake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, asked := brakedServer(t, small(t), 3)
+			s, statements := throttledServer(t, small(t), 3)
 			secret := rand.Text()[:c.length]
 			key := s.importKey(secret)
 			if c.before != nil {
@@ -219,11 +220,11 @@ func TestWhoPassesTheBrake(t *testing.T) {
 			for range 4 {
 				s.guess(here)
 			}
-			asked.Store(0)
+			statements.Store(0)
 			if got := s.sendKey(here, secret); got != c.want {
 				t.Errorf("status %d, want %d", got, c.want)
 			}
-			if n := asked.Load(); (n > 0) != c.asked {
+			if n := statements.Load(); (n > 0) != c.statements {
 				t.Errorf("%d statements", n)
 			}
 			revoked := strings.Contains(name, "revoked")
@@ -245,8 +246,9 @@ func (s *server) revoke(t *testing.T, key keys.Key) {
 	}
 }
 
-// TestBrakeDuringAnOutage: keys that cannot be looked up are not wrong.
-func TestBrakeDuringAnOutage(t *testing.T) {
+// TestOutagesAreNoInvalidKeys: a key that cannot be looked up does not count as
+// invalid.
+func TestOutagesAreNoInvalidKeys(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
 	s := tappedServer(t, small(t), func(statement) error {
@@ -268,9 +270,9 @@ func TestBrakeDuringAnOutage(t *testing.T) {
 	}
 }
 
-// TestWhoIsBraked sends one wrong key more than is allowed, from two addresses:
-// the second is slowed where both are taken for one client.
-func TestWhoIsBraked(t *testing.T) {
+// TestAddressesOfOneClient sends one invalid key more than allowed, from two
+// addresses: the second is rejected if both count as one client.
+func TestAddressesOfOneClient(t *testing.T) {
 	t.Parallel()
 	var trusted []*net.IPNet
 	for _, text := range []string{"10.0.0.0/8", "fd00::/8"} {
@@ -308,24 +310,26 @@ func TestWhoIsBraked(t *testing.T) {
 		"an empty header":                 {through(""), through(), true},
 		"peers without addresses":         {sender{peer: "@"}, sender{peer: ""}, true},
 	} {
-		s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, trusted })
-		if got := s.guess(c.first); got != http.StatusUnauthorized {
-			t.Errorf("%s: the first one got %d", name, got)
-		}
-		want := http.StatusUnauthorized
-		if c.one {
-			want = http.StatusTooManyRequests
-		}
-		if got := s.guess(c.second); got != want {
-			t.Errorf("%s: the second one got %d, want %d", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, trusted })
+			if got := s.guess(c.first); got != http.StatusUnauthorized {
+				t.Errorf("the first one got %d", got)
+			}
+			want := http.StatusUnauthorized
+			if c.one {
+				want = http.StatusTooManyRequests
+			}
+			if got := s.guess(c.second); got != want {
+				t.Errorf("the second one got %d, want %d", got, want)
+			}
+		})
 	}
 }
 
-// TestBrakeIsBounded sends wrong keys from more addresses than are told apart:
-// those that come late are counted by network, and whoever filled the table
-// slows only those of its own.
-func TestBrakeIsBounded(t *testing.T) {
+// TestTrackedClientsAreBounded sends invalid keys from more addresses than are
+// tracked: further ones are counted by network, and whoever fills the table slows
+// only its own network.
+func TestTrackedClientsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
 	s.get("/status").want(http.StatusOK)
@@ -349,7 +353,7 @@ func TestBrakeIsBounded(t *testing.T) {
 			t.Errorf("%s got %d, want %d", c.peer, got, c.want)
 		}
 	}
-	for i := range 10_000 { // networks, too many of them too
+	for i := range 10_000 { // more networks than are tracked
 		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})
 	}
 	if got := s.guess(sender{peer: "198.51.100.1:1"}); got != http.StatusTooManyRequests {

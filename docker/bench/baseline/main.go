@@ -1,8 +1,8 @@
-// Command reference serves the yardstick of the load recipe: a handler that
-// checks the key as every route does and then reads one row by primary key.
+// Command baseline serves the route that the load test compares with: /bench
+// authenticates the key as every route does and then reads one row by primary key.
 //
 // It takes BOOKSIDE_DB__DSN, BOOKSIDE_DB__PREFIX and BOOKSIDE_SERVER__LISTEN
-// from the environment, logs a line a request to the standard error and prints
+// from the environment, logs a line per request to the standard error and prints
 // its address once it listens, as the program itself does.
 package main
 
@@ -24,7 +24,7 @@ import (
 
 func main() {
 	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "reference:", err)
+		fmt.Fprintln(os.Stderr, "baseline:", err)
 		os.Exit(1)
 	}
 }
@@ -36,7 +36,7 @@ func run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	one := statement("SELECT name FROM " + db.Name(wpdb.Services) + " WHERE id = 1")
-	handler := handlers.Reference(keys.NewStore(db, time.Now, rand.Reader), time.Now, slog.New(slog.NewJSONHandler(os.Stderr, nil)),
+	handler := handlers.Bench(keys.NewStore(db, time.Now, rand.Reader), time.Now, slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 		handlers.Options{QueryParameter: "api_key", RequestTimeout: 15 * time.Second},
 		func(ctx context.Context) (any, error) {
 			name, found, err := wpdb.One(ctx, db, "read service", one, wpdb.Value[string])
@@ -55,8 +55,8 @@ func run(ctx context.Context) (err error) {
 	return server.Serve(listener)
 }
 
-// statement is SQL text as it is.
+// statement is a statement without parameters.
 type statement string
 
-// ToSql gives the text; there are no parameters.
+// ToSql returns the statement.
 func (s statement) ToSql() (string, []any, error) { return string(s), nil, nil } //nolint:revive // the name is squirrel's
