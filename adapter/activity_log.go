@@ -7,22 +7,15 @@ import (
 	"bookside/wpdb"
 )
 
-// bookingFacts is a booking with all that its history says of it.
-type bookingFacts struct {
-	BookingDetail
-	items           []OrderItem
-	keys, orderKeys manageKeys // orderKeys where they are known
-}
-
-// activity is an entry of the site's history.
+// activity is an entry of the site's activity log.
 type activity struct {
 	code                                                string
 	bookingID, customerID, orderID, serviceID, couponID *int64
 	description                                         any // nil for none
 }
 
-// logActivities adds entries to the site's history. Nobody is named as their author:
-// the plugin does the same for what no logged-in user did.
+// logActivities adds entries to the activity log. They name nobody as their author, like
+// the plugin's entries about what no logged-in user did.
 func (tx *Tx) logActivities(ctx context.Context, activities ...activity) error {
 	rows := make([]row, len(activities))
 	for i, a := range activities {
@@ -33,7 +26,7 @@ func (tx *Tx) logActivities(ctx context.Context, activities ...activity) error {
 		var stored any = description
 		c, ok := tx.schema.Column(wpdb.Activities, "description")
 		if a.description == nil || ok && !c.Holds(description) {
-			stored = nil // a text cut off would be no JSON
+			stored = nil // truncated JSON could not be read
 		}
 		rows[i] = append(row{
 			{"agent_id", nil}, {"booking_id", a.bookingID}, {"service_id", a.serviceID}, {"customer_id", a.customerID}, {"location_id", nil},
@@ -45,8 +38,7 @@ func (tx *Tx) logActivities(ctx context.Context, activities ...activity) error {
 	return err
 }
 
-// logEvents adds events to the site's history, so that it shows what was done
-// here.
+// logEvents adds events to the activity log.
 func (tx *Tx) logEvents(ctx context.Context, w writeSettings, events []event) error {
 	activities := make([]activity, len(events))
 	for i, e := range events {
@@ -55,7 +47,7 @@ func (tx *Tx) logEvents(ctx context.Context, w writeSettings, events []event) er
 	return tx.logActivities(ctx, activities...)
 }
 
-// The descriptions of history entries.
+// The descriptions of entries.
 type (
 	customerEntry struct {
 		Vars any `json:"customer_data_vars"`
@@ -68,54 +60,54 @@ type (
 	}
 )
 
-// eventActivity mirrors OsActivitiesHelper::create_activity for an event. A new
-// record has numbers where a loaded one has texts, as in PHP.
+// eventActivity mirrors OsActivitiesHelper::create_activity for an event. A new record
+// has numbers where a loaded one has texts, as in PHP.
 func (s *Site) eventActivity(w writeSettings, e event) activity {
 	a := activity{code: string(e.kind)}
 	switch e.kind {
 	case customerCreated, customerUpdated:
-		a.customerID = &e.facts.Customer.ID
-		vars := customerVarsOf(e.facts.Customer)
-		vars.ID = e.facts.Customer.ID
+		a.customerID = &e.after.customer.ID
+		vars := customerVarsOf(e.after.customer)
+		vars.ID = e.after.customer.ID
 		a.description = customerEntry{vars}
-		if e.kind == customerUpdated {
-			a.description = customerEntry{change{New: vars, Old: customerVarsOf(e.old.Customer)}}
+		if e.before != nil {
+			a.description = customerEntry{change{New: vars, Old: customerVarsOf(e.before.customer)}}
 		}
 	case orderCreated, orderUpdated:
-		a.orderID = &e.facts.Order.ID
-		vars := s.orderVars(w, e.facts)
-		vars.ID, vars.SourceURL = e.facts.Order.ID, false
+		a.orderID = &e.after.order.ID
+		vars := s.orderVars(w, e.after)
+		vars.ID, vars.SourceURL = e.after.order.ID, false
 		a.description = orderEntry{vars}
-		if e.kind == orderUpdated {
-			a.description = orderEntry{change{New: vars, Old: s.orderVars(w, e.old)}}
+		if e.before != nil {
+			a.description = orderEntry{change{New: vars, Old: s.orderVars(w, *e.before)}}
 		}
 	default:
-		a.bookingID = &e.facts.ID
-		vars := s.bookingVars(w, e.facts)
+		a.bookingID = &e.after.booking.ID
+		vars := s.bookingVars(w, e.after)
 		if e.kind == bookingCreated {
-			vars.ID, vars.Duration = e.facts.ID, e.facts.Duration
+			vars.ID, vars.Duration = e.after.booking.ID, e.after.booking.Duration
 		}
 		a.description = bookingEntry{vars}
-		if e.kind == bookingUpdated {
-			a.description = bookingEntry{change{New: vars, Old: s.bookingVars(w, e.old)}}
+		if e.before != nil {
+			a.description = bookingEntry{change{New: vars, Old: s.bookingVars(w, *e.before)}}
 		}
 	}
 	return a
 }
 
-// logOrderUpdate adds a changed order to the site's history, and is the event
-// to announce. Of what was before only the order itself and its customer count:
-// the plugin reads items and payments when it writes the entry.
-func (tx *Tx) logOrderUpdate(ctx context.Context, w writeSettings, before Order, now orderFacts) (event, error) {
+// logOrderUpdate adds an updated order to the activity log, and returns the event to
+// notify about. Of the state before, only the order itself and its customer count: the
+// plugin reads items and payments when it writes the entry.
+func (tx *Tx) logOrderUpdate(ctx context.Context, w writeSettings, before Order, now orderWithBookings) (event, error) {
 	old := now
-	old.Order = before
+	old.order.Order = before
 	var err error
-	if before.CustomerID != now.CustomerID {
+	if before.CustomerID != now.order.CustomerID {
 		if old.customer, _, err = tx.orderCustomer(ctx, before.CustomerID); err != nil {
 			return event{}, err
 		}
 	}
 	entry := orderEntry{change{New: tx.orderActivityVars(w, now), Old: tx.orderActivityVars(w, old)}}
-	err = tx.logActivities(ctx, activity{code: string(orderUpdated), orderID: &now.ID, description: entry})
-	return event{kind: orderUpdated, facts: now.facts(), old: old.facts()}, err
+	err = tx.logActivities(ctx, activity{code: string(orderUpdated), orderID: &before.ID, description: entry})
+	return event{kind: orderUpdated, after: now.snapshot(), before: new(old.snapshot())}, err
 }

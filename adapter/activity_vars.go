@@ -8,8 +8,9 @@ import (
 	"bookside/adapter/process"
 )
 
-// The records of the plugin's history (OsBookingModel::get_data_vars and its
-// like, LatePoint 5.6.5). Values that it has from the database are texts.
+// The variables of records that entries of the activity log and messages show
+// (OsBookingModel::get_data_vars and its like, LatePoint 5.6.5). Values that PHP has from
+// the database are texts.
 type (
 	customerVars struct {
 		ID        any    `json:"id"`
@@ -51,9 +52,9 @@ type (
 		Total             string  `json:"total"`
 		Subtotal          string  `json:"subtotal"`
 		CreatedDatetime   string  `json:"created_datetime"`
-		*orderAround
+		*orderRelations
 	}
-	orderAround struct {
+	orderRelations struct {
 		Customer     customerVars      `json:"customer"`
 		Transactions []transactionVars `json:"transactions"`
 		Items        []orderItemVars   `json:"order_items"`
@@ -81,9 +82,9 @@ type (
 		CreatedDatetime   string    `json:"created_datetime"`
 		ManageForAgent    string    `json:"manage_booking_for_agent"`
 		ManageForCustomer string    `json:"manage_booking_for_customer"`
-		*bookingAround
+		*bookingRelations
 	}
-	bookingAround struct {
+	bookingRelations struct {
 		Customer     customerVars      `json:"customer"`
 		Transactions []transactionVars `json:"transactions"`
 		Order        *orderVars        `json:"order"`
@@ -101,8 +102,8 @@ func customerVarsOf(c BookingCustomer) customerVars {
 	}
 }
 
-// portionLabels are the plugin's words for portions of a payment; it has none
-// for others.
+// portionLabels are the plugin's labels for portions of a payment. Other portions have
+// none.
 var portionLabels = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
 
 func (w writeSettings) transactionVars(payments []Payment) []transactionVars {
@@ -126,33 +127,34 @@ func (w writeSettings) orderVarsAlone(o Order) orderVars {
 	}
 }
 
-// bookingVarsAlone is a booking without what is around it.
-func (s *Site) bookingVarsAlone(w writeSettings, f bookingFacts) bookingVars {
+// bookingVarsAlone returns the variables of the booking without those of other records.
+func (s *Site) bookingVarsAlone(w writeSettings, from snapshot) bookingVars {
+	b := from.booking
 	vars := bookingVars{
-		ID: domain.IDText(f.ID), BookingCode: f.Code, Duration: domain.IDText(f.Duration), Status: f.Status, Timezone: s.Zone.Name,
-		Agent:           agentVars{domain.IDText(f.Agent.ID), f.Agent.FullName, f.Agent.Email, f.Agent.Phone},
-		CreatedDatetime: domain.OffsetText(f.CreatedAt),
-		ManageForAgent:  w.manageURL("booking", f.keys.agent), ManageForCustomer: w.manageURL("booking", f.keys.customer),
+		ID: domain.IDText(b.ID), BookingCode: b.Code, Duration: domain.IDText(b.Duration), Status: b.Status, Timezone: s.Zone.Name,
+		Agent:           agentVars{domain.IDText(b.Agent.ID), b.Agent.FullName, b.Agent.Email, b.Agent.Phone},
+		CreatedDatetime: domain.OffsetText(b.CreatedAt),
+		ManageForAgent:  w.manageURL("booking", b.keys.agent), ManageForCustomer: w.manageURL("booking", b.keys.customer),
 	}
-	if f.Service != nil {
-		vars.ServiceName = f.Service.Name
+	if b.Service != nil {
+		vars.ServiceName = b.Service.Name
 	}
-	if f.Order != nil {
-		vars.CustomerComment = f.Order.CustomerComment
+	if from.order != nil {
+		vars.CustomerComment = from.order.CustomerComment
 	}
-	if start, ok := s.Start(f.Booking); ok {
+	if start, ok := s.Start(b.Booking); ok {
 		vars.StartDatetime = start.Format(domain.OffsetLayout)
-		vars.StartDate = process.FormatDate(wallClock(f.Booking), w.dateFormat)
-		vars.StartTime = w.clock(wallClock(f.Booking))
+		vars.StartDate = process.FormatDate(wallClock(b.Booking), w.dateFormat)
+		vars.StartTime = w.clock(wallClock(b.Booking))
 	}
-	if end, ok := s.End(f.Booking); ok {
+	if end, ok := s.End(b.Booking); ok {
 		vars.EndDatetime = end.Format(domain.OffsetLayout)
 	}
 	return vars
 }
 
-// wallClock is what is stored of a booking's start, as if it were UTC: a time
-// that a spring change skips is shown as stored.
+// wallClock returns the stored start of a booking as if it were UTC, so that a time
+// skipped by a spring change is shown as stored.
 func wallClock(b Booking) time.Time {
 	day, _ := b.StartDate.Time(time.UTC)
 	if b.StartTime == nil {
@@ -161,43 +163,49 @@ func wallClock(b Booking) time.Time {
 	return day.Add(time.Duration(*b.StartTime) * time.Minute)
 }
 
-// bookingVars is a booking with what is around it.
-func (s *Site) bookingVars(w writeSettings, f bookingFacts) bookingVars {
-	vars := s.bookingVarsAlone(w, f)
-	vars.bookingAround = &bookingAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactionVars(f.Payments)}
-	if f.Order != nil {
-		order := w.orderVarsAlone(*f.Order)
+// bookingVars returns the variables of the booking with its customer, order and payments.
+func (s *Site) bookingVars(w writeSettings, from snapshot) bookingVars {
+	vars := s.bookingVarsAlone(w, from)
+	vars.bookingRelations = &bookingRelations{Customer: customerVarsOf(from.customer), Transactions: w.transactionVars(from.payments())}
+	if from.order != nil {
+		order := w.orderVarsAlone(from.order.Order)
 		vars.Order = &order
 	}
 	return vars
 }
 
-// orderVars is the order of a booking with its items. Those of other bookings
-// are shown by what their item data says.
-func (s *Site) orderVars(w writeSettings, f bookingFacts) orderVars {
-	vars := w.orderVarsAlone(*f.Order)
-	vars.orderAround = &orderAround{Customer: customerVarsOf(f.Customer), Transactions: w.transactionVars(f.Payments), Items: []orderItemVars{}}
-	for _, item := range f.items {
-		shown := orderItemVars{ID: domain.IDText(item.ID), Variant: item.Variant, Subtotal: domain.AmountText(item.Subtotal), Total: domain.AmountText(item.Total), ItemData: rawObject(item.ItemData)}
-		if item.ID == f.OrderItemID {
-			own := s.bookingVarsAlone(w, f)
-			own.Duration = f.Duration
-			shown.ItemData = own
+// orderVars returns the variables of the order with its customer, items and payments.
+// Items of other bookings are shown as their item data has them.
+func (s *Site) orderVars(w writeSettings, from snapshot) orderVars {
+	vars := w.orderVarsAlone(from.order.Order)
+	vars.orderRelations = &orderRelations{Customer: customerVarsOf(from.customer), Transactions: w.transactionVars(from.payments()), Items: []orderItemVars{}}
+	for _, item := range from.order.items {
+		shown := orderItemVars{
+			ID: domain.IDText(item.ID), Variant: item.Variant, Subtotal: domain.AmountText(item.Subtotal), Total: domain.AmountText(item.Total),
+			ItemData: rawObject(item.ItemData),
+		}
+		if from.booking != nil && item.ID == from.booking.OrderItemID {
+			shown.ItemData = s.bookingItemVars(w, from)
 		}
 		vars.Items = append(vars.Items, shown)
 	}
 	return vars
 }
 
-// orderActivityVars is what the history says of an order (OsOrderModel::get_data_vars,
-// LatePoint 5.6.5).
-func (s *Site) orderActivityVars(w writeSettings, f orderFacts) orderVars {
-	vars := s.orderVars(w, f.facts())
-	for i, item := range f.items {
-		if booking, ok := f.bookingOf(item); ok {
-			shown := s.bookingVarsAlone(w, booking)
-			shown.Duration = booking.Duration
-			vars.Items[i].ItemData = shown
+// bookingItemVars returns the variables of the booking as an order's item has them.
+func (s *Site) bookingItemVars(w writeSettings, from snapshot) bookingVars {
+	vars := s.bookingVarsAlone(w, from)
+	vars.Duration = from.booking.Duration
+	return vars
+}
+
+// orderActivityVars returns the variables of an order with those of all its bookings
+// (OsOrderModel::get_data_vars, LatePoint 5.6.5).
+func (s *Site) orderActivityVars(w writeSettings, o orderWithBookings) orderVars {
+	vars := s.orderVars(w, o.snapshot())
+	for i, item := range o.order.items {
+		if booking, ok := o.bookingOf(item); ok {
+			vars.Items[i].ItemData = s.bookingItemVars(w, o.ofBooking(booking))
 		}
 	}
 	return vars

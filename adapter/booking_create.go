@@ -60,23 +60,22 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	if err := tx.saveCustomer(ctx, w, &plan); err != nil {
 		return CreatedBooking{}, err
 	}
-	facts, err := tx.insertBooking(ctx, w, plan)
+	created, err := tx.insertBooking(ctx, w, plan)
 	if err != nil {
 		return CreatedBooking{}, err
 	}
-	made := CreatedBooking{BookingDetail: facts.BookingDetail}
 	events := []event{
-		{kind: bookingCreated, facts: facts, newCustomer: plan.customerIsNew},
-		{kind: orderCreated, facts: facts, newCustomer: plan.customerIsNew},
+		{kind: bookingCreated, after: created, newCustomer: plan.customerIsNew},
+		{kind: orderCreated, after: created, newCustomer: plan.customerIsNew},
 	}
 	if plan.customerIsNew {
-		events = slices.Insert(events, 0, event{kind: customerCreated, facts: facts})
+		events = slices.Insert(events, 0, event{kind: customerCreated, after: created})
 	}
 	if err := tx.logEvents(ctx, w, events); err != nil {
 		return CreatedBooking{}, err
 	}
-	made.ConfirmationSent, err = tx.notify(ctx, w, events, b.Confirm)
-	return made, err
+	confirmed, err := tx.notify(ctx, w, events, b.Confirm)
+	return CreatedBooking{BookingDetail: created.bookingDetail(), ConfirmationSent: confirmed}, err
 }
 
 // bookingPlan is a booking that is right in itself, before it has its slot.
@@ -176,73 +175,71 @@ func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingP
 	return tx.lock(ctx, locks...)
 }
 
-// insertBooking writes order, order item, booking, keys and invoice, in the
-// plugin's order.
-func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPlan) (bookingFacts, error) {
+// insertBooking writes order, order item, booking, keys and invoice, in the plugin's
+// order.
+func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPlan) (snapshot, error) {
 	breakdown := breakdownOf(plan.service.name, plan.price)
 	order := NewOrder{Address: plan.Address, OrderPatch: OrderPatch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
 	orderID, err := tx.insertOrder(ctx, w, order, plan.customer.ID, breakdown)
 	if err != nil {
-		return bookingFacts{}, err
+		return snapshot{}, err
 	}
-	amount := domain.AmountText(plan.price)
-	itemID, err := tx.insert(ctx, wpdb.OrderItems, append(row{
-		{"order_id", orderID}, {"variant", "booking"}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
-		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
-	}, tx.newTimestamps()...))
+	item, id, err := tx.insertBookingAndItem(ctx, plan, orderID)
 	if err != nil {
-		return bookingFacts{}, err
+		return snapshot{}, err
 	}
-	code, err := tx.code(bookingCodeLength)
+	keys, err := tx.insertManageKeys(ctx, wpdb.BookingMeta, id, manageKeys{})
 	if err != nil {
-		return bookingFacts{}, err
-	}
-	span := tx.spanOf(plan.Start, plan.duration)
-	bookingID, err := tx.insert(ctx, wpdb.Bookings, slices.Concat(row{{"booking_code", code}}, span.columns(), row{
-		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
-		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
-		{"location_id", plan.resource.Location}, {"order_item_id", itemID}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
-		{"customer_timezone", nil}, {"server_timezone", nil},
-	}, tx.newTimestamps()))
-	if err != nil {
-		return bookingFacts{}, err
-	}
-	itemData, err := newItemData(plan, span, bookingID)
-	if err != nil {
-		return bookingFacts{}, err
-	}
-	if err := tx.update(ctx, wpdb.OrderItems, itemID, row{{"item_data", itemData}}); err != nil {
-		return bookingFacts{}, err
-	}
-	keys, err := tx.insertManageKeys(ctx, wpdb.BookingMeta, bookingID, manageKeys{})
-	if err != nil {
-		return bookingFacts{}, err
+		return snapshot{}, err
 	}
 	orderKeys, err := tx.insertManageKeys(ctx, wpdb.OrderMeta, orderID, manageKeys{})
 	if err != nil {
-		return bookingFacts{}, err
+		return snapshot{}, err
 	}
-	invoiced := invoiceSource{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown}
-	if err := tx.invoiceOrder(ctx, w, invoiced); err != nil {
-		return bookingFacts{}, err
+	invoice := invoiceSource{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown}
+	if err := tx.invoiceOrder(ctx, w, invoice); err != nil {
+		return snapshot{}, err
 	}
-	facts, err := tx.newFacts(ctx, bookingID, OrderItem{ID: itemID, Variant: "booking", ItemData: itemData, Subtotal: plan.price, Total: plan.price})
-	facts.keys, facts.orderKeys = keys, orderKeys
-	return facts, err
+	booking, err := tx.Booking(ctx, id)
+	if err != nil {
+		return snapshot{}, err
+	}
+	stored, err := tx.Order(ctx, orderID)
+	return snapshot{
+		customer: booking.Customer,
+		booking:  &bookingSnapshot{Booking: booking, keys: keys},
+		order:    &orderSnapshot{Order: stored, items: []OrderItem{item}, payments: []Payment{}, keys: &orderKeys},
+	}, err
 }
 
-// newFacts reads a new booking back. A new order has no payments.
-func (s *Site) newFacts(ctx context.Context, id int64, item OrderItem) (bookingFacts, error) {
-	booking, err := s.Booking(ctx, id)
+// insertBookingAndItem writes the item of an order, and its booking. The item's data
+// names the booking and is written last.
+func (tx *Tx) insertBookingAndItem(ctx context.Context, plan bookingPlan, order int64) (item OrderItem, booking int64, err error) {
+	item = OrderItem{Variant: bookingItem, Subtotal: plan.price, Total: plan.price}
+	amount := domain.AmountText(plan.price)
+	item.ID, err = tx.insert(ctx, wpdb.OrderItems, append(row{
+		{"order_id", order}, {"variant", item.Variant}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
+		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
+	}, tx.newTimestamps()...))
 	if err != nil {
-		return bookingFacts{}, err
+		return item, 0, err
 	}
-	order, err := s.Order(ctx, booking.Order.ID)
+	code, err := tx.code(bookingCodeLength)
 	if err != nil {
-		return bookingFacts{}, err
+		return item, 0, err
 	}
-	return bookingFacts{
-		BookingDetail: BookingDetail{Booking: booking, Order: &order, Payments: []Payment{}},
-		items:         []OrderItem{item},
-	}, nil
+	span := tx.spanOf(plan.Start, plan.duration)
+	booking, err = tx.insert(ctx, wpdb.Bookings, slices.Concat(row{{"booking_code", code}}, span.columns(), row{
+		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
+		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
+		{"location_id", plan.resource.Location}, {"order_item_id", item.ID}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
+		{"customer_timezone", nil}, {"server_timezone", nil},
+	}, tx.newTimestamps()))
+	if err != nil {
+		return item, 0, err
+	}
+	if item.ItemData, err = newItemData(plan, span, booking); err != nil {
+		return item, 0, err
+	}
+	return item, booking, tx.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", item.ItemData}})
 }

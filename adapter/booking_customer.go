@@ -109,7 +109,7 @@ func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPl
 // planCustomerChange finds the customer a booking goes to, and what changes of
 // them.
 func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
-	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
+	if plan.CustomerID != nil && *plan.CustomerID != plan.before.customer.ID && !p.Has("customer_id") {
 		// PHP cannot delete the customer before the booking is theirs.
 		if err := tx.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
 			return err

@@ -14,11 +14,11 @@ import (
 // OsBookingModel::delete does, LatePoint 5.6.5: order, invoice and payments
 // stay. An approved or completed one is a CodeForceRequired without force.
 func (tx *Tx) DeleteBooking(ctx context.Context, id int64, force bool) error {
-	facts, err := tx.lockBooking(ctx, id)
+	stored, err := tx.lockBooking(ctx, id)
 	if err != nil {
 		return err
 	}
-	if !force && slices.Contains(forceRequiredStatuses, facts.Status) {
+	if !force && slices.Contains(forceRequiredStatuses, stored.booking.Status) {
 		return domain.ForceRequired()
 	}
 	w, err := tx.writeSettings(ctx)
@@ -27,7 +27,7 @@ func (tx *Tx) DeleteBooking(ctx context.Context, id int64, force bool) error {
 	}
 	// The plugin's logger makes new keys for the booking that is gone, and
 	// leaves them in the table: ours are those it had.
-	if err := tx.logEvents(ctx, w, []event{{kind: bookingDeleted, facts: facts}}); err != nil {
+	if err := tx.logEvents(ctx, w, []event{{kind: bookingDeleted, after: stored}}); err != nil {
 		return err
 	}
 	return tx.deleteBookingRows(ctx, id)
@@ -53,27 +53,12 @@ func (tx *Tx) deleteJobs(ctx context.Context, which sq.Eq) error {
 
 // lockBooking makes other writers of a booking wait, and reads it as it is now;
 // a CodeNotFound where it does not exist.
-func (tx *Tx) lockBooking(ctx context.Context, id int64) (bookingFacts, error) {
+func (tx *Tx) lockBooking(ctx context.Context, id int64) (snapshot, error) {
 	if err := tx.lock(ctx, lockOf(bookingLock, id)); err != nil {
-		return bookingFacts{}, err
+		return snapshot{}, err
 	}
 	if err := tx.lockRows(ctx, wpdb.Bookings, []int64{id}); err != nil {
-		return bookingFacts{}, err
+		return snapshot{}, err
 	}
-	return tx.facts(ctx, id)
-}
-
-// facts reads a booking with all that its history says of it.
-func (s *Site) facts(ctx context.Context, id int64) (f bookingFacts, err error) {
-	if f.BookingDetail, err = s.BookingDetail(ctx, id); err != nil {
-		return f, err
-	}
-	if f.Order != nil {
-		if f.items, err = s.OrderItems(ctx, f.Order.ID); err != nil {
-			return f, err
-		}
-	}
-	keys, err := s.manageKeys(ctx, wpdb.BookingMeta, id)
-	f.keys = keys[id]
-	return f, err
+	return tx.bookingSnapshot(ctx, id)
 }

@@ -19,7 +19,7 @@ import (
 
 // planSlot finds out whether a slot has to be taken, and which.
 func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
-	b := plan.before
+	b := plan.before.booking
 	day, dayKnown := availability.ParseDay(string(b.StartDate))
 	at, timeKnown := availability.Moment{Day: day}, b.StartTime != nil
 	if timeKnown {
@@ -115,16 +115,16 @@ type updatedRecords struct{ booking, order, customer bool }
 
 func (c updatedRecords) any() bool { return c.booking || c.customer }
 
-func (c updatedRecords) events(before, after bookingFacts) []event {
+func (c updatedRecords) events(before, after snapshot) []event {
 	var events []event
 	if c.customer {
-		events = append(events, event{kind: customerUpdated, facts: after, old: before})
+		events = append(events, event{kind: customerUpdated, after: after, before: &before})
 	}
 	if c.booking {
-		events = append(events, event{kind: bookingUpdated, facts: after, old: before})
+		events = append(events, event{kind: bookingUpdated, after: after, before: &before})
 	}
-	if c.order && before.Order != nil && after.Order != nil {
-		events = append(events, event{kind: orderUpdated, facts: after, old: before})
+	if c.order && before.order != nil && after.order != nil {
+		events = append(events, event{kind: orderUpdated, after: after, before: &before})
 	}
 	return events
 }
@@ -145,7 +145,7 @@ func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords,
 	done.order = itemChanged && plan.Price != nil || orderChanged
 	// Price and note are a booking's own to whoever asks what was updated.
 	if done.booking = len(columns) > 0 || done.order; done.booking {
-		if err := tx.update(ctx, wpdb.Bookings, plan.before.ID, append(columns, tx.updateTimestamp())); err != nil {
+		if err := tx.update(ctx, wpdb.Bookings, plan.before.booking.ID, append(columns, tx.updateTimestamp())); err != nil {
 			return done, err
 		}
 	}
@@ -157,7 +157,7 @@ func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords,
 
 // bookingColumns are the columns of the booking that change.
 func (plan *updatePlan) bookingColumns(s *Site) row {
-	b := plan.before
+	b := plan.before.booking
 	var columns row
 	if plan.status != b.Status {
 		columns = append(columns, column{"status", plan.status})
@@ -190,7 +190,7 @@ func (plan *updatePlan) bookingColumns(s *Site) row {
 // updateItem keeps the order item's data in step with the booking, which the
 // plugin leaves behind where its order form is not used, and sets the price.
 func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (bool, error) {
-	item := plan.item()
+	item := plan.before.bookingItem()
 	if item == nil {
 		return false, nil
 	}
@@ -215,7 +215,7 @@ func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (boo
 // updateOrderOf changes the order of a booking: note, price by the difference,
 // and the customer where this is its only booking.
 func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
-	order, item := plan.before.Order, plan.item()
+	order, item := plan.before.order, plan.before.bookingItem()
 	if order == nil {
 		return false, nil
 	}
@@ -223,7 +223,7 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
 		changes = append(changes, column{"customer_comment", *plan.notes})
 	}
-	if plan.customer.ID != plan.before.Customer.ID && plan.alone() {
+	if plan.customer.ID != plan.before.customer.ID && plan.alone() {
 		changes = append(changes, column{"customer_id", plan.customer.ID})
 	}
 	if plan.Price != nil && item != nil && !plan.Price.Equal(item.Total) {
@@ -249,8 +249,8 @@ func serviceName(plan updatePlan) string {
 	if plan.moved {
 		return plan.service.name
 	}
-	if plan.before.Service != nil {
-		return plan.before.Service.Name
+	if plan.before.booking.Service != nil {
+		return plan.before.booking.Service.Name
 	}
 	return ""
 }
@@ -278,7 +278,7 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 	if err := tx.lock(ctx, lockOf(bookingLock, id)); err != nil {
 		return BookingDetail{}, err
 	}
-	before, err := tx.facts(ctx, id)
+	before, err := tx.bookingSnapshot(ctx, id)
 	if err != nil {
 		return BookingDetail{}, err
 	}
@@ -297,14 +297,14 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 	}
 	changed, err := tx.applyUpdate(ctx, plan)
 	if err != nil || !changed.any() {
-		return before.BookingDetail, err
+		return before.bookingDetail(), err
 	}
 	// The history shows the keys, and the plugin makes those that are lacking when
 	// it writes it.
-	if before.keys, err = tx.insertManageKeys(ctx, wpdb.BookingMeta, before.ID, before.keys); err != nil {
+	if before.booking.keys, err = tx.insertManageKeys(ctx, wpdb.BookingMeta, id, before.booking.keys); err != nil {
 		return BookingDetail{}, err
 	}
-	after, err := tx.facts(ctx, before.ID)
+	after, err := tx.bookingSnapshot(ctx, id)
 	if err != nil {
 		return BookingDetail{}, err
 	}
@@ -313,13 +313,13 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 		return BookingDetail{}, err
 	}
 	_, err = tx.notify(ctx, w, events, patch.Notify)
-	return after.BookingDetail, err
+	return after.bookingDetail(), err
 }
 
 // updatePlan is a change to a booking, before it has its slot.
 type updatePlan struct {
 	BookingPatch
-	before    bookingFacts
+	before    snapshot // has a booking
 	service   bookableService
 	resources []availability.Resource
 	resource  availability.Resource // the one that was chosen
@@ -335,12 +335,12 @@ type updatePlan struct {
 
 // planUpdate finds out all that is wrong with a change at once, and takes the
 // locks for it.
-func (tx *Tx) planUpdate(ctx context.Context, before bookingFacts, patch BookingPatch) (updatePlan, error) {
+func (tx *Tx) planUpdate(ctx context.Context, before snapshot, patch BookingPatch) (updatePlan, error) {
 	p := patch.Validation.Clone()
-	plan := updatePlan{BookingPatch: patch, before: before, status: before.Status, customer: before.Customer}
+	plan := updatePlan{BookingPatch: patch, before: before, status: before.booking.Status, customer: before.customer}
 	if patch.Status != nil {
 		plan.status = *patch.Status
-		checkTransition(&p, before.Status, plan.status)
+		checkTransition(&p, before.booking.Status, plan.status)
 	}
 	tx.planOrderFields(&plan, &p)
 	if err := tx.planSlot(ctx, &plan, &p); err != nil {
@@ -363,7 +363,7 @@ func (tx *Tx) planUpdate(ctx context.Context, before bookingFacts, patch Booking
 // permitUpdate refuses a change that needs more than the right to change
 // bookings.
 func (s *Site) permitUpdate(plan updatePlan) error {
-	if reopensCompleted(plan.before.Status, plan.status) {
+	if reopensCompleted(plan.before.booking.Status, plan.status) {
 		if err := s.need("delete_bookings"); err != nil {
 			return err
 		}
@@ -378,7 +378,7 @@ func (s *Site) permitUpdate(plan updatePlan) error {
 // booking's row. The lock of the booking is taken already, so only PHP can have
 // changed the row meanwhile: then the transaction is run again.
 func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
-	before := plan.before.Booking
+	before := plan.before.booking.Booking
 	locks := locksOfEmail(plan.Customer.Email)
 	if plan.slot != nil && len(plan.resources) > 0 {
 		slot, err := tx.slotLocks(ctx, plan.service, append(slices.Clone(plan.resources), plan.leaving))
@@ -390,8 +390,8 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	if plan.CustomerID != nil || plan.Customer != (CustomerFields{}) {
 		locks = append(locks, lockOf(customerLock, domain.ValueOr(plan.CustomerID, before.Customer.ID)))
 	}
-	if plan.before.Order != nil {
-		locks = append(locks, lockOf(orderLock, plan.before.Order.ID))
+	if plan.before.order != nil {
+		locks = append(locks, lockOf(orderLock, plan.before.order.ID))
 	}
 	if err := tx.lock(ctx, locks...); err != nil {
 		return err
@@ -406,7 +406,7 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	if !reflect.DeepEqual(now.ownColumns(), before.ownColumns()) {
 		return fmt.Errorf("booking %d was changed meanwhile: %w", before.ID, wpdb.ErrConflict)
 	}
-	plan.before.Booking, plan.customer = now, now.Customer
+	plan.before.booking.Booking, plan.before.customer, plan.customer = now, now.Customer, now.Customer
 	return nil
 }
 
@@ -432,7 +432,7 @@ func checkTransition(p *domain.Validation, from, to string) {
 
 // planOrderFields checks price and notes, which belong to order item and order.
 func (s *Site) planOrderFields(plan *updatePlan, p *domain.Validation) {
-	if plan.Price != nil && plan.item() == nil {
+	if plan.Price != nil && plan.before.bookingItem() == nil {
 		p.Reject("price", "This booking has no order item")
 	}
 	if plan.Notes == nil {
@@ -441,24 +441,14 @@ func (s *Site) planOrderFields(plan *updatePlan, p *domain.Validation) {
 	notes := sanitize.TextareaField(*plan.Notes)
 	plan.notes = &notes
 	s.checkText(p, "notes", wpdb.Orders, "customer_comment", notes)
-	if plan.before.Order == nil {
+	if plan.before.order == nil {
 		p.Reject("notes", "This booking has no order")
 	}
 }
 
-// item is the booking's order item, nil where there is none.
-func (plan *updatePlan) item() *OrderItem {
-	for i := range plan.before.items {
-		if plan.before.items[i].ID == plan.before.OrderItemID {
-			return &plan.before.items[i]
-		}
-	}
-	return nil
-}
-
-// alone tells whether the booking has its order to itself; a bundle is for
+// alone reports whether the booking is the only one of its order. A bundle is for
 // several.
 func (plan *updatePlan) alone() bool {
-	items := plan.before.items
-	return len(items) == 1 && items[0].Variant != "bundle"
+	order := plan.before.order
+	return order != nil && len(order.items) == 1 && order.items[0].Variant != bundleItem
 }

@@ -89,7 +89,7 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, er
 	if err := tx.storeCustomFieldNames(ctx, v.newCustomFields(Customer{})); err != nil {
 		return Customer{}, err
 	}
-	events := []event{{kind: customerCreated, facts: customerFacts(wanted)}}
+	events := []event{{kind: customerCreated, after: snapshot{customer: wanted}}}
 	if err := tx.logEvents(ctx, w, events); err != nil {
 		return Customer{}, err
 	}
@@ -215,9 +215,3 @@ func (tx *Tx) insertCustomer(ctx context.Context, w writeSettings, c BookingCust
 // unusablePassword has the form of a portable hash of WordPress, and no password
 // leads to it: it is not the hash of anything known.
 func unusablePassword(random string) string { return "$P$B" + random[:30] }
-
-// customerFacts is a customer without a booking.
-func customerFacts(c BookingCustomer) (f bookingFacts) {
-	f.Customer = c
-	return f
-}

@@ -55,7 +55,7 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 		return Customer{}, err
 	}
 	if personal { // the plugin's history keeps nothing else of a customer
-		if err := tx.logEvents(ctx, writeSettings{}, []event{{kind: customerUpdated, facts: customerFacts(after), old: customerFacts(old)}}); err != nil {
+		if err := tx.logEvents(ctx, writeSettings{}, []event{{kind: customerUpdated, after: snapshot{customer: after}, before: &snapshot{customer: old}}}); err != nil {
 			return Customer{}, err
 		}
 	}

@@ -1,9 +1,9 @@
 package adapter
 
-// eventKind is something that happened, by the code of its history entry.
+// eventKind is the kind of an event, by the code of its entry in the activity log.
 type eventKind string
 
-// What writes record.
+// The events that writes cause.
 const (
 	customerCreated eventKind = "customer_created"
 	customerUpdated eventKind = "customer_updated"
@@ -13,17 +13,32 @@ const (
 	orderCreated    eventKind = "order_created"
 	orderUpdated    eventKind = "order_updated"
 
-	// Of payments the history says nothing, as in the plugin.
+	// The activity log has no entries about payments, as in the plugin.
 	transactionCreated eventKind = "transaction_created"
 )
 
-// event is something that happened to a booking, its order, a payment of it or
-// its customer.
+// event is something that happened to a customer, a booking, an order or a payment.
+// Its snapshots have what its kind is about.
 type event struct {
-	kind  eventKind
-	facts bookingFacts // afterwards; before, where it is no more
-	old   bookingFacts // before, of an update
-	// newCustomer says that the customer was created along with a new booking.
+	kind   eventKind
+	after  snapshot  // before the deletion, of bookingDeleted
+	before *snapshot // of an update; nil otherwise
+	// newCustomer reports whether the customer was created together with the booking.
 	newCustomer bool
-	payment     Payment // that was made, of transactionCreated
+	payment     *Payment // the new payment, of transactionCreated; nil otherwise
+}
+
+// record returns the record that an event is about: the platform's word for its type,
+// and its id.
+func (e event) record() (objectType string, id int64) {
+	switch e.kind {
+	case customerCreated, customerUpdated:
+		return "customer", e.after.customer.ID
+	case orderCreated, orderUpdated:
+		return "order", e.after.order.ID
+	case transactionCreated:
+		return "transaction", e.payment.ID
+	default:
+		return "booking", e.after.booking.ID
+	}
 }

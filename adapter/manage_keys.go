@@ -54,15 +54,15 @@ func (tx *Tx) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, 
 	return keys, err
 }
 
-// keysOfOrder are the keys with which an order is managed; one without gets
-// them, as in the plugin.
-func (tx *Tx) keysOfOrder(ctx context.Context, f bookingFacts) (manageKeys, error) {
-	if f.orderKeys != (manageKeys{}) {
-		return f.orderKeys, nil
+// ensureOrderKeys returns the keys with which an order is managed, and creates those
+// that it lacks, as the plugin does.
+func (tx *Tx) ensureOrderKeys(ctx context.Context, order *orderSnapshot) (manageKeys, error) {
+	if order.keys != nil {
+		return *order.keys, nil
 	}
-	keys, err := tx.manageKeys(ctx, wpdb.OrderMeta, f.Order.ID)
+	keys, err := tx.manageKeys(ctx, wpdb.OrderMeta, order.ID)
 	if err != nil {
 		return manageKeys{}, err
 	}
-	return tx.insertManageKeys(ctx, wpdb.OrderMeta, f.Order.ID, keys[f.Order.ID])
+	return tx.insertManageKeys(ctx, wpdb.OrderMeta, order.ID, keys[order.ID])
 }

@@ -10,60 +10,56 @@ import (
 	"bookside/wpdb"
 )
 
-// recordIDs are what an event is about, 0 for no booking or order.
-type recordIDs struct{ customer, booking, order int64 }
-
-// messageContext are what messages say beyond the records of an event.
+// messageContext is what messages show beyond the snapshot of an event.
 type messageContext struct {
 	customerNotes string
-	staff         []staffMember // one at least where there is a booking
+	staff         []staffMember // at least one where there is a booking
 	orderKeys     manageKeys
 }
 
-// messageContext reads the surroundings of an event, once for all events about the same.
-func (tx *Tx) messageContext(ctx context.Context, f bookingFacts, known map[recordIDs]messageContext) (messageContext, error) {
-	ids := recordIDs{customer: f.Customer.ID, booking: f.ID}
-	if f.Order != nil {
-		ids.order = f.Order.ID
-	}
-	if found, ok := known[ids]; ok {
+// messageContext reads the context of a snapshot, once for all events that share it.
+func (tx *Tx) messageContext(ctx context.Context, of snapshot, known map[snapshot]messageContext) (messageContext, error) {
+	if found, ok := known[of]; ok {
 		return found, nil
 	}
-	var around messageContext
+	var read messageContext
 	var err error
-	notes := sq.Select("COALESCE(notes, '')").From(tx.db.Name(wpdb.Customers)).Where(sq.Eq{"id": f.Customer.ID})
-	if around.customerNotes, _, err = wpdb.One(ctx, tx.db, "read notes of customer", notes, wpdb.Value[string]); err != nil {
-		return around, err
+	notes := sq.Select("COALESCE(notes, '')").From(tx.db.Name(wpdb.Customers)).Where(sq.Eq{"id": of.customer.ID})
+	if read.customerNotes, _, err = wpdb.One(ctx, tx.db, "read notes of customer", notes, wpdb.Value[string]); err != nil {
+		return read, err
 	}
-	if around.staff, err = tx.staff(ctx, f); err != nil {
-		return around, err
+	if read.staff, err = tx.staff(ctx, of); err != nil {
+		return read, err
 	}
-	if f.Order != nil {
-		around.orderKeys, err = tx.keysOfOrder(ctx, f)
+	if of.order != nil {
+		read.orderKeys, err = tx.ensureOrderKeys(ctx, of.order)
 	}
-	known[ids] = around
-	return around, err
+	known[of] = read
+	return read, err
 }
 
-// staffMember is the agent of a booking as templates show one, with the category
-// of its service.
+// staffMember is the agent of a booking as templates show agents, with the category of
+// the booking's service.
 type staffMember struct {
 	process.AgentVariables
 	category string
 }
 
-// staff is that of a booking, or else of the bookings of an order. A booking has
-// one always.
-func (s *Site) staff(ctx context.Context, f bookingFacts) ([]staffMember, error) {
-	bookings := []int64{f.ID}
-	if f.ID == 0 {
-		if f.Order == nil {
-			return nil, nil
-		}
+// staff reads the agent of the booking, or else the agents of the order's bookings. A
+// booking always has one.
+func (s *Site) staff(ctx context.Context, of snapshot) ([]staffMember, error) {
+	var bookings []int64
+	switch {
+	case of.booking != nil:
+		bookings = []int64{of.booking.ID}
+	case of.order != nil:
 		var err error
-		if bookings, err = s.orderBookings(ctx, f.Order.CustomerID, f.items); err != nil || len(bookings) == 0 {
+		if bookings, err = s.orderBookings(ctx, of.order.CustomerID, of.order.items); err != nil {
 			return nil, err
 		}
+	}
+	if len(bookings) == 0 {
+		return nil, nil
 	}
 	stmt := sq.Select("a.first_name", "a.last_name", "a.display_name", "a.email", "a.phone", "a.extra_emails", "a.extra_phones", "c.name").
 		From(s.db.As(wpdb.Bookings, "b")).
@@ -77,7 +73,7 @@ func (s *Site) staff(ctx context.Context, f bookingFacts) ([]staffMember, error)
 		m.DisplayName = cmp.Or(m.DisplayName, agentFullName(m.FirstName, m.LastName))
 		return m, err
 	})
-	if err == nil && f.ID != 0 && len(staff) == 0 {
+	if err == nil && of.booking != nil && len(staff) == 0 {
 		staff = []staffMember{{}} // the booking was deleted a moment ago
 	}
 	return staff, err

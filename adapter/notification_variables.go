@@ -7,7 +7,7 @@ import (
 	"bookside/adapter/process"
 )
 
-// What a message was about, as the history has it.
+// The activity data of a message: the ids of the records that it is about.
 type (
 	bookingActivity struct {
 		BookingID  any `json:"booking_id"`
@@ -27,7 +27,7 @@ type (
 	}
 )
 
-// activityData says what a message was about. A new record has numbers where a
+// activityData returns the activity data of an event. A new record has numbers where a
 // loaded one has texts, as in PHP.
 func (e event) activityData() any {
 	as := func(loaded bool, n int64) any {
@@ -36,85 +36,78 @@ func (e event) activityData() any {
 		}
 		return n
 	}
-	f := e.facts
 	updated := e.kind == bookingUpdated || e.kind == orderUpdated
-	customer := as(updated || !e.newCustomer, f.Customer.ID)
-	switch objectType, record := e.record(); objectType {
+	customer := as(updated || !e.newCustomer, e.after.customer.ID)
+	switch objectType, id := e.record(); objectType {
 	case "customer":
-		return customerActivity{record}
+		return customerActivity{id}
 	case "order":
-		return orderActivity{as(updated, record), customer}
+		return orderActivity{as(updated, id), customer}
 	case "transaction":
-		return transactionActivity{record}
+		return transactionActivity{id}
 	default:
-		return bookingActivity{as(updated, record), as(updated, f.Agent.ID), as(updated, f.serviceID()), customer}
+		b := e.after.booking
+		return bookingActivity{as(updated, id), as(updated, b.Agent.ID), as(updated, b.serviceID()), customer}
 	}
 }
 
-// notificationSubject is all that templates and conditions can ask about an event.
-func (s *Site) notificationSubject(w writeSettings, e event, around messageContext) process.Subject {
-	f := e.facts
-	subject := process.Subject{Objects: map[string]map[string]string{"customer": customerAttributes(f)}, ActivityData: e.activityData()}
-	sources := []process.VariableSource{
-		process.CustomerVariables{
-			FirstName: f.Customer.FirstName, LastName: f.Customer.LastName, Email: f.Customer.Email, Phone: f.Customer.Phone, Notes: around.customerNotes,
-		},
-		w.businessVariables(),
+// notificationSubject returns all that templates and conditions can use of an event.
+func (s *Site) notificationSubject(w writeSettings, e event, context messageContext) process.Subject {
+	now := e.after
+	subject := process.Subject{Objects: map[string]map[string]string{"customer": customerAttributes(now.customer)}, ActivityData: e.activityData()}
+	sources := []process.VariableSource{customerVariables(now.customer, context.customerNotes), w.businessVariables()}
+	if now.booking != nil {
+		subject.Objects["booking"] = bookingAttributes(now)
+		sources = append(sources, s.bookingVariables(w, now.booking, context.staff[0].category), context.staff[0].AgentVariables)
 	}
-	if f.ID != 0 {
-		subject.Objects["booking"] = bookingAttributes(f)
-		sources = append(sources, s.bookingVariables(w, f, around.staff[0].category), around.staff[0].AgentVariables)
+	if now.order != nil {
+		subject.Objects["order"] = orderAttributes(now.order)
+		sources = append(sources, w.orderVariables(now.order, context))
 	}
-	if f.Order != nil {
-		subject.Objects["order"] = orderAttributes(f)
-		sources = append(sources, w.orderVariables(f, around))
+	if e.payment != nil {
+		subject.Objects["transaction"] = transactionAttributes(*e.payment)
+		sources = append(sources, w.transactionVariables(*e.payment))
 	}
-	if e.kind == transactionCreated {
-		subject.Objects["transaction"] = transactionAttributes(e.payment)
-		sources = append(sources, w.transactionVariables(e.payment))
-	}
-	if e.kind == bookingUpdated {
-		subject.Objects["old_booking"] = bookingAttributes(e.old)
-	}
-	if e.kind == orderUpdated {
-		subject.Objects["old_order"] = orderAttributes(e.old)
+	switch e.kind {
+	case bookingUpdated:
+		subject.Objects["old_booking"] = bookingAttributes(*e.before)
+	case orderUpdated:
+		subject.Objects["old_order"] = orderAttributes(e.before.order)
 	}
 	subject.Variables = process.VariablesOf(sources...)
 	return subject
 }
 
-func customerAttributes(f bookingFacts) map[string]string {
-	c := f.Customer
+// The attributes of records, which conditions compare.
+
+func customerAttributes(c BookingCustomer) map[string]string {
 	return map[string]string{"id": domain.IDText(c.ID), "first_name": c.FirstName, "last_name": c.LastName, "email": c.Email, "phone": c.Phone}
 }
 
-func bookingAttributes(f bookingFacts) map[string]string {
+func bookingAttributes(of snapshot) map[string]string {
+	b := of.booking
 	attributes := map[string]string{
-		"id": domain.IDText(f.ID), "booking_code": f.Code, "status": f.Status, "start_date": string(f.StartDate), "end_date": string(f.EndDate),
-		"duration": domain.IDText(f.Duration), "buffer_before": domain.IDText(f.BufferBefore), "buffer_after": domain.IDText(f.BufferAfter),
-		"service_id": domain.IDText(f.serviceID()), "agent_id": domain.IDText(f.Agent.ID), "location_id": domain.IDText(f.locationID()), "customer_id": domain.IDText(f.Customer.ID),
-		"total_attendees": domain.IDText(f.Attendees),
+		"id": domain.IDText(b.ID), "booking_code": b.Code, "status": b.Status, "start_date": string(b.StartDate), "end_date": string(b.EndDate),
+		"duration": domain.IDText(b.Duration), "buffer_before": domain.IDText(b.BufferBefore), "buffer_after": domain.IDText(b.BufferAfter),
+		"service_id": domain.IDText(b.serviceID()), "agent_id": domain.IDText(b.Agent.ID), "location_id": domain.IDText(b.locationID()), "customer_id": domain.IDText(b.Customer.ID),
+		"total_attendees": domain.IDText(b.Attendees),
 	}
-	for name, at := range map[string]*Minutes{"start_time": f.StartTime, "end_time": f.EndTime} {
+	for name, at := range map[string]*Minutes{"start_time": b.StartTime, "end_time": b.EndTime} {
 		if at != nil {
 			attributes[name] = strconv.Itoa(int(*at))
 		}
 	}
-	if f.Order != nil {
-		attributes["payment_status"] = f.Order.PaymentStatus
+	if of.order != nil {
+		attributes["payment_status"] = of.order.PaymentStatus
 	}
 	return attributes
 }
 
-func orderAttributes(f bookingFacts) map[string]string {
-	if f.Order == nil {
-		return nil
-	}
-	o := f.Order
+func orderAttributes(o *orderSnapshot) map[string]string {
 	return map[string]string{
 		"id": domain.IDText(o.ID), "status": o.Status, "payment_status": o.PaymentStatus, "fulfillment_status": o.FulfillmentStatus,
 		"customer_id": domain.IDText(o.CustomerID), "total": domain.AmountText(o.Total), "subtotal": domain.AmountText(o.Subtotal),
-		"confirmation_code": o.ConfirmationCode, "order_item_counts": strconv.Itoa(len(f.items)),
+		"confirmation_code": o.ConfirmationCode, "order_item_counts": strconv.Itoa(len(o.items)),
 	}
 }
 
@@ -127,6 +120,12 @@ func transactionAttributes(p Payment) map[string]string {
 	}
 }
 
+// The variables of records, which templates show.
+
+func customerVariables(c BookingCustomer, notes string) process.CustomerVariables {
+	return process.CustomerVariables{FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Notes: notes}
+}
+
 func (w writeSettings) businessVariables() process.BusinessVariables {
 	return process.BusinessVariables{
 		Name: w.settings[settingBusinessName], Phone: w.settings[settingBusinessPhone], Address: w.settings[settingBusinessAddress],
@@ -134,32 +133,32 @@ func (w writeSettings) businessVariables() process.BusinessVariables {
 	}
 }
 
-func (s *Site) bookingVariables(w writeSettings, f bookingFacts, category string) process.BookingVariables {
+func (s *Site) bookingVariables(w writeSettings, b *bookingSnapshot, category string) process.BookingVariables {
 	v := process.BookingVariables{
-		ID: f.ID, Code: f.Code, Price: w.currency.Format(f.Price), ServiceCategory: category,
-		Date: wallClock(f.Booking), DateFormat: process.ReadableDateFormat(w.dateFormat, w.settings[settingTerseDates] == on),
-		Start: (*int)(f.StartTime), End: (*int)(f.EndTime), Clock24: w.clock24, Duration: f.Duration,
-		Status:   process.BookingStatusLabel(f.Status, w.settings[settingOwnStatuses]),
-		Location: f.Location.Name, LocationAddress: f.Location.FullAddress,
-		ManageURLForAgent: w.manageURL("booking", f.keys.agent), ManageURLForCustomer: w.manageURL("booking", f.keys.customer),
+		ID: b.ID, Code: b.Code, Price: w.currency.Format(b.Price), ServiceCategory: category,
+		Date: wallClock(b.Booking), DateFormat: process.ReadableDateFormat(w.dateFormat, w.settings[settingTerseDates] == on),
+		Start: (*int)(b.StartTime), End: (*int)(b.EndTime), Clock24: w.clock24, Duration: b.Duration,
+		Status:   process.BookingStatusLabel(b.Status, w.settings[settingOwnStatuses]),
+		Location: b.Location.Name, LocationAddress: b.Location.FullAddress,
+		ManageURLForAgent: w.manageURL("booking", b.keys.agent), ManageURLForCustomer: w.manageURL("booking", b.keys.customer),
 	}
-	if f.Service != nil {
-		v.Service = f.Service.Name
+	if b.Service != nil {
+		v.Service = b.Service.Name
 	}
 	return v
 }
 
-func (w writeSettings) orderVariables(f bookingFacts, around messageContext) process.OrderVariables {
-	o, paid := f.Order, netPaid(f.Payments)
+func (w writeSettings) orderVariables(o *orderSnapshot, context messageContext) process.OrderVariables {
+	paid := netPaid(o.payments)
 	v := process.OrderVariables{
 		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: domain.ValueOr(o.CouponCode, ""),
 		TaxTotal: domain.AmountText(o.TaxTotal), CouponDiscount: w.currency.Format(o.CouponDiscount),
 		Subtotal: w.currency.Format(o.Subtotal), Total: w.currency.Format(o.Total),
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
 		PaymentsTotal: w.currency.Format(paid), BalanceDue: w.currency.Format(o.Total.Sub(paid)),
-		ManageURLForAgent: w.manageURL("order", around.orderKeys.agent), ManageURLForCustomer: w.manageURL("order", around.orderKeys.customer),
+		ManageURLForAgent: w.manageURL("order", context.orderKeys.agent), ManageURLForCustomer: w.manageURL("order", context.orderKeys.customer),
 	}
-	for _, member := range around.staff {
+	for _, member := range context.staff {
 		v.Agents = append(v.Agents, member.AgentVariables)
 	}
 	return v

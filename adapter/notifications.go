@@ -15,11 +15,11 @@ import (
 	"bookside/wpdb"
 )
 
-// jobCron is the scheduled hook in whose runs the site sends what is due.
+// jobCron is the WordPress cron hook in which the site sends what is due.
 const jobCron = "latepoint_process_scheduled_jobs"
 
-// eventTypes are the types of processes that an event sets off; reminders are
-// those of start and end (OsProcessJobsHelper).
+// eventTypes are the event types of processes that an event triggers. Those of start and
+// end are reminders (OsProcessJobsHelper).
 var eventTypes = map[eventKind][]string{
 	customerCreated: {"customer_created"},
 	bookingCreated:  {"booking_created", bookingStart, bookingEnd},
@@ -35,13 +35,12 @@ const (
 	bookingEnd   = "booking_end"
 )
 
-// notify hands over what the site's automations say about events: to the site
-// itself where it sends in its cron, else to our outbox where there is one.
-// Without tell, reminders alone are handed over. told says that a message to the
-// customer is among what goes out now.
+// notify hands over what the site's automations send about events: to the site itself if
+// its cron sends, otherwise to our outbox if there is one. If all is false, it hands over
+// reminders only. notified reports whether a message to the customer goes out now.
 //
-// What an earlier state of a record had scheduled is taken back first.
-func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, tell bool) (told bool, err error) {
+// Jobs scheduled for an earlier state of a record are deleted first.
+func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, all bool) (notified bool, err error) {
 	if !tx.hasAutomations() {
 		return false, nil
 	}
@@ -50,75 +49,87 @@ func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, tell 
 			return false, err
 		}
 	}
-	processes, err := tx.processes(ctx, processTypes(events, tell))
+	processes, err := tx.processes(ctx, processTypes(events, all))
 	if err != nil || len(processes) == 0 {
 		return false, err
 	}
-	var rows []row
-	var mails []outbox.Mail
-	byCron := strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""
-	known := map[recordIDs]messageContext{}
+	d := deliveries{byCron: strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""}
+	contexts := map[snapshot]messageContext{}
 	for _, e := range events {
 		if !triggers(e, processes) {
 			continue
 		}
-		around, err := tx.messageContext(ctx, e.facts, known)
+		context, err := tx.messageContext(ctx, e.after, contexts)
 		if err != nil {
 			return false, err
 		}
-		subject := tx.notificationSubject(w, e, around)
-		for _, eventType := range eventTypes[e.kind] {
-			subject.At = tx.eventTime(e, eventType)
-			for _, job := range process.Jobs(processes, eventType, subject, tx.Now) {
-				switch later := job.DueAt.After(tx.Now); {
-				case later || byCron:
-					stored, err := tx.jobRow(e, job, subject, later)
-					if err != nil {
-						return false, err
-					}
-					rows = append(rows, stored)
-				case tx.outbox != nil:
-					mails = append(mails, mailsOf(job)...)
-				default:
-					continue
-				}
-				told = told || !job.DueAt.After(tx.Now) && mailsTo(job, e.facts.Customer.Email)
-			}
+		if err := tx.deliver(&d, e, processes, tx.notificationSubject(w, e, context)); err != nil {
+			return false, err
 		}
 	}
-	if _, err := tx.insert(ctx, wpdb.ProcessJobs, rows...); err != nil {
+	if _, err := tx.insert(ctx, wpdb.ProcessJobs, d.jobs...); err != nil {
 		return false, err
 	}
-	if len(mails) > 0 {
-		err = outbox.Add(ctx, tx.db, tx.Now, mails)
+	if len(d.mails) > 0 {
+		err = outbox.Add(ctx, tx.db, tx.Now, d.mails)
 	}
-	return told, err
+	return d.notified, err
 }
 
-// hasAutomations tells whether the site has tables for automations.
+// deliveries are the jobs and mails that automations make of events.
+type deliveries struct {
+	byCron   bool // the site's cron sends what is due now
+	jobs     []row
+	mails    []outbox.Mail
+	notified bool // a message to the customer goes out now
+}
+
+// deliver adds what automations make of an event. A job that is due now becomes mails of
+// our outbox, unless the site's cron sends it.
+func (s *Site) deliver(d *deliveries, e event, processes []process.Process, subject process.Subject) error {
+	for _, eventType := range eventTypes[e.kind] {
+		subject.At = s.eventTime(e, eventType)
+		for _, job := range process.Jobs(processes, eventType, subject, s.Now) {
+			switch later := job.DueAt.After(s.Now); {
+			case later || d.byCron:
+				stored, err := s.jobRow(e, job, subject, later)
+				if err != nil {
+					return err
+				}
+				d.jobs = append(d.jobs, stored)
+			case s.outbox != nil:
+				d.mails = append(d.mails, mailsOf(job)...)
+			default:
+				continue
+			}
+			d.notified = d.notified || !job.DueAt.After(s.Now) && mailsTo(job, e.after.customer.Email)
+		}
+	}
+	return nil
+}
+
+// hasAutomations reports whether the site has tables for automations.
 func (s *Site) hasAutomations() bool {
 	return s.schema.Has(wpdb.Processes) && s.schema.Has(wpdb.ProcessJobs)
 }
 
-// deleteScheduledJobs deletes what is scheduled for a record that has changed
+// deleteScheduledJobs deletes the jobs scheduled for a record that was updated
 // (OsProcessJobsHelper::handle_booking_updated and its like).
 func (tx *Tx) deleteScheduledJobs(ctx context.Context, e event) error {
-	switch e.kind {
-	case bookingUpdated:
-		return tx.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.ID, "object_model_type": "booking"})
-	case orderUpdated:
-		return tx.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": e.facts.Order.ID, "object_model_type": "order"})
-	default:
+	if e.kind != bookingUpdated && e.kind != orderUpdated {
 		return nil
 	}
+	objectType, id := e.record()
+	return tx.deleteJobs(ctx, sq.Eq{"status": jobScheduled, "object_id": id, "object_model_type": objectType})
 }
 
-// processTypes are the types of processes to look for.
-func processTypes(events []event, tell bool) []string {
+// processTypes returns the event types of the processes that events may trigger: all of
+// them, or those of reminders.
+func processTypes(events []event, all bool) []string {
 	var types []string
 	for _, e := range events {
 		for _, eventType := range eventTypes[e.kind] {
-			if tell || eventType == bookingStart || eventType == bookingEnd {
+			if all || eventType == bookingStart || eventType == bookingEnd {
 				types = append(types, eventType)
 			}
 		}
@@ -126,7 +137,7 @@ func processTypes(events []event, tell bool) []string {
 	return types
 }
 
-// processes are the site's active automations of some types.
+// processes reads the site's active automations of some event types.
 func (s *Site) processes(ctx context.Context, types []string) ([]process.Process, error) {
 	if len(types) == 0 {
 		return nil, nil
@@ -139,20 +150,20 @@ func (s *Site) processes(ctx context.Context, types []string) ([]process.Process
 	})
 }
 
-// triggers tells whether any of the automations waits for an event.
+// triggers reports whether an event triggers any of the processes.
 func triggers(e event, processes []process.Process) bool {
 	return slices.ContainsFunc(processes, func(p process.Process) bool { return slices.Contains(eventTypes[e.kind], p.EventType) })
 }
 
-// eventTime is when an event of a type happens.
+// eventTime returns when an event of a type happens, in UTC.
 func (s *Site) eventTime(e event, eventType string) time.Time {
 	var at time.Time
 	known := false
 	switch eventType {
 	case bookingStart:
-		at, known = s.Start(e.facts.Booking)
+		at, known = s.Start(e.after.booking.Booking)
 	case bookingEnd:
-		at, known = s.End(e.facts.Booking)
+		at, known = s.End(e.after.booking.Booking)
 	}
 	if !known {
 		return s.Now.UTC()
@@ -160,9 +171,9 @@ func (s *Site) eventTime(e event, eventType string) time.Time {
 	return at.UTC()
 }
 
-// jobRow is a job for the site to do. One that is due now must outlive the next
-// change of its record, at which the site takes back what carries the record's
-// type; one that is due later must not.
+// jobRow returns the row of a job for the site to run. When a record is updated, the site
+// deletes the scheduled jobs that carry its type: those due later must carry it, those
+// due now must not.
 func (s *Site) jobRow(e event, job process.Job, subject process.Subject, later bool) (row, error) {
 	settings, err := job.SettingsJSON(subject.ActivityData)
 	if err != nil {
@@ -183,27 +194,14 @@ func (s *Site) jobRow(e event, job process.Job, subject process.Subject, later b
 	}, s.newTimestamps()...), nil
 }
 
-// record is the record that an event is about, by the platform's word and id.
-func (e event) record() (objectType string, id int64) {
-	switch e.kind {
-	case customerCreated, customerUpdated:
-		return "customer", e.facts.Customer.ID
-	case orderCreated, orderUpdated:
-		return "order", e.facts.Order.ID
-	case transactionCreated:
-		return "transaction", e.payment.ID
-	default:
-		return "booking", e.facts.ID
-	}
-}
-
-// mailsTo tells whether a job mails to an address.
+// mailsTo reports whether a job sends a mail to an address.
 func mailsTo(job process.Job, address string) bool {
 	return slices.ContainsFunc(mailsOf(job), func(m outbox.Mail) bool {
 		return slices.ContainsFunc(m.Recipients(), func(to mail.Address) bool { return strings.EqualFold(to.Address, address) })
 	})
 }
 
+// mailsOf returns the mails that a job sends.
 func mailsOf(job process.Job) []outbox.Mail {
 	var mails []outbox.Mail
 	for _, a := range job.Actions {

@@ -63,18 +63,18 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	made, err := tx.Order(ctx, id)
+	order, err := tx.Order(ctx, id)
 	if err != nil {
 		return Order{}, err
 	}
-	facts := orderFacts{Order: made, customer: customer}
-	vars := tx.orderActivityVars(w, facts)
+	created := orderWithBookings{customer: customer, order: orderSnapshot{Order: order}}
+	vars := tx.orderActivityVars(w, created)
 	vars.ID = id // of a new record PHP has a number
 	if err := tx.logActivities(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
 		return Order{}, err
 	}
-	_, err = tx.notify(ctx, w, []event{{kind: orderCreated, facts: facts.facts()}}, true)
-	return made, err
+	_, err = tx.notify(ctx, w, []event{{kind: orderCreated, after: created.snapshot()}}, true)
+	return order, err
 }
 
 // lockCustomer reads the customer whom an order or a payment is for, and keeps

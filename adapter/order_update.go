@@ -34,7 +34,7 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	if len(columns)+len(metas) == 0 {
 		return before, nil
 	}
-	var moved []bookingFacts
+	var moved []snapshot
 	if moves {
 		if moved, err = tx.moveBookings(ctx, before, *patch.CustomerID, locked); err != nil {
 			return Order{}, err
@@ -166,18 +166,18 @@ func (patch OrderPatch) metas(o Order) map[string]string {
 // with them. It returns the bookings that moved, as they were.
 //
 // Where one joined the order after locked were, the transaction is run again.
-func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, locked []int64) (moved []bookingFacts, err error) {
-	facts, err := tx.orderFacts(ctx, order)
+func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, locked []int64) (moved []snapshot, err error) {
+	stored, err := tx.orderWithBookings(ctx, order)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range facts.bookings {
+	for _, b := range stored.bookings {
 		if !slices.Contains(locked, b.ID) {
 			return nil, fmt.Errorf("bookings of order %d changed meanwhile: %w", order.ID, wpdb.ErrConflict)
 		}
 	}
 	owner := column{"customer_id", customer}
-	for _, item := range facts.items {
+	for _, item := range stored.order.items {
 		data, err := withItemData(item.ItemData, row{owner})
 		if err != nil {
 			return nil, err
@@ -189,41 +189,41 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 			return nil, err
 		}
 	}
-	for _, b := range facts.bookings {
+	for _, b := range stored.bookings {
 		if b.Customer.ID == customer {
 			continue
 		}
 		if err := tx.update(ctx, wpdb.Bookings, b.ID, row{owner, tx.updateTimestamp()}); err != nil {
 			return nil, err
 		}
-		moved = append(moved, b)
+		moved = append(moved, stored.ofBooking(b))
 	}
 	return moved, nil
 }
 
 // notifyOrderUpdate records and announces an order that was changed, and the bookings
 // that moved with it, and reads it as it is now.
-func (tx *Tx) notifyOrderUpdate(ctx context.Context, w writeSettings, before Order, moved []bookingFacts) (Order, error) {
+func (tx *Tx) notifyOrderUpdate(ctx context.Context, w writeSettings, before Order, moved []snapshot) (Order, error) {
 	order, err := tx.Order(ctx, before.ID)
 	if err != nil {
 		return Order{}, err
 	}
-	now, err := tx.orderFacts(ctx, order)
+	now, err := tx.orderWithBookings(ctx, order)
 	if err != nil {
 		return Order{}, err
 	}
-	if err := tx.ensureOrderKeys(ctx, &now); err != nil {
+	if err := tx.ensureBookingKeys(ctx, &now); err != nil {
 		return Order{}, err
 	}
 	var events []event
 	for _, b := range now.bookings {
-		at := slices.IndexFunc(moved, func(old bookingFacts) bool { return old.ID == b.ID })
+		at := slices.IndexFunc(moved, func(old snapshot) bool { return old.booking.ID == b.ID })
 		if at < 0 {
 			continue
 		}
 		old := moved[at]
-		old.keys = b.keys
-		events = append(events, event{kind: bookingUpdated, facts: b, old: old})
+		old.booking.keys = b.keys
+		events = append(events, event{kind: bookingUpdated, after: now.ofBooking(b), before: &old})
 	}
 	if err := tx.logEvents(ctx, w, events); err != nil {
 		return Order{}, err

@@ -26,6 +26,12 @@ type Order struct {
 	CreatedAt, UpdatedAt                      domain.Timestamp
 }
 
+// The variants of order items.
+const (
+	bookingItem = "booking"
+	bundleItem  = "bundle" // for several bookings
+)
+
 // OrderItem is an item of an order: a booking or a bundle.
 type OrderItem struct {
 	ID              int64

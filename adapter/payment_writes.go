@@ -58,34 +58,35 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	if err != nil {
 		return Payment{}, err
 	}
-	made, err := tx.applyPayment(ctx, order, Payment{}, id)
+	created, err := tx.applyPayment(ctx, &order, nil, id)
 	if err != nil {
 		return Payment{}, err
 	}
-	return made, tx.notifyPayment(ctx, made)
+	return created, tx.notifyPayment(ctx, created)
 }
 
-// notifyPayment announces a new payment, with its order as the payment left it.
-func (tx *Tx) notifyPayment(ctx context.Context, made Payment) error {
+// notifyPayment sends what automations say of a new payment, with its order as the payment
+// left it.
+func (tx *Tx) notifyPayment(ctx context.Context, payment Payment) error {
 	if !tx.hasAutomations() {
 		return nil
 	}
-	// Most sites say nothing of payments: what is around one need not be read.
+	// Most sites have no automations for payments, and need none of what follows.
 	automations, err := tx.processes(ctx, eventTypes[transactionCreated])
 	if err != nil || len(automations) == 0 {
 		return err
 	}
-	order, err := tx.Order(ctx, *made.OrderID)
+	order, err := tx.Order(ctx, *payment.OrderID)
 	if err != nil {
 		return err
 	}
-	around, err := tx.orderFacts(ctx, order)
+	stored, err := tx.orderWithBookings(ctx, order)
 	if err != nil {
 		return err
 	}
-	facts := around.facts()
-	if made.CustomerID != 0 && made.CustomerID != order.CustomerID {
-		if facts.Customer, _, err = tx.orderCustomer(ctx, made.CustomerID); err != nil {
+	after := stored.snapshot()
+	if payment.CustomerID != 0 && payment.CustomerID != order.CustomerID {
+		if after.customer, _, err = tx.orderCustomer(ctx, payment.CustomerID); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func (tx *Tx) notifyPayment(ctx context.Context, made Payment) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.notify(ctx, w, []event{{kind: transactionCreated, facts: facts, payment: made}}, true)
+	_, err = tx.notify(ctx, w, []event{{kind: transactionCreated, after: after, payment: &payment}}, true)
 	return err
 }
 
@@ -207,7 +208,7 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 	if err := tx.update(ctx, wpdb.Transactions, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Payment{}, err
 	}
-	return tx.applyPayment(ctx, order, before, id)
+	return tx.applyPayment(ctx, order, &before, id)
 }
 
 // changeset are the columns that change.
@@ -242,22 +243,25 @@ func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	return tx.updatePaymentStatus(ctx, order)
 }
 
-// lockPayment makes other writers of a payment and of its order wait, and reads
-// both as they are now. The order is zero where none exists.
-func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, Order, error) {
+// lockPayment makes other writers of a payment and of its order wait, and reads both as
+// they are now. The order is nil where none exists.
+func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, *Order, error) {
 	found, err := tx.Payment(ctx, id)
 	if err != nil {
-		return Payment{}, Order{}, err
+		return Payment{}, nil, err
 	}
-	var order Order
+	var order *Order
 	if found.OrderID != nil {
-		order, err = tx.lockOrder(ctx, *found.OrderID)
-		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
-			return Payment{}, Order{}, err
+		locked, err := tx.lockOrder(ctx, *found.OrderID)
+		switch {
+		case err == nil:
+			order = &locked
+		case domain.CodeOf(err) != domain.CodeNotFound:
+			return Payment{}, nil, err
 		}
 	}
 	if err := tx.lockRows(ctx, wpdb.Transactions, []int64{id}); err != nil {
-		return Payment{}, Order{}, err
+		return Payment{}, nil, err
 	}
 	payment, err := tx.Payment(ctx, id)
 	if err == nil && domain.ValueOr(payment.OrderID, 0) != domain.ValueOr(found.OrderID, 0) {
@@ -266,9 +270,9 @@ func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, Order, error)
 	return payment, order, err
 }
 
-// applyPayment does for invoice and order what a payment, which was written
-// just now, means for them, and reads the payment back.
-func (tx *Tx) applyPayment(ctx context.Context, order Order, before Payment, id int64) (Payment, error) {
+// applyPayment brings invoice and order in step with a payment that was just written, and
+// reads the payment back. order is nil where there is none, before is nil for a new payment.
+func (tx *Tx) applyPayment(ctx context.Context, order *Order, before *Payment, id int64) (Payment, error) {
 	payment, err := tx.Payment(ctx, id)
 	if err != nil {
 		return Payment{}, err
@@ -277,19 +281,19 @@ func (tx *Tx) applyPayment(ctx context.Context, order Order, before Payment, id 
 	if err != nil {
 		return Payment{}, err
 	}
-	if settled != 0 {
-		payment.InvoiceID = &settled
+	if settled != nil {
+		payment.InvoiceID = settled
 	}
 	return payment, tx.updatePaymentStatus(ctx, order)
 }
 
-// settleInvoice marks the invoice as paid that a payment pays, and returns its
-// id: the oldest open one of the order with exactly that amount, or the one that
-// the payment names. 0 is none; a payment pays once.
-func (tx *Tx) settleInvoice(ctx context.Context, before, now Payment) (int64, error) {
-	again := before.captured() && before.Amount.Equal(now.Amount)
+// settleInvoice marks the invoice that a payment pays as paid, and returns its id, or nil
+// for none: the oldest open invoice of the order with exactly that amount, or the one that
+// the payment names. A payment pays once.
+func (tx *Tx) settleInvoice(ctx context.Context, before *Payment, now Payment) (*int64, error) {
+	again := before != nil && before.captured() && before.Amount.Equal(now.Amount)
 	if !now.captured() || again || now.OrderID == nil || !tx.invoicesHaveAmounts() {
-		return 0, nil
+		return nil, nil
 	}
 	// As a decimal: the server compares it with a text as floating-point numbers.
 	stmt := sq.Select("id").From(tx.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"order_id": *now.OrderID, "status": invoiceOpen}).
@@ -299,25 +303,25 @@ func (tx *Tx) settleInvoice(ctx context.Context, before, now Payment) (int64, er
 	}
 	id, found, err := wpdb.One(ctx, tx.db, "find invoice to settle", stmt, wpdb.Value[int64])
 	if err != nil || !found {
-		return 0, err
+		return nil, err
 	}
 	if err := tx.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoicePaid}, tx.updateTimestamp()}); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return id, tx.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
+	return &id, tx.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
 }
 
 // updatePaymentStatus brings an order's payment status in step with its payments. The
-// order is locked; a zero one is none.
-func (tx *Tx) updatePaymentStatus(ctx context.Context, order Order) error {
-	if order.ID == 0 {
+// order is locked, or nil for none.
+func (tx *Tx) updatePaymentStatus(ctx context.Context, order *Order) error {
+	if order == nil {
 		return nil
 	}
-	b, err := tx.paymentTotals(ctx, order)
+	totals, err := tx.paymentTotals(ctx, *order)
 	if err != nil {
 		return err
 	}
-	status := b.paymentStatus(order.PaymentStatus)
+	status := totals.paymentStatus(order.PaymentStatus)
 	if status == order.PaymentStatus {
 		return nil
 	}
@@ -328,6 +332,6 @@ func (tx *Tx) updatePaymentStatus(ctx context.Context, order Order) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.notifyOrderUpdate(ctx, w, order, nil)
+	_, err = tx.notifyOrderUpdate(ctx, w, *order, nil)
 	return err
 }
