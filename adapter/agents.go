@@ -23,16 +23,16 @@ type Agent struct {
 	Locations                        []LocationName
 }
 
-// LocationName is what an agent or a service shows of a location.
+// LocationName is the part of a location that agents and services show.
 type LocationName struct {
 	ID                        int64
 	Name, FullAddress, Status string
 }
 
-// AgentSort names an order of agents.
+// AgentSort is a sort order of agents.
 type AgentSort int
 
-// The orders of agents. Each ends in the id, in the same direction.
+// The sort orders of agents. Ties are broken by id, in the same direction.
 const (
 	AgentsByFirstName AgentSort = iota
 	AgentsByID
@@ -53,7 +53,7 @@ var agentOrder = map[AgentSort][]string{
 	AgentsByStatus:    {"a.status", "a.id"},
 }
 
-// AgentFilter narrows and orders a list of agents. A nil field narrows nothing.
+// AgentFilter filters and sorts a list of agents. A nil field does not filter.
 type AgentFilter struct {
 	Paging
 	Status                     *string
@@ -66,7 +66,7 @@ type AgentFilter struct {
 	Descending                 bool
 }
 
-// Agents is one page of the agents that pass the filter.
+// Agents returns one page of the agents that match the filter.
 func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q := sq.Select().From(s.db.As(wpdb.Agents, "a"))
 	q = filterEqual(q, "a.status", f.Status)
@@ -83,7 +83,7 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	return Page[Agent]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Agent is one agent; a CodeNotFound where it does not exist.
+// Agent returns one agent; a CodeNotFound where it does not exist.
 func (s *Site) Agent(ctx context.Context, id int64) (Agent, error) {
 	records, err := s.agentsByID(ctx, []int64{id})
 	if err != nil {

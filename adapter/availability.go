@@ -10,7 +10,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// SlotQuery asks for the starts that are free on some days.
+// SlotQuery asks for the free start times of a range of days.
 type SlotQuery struct {
 	ServiceID           int64
 	AgentID, LocationID int64 // 0 for any
@@ -19,11 +19,11 @@ type SlotQuery struct {
 	Attendees           int64
 }
 
-// SlotGrid is the grid of each day that was asked for.
+// SlotGrid has the grid of each day of a query.
 type SlotGrid struct {
 	SlotQuery
 	Days []SlotDay
-	// Missing is why no day has a grid; empty where one has.
+	// Missing says why no day has a grid; empty if one has.
 	Missing Missing
 }
 
@@ -33,19 +33,19 @@ type SlotDay struct {
 	Slots []availability.Slot
 }
 
-// Missing is what a service, agent or location lacks to be booked at all.
+// Missing says what a service, agent or location lacks to be bookable at all.
 type Missing string
 
-// What can be missing, in the order in which it is looked for.
+// The things that can be missing, in the order in which they are checked.
 const (
 	MissingStatus     Missing = "status" // service, agent or location is not active
 	MissingConnection Missing = "connection"
 	MissingHours      Missing = "working_hours"
 )
 
-// Slots is the grid of the days, as the public calendar of the site has it for
-// a customer. A service, agent or location that does not exist and a duration
-// that the service does not offer are a CodeInvalidRequest.
+// Slots returns the grid of each day, as the site's public calendar shows it to a
+// customer. It returns a CodeInvalidRequest if the service, agent or location does not
+// exist or the service does not offer the duration.
 func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
 	service, resources, missing, err := s.slotResources(ctx, q)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
 	return grid, nil
 }
 
-// slotResources reads what a question names, and refuses at once all of it that does
-// not exist.
+// slotResources reads the service of a query and its bookable resources. Everything that
+// does not exist is reported at once.
 func (s *Site) slotResources(ctx context.Context, q SlotQuery) (service bookableService, resources []availability.Resource, missing Missing, err error) {
 	var problems domain.Validation
 	service, err = s.bookableService(ctx, q.ServiceID)
@@ -95,7 +95,7 @@ func (s *Site) slotResources(ctx context.Context, q SlotQuery) (service bookable
 	return service, resources, missing, problems.Err()
 }
 
-// joinNumbers writes numbers for a message.
+// joinNumbers formats numbers for a message.
 func joinNumbers(numbers []int64) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -107,18 +107,18 @@ func joinNumbers(numbers []int64) string {
 // AgentSlotQuery asks which agents are free.
 type AgentSlotQuery struct {
 	ServiceID, LocationID int64                // 0 for any
-	At                    *availability.Moment // nil asks who works there at all
+	At                    *availability.Moment // nil for all who work there
 	Duration              *int64               // minutes; nil for the service's own, else 60
 	Limit                 int64
 }
 
-// extraBlockingStatuses are the statuses of bookings that keep an agent from being free,
-// besides those that block slots.
+// extraBlockingStatuses are the booking statuses that keep an agent from being free, in
+// addition to those that block slots.
 var extraBlockingStatuses = []string{"approved", "pending"}
 
-// FreeAgents are the agents who can give a service at a start of its grid; for
-// any service, those who work then and have no booking. They are ordered by id.
-// A service or location that does not exist is a CodeInvalidRequest.
+// FreeAgents returns the agents who can provide a service at a start of its grid, by id;
+// for any service, those who work then and have no booking. It returns a
+// CodeInvalidRequest if the service or location does not exist.
 func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error) {
 	var problems domain.Validation
 	service, err := s.serviceOrAny(ctx, q.ServiceID)

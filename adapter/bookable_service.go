@@ -15,7 +15,7 @@ import (
 	"bookside/wpdb"
 )
 
-// bookableService is what booking needs to know of a service.
+// bookableService is what booking needs to know about a service.
 type bookableService struct {
 	availability.Service
 	active         bool
@@ -28,7 +28,7 @@ type bookableService struct {
 	settings       map[string]string
 }
 
-// request asks for a new booking of the service.
+// request returns the request for a new booking of the service.
 func (v bookableService) request(duration, attendees int64) availability.Request {
 	return availability.Request{
 		Duration: availability.Minutes(duration), Attendees: int(attendees),
@@ -43,8 +43,8 @@ const (
 	metaBookingsPerDay = "max_bookings_per_day"
 )
 
-// bookableService reads a service with what its bookings depend on; a
-// CodeInvalidRequest where it does not exist.
+// bookableService reads a service and everything its bookings depend on; a
+// CodeInvalidRequest if it does not exist.
 func (s *Site) bookableService(ctx context.Context, id int64) (bookableService, error) {
 	v := bookableService{Service: availability.Service{ID: id}}
 	var basic decimal.NullDecimal
@@ -88,12 +88,12 @@ func (s *Site) serviceOrAny(ctx context.Context, id int64) (bookableService, err
 	return any, err
 }
 
-// defaultDuration is the length of what is no certain service, in minutes
+// defaultDuration is the duration of a booking of any service, in minutes
 // (OsBookingModel::get_total_duration).
 const defaultDuration = 60
 
-// step mirrors BookingResource::retrieve_service_data: the service's own step,
-// else the site's. A step that leads nowhere is none.
+// step mirrors BookingResource::retrieve_service_data: the service's own step, otherwise
+// the site's. Steps that are not positive count as unset.
 func step(own availability.Minutes, setting string) availability.Minutes {
 	if own > 0 {
 		return own
@@ -104,9 +104,9 @@ func step(own availability.Minutes, setting string) availability.Minutes {
 	return availability.DefaultStep
 }
 
-// listDurations mirrors OsServiceModel::get_all_durations_arr: the service's own
-// duration and those of its meta, a JSON object or list of objects. It notes
-// the prices of the latter.
+// listDurations mirrors OsServiceModel::get_all_durations_arr: it returns the service's
+// own duration and those of its meta, a JSON object or list of objects, and stores the
+// prices of the latter.
 func (v bookableService) listDurations(meta string) []int64 {
 	var entries map[string]listedDuration
 	var list []listedDuration
@@ -128,7 +128,7 @@ func (v bookableService) listDurations(meta string) []int64 {
 	return slices.DeleteFunc(all, func(minutes int64) bool { return minutes < 1 })
 }
 
-// listedDuration is an entry of the meta durations; numbers occur as texts too.
+// listedDuration is an entry of the meta durations. Its numbers may be texts.
 type listedDuration struct {
 	Duration     json.RawMessage `json:"duration"`
 	ChargeAmount json.RawMessage `json:"charge_amount"`
@@ -136,8 +136,9 @@ type listedDuration struct {
 
 func unquoted(raw json.RawMessage) string { return strings.Trim(string(raw), `"`) }
 
-// price is what a booking costs (OsBookingHelper::calculate_full_amount_for_service):
-// that of a listed duration, else the basic one.
+// price returns the price of a booking
+// (OsBookingHelper::calculate_full_amount_for_service): that of a listed duration,
+// otherwise the basic price.
 func (v bookableService) price(duration int64) decimal.Decimal {
 	if price, ok := v.prices[duration]; ok {
 		return price
@@ -145,10 +146,10 @@ func (v bookableService) price(duration int64) decimal.Decimal {
 	return v.prices[0]
 }
 
-// resources are the connections of a service, or of any, that can be booked
-// (OsConnectorHelper::get_connections_that_satisfy_booking_request), and where
-// there are none, what is missing. An agent or location that does not exist is
-// a CodeInvalidRequest.
+// resources returns the bookable connections of a service, or of any service
+// (OsConnectorHelper::get_connections_that_satisfy_booking_request). If there are none,
+// it also returns what is missing. It returns a CodeInvalidRequest if the agent or
+// location does not exist.
 func (s *Site) resources(ctx context.Context, service bookableService, agent, location int64) ([]availability.Resource, Missing, error) {
 	stmt := sq.Select("x.agent_id", "x.service_id", "x.location_id").From(s.db.As(wpdb.AgentsServices, "x")).
 		Join(s.db.As(wpdb.Agents, "a") + " ON a.id = x.agent_id AND a.status <> 'disabled'").
@@ -174,7 +175,8 @@ func (s *Site) resources(ctx context.Context, service bookableService, agent, lo
 	return nil, missing, err
 }
 
-// missing tells why there is nothing to book, and refuses what does not exist.
+// missing returns why nothing can be booked, or a CodeInvalidRequest that names what does
+// not exist.
 func (s *Site) missing(ctx context.Context, service bookableService, agent, location int64) (Missing, error) {
 	enabled := service.active
 	unknown := map[string]string{}

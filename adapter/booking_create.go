@@ -12,38 +12,38 @@ import (
 	"bookside/wpdb"
 )
 
-// NewBooking is a booking to be made. Validation holds what is known to be wrong
-// with it; a field named there is not looked at again.
+// NewBooking is a booking to create. Validation has the problems found so far; fields
+// named there are not checked again.
 type NewBooking struct {
 	ServiceID  int64
 	AgentID    int64 // 0 for any
-	LocationID int64 // 0 for the first that is free
+	LocationID int64 // 0 for the first free one
 	Start      availability.Moment
 	Duration   *int64 // minutes; nil for the service's own
 	Attendees  int64
 	Status     *string // nil for approved
-	CustomerID int64   // 0 for the one described in Customer
+	CustomerID int64   // 0 for the customer described in Customer
 	Customer   CustomerFields
-	Price      *decimal.Decimal // nil for the service's
+	Price      *decimal.Decimal // nil for the price of the service
 	Notes      string
-	Confirm    bool   // messages of the site's automations go out; reminders always do
-	Address    string // the client's IP address, kept where the site logs it
+	Confirm    bool   // send the messages of the site's automations; reminders are always sent
+	Address    string // the client's IP address, stored if the site logs it
 	Validation domain.Validation
 }
 
-// CreatedBooking is a booking that was made.
+// CreatedBooking is a booking that CreateBooking created.
 type CreatedBooking struct {
 	BookingDetail
-	// ConfirmationSent tells that a message to the customer was handed over.
+	// ConfirmationSent reports whether a message to the customer was handed over.
 	ConfirmationSent bool
 }
 
-// CreateBooking makes a booking with its order, as the plugin's order form does
-// (OsOrdersController::create_or_update, LatePoint 5.6.5), but only at a time
-// that the site offers to customers.
+// CreateBooking creates a booking with its order, as the plugin's order form does
+// (OsOrdersController::create_or_update, LatePoint 5.6.5), but only at a time that the
+// site offers to customers.
 //
-// What is wrong with the booking is a CodeInvalidRequest or
-// CodeValidationFailed naming every field; a time that cannot be had is a
+// If anything is wrong with the booking, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field; if the time is not available, a
 // CodeSlotUnavailable.
 func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, error) {
 	w, err := tx.writeSettings(ctx)
@@ -78,16 +78,16 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	return CreatedBooking{BookingDetail: created.bookingDetail(), ConfirmationSent: confirmed}, err
 }
 
-// bookingPlan is a booking that is right in itself, before it has its slot.
+// bookingPlan is a valid booking before it has its slot.
 type bookingPlan struct {
 	NewBooking
 	service   bookableService
 	resources []availability.Resource
-	resource  availability.Resource // the one that was chosen
+	resource  availability.Resource // the one chosen for the slot
 	slot      slotRequest
 	customer  BookingCustomer
-	filled    row // columns of an existing customer that are empty so far
-	// customerIsNew says that the customer is to be created with the booking.
+	filled    row // columns of an existing customer that were empty
+	// customerIsNew reports whether the customer is created with the booking.
 	customerIsNew bool
 	status        string
 	duration      int64
@@ -95,8 +95,8 @@ type bookingPlan struct {
 	notes         string
 }
 
-// planBooking finds out all that is wrong with a booking at once, puts together
-// what it needs, and takes the locks for it.
+// planBooking validates a booking, reporting all problems at once, reads what it needs
+// and takes its locks.
 func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (bookingPlan, error) {
 	p := b.Validation.Clone()
 	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: sanitize.TextareaField(b.Notes)}
@@ -104,7 +104,7 @@ func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (b
 	if b.Status != nil {
 		plan.status = *b.Status
 		if !newStatusAllowed(plan.status, w) {
-			p.Reject("status", "Unknown status, or none that a booking can begin with")
+			p.Reject("status", "Unknown status, or not allowed for a new booking")
 		}
 	}
 	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(tx.localNow()).Day {
@@ -136,7 +136,7 @@ func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (b
 	return plan, nil
 }
 
-// newStatusAllowed tells whether a booking may begin with a status.
+// newStatusAllowed reports whether a new booking may have a status.
 func newStatusAllowed(status string, w writeSettings) bool {
 	switch status {
 	case StatusPending, StatusApproved, StatusCancelled:
@@ -148,7 +148,7 @@ func newStatusAllowed(status string, w writeSettings) bool {
 	}
 }
 
-// planService reads the service and its connections.
+// planService reads the service and its resources.
 func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
 	if p.Has("service_id") {
 		return nil
@@ -158,8 +158,8 @@ func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Val
 	return err
 }
 
-// lockNewBooking takes the locks of a booking to be made: of its slot, and of the
-// e-mail under which its customer is found or created.
+// lockNewBooking takes the locks of a new booking: those of its slot, and that of the
+// e-mail address by which its customer is found or created.
 func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingPlan) error {
 	locks, err := tx.slotLocks(ctx, plan.service, plan.resources)
 	if err != nil {
@@ -213,7 +213,7 @@ func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPl
 }
 
 // insertBookingAndItem writes the item of an order, and its booking. The item's data
-// names the booking and is written last.
+// contains the booking's id and is written last.
 func (tx *Tx) insertBookingAndItem(ctx context.Context, plan bookingPlan, order int64) (item OrderItem, booking int64, err error) {
 	item = OrderItem{Variant: bookingItem, Subtotal: plan.price, Total: plan.price}
 	amount := domain.AmountText(plan.price)

@@ -10,22 +10,22 @@ import (
 	"bookside/wpdb"
 )
 
-// CustomerFields describe a customer; nil was not sent.
+// CustomerFields describe a customer. A nil field was not sent.
 type CustomerFields struct {
 	FirstName, LastName, Email, Phone *string
 }
 
-// customerPrefix stands before the names of a customer's fields in a booking.
+// customerPrefix precedes the names of a customer's fields in a booking.
 const customerPrefix = "customer."
 
-// bookableCustomer is a customer's row, as far as a booking needs it.
+// bookableCustomer is the part of a customer's row that a booking needs.
 type bookableCustomer struct {
 	BookingCustomer
 	status string
 }
 
-// customerRow finds one customer, the oldest of several. Uses the index on the
-// column it is asked for.
+// customerRow finds one customer, the oldest of several. Uses the index on the column
+// that it searches.
 func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCustomer, ok bool, err error) {
 	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status").From(s.db.Name(wpdb.Customers)).
 		Where(which).OrderBy("id").Limit(1)
@@ -35,9 +35,8 @@ func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCus
 	})
 }
 
-// planCustomer finds the customer of a booking: by id, by e-mail, or as one to
-// be created. Unless something is wrong with the booking, the e-mail's lock is
-// taken.
+// planCustomer finds the customer of a booking: by id, by e-mail, or as a customer to
+// create. Unless the booking is invalid, the lock of the e-mail is held.
 func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
 	if plan.CustomerID != 0 {
 		found, ok, err := s.customerRow(ctx, sq.Eq{"id": plan.CustomerID})
@@ -66,14 +65,14 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Va
 	return nil
 }
 
-// refuseInactive notes customers who may not book.
+// refuseInactive rejects customers who may not book.
 func refuseInactive(p *domain.Validation, field string, c bookableCustomer) {
 	if c.status == "blocked" || c.status == "inactive" {
 		p.Reject(field, "This customer is "+c.status)
 	}
 }
 
-// fillEmpty takes over what is unknown of a customer so far.
+// fillEmpty fills the empty fields of a customer from another record of them.
 func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
 	var filled row
 	for _, f := range []struct {
@@ -92,8 +91,8 @@ func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
 	return c, filled
 }
 
-// saveCustomer creates the customer of a booking, or touches the existing one as
-// every order that is made or saved does.
+// saveCustomer creates the customer of a booking, or touches the existing row, as the
+// plugin does whenever an order is saved.
 func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPlan) (err error) {
 	if plan.customerIsNew {
 		plan.customer.ID, err = tx.insertCustomer(ctx, w, plan.customer, nil)
@@ -106,11 +105,11 @@ func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPl
 	return err
 }
 
-// planCustomerChange finds the customer a booking goes to, and what changes of
-// them.
+// planCustomerChange finds the customer to whom a booking goes, and the changes to their
+// fields.
 func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.customer.ID && !p.Has("customer_id") {
-		// PHP cannot delete the customer before the booking is theirs.
+		// Keeps PHP from deleting the customer before the booking is theirs.
 		if err := tx.lockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
 			return err
 		}
@@ -131,13 +130,12 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 	old := plan.customer
 	plan.customer, plan.fields = tx.patchCustomer(old, plan.Customer, customerPrefix, p)
 	user, err := tx.checkCustomerChange(ctx, old, plan.customer, customerPrefix+"email", p)
-	// A user of the site has an e-mail address even where the customer has none.
+	// A WordPress user has an e-mail address even if the customer has none.
 	plan.replaces = user.id != 0 || replaces(old, plan.customer)
 	return err
 }
 
-// replaces tells whether anything that was known of a customer became something
-// else.
+// replaces reports whether a non-empty field of a customer changed.
 func replaces(old, customer BookingCustomer) bool {
 	differs := func(old, wanted string) bool { return old != "" && old != wanted }
 	return differs(old.FirstName, customer.FirstName) || differs(old.LastName, customer.LastName) ||

@@ -10,9 +10,9 @@ import (
 	"bookside/wpdb"
 )
 
-// DeleteBooking deletes a booking with its meta and jobs, as
-// OsBookingModel::delete does, LatePoint 5.6.5: order, invoice and payments
-// stay. An approved or completed one is a CodeForceRequired without force.
+// DeleteBooking deletes a booking with its meta and jobs, as OsBookingModel::delete does
+// (LatePoint 5.6.5): order, invoice and payments stay. Without force, an approved or
+// completed booking is a CodeForceRequired.
 func (tx *Tx) DeleteBooking(ctx context.Context, id int64, force bool) error {
 	stored, err := tx.lockBooking(ctx, id)
 	if err != nil {
@@ -25,8 +25,8 @@ func (tx *Tx) DeleteBooking(ctx context.Context, id int64, force bool) error {
 	if err != nil {
 		return err
 	}
-	// The plugin's logger makes new keys for the booking that is gone, and
-	// leaves them in the table: ours are those it had.
+	// The plugin's logger creates new keys for the deleted booking and leaves
+	// them in the table: we log the keys that it had.
 	if err := tx.logEvents(ctx, w, []event{{kind: bookingDeleted, after: stored}}); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (tx *Tx) deleteBookingRows(ctx context.Context, id int64) error {
 	return tx.delete(ctx, wpdb.Bookings, id)
 }
 
-// deleteJobs deletes jobs.
+// deleteJobs deletes jobs, on sites that have them.
 func (tx *Tx) deleteJobs(ctx context.Context, which sq.Eq) error {
 	if !tx.schema.Has(wpdb.ProcessJobs) {
 		return nil
@@ -51,8 +51,8 @@ func (tx *Tx) deleteJobs(ctx context.Context, which sq.Eq) error {
 	return tx.deleteWhere(ctx, wpdb.ProcessJobs, which)
 }
 
-// lockBooking makes other writers of a booking wait, and reads it as it is now;
-// a CodeNotFound where it does not exist.
+// lockBooking makes other writers of a booking wait and reads its current state; a
+// CodeNotFound if it does not exist.
 func (tx *Tx) lockBooking(ctx context.Context, id int64) (snapshot, error) {
 	if err := tx.lock(ctx, lockOf(bookingLock, id)); err != nil {
 		return snapshot{}, err

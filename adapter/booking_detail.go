@@ -9,8 +9,8 @@ type BookingDetail struct {
 	Payments []Payment
 }
 
-// BookingDetail is one booking with its order and payments; a CodeNotFound
-// where it does not exist.
+// BookingDetail returns one booking with its order and payments; a CodeNotFound if it
+// does not exist.
 func (s *Site) BookingDetail(ctx context.Context, id int64) (BookingDetail, error) {
 	booking, err := s.Booking(ctx, id)
 	if err != nil {

@@ -11,30 +11,30 @@ import (
 	"bookside/wpdb"
 )
 
-// secretMeta begins the names of the keys with which a booking can be managed
-// without logging in. They are neither shown nor searched.
+// secretMeta is the prefix of the meta with which a booking can be managed
+// without logging in. Such meta is neither shown nor searched.
 const secretMeta = "key_to_manage_"
 
-// SecretMeta tells keys of booking meta that nothing makes visible.
+// SecretMeta reports whether booking meta with a key is never visible.
 func SecretMeta(key string) bool { return strings.HasPrefix(strings.ToLower(key), secretMeta) }
 
-// notSecret holds the meta rows whose name does not begin so. The collation
-// compares, as it does where the plugin looks a key up.
+// notSecret returns the condition that a meta key does not have the secret prefix. The
+// collation compares, as it does where the plugin looks up a key.
 func notSecret(column string) sq.Sqlizer {
 	return sq.Expr("LOWER(LEFT("+column+", ?)) <> ?", len(secretMeta), secretMeta)
 }
 
-// pluginMeta are the keys that the plugin itself writes, besides the secret
-// ones: LatePoint 4 kept a booking's prices there.
+// pluginMeta are the keys that the plugin itself writes, besides the secret ones.
+// LatePoint 4 stored the prices of a booking there.
 var pluginMeta = []string{"price_breakdown"}
 
-// visibleMeta tells which keys of booking meta are shown and searched: custom
-// fields, which begin with cf_ or are defined in the plugin's settings, the
-// plugin's own keys, and those that the configuration lists. The others belong to
-// add-ons, which may keep anything there.
+// visibleMeta decides which keys of booking meta are shown and searched: custom fields,
+// which begin with cf_ or are defined in the plugin's settings, the plugin's own keys,
+// and those that the configuration lists. Other keys belong to add-ons, which may store
+// anything there.
 type visibleMeta struct {
 	site    *Site
-	defined map[string]json.RawMessage // nil until they are needed
+	defined map[string]json.RawMessage // nil until needed
 }
 
 func (m *visibleMeta) has(ctx context.Context, key string) (bool, error) {
@@ -59,7 +59,7 @@ func (m *visibleMeta) has(ctx context.Context, key string) (bool, error) {
 	return false, nil
 }
 
-// addBookingMeta reads the metas of bookings that are shown.
+// addBookingMeta reads the visible meta of bookings.
 func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
 	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, notSecret("meta_key"))
 	if err != nil {

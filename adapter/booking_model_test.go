@@ -145,7 +145,7 @@ type storedBooking struct {
 	agent, from, to int64
 }
 
-// overlaps tells whether two bookings hold the same time of an agent.
+// overlaps reports whether two bookings hold the same time of an agent.
 func (b storedBooking) overlaps(other storedBooking) bool {
 	return b.Status == StatusApproved && other.Status == StatusApproved && b.agent == other.agent && b.Date == other.Date && b.from < other.to && other.from < b.to
 }

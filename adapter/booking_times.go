@@ -5,7 +5,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// span is when a booking takes place, as the plugin stores it.
+// bookingSpan is when a booking takes place, as the plugin stores it.
 type bookingSpan struct {
 	start, end availability.Moment
 	// The instants in UTC, as the columns hold them.
@@ -23,7 +23,7 @@ func (s *Site) spanOf(start availability.Moment, duration int64) bookingSpan {
 	if last.Minutes >= minutesPerDay {
 		last.Day++
 		last.Minutes -= minutesPerDay
-		if start.Minutes > 0 || last.Minutes > 0 { // PHP takes a start at 00:00 for none
+		if start.Minutes > 0 || last.Minutes > 0 { // PHP takes a start at 00:00 for an empty one
 			span.end.Day++
 		}
 	}
@@ -34,14 +34,14 @@ func (s *Site) spanOf(start availability.Moment, duration int64) bookingSpan {
 	return span
 }
 
-// utc is the instant of a moment of the site's clock, as stored.
+// utc returns the instant of a moment of the site's clock, as stored.
 func (s *Site) utc(at availability.Moment) string {
 	instant, _ := s.Zone.Instant(Date(at.Day.String()), at.Minutes)
 	return domain.Stamp(instant)
 }
 
-// checkClock refuses a start in the hour that a spring change skips. The plugin
-// takes it, and with it two bookings of one agent for one instant.
+// checkClock rejects a start in the hour that a spring change skips. The plugin accepts
+// it, and may then book an agent twice for one instant.
 func (s *Site) checkClock(p *domain.Validation, start availability.Moment) {
 	instant, known := s.Zone.Instant(Date(start.Day.String()), start.Minutes)
 	if known && availability.MomentOf(instant).Minutes != start.Minutes%minutesPerDay {
@@ -49,7 +49,7 @@ func (s *Site) checkClock(p *domain.Validation, start availability.Moment) {
 	}
 }
 
-// columns are the span's columns of a booking.
+// columns returns the columns of a booking that store the span.
 func (span bookingSpan) columns() row {
 	return row{
 		{"start_date", span.start.Day.String()}, {"end_date", span.end.Day.String()},

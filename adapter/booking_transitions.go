@@ -11,22 +11,21 @@ const (
 	StatusNoShow    = "no_show"
 )
 
-// bookingTransitions are the statuses a booking may move to, by the one it has. The plugin
-// itself accepts every move.
+// bookingTransitions maps each booking status to those that may follow it. The plugin
+// itself accepts every transition.
 var bookingTransitions = map[string][]string{
 	StatusPending:   {StatusApproved, StatusCancelled},
 	StatusApproved:  {StatusCompleted, StatusCancelled, StatusNoShow},
 	StatusCancelled: {StatusPending, StatusApproved},
-	StatusCompleted: {StatusCancelled}, // with a special permission
+	StatusCompleted: {StatusCancelled}, // needs the permission to delete bookings
 	StatusNoShow:    {StatusApproved, StatusCancelled},
 }
 
-// transitionAllowed tells whether a booking may move from one status to another.
+// transitionAllowed reports whether a booking may go from one status to another.
 func transitionAllowed(from, to string) bool { return slices.Contains(bookingTransitions[from], to) }
 
-// reopensCompleted tells whether a move takes back what was completed.
+// reopensCompleted reports whether a transition leaves the status completed.
 func reopensCompleted(from, to string) bool { return from == StatusCompleted && to != from }
 
-// forceRequiredStatuses are the statuses of bookings that are not deleted by
-// accident.
+// forceRequiredStatuses are the statuses of bookings that are deleted with force only.
 var forceRequiredStatuses = []string{StatusApproved, StatusCompleted}

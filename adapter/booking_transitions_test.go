@@ -43,7 +43,7 @@ func TestCheckMove(t *testing.T) {
 	for _, tt := range []struct{ name, from, to, want string }{
 		{"refused", StatusPending, StatusNoShow, "Cannot change from pending to no_show"},
 		{"to no status at all", StatusApproved, "confirmed", "Cannot change from approved to confirmed"},
-		{"from a status of the site's own", "in_progress", StatusApproved, "Bookings with the status in_progress cannot be moved"},
+		{"from a status of the site's own", "in_progress", StatusApproved, "Bookings with the status in_progress cannot change to another status"},
 		{"staying in a status of the site's own", "in_progress", "in_progress", ""},
 		{"case counts", StatusPending, "Approved", "Cannot change from pending to Approved"},
 	} {

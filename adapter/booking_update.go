@@ -17,7 +17,7 @@ import (
 	"bookside/wpdb"
 )
 
-// planSlot finds out whether a slot has to be taken, and which.
+// planSlot decides whether the update needs a slot, and which one.
 func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
 	b := plan.before.booking
 	day, dayKnown := availability.ParseDay(string(b.StartDate))
@@ -75,7 +75,7 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 	return nil
 }
 
-// changes sets what was sent, and tells whether it is another value than the
+// changes stores the value that was sent, if any, and reports whether it differs from the
 // known one.
 func changes[T comparable](value *T, sent *T, known bool) bool {
 	if sent == nil || known && *sent == *value {
@@ -85,7 +85,7 @@ func changes[T comparable](value *T, sent *T, known bool) bool {
 	return true
 }
 
-// sentFirst is the field that moves a booking into the past.
+// sentFirst returns the field to blame for a start in the past.
 func sentFirst(plan *updatePlan) string {
 	if plan.StartDate != nil {
 		return "start_date"
@@ -102,15 +102,16 @@ func (b Booking) serviceID() int64 {
 
 func (b Booking) locationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
 
-// blocks tells whether bookings of a status hold their time. The database's
-// collation compares them, without regard to case and blanks at the end.
+// blocks reports whether bookings with a status block their time. Like the database's
+// collation, it ignores case and trailing blanks.
 func blocks(statuses []string, status string) bool {
 	return slices.ContainsFunc(statuses, func(s string) bool {
 		return strings.EqualFold(strings.TrimRight(s, " "), strings.TrimRight(status, " "))
 	})
 }
 
-// updatedRecords is what an update changed; the booking with its order.
+// updatedRecords reports which records an update changed. A change of the order counts as
+// one of the booking.
 type updatedRecords struct{ booking, order, customer bool }
 
 func (c updatedRecords) any() bool { return c.booking || c.customer }
@@ -129,8 +130,7 @@ func (c updatedRecords) events(before, after snapshot) []event {
 	return events
 }
 
-// applyUpdate writes the columns that change, of booking, order item, order and
-// customer.
+// applyUpdate writes the changed columns of booking, order item, order and customer.
 func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords, error) {
 	var done updatedRecords
 	columns := plan.bookingColumns(tx.Site)
@@ -143,7 +143,7 @@ func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords,
 		return done, err
 	}
 	done.order = itemChanged && plan.Price != nil || orderChanged
-	// Price and note are a booking's own to whoever asks what was updated.
+	// Price and notes belong to the booking in the eyes of the client.
 	if done.booking = len(columns) > 0 || done.order; done.booking {
 		if err := tx.update(ctx, wpdb.Bookings, plan.before.booking.ID, append(columns, tx.updateTimestamp())); err != nil {
 			return done, err
@@ -155,7 +155,7 @@ func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords,
 	return done, err
 }
 
-// bookingColumns are the columns of the booking that change.
+// bookingColumns returns the changed columns of the booking.
 func (plan *updatePlan) bookingColumns(s *Site) row {
 	b := plan.before.booking
 	var columns row
@@ -187,8 +187,8 @@ func (plan *updatePlan) bookingColumns(s *Site) row {
 	return columns
 }
 
-// updateItem keeps the order item's data in step with the booking, which the
-// plugin leaves behind where its order form is not used, and sets the price.
+// updateItem sets the price of the order item, and keeps its data in step with the
+// booking. The plugin does so only in its order form.
 func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (bool, error) {
 	item := plan.before.bookingItem()
 	if item == nil {
@@ -212,8 +212,8 @@ func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (boo
 	return true, tx.update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.updateTimestamp()))
 }
 
-// updateOrderOf changes the order of a booking: note, price by the difference,
-// and the customer where this is its only booking.
+// updateOrderOf changes the order of a booking: its comment, its price by the difference,
+// and its customer if this is its only booking.
 func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
 	order, item := plan.before.order, plan.before.bookingItem()
 	if order == nil {
@@ -244,7 +244,7 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	return true, tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updateTimestamp()))
 }
 
-// serviceName is the name of the service that the booking will have.
+// serviceName returns the name of the service that the booking will have.
 func serviceName(plan updatePlan) string {
 	if plan.moved {
 		return plan.service.name
@@ -255,7 +255,8 @@ func serviceName(plan updatePlan) string {
 	return ""
 }
 
-// BookingPatch changes a booking. A nil field stays as it is.
+// BookingPatch changes a booking. A nil field stays as it is. Validation has the problems
+// found so far; fields named there are not checked again.
 type BookingPatch struct {
 	ServiceID, LocationID, CustomerID *int64
 	AgentID                           *int64 // 0 for any
@@ -266,14 +267,13 @@ type BookingPatch struct {
 	Customer                          CustomerFields
 	Price                             *decimal.Decimal
 	Notes                             *string
-	Notify                            bool // messages of the site's automations go out; reminders always do
+	Notify                            bool // send the messages of the site's automations; reminders are always sent
 	Validation                        domain.Validation
 }
 
-// UpdateBooking changes a booking and keeps its order item in step. What does
-// not change is not written. Errors are those of CreateBooking; a booking that
-// does not exist is a CodeNotFound, and a change that the caller's key does not
-// permit a CodeForbidden.
+// UpdateBooking changes a booking and keeps its order item in step. Columns that do not
+// change are not written. Errors are those of CreateBooking, and a CodeNotFound if the
+// booking does not exist, a CodeForbidden if the caller's key does not permit the change.
 func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
 	if err := tx.lock(ctx, lockOf(bookingLock, id)); err != nil {
 		return BookingDetail{}, err
@@ -299,8 +299,8 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 	if err != nil || !changed.any() {
 		return before.bookingDetail(), err
 	}
-	// The history shows the keys, and the plugin makes those that are lacking when
-	// it writes it.
+	// The activity log shows the keys, and the plugin creates missing ones when it
+	// writes an entry.
 	if before.booking.keys, err = tx.insertManageKeys(ctx, wpdb.BookingMeta, id, before.booking.keys); err != nil {
 		return BookingDetail{}, err
 	}
@@ -322,19 +322,18 @@ type updatePlan struct {
 	before    snapshot // has a booking
 	service   bookableService
 	resources []availability.Resource
-	resource  availability.Resource // the one that was chosen
-	slot      *slotRequest          // nil where nothing has to be checked
-	leaving   availability.Resource // where the booking is so far
-	moved     bool                  // to other times, hands or places
+	resource  availability.Resource // the one chosen for the slot
+	slot      *slotRequest          // nil if no slot is needed
+	leaving   availability.Resource // the resource that the booking has now
+	moved     bool                  // to another time, service, agent or location
 	status    string
 	customer  BookingCustomer // of the booking, with its changes
 	fields    row             // changed columns of the customer
-	replaces  bool            // the change takes the place of what is known of the customer
+	replaces  bool            // the change replaces known data of the customer
 	notes     *string
 }
 
-// planUpdate finds out all that is wrong with a change at once, and takes the
-// locks for it.
+// planUpdate validates a change, reporting all problems at once, and takes its locks.
 func (tx *Tx) planUpdate(ctx context.Context, before snapshot, patch BookingPatch) (updatePlan, error) {
 	p := patch.Validation.Clone()
 	plan := updatePlan{BookingPatch: patch, before: before, status: before.booking.Status, customer: before.customer}
@@ -360,8 +359,8 @@ func (tx *Tx) planUpdate(ctx context.Context, before snapshot, patch BookingPatc
 	return plan, tx.permitUpdate(plan)
 }
 
-// permitUpdate refuses a change that needs more than the right to change
-// bookings.
+// permitUpdate checks the permissions of a change that needs more than the permission to
+// change bookings.
 func (s *Site) permitUpdate(plan updatePlan) error {
 	if reopensCompleted(plan.before.booking.Status, plan.status) {
 		if err := s.need("delete_bookings"); err != nil {
@@ -374,9 +373,9 @@ func (s *Site) permitUpdate(plan updatePlan) error {
 	return nil
 }
 
-// lockUpdate takes the locks of a change that is right in itself, and then the
-// booking's row. The lock of the booking is taken already, so only PHP can have
-// changed the row meanwhile: then the transaction is run again.
+// lockUpdate takes the locks of a valid change, and then the booking's row. The lock of
+// the booking is held already, so that only PHP can have changed the row in the meantime:
+// then the transaction is run again.
 func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	before := plan.before.booking.Booking
 	locks := locksOfEmail(plan.Customer.Email)
@@ -404,14 +403,13 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 		return err
 	}
 	if !reflect.DeepEqual(now.ownColumns(), before.ownColumns()) {
-		return fmt.Errorf("booking %d was changed meanwhile: %w", before.ID, wpdb.ErrConflict)
+		return fmt.Errorf("booking %d changed concurrently: %w", before.ID, wpdb.ErrConflict)
 	}
 	plan.before.booking.Booking, plan.before.customer, plan.customer = now, now.Customer, now.Customer
 	return nil
 }
 
-// ownColumns is a booking without what it shows of other records, but for their
-// ids.
+// ownColumns returns the booking with nothing of other records but their ids.
 func (b Booking) ownColumns() Booking {
 	b.Customer, b.Agent, b.Location = BookingCustomer{ID: b.Customer.ID}, BookingAgent{ID: b.Agent.ID}, BookingLocation{ID: b.Location.ID}
 	b.Service, b.Order = &BookingService{ID: b.serviceID()}, nil
@@ -419,18 +417,18 @@ func (b Booking) ownColumns() Booking {
 	return b
 }
 
-// checkTransition notes a move of the status that the table of moves does not have.
+// checkTransition rejects a status that may not follow the present one.
 func checkTransition(p *domain.Validation, from, to string) {
 	switch {
 	case from == to, p.Has("status"), transitionAllowed(from, to):
 	case bookingTransitions[from] == nil:
-		p.Reject("status", "Bookings with the status "+from+" cannot be moved")
+		p.Reject("status", "Bookings with the status "+from+" cannot change to another status")
 	default:
 		p.Reject("status", "Cannot change from "+from+" to "+to)
 	}
 }
 
-// planOrderFields checks price and notes, which belong to order item and order.
+// planOrderFields validates price and notes, which are stored with order item and order.
 func (s *Site) planOrderFields(plan *updatePlan, p *domain.Validation) {
 	if plan.Price != nil && plan.before.bookingItem() == nil {
 		p.Reject("price", "This booking has no order item")

@@ -119,7 +119,7 @@ type BookingFilter struct {
 	Descending                                 bool
 }
 
-// Bookings is one page of the bookings that pass the filter.
+// Bookings returns one page of the bookings that pass the filter.
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
 	l := list{id: "b.id", filter: s.bookingFilter(f)}
 	if f.MetaKey != nil {
@@ -192,7 +192,7 @@ func (s *Site) startsAfterNow(alias string, after bool) sq.Sqlizer {
 	return sq.Expr(condition, s.Today(), s.Today(), s.minuteOfDay())
 }
 
-// fullName is first and last name of a person's table, for a search over both.
+// fullName returns first and last name of a person's table, for a search over both.
 func fullName(alias string) string {
 	return "CONCAT(COALESCE(" + alias + ".first_name, ''), ' ', COALESCE(" + alias + ".last_name, ''))"
 }
@@ -370,7 +370,7 @@ func (b *Booking) setTimes(duration *int64) {
 	b.EndTime = &end
 }
 
-// Booking is one booking with its meta; a CodeNotFound where it does not exist.
+// Booking returns one booking with its meta; a CodeNotFound where it does not exist.
 func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
 	records, err := s.bookingsByID(ctx, []int64{id}, true)
 	if err != nil {
@@ -382,7 +382,7 @@ func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
 	return records[0], nil
 }
 
-// Start is the instant at which the booking begins, in the site's zone; ok is
+// Start returns the instant at which the booking begins, in the site's zone; ok is
 // false where no date or time is stored.
 func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
 	if !IsTime(b.StartTime) {
@@ -391,7 +391,7 @@ func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
 	return s.Zone.Instant(b.StartDate, *b.StartTime)
 }
 
-// End is start plus duration. The stored UTC columns are not asked: the plugin
+// End returns start plus duration. The stored UTC columns are not asked: the plugin
 // leaves them NULL or a day late around midnight.
 func (s *Site) End(b Booking) (instant time.Time, ok bool) {
 	start, ok := s.Start(b)
@@ -401,7 +401,7 @@ func (s *Site) End(b Booking) (instant time.Time, ok bool) {
 // bookingStatuses are the booking statuses every site has.
 var bookingStatuses = []string{"pending", "approved", "cancelled", "completed", "no_show", "payment_pending"}
 
-// KnowsBookingStatus tells whether a status is the platform's or one of the
+// KnowsBookingStatus reports whether a status is the platform's or one of the
 // site's own (OsBookingHelper::get_statuses_list, LatePoint 5.6.5).
 func (s *Site) KnowsBookingStatus(ctx context.Context, status string) (bool, error) {
 	for _, known := range bookingStatuses {
@@ -416,7 +416,7 @@ func (s *Site) KnowsBookingStatus(ctx context.Context, status string) (bool, err
 	return slices.Contains(ownStatuses(settings[settingOwnStatuses]), status), nil
 }
 
-// ownStatuses are the codes of a site's own booking statuses, from the setting
+// ownStatuses returns the codes of a site's own booking statuses, from the setting
 // with their labels.
 func ownStatuses(labels string) []string {
 	var codes []string
@@ -428,7 +428,7 @@ func ownStatuses(labels string) []string {
 	return codes
 }
 
-// FirstBookings are the first bookings that pass the filter, without counting
+// FirstBookings returns the first bookings that pass the filter, without counting
 // the rest.
 func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) ([]Booking, error) {
 	f.Paging = Paging{Page: 1, PerPage: limit}

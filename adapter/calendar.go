@@ -51,7 +51,7 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 	return availability.NewCalendar(in), nil
 }
 
-// bookingWindow is when customers may book a service.
+// bookingWindow returns when customers may book a service.
 func (s *Site) bookingWindow(service bookableService, deviations availability.Deviations) *availability.Window {
 	general := availability.Bounds{Earliest: service.settings[settingEarliest], Latest: service.settings[settingLatest]}
 	return availability.NewWindow(s.Now.In(s.Zone.Location), service.bounds, general, deviations)
@@ -106,7 +106,7 @@ func (s *Site) workPeriods(ctx context.Context, scope resourceScope, from, to av
 	})
 }
 
-// weekdays are the ISO weekdays of some days.
+// weekdays returns the ISO weekdays of some days.
 func weekdays(from, to availability.Day) []int {
 	var days []int
 	for day := from; day <= min(to, from+6); day++ {

@@ -19,7 +19,7 @@ type ServiceCategory struct {
 	ServicesCount          int64 // active services whose own category this is
 }
 
-// ServiceCategories is one page of the categories, by order number.
+// ServiceCategories returns one page of the categories, by order number.
 func (s *Site) ServiceCategories(ctx context.Context, p Paging) (Page[ServiceCategory], error) {
 	l := list{id: "sc.id", filter: sq.Select().From(s.db.As(wpdb.ServiceCategories, "sc"))}
 	ids, total, err := s.pageIDs(ctx, "list categories", l, p, "sc.order_number", "sc.id")
@@ -30,7 +30,7 @@ func (s *Site) ServiceCategories(ctx context.Context, p Paging) (Page[ServiceCat
 	return Page[ServiceCategory]{Paging: p, Records: records, Total: total}, err
 }
 
-// AllServiceCategories are all categories, by order number.
+// AllServiceCategories returns all categories, by order number.
 func (s *Site) AllServiceCategories(ctx context.Context) ([]ServiceCategory, error) {
 	return s.categories(ctx, s.categoryQuery())
 }

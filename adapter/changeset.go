@@ -74,7 +74,7 @@ func (s *Site) sanitizeField(p *domain.Validation, field string, sent **string, 
 	s.checkText(p, field, table, name, text)
 }
 
-// orAmount is an amount as its column holds it, 0 where none was sent.
+// orAmount returns an amount as its column holds it, 0 where none was sent.
 func orAmount(sent *decimal.Decimal) string {
 	return domain.AmountText(domain.ValueOr(sent, decimal.Zero))
 }

@@ -63,7 +63,7 @@ func (s *Site) Conflicts(ctx context.Context) (ConflictReport, error) {
 	return report, nil
 }
 
-// capacities are the seats of services, by id.
+// capacities returns the seats of services, by id.
 func (s *Site) capacities(ctx context.Context) (map[int64]int, error) {
 	stmt := sq.Select("id", "COALESCE(capacity_max, 1)").From(s.db.Name(wpdb.Services))
 	return wpdb.Map[int64, int](ctx, s.db, "read capacities", stmt)
@@ -88,7 +88,7 @@ func (s *Site) blockingFrom(ctx context.Context, day availability.Day, statuses 
 	}
 }
 
-// blockingPage is the page behind the booking of this id on this date.
+// blockingPage returns the page behind the booking of this id on this date.
 func (s *Site) blockingPage(ctx context.Context, day availability.Day, statuses []string, date string, id int64) ([]availability.Booking, error) {
 	stmt := sq.Select(blockingBookingColumns...).From(s.db.Name(wpdb.Bookings)).
 		Where(sq.GtOrEq{"start_date": date}).Where(sq.Or{sq.Gt{"start_date": date}, sq.Gt{"id": id}}).

@@ -35,7 +35,7 @@ func (s *Site) connected(q sq.SelectBuilder, column, record string, to ...connec
 	return q.Where(sq.Expr("EXISTS (?)", exists))
 }
 
-// pairs are the distinct pairs of two columns of agents_services, as a table x.
+// pairs returns the distinct pairs of two columns of agents_services, as a table x.
 // Made distinct before the join, they need no temporary table of texts.
 func (s *Site) pairs(stmt sq.SelectBuilder, column, other string, owners []int64) sq.SelectBuilder {
 	distinct := sq.Select(column, other).Distinct().From(s.db.Name(wpdb.AgentsServices)).Where(sq.Eq{column: owners})
@@ -50,7 +50,7 @@ func ordered[T any](groups map[int64][]T, id func(T) int64) map[int64][]T {
 	return groups
 }
 
-// connectedServices are the services of agents, whatever their status
+// connectedServices returns the services of agents, whatever their status
 // (OsAgentModel::get_services, LatePoint 5.6.5).
 func (s *Site) connectedServices(ctx context.Context, agents []int64) (map[int64][]BookingService, error) {
 	stmt := s.pairs(sq.Select("x.agent_id", "s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max"),
@@ -65,7 +65,7 @@ func (s *Site) connectedServices(ctx context.Context, agents []int64) (map[int64
 	return ordered(services, func(v BookingService) int64 { return v.ID }), err
 }
 
-// connectedLocations are the locations of agents (column agent_id) or services
+// connectedLocations returns the locations of agents (column agent_id) or services
 // (service_id).
 func (s *Site) connectedLocations(ctx context.Context, column string, owners []int64) (map[int64][]LocationName, error) {
 	stmt := s.pairs(sq.Select("x."+column, "l.id", "l.name", "l.full_address", "l.status"), column, "location_id", owners).

@@ -81,7 +81,7 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	return tx.logCoupon(ctx, id, "coupon_created")
 }
 
-// couponCode is a code as coupons have it.
+// couponCode returns a code as coupons have it.
 func couponCode(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
 const duplicateCouponCode = "A coupon with this code exists already"
@@ -255,7 +255,7 @@ func nullableDate(d *Date) any {
 	return string(*d)
 }
 
-// changeset are the columns that change, without the rules.
+// changeset returns the columns that change, without the rules.
 func (patch CouponPatch) changeset(c Coupon) changeset {
 	var e changeset
 	e.text("name", patch.Name, c.Name)
@@ -274,7 +274,7 @@ func (e *changeset) date(name string, sent *Date, stored Date) {
 	}
 }
 
-// rules are a coupon's rules as JSON with those that were sent; its other rules
+// rules returns a coupon's rules as JSON with those that were sent; its other rules
 // and their order stay. Numbers are texts there, as the add-on writes them.
 func (patch CouponPatch) rules(stored CouponRules) (string, error) {
 	var changes []member

@@ -14,7 +14,7 @@ import (
 	"bookside/fixtures"
 )
 
-// newCoupon is the row of a coupon of which only code, type and value were sent.
+// newCoupon returns the row of a coupon of which only code, type and value were sent.
 func newCoupon(other map[string]any) fixtures.Change {
 	values := map[string]any{
 		"id": "<id:coupon:1>", "code": "HALF", "name": "", "discount_type": "percent", "discount_value": "50.0000", "description": "",

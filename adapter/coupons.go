@@ -56,7 +56,7 @@ type CouponFilter struct {
 	Search *string // code or name
 }
 
-// Coupons is one page of the coupons that pass the filter, newest first. A
+// Coupons returns one page of the coupons that pass the filter, newest first. A
 // site without the add-on has none.
 func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error) {
 	page := Page[Coupon]{Paging: f.Paging}
@@ -78,7 +78,7 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 	return page, s.addUsage(ctx, page.Records)
 }
 
-// hasCoupons tells whether the add-on's table exists. One that the schema does
+// hasCoupons reports whether the add-on's table exists. One that the schema does
 // not know yet, because the add-on came while we run, is a wpdb.ErrSchema: look
 // again.
 func (s *Site) hasCoupons(ctx context.Context) (bool, error) {
@@ -96,7 +96,7 @@ func (s *Site) hasCoupons(ctx context.Context) (bool, error) {
 	}
 }
 
-// Coupon is one coupon by its code, in any letter case; a CodeNotFound where
+// Coupon returns one coupon by its code, in any letter case; a CodeNotFound where
 // it does not exist.
 func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 	found, err := s.storedCoupon(ctx, code)
@@ -106,14 +106,14 @@ func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 	return s.withUsage(ctx, found)
 }
 
-// withUsage is a coupon with its use.
+// withUsage returns a coupon with its use.
 func (s *Site) withUsage(ctx context.Context, c Coupon) (Coupon, error) {
 	records := []Coupon{c}
 	err := s.addUsage(ctx, records)
 	return records[0], err
 }
 
-// storedCoupon is a Coupon without its use, which costs a scan.
+// storedCoupon returns a Coupon without its use, which costs a scan.
 func (s *Site) storedCoupon(ctx context.Context, code string) (Coupon, error) {
 	code = couponCode(code)
 	exists, err := s.hasCoupons(ctx)
@@ -229,7 +229,7 @@ func (s *Site) addUsage(ctx context.Context, coupons []Coupon) error {
 // recentOrders is how many orders a single coupon shows.
 const recentOrders = 10
 
-// CouponOrders are the latest orders that carry the coupon's code, newest
+// CouponOrders returns the latest orders that carry the coupon's code, newest
 // first: those of CouponUsage, and cancelled ones.
 func (s *Site) CouponOrders(ctx context.Context, code string) ([]Order, error) {
 	stmt := sq.Select("o.id").From(s.db.As(wpdb.Orders, "o")).Where(sq.Eq{"o.coupon_code": code}).

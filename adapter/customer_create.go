@@ -99,7 +99,7 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, er
 	return tx.Customer(ctx, wanted.ID)
 }
 
-// locksOfNewCustomer are the locks for a customer to be created: of the e-mail,
+// locksOfNewCustomer returns the locks for a customer to be created: of the e-mail,
 // and of the WordPress user to whom connectUser would connect the customer, for
 // others may find the same user by the login.
 func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *string) ([]lock, error) {
@@ -114,7 +114,7 @@ func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *s
 	return locks, err
 }
 
-// sanitizeCustomer is a customer as it would be stored. prefix stands before the
+// sanitizeCustomer returns a customer as it would be stored. prefix stands before the
 // names of the fields.
 func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Validation) BookingCustomer {
 	var c BookingCustomer

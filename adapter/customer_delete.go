@@ -81,7 +81,7 @@ func (tx *Tx) deleteCustomerRows(ctx context.Context, id int64, orders []int64) 
 	return tx.delete(ctx, wpdb.Customers, id)
 }
 
-// orderIDs are the ids of a customer's orders.
+// orderIDs returns the ids of a customer's orders.
 func (s *Site) orderIDs(ctx context.Context, customer int64) ([]int64, error) {
 	stmt := sq.Select("id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customer}).OrderBy("id")
 	return wpdb.All(ctx, s.db, "find orders of customer", stmt, wpdb.Value[int64])

@@ -32,7 +32,7 @@ func (v CustomerPatch) sanitize() CustomerPatch {
 	return v
 }
 
-// changeset are the columns that change and are of no concern to others.
+// changeset returns the columns that change and are of no concern to others.
 func (v CustomerPatch) changeset(c Customer) changeset {
 	var e changeset
 	e.text("status", v.Status, c.Status)
@@ -47,7 +47,7 @@ func (v CustomerPatch) changeset(c Customer) changeset {
 	return e
 }
 
-// metas are all fields without a column. Their names differ.
+// metas returns all fields without a column. Their names differ.
 func (v CustomerPatch) metas() map[string]string {
 	metas := make(map[string]string, len(v.Profile)+len(v.CustomFields))
 	maps.Copy(metas, v.Profile)
@@ -55,7 +55,7 @@ func (v CustomerPatch) metas() map[string]string {
 	return metas
 }
 
-// newCustomFields are the names of the custom fields that get a value and that nothing
+// newCustomFields returns the names of the custom fields that get a value and that nothing
 // yet tells from metas of others.
 func (v CustomerPatch) newCustomFields(stored Customer) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.CustomFields)), func(name string) bool {

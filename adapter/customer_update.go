@@ -62,12 +62,12 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	return tx.Customer(ctx, id)
 }
 
-// bookingCustomer is what bookings show of a customer.
+// bookingCustomer returns what bookings show of a customer.
 func (c Customer) bookingCustomer() BookingCustomer {
 	return BookingCustomer{ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone}
 }
 
-// patchCustomer is a customer with what was sent of them, and the columns that
+// patchCustomer returns a customer with what was sent of them, and the columns that
 // change.
 func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
 	wanted := s.sanitizeCustomer(sent, prefix, p)

@@ -16,7 +16,7 @@ import (
 	"bookside/fixtures"
 )
 
-// customerSite is a site at the moment of the recording, with changes.
+// customerSite returns a site at the moment of the recording, with changes.
 func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fixtures.Database) {
 	t.Helper()
 	fixtures.RequireServer(t)
@@ -37,7 +37,7 @@ func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fi
 	return site, database
 }
 
-// refusedFields are the fields that a CodeValidationFailed names.
+// refusedFields returns the fields that a CodeValidationFailed names.
 func refusedFields(t *testing.T, where string, err error) []string {
 	t.Helper()
 	var known *domain.Error

@@ -60,7 +60,7 @@ type CustomerFilter struct {
 	Search                            *string // name or e-mail
 }
 
-// Customers is one page of the customers that pass the filter, newest first.
+// Customers returns one page of the customers that pass the filter, newest first.
 func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer], error) {
 	q := sq.Select().From(s.db.As(wpdb.Customers, "c"))
 	q = filterEqual(q, "c.status", f.Status)
@@ -95,7 +95,7 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	return Page[Customer]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Customer is one customer; a CodeNotFound where it does not exist.
+// Customer returns one customer; a CodeNotFound where it does not exist.
 func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	c, err := s.storedCustomer(ctx, id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	return records[0], nil
 }
 
-// storedCustomer is a Customer without Stats, which cost a scan.
+// storedCustomer returns a Customer without Stats, which cost a scan.
 func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
 	records, err := s.customers(ctx, "read customer", stmt)
@@ -196,7 +196,7 @@ func (s *Site) bookingCounts(customers []int64) (sq.SelectBuilder, error) {
 // noCounts fill the columns of bookingCounts.
 var noCounts = []string{"0", "0", "0", "0", "NULL", "NULL"}
 
-// paidSums is the net of customers' succeeded transactions over their orders.
+// paidSums returns the net of customers' succeeded transactions over their orders.
 // DISTINCT makes the few orders a table of their own; joined directly, each
 // transaction of the site would look up its order.
 func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
@@ -205,7 +205,7 @@ func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
 		JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")).GroupBy("o.customer_id")
 }
 
-// refundSums is what rows of their own gave back, negative.
+// refundSums returns what rows of their own gave back, negative.
 func (s *Site) refundSums(customers []int64) sq.SelectBuilder {
 	return sq.Select("o.customer_id").Columns(noCounts...).Column("-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
 		Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").

@@ -27,7 +27,7 @@ func filterText(filter sq.SelectBuilder, column string, text *string) sq.SelectB
 	return filter.Where(sq.Eq{column: *text}).Where(folded(column)+" = "+folded("?"), *text)
 }
 
-// folded is a text in one letter case, to be compared code by code.
+// folded returns a text in one letter case, to be compared code by code.
 func folded(expression string) string {
 	return "LOWER(CONVERT(" + expression + " USING utf8mb4)) COLLATE utf8mb4_bin"
 }

@@ -70,7 +70,7 @@ func (s *Site) checkInvoice(patch InvoicePatch, before Invoice, p *domain.Valida
 	}
 }
 
-// invoicesHaveAmounts is false before LatePoint 5.1, where an invoice is over
+// invoicesHaveAmounts returns false before LatePoint 5.1, where an invoice is over
 // the whole order.
 func (s *Site) invoicesHaveAmounts() bool {
 	_, ok := s.schema.Column(wpdb.OrderInvoices, "charge_amount")

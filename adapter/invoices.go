@@ -23,7 +23,7 @@ type Invoice struct {
 	CreatedAt, UpdatedAt domain.Timestamp
 }
 
-// OrderInvoices is one page of an order's invoices, oldest first.
+// OrderInvoices returns one page of an order's invoices, oldest first.
 func (s *Site) OrderInvoices(ctx context.Context, orderID int64, p Paging) (Page[Invoice], error) {
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Page[Invoice]{}, err
@@ -37,7 +37,7 @@ func (s *Site) OrderInvoices(ctx context.Context, orderID int64, p Paging) (Page
 	return Page[Invoice]{Paging: p, Records: records, Total: total}, err
 }
 
-// OrderInvoice is one invoice of an order; one of another order does not exist.
+// OrderInvoice returns one invoice of an order; one of another order does not exist.
 func (s *Site) OrderInvoice(ctx context.Context, orderID, id int64) (Invoice, error) {
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Invoice{}, err
@@ -45,7 +45,7 @@ func (s *Site) OrderInvoice(ctx context.Context, orderID, id int64) (Invoice, er
 	return s.invoiceOf(ctx, orderID, id)
 }
 
-// invoiceOf is OrderInvoice for an order that is known to exist.
+// invoiceOf returns OrderInvoice for an order that is known to exist.
 func (s *Site) invoiceOf(ctx context.Context, orderID, id int64) (Invoice, error) {
 	records, err := s.invoices(ctx, sq.Eq{"v.id": id, "v.order_id": orderID})
 	if err != nil {

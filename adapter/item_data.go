@@ -54,7 +54,7 @@ var itemKeys = map[string]bool{
 	"end_date": true, "end_time": true, "status": true, "buffer_before": true, "buffer_after": true, "duration": true,
 }
 
-// withItemData is an order item's data with changed columns of its booking. Its
+// withItemData returns an order item's data with changed columns of its booking. Its
 // other keys, those of add-ons too, their order and the types of its values
 // stay. What is no object stays altogether.
 func withItemData(stored string, columns row) (string, error) {
@@ -94,7 +94,7 @@ func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	return json.RawMessage(text), err
 }
 
-// itemBooking is the booking id in an order item's JSON, a number or a string;
+// itemBooking returns the booking id in an order item's JSON, a number or a string;
 // 0 where there is none.
 func itemBooking(data string) int64 {
 	var item struct {
@@ -122,7 +122,7 @@ type member struct {
 
 var errNoObject = errors.New("not a JSON object")
 
-// objectMembers are the members of a JSON object in their order.
+// objectMembers returns the members of a JSON object in their order.
 func objectMembers(text string) ([]member, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	if opening, err := decoder.Token(); err != nil || opening != json.Delim('{') {
@@ -150,7 +150,7 @@ func objectMembers(text string) ([]member, error) {
 	return members, nil
 }
 
-// encodeMembers is the JSON object of members.
+// encodeMembers returns the JSON object of members.
 func encodeMembers(members []member) (string, error) {
 	texts := make([]string, len(members))
 	for i, m := range members {
@@ -163,7 +163,7 @@ func encodeMembers(members []member) (string, error) {
 	return "{" + strings.Join(texts, ",") + "}", nil
 }
 
-// withMembers is a JSON object with some members set, in the place that they
+// withMembers returns a JSON object with some members set, in the place that they
 // have or else at the end. What is no object becomes one.
 func withMembers(text string, changes []member) (string, error) {
 	members, err := objectMembers(text)
@@ -182,7 +182,7 @@ func withMembers(text string, changes []member) (string, error) {
 	return encodeMembers(members)
 }
 
-// rawObject is stored JSON as it is, or an empty list where it is none.
+// rawObject returns stored JSON as it is, or an empty list where it is none.
 func rawObject(text string) any {
 	if _, err := objectMembers(text); err != nil {
 		return []string{}

@@ -27,7 +27,7 @@ type LocationFilter struct {
 	Active *bool
 }
 
-// Locations is one page of the locations that pass the filter, newest first.
+// Locations returns one page of the locations that pass the filter, newest first.
 func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location], error) {
 	q := sq.Select().From(s.db.As(wpdb.Locations, "l"))
 	q = filterSearch(q, f.Search, "l.name", "l.full_address")

@@ -82,7 +82,7 @@ type lock struct {
 	id   int64
 }
 
-// lockOf is the row for a record.
+// lockOf returns the row for a record.
 func lockOf(kind lockKind, id int64) lock {
 	switch kind {
 	case locationLock, serviceLock, agentLock:
@@ -92,7 +92,7 @@ func lockOf(kind lockKind, id int64) lock {
 	}
 }
 
-// locksOf are the rows for several records.
+// locksOf returns the rows for several records.
 func locksOf(kind lockKind, ids ...int64) []lock {
 	locks := make([]lock, len(ids))
 	for i, id := range ids {
@@ -101,7 +101,7 @@ func locksOf(kind lockKind, ids ...int64) []lock {
 	return locks
 }
 
-// locksOfEmail is the row for an e-mail address, none where there is no valid
+// locksOfEmail returns the row for an e-mail address, none where there is no valid
 // one: nobody will store it.
 func locksOfEmail(email *string) []lock {
 	if email == nil {
@@ -157,7 +157,7 @@ func compareLocks(a, b lock) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
 }
 
-// lockStatement is the statement that the comment above quotes. Uses the primary
+// lockStatement returns the statement that the comment above quotes. Uses the primary
 // key. locks are sorted.
 func (s *Site) lockStatement(locks []lock) sq.UpdateBuilder {
 	var which sq.Or

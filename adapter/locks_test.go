@@ -11,7 +11,7 @@ import (
 	"bookside/wpdb"
 )
 
-// lockRowsOf are the rows of the lock table with how often each was taken.
+// lockRowsOf returns the rows of the lock table with how often each was taken.
 func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 	t.Helper()
 	rows, err := database.SQL.QueryContext(t.Context(), "SELECT kind, id, n FROM wp_bookside_locks")

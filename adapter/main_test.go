@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
-// recordedNow is the moment at which the recorded site was recorded.
+// recordedNow returns the moment at which the recorded site was recorded.
 func recordedNow() time.Time { return time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC) }
 
 // openDatabase opens a database as the program does.

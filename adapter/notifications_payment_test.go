@@ -9,7 +9,7 @@ import (
 	"bookside/fixtures"
 )
 
-// receipt is an automation about payments that speaks of all that a template
+// receipt returns an automation about payments that speaks of all that a template
 // may know of one, on a condition.
 func receipt(operator, property, value string) string {
 	return `INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (20, 'Receipt', 'transaction_created', 'active',

@@ -51,7 +51,7 @@ func automation(id int, eventType, offset string) string {
 // dayBefore is a reminder.
 var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`)
 
-// announcing is a site with statements run on it, and a booking to be made.
+// announcing returns a site with statements run on it, and a booking to be made.
 func announcing(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA())

@@ -162,7 +162,7 @@ type breakdownItem struct {
 	RawValue string `json:"raw_value"`
 }
 
-// breakdownOf is the price of one booking of a service.
+// breakdownOf returns the price of one booking of a service.
 func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 	return priceBreakdown{BeforeSubtotal: []breakdownPart{{
 		Heading:  "Service",

@@ -53,7 +53,7 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	return tx.notifyOrderUpdate(ctx, w, before, moved)
 }
 
-// lockOrderToUpdate is lockOrder for an order that may go to another customer,
+// lockOrderToUpdate returns lockOrder for an order that may go to another customer,
 // and take its bookings along; nil for none. It also returns the bookings that it
 // locked.
 func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, []int64, error) {
@@ -127,7 +127,7 @@ func (s *Site) sanitizeOrder(patch OrderPatch, before Order, p *domain.Validatio
 	return patch
 }
 
-// changeset are the columns that change.
+// changeset returns the columns that change.
 func (patch OrderPatch) changeset(o Order) changeset {
 	var e changeset
 	e.number("customer_id", patch.CustomerID, o.CustomerID)
@@ -147,7 +147,7 @@ func (patch OrderPatch) changeset(o Order) changeset {
 	return e
 }
 
-// metas are the fields without a column that change.
+// metas returns the fields without a column that change.
 func (patch OrderPatch) metas(o Order) map[string]string {
 	metas := map[string]string{}
 	if patch.Notes != nil && *patch.Notes != o.Notes {

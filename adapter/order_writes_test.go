@@ -12,7 +12,7 @@ import (
 	"bookside/fixtures"
 )
 
-// newOrder is the row of an order of customer 12 that costs 100, of which
+// newOrder returns the row of an order of customer 12 that costs 100, of which
 // nothing else was sent.
 func newOrder(other map[string]any) fixtures.Change {
 	values := map[string]any{
@@ -25,7 +25,7 @@ func newOrder(other map[string]any) fixtures.Change {
 	return added("latepoint_orders", values)
 }
 
-// orderMeta is a meta row of the new order.
+// orderMeta returns a meta row of the new order.
 func orderMeta(place, key, value string) fixtures.Change {
 	return added("latepoint_order_meta", map[string]any{
 		"id": "<id:order_meta:" + place + ">", "object_id": "<id:order:1>", "meta_key": key, "meta_value": value,
@@ -37,7 +37,7 @@ var keysOfOrder = []fixtures.Change{
 	orderMeta("1", "key_to_manage_for_agent", "<hex36:order.key:1>"), orderMeta("2", "key_to_manage_for_customer", "<hex36:order.key:2>"),
 }
 
-// newInvoice is the invoice of the new order, whose subtotal is 100.
+// newInvoice returns the invoice of the new order, whose subtotal is 100.
 func newInvoice(total string) fixtures.Change {
 	return added("latepoint_order_invoices", map[string]any{
 		"id": "<id:invoice:1>", "order_id": "<id:order:1>", "invoice_number": nil, "status": "open", "charge_amount": total,
@@ -222,7 +222,7 @@ func TestTransferOrder(t *testing.T) {
 		added("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_customer", "meta_value": "<hex36:a.b:2>"}))
 }
 
-// itemOf is the item data of a customer's booking.
+// itemOf returns the item data of a customer's booking.
 func itemOf(customer string) string {
 	return `{"id":<text:id>,"customer_id":"` + customer + `","agent_id":<text:rest>}`
 }

@@ -71,7 +71,7 @@ type OrderFilter struct {
 	Descending                               bool
 }
 
-// Orders is one page of the orders that pass the filter.
+// Orders returns one page of the orders that pass the filter.
 func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
 	q = filterReference(q, "o.customer_id", f.CustomerID)
@@ -90,7 +90,7 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	return Page[Order]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Order is one order; a CodeNotFound where it does not exist.
+// Order returns one order; a CodeNotFound where it does not exist.
 func (s *Site) Order(ctx context.Context, id int64) (Order, error) {
 	records, err := s.ordersByID(ctx, []int64{id})
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
 	return records, nil
 }
 
-// OrderItems are the items of an order, oldest first. Uses the index on
+// OrderItems returns the items of an order, oldest first. Uses the index on
 // order_id.
 func (s *Site) OrderItems(ctx context.Context, orderID int64) ([]OrderItem, error) {
 	stmt := sq.Select("id", "variant", "item_data", "subtotal", "total").
@@ -148,7 +148,7 @@ func (s *Site) OrderItems(ctx context.Context, orderID int64) ([]OrderItem, erro
 	})
 }
 
-// requireOrder is a CodeNotFound where the order does not exist.
+// requireOrder returns a CodeNotFound where the order does not exist.
 func (s *Site) requireOrder(ctx context.Context, id int64) error {
 	stmt := sq.Select("1").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": id})
 	_, found, err := wpdb.One(ctx, s.db, "find order", stmt, wpdb.Value[int64])
@@ -161,7 +161,7 @@ func (s *Site) requireOrder(ctx context.Context, id int64) error {
 	return nil
 }
 
-// OrderTransactions is one page of an order's payments, oldest first.
+// OrderTransactions returns one page of an order's payments, oldest first.
 func (s *Site) OrderTransactions(ctx context.Context, orderID int64, p Paging) (Page[Payment], error) {
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Page[Payment]{}, err

@@ -37,7 +37,7 @@ func (s *Site) pageIDs(ctx context.Context, op string, l list, p Paging, order .
 	})
 }
 
-// pageStatement is one page out of an ordered list.
+// pageStatement returns one page out of an ordered list.
 func pageStatement(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
 	return stmt.OrderBy(order...).Limit(uint64(p.PerPage)).Offset(p.offset())
 }
@@ -76,7 +76,7 @@ func (s *Site) count(ctx context.Context, op string, l list) (int64, error) {
 	return total, err
 }
 
-// idsOf are the ids of records.
+// idsOf returns the ids of records.
 func idsOf[T any](records []T, id func(T) int64) []int64 {
 	ids := make([]int64, len(records))
 	for i, r := range records {

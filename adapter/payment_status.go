@@ -56,10 +56,10 @@ func (b *paymentTotals) add(status, kind string, amount decimal.Decimal) {
 	}
 }
 
-// net is what is left of what was paid.
+// net returns what is left of what was paid.
 func (b paymentTotals) net() decimal.Decimal { return b.paid.Sub(b.refunded) }
 
-// netPaid is what a list of payments comes to.
+// netPaid returns what a list of payments comes to.
 func netPaid(payments []Payment) decimal.Decimal {
 	var b paymentTotals
 	for _, p := range payments {
@@ -68,7 +68,7 @@ func netPaid(payments []Payment) decimal.Decimal {
 	return b.net()
 }
 
-// paymentStatus is what an order's payment status has to be. One that costs
+// paymentStatus returns what an order's payment status has to be. One that costs
 // nothing keeps the present one.
 func (b paymentTotals) paymentStatus(present string) string {
 	net := b.net()
@@ -121,7 +121,7 @@ func (s *Site) paymentTotals(ctx context.Context, order Order) (paymentTotals, e
 	return b, err
 }
 
-// paidSum is what succeeded transactions of an alias paid, less what refunding
+// paidSum returns what succeeded transactions of an alias paid, less what refunding
 // ones gave back. Authorisations and voids move no money.
 func paidSum(alias string) string {
 	kind := "COALESCE(" + alias + ".kind, '')"

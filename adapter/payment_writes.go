@@ -180,7 +180,7 @@ func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int
 	}, tx.newTimestamps()...))
 }
 
-// orDefault is the text that was sent, or else the fallback, as for an empty one.
+// orDefault returns the text that was sent, or else the fallback, as for an empty one.
 func orDefault(sent *string, fallback string) string {
 	return cmp.Or(domain.ValueOr(sent, ""), fallback)
 }
@@ -211,7 +211,7 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 	return tx.applyPayment(ctx, order, &before, id)
 }
 
-// changeset are the columns that change.
+// changeset returns the columns that change.
 func (patch PaymentPatch) changeset(v Payment) changeset {
 	var e changeset
 	e.amount("amount", patch.Amount, v.Amount)

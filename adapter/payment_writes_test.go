@@ -12,7 +12,7 @@ import (
 	"bookside/fixtures"
 )
 
-// newTransaction is the row of a payment of order 1403 of which only the amount
+// newTransaction returns the row of a payment of order 1403 of which only the amount
 // was sent.
 func newTransaction(amount string, other map[string]any) fixtures.Change {
 	values := map[string]any{
@@ -24,7 +24,7 @@ func newTransaction(amount string, other map[string]any) fixtures.Change {
 	return added("latepoint_transactions", values)
 }
 
-// statusChanged is an order whose payment status follows, with its history.
+// statusChanged returns an order whose payment status follows, with its history.
 func statusChanged(order int64, from, to string) []fixtures.Change {
 	return []fixtures.Change{changed("latepoint_orders", order, "payment_status", from, to), orderTold(order)}
 }

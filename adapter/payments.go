@@ -64,7 +64,7 @@ type PaymentFilter struct {
 	Descending                 bool
 }
 
-// Payments is one page of the payments that pass the filter.
+// Payments returns one page of the payments that pass the filter.
 func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], error) {
 	q := sq.Select().From(s.db.As(wpdb.Transactions, "t"))
 	q = filterReference(q, "t.customer_id", f.CustomerID)
@@ -84,7 +84,7 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	return Page[Payment]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Payment is one payment; a CodeNotFound where it does not exist.
+// Payment returns one payment; a CodeNotFound where it does not exist.
 func (s *Site) Payment(ctx context.Context, id int64) (Payment, error) {
 	records, err := s.payments(ctx, sq.Eq{"t.id": id})
 	if err != nil {
@@ -96,12 +96,12 @@ func (s *Site) Payment(ctx context.Context, id int64) (Payment, error) {
 	return records[0], nil
 }
 
-// OrderPayments are the payments of an order, oldest first.
+// OrderPayments returns the payments of an order, oldest first.
 func (s *Site) OrderPayments(ctx context.Context, orderID int64) ([]Payment, error) {
 	return s.payments(ctx, sq.Eq{"t.order_id": orderID})
 }
 
-// OrderPayment is one payment of an order; one of another order does not exist.
+// OrderPayment returns one payment of an order; one of another order does not exist.
 func (s *Site) OrderPayment(ctx context.Context, orderID, id int64) (Payment, error) {
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Payment{}, err

@@ -57,7 +57,7 @@ type Site struct {
 	metaKeys      []string  // see Platform.BookingMetaKeys
 }
 
-// need is nil where whoever asks may do what needs a permission beyond that of
+// need returns nil where whoever asks may do what needs a permission beyond that of
 // the request itself. Otherwise it is a CodeForbidden.
 func (s *Site) need(permission string) error {
 	if s.caller == nil {
@@ -141,7 +141,7 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	return work(site)
 }
 
-// serveBackground is Serve for what nobody asked for: it is not done again, because it will
+// serveBackground returns Serve for what nobody asked for: it is not done again, because it will
 // be before long.
 func serveBackground[T any](ctx context.Context, p *Platform, work func(*Site, context.Context) (T, error)) (found T, err error) {
 	site, err := p.Site(ctx)
@@ -154,10 +154,10 @@ func serveBackground[T any](ctx context.Context, p *Platform, work func(*Site, c
 	return found, err
 }
 
-// PoolStats are the figures of the database's connections.
+// PoolStats returns the figures of the database's connections.
 func (p *Platform) PoolStats() wpdb.PoolStats { return p.db.Stats() }
 
-// TransactionConflicts is how many transactions failed because of others, see
+// TransactionConflicts returns how many transactions failed because of others, see
 // wpdb.DB.TransactionConflicts.
 func (p *Platform) TransactionConflicts() int64 { return p.db.TransactionConflicts() }
 
@@ -175,13 +175,13 @@ func IsUnavailable(err error) bool {
 	return false
 }
 
-// localNow is the request's present instant on the site's clock.
+// localNow returns the request's present instant on the site's clock.
 func (s *Site) localNow() time.Time { return s.Now.In(s.Zone.Location) }
 
-// Today is the site-local date.
+// Today returns the site-local date.
 func (s *Site) Today() Date { return Date(s.localNow().Format(time.DateOnly)) }
 
-// minuteOfDay is the site-local wall clock.
+// minuteOfDay returns the site-local wall clock.
 func (s *Site) minuteOfDay() Minutes { return availability.MomentOf(s.localNow()).Minutes }
 
 // versionAtLeast compares dotted versions number by number.

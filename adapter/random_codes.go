@@ -18,7 +18,7 @@ const (
 	confirmationCodeLength = 7
 )
 
-// code is a random code. The plugin does not look whether one is taken either:
+// code returns a random code. The plugin does not look whether one is taken either:
 // the columns have no index, and 28^7 is far beyond any table.
 func (s *Site) code(length int) (string, error) {
 	// The largest multiple of the alphabet's size: bytes beyond it would favour

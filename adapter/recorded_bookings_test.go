@@ -213,7 +213,7 @@ func (e *expectation) durationsAsTexts() {
 	}
 }
 
-// storedKey is a key of the booking that is deleted.
+// storedKey returns a key of the booking that is deleted.
 func (e *expectation) storedKey(name string) string {
 	for _, row := range e.rows("latepoint_booking_meta") {
 		if row.Op == fixtures.Delete && row.Values["meta_key"] == name {

@@ -216,7 +216,7 @@ func (f shopFields) amount(name string) *decimal.Decimal {
 	return new(decimal.RequireFromString(*text))
 }
 
-// or is the fields of an object within, of the first that there is.
+// or returns the fields of an object within, of the first that there is.
 func (f shopFields) or(names ...string) shopFields {
 	for _, name := range names {
 		if fields, ok := f[name].(map[string]any); ok {

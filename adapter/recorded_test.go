@@ -191,7 +191,7 @@ func parseDay(t *testing.T, text string) availability.Day {
 	return day
 }
 
-// anyID is an id, or 0 for "any".
+// anyID returns an id, or 0 for "any".
 func anyID(raw json.RawMessage) int64 {
 	id, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
@@ -278,7 +278,7 @@ func (r recorded) service(id int64) (service bookableService, known bool) {
 	return service, true
 }
 
-// answer is the free slots of a day.
+// answer returns the free slots of a day.
 func (q question) answer(day availability.Day) []slot {
 	slots := []slot{}
 	if q.calendar == nil {
@@ -290,7 +290,7 @@ func (q question) answer(day availability.Day) []slot {
 	return slots
 }
 
-// asPlugin is the same question to a calendar that deviates from the plugin
+// asPlugin returns the same question to a calendar that deviates from the plugin
 // nowhere.
 func (q question) asPlugin(site *Site) question {
 	if q.calendar == nil {

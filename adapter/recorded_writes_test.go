@@ -174,7 +174,7 @@ func (e *expectation) drop(which func(fixtures.Change) bool) {
 	e.Rows = slices.DeleteFunc(e.Rows, which)
 }
 
-// rows are the expected rows of a table.
+// rows returns the expected rows of a table.
 func (e *expectation) rows(table string) []fixtures.Change {
 	return slices.DeleteFunc(slices.Clone(e.Rows), func(row fixtures.Change) bool { return row.Table != table })
 }
@@ -196,12 +196,12 @@ func (e *expectation) replace(oldnew ...string) {
 	}
 }
 
-// replacing is a difference in some texts.
+// replacing returns a difference in some texts.
 func replacing(name string, oldnew ...string) difference {
 	return difference{name, func(e *expectation) { e.replace(oldnew...) }}
 }
 
-// refused is a difference in what is allowed: nothing is written.
+// refused returns a difference in what is allowed: nothing is written.
 func refused(name string) difference {
 	return difference{name, func(e *expectation) { e.Rows = nil }}
 }

@@ -9,7 +9,7 @@ import (
 	"bookside/wpdb"
 )
 
-// CheckColumns is nil where the site's tables have every column that reads name.
+// CheckColumns returns nil where the site's tables have every column that reads name.
 // Else it is a CodeUnavailable that names those they lack: what needs one of
 // them fails, and all the rest is served. It asks the database for nothing.
 func (s *Site) CheckColumns() error {
@@ -24,7 +24,7 @@ func (s *Site) CheckColumns() error {
 	return domain.Unavailable("LatePoint columns are missing: "+strings.Join(names, ", "), nil)
 }
 
-// CheckReadable is nil where every table can be read that has to be, those of ours
+// CheckReadable returns nil where every table can be read that has to be, those of ours
 // among them. Else it is a CodeUnavailable that names the others: what needs one
 // fails, and all the rest is served. One statement, where nothing is wrong.
 func (s *Site) CheckReadable(ctx context.Context) error {

@@ -159,7 +159,7 @@ func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *domain
 	return err
 }
 
-// edits are the columns that change.
+// edits returns the columns that change.
 func (patch ServicePatch) edits(v Service) changeset {
 	var e changeset
 	e.text("name", patch.Name, v.Name)
@@ -179,7 +179,7 @@ func (patch ServicePatch) edits(v Service) changeset {
 	return e
 }
 
-// metas are the fields without a column that change.
+// metas returns the fields without a column that change.
 func (patch ServicePatch) metas(v Service) map[string]string {
 	metas := map[string]string{}
 	if patch.Description != nil && *patch.Description != domain.ValueOr(v.Description, "") {
@@ -197,7 +197,7 @@ var serviceColors = []string{"#2752E4", "#C066F1", "#26B7DD", "#E8C634", "#19CED
 
 const furtherColor = "#3d52ea"
 
-// nextColor is the first colour that no service has.
+// nextColor returns the first colour that no service has.
 func (s *Site) nextColor(ctx context.Context) (string, error) {
 	stmt := sq.Select("bg_color").Distinct().From(s.db.Name(wpdb.Services)).Where(sq.NotEq{"bg_color": nil})
 	used, err := wpdb.All(ctx, s.db, "read colours of services", stmt, wpdb.Value[string])

@@ -11,7 +11,7 @@ import (
 	"bookside/fixtures"
 )
 
-// newService is the row of a service of which only the name was sent.
+// newService returns the row of a service of which only the name was sent.
 func newService(name string, other map[string]any) fixtures.Change {
 	values := map[string]any{
 		"id": "<id:service:1>", "name": name, "short_description": nil, "is_price_variable": nil,
@@ -25,7 +25,7 @@ func newService(name string, other map[string]any) fixtures.Change {
 	return added("latepoint_services", values)
 }
 
-// serviceMeta is a new meta row of the new service.
+// serviceMeta returns a new meta row of the new service.
 func serviceMeta(place, key, value string) fixtures.Change {
 	return added("latepoint_service_meta", map[string]any{
 		"id": "<id:service_meta:" + place + ">", "object_id": "<id:service:1>", "meta_key": key, "meta_value": value,

@@ -87,7 +87,7 @@ type ServiceFilter struct {
 	Include                    ServiceIncludes
 }
 
-// Services is one page of the services that pass the filter.
+// Services returns one page of the services that pass the filter.
 func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], error) {
 	q := sq.Select().From(s.db.As(wpdb.Services, "s"))
 	q = filterText(q, "s.name", f.Name)
@@ -113,7 +113,7 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 	return Page[Service]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Service is one service; a CodeNotFound where it does not exist.
+// Service returns one service; a CodeNotFound where it does not exist.
 func (s *Site) Service(ctx context.Context, id int64, include ServiceIncludes) (Service, error) {
 	records, err := s.servicesByID(ctx, []int64{id}, include)
 	if err != nil {

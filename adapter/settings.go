@@ -96,7 +96,7 @@ func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
 	}, nil
 }
 
-// onUnlessSet is a setting that is on where the row is missing.
+// onUnlessSet returns a setting that is on where the row is missing.
 func (w writeSettings) onUnlessSet(name string) bool {
 	value, set := w.settings[name]
 	return !set || value == on
@@ -111,12 +111,12 @@ func (w writeSettings) clock(t time.Time) string {
 	return process.FormatDate(t, "h:ia")
 }
 
-// manageURL is where a booking or order can be managed with a key.
+// manageURL returns where a booking or order can be managed with a key.
 func (w writeSettings) manageURL(what, key string) string {
 	return strings.TrimRight(w.siteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_" + what + "_by_key__show&key=" + url.QueryEscape(key)
 }
 
-// pageURL is the address of a page that the site names by its path.
+// pageURL returns the address of a page that the site names by its path.
 func (w writeSettings) pageURL(path string) string {
 	if path == "" || strings.Contains(path, "://") {
 		return path
@@ -147,7 +147,7 @@ func (s *Site) addOnActive(ctx context.Context, setting string) (bool, error) {
 	}
 }
 
-// definedFields are the custom fields of a setting, by their key.
+// definedFields returns the custom fields of a setting, by their key.
 func (s *Site) definedFields(ctx context.Context, setting string) (map[string]json.RawMessage, error) {
 	settings, err := s.db.SettingValues(ctx, setting)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Site) definedFields(ctx context.Context, setting string) (map[string]js
 	return definitions, nil
 }
 
-// leadingInt is the integer a text begins with, as PHP counts with texts; 0 for
+// leadingInt returns the integer a text begins with, as PHP counts with texts; 0 for
 // none.
 func leadingInt(text string) int {
 	text = strings.TrimSpace(text)

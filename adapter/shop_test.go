@@ -39,7 +39,7 @@ func (s *shop) execute(t *testing.T, statements ...string) {
 	}
 }
 
-// site is the site as a request sees it.
+// site returns the site as a request sees it.
 func (s *shop) site(t *testing.T) *Site {
 	t.Helper()
 	site, err := s.platform.Site(t.Context())
@@ -87,7 +87,7 @@ func answered[T any](write func(ctx context.Context, site *Site) (T, error), rea
 // anyText stands for a value that is not looked at.
 const anyText = "<text:any>"
 
-// changed is a row that changes now. Columns alternate with their values before
+// changed returns a row that changes now. Columns alternate with their values before
 // and after.
 func changed(table string, id int64, columns ...any) fixtures.Change {
 	row := fixtures.Change{Table: table, Op: fixtures.Update, Key: strconv.FormatInt(id, 10), Changed: map[string][2]any{"updated_at": {anyText, "<now_utc>"}}}
@@ -97,13 +97,13 @@ func changed(table string, id int64, columns ...any) fixtures.Change {
 	return row
 }
 
-// added is a row that is made now.
+// added returns a row that is made now.
 func added(table string, values map[string]any) fixtures.Change {
 	values["created_at"], values["updated_at"] = "<now_utc>", "<now_utc>"
 	return fixtures.Change{Table: table, Op: fixtures.Insert, Values: values}
 }
 
-// told is an entry of the history about a record.
+// told returns an entry of the history about a record.
 func told(code, about, id string, description any) fixtures.Change {
 	values := map[string]any{
 		"id": anyText, "agent_id": nil, "booking_id": nil, "service_id": nil, "customer_id": nil, "location_id": nil,
@@ -114,7 +114,7 @@ func told(code, about, id string, description any) fixtures.Change {
 	return added("latepoint_activities", values)
 }
 
-// orderTold is the entry about a changed order.
+// orderTold returns the entry about a changed order.
 func orderTold(id int64) fixtures.Change {
 	return told("order_updated", "order_id", strconv.FormatInt(id, 10), anyText)
 }
@@ -134,10 +134,10 @@ func wantFields(t *testing.T, err error, code domain.Code, want map[string]strin
 	}
 }
 
-// euros is an amount of money.
+// euros returns an amount of money.
 func euros(text string) *decimal.Decimal { return new(decimal.RequireFromString(text)) }
 
-// resourceOf is what an error says was not found.
+// resourceOf returns what an error says was not found.
 func resourceOf(err error) domain.Resource {
 	var known *domain.Error
 	if !errors.As(err, &known) {

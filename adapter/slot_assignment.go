@@ -63,7 +63,7 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 	return availability.Resource{}, domain.SlotUnavailable(conflict)
 }
 
-// slotLocks are the locks for what a booking may collide over: locations where
+// slotLocks returns the locks for what a booking may collide over: locations where
 // they are one agent's at a time, the service where its bookings of a day are
 // limited, agents.
 func (s *Site) slotLocks(ctx context.Context, service bookableService, resources []availability.Resource) ([]lock, error) {
@@ -82,7 +82,7 @@ func (s *Site) slotLocks(ctx context.Context, service bookableService, resources
 	return locks, nil
 }
 
-// dailyLimitCounts tells whether the service's bookings of a day are limited.
+// dailyLimitCounts reports whether the service's bookings of a day are limited.
 func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (bool, error) {
 	if service.bookingsPerDay == 0 {
 		return false, nil

@@ -40,14 +40,14 @@ func (s *Site) userNamed(ctx context.Context, email string) (linkedUser, error) 
 	return s.oneUser(ctx, s.usersWithRoles().Where(sq.Or{sq.Eq{"u.user_email": email}, sq.Eq{"u.user_login": email}}))
 }
 
-// usersWithRoles are users with their roles, a row for each site of a network:
+// usersWithRoles returns users with their roles, a row for each site of a network:
 // who is an editor of any of its sites is one who must not be taken over.
 func (s *Site) usersWithRoles() sq.SelectBuilder {
 	return sq.Select("u.ID", "u.user_login", "m.meta_key", "m.meta_value").From(s.db.As(wpdb.Users, "u")).
 		LeftJoin(s.db.As(wpdb.Usermeta, "m")+" ON m.user_id = u.ID AND m.meta_key LIKE ?", "%capabilities").OrderBy("u.ID")
 }
 
-// oneUser is the first of the users with their roles. A network's super admins
+// oneUser returns the first of the users with their roles. A network's super admins
 // need no role.
 func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (user linkedUser, err error) {
 	type role struct {
@@ -228,7 +228,7 @@ var (
 	gaps          = regexp.MustCompile(`[\s-]+`)
 )
 
-// freeNicename is a login as it stands in addresses (sanitize_title), numbered
+// freeNicename returns a login as it stands in addresses (sanitize_title), numbered
 // where others have it already.
 func (s *Site) freeNicename(ctx context.Context, login string) (string, error) {
 	base := strings.ReplaceAll(strings.ToLower(login[:min(len(login), longestNicename)]), ".", "-")

@@ -23,7 +23,7 @@ func (tx *Tx) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sql
 	return result, tx.writeError(table, err)
 }
 
-// writeError is the error of a write, which names the table where that takes no row
+// writeError returns the error of a write, which names the table where that takes no row
 // of ours.
 func (s *Site) writeError(table wpdb.Table, err error) error {
 	if errors.Is(err, wpdb.ErrRefused) {
@@ -32,12 +32,12 @@ func (s *Site) writeError(table wpdb.Table, err error) error {
 	return err
 }
 
-// notWritable is the error for a table that takes no row of ours.
+// notWritable returns the error for a table that takes no row of ours.
 func (s *Site) notWritable(table wpdb.Table, reason string, cause error) error {
 	return domain.Unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, cause)
 }
 
-// schemaOutdated tells whether a statement failed as one does that was made for tables
+// schemaOutdated reports whether a statement failed as one does that was made for tables
 // which have changed since they were looked at.
 func schemaOutdated(err error) bool {
 	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
@@ -66,7 +66,7 @@ func (s *Site) writable(table wpdb.Table) error {
 	return s.notWritable(table, reason, nil)
 }
 
-// CheckWritable is nil where requests can write all that they may have to. Else it is
+// CheckWritable returns nil where requests can write all that they may have to. Else it is
 // a CodeUnavailable that says what they cannot; reads are served all the same.
 func (s *Site) CheckWritable() error {
 	var reasons []string
@@ -89,7 +89,7 @@ type column struct {
 // table lacks.
 type row []column
 
-// knownColumns are the columns of a row that this site's table has.
+// knownColumns returns the columns of a row that this site's table has.
 func (s *Site) knownColumns(table wpdb.Table, r row) row {
 	return slices.DeleteFunc(slices.Clone(r), func(c column) bool {
 		_, ok := s.schema.Column(table, c.name)
@@ -177,12 +177,12 @@ func (tx *Tx) deleteWhere(ctx context.Context, table wpdb.Table, which sq.Eq) er
 // errRowGone is a row that somebody deleted a moment ago.
 var errRowGone = errors.New("the row is gone")
 
-// newTimestamps are the timestamps of a new row, in UTC as the plugin stores them.
+// newTimestamps returns the timestamps of a new row, in UTC as the plugin stores them.
 func (s *Site) newTimestamps() row {
 	return row{{"created_at", domain.Stamp(s.Now)}, {"updated_at", domain.Stamp(s.Now)}}
 }
 
-// updateTimestamp is the timestamp of a changed row.
+// updateTimestamp returns the timestamp of a changed row.
 func (s *Site) updateTimestamp() column { return column{"updated_at", domain.Stamp(s.Now)} }
 
 // lockRows keeps PHP from changing these rows until the transaction ends: in the

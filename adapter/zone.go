@@ -15,13 +15,13 @@ import (
 // the column is NULL, and 0000-00-00 occurs.
 type Date string
 
-// Time is local midnight of the date; ok is false for a date that no calendar has.
+// Time returns local midnight of the date; ok is false for a date that no calendar has.
 func (d Date) Time(loc *time.Location) (t time.Time, ok bool) {
 	t, err := time.ParseInLocation(time.DateOnly, string(d), loc)
 	return t, err == nil
 }
 
-// day is the date without the time that some servers add to it in a union.
+// day returns the date without the time that some servers add to it in a union.
 func (d Date) day() Date { return d[:min(len(d), len(time.DateOnly))] }
 
 // Minutes is a time of day of the site's zone in minutes after midnight. The
@@ -75,7 +75,7 @@ func offsetZone(gmtOffset string) Zone {
 	return Zone{Name: name, Location: time.FixedZone(name, seconds)}
 }
 
-// Instant is the instant at which a wall clock of the zone shows the date and
+// Instant returns the instant at which a wall clock of the zone shows the date and
 // the minutes. In the hour that an autumn change repeats it is the first
 // occurrence; one that a spring change skips is moved forward
 // (OsTimeHelper's "midnight plus N minutes" as PHP computes it).

@@ -29,7 +29,7 @@ type Choice struct {
 	Pick func(n int) int
 }
 
-// Free are the resources that offer a start, by location and agent.
+// Free returns the resources that offer a start, by location and agent.
 func (c *Calendar) Free(at Moment, q Request) []Resource {
 	var free []Resource
 	for _, r := range c.Resources {
@@ -46,7 +46,7 @@ func (c *Calendar) offers(r Resource, at Moment, q Request) bool {
 	})
 }
 
-// Open are the resources that work throughout a request which begins at any
+// Open returns the resources that work throughout a request which begins at any
 // minute, on the grid or not, and that nothing takes.
 func (c *Calendar) Open(at Moment, q Request) []Resource {
 	var open []Resource

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// practice is a site of some agents and locations, all connected: weekly hours
+// practice returns a site of some agents and locations, all connected: weekly hours
 // with a lunch break, eight bookings a day and agent, and a window.
 func practice(agents, locations int64, days Day) Input {
 	in := Input{
@@ -51,11 +51,11 @@ func benchmarkDays(b *testing.B, agents, locations int64, days Day) {
 	}
 }
 
-// BenchmarkDay is one agent's day, from rows to slots.
+// BenchmarkDay returns one agent's day, from rows to slots.
 func BenchmarkDay(b *testing.B) { benchmarkDays(b, 1, 1, 1) }
 
-// BenchmarkDayAny is the day of any of eight agents at either of two locations.
+// BenchmarkDayAny returns the day of any of eight agents at either of two locations.
 func BenchmarkDayAny(b *testing.B) { benchmarkDays(b, 8, 2, 1) }
 
-// Benchmark62Days is two months of one agent.
+// Benchmark62Days returns two months of one agent.
 func Benchmark62Days(b *testing.B) { benchmarkDays(b, 1, 1, 62) }

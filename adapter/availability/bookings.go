@@ -61,7 +61,7 @@ type daySpan struct {
 	time    period // without buffers
 }
 
-// withBuffers is the time that nothing else may touch.
+// withBuffers returns the time that nothing else may touch.
 func (b daySpan) withBuffers() period {
 	return period{b.time.start - b.booking.BufferBefore, b.time.end + b.booking.BufferAfter}
 }

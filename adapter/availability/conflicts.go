@@ -22,7 +22,7 @@ type stay struct {
 	guarded period // with buffers
 }
 
-// stayOf is when a booking keeps its agent; ok is false for one that the plugin
+// stayOf returns when a booking keeps its agent; ok is false for one that the plugin
 // stumbles over or that takes no time.
 func stayOf(b *Booking) (s stay, ok bool) {
 	if b.Incomplete {
@@ -42,7 +42,7 @@ func stayOf(b *Booking) (s stay, ok bool) {
 
 func minuteOf(day Day, minutes Minutes) Minutes { return Minutes(day)*dayEnd + minutes }
 
-// Conflicts are the pairs of bookings of one agent that the rules do not allow
+// Conflicts returns the pairs of bookings of one agent that the rules do not allow
 // at the same time, buffers included, ordered by when the second begins; at most
 // limit of them. The seats of a service at a location are shared: there a booking
 // is in conflict with those that it finds when it begins, if all together need

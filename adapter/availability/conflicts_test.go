@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// at is a booking of agent 1, service 1, location 1 with one seat.
+// at returns a booking of agent 1, service 1, location 1 with one seat.
 func at(id int64, day Day, from, to Minutes) Booking {
 	return Booking{ID: id, Agent: 1, Service: 1, Location: 1, Attendees: 1, Start: Moment{day, from}, End: Moment{day, to}}
 }

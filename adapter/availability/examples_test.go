@@ -35,7 +35,7 @@ const (
 	otherService   = 2
 )
 
-// weekly is a rule for Mondays: scope agent, service, location; hours "9-12".
+// weekly returns a rule for Mondays: scope agent, service, location; hours "9-12".
 func weekly(agent, service, location int64, hours string) WorkPeriod {
 	start, end, _ := strings.Cut(hours, "-")
 	return WorkPeriod{Scope: Scope{agent, service, location}, Weekday: 1, Start: hour(start), End: hour(end)}

@@ -13,7 +13,7 @@ type Resource struct{ Agent, Service, Location int64 }
 // location.
 type Scope struct{ Agent, Service, Location int64 }
 
-// covers tells whether a rule of this scope is meant for the resource.
+// covers reports whether a rule of this scope is meant for the resource.
 func (s Scope) covers(r Resource) bool {
 	return (s.Agent == 0 || s.Agent == r.Agent) &&
 		(s.Service == 0 || s.Service == r.Service) &&
@@ -30,7 +30,7 @@ type WorkPeriod struct {
 	Start, End Minutes
 }
 
-// dayOff tells whether the row closes its day.
+// dayOff reports whether the row closes its day.
 func (p WorkPeriod) dayOff() bool { return p.Start == 0 && p.End == 0 }
 
 // weight mirrors OsWorkPeriodModel::calculate_weight.
@@ -95,7 +95,7 @@ func withDefaultWeek(rows []WorkPeriod) []WorkPeriod {
 	return rows
 }
 
-// byScope is the order of OsWorkPeriodsHelper::get_work_periods within a day:
+// byScope returns the order of OsWorkPeriodsHelper::get_work_periods within a day:
 // the rows of agents first, then of services, then of locations.
 func byScope(a, b WorkPeriod) int {
 	return cmp.Or(
@@ -107,7 +107,7 @@ func byScope(a, b WorkPeriod) int {
 	)
 }
 
-// hours are the working hours of a resource on a day
+// hours returns the working hours of a resource on a day
 // (OsResourceHelper::get_resources_grouped_by_day). The first row that covers
 // the resource settles the weight: rows of another weight do not count, rows of
 // the same weight and another scope narrow the hours, and a day off among them

@@ -16,10 +16,10 @@ type DailyLimits struct {
 	Agents  map[int64]int
 }
 
-// none tells whether there is nothing to count.
+// none reports whether there is nothing to count.
 func (l DailyLimits) none() bool { return l.Service <= 0 && len(l.Agents) == 0 }
 
-// reached tells whether the service or the agent of a resource has its full
+// reached reports whether the service or the agent of a resource has its full
 // number of bookings that start on a day.
 func (l DailyLimits) reached(r Resource, day Day, bookings []daySpan, exclude []int64) bool {
 	if l.none() {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a small site: hours, bookings and rules of all kinds, for two days.
+// world returns a small site: hours, bookings and rules of all kinds, for two days.
 func world(t *rapid.T) (Input, Request) {
 	id := rapid.Int64Range(1, 3)
 	in := Input{
@@ -54,7 +54,7 @@ func world(t *rapid.T) (Input, Request) {
 	return in, q
 }
 
-// booking is one of any service, at times that may run past midnight.
+// booking returns one of any service, at times that may run past midnight.
 func booking(t *rapid.T, id int64) Booking {
 	start := Moment{monday + Day(rapid.IntRange(-1, 1).Draw(t, "day")), Minutes(15 * rapid.IntRange(0, 95).Draw(t, "at"))}
 	end := Moment{start.Day, start.Minutes + Minutes(15*rapid.IntRange(1, 12).Draw(t, "long"))}
@@ -71,7 +71,7 @@ func booking(t *rapid.T, id int64) Booking {
 	}
 }
 
-// span is a booking's time in minutes from Monday's midnight, buffers included.
+// span returns a booking's time in minutes from Monday's midnight, buffers included.
 func (b Booking) span() (from, to Minutes) {
 	from = Minutes(b.Start.Day-monday)*dayEnd + b.Start.Minutes
 	to = Minutes(b.End.Day-monday)*dayEnd + b.End.Minutes

@@ -173,7 +173,7 @@ func (c *relativeDate) apply(now time.Time) time.Time {
 	return atWall(wall.Add(c.shift), now.Location())
 }
 
-// atWall is an instant at which the clock of a zone shows what wall shows, which
+// atWall returns an instant at which the clock of a zone shows what wall shows, which
 // is in UTC. In a gap time.Date may go back instead of on.
 func atWall(wall time.Time, loc *time.Location) time.Time {
 	year, month, day := wall.Date()

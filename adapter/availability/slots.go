@@ -88,7 +88,7 @@ type Request struct {
 	Exclude                   []int64 // bookings that do not count, such as the one to be moved
 }
 
-// wants tells whether the request may be met by a resource.
+// wants reports whether the request may be met by a resource.
 func (q Request) wants(r Resource) bool {
 	return (q.Agent == 0 || q.Agent == r.Agent) && (q.Location == 0 || q.Location == r.Location)
 }
@@ -115,7 +115,7 @@ type Slot struct {
 	Booking  int64 // that is in the way, where Reason is Booked or Buffer
 }
 
-// Day is the grid of a day, ascending, each start once: where several resources
+// Day returns the grid of a day, ascending, each start once: where several resources
 // have it, as the one with the most seats left has it
 // (OsResourceHelper::get_ordered_booking_slots_from_resources). It is empty on
 // days without working hours.
@@ -196,7 +196,7 @@ type occupant struct {
 	next bool // on the next day; its times go on from 1440
 }
 
-// holdsOn are the bookings that matter to a resource on a day, and on the next
+// holdsOn returns the bookings that matter to a resource on a day, and on the next
 // one for requests that run past midnight.
 func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
 	var holds []occupant
@@ -222,7 +222,7 @@ func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
 	return holds
 }
 
-// meets tells whether a booking and a request touch, with the buffers of both.
+// meets reports whether a booking and a request touch, with the buffers of both.
 // Buffers alone do not reach over midnight, as in the plugin.
 func (h occupant) meets(wanted, guarded period) bool {
 	return (!h.next || wanted.end > dayEnd) && h.withBuffers().overlaps(guarded)
@@ -282,7 +282,7 @@ func (c *Calendar) slot(at Moment, q Request, taken occupancy) Slot {
 	return slot
 }
 
-// seats is what a booking takes of a resource's capacity.
+// seats returns what a booking takes of a resource's capacity.
 func (c *Calendar) seats(h occupant) int {
 	if h.hold == holdsAll {
 		return c.Service.CapacityMax
@@ -298,7 +298,7 @@ func (c *Calendar) reason(closed closure, start Moment) Reason {
 	return closed.reason
 }
 
-// conflict is why a start has too few seats: the first booking in its place, else
+// conflict returns why a start has too few seats: the first booking in its place, else
 // the first that only buffers touch, else the seats of a group.
 func (c *Calendar) conflict(holds []occupant, wanted, guarded period) (reason Reason, booking int64) {
 	reason = NoCapacity

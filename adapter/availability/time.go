@@ -18,16 +18,16 @@ func ParseDay(text string) (day Day, ok bool) {
 	return dayOf(t), err == nil
 }
 
-// dayOf is the day that a wall clock shows.
+// dayOf returns the day that a wall clock shows.
 func dayOf(t time.Time) Day {
 	year, month, day := t.Date()
 	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
-// String is the day as YYYY-MM-DD.
+// String returns the day as YYYY-MM-DD.
 func (d Day) String() string { return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly) }
 
-// Weekday is the ISO number of the day, 1 Monday to 7 Sunday.
+// Weekday returns the ISO number of the day, 1 Monday to 7 Sunday.
 func (d Day) Weekday() int {
 	const thursday = 3 // 1970-01-01, counted from Monday
 	n := (int(d) + thursday) % 7
@@ -43,13 +43,13 @@ type Moment struct {
 	Minutes Minutes
 }
 
-// MomentOf is what a wall clock shows at t in t's own zone; seconds are dropped
+// MomentOf returns what a wall clock shows at t in t's own zone; seconds are dropped
 // as the plugin drops them.
 func MomentOf(t time.Time) Moment {
 	return Moment{dayOf(t), Minutes(t.Hour()*60 + t.Minute())}
 }
 
-// Before tells whether m lies before another moment.
+// Before reports whether m lies before another moment.
 func (m Moment) Before(other Moment) bool {
 	if m.Day != other.Day {
 		return m.Day < other.Day

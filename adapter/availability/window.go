@@ -15,7 +15,7 @@ type Window struct {
 // such as "+2 hours", "tomorrow" or "2026-11-27", or nothing.
 type Bounds struct{ Earliest, Latest string }
 
-// NewWindow is the booking window at an instant in the site's zone. A service's
+// NewWindow returns the booking window at an instant in the site's zone. A service's
 // own bounds go before the general ones where they can be read
 // (OsSettingsHelper::get_earliest_possible_booking_restriction and its
 // counterpart; OsBookingHelper::get_blocked_periods_grouped_by_day).
@@ -42,7 +42,7 @@ func bound(now time.Time, expressions ...string) (instant time.Time, ok bool) {
 	return now, false
 }
 
-// before is the part of a day that lies before the window; ok is false where
+// before returns the part of a day that lies before the window; ok is false where
 // none does. Without deviations the days before today are not looked at, nor is
 // today when the window opened on an earlier day.
 func (w *Window) before(day Day, deviations Deviations) (closed period, ok bool) {
@@ -58,7 +58,7 @@ func (w *Window) before(day Day, deviations Deviations) (closed period, ok bool)
 	}
 }
 
-// after is the part of a day that lies after the window.
+// after returns the part of a day that lies after the window.
 func (w *Window) after(day Day) (closed period, ok bool) {
 	switch {
 	case !w.Bounded || day < w.Closes.Day:

@@ -145,7 +145,7 @@ func IdempotencyKeyReused() error {
 	return &Error{Code: CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
 }
 
-// InvalidField is InvalidRequest for a single field.
+// InvalidField returns InvalidRequest for a single field.
 func InvalidField(field, message string) error {
 	return InvalidRequest(map[string]string{field: message})
 }

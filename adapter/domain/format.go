@@ -27,7 +27,7 @@ func AmountText(amount decimal.Decimal) string { return amount.StringFixed(Amoun
 // database.
 func IDText(id int64) string { return strconv.FormatInt(id, 10) }
 
-// OptionalIDText is IDText for a column that may be NULL.
+// OptionalIDText returns IDText for a column that may be NULL.
 func OptionalIDText(id *int64) *string {
 	if id == nil {
 		return nil

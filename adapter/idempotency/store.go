@@ -198,7 +198,7 @@ func (s Store) deleteAll(ctx context.Context, stored []storedResponse) error {
 	return err
 }
 
-// expiry is the creation time of responses that expire now. Timestamps compare as texts.
+// expiry returns the creation time of responses that expire now. Timestamps compare as texts.
 func expiry(now time.Time) domain.Timestamp {
 	return domain.Timestamp(domain.Stamp(now.Add(-retention)))
 }

@@ -81,7 +81,7 @@ func (a *AdminTokens) Login(ctx context.Context, token string) (session string, 
 	return session, true, nil
 }
 
-// Session tells whether a session lasts.
+// Session reports whether a session lasts.
 func (a *AdminTokens) Session(ctx context.Context, session string) (bool, error) {
 	stmt := sq.Select("t.purpose").From(a.db.As(wpdb.AdminTokens, "t")).Where(a.valid(tokenSession, session))
 	_, found, err := wpdb.One(ctx, a.db, "find session", stmt, wpdb.Value[string])
@@ -96,7 +96,7 @@ func (a *AdminTokens) Logout(ctx context.Context, session string) error {
 	})
 }
 
-// Spend notes the mark of a form, and tells whether it is the first time: a
+// Spend notes the mark of a form, and reports whether it is the first time: a
 // form that is sent again, by reloading its answer, must not act again.
 func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err error) {
 	if err := a.sweep(ctx); err != nil {
@@ -127,7 +127,7 @@ func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.DB, purpose, token st
 	return err
 }
 
-// remove tells whether there was a valid token. Of several that remove it at
+// remove reports whether there was a valid token. Of several that remove it at
 // the same time one is told so.
 func (a *AdminTokens) remove(ctx context.Context, tx *wpdb.DB, purpose, token string) (bool, error) {
 	result, err := wpdb.Exec(ctx, tx, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))

@@ -11,7 +11,7 @@ import (
 	"bookside/wpdb"
 )
 
-// mocked is a database of which a test says how it answers.
+// mocked returns a database of which a test says how it answers.
 func mocked(t *testing.T) (*wpdb.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	pool, mock, err := sqlmock.New()

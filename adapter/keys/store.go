@@ -180,7 +180,7 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 	return key, nil
 }
 
-// shown are the parts of a secret by which people tell it from others: at most a
+// shown returns the parts of a secret by which people tell it from others: at most a
 // third of it, and nothing of a weak one. Key.Weakness relies on that.
 func shown(secret string) (start, end string) {
 	if WeakSecret(secret) {
@@ -264,7 +264,7 @@ func (s *Store) Restrict(ctx context.Context, id int64, patch Patch) (key Key, f
 	return s.Find(ctx, id)
 }
 
-// changes are the columns that a patch sets.
+// changes returns the columns that a patch sets.
 func (p Patch) changes() map[string]any {
 	set := map[string]any{}
 	if p.Name != nil {

@@ -97,7 +97,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// varied is a text of so many characters that repeats nothing soon.
+// varied returns a text of so many characters that repeats nothing soon.
 func varied(length int) string {
 	text := make([]byte, length)
 	for i := range text {
@@ -160,7 +160,7 @@ func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	}
 }
 
-// TestWeakness: of each length, what is shown of a key tells whether it is short;
+// TestWeakness: of each length, what is shown of a key reports whether it is short;
 // what earlier versions showed is told from that.
 func TestWeakness(t *testing.T) {
 	t.Parallel()

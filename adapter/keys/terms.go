@@ -39,14 +39,14 @@ var (
 	NamedPermissions    = []string{"write_users"}
 )
 
-// KnownPermission tells whether a key can hold a permission.
+// KnownPermission reports whether a key can hold a permission.
 func KnownPermission(permission string) bool {
 	verb, resource, qualified := strings.Cut(permission, "_")
 	return slices.Contains(NamedPermissions, permission) ||
 		slices.Contains(PermissionVerbs, verb) && (!qualified || slices.Contains(PermissionResources, resource))
 }
 
-// Holds tells whether the key has a permission, by name or by the verb that
+// Holds reports whether the key has a permission, by name or by the verb that
 // stands for all resources. The empty permission needs a valid key only.
 func (k Key) Holds(permission string) bool {
 	verb, resource, _ := strings.Cut(permission, "_")
@@ -54,7 +54,7 @@ func (k Key) Holds(permission string) bool {
 		slices.Contains(PermissionResources, resource) && slices.Contains(k.Permissions, verb)
 }
 
-// Require is nil where the key holds a permission. Otherwise it is a
+// Require returns nil where the key holds a permission. Otherwise it is a
 // CodeForbidden that names the permission.
 func (k Key) Require(permission string) error {
 	if k.Holds(permission) {
@@ -142,7 +142,7 @@ func parseNetwork(word string) (netip.Prefix, error) {
 	return network.Masked(), nil
 }
 
-// FormatNetwork is a network as people write it: one address without its bits.
+// FormatNetwork returns a network as people write it: one address without its bits.
 func FormatNetwork(network netip.Prefix) string {
 	if network.IsSingleIP() {
 		return network.Addr().String()
@@ -150,7 +150,7 @@ func FormatNetwork(network netip.Prefix) string {
 	return network.String()
 }
 
-// FormatNetworks is what ParseNetworks reads.
+// FormatNetworks returns what ParseNetworks reads.
 func FormatNetworks(networks []netip.Prefix) string {
 	if len(networks) == 0 {
 		return AnyNetwork

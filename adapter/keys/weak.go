@@ -14,7 +14,7 @@ const (
 	safeTail    = 4 // characters that repeat the beginning by no accident
 )
 
-// weakness is why a secret can be guessed, in words that follow "it", or "".
+// weakness returns why a secret can be guessed, in words that follow "it", or "".
 func weakness(secret string) string {
 	switch {
 	case len(secret) < safeLength:
@@ -28,7 +28,7 @@ func weakness(secret string) string {
 	}
 }
 
-// variety is how many different bytes a text has.
+// variety returns how many different bytes a text has.
 func variety(text string) int {
 	seen := map[byte]struct{}{}
 	for _, c := range []byte(text) {
@@ -37,7 +37,7 @@ func variety(text string) int {
 	return len(seen)
 }
 
-// repeats tells whether a text is the beginning of a shorter one, repeated: the
+// repeats reports whether a text is the beginning of a shorter one, repeated: the
 // end of passwordpassword is its own beginning.
 func repeats(text string) bool {
 	for period := 1; period < safeLength && len(text)-period >= safeTail; period++ {
@@ -48,7 +48,7 @@ func repeats(text string) bool {
 	return false
 }
 
-// WeakSecret tells whether a secret is so short or so simple that it can be
+// WeakSecret reports whether a secret is so short or so simple that it can be
 // guessed.
 func WeakSecret(secret string) bool { return weakness(secret) != "" }
 
@@ -62,7 +62,7 @@ const (
 	Weak
 )
 
-// Weakness is derived from what is shown of the key: the secret is not stored,
+// Weakness returns derived from what is shown of the key: the secret is not stored,
 // and nothing is shown of a weak one. Earlier versions showed 3 + 1 characters of
 // keys with 12 to 14, and 4 + 1 of those with 15 to 17; today nobody gets either.
 // They knew no weakness but shortness.

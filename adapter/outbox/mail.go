@@ -17,7 +17,7 @@ type Mail struct {
 	Content string // HTML
 }
 
-// Recipients are the people named in To, each address once. What is no address
+// Recipients returns the people named in To, each address once. What is no address
 // is left out, so there may be none. A comma parts recipients, unless what
 // stands before it is none: then it belongs to the next one's name.
 func (m Mail) Recipients() []mail.Address {

@@ -169,7 +169,7 @@ func (r *Relay) scan(row wpdb.Scanner) (q queuedMail, err error) {
 	return q, err
 }
 
-// take is false where another process was quicker. The statement touches one
+// take returns false where another process was quicker. The statement touches one
 // row by its key, so that processes do not wait for each other in a circle.
 func (r *Relay) take(ctx context.Context, q queuedMail) (bool, error) {
 	stmt := sq.Update(r.db.Name(wpdb.Outbox)).Set("tries", q.tries+1).Set("due_at", domain.Stamp(r.now().Add(claimFor))).

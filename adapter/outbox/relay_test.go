@@ -152,7 +152,7 @@ func (p *postOffice) Send(ctx context.Context, m Message) error {
 	return err
 }
 
-// taken are the subjects of what was sent since it was last asked.
+// taken returns the subjects of what was sent since it was last asked.
 func (p *postOffice) taken() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +164,7 @@ func (p *postOffice) taken() []string {
 	return subjects
 }
 
-// relay is that of one process.
+// relay returns that of one process.
 func (p *postOffice) relay() *Relay {
 	return NewRelay(p.db, p.clock, p, slog.New(slog.NewTextHandler(p.log, nil)))
 }
@@ -532,7 +532,7 @@ func TestOldMails(t *testing.T) {
 	old(1, 2, 3)
 }
 
-// running is a Relay that runs until cancel is called; then ended is closed.
+// running returns a Relay that runs until cancel is called; then ended is closed.
 func (p *postOffice) running(grace time.Duration) (relay *Relay, cancel func(), ended <-chan struct{}) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	relay = p.relay()

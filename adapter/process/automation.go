@@ -127,7 +127,7 @@ type (
 	}
 )
 
-// get is a member's value, nil where there is none.
+// get returns a member's value, nil where there is none.
 func (o object) get(key string) any {
 	for _, m := range o {
 		if m.key == key {
@@ -149,7 +149,7 @@ func (o object) set(key string, value any) object {
 	return append(o, member{key, value})
 }
 
-// members are the objects in a list or object, as foreach visits them.
+// members returns the objects in a list or object, as foreach visits them.
 func members(value any) []object {
 	var found []object
 	switch v := value.(type) {
@@ -169,7 +169,7 @@ func members(value any) []object {
 	return found
 }
 
-// first is the element 0 of a list or object.
+// first returns the element 0 of a list or object.
 func first(value any) object {
 	var found any
 	switch v := value.(type) {
@@ -184,7 +184,7 @@ func first(value any) object {
 	return o
 }
 
-// text is a scalar as PHP writes it, and "" for all else.
+// text returns a scalar as PHP writes it, and "" for all else.
 func text(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -199,7 +199,7 @@ func text(value any) string {
 	return ""
 }
 
-// commaList is a scalar, or the scalars of a list parted by commas.
+// commaList returns a scalar, or the scalars of a list parted by commas.
 func commaList(value any) string {
 	list, ok := value.([]any)
 	if !ok {

@@ -20,7 +20,7 @@ func conditionOn(property, operator, value string) condition {
 	return condition{object: parts[0], attribute: append(parts, "")[1], operator: operator, value: value}
 }
 
-// satisfies tells whether all conditions hold
+// satisfies reports whether all conditions hold
 // (OsProcessModel::check_if_objects_satisfy_trigger_conditions). One on an object
 // that the event is not about holds always.
 func (s Subject) satisfies(conditions []condition) bool {
@@ -54,7 +54,7 @@ func (s Subject) holds(c condition, have string) bool {
 	}
 }
 
-// inList tells whether a comma list has a value. Blanks count.
+// inList reports whether a comma list has a value. Blanks count.
 func inList(have, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(value string) bool { return looselyEqual(have, value) })
 }
@@ -65,7 +65,7 @@ var (
 	leadingFloat = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
 )
 
-// looselyEqual is PHP's == of two texts: as numbers where both are. Those that PHP
+// looselyEqual returns PHP's == of two texts: as numbers where both are. Those that PHP
 // has no exact number for count as texts.
 func looselyEqual(a, b string) bool {
 	x, y := numeric.FindStringSubmatch(a), numeric.FindStringSubmatch(b)
@@ -90,7 +90,7 @@ func looselyEqual(a, b string) bool {
 // isInteger looks at a match of numeric.
 func isInteger(match []string) bool { return match[2] == "" && match[3] == "" && match[4] == "" }
 
-// toFloat is PHP's cast of a text to a float: what it begins with, or 0.
+// toFloat returns PHP's cast of a text to a float: what it begins with, or 0.
 func toFloat(value string) float64 {
 	if match := leadingFloat.FindStringSubmatch(value); match != nil {
 		return parseFloat(match[1])

@@ -134,7 +134,7 @@ func flag(on bool) string {
 	return "0"
 }
 
-// ordinal is the English suffix of a day of the month.
+// ordinal returns the English suffix of a day of the month.
 func ordinal(day int) string {
 	switch {
 	case day/10 == 1:
@@ -150,7 +150,7 @@ func ordinal(day int) string {
 	}
 }
 
-// swatchBeat is the thousandth of a day in Biel.
+// swatchBeat returns the thousandth of a day in Biel.
 func swatchBeat(t time.Time) int {
 	biel := t.UTC().Add(time.Hour)
 	seconds := biel.Hour()*3600 + biel.Minute()*60 + biel.Second()

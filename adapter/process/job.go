@@ -1,6 +1,6 @@
 package process
 
-// SettingsJSON is the column settings of the job's row: what its actions are and
+// SettingsJSON returns the column settings of the job's row: what its actions are and
 // what they say (OsProcessJobModel, LatePoint 5.6.5). activityData is that of the
 // job's Subject. A row takes 64 KiB of it.
 func (j Job) SettingsJSON(activityData any) (string, error) {
@@ -12,7 +12,7 @@ func (j Job) SettingsJSON(activityData any) (string, error) {
 	return EncodePHP(object{{"action_info", info}, {"action_data", data}})
 }
 
-// settings is what the plugin needs to run the action.
+// settings returns what the plugin needs to run the action.
 func (a Action) settings(activityData any) object {
 	settings := object{{"activity_data", activityData}}
 	switch a.Type {
@@ -25,7 +25,7 @@ func (a Action) settings(activityData any) object {
 	}
 }
 
-// InfoJSON is the column process_info of the job's row.
+// InfoJSON returns the column process_info of the job's row.
 func (j Job) InfoJSON() (string, error) {
 	return EncodePHP(object{{"name", j.Name}, {"event_type", j.EventType}})
 }

@@ -21,7 +21,7 @@ func recordedActions(id, subject, content string) string {
 		`"settings":{"to_email":"{{customer_full_name}} <{{customer_email}}>","subject":"` + subject + `","content":"` + content + `"}}}],"time_offset":[]}]`
 }
 
-// bookingData is the activity_data of a booking: numbers where the plugin had a
+// bookingData returns the activity_data of a booking: numbers where the plugin had a
 // new or posted record, texts where it had loaded one.
 func bookingData(booking, agent, service, customer any) object {
 	return object{{"booking_id", booking}, {"agent_id", agent}, {"service_id", service}, {"customer_id", customer}}

@@ -53,7 +53,7 @@ func TestPHPAnswers(t *testing.T) {
 	}
 }
 
-// location is an IANA zone, or an offset as the site names it.
+// location returns an IANA zone, or an offset as the site names it.
 func location(t *testing.T, name string) *time.Location {
 	t.Helper()
 	if offset, err := time.Parse("-07:00", name); err == nil {

@@ -66,7 +66,7 @@ const (
 // lateness is how late a job may be and still be done.
 const lateness = 5 * time.Minute
 
-// Jobs are what the processes of an event's type do, in the order of processes
+// Jobs returns what the processes of an event's type do, in the order of processes
 // (OsProcessJobsHelper::create_jobs_for_process, LatePoint 5.6.5). Left out are
 // processes whose conditions do not hold, that have nothing to do, that cannot be
 // read, and what was due more than five minutes before now.

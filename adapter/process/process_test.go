@@ -60,17 +60,17 @@ func TestEncodePHP(t *testing.T) {
 
 var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
 
-// mailTo is the JSON of an action that sends a mail.
+// mailTo returns the JSON of an action that sends a mail.
 func mailTo(id, to string) string {
 	return `{"type":"action","id":"` + id + `","settings":{"status":"active","type":"send_email","settings":{"to_email":"` + to + `","subject":"S {{booking_code}}","content":"Hello {{customer_first_name}}"}}}`
 }
 
-// group is the JSON of a group without a condition.
+// group returns the JSON of a group without a condition.
 func group(offset string, items ...string) string {
 	return `{"type":"group","trigger_condition":false,"items":[` + strings.Join(items, ",") + `],"time_offset":` + offset + `}`
 }
 
-// branch is the JSON of a group with a condition around another group.
+// branch returns the JSON of a group with a condition around another group.
 func branch(property, operator, value, inner string) string {
 	return `{"type":"group","trigger_condition":{"property":"` + property + `"},"items":[{"type":"trigger_condition_branch","settings":{"operator":"` +
 		operator + `","value":"` + value + `"},"items":[` + inner + `]}],"time_offset":[]}`

@@ -19,7 +19,7 @@ type VariableSource interface {
 	variables() Variables
 }
 
-// VariablesOf are the variables of records (OsReplacerHelper, LatePoint 5.6.5).
+// VariablesOf returns the variables of records (OsReplacerHelper, LatePoint 5.6.5).
 // Those that stand for HTML of the plugin are blank. Values are raw, as there.
 func VariablesOf(records ...VariableSource) Variables {
 	all := Variables{}
@@ -153,7 +153,7 @@ func (b BusinessVariables) variables() Variables {
 
 func fullName(first, last string) string { return strings.TrimSpace(first + " " + last) }
 
-// ReadableDateFormat is the format in which the site writes a day to people, by
+// ReadableDateFormat returns the format in which the site writes a day to people, by
 // its settings date_format and disable_verbose_date_output
 // (OsSettingsHelper::get_readable_date_format).
 func ReadableDateFormat(dateFormat string, terse bool) string {
@@ -217,7 +217,7 @@ func label(labels map[string]string, status string) string {
 	return "Undefined Status"
 }
 
-// BookingStatusLabel is the site's word for a status of a booking; additional is
+// BookingStatusLabel returns the site's word for a status of a booking; additional is
 // its setting additional_booking_statuses, such as "In Progress, Waiting"
 // (OsBookingHelper::get_nice_status_name).
 func BookingStatusLabel(status, additional string) string {

@@ -13,7 +13,7 @@ var (
 // shortestEmail is the length of a@b.co.
 const shortestEmail = 6
 
-// IsEmail tells whether WordPress takes a text for an e-mail address
+// IsEmail reports whether WordPress takes a text for an e-mail address
 // (is_email). Other than there, no line may end before the @.
 func IsEmail(text string) bool {
 	local, domain, ok := strings.Cut(text, "@")

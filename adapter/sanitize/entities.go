@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// quotes tells whether escape minds quotes too.
+// quotes reports whether escape minds quotes too.
 type quotes bool
 
 const (
@@ -50,7 +50,7 @@ func normalizeEntity(text string) string {
 	return "&amp;" + text[1:]
 }
 
-// validRune tells whether XML may contain the character of a number.
+// validRune reports whether XML may contain the character of a number.
 func validRune(digits string, base int) bool {
 	n, err := strconv.ParseInt(strings.TrimLeft(digits, "0"), base, 32)
 	return err == nil && (n == '\t' || n == '\n' || n == '\r' ||

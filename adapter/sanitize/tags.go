@@ -38,18 +38,18 @@ const (
 	inComment     // <!-- ... -->
 )
 
-// before tells whether the text before the current byte ends so, in any case of
+// before reports whether the text before the current byte ends so, in any case of
 // its letters.
 func (s *stripper) before(ending string) bool {
 	return s.at >= len(ending) && strings.EqualFold(s.text[s.at-len(ending):s.at], ending)
 }
 
-// beforeBlank tells whether the next byte is a blank.
+// beforeBlank reports whether the next byte is a blank.
 func (s *stripper) beforeBlank() bool {
 	return s.at+1 < len(s.text) && strings.IndexByte(" \t\n\v\f\r", s.text[s.at+1]) >= 0
 }
 
-// closes tells whether a > ends what began with the outermost <.
+// closes reports whether a > ends what began with the outermost <.
 func (s *stripper) closes() bool {
 	if s.depth > 0 {
 		s.depth--

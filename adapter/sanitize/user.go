@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// UserName is a name as it stands in a WordPress user (the filters
+// UserName returns a name as it stands in a WordPress user (the filters
 // pre_user_first_name, pre_user_last_name and pre_user_display_name): escaped for
 // HTML, and without backslashes, which the plugin does not guard. Other than
 // there, a tag that is allowed, such as < b >, keeps its blanks.
@@ -47,7 +47,7 @@ func stripSlashes(text string) string {
 	return b.String()
 }
 
-// UserLogin is an e-mail address as WordPress lets it be a login (sanitize_user,
+// UserLogin returns an e-mail address as WordPress lets it be a login (sanitize_user,
 // strict).
 func UserLogin(email string) string {
 	login := octets.ReplaceAllString(email, "")
