@@ -126,7 +126,7 @@ func (b *bulk) refused(i int, err error) (idempotency.Response, error) {
 		b.api.logFailure(b.echo, failure, err)
 		reason = &domain.Error{Message: failure.Message}
 	}
-	b.api.metrics.refused(b.echo, err)
+	b.api.metrics.countRejection(b.echo, err)
 	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted(), reason, failure.Written))
 	return idempotency.Response{Item: i, Status: failure.Status, Body: record}, err
 }

@@ -31,7 +31,7 @@ func (a *api) fail(c echo.Context, err error) {
 		a.log.WarnContext(c.Request().Context(), "response broke off", "request_id", requestID(c), "error", err)
 		return
 	}
-	a.metrics.refused(c, err)
+	a.metrics.countRejection(c, err)
 	failure, shape := a.describe(c, err)
 	a.logFailure(c, failure, err)
 	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {

@@ -21,8 +21,8 @@ import (
 	"bookside/wpdb"
 )
 
-// Metrics are the figures of a running server, in a registry of their own. What
-// labels can say is bounded: routes of the table, known methods, ids of keys.
+// Metrics are those of a running server, in a registry of their own. The values
+// of their labels are bounded: routes of the table, known methods, ids of keys.
 type Metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -31,61 +31,61 @@ type Metrics struct {
 	refusals  *prometheus.CounterVec
 	conflicts prometheus.Counter
 	dropped   prometheus.Counter
-	overlaps  overlapFigures
+	overlaps  overlapMetrics
 	keys      keyLabels
 	platform  atomic.Pointer[adapter.Platform]
-	shared    atomic.Pointer[ratelimit.SharedCounter] // nil where requests are counted here alone
+	shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
 }
 
-// overlapFigures are what the watch for conflicts found.
-type overlapFigures struct {
+// overlapMetrics describe the checks for overlapping bookings.
+type overlapMetrics struct {
 	present, compared, last prometheus.Gauge
 	found                   prometheus.Counter
 }
 
-// Build is what a running program was built from.
+// Build is what the running program was built from.
 type Build struct{ Version, Commit, Go string }
 
 const namespace = "bookside"
 
-// durationBuckets are in seconds: reads take a few milliseconds, bookings some
-// tens, and the last are about the limit of a request.
+// durationBuckets are in seconds. Reads take a few milliseconds, bookings tens of
+// them; the last buckets are near the time limit of a request.
 var durationBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}
 
-// Reasons of refused requests.
+// Why a request was rejected: values of the label reason.
 const (
-	rejectedByLimit       = "rate_limit"    // of the key
-	rejectedByThrottle    = "failed_keys"   // of the address
-	rejectedByConcurrency = "overload"      // too many at a time
-	rejectedByPool        = "no_connection" // the database had none free in time
+	rejectedByLimit       = "rate_limit"    // of a key
+	rejectedByThrottle    = "failed_keys"   // of an address
+	rejectedByConcurrency = "overload"      // too many concurrent requests, or no memory
+	rejectedByPool        = "no_connection" // no connection to the database came free in time
 )
 
-// NewMetrics has no figures of the database before Observe.
+// NewMetrics returns metrics without those of the database, which Observe adds.
 func NewMetrics(build Build) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), keys: keyLabels{known: map[int64]string{}}}
-	m.requests = m.counters("requests_total", "Requests answered, by route, method, status and id of the key; no id where no key was accepted.", "route", "method", "status", "key_id")
+	m.requests = m.counters("requests_total", "Responses, by route, method, status and id of the key; the id is empty if no key was accepted.", "route", "method", "status", "key_id")
 	m.durations = promauto.With(m.registry).NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "request_duration_seconds", Help: "Time until a request was answered, by route and method.", Buckets: durationBuckets,
+		Namespace: namespace, Name: "request_duration_seconds", Help: "Time to respond, by route and method.", Buckets: durationBuckets,
 	}, []string{"route", "method"})
-	m.running = m.gauge("requests_in_flight", "Requests being answered.")
-	m.refusals = m.counters("requests_refused_total", "Requests refused for being too many: for their key, for wrong keys of their address, at a time, or for the connections to the database.", "reason")
+	m.running = m.gauge("requests_in_flight", "Requests being processed.")
+	m.refusals = m.counters("requests_refused_total", "Requests rejected by a limit: of the key, of invalid keys per address, of concurrent requests and their memory, or of connections to the database.", "reason")
 	for _, reason := range []string{rejectedByLimit, rejectedByThrottle, rejectedByConcurrency, rejectedByPool} {
-		m.refusals.WithLabelValues(reason) // there from the start, at 0
+		m.refusals.WithLabelValues(reason) // exists from the start, at 0
 	}
-	m.conflicts = m.counter("booking_conflicts_total", "Bookings refused because their time was taken.")
-	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed because others needed their memory.")
-	m.overlaps = overlapFigures{
-		present:  m.gauge("overlaps", "Pairs of bookings of one agent that overlap, at the last look."),
-		compared: m.gauge("overlap_bookings", "Bookings compared at the last look for overlaps."),
-		last:     m.gauge("overlap_look_timestamp_seconds", "When overlaps were last looked for; 0 for not yet."),
-		found:    m.counter("overlaps_found_total", "Overlaps found, each once."),
+	m.conflicts = m.counter("booking_conflicts_total", "Bookings rejected because their time was not available.")
+	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed to free memory for others.")
+	m.overlaps = overlapMetrics{
+		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent, at the last check."),
+		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),
+		last:     m.gauge("overlap_look_timestamp_seconds", "Time of the last check for overlaps; 0 before the first."),
+		found:    m.counter("overlaps_found_total", "Overlaps found, each counted once."),
 	}
-	m.gaugeOf("build_info", "What the program was built from; always 1.", prometheus.Labels{"version": build.Version, "commit": build.Commit, "goversion": build.Go}).Set(1)
-	m.registry.MustRegister(platformFigures{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.gaugeOf("build_info", "Version, commit and Go version of the program; always 1.", prometheus.Labels{"version": build.Version, "commit": build.Commit, "goversion": build.Go}).Set(1)
+	m.registry.MustRegister(platformMetrics{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// counters, counter, gauge and gaugeOf register a figure.
+// counters, counter, gauge and gaugeOf register a metric.
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 }
@@ -100,15 +100,14 @@ func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheu
 	return promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels})
 }
 
-// Observe adds the figures of a platform's database.
+// Observe adds the metrics of a platform's database.
 func (m *Metrics) Observe(platform *adapter.Platform) { m.platform.Store(platform) }
 
-// ConnectionDropped counts a connection that was closed because others needed
-// its memory.
+// ConnectionDropped counts a connection that was closed to free memory for others.
 func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
 
-// Overlaps takes what a look for conflicts found at an instant, fresh of them
-// for the first time.
+// Overlaps records the result of a check for conflicts at a time; fresh is the
+// number of those found for the first time.
 func (m *Metrics) Overlaps(found adapter.ConflictReport, fresh int, at time.Time) {
 	m.overlaps.present.Set(float64(len(found.Conflicts)))
 	m.overlaps.compared.Set(float64(found.Bookings))
@@ -116,14 +115,13 @@ func (m *Metrics) Overlaps(found adapter.ConflictReport, fresh int, at time.Time
 	m.overlaps.found.Add(float64(fresh))
 }
 
-// handler answers scrapes, few at a time: each asks the database.
+// handler serves scrapes, few at a time because each queries the database.
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, ErrorHandling: promhttp.ContinueOnError})
 }
 
-// refused counts requests and bookings that were refused for a reason that is
-// worth a figure.
-func (m *Metrics) refused(c echo.Context, err error) {
+// countRejection counts requests and bookings rejected by a limit or a conflict.
+func (m *Metrics) countRejection(c echo.Context, err error) {
 	var limited *ratelimit.Error
 	switch {
 	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
@@ -141,14 +139,14 @@ func (m *Metrics) refused(c echo.Context, err error) {
 	}
 }
 
-// Labels for what is not of the route table.
+// Labels for requests that match no route of the table.
 const (
 	otherRoute  = "none"
 	otherMethod = "other"
 )
 
-// measure counts and times a request, by the path of its route without a base
-// path. It stands outside of what turns errors into responses.
+// measure counts and times a request by the path of its route below the base path.
+// It wraps the middleware that turns errors into responses.
 func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
@@ -168,7 +166,7 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// knownMethod is a method that some client may well send; others are one.
+// knownMethod returns a standard method as it is, and one label for all others.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -178,20 +176,20 @@ func knownMethod(method string) string {
 	}
 }
 
-// keyLabels are the labels of the keys that were seen.
+// keyLabels are the labels of keys in use.
 type keyLabels struct {
 	mu    sync.Mutex
 	known map[int64]string
 }
 
-// Keys beyond the first labelledKeys that are used share one label, so that a
-// site that gives each of its clients a key does not flood the monitoring.
+// Keys beyond the first maxKeyLabels in use share one label, so that a site with a
+// key per client does not flood the monitoring.
 const (
-	labelledKeys = 200
+	maxKeyLabels = 200
 	otherKey     = "other"
 )
 
-// label is the id as a text; "" for none.
+// label returns the id as text; "" for none.
 func (k *keyLabels) label(id int64) string {
 	if id == 0 {
 		return ""
@@ -202,7 +200,7 @@ func (k *keyLabels) label(id int64) string {
 	switch {
 	case known:
 		return label
-	case len(k.known) >= labelledKeys:
+	case len(k.known) >= maxKeyLabels:
 		return otherKey
 	}
 	label = strconv.FormatInt(id, 10)
@@ -210,35 +208,35 @@ func (k *keyLabels) label(id int64) string {
 	return label
 }
 
-// platformFigures are collected from the platform, and what else counts by
-// itself, with each scrape.
-type platformFigures struct{ *Metrics }
+// platformMetrics are collected with each scrape: those of the database, and those
+// that other parts count themselves.
+type platformMetrics struct{ *Metrics }
 
-func figure(name, help string, labels ...string) *prometheus.Desc {
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 }
 
 var (
-	fallbacks     = figure("rate_limit_fallbacks_total", "Requests that were counted by this server alone because Redis did not answer.")
-	poolLimit     = figure("db_connections_limit", "Connections that may be open, db.max_open.")
-	poolOpen      = figure("db_connections", "Open connections, by what they do.", "state")
-	poolWaits     = figure("db_connection_waits_total", "Times that a connection had to be waited for.")
-	txConflicts   = figure("db_transaction_conflicts_total", "Transactions that failed because of a deadlock, a lock wait or a rival on another node of a cluster; most were run again.")
-	databaseUp    = figure("db_up", "Whether the queues below could be read from the database for this scrape.")
-	jobsScheduled = figure("site_jobs_scheduled", "Jobs that the site is still to run, among its newest 10,000.")
-	jobsOverdue   = figure("site_jobs_overdue", "Those of them that should have run by now.")
-	outboxMails   = figure("outbox_mails", "Mails in the outbox, by state.", "state")
+	fallbacks     = newDesc("rate_limit_fallbacks_total", "Requests that this server counted alone because Redis failed.")
+	poolLimit     = newDesc("db_connections_limit", "Limit of open connections, db.max_open.")
+	poolOpen      = newDesc("db_connections", "Open connections, by state.", "state")
+	poolWaits     = newDesc("db_connection_waits_total", "Times that a request waited for a connection.")
+	txConflicts   = newDesc("db_transaction_conflicts_total", "Transactions rolled back because of a deadlock, a lock timeout or a conflict with another node of a cluster; most were retried.")
+	databaseUp    = newDesc("db_up", "1 if jobs and mails could be read from the database for this scrape, else 0.")
+	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
+	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
+	outboxMails   = newDesc("outbox_mails", "Mails in the outbox, by state.", "state")
 )
 
-// Describe is part of prometheus.Collector.
-func (f platformFigures) Describe(to chan<- *prometheus.Desc) {
+// Describe implements prometheus.Collector.
+func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
 		to <- d
 	}
 }
 
-// Collect is part of prometheus.Collector.
-func (f platformFigures) Collect(to chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	if shared := f.shared.Load(); shared != nil {
 		to <- prometheus.MustNewConstMetric(fallbacks, prometheus.CounterValue, float64(shared.Fallbacks()))
 	}
@@ -260,7 +258,7 @@ func (f platformFigures) Collect(to chan<- prometheus.Metric) {
 	defer cancel()
 	stats, err := platform.QueueStats(ctx)
 	if err != nil {
-		gauge(databaseUp, 0) // the log of the requests tells why
+		gauge(databaseUp, 0) // the log of failed requests says why
 		return
 	}
 	gauge(databaseUp, 1)

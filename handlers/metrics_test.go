@@ -40,9 +40,9 @@ func scrape(t *testing.T, m *handlers.Metrics) map[string]*dto.MetricFamily {
 	return families
 }
 
-// figures are the values of a family, by its labels; of a histogram, how many
-// were observed.
-func figures(family *dto.MetricFamily) map[string]float64 {
+// samples returns the values of a family by its labels; of a histogram, the number
+// of observations.
+func samples(family *dto.MetricFamily) map[string]float64 {
 	values := map[string]float64{}
 	for _, m := range family.GetMetric() {
 		var labels []string
@@ -55,10 +55,10 @@ func figures(family *dto.MetricFamily) map[string]float64 {
 	return values
 }
 
-// wantFigures fails the test unless the family has these values, and no others.
-func wantFigures(t *testing.T, families map[string]*dto.MetricFamily, name string, want map[string]float64) {
+// wantSamples fails the test unless the family has these values and no others.
+func wantSamples(t *testing.T, families map[string]*dto.MetricFamily, name string, want map[string]float64) {
 	t.Helper()
-	got := figures(families[name])
+	got := samples(families[name])
 	for labels, value := range want {
 		if got[labels] != value {
 			t.Errorf("%s{%s} is %v, want %v", name, labels, got[labels], value)
@@ -70,7 +70,8 @@ func wantFigures(t *testing.T, families map[string]*dto.MetricFamily, name strin
 	}
 }
 
-func TestMetrics(t *testing.T) {
+// TestMetricsOfRequests scrapes the metrics after requests of many kinds.
+func TestMetricsOfRequests(t *testing.T) {
 	t.Parallel()
 	metrics := handlers.NewMetrics(handlers.Build{Version: "v1.2.3", Commit: "abc", Go: "go1.26"})
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
@@ -99,7 +100,7 @@ func TestMetrics(t *testing.T) {
 	metrics.Overlaps(adapter.ConflictReport{Conflicts: make([]adapter.Conflict, 1), Bookings: 41}, 0, now)
 
 	got := scrape(t, metrics)
-	wantFigures(t, got, "bookside_requests_total", map[string]float64{
+	wantSamples(t, got, "bookside_requests_total", map[string]float64{
 		"key_id=1 method=GET route=/agents status=200":      1,
 		"key_id=1 method=GET route=/agents status=429":      1,
 		"key_id=1 method=GET route=/agents/:id status=200":  2,
@@ -110,22 +111,22 @@ func TestMetrics(t *testing.T) {
 		"key_id= method=GET route=none status=404":          50,
 		"key_id= method=other route=none status=404":        50,
 	})
-	wantFigures(t, got, "bookside_request_duration_seconds", map[string]float64{
+	wantSamples(t, got, "bookside_request_duration_seconds", map[string]float64{
 		"method=GET route=/agents": 5, "method=GET route=/agents/:id": 3, "method=HEAD route=/agents/:id": 1,
 		"method=GET route=none": 50, "method=other route=none": 50,
 	})
-	wantFigures(t, got, "bookside_requests_refused_total", map[string]float64{
+	wantSamples(t, got, "bookside_requests_refused_total", map[string]float64{
 		"reason=rate_limit": 1, "reason=failed_keys": 1, "reason=overload": 0, "reason=no_connection": 0,
 	})
-	wantFigures(t, got, "bookside_requests_in_flight", map[string]float64{"": 0})
-	wantFigures(t, got, "bookside_connections_dropped_total", map[string]float64{"": 1})
-	wantFigures(t, got, "bookside_overlaps", map[string]float64{"": 1})
-	wantFigures(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
-	wantFigures(t, got, "bookside_overlap_bookings", map[string]float64{"": 41})
-	wantFigures(t, got, "bookside_overlap_look_timestamp_seconds", map[string]float64{"": float64(now.Unix())})
-	wantFigures(t, got, "bookside_build_info", map[string]float64{"commit=abc goversion=go1.26 version=v1.2.3": 1})
-	wantFigures(t, got, "bookside_db_connections_limit", map[string]float64{"": 4})
-	wantFigures(t, got, "bookside_db_up", map[string]float64{"": 1})
+	wantSamples(t, got, "bookside_requests_in_flight", map[string]float64{"": 0})
+	wantSamples(t, got, "bookside_connections_dropped_total", map[string]float64{"": 1})
+	wantSamples(t, got, "bookside_overlaps", map[string]float64{"": 1})
+	wantSamples(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
+	wantSamples(t, got, "bookside_overlap_bookings", map[string]float64{"": 41})
+	wantSamples(t, got, "bookside_overlap_look_timestamp_seconds", map[string]float64{"": float64(now.Unix())})
+	wantSamples(t, got, "bookside_build_info", map[string]float64{"commit=abc goversion=go1.26 version=v1.2.3": 1})
+	wantSamples(t, got, "bookside_db_connections_limit", map[string]float64{"": 4})
+	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 1})
 	if got["go_goroutines"] == nil || got["process_open_fds"] == nil {
 		t.Error("nothing of the runtime or the process")
 	}
@@ -138,7 +139,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Before there is a platform, and when its database is away, the rest is told.
+// TestMetricsWithoutDatabase: the other metrics are there before the database is
+// open and while it fails.
 func TestMetricsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	metrics := handlers.NewMetrics(handlers.Build{})
@@ -150,13 +152,14 @@ func TestMetricsWithoutDatabase(t *testing.T) {
 	metrics.Observe(s.platform)
 	arrange(t, database, "DROP TABLE wp_options")
 	got := scrape(t, metrics)
-	wantFigures(t, got, "bookside_db_up", map[string]float64{"": 0})
+	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 0})
 	if got["bookside_outbox_mails"] != nil || got["bookside_db_connections"] == nil {
 		t.Errorf("got %v", got)
 	}
 }
 
-func TestMetricsOfQueues(t *testing.T) {
+// TestMetricsOfJobsAndMails counts the jobs of the site and the mails in the outbox.
+func TestMetricsOfJobsAndMails(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	metrics := handlers.NewMetrics(handlers.Build{})
@@ -171,12 +174,13 @@ func TestMetricsOfQueues(t *testing.T) {
 			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00'),
 			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00')`)
 	got := scrape(t, metrics)
-	wantFigures(t, got, "bookside_site_jobs_scheduled", map[string]float64{"": 2})
-	wantFigures(t, got, "bookside_site_jobs_overdue", map[string]float64{"": 1})
-	wantFigures(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=sent": 0, "state=failed": 2})
+	wantSamples(t, got, "bookside_site_jobs_scheduled", map[string]float64{"": 2})
+	wantSamples(t, got, "bookside_site_jobs_overdue", map[string]float64{"": 1})
+	wantSamples(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=sent": 0, "state=failed": 2})
 }
 
-// Bookings that are refused for their time count, in bulk each of them.
+// TestMetricsOfConflicts: every booking whose time is not available counts, each
+// in a bulk too.
 func TestMetricsOfConflicts(t *testing.T) {
 	t.Parallel()
 	metrics := handlers.NewMetrics(handlers.Build{})
@@ -184,27 +188,36 @@ func TestMetricsOfConflicts(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
 	s.write(http.MethodPost, "/bookings/bulk", "["+friday()+","+friday("start_time", `"14:00"`)+","+friday()+"]").want(http.StatusMultiStatus)
-	wantFigures(t, scrape(t, metrics), "bookside_booking_conflicts_total", map[string]float64{"": 3})
+	wantSamples(t, scrape(t, metrics), "bookside_booking_conflicts_total", map[string]float64{"": 3})
 }
 
-// A Redis that is away shows in the figures.
+// TestMetricsOfFallbacks: requests that Redis did not count are counted.
 func TestMetricsOfFallbacks(t *testing.T) {
 	t.Parallel()
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
-	defer client.Close()
 	metrics := handlers.NewMetrics(handlers.Build{})
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
-		o.Metrics = metrics
-		o.RateLimit.Enabled = true
-		o.RateLimit.Shared = ratelimit.NewSharedCounter(client, "site", time.Second, fixedClock, slog.New(slog.DiscardHandler))
-	})
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
 	s.get("/agents").want(http.StatusOK)
-	wantFigures(t, scrape(t, metrics), "bookside_rate_limit_fallbacks_total", map[string]float64{"": 2})
+	wantSamples(t, scrape(t, metrics), "bookside_rate_limit_fallbacks_total", map[string]float64{"": 2})
 }
 
-// Keys beyond some number share a label.
-func TestMetricsOfManyKeys(t *testing.T) {
+// withoutRedis counts requests in a Redis that cannot be reached.
+func withoutRedis(t *testing.T) func(*handlers.Options) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(o *handlers.Options) {
+		o.RateLimit.Enabled = true
+		o.RateLimit.Shared = ratelimit.NewSharedCounter(client, "site", time.Second, fixedClock, slog.New(slog.DiscardHandler))
+	}
+}
+
+// TestKeysBeyondALimitShareALabel: many keys do not make many series.
+func TestKeysBeyondALimitShareALabel(t *testing.T) {
 	t.Parallel()
 	metrics := handlers.NewMetrics(handlers.Build{})
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.Metrics = metrics })
@@ -213,12 +226,14 @@ func TestMetricsOfManyKeys(t *testing.T) {
 		key := s.newKey("read")
 		s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {key}}).want(http.StatusOK)
 	}
-	values := figures(scrape(t, metrics)["bookside_requests_total"])
+	values := samples(scrape(t, metrics)["bookside_requests_total"])
 	if got := values["key_id=other method=GET route=/status status=200"]; got != keys-200 || len(values) != 201 {
 		t.Errorf("%v requests of other keys, %d series", got, len(values))
 	}
 }
 
+// TestProfiles: profiles are served only where they are switched on, without the
+// command line.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	if r := probe(t, newAdmin(), http.MethodGet, "/debug/pprof/"); r.Code != http.StatusNotFound {

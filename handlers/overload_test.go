@@ -172,7 +172,7 @@ func TestBulkWithoutConnection(t *testing.T) {
 	if recorder.Code != http.StatusServiceUnavailable {
 		t.Errorf("status %d: %s", recorder.Code, recorder.Body)
 	}
-	wantFigures(t, scrape(t, metrics), "bookside_requests_refused_total", map[string]float64{
+	wantSamples(t, scrape(t, metrics), "bookside_requests_refused_total", map[string]float64{
 		"reason=rate_limit": 0, "reason=failed_keys": 0, "reason=overload": 0, "reason=no_connection": 1,
 	})
 }
