@@ -26,7 +26,8 @@ func checkJSON(t *testing.T, env []string, code int, flags ...string) checkRepor
 	return r
 }
 
-// TestCheckJSON: what a program needs to know, good and bad.
+// TestCheckJSON: the findings about a healthy site, one with overlapping bookings
+// and one that cannot be served.
 func TestCheckJSON(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -51,8 +52,8 @@ func TestCheckJSON(t *testing.T) {
 	}
 }
 
-// A site that cannot be looked at is told as JSON too.
-func TestUncheckedJSON(t *testing.T) {
+// TestCheckJSONOfSiteThatCannotBeExamined: the reason is printed as JSON too.
+func TestCheckJSONOfSiteThatCannotBeExamined(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	execute(t, db.SQL, "DROP TABLE wp_latepoint_bookings")
@@ -72,8 +73,8 @@ func TestCheckConflicts(t *testing.T) {
 	wantTexts(t, got.stdout, "AGENT   BOOKINGS    \n1       7001 7002   \n", "overlaps       1 pairs of ")
 }
 
-// TestCheckGrants: an account that is given what check prints, and nothing else,
-// lacks nothing; one that can read is told the rest.
+// TestCheckGrants: an account with exactly the grants that check prints lacks
+// nothing; for one that can only read, check prints the rest.
 func TestCheckGrants(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -98,9 +99,9 @@ func TestCheckGrants(t *testing.T) {
 	}
 }
 
-// TestCheckGrantsBeforeAny: an account that may do nothing yet is told all that
-// it needs, in the words with which the accounts of these tests are made.
-func TestCheckGrantsBeforeAny(t *testing.T) {
+// TestCheckGrantsWithoutAccess: for an account without any privilege, check
+// prints all grants, the same with which the tests create their accounts.
+func TestCheckGrantsWithoutAccess(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)
@@ -108,7 +109,7 @@ func TestCheckGrantsBeforeAny(t *testing.T) {
 	r := checkJSON(t, env, exitRefused).Rights
 	text := run(t, env, "", "check", "--grants").want(t, exitRefused, "refuses the user or the password").stdout
 	needed, optional, ok := strings.Cut(text, "-- The site may lack these tables")
-	if !ok || needed != lines(r.Needed) || !strings.HasSuffix(optional, "\n"+lines(r.Optional)) || !cmp.Equal(r.Needed, r.Missing) {
+	if !ok || needed != statements(r.Needed) || !strings.HasSuffix(optional, "\n"+statements(r.Optional)) || !cmp.Equal(r.Needed, r.Missing) {
 		t.Errorf("printed %s\nas JSON %+v", text, r)
 	}
 	for _, statement := range r.Needed {
@@ -136,8 +137,9 @@ func TestCheckGrantsBeforeAny(t *testing.T) {
 	}
 }
 
-// One that the server does not know is told them for any host, and one that sees
-// some tables of the plugin for the others too.
+// TestCheckGrantsOfHiddenSites: for an account that the server does not know, the
+// grants are for any host; for one that sees some of the plugin's tables, they
+// include the others.
 func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -156,14 +158,14 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	}
 }
 
-// Rights on tables of ours that are not there yet count, at whatever level they
-// were given.
-func TestCheckRightsBeforeOwnTables(t *testing.T) {
+// TestCheckPrivilegesBeforeOwnTables: privileges count on own tables that do not
+// exist yet, at whatever level they were granted.
+func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, test := range map[string]struct {
 		grants      []string
-		wantMissing string // rights, on all of our tables
+		wantMissing string // privileges, on all of our tables
 	}{
 		"all":            {[]string{"SELECT, INSERT, UPDATE, DELETE, CREATE ON *"}, ""},
 		"all but CREATE": {[]string{"SELECT, INSERT, UPDATE, DELETE ON *"}, "CREATE"},
@@ -184,7 +186,8 @@ func TestCheckRightsBeforeOwnTables(t *testing.T) {
 	}
 }
 
-// TestCheckUnwritable: what an update of the plugin stops is told by name.
+// TestCheckUnwritable: check names the tables that cannot be written after an
+// update of the plugin.
 func TestCheckUnwritable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

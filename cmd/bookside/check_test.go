@@ -5,32 +5,29 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/DATA-DOG/go-sqlmock"
-	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
-	"bookside/wpdb"
 )
 
-func TestCheckGood(t *testing.T) {
+func TestCheckHealthySite(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	got := run(t, env, "", "check").want(t, exitOK)
-	wantTexts(t, got.stdout, "table prefix   wp_\n", "LatePoint      active\n", "its version    2.3.1\n", "its tables     all there\n", "rights         to read",
-		"time zone      Europe/Berlin, now 2026-11-21 10:30:00\n", "own tables     not there yet; serve and keys create make them\n", "API keys       0 valid of 0\n")
+	wantTexts(t, got.stdout, "table prefix   wp_\n", "LatePoint      active\n", "its version    2.3.1\n", "its tables     complete\n", "privileges     to read",
+		"time zone      Europe/Berlin, now 2026-11-21 10:30:00\n", "own tables     none yet; serve and keys create create them\n", "API keys       0 valid of 0\n")
 
 	newKey(t, env)
 	newKey(t, env)
 	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
 	got = run(t, env, "", "check").want(t, exitOK)
-	wantTexts(t, got.stdout, "own tables     all there\n", "API keys       1 valid of 2\n")
+	wantTexts(t, got.stdout, "own tables     complete\n", "API keys       1 valid of 2\n")
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
 	}
 }
 
-func TestCheckBad(t *testing.T) {
+func TestCheckSitesThatCannotBeServed(t *testing.T) {
 	t.Parallel()
 	const todo = "the site cannot be served:\n  "
 	tests := []struct {
@@ -47,7 +44,7 @@ func TestCheckBad(t *testing.T) {
 		{"old plugin", "UPDATE {prefix}options SET option_value = '1.4.0' WHERE option_name = 'latepoint_db_version'", exitFailure,
 			"its version    1.4.0\n", todo + "LatePoint 5 is not installed on this site"},
 		{"no version", "DELETE FROM {prefix}options WHERE option_name = 'latepoint_db_version'", exitFailure, "its version    none\n", todo},
-		{"no WordPress", "DROP TABLE {prefix}options", exitFailure, "time zone      not known", todo + "No WordPress tables under this prefix: correct the prefix, db.prefix"},
+		{"no WordPress", "DROP TABLE {prefix}options", exitFailure, "time zone      not known", todo + "No WordPress tables under this prefix: correct the table prefix, db.prefix"},
 		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exitNoTables, "", "the LatePoint table wp_latepoint_bookings is missing"},
 		{"column missing", "ALTER TABLE {prefix}latepoint_services DROP COLUMN visibility, DROP COLUMN status", exitFailure,
 			"LatePoint      LatePoint columns are missing: wp_latepoint_services.status, wp_latepoint_services.visibility\n",
@@ -64,8 +61,8 @@ func TestCheckBad(t *testing.T) {
 	}
 }
 
-// Bookside's own tables are all there, or none is: a running server is not ready
-// without one that was lost, and says so in /readyz.
+// Either all of Bookside's own tables exist, or none: a running server is not
+// ready without one that was lost, and says so in /readyz.
 func TestCheckLostTables(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -82,22 +79,22 @@ func TestCheckLostTables(t *testing.T) {
 			env := settingsFor(db)
 			newKey(t, env)
 			execute(t, db.SQL, "DROP TABLE "+test.lost)
-			told := "tables of Bookside are missing, without which a running server is not ready: " + test.lost + ": restart serve, which creates them, empty"
-			got := run(t, env, "", "check").want(t, exitFailure, told)
-			wantTexts(t, got.stdout, "own tables     missing "+test.lost+"; serve and keys create make them\n", "API keys       "+test.wantKeys+"\n")
+			want := "Bookside's own tables are missing: " + test.lost + "; a running server is not ready without them: restart serve, which creates them, empty"
+			got := run(t, env, "", "check").want(t, exitFailure, want)
+			wantTexts(t, got.stdout, "own tables     missing "+test.lost+"; serve and keys create create them\n", "API keys       "+test.wantKeys+"\n")
 			report := checkJSON(t, env, exitFailure)
-			if diff := cmp.Diff([]string{told}, report.Problems); diff != "" || report.OK {
+			if diff := cmp.Diff([]string{want}, report.Problems); diff != "" || report.OK {
 				t.Errorf("ok: %t, problems (-want +got):\n%s", report.OK, diff)
 			}
 			newKey(t, env)
 			if report := checkJSON(t, env, exitOK); !report.OK || len(report.OwnTables.Missing) > 0 {
-				t.Errorf("once they are there again: %+v", report)
+				t.Errorf("after they are created again: %+v", report)
 			}
 		})
 	}
 }
 
-// grantsExcept are all rights on all tables but some.
+// grantsExcept returns grants of all privileges on all tables but some.
 func grantsExcept(t *testing.T, db *fixtures.Database, hidden ...string) []string {
 	t.Helper()
 	rows, err := db.SQL.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
@@ -121,21 +118,21 @@ func grantsExcept(t *testing.T, db *fixtures.Database, hidden ...string) []strin
 	return grants
 }
 
-func TestCheckRights(t *testing.T) {
+func TestCheckPrivileges(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	tests := []struct {
 		name       string
 		grants     []string
-		hidden     []string // tables without any right, where no grants are given
+		hidden     []string // tables without any privilege, if grants is empty
 		more       string   // one more grant
 		code       int
 		wantStdout []string
 		wantStderr string
 	}{
-		{name: "all", grants: []string{"SELECT, INSERT, UPDATE, DELETE ON *"}, wantStdout: []string{"rights         to read and to write\n"}},
+		{name: "all", grants: []string{"SELECT, INSERT, UPDATE, DELETE ON *"}, wantStdout: []string{"privileges     to read and to write\n"}},
 		{name: "to read", grants: []string{"SELECT ON *"}, wantStdout: []string{
-			"rights         to read, but not to write everything\n",
+			"privileges     to read, but not to write everything\n",
 			"warning: the database user lacks INSERT, UPDATE on wp_users, wp_usermeta, wp_latepoint_order_invoices, wp_latepoint_services: requests that write there will fail\n",
 			"warning: the database user lacks INSERT, UPDATE, DELETE on wp_latepoint_bookings, wp_latepoint_coupons, ", ", wp_bookside_outbox: requests",
 		}},
@@ -143,13 +140,13 @@ func TestCheckRights(t *testing.T) {
 			"warning: the database user lacks DELETE on wp_latepoint_booking_meta, wp_latepoint_coupons, ",
 		}},
 		{name: "no own table", hidden: []string{"wp_bookside_api_keys"}, code: exitRefused,
-			wantStdout: []string{"own tables     missing wp_bookside_api_keys; serve and keys create make them\n", "LatePoint      active\n"},
+			wantStdout: []string{"own tables     missing wp_bookside_api_keys; serve and keys create create them\n", "LatePoint      active\n"},
 			wantStderr: "the database user may not read wp_bookside_api_keys: grant it SELECT on them"},
 		{name: "own table not to read", hidden: []string{"wp_bookside_api_keys"}, more: "INSERT ON wp_bookside_api_keys", code: exitRefused,
-			wantStdout: []string{"own tables     all there\n", "API keys       cannot be read\n"},
+			wantStdout: []string{"own tables     complete\n", "API keys       cannot be read\n"},
 			wantStderr: "the database user may not read wp_bookside_api_keys: grant it SELECT on them"},
 		{name: "optional table not to read", hidden: []string{"wp_latepoint_coupons"}, more: "INSERT ON wp_latepoint_coupons", code: exitRefused,
-			wantStdout: []string{"its tables     all there\n", "GRANT SELECT, INSERT, UPDATE, DELETE ON "}, wantStderr: "may not read wp_latepoint_coupons: grant it SELECT"},
+			wantStdout: []string{"its tables     complete\n", "GRANT SELECT, INSERT, UPDATE, DELETE ON "}, wantStderr: "may not read wp_latepoint_coupons: grant it SELECT"},
 		{name: "jobs not to read", hidden: []string{"wp_latepoint_process_jobs"}, more: "INSERT ON wp_latepoint_process_jobs", code: exitRefused,
 			wantStderr: "may not read wp_latepoint_process_jobs: grant it SELECT"},
 		{name: "no users", hidden: []string{"wp_users", "wp_usermeta"}, code: exitRefused, wantStderr: "may not read wp_users, wp_usermeta: grant it SELECT"},
@@ -157,7 +154,7 @@ func TestCheckRights(t *testing.T) {
 			wantStderr: "no LatePoint tables are to be seen under the prefix wp_ or any other in the database"},
 		{name: "options only, reason", grants: []string{"SELECT ON wp_options"}, code: exitNoTables,
 			wantStderr: "either they are missing, or the database user may not see them: grant it SELECT on wp_latepoint_bookings"},
-		{name: "no options", hidden: []string{"wp_options"}, code: exitRefused, wantStdout: []string{"rights         not enough to read\n", "LatePoint      not known before"},
+		{name: "no options", hidden: []string{"wp_options"}, code: exitRefused, wantStdout: []string{"privileges     not enough to read\n", "LatePoint      not known before"},
 			wantStderr: "the site cannot be served:\n  the database user may not read wp_options: grant it SELECT on them"},
 		{name: "no orders", hidden: []string{"wp_latepoint_orders", "wp_latepoint_settings"}, code: exitRefused, wantStdout: []string{"its tables     cannot be read\n"},
 			wantStderr: "the database user may not read wp_latepoint_orders, wp_latepoint_settings: grant it SELECT"},
@@ -184,8 +181,8 @@ func TestCheckRights(t *testing.T) {
 	}
 }
 
-// A plugin that is not active by the site's own list may be by that of a
-// network, which not everybody may read.
+// A plugin that is not in the site's own list of active plugins may be in that
+// of the network, which not every user may read.
 func TestCheckHiddenNetwork(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -193,37 +190,7 @@ func TestCheckHiddenNetwork(t *testing.T) {
 	newKey(t, settingsFor(db))
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	run(t, account(t, db, grantsExcept(t, db, "wpx_sitemeta")...), "", "check").
-		want(t, exitFailure, "LatePoint is not active on this site itself: activate it, or, where it is active for a whole network, grant the database user SELECT on wpx_sitemeta")
-}
-
-// A server that gives no answer about writing is no reason to fail.
-func TestRightsUntold(t *testing.T) {
-	t.Parallel()
-	pool, mock, err := sqlmock.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	mock.MatchExpectationsInOrder(false)
-	readOnly := &mysql.MySQLError{Number: 1290}
-	mock.ExpectQuery("information_schema.columns").WillReturnRows(sqlmock.NewRows([]string{"table_name"}))
-	mock.ExpectQuery("information_schema.tables").WillReturnRows(sqlmock.NewRows([]string{"table_name", "engine"}))
-	for range 100 {
-		mock.ExpectQuery("^SELECT 1").WillReturnRows(sqlmock.NewRows([]string{"1"}))
-		mock.ExpectQuery("^EXPLAIN").WillReturnError(readOnly)
-	}
-	db := wpdb.New(pool, "wp_")
-	r, err := tryRights(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := r.summary(); got != "to read; to write could not be told" {
-		t.Errorf("summary: %s", got)
-	}
-	want := []string{"whether the database user may write to all tables could not be told"}
-	if diff := cmp.Diff(want, r.warnings(db)); diff != "" {
-		t.Error(diff)
-	}
+		want(t, exitFailure, "LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on wpx_sitemeta")
 }
 
 func TestCheckUnreachable(t *testing.T) {

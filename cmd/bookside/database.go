@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -184,18 +183,9 @@ func (t target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) 
 func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, err error) {
 	err = db.CreateOwnTables(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) || errors.Is(err, wpdb.ErrReadOnly) {
-		return missingOwnTables(ctx, db) // who may not create may still find them there
+		return db.MissingOwnTables(ctx) // who may not create may still find them there
 	}
 	return nil, err
-}
-
-// missingOwnTables are the tables of ours that are not there, or not to be seen.
-func missingOwnTables(ctx context.Context, db *wpdb.DB) ([]wpdb.Table, error) {
-	schema, err := db.Schema(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(wpdb.OwnTables(), schema.Has), nil
 }
 
 // requireOwnColumns fails where a table of ours was made by an earlier version

@@ -190,11 +190,11 @@ func TestCheckWarnsOfWeakKeys(t *testing.T) {
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '6we', last_four = 'r' WHERE id = 6")
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '7ift', last_four = 's' WHERE id = 7")
 	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout,
-		"warning: the API key 4 (old 47) is too short or too simple and can be guessed; give its clients a key of keys create, and revoke it\n",
-		"warning: the API key 5 (old 5i) is too short or too simple and can be guessed; ",
-		"warning: the API key 6 (old 6w) is too short or too simple and can be guessed; ",
-		"warning: the API key 9 (old 99) is too short or too simple and can be guessed; ",
-		"warning: the API key 7 (old 7i) was imported by an earlier version and has 15 to 17 characters: with 15 it can be guessed; ")
+		"warning: the API key 4 (old 47) is too short or too simple and can be guessed: give its clients a new one from keys create, and revoke it\n",
+		"warning: the API key 5 (old 5i) is too short or too simple and can be guessed: ",
+		"warning: the API key 6 (old 6w) is too short or too simple and can be guessed: ",
+		"warning: the API key 9 (old 99) is too short or too simple and can be guessed: ",
+		"warning: the API key 7 (old 7i) was imported by an earlier version and has 15 to 17 characters; if it has 15, it can be guessed: ")
 	report := checkJSON(t, env, exitOK)
 	if diff := cmp.Diff([]int64{4, 5, 6, 7, 9}, report.WeakKeys); diff != "" {
 		t.Error(diff)

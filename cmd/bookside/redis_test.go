@@ -111,7 +111,7 @@ func TestCheckRedis(t *testing.T) {
 	if got := check(server.URL() + "?read_timeout=30s"); len(got) > 0 {
 		t.Errorf("warned of one that is well: %q", got)
 	}
-	const warning = "Redis does not count requests, each server counts by itself; see rate_limit.redis: "
+	const warning = "Redis does not count requests, so each server counts its own; see rate_limit.redis: "
 	want := []string{warning + "it answers with the error ERR"}
 	if diff := cmp.Diff(want, check("redis://u:s3cret@"+quotingRedis(t)+"?read_timeout=30s")); diff != "" {
 		t.Errorf("one that refuses (-want +got):\n%s", diff)

@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -189,7 +190,7 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 		return err
 	}
 	if len(missing) > 0 {
-		s.log.Warn("the database user may not create the tables of Bookside; run keys create with one that may", "missing", named(db, missing))
+		s.log.Warn("the database user may not create the tables of Bookside; run keys create as one that may", "missing", strings.Join(db.FullNames(missing), ", "))
 	}
 	return requireOwnColumns(ctx, db)
 }

@@ -1,0 +1,282 @@
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/wpdb"
+)
+
+// Active is the state of a platform that can be served.
+const Active = "active"
+
+// Report is the result of an examination. Fields that are nil are unknown.
+type Report struct {
+	Account         string                  // the database user, quoted for GRANT
+	Server          *wpdb.ServerSettings    // nil for proxies that do not tell
+	ClockDifference time.Duration           // the server's clock minus ours
+	Cluster         *wpdb.Cluster           // nil for proxies that do not tell
+	Privileges      Privileges              // of the database user
+	Grants          Grants                  // for the database user
+	Platform        Platform                // WordPress and the plugin
+	OwnTables       OwnTables               // of this project
+	Keys            *Keys                   // nil if the table cannot be read
+	Conflicts       *adapter.ConflictReport // overlapping bookings; nil if the site cannot be served
+
+	// Problems are the reasons why the site cannot be served, each with its remedy.
+	Problems []string
+	// Warnings describe what will not work although the site can be served.
+	Warnings []string
+}
+
+// Platform is the state of WordPress and the plugin.
+type Platform struct {
+	State         string       // Active, or what is wrong
+	Version       string       // of the plugin's tables; empty if there is none
+	MissingTables []wpdb.Table // of those that the plugin's version has
+	Unwritable    []wpdb.UnwritableTable
+	Clock         *Clock // nil if the site cannot be served
+	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
+}
+
+// Clock is the time at a site.
+type Clock struct {
+	Zone string // as WordPress names it
+	Now  time.Time
+}
+
+// OwnTables is the state of our own tables.
+type OwnTables struct {
+	Missing    []wpdb.Table
+	Statements []string // that add the columns missing in tables of an earlier version
+}
+
+// Keys counts API keys.
+type Keys struct {
+	Total, Valid int
+	Weak         []keys.Key // valid ones that can be guessed
+}
+
+// examination is a report in progress.
+type examination struct {
+	Report
+	db  *wpdb.DB
+	now domain.Clock
+}
+
+// Examine examines the site of an open database. config is the one it was opened
+// with. The error is that of a database that does not answer; what is wrong with
+// the site is part of the report.
+func Examine(ctx context.Context, config wpdb.Config, db *wpdb.DB, now domain.Clock) (Report, error) {
+	e := examination{db: db, now: now}
+	account, database, err := config.Account(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	e.Account = account
+	if e.Privileges, err = probe(ctx, db); err != nil {
+		return Report{}, err
+	}
+	e.Grants = e.Privileges.grants(db, database, account)
+	e.examineServer(ctx)
+	if len(e.Privileges.Unreadable) > 0 {
+		e.problem("the database user may not read %s: grant it SELECT on them", names(db, e.Privileges.Unreadable))
+	}
+	if e.Privileges.SiteUnreadable() {
+		e.Platform.State = "not known before its tables can be read"
+	} else if err := e.examinePlatform(ctx); err != nil {
+		return Report{}, err
+	}
+	if err := e.examineOwnTables(ctx); err != nil {
+		return Report{}, err
+	}
+	e.Warnings = e.warnings()
+	return e.Report, nil
+}
+
+func (e *examination) problem(format string, args ...any) {
+	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
+}
+
+// examineServer ignores errors: the site can be served without these facts, and
+// some proxies do not tell them.
+func (e *examination) examineServer(ctx context.Context) {
+	if server, err := e.db.ServerSettings(ctx); err == nil {
+		e.Server = &server
+		e.ClockDifference = server.Now.Sub(e.now().Truncate(time.Second))
+	}
+	if cluster, err := e.db.Cluster(ctx); err == nil {
+		e.Cluster = &cluster
+	}
+}
+
+func (e *examination) examinePlatform(ctx context.Context) error {
+	options, err := e.db.OptionValues(ctx, "latepoint_db_version")
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	e.Platform.Version = wpdb.PlainText(options["latepoint_db_version"])
+	schema, err := e.db.Schema(ctx, e.Platform.Version)
+	if err != nil {
+		return err
+	}
+	e.Platform.MissingTables, e.Platform.Unwritable = schema.Missing(), schema.Unwritables()
+	site, err := adapter.NewPlatform(e.db, e.now).Site(ctx)
+	if errors.Is(err, wpdb.ErrAccessDenied) {
+		e.Platform.State = "not active on this site itself"
+		e.problem("LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on %s",
+			e.db.FullName(wpdb.Sitemeta))
+		return nil
+	}
+	remedy := "activate LatePoint 5 in the site's administration, so that it creates its tables"
+	if options == nil {
+		remedy = "correct the table prefix, db.prefix"
+	}
+	if err == nil {
+		e.Platform.Clock = &Clock{Zone: site.Zone.Name, Now: site.Now.In(site.Zone.Location)}
+		err = site.CheckColumns()
+		remedy = "deactivate LatePoint in the site's administration and activate it again, so that it completes its tables"
+	}
+	var known *domain.Error
+	switch {
+	case err == nil:
+		e.Platform.State = Active
+		return e.examineSite(ctx, site)
+	case errors.As(err, &known) && known.Code == domain.CodeUnavailable:
+		e.Platform.State = known.Message
+		e.problem("%s: %s", known.Message, remedy)
+		return nil
+	default:
+		return err
+	}
+}
+
+func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error {
+	runs, err := site.RunsJobs(ctx)
+	if err != nil {
+		return err
+	}
+	conflicts, err := site.Conflicts(ctx)
+	if err != nil {
+		return err
+	}
+	e.Platform.RunsJobs, e.Conflicts = &runs, &conflicts
+	return nil
+}
+
+func (e *examination) examineOwnTables(ctx context.Context) (err error) {
+	if e.OwnTables.Missing, err = e.db.MissingOwnTables(ctx); err != nil {
+		return err
+	}
+	if lost := e.lostTables(); len(lost) > 0 {
+		e.problem("Bookside's own tables are missing: %s; a running server is not ready without them: restart serve, which creates them, empty", names(e.db, lost))
+	}
+	if slices.Contains(e.OwnTables.Missing, wpdb.APIKeys) {
+		e.Keys = &Keys{}
+		return nil
+	}
+	schema, err := e.db.Schema(ctx, "")
+	if err != nil {
+		return err
+	}
+	e.OwnTables.Statements = e.db.MigrationStatements(schema)
+	for _, statement := range e.OwnTables.Statements {
+		e.problem("a table of Bookside lacks a column of this version: run %s", statement)
+	}
+	if len(e.OwnTables.Statements) > 0 {
+		return nil
+	}
+	return e.examineKeys(ctx)
+}
+
+func (e *examination) examineKeys(ctx context.Context) error {
+	stored, err := keys.NewStore(e.db, e.now, rand.Reader).List(ctx)
+	if errors.Is(err, wpdb.ErrAccessDenied) {
+		return nil // it is among the unreadable tables
+	}
+	if err != nil {
+		return err
+	}
+	e.Keys = &Keys{Total: len(stored)}
+	for _, key := range stored {
+		if key.Status(e.now()) != keys.Active {
+			continue
+		}
+		e.Keys.Valid++
+		if key.Weakness() != keys.Strong {
+			e.Keys.Weak = append(e.Keys.Weak, key)
+		}
+	}
+	return nil
+}
+
+// lostTables returns our own tables that are missing although others exist. If
+// none exists, this site was never served. Tables that cannot be read are
+// reported as such.
+func (e *examination) lostTables() []wpdb.Table {
+	if len(e.OwnTables.Missing) == len(wpdb.OwnTables()) {
+		return nil
+	}
+	unreadable := func(t wpdb.Table) bool { return slices.Contains(e.Privileges.Unreadable, t) }
+	return slices.DeleteFunc(slices.Clone(e.OwnTables.Missing), unreadable)
+}
+
+// clockTolerance is the difference between two clocks that is not worth a
+// warning.
+const clockTolerance = 30 * time.Second
+
+func (e *examination) warnings() []string {
+	warnings := e.Privileges.warnings(e.db)
+	for _, u := range e.Platform.Unwritable {
+		warnings = append(warnings, fmt.Sprintf("requests that write %s will be refused: %s", e.db.FullName(u.Table), u.Reason))
+	}
+	if e.ClockDifference.Abs() > clockTolerance {
+		warnings = append(warnings, fmt.Sprintf("the clock of the database server differs by %v from that of this machine; synchronize both by NTP", e.ClockDifference.Round(time.Second)))
+	}
+	if e.Cluster != nil {
+		warnings = append(warnings, clusterWarnings(*e.Cluster)...)
+	}
+	if e.Keys != nil {
+		for _, key := range e.Keys.Weak {
+			warnings = append(warnings, weakKeyWarning(key))
+		}
+	}
+	if e.Platform.RunsJobs != nil && !*e.Platform.RunsJobs {
+		warnings = append(warnings, "the site's cron does not run the plugin's jobs: it sends no notifications; see mail.enabled")
+	}
+	return warnings
+}
+
+// clusterWarnings returns what keeps requests from being served.
+func clusterWarnings(c wpdb.Cluster) []string {
+	switch {
+	case !c.Serving:
+		return []string{fmt.Sprintf("the database server has lost its cluster or lags behind it (state %s); until it is back, requests that write will fail, and on Galera all requests", cmp.Or(c.State, "unknown"))}
+	case c.ReadOnly:
+		return []string{"the database server is read-only: requests that write will fail; configure a server that accepts writes"}
+	case c.Kind == wpdb.Replica:
+		return []string{"the database server is a replica of another one, which will not see what is written here; configure that one"}
+	default:
+		return nil
+	}
+}
+
+func weakKeyWarning(key keys.Key) string {
+	reason := "is too short or too simple and can be guessed"
+	if key.Weakness() == keys.MaybeWeak {
+		reason = "was imported by an earlier version and has 15 to 17 characters; if it has 15, it can be guessed"
+	}
+	return fmt.Sprintf("the API key %d (%s) %s: give its clients a new one from keys create, and revoke it", key.ID, key.Name, reason)
+}
+
+// names joins the full names of tables.
+func names(db *wpdb.DB, tables []wpdb.Table) string { return strings.Join(db.FullNames(tables), ", ") }

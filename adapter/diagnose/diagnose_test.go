@@ -1,0 +1,67 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/wpdb"
+)
+
+// TestUnknownWritePrivilegesAreAWarning: a server that gives no answer about
+// writing does not make the examination fail.
+func TestUnknownWritePrivilegesAreAWarning(t *testing.T) {
+	t.Parallel()
+	pool, mock, err := sqlmock.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	mock.MatchExpectationsInOrder(false)
+	readOnly := &mysql.MySQLError{Number: 1290}
+	mock.ExpectQuery("information_schema.columns").WillReturnRows(sqlmock.NewRows([]string{"table_name"}))
+	mock.ExpectQuery("information_schema.tables").WillReturnRows(sqlmock.NewRows([]string{"table_name", "engine"}))
+	for range 100 {
+		mock.ExpectQuery("^SELECT 1").WillReturnRows(sqlmock.NewRows([]string{"1"}))
+		mock.ExpectQuery("^EXPLAIN").WillReturnError(readOnly)
+	}
+	db := wpdb.New(pool, "wp_")
+	p, err := probe(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Unknown || len(p.Lacking) > 0 || len(p.Unreadable) > 0 {
+		t.Errorf("%+v", p)
+	}
+	want := []string{"the server does not say whether the database user may write to all tables"}
+	if diff := cmp.Diff(want, p.warnings(db)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClusterWarnings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cluster wpdb.Cluster
+		warning string // part of the only one; empty for none
+	}{
+		"Galera":            {wpdb.Cluster{Kind: wpdb.Galera, Members: 3, State: "Synced", Serving: true, Balanced: true}, ""},
+		"lost":              {wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Initialized"}, "lost its cluster"},
+		"multi-primary":     {wpdb.Cluster{Kind: wpdb.GroupReplication, Members: 3, State: "ONLINE", Serving: true}, ""},
+		"secondary":         {wpdb.Cluster{Kind: wpdb.GroupReplication, SinglePrimary: true, Serving: true, ReadOnly: true}, "is read-only"},
+		"replica":           {wpdb.Cluster{Kind: wpdb.Replica, Serving: true}, "is a replica"},
+		"read-only replica": {wpdb.Cluster{Kind: wpdb.Replica, Serving: true, ReadOnly: true}, "is read-only"},
+		"read-only":         {wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, ReadOnly: true}, "is read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := clusterWarnings(c.cluster)
+			if len(got) != min(len(c.warning), 1) || !strings.Contains(strings.Join(got, ""), c.warning) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

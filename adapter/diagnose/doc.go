@@ -1,0 +1,7 @@
+// Package diagnose examines the database of a site: whether it can be served,
+// what has to be done first, and what will not work although it can. It changes
+// nothing. What it finds is data and sentences; printing them is up to the
+// caller.
+//
+// It may import adapter, its domain and keys, and wpdb.
+package diagnose

@@ -1,0 +1,147 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"bookside/wpdb"
+)
+
+// Privileges are what the database user may do with the tables of a site. Tables
+// that are known not to exist are in none of the lists, except our own, which
+// will be created.
+type Privileges struct {
+	Unreadable []wpdb.Table            // without these the site cannot be served
+	Hidden     []wpdb.Table            // other tables that cannot be read, or do not exist
+	Lacking    map[string][]wpdb.Table // by the missing write privileges, such as "INSERT, UPDATE"
+	Unknown    bool                    // the server did not say whether some tables can be written
+
+	tables []tablePrivileges // that need grants
+}
+
+// tablePrivileges is a table on which privileges are needed.
+type tablePrivileges struct {
+	table   wpdb.Table
+	exists  bool
+	lacking bool // at least one of the privileges
+}
+
+// Grants are GRANT statements.
+type Grants struct {
+	Needed   []string // all that are needed
+	Missing  []string // those of them that have an effect
+	Optional []string // for tables that cannot be seen and that the site may lack
+}
+
+// GrantsWithoutAccess returns the statements for a database user that may not
+// open the database.
+func GrantsWithoutAccess(ctx context.Context, config wpdb.Config) (Grants, error) {
+	account, database, err := config.Account(ctx)
+	if err != nil {
+		return Grants{}, err
+	}
+	var p Privileges
+	for _, table := range wpdb.Tables() {
+		p.addUnreadable(&wpdb.Schema{}, table)
+	}
+	return p.grants(wpdb.New(nil, config.Prefix), database, account), nil
+}
+
+// probe tries every privilege that is ever needed.
+func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
+	p := Privileges{Lacking: map[string][]wpdb.Table{}}
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return p, err
+	}
+	for _, table := range wpdb.Tables() {
+		readable, err := db.HasPrivilege(ctx, wpdb.Select, table)
+		exists := !errors.Is(err, wpdb.ErrSchema)
+		switch {
+		case exists && err != nil:
+			return p, err
+		case readable, !exists && table.Own():
+			lacking := p.probeWrites(ctx, db, table, exists)
+			p.tables = append(p.tables, tablePrivileges{table, exists, lacking})
+		case exists:
+			p.addUnreadable(schema, table)
+		}
+	}
+	return p, nil
+}
+
+// addUnreadable adds a table that cannot be read. The schema contains it if the
+// user has another privilege on it.
+func (p *Privileges) addUnreadable(schema *wpdb.Schema, table wpdb.Table) {
+	if schema.Expects(table) {
+		p.Unreadable = append(p.Unreadable, table)
+	} else {
+		p.Hidden = append(p.Hidden, table)
+	}
+	if !table.Optional() || schema.Has(table) {
+		p.tables = append(p.tables, tablePrivileges{table, !table.Own() || schema.Has(table), true})
+	}
+}
+
+// probeWrites reports whether privileges to write the table are missing.
+func (p *Privileges) probeWrites(ctx context.Context, db *wpdb.DB, table wpdb.Table, exists bool) (lacking bool) {
+	var words []string
+	for _, privilege := range table.Privileges(exists)[1:] { // without SELECT
+		allowed, err := db.HasPrivilege(ctx, privilege, table)
+		switch {
+		case !exists && errors.Is(err, wpdb.ErrSchema): // allowed
+		case err != nil:
+			p.Unknown = true // on a replica, or through some proxies
+			return false
+		case !allowed:
+			words = append(words, string(privilege))
+		}
+	}
+	if len(words) > 0 {
+		key := strings.Join(words, ", ")
+		p.Lacking[key] = append(p.Lacking[key], table)
+	}
+	return len(words) > 0
+}
+
+// SiteUnreadable reports whether so much is unreadable that nothing can be said
+// about the site.
+func (p Privileges) SiteUnreadable() bool {
+	return slices.ContainsFunc(p.Unreadable, func(t wpdb.Table) bool { return t == wpdb.Options || t.Required() })
+}
+
+func (p Privileges) grants(db *wpdb.DB, database, account string) (g Grants) {
+	for _, t := range p.tables {
+		statement := db.GrantStatement(database, account, t.table, t.exists)
+		g.Needed = append(g.Needed, statement)
+		if t.lacking {
+			g.Missing = append(g.Missing, statement)
+		}
+	}
+	for _, table := range p.Hidden {
+		if table.Optional() {
+			g.Optional = append(g.Optional, db.GrantStatement(database, account, table, true))
+		}
+	}
+	return g
+}
+
+func (p Privileges) warnings(db *wpdb.DB) []string {
+	var warnings []string
+	for _, lacking := range slices.Sorted(maps.Keys(p.Lacking)) {
+		warnings = append(warnings, fmt.Sprintf("the database user lacks %s on %s: requests that write there will fail", lacking, names(db, p.Lacking[lacking])))
+	}
+	if p.Unknown {
+		warnings = append(warnings, "the server does not say whether the database user may write to all tables")
+	}
+	// Most sites have neither a network nor the add-on for coupons.
+	hidden := slices.DeleteFunc(slices.Clone(p.Hidden), func(t wpdb.Table) bool { return t == wpdb.Sitemeta || t == wpdb.Coupons })
+	if len(hidden) > 0 {
+		warnings = append(warnings, fmt.Sprintf("the database user may not read %s: if they exist, they are treated as missing", names(db, hidden)))
+	}
+	return warnings
+}

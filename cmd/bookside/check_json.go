@@ -1,0 +1,131 @@
+package main
+
+import (
+	"time"
+
+	"bookside/adapter/diagnose"
+	"bookside/wpdb"
+)
+
+// checkReport is what check --json prints. Keys may be added, but are never
+// removed; lists are never null.
+type checkReport struct {
+	OK       bool     `json:"ok"` // check exits with 0
+	Problems []string `json:"problems"`
+	Warnings []string `json:"warnings"`
+	Database struct {
+		Version         string       `json:"version"`
+		Name            string       `json:"name"`
+		Address         string       `json:"address"`
+		Account         string       `json:"account"` // quoted for SQL
+		SQLMode         string       `json:"sql_mode"`
+		TimeZone        string       `json:"time_zone"`
+		ClockDifference *int64       `json:"clock_difference_seconds"` // the server's clock minus ours; null if unknown
+		Cluster         *clusterJSON `json:"cluster"`                  // null if unknown
+	} `json:"database"`
+	Prefix string `json:"prefix"`
+	Rights struct {
+		Summary    string              `json:"summary"`
+		Unreadable []string            `json:"unreadable"`
+		Lacking    map[string][]string `json:"lacking"` // tables by the missing write privileges
+		grantsJSON
+	} `json:"rights"`
+	Platform struct {
+		State         string   `json:"state"` // active, or what is wrong
+		Version       string   `json:"version"`
+		MissingTables []string `json:"missing_tables"`
+		Unwritable    []string `json:"unwritable"` // tables and why
+		TimeZone      string   `json:"time_zone"`
+		JobCron       *bool    `json:"job_cron"` // whether the site runs the plugin's jobs; null if unknown
+	} `json:"platform"`
+	OwnTables struct {
+		Missing    []string `json:"missing"`
+		Statements []string `json:"statements"` // that add missing columns
+	} `json:"own_tables"`
+	Keys      string         `json:"keys"`
+	WeakKeys  []int64        `json:"weak_keys"` // IDs of valid keys that can be guessed
+	Conflicts *conflictsJSON `json:"conflicts"` // null if unknown
+}
+
+type clusterJSON struct {
+	Kind         wpdb.ClusterKind `json:"kind"`          // none, galera, group_replication or replica
+	Members      *int             `json:"members"`       // null if unknown
+	State        string           `json:"state"`         // of the server that answered; empty if unknown
+	Serving      bool             `json:"serving"`       // it accepts statements
+	MultiPrimary bool             `json:"multi_primary"` // several servers accept writes
+	ReadOnly     bool             `json:"read_only"`     // this one does not
+	Balanced     bool             `json:"balanced"`      // connections lead to different servers
+}
+
+type conflictsJSON struct {
+	Bookings int            `json:"bookings"` // that were compared
+	Cut      bool           `json:"cut"`      // there are more bookings or conflicts than were compared
+	Pairs    []conflictPair `json:"pairs"`
+}
+
+type conflictPair struct {
+	Agent       int64    `json:"agent_id"`
+	Bookings    [2]int64 `json:"booking_ids"`
+	BuffersOnly bool     `json:"buffers_only"`
+}
+
+type grantsJSON struct {
+	Needed   []string `json:"grants"`
+	Missing  []string `json:"missing_grants"`  // those of them that have an effect
+	Optional []string `json:"optional_grants"` // for tables that cannot be seen and that the site may lack
+}
+
+func newGrantsJSON(g diagnose.Grants) grantsJSON {
+	return grantsJSON{notNull(g.Needed), notNull(g.Missing), notNull(g.Optional)}
+}
+
+func (f findings) json() (r checkReport) {
+	r.OK, r.Problems, r.Warnings = f.failure() == nil, notNull(f.problems()), notNull(f.Warnings)
+	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = f.db.Version(), f.target.database, f.target.address, f.Account
+	if f.Server != nil {
+		seconds := int64(f.ClockDifference / time.Second)
+		r.Database.SQLMode, r.Database.TimeZone, r.Database.ClockDifference = f.Server.SQLMode, f.Server.TimeZone, &seconds
+	}
+	r.Database.Cluster = newClusterJSON(f.Cluster)
+	r.Prefix = f.db.Prefix()
+	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = privilegesLine(f.Privileges), f.db.FullNames(f.Privileges.Unreadable), map[string][]string{}
+	for privileges, tables := range f.Privileges.Lacking {
+		r.Rights.Lacking[privileges] = f.db.FullNames(tables)
+	}
+	r.Rights.grantsJSON = newGrantsJSON(f.Grants)
+	r.Platform.State, r.Platform.Version, r.Platform.MissingTables = f.Platform.State, f.Platform.Version, f.db.FullNames(f.Platform.MissingTables)
+	r.Platform.Unwritable = []string{}
+	for _, u := range f.Platform.Unwritable {
+		r.Platform.Unwritable = append(r.Platform.Unwritable, f.db.FullName(u.Table)+": "+u.Reason)
+	}
+	r.Platform.TimeZone, r.Platform.JobCron = clockLine(f.Platform.Clock), f.Platform.RunsJobs
+	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNull(f.OwnTables.Statements)
+	r.Keys, r.WeakKeys = keysLine(f.Keys), []int64{}
+	if f.Keys != nil {
+		for _, key := range f.Keys.Weak {
+			r.WeakKeys = append(r.WeakKeys, key.ID)
+		}
+	}
+	if f.Conflicts != nil {
+		r.Conflicts = &conflictsJSON{Bookings: f.Conflicts.Bookings, Cut: f.Conflicts.Cut, Pairs: []conflictPair{}}
+		for _, c := range f.Conflicts.Conflicts {
+			r.Conflicts.Pairs = append(r.Conflicts.Pairs, conflictPair{c.Agent, [2]int64{c.First, c.Second}, c.BuffersOnly})
+		}
+	}
+	return r
+}
+
+func newClusterJSON(c *wpdb.Cluster) *clusterJSON {
+	if c == nil {
+		return nil
+	}
+	r := &clusterJSON{Kind: c.Kind, State: c.State, Serving: c.Serving, MultiPrimary: c.MultiPrimary(), ReadOnly: c.ReadOnly, Balanced: c.Balanced}
+	if c.Members > 0 && c.Kind != wpdb.Standalone {
+		members := c.Members
+		r.Members = &members
+	}
+	return r
+}
+
+// notNull returns an empty list in place of nil.
+func notNull(list []string) []string { return append([]string{}, list...) }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"bookside/handlers"
+)
+
+// checkLive asks the running server for its readiness; it needs no database.
+func (p *program) checkLive(ctx context.Context, address string) error {
+	if address == "" {
+		return failf(exitFailure, nil, "admin.listen (%s) is empty: the server answers no probes", envName("admin.listen"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz")
+	if err != nil {
+		return failf(exitFailure, err, "the server does not answer probes at %s; check that it is running and that it has the same admin.listen (%s)", address, envName("admin.listen"))
+	}
+	if readiness.Status != handlers.StatusReady {
+		return failf(exitFailure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)
+	}
+	return p.print("ready\n")
+}
+
+func fetchReadiness(ctx context.Context, url string) (r handlers.Readiness, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return r, err
+	}
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	return r, json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&r)
+}
+
+// dialable returns the address at which a listener can be reached from its own
+// machine.
+func dialable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"bookside/adapter/diagnose"
+	"bookside/wpdb"
+)
+
+// unknown stands for what can be known only of a site that can be served.
+const unknown = "not known before the site can be served"
+
+// text is what check prints for people.
+func (f findings) text() string {
+	text := columns([][]string{
+		{"database", fmt.Sprintf("%s, %s at %s", f.db.Version(), f.target.database, f.target.address)},
+		{"server", f.serverLine()},
+		{"cluster", clusterLine(f.Cluster)},
+		{"table prefix", f.db.Prefix()},
+		{"privileges", privilegesLine(f.Privileges)},
+		{"LatePoint", f.Platform.State},
+		{"its version", cmp.Or(f.Platform.Version, "none")},
+		{"its tables", f.tablesLine()},
+		{"time zone", clockLine(f.Platform.Clock)},
+		{"own tables", f.ownTablesLine()},
+		{"API keys", keysLine(f.Keys)},
+		{"jobs", jobsLine(f.Platform.RunsJobs)},
+		{"overlaps", f.overlapsLine()},
+	})
+	for _, warning := range f.Warnings {
+		text += "warning: " + warning + "\n"
+	}
+	if f.show.grants {
+		text += allGrants(f.Grants)
+	} else {
+		text += statements(f.Grants.Missing)
+	}
+	if f.show.conflicts && f.overlapping() {
+		text += f.conflictTable()
+	}
+	return text
+}
+
+func (f findings) serverLine() string {
+	if f.Server == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("time zone %s, clock %v from ours, sql_mode %s", f.Server.TimeZone, f.ClockDifference.Round(time.Second), cmp.Or(f.Server.SQLMode, "empty"))
+}
+
+func clusterLine(c *wpdb.Cluster) string {
+	if c == nil {
+		return "unknown"
+	}
+	var parts []string
+	switch c.Kind {
+	case wpdb.Galera:
+		parts = append(parts, "Galera")
+	case wpdb.GroupReplication:
+		mode := "multi-primary"
+		if c.SinglePrimary {
+			mode = "single-primary"
+		}
+		parts = append(parts, "MySQL Group Replication", mode)
+	case wpdb.Replica:
+		parts = append(parts, "replica of another server")
+	default:
+		parts = append(parts, "none")
+	}
+	if c.Kind != wpdb.Standalone && c.Members > 0 {
+		parts = append(parts, fmt.Sprintf("members: %d", c.Members))
+	}
+	if c.State != "" {
+		parts = append(parts, "state of this one: "+c.State)
+	}
+	if c.ReadOnly {
+		parts = append(parts, "read-only")
+	}
+	if c.Balanced {
+		parts = append(parts, "behind a load-balancing proxy")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func privilegesLine(p diagnose.Privileges) string {
+	switch {
+	case len(p.Unreadable) > 0:
+		return "not enough to read"
+	case len(p.Lacking) > 0:
+		return "to read, but not to write everything"
+	case p.Unknown:
+		return "to read; unknown whether to write"
+	default:
+		return "to read and to write"
+	}
+}
+
+func (f findings) tablesLine() string {
+	switch {
+	case f.Privileges.SiteUnreadable():
+		return "cannot be read"
+	case len(f.Platform.MissingTables) > 0:
+		return "missing " + f.names(f.Platform.MissingTables)
+	default:
+		return "complete"
+	}
+}
+
+func clockLine(c *diagnose.Clock) string {
+	if c == nil {
+		return unknown
+	}
+	return c.Zone + ", now " + c.Now.Format(time.DateTime)
+}
+
+func (f findings) ownTablesLine() string {
+	const creators = "; serve and keys create create them"
+	switch missing := f.OwnTables.Missing; {
+	case len(missing) == 0 && len(f.OwnTables.Statements) > 0:
+		return "complete, but columns are missing"
+	case len(missing) == 0:
+		return "complete"
+	case len(missing) == len(wpdb.OwnTables()):
+		return "none yet" + creators
+	default:
+		return "missing " + f.names(missing) + creators
+	}
+}
+
+func keysLine(k *diagnose.Keys) string {
+	if k == nil {
+		return "cannot be read"
+	}
+	return fmt.Sprintf("%d valid of %d", k.Valid, k.Total)
+}
+
+func jobsLine(runs *bool) string {
+	switch {
+	case runs == nil:
+		return unknown
+	case *runs:
+		return "run by the site"
+	default:
+		return "not run by the site"
+	}
+}
+
+func (f findings) overlapsLine() string {
+	if f.Conflicts == nil {
+		return unknown
+	}
+	return fmt.Sprintf("%s pairs of %d bookings from today on", countConflicts(*f.Conflicts), f.Conflicts.Bookings)
+}
+
+// conflictTable is printed by check --conflicts.
+func (f findings) conflictTable() string {
+	rows := [][]string{{"AGENT", "BOOKINGS", ""}}
+	for _, c := range f.Conflicts.Conflicts {
+		note := ""
+		if c.BuffersOnly {
+			note = "buffers only"
+		}
+		rows = append(rows, []string{fmt.Sprint(c.Agent), fmt.Sprintf("%d %d", c.First, c.Second), note})
+	}
+	return columns(rows)
+}
+
+// allGrants returns SQL that can be run as it is.
+func allGrants(g diagnose.Grants) string {
+	text := statements(g.Needed)
+	if len(g.Optional) > 0 {
+		text += "-- The site may lack these tables, which cannot be seen; a statement for a missing table fails:\n" + statements(g.Optional)
+	}
+	return text
+}
+
+func statements(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, ";\n") + ";\n"
+}
+
+func (f findings) names(tables []wpdb.Table) string {
+	return strings.Join(f.db.FullNames(tables), ", ")
+}
