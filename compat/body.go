@@ -3,8 +3,10 @@ package compat
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,7 +16,10 @@ import (
 
 // Document is a request's body, whatever form it was sent in: an object or a
 // list.
-type Document struct{ root node }
+type Document struct {
+	root  node
+	query map[string]node // fields of the query, see WithQuery
+}
 
 // JSON is the document as JSON.
 func (d Document) JSON() json.RawMessage { return d.root.json() }
@@ -45,7 +50,7 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 	text := bytes.TrimSpace(sent)
 	switch {
 	case len(text) == 0:
-		return Document{jsonValue("{}")}, nil
+		return Document{root: jsonValue("{}")}, nil
 	case media == "multipart/form-data":
 		return parseMultipart(parameters["boundary"], sent)
 	case (media == "" || media == "application/x-www-form-urlencoded") && text[0] != '{' && text[0] != '[':
@@ -59,8 +64,9 @@ var (
 	// ErrNotJSON is a body that should be JSON and is not.
 	ErrNotJSON = &BodyError{"The request body is not valid JSON"}
 
-	errNotUTF8  = &BodyError{"The request body is not valid UTF-8"}
-	errNoObject = &BodyError{"The request body must be a JSON object"}
+	errNotUTF8      = &BodyError{"The request body is not valid UTF-8"}
+	errQueryNotUTF8 = &BodyError{"The query is not valid UTF-8"}
+	errNoObject     = &BodyError{"The request body must be a JSON object"}
 )
 
 func parseJSON(text []byte) (Document, error) {
@@ -80,7 +86,7 @@ func parseJSON(text []byte) (Document, error) {
 	case levels == 0:
 		return Document{}, errNoObject
 	}
-	return Document{root}, nil
+	return Document{root: root}, nil
 }
 
 // isList tells a list from an object.
@@ -96,10 +102,49 @@ type Body struct {
 	validation *domain.Validation // shared with the objects within
 }
 
-// Body is the document as an object. An empty list is one too: PHP writes an
-// empty array so.
+// WithQuery returns the document with the fields that it lacks taken from a raw query, as
+// WP_REST_Request::get_param does, WordPress 7.0. Null counts as lacking. reserved are
+// parameters that are no fields.
+func (d Document) WithQuery(raw string, reserved ...string) (Document, error) {
+	if raw = FieldsOfQuery(raw, reserved...); raw == "" {
+		return d, nil
+	}
+	form, err := parseForm([]byte(raw))
+	if errors.Is(err, errNotUTF8) {
+		return Document{}, errQueryNotUTF8
+	}
+	if err != nil {
+		return Document{}, err
+	}
+	d.query, _ = form.root.object()
+	return d, nil
+}
+
+// FieldsOfQuery returns a raw query without the reserved parameters.
+func FieldsOfQuery(raw string, reserved ...string) string {
+	pairs := slices.DeleteFunc(strings.Split(raw, "&"), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		name, _, _ = strings.Cut(strings.TrimLeft(unescape(name), " "), "[")
+		return name == "" || slices.Contains(reserved, name)
+	})
+	return strings.Join(pairs, "&")
+}
+
+// fields returns the members of the document as an object. An empty list is one too: PHP
+// writes an empty array so.
+func (d Document) fields() (fields map[string]node, ok bool) {
+	fields, ok = d.root.object()
+	for name, value := range d.query {
+		if sent, found := fields[name]; ok && (!found || sent.null()) {
+			fields[name] = value
+		}
+	}
+	return fields, ok
+}
+
+// Body is the document as an object.
 func (d Document) Body() (*Body, error) {
-	fields, ok := d.root.object()
+	fields, ok := d.fields()
 	if !ok {
 		return nil, errNoObject
 	}
@@ -203,7 +248,7 @@ func (b *Body) object(name string) *Body {
 	value, sent := b.sent(name)
 	if sent {
 		var ok bool
-		if fields, ok = value.object(); !ok {
+		if fields, ok = decoded(value).object(); !ok {
 			b.note(name, invalid(notAnObject))
 			return nil
 		}
@@ -225,10 +270,24 @@ func (b *Body) list(name string) (elements []node, ok bool) {
 	if !sent {
 		return nil, false
 	}
-	if elements, ok = value.list(); !ok {
+	if elements, ok = decoded(value).list(); !ok {
 		b.note(name, invalid(notAList))
 	}
 	return elements, ok
+}
+
+// decoded returns the list or object that a text holds as JSON, which is how clients send
+// them in forms. Every other value is returned as it is.
+func decoded(value node) node {
+	text, isText, single := value.scalar()
+	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' {
+		return value
+	}
+	document, err := parseJSON([]byte(text))
+	if err != nil {
+		return value
+	}
+	return document.root
 }
 
 // elements is a list of objects with members of their own.

@@ -29,7 +29,7 @@ func parsed(t testing.TB, contentType, sent string) string {
 		return string(document.JSON())
 	}
 	var unreadable *BodyError
-	if !errors.As(err, &unreadable) || document != (Document{}) {
+	if !errors.As(err, &unreadable) || document.root != nil {
 		t.Fatalf("%.100q: document %v, error %v", sent, document, err)
 	}
 	return "!" + unreadable.Message

@@ -30,7 +30,7 @@ var bookingFields = Fields[adapter.NewBooking]{
 	value("start_time", timeOfDay(), func(b *adapter.NewBooking) *availability.Minutes { return &b.Start.Minutes }),
 	value("customer_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.CustomerID }),
 	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *adapter.NewBooking) *adapter.CustomerFields { return &b.Customer }).
-		unless(func(in source, _ *adapter.NewBooking) bool { return in.present("customer_id") }),
+		unless(func(in source, _ *adapter.NewBooking) bool { return sentID(in, "customer_id") }),
 	value("location_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.LocationID }),
 	optional("duration", integer(1, maxDuration), func(b *adapter.NewBooking) **int64 { return &b.Duration }),
 	optional("status", statusText(), func(b *adapter.NewBooking) **string { return &b.Status }),
@@ -108,7 +108,7 @@ func (b BulkBooking) Submitted() json.RawMessage { return b.sent.json() }
 func BulkBookings(d Document) ([]BulkBooking, error) {
 	fields, ok := map[string]node{"bookings": d.root}, d.isList()
 	if !ok {
-		fields, ok = d.root.object()
+		fields, ok = d.fields()
 	}
 	if !ok {
 		return nil, errNoObject
@@ -121,7 +121,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	}
 	bookings := make([]BulkBooking, len(sent.elements))
 	for i, element := range sent.elements {
-		fields, _ := element.object() // what is no object has none of the fields
+		fields, _ := decoded(element).object() // what is no object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
 		bookingFields.read(one, &bookings[i].NewBooking)

@@ -82,8 +82,10 @@ func TestNewBookingProblems(t *testing.T) {
 			"service_id": "Minimum allowed value is 1", "agent_id": "Must be an integer", "start_date": "Must be a date in the format YYYY-MM-DD",
 			"start_time": "Invalid time format, use HH:MM", "customer.first_name": required, "customer.last_name": required, "customer.email": required,
 		},
-		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer_id":0,"customer":{"email":1}}`: {"customer_id": "Minimum allowed value is 1"},
-		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer":"x"}`:                         {"customer": "Must be an object"},
+		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer_id":-1,"customer":{"email":1}}`: {"customer_id": "Minimum allowed value is 1"},
+		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer_id":0}`:                         {"customer": required},
+		`{"service_id":0,"agent_id":0,"start_date":"2026-11-27","start_time":"10:00","customer_id":1}`:                         {"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1"},
+		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer":"x"}`:                          {"customer": "Must be an object"},
 		`{"service_id":1,"agent_id":1,"start_date":"2026-11-27","start_time":"10:00","customer":{"first_name":" ","last_name":{},"email":null,"phone":true}}`: {
 			"customer.first_name": required, "customer.last_name": notSingle, "customer.email": required, "customer.phone": "Must be a text",
 		},

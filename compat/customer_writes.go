@@ -61,11 +61,15 @@ func customerValues(b *Body, fields Fields[adapter.CustomerPatch]) adapter.Custo
 }
 
 func wordpressUser(name string) Field[adapter.CustomerPatch] {
-	return custom(name, idOrNone(maxInt), func(c *adapter.CustomerPatch, id int64) {
-		if id != 0 {
-			c.WordPressUserID, c.UserField = &id, name
-		}
-	})
+	return custom(name, userID(), func(c *adapter.CustomerPatch, id int64) { c.WordPressUserID, c.UserField = &id, name })
+}
+
+// userID is the id of a WordPress user. One that does not exist is not malformed: the
+// site has other users than those that a customer can have.
+func userID() kind[int64] {
+	k := integer(1, maxInt)
+	k.id = true
+	return k
 }
 
 var genders = sameWords("male", "female", "other", "prefer_not_to_say")
@@ -92,7 +96,7 @@ func removable(k kind[string]) kind[string] {
 func country() kind[string] {
 	const message = "Must be a country code of two letters"
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
-	return fromText(description{schema, notSingle, message}, func(text string) (string, *fault) {
+	return fromText(description{schema: schema, invalid: notSingle, rejected: message}, func(text string) (string, *fault) {
 		code := strings.ToUpper(text)
 		if !isCountry(code) {
 			return "", &fault{message, true}

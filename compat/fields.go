@@ -86,7 +86,7 @@ type Fields[T any] []Field[T]
 func (fields Fields[T]) read(in source, into *T) {
 	for i := range fields {
 		f := &fields[i]
-		if f.skip != nil && f.skip(in, into) {
+		if f.skip != nil && f.skip(in, into) || f.kind.id && !f.required && zero(in, f.name) {
 			continue
 		}
 		f.read(in, into)
@@ -138,6 +138,9 @@ func (fields Fields[T]) Describe() []FieldDescription {
 	all := make([]FieldDescription, len(fields))
 	for i, f := range fields {
 		schema := f.kind.schema()
+		if f.kind.id && !f.required {
+			allowZero(schema)
+		}
 		doc := fieldDocOf("", f.name)
 		fieldDoc{about: cmp.Or(f.doc.about, doc.about), example: cmp.Or(f.doc.example, doc.example)}.explain(schema)
 		schema.Default = f.standard

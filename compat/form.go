@@ -123,7 +123,7 @@ func (f *form) add(name, value string) error {
 // document is the form as an object, whatever its names are.
 func (f *form) document() Document {
 	f.named = true
-	return Document{&f.array}
+	return Document{root: &f.array}
 }
 
 // splitName takes a[b][c] apart. A name that is no such path is one key, and

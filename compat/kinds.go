@@ -50,6 +50,9 @@ type kind[V any] struct {
 // description is what the document says about a kind.
 type description struct {
 	schema func() *Schema
+	// id reports whether 0 counts as not sent, unless the field is required: clients fill
+	// in 0 for numbers that they leave out.
+	id bool
 	// invalid and rejected are examples of messages: about a malformed value, and
 	// about a well-formed one that is not allowed. "" where there is none.
 	invalid, rejected string
@@ -113,6 +116,7 @@ func integer(least, most int64) kind[int64] { return integerOf(least, most, reje
 // nothing can have it.
 func id(most int64) kind[int64] {
 	k := integerOf(1, most, invalid)
+	k.id = true
 	k.rejected = ""
 	return k
 }
@@ -126,7 +130,7 @@ func integerOf(least, most int64, outside func(string) fault) kind[int64] {
 	schema := func() *Schema {
 		return &Schema{Type: typeInteger, Minimum: bound(strconv.FormatInt(least, 10)), Maximum: bound(strconv.FormatInt(most, 10))}
 	}
-	return fromText(description{schema, notAnInteger, tooSmall.message}, func(text string) (int64, *fault) {
+	return fromText(description{schema: schema, invalid: notAnInteger, rejected: tooSmall.message}, func(text string) (int64, *fault) {
 		n, ok := parseInteger(text)
 		switch {
 		case !ok:
@@ -147,13 +151,31 @@ func anyID() kind[int64] {
 	schema := func() *Schema {
 		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Const: "any"}}}
 	}
-	return kind[int64]{description: description{schema: schema, invalid: notAnInteger}, read: func(in source, name string) (int64, bool) {
+	return kind[int64]{description: description{schema: schema, id: true, invalid: notAnInteger}, read: func(in source, name string) (int64, bool) {
 		text, ok := in.text(name)
 		if ok && (strings.EqualFold(text, "any") || text == "-1") {
 			return 0, true
 		}
 		return id.read(in, name)
 	}}
+}
+
+// zero reports whether a number that was sent is 0.
+func zero(in source, name string) bool {
+	text, ok := in.text(name)
+	n, isNumber := parseNumber(text)
+	return ok && isNumber && n.IsZero()
+}
+
+// sentID reports whether an id was sent, right or wrong.
+func sentID(in source, name string) bool { return in.present(name) && !zero(in, name) }
+
+// allowZero lets the schema of an id allow 0.
+func allowZero(schema *Schema) {
+	if len(schema.AnyOf) > 0 {
+		schema = schema.AnyOf[0]
+	}
+	schema.Minimum = bound("0")
 }
 
 // parseInteger reads an integer of any size. It may have a fraction of zeros.
@@ -182,12 +204,12 @@ var amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", domain.Ma
 
 // amount is a decimal number within the money columns.
 func amount() kind[decimal.Decimal] {
-	return fromText(description{amountSchema("-" + domain.MaxAmount.String()), notANumber, amountOutside.message}, parseAmount)
+	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, parseAmount)
 }
 
 // price is an amount that can be charged.
 func price() kind[decimal.Decimal] {
-	return fromText(description{amountSchema("0"), notANumber, negative}, func(text string) (decimal.Decimal, *fault) {
+	return fromText(description{schema: amountSchema("0"), invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *fault) {
 		n, wrong := parseAmount(text)
 		switch {
 		case wrong != nil:
@@ -363,7 +385,7 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 func word[V comparable](words map[string]V, message string) kind[V] {
 	unknown := rejected(message)
 	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
-	k := fromText(description{schema, notSingle, message}, func(text string) (V, *fault) {
+	k := fromText(description{schema: schema, invalid: notSingle, rejected: message}, func(text string) (V, *fault) {
 		value, ok := words[strings.ToLower(text)]
 		if !ok {
 			return value, &unknown

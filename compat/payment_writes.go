@@ -51,7 +51,7 @@ var PaymentFields = Fields[adapter.PaymentPatch]{
 var NewPaymentFields = slices.Concat(Fields[adapter.NewPayment]{
 	optional("order_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.OrderID }),
 	optional("booking_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.BookingID }),
-	value("customer_id", idOrNone(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }).about("Id of the customer; 0 for none"),
+	value("customer_id", id(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }),
 }, within(PaymentFields, func(p *adapter.NewPayment) *adapter.PaymentPatch { return &p.PaymentPatch })).requiring("amount")
 
 // NewPayment reads the body of POST /payments. What is wrong with it is in the

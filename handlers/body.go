@@ -66,9 +66,19 @@ func readAll(c echo.Context) ([]byte, error) {
 	}
 }
 
-// document is the request's body, an object or a list.
+// document is the request's body, an object or a list, with the fields of the query that
+// it lacks.
 func (r *request) document() (compat.Document, error) {
-	return compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.sent)
+	document, err := compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.sent)
+	if err != nil {
+		return compat.Document{}, err
+	}
+	return document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reserved()...)
+}
+
+// reserved are the parameters of a query that are no fields of a body.
+func (a *api) reserved() []string {
+	return []string{a.options.QueryParameter, routeParameter, methodParameter}
 }
 
 // body is the request's body, an object.

@@ -446,19 +446,13 @@ func TestSecretMetaInAnyLetterCase(t *testing.T) {
 
 // 0 asks for the bookings without a customer, agent, service or location, which
 // columns hold as 0 or as NULL.
-func TestBookingsWithoutAReference(t *testing.T) {
+// TestZeroIDs: clients fill in 0 for numbers that they leave out.
+func TestZeroIDs(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database,
-		"UPDATE wp_latepoint_bookings SET location_id = 0 WHERE id = 5", "UPDATE wp_latepoint_bookings SET location_id = NULL WHERE id = 6",
-		"UPDATE wp_latepoint_bookings SET customer_id = 0 WHERE id = 7", "UPDATE wp_latepoint_bookings SET agent_id = 0, service_id = 0 WHERE id = 8")
-	bookingList.finds(t, newServer(t, database), []find{
-		{query: "location_id=0", where: "COALESCE(b.location_id, 0) = 0"},
-		{query: "location_id=0&sort=id", where: "COALESCE(b.location_id, 0) = 0", order: "b.id DESC"},
-		{query: "customer_id=0", where: "b.id = 7"},
-		{query: "agent_id=0", where: "b.id = 8"},
-		{query: "service_id=0.0&agent_id=0", where: "b.id = 8"},
-		{query: "agent_id=0&customer_id=0", none: true},
+	bookingList.finds(t, newServer(t, fixtures.Shared(t, fixtures.Edge())), []find{
+		{query: "location_id=0&agent_id=1", where: "b.agent_id = 1"},
+		{query: "service_id=0.0&agent_id=0&location_id=1&sort=id", where: "b.location_id = 1", order: "b.id DESC"},
+		{query: "agent_id=0&customer_id=1", where: "b.customer_id = 1"},
 	})
 }
 
@@ -475,7 +469,7 @@ func TestWrongBookingParameters(t *testing.T) {
 		"status=unknown":              {"status": "Unknown booking status"},
 		"status=in progress":          {"status": "Unknown booking status"}, // the label of in_progress
 		"status=approved,pending":     {"status": "Unknown booking status"},
-		"customer_id=-1":              {"customer_id": "Minimum allowed value is 0"},
+		"customer_id=-1":              {"customer_id": "Minimum allowed value is 1"},
 		"agent_id=8388608":            {"agent_id": "Maximum allowed value is 8388607"},
 		"service_id=any":              {"service_id": "Must be an integer"},
 		"location_id=1.5":             {"location_id": "Must be an integer"},

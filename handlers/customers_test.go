@@ -346,7 +346,7 @@ func TestWrongCustomerParameters(t *testing.T) {
 		"/customers?updated_at=0000":          {"updated_at": partialDate},
 		"/customers?has_bookings=2":           {"has_bookings": "Must be true or false"},
 		"/customers?is_guest=guest":           {"is_guest": "Must be true or false"},
-		"/customers?cms_user_id=0":            {"cms_user_id": "Minimum allowed value is 1"},
+		"/customers?cms_user_id=-1":           {"cms_user_id": "Minimum allowed value is 1"},
 		"/customers?cms_user_id=2147483648":   {"cms_user_id": "Maximum allowed value is 2147483647"},
 		"/customers?wordpress_user_id=me":     {"wordpress_user_id": "Must be an integer"},
 		"/customers?email=%ff":                {"email": "Must be valid UTF-8 without control characters"},

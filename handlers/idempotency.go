@@ -12,6 +12,7 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
+	"bookside/compat"
 )
 
 const (
@@ -64,8 +65,18 @@ func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 		return nil, domain.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
 	}
 	return r.site.Idempotency().Begin(r.ctx(), idempotency.Key{
-		Scope: r.scope(sent[0]), Body: hashOf(r.sent), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
+		Scope: r.scope(sent[0]), Body: r.fingerprint(), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
 	})
+}
+
+// fingerprint is a hash of what the request asks for: of its body and, if the query has
+// fields, of those.
+func (r *request) fingerprint() string {
+	fields := compat.FieldsOfQuery(r.echo.Request().URL.RawQuery, r.api.reserved()...)
+	if fields == "" {
+		return hashOf(r.sent)
+	}
+	return hashOf(fmt.Appendf(nil, "%s\n%s", hashOf(r.sent), fields))
 }
 
 // leaseMargin is how much longer than a request a claim lasts, for the clocks of

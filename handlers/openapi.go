@@ -62,7 +62,7 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 
 const introduction = "Input is read leniently: numbers and booleans may be sent as texts, " +
 	"booleans also as 1, 0, yes, no, on and off, words in any letter case, and dotted names stand for nested ones. " +
-	"An empty value and null count as not sent. Unknown parameters and fields are ignored; of a parameter sent twice the last counts. " +
+	"An empty value and null count as not sent, and so does 0 for an id that is not required. What a body lacks is taken from the query. Unknown parameters and fields are ignored; of a parameter sent twice the last counts. " +
 	"A value that is none of what is described is an error that names it.\n\n" +
 	"Every path also answers HEAD as GET. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key. A path that is not described, or a method, answers 404 with the code rest_no_route."
 

@@ -36,7 +36,7 @@ func TestOpenAPI(t *testing.T) {
 
 // TestDocumentNamesWhatIsRead sends every name that the document knows to every
 // route, with a value that nothing allows: the answer changes exactly where the
-// name is described for that route.
+// name is described for that route. Fields of a body may come in the query.
 func TestDocumentNamesWhatIsRead(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -64,7 +64,7 @@ func TestDocumentNamesWhatIsRead(t *testing.T) {
 			if method == http.MethodDelete {
 				at = strings.NewReplacer("{id}", "8000000", "{code}", "NOWHERE").Replace(path)
 			}
-			s.probeQuery(method, at, queryNames(operation), parameters)
+			s.probeQuery(method, at, slices.AppendSeq(queryNames(operation), maps.Keys(bodyProperties(operation))), parameters)
 			if operation.RequestBody != nil {
 				s.probeBody(method, at, bodyProperties(operation), fields)
 			}
@@ -115,9 +115,15 @@ func bodyProperties(operation *openapi3.Operation) openapi3.Schemas {
 func (s *server) probeQuery(method, path string, described []string, all map[string]bool) {
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {s.key}}
-	usual := s.send(method, "/v1"+path, header, "")
+	query := ""
+	if method+path == "POST/payments" { // which tells of the first wrong field only
+		query = "&order_id=1&amount=5&receipt_number[]=1"
+		delete(all, "receipt_number")
+		defer func() { all["receipt_number"] = true }()
+	}
+	usual := s.send(method, "/v1"+path+"?"+query, header, "")
 	for name := range all {
-		got := s.send(method, "/v1"+path+"?"+name+"[]=1", header, "")
+		got := s.send(method, "/v1"+path+"?"+strings.Replace(query, "&"+name+"=", "&", 1)+"&"+name+"[]=1", header, "")
 		if read := !bytes.Equal(got.body, usual.body); read != slices.Contains(described, name) {
 			s.t.Errorf("%s %s reads the parameter %s: %v, described: %v", method, path, name, read, !read)
 		}

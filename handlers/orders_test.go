@@ -102,13 +102,6 @@ func TestOrdersOfTheSmallSite(t *testing.T) {
 }
 
 // Nobody's orders are those of customer 0.
-func TestOrdersOfNobody(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id IN (1, 3)")
-	orderList.finds(t, newServer(t, database), []find{{query: "customer_id=0", where: "o.id IN (1, 3)"}})
-}
-
 // What no column holds stands in the meta table of orders.
 func TestOrderMeta(t *testing.T) {
 	t.Parallel()

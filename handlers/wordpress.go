@@ -108,12 +108,12 @@ type link struct {
 	Href string `json:"href"`
 }
 
-// addIndex serves the index of the routes at a base path.
+// addIndex serves the index of the routes at a base path that is one of WordPress.
 func (a *api) addIndex(e *echo.Echo, base string) {
-	if base == "" {
-		return // the root has no namespace
+	namespace, found := strings.CutPrefix(base, wordPressRoot+"/")
+	if !found {
+		return // not a path of WordPress
 	}
-	namespace := strings.TrimPrefix(strings.TrimPrefix(base, wordPressRoot), "/")
 	e.Match([]string{http.MethodGet, http.MethodHead}, base, func(c echo.Context) error {
 		origin := a.origin(c)
 		root := origin + strings.TrimSuffix(base, namespace)

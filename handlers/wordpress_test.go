@@ -136,10 +136,10 @@ func TestNamespaceIndex(t *testing.T) {
 			t.Errorf("methods (-want +got):\n%s\nlinks %v", diff, one.Links)
 		}
 	}
-	if recorder, _ := s.exchange(t, "HEAD", "/v1", "", "X-Api-Key", ""); recorder.Code != http.StatusOK {
-		t.Errorf("HEAD /v1: status %d", recorder.Code)
+	if recorder, _ := s.exchange(t, "HEAD", "/wp-json/latepoint-api/v1", "", "X-Api-Key", ""); recorder.Code != http.StatusOK {
+		t.Errorf("HEAD: status %d", recorder.Code)
 	}
-	if recorder, _ := s.exchange(t, "POST", "/v1", "{}"); recorder.Code != http.StatusNotFound {
-		t.Errorf("POST /v1: status %d", recorder.Code)
+	if recorder, _ := s.exchange(t, "POST", "/wp-json/latepoint-api/v1", "{}"); recorder.Code != http.StatusNotFound {
+		t.Errorf("POST: status %d", recorder.Code)
 	}
 }
