@@ -179,7 +179,11 @@ func (p *program) help(args []string) error {
 	}
 	switch {
 	case args[0] == "config":
-		return p.print(configHelp)
+		text, err := settingsHelp()
+		if err != nil {
+			return err
+		}
+		return p.print(text)
 	case len(args) == 1 && isGroup(args[0]):
 		return p.print(groupUsage(args[0]))
 	}
@@ -193,7 +197,7 @@ func (p *program) help(args []string) error {
 // overview is what help prints.
 func overview() string {
 	rows := append(summaries(""), []string{"  help COMMAND", "tell the flags of a command"}, []string{"  help config", "tell all settings"})
-	return "Usage: bookside COMMAND [flags]\n\n" + columns(rows) + exitHelp
+	return "Usage: bookside COMMAND [flags]\n\n" + columns(rows) + exitCodeHelp()
 }
 
 // groupUsage is the help of the commands that begin with one word.
@@ -225,27 +229,22 @@ func columns(rows [][]string) string {
 	return b.String()
 }
 
-const exitHelp = `
-Exit codes:
-  0   done
-  1   failed, for a reason that has no code of its own
-  2   wrong command line or configuration
-  3   the database cannot be reached
-  4   the database does not exist, or refuses the user, the password or a right that is needed
-  5   no LatePoint tables are to be seen under the prefix
-  6   the port is taken
-  7   check --conflicts found overlapping bookings
-`
-
-// usage is the help of one command.
+// usage returns the help of the command.
 func (c command) usage() string {
+	return fmt.Sprintf("Usage: bookside %s [flags]\n\n%s\n\nFlags:\n%s", c.synopsis(), c.about, columns(c.flagRows()))
+}
+
+// flagRows returns a row for each flag of the command, --help included.
+func (c command) flagRows() [][]string {
 	flags := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	c.prepare(&program{}, flags)
-	var rows [][]string
+	return append(flagRows(flags), []string{"  --help", "print this help"})
+}
+
+func flagRows(flags *flag.FlagSet) (rows [][]string) {
 	flags.VisitAll(func(f *flag.Flag) {
 		operand, text := flag.UnquoteUsage(f)
 		rows = append(rows, []string{"  --" + strings.TrimSpace(f.Name+" "+operand), text})
 	})
-	rows = append(rows, []string{"  --help", "print this text"})
-	return fmt.Sprintf("Usage: bookside %s [flags]\n\n%s\n\nFlags:\n%s", c.synopsis(), c.about, columns(rows))
+	return rows
 }

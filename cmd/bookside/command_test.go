@@ -17,7 +17,7 @@ func TestCommandLine(t *testing.T) {
 		{"none", nil, exitUsage, "", "no command given"},
 		{"help", []string{"help"}, exitOK, "Usage: bookside COMMAND", ""},
 		{"-h", []string{"-h"}, exitOK, "Usage: bookside COMMAND", ""},
-		{"--help", []string{"--help"}, exitOK, "6   the port is taken", ""},
+		{"--help", []string{"--help"}, exitOK, "6   the port is in use", ""},
 		{"help of a command", []string{"help", "serve"}, exitOK, "Usage: bookside serve [flags]", ""},
 		{"help of two words", []string{"help", "keys", "revoke"}, exitOK, "Usage: bookside keys revoke ID [flags]", ""},
 		{"help config", []string{"help", "config"}, exitOK, "BOOKSIDE_DB__DSN", ""},

@@ -9,11 +9,11 @@ import (
 )
 
 // config is the whole configuration. A key is a section and a name, such as
-// db.dsn; configHelp tells people about each.
+// db.dsn; each is documented in settings.
 type config struct {
 	DB struct {
 		DSN              string        `koanf:"dsn"`
-		Prefix           string        `koanf:"prefix"` // "" for the one in wp-config.php, else wp_
+		Prefix           string        `koanf:"prefix"` // empty for the one in wp-config.php, else wp_
 		MaxOpen          int           `koanf:"max_open"`
 		AcquireTimeout   time.Duration `koanf:"acquire_timeout"`
 		ConnectWait      time.Duration `koanf:"connect_wait"`
@@ -29,7 +29,7 @@ type config struct {
 		BasePaths       []string      `koanf:"base_paths"`
 		TrustedProxies  []string      `koanf:"trusted_proxies"`
 		MaxConcurrent   int           `koanf:"max_concurrent"`
-		MemoryMiB       int           `koanf:"memory_mib"` // 0 for what the runtime's limit leaves room for
+		MemoryMiB       int           `koanf:"memory_mib"` // 0 for a share of the runtime's memory limit
 		HeaderTimeout   time.Duration `koanf:"header_timeout"`
 		RequestTimeout  time.Duration `koanf:"request_timeout"`
 		WriteTimeout    time.Duration `koanf:"write_timeout"`
@@ -122,7 +122,7 @@ func defaultConfig() config {
 	return c
 }
 
-// masked is the configuration as YAML, fit to be shown.
+// masked returns the configuration as YAML without its secrets.
 func (c config) masked() (string, error) {
 	c.DB.DSN = maskDSN(c.DB.DSN)
 	c.RateLimit.Redis = maskRedis(c.RateLimit.Redis)
@@ -139,71 +139,3 @@ func (c config) masked() (string, error) {
 	}
 	return string(text), nil
 }
-
-const configHelp = `Settings come from, each overruling those before it:
-  1. the defaults below
-  2. a YAML file named by --config or BOOKSIDE_CONFIG, sections and names as below
-  3. the environment: db.dsn is BOOKSIDE_DB__DSN, and so on; lists separated by commas.
-     BOOKSIDE_DB__DSN_FILE names a file that holds the value.
-  4. flags: --set db.max_open=20, and the short forms that a command's help tells.
-     Every user of the machine can see the flags of a program, so keep secrets out of them.
-
-One of db.dsn and wordpress.config is needed. bookside serve --print-config prints the result.
-
-db.dsn                       user:password@tcp(host:3306)/database
-db.prefix                    table prefix of the site; default wp_, or what wp-config.php says
-db.max_open                  connections at most; default 10
-db.acquire_timeout           how long a request waits while all connections are in use; default 2s
-db.connect_wait              how long serve waits for a database that is down; default 30s
-db.statement_timeout         limit of one statement; default 10s
-db.kill_abandoned            kill the statements of requests that were given up; default true, false behind a proxy
-                             that shares connections to the server without showing it
-
-wordpress.config             path of the site's wp-config.php, for the database and the prefix
-wordpress.site_id            number of the site in a network, from 2; default 0, no network or its first site
-
-server.listen                address of the API; default 127.0.0.1:8080
-server.base_paths            paths of the API; default /wp-json/latepoint-api/v1,/v1
-server.trusted_proxies       addresses and networks whose X-Forwarded-For is believed, such as 10.0.0.0/8; default none
-server.max_concurrent        requests worked on at a time; those beyond get 503 at once; default 256, 0 for any number
-server.memory_mib            memory that requests may use together, in MiB, from 64; those beyond wait up to 5s;
-                             default 0, two thirds of the environment's GOMEMLIMIT, 128 without one
-server.header_timeout        how long a client may take to send the header of a request; default 10s
-server.request_timeout       limit of one request, from its header to its answer; default 15s
-server.write_timeout         how long, beyond that, a client may take to read the answer; default 10s
-server.drain_delay           how long requests are still taken after SIGTERM, while /readyz says stopping; default 1s
-server.shutdown_timeout      how long running requests may take to end after that; default 15s
-server.cors_origins          origins whose pages may call the API, such as https://example.com; default none
-
-admin.listen                 address of /livez, /readyz, /metrics and /keys; default 127.0.0.1:8081, empty for none
-admin.keys_page              serve /keys, a page to manage API keys (help admin-token); default true
-admin.hosts                  names under which it may be asked, besides localhost and addresses, such as a
-                             scraper's name for it; default none
-admin.pprof                  serve profiles of the program there, /debug/pprof; default false
-
-conflicts.interval           how often overlapping bookings are looked for; default 5m, 0s for never
-
-auth.query_parameter         parameter of the URL that may carry the key; default api_key, empty for none
-auth.failed_keys_per_minute  wrong keys an address may send before it is slowed; default 100, 0 for any number
-
-rate_limit.enabled           default true
-rate_limit.live_per_minute   requests of a live key in a minute; default 60
-rate_limit.live_per_hour     the same in an hour; default 3600
-rate_limit.test_per_minute   requests of a test key in a minute; default 100
-rate_limit.test_per_hour     the same in an hour; default 1000
-rate_limit.redis             Redis in which all servers of a site count together, such as
-                             redis://user:password@host:6379/0; default none, each counts by itself
-
-mail.enabled                 send notifications from here where the site itself does not; default false
-mail.from                    address that they come from, such as office@example.com
-mail.from_name               name beside it, such as the business's
-mail.smtp.host               mail server, such as smtp.example.com
-mail.smtp.port               its port; default 587, 465 is usual with tls
-mail.smtp.tls                starttls, tls or none; default starttls
-mail.smtp.user               user, for a server that asks for one
-mail.smtp.password           password of that user; better in a file (BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)
-
-compat.timestamps            stored: as in the database, UTC; site: in the site's zone; default stored
-compat.booking_meta_keys     keys of booking metadata to show besides custom fields, such as zoom_join_url; default none
-log.level                    debug, info, warn or error; default info
-`

@@ -117,7 +117,7 @@ func TestEverySetting(t *testing.T) {
 	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
 	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
-	settings := []struct{ key, value, yaml string }{
+	samples := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
@@ -138,21 +138,18 @@ func TestEverySetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(settings) != len(l.defaults) {
-		t.Fatalf("%d settings are tried of %d", len(settings), len(l.defaults))
+	if len(samples) != len(l.defaults) {
+		t.Fatalf("%d settings are tested of %d", len(samples), len(l.defaults))
 	}
 	var yaml strings.Builder
 	var env, args []string
-	for _, s := range settings {
+	for _, s := range samples {
 		env = append(env, envName(s.key)+"="+s.value)
 		args = append(args, "--set", s.key+"="+s.value)
 		if s.yaml == "" {
 			s.yaml = s.value
 		}
 		yaml.WriteString(s.key + ": " + s.yaml + "\n")
-		if !strings.Contains(configHelp, "\n"+s.key+" ") {
-			t.Errorf("help config does not tell %s", s.key)
-		}
 	}
 	for _, way := range []struct {
 		name string
@@ -233,9 +230,9 @@ func TestUnreadableConfig(t *testing.T) {
 		{"number in the environment", "", []string{"BOOKSIDE_DB__MAX_OPEN="}, nil, "BOOKSIDE_DB__MAX_OPEN: write a whole number"},
 		{"boolean", "rate_limit:\n  enabled: maybe\n", nil, nil, "rate_limit.enabled: write true or false"},
 		{"boolean as a number", "rate_limit:\n  enabled: 1\n", nil, nil, "rate_limit.enabled: write true or false"},
-		{"time without unit in the file", "db:\n  connect_wait: 30\n", nil, nil, "db.connect_wait: write a time with its unit, such as 15s"},
-		{"time without unit in a flag", "", nil, []string{"--set", "db.connect_wait=30"}, "--set db.connect_wait: write a time with its unit"},
-		{"text that is a number", "db:\n  prefix: 7\n", nil, nil, "db.prefix: write a text; put it between quotes"},
+		{"time without unit in the file", "db:\n  connect_wait: 30\n", nil, nil, "db.connect_wait: write a duration with its unit, such as 15s"},
+		{"time without unit in a flag", "", nil, []string{"--set", "db.connect_wait=30"}, "--set db.connect_wait: write a duration with its unit"},
+		{"text that is a number", "db:\n  prefix: 7\n", nil, nil, "db.prefix: write a text, in quotes"},
 		{"list of numbers", "server:\n  base_paths: [1]\n", nil, nil, "server.base_paths: write a list of texts"},
 		{"no mapping", secret + "\n", nil, nil, "bookside.yaml line 1: not YAML of the form"},
 		{"bad YAML", "db:\n  dsn: *" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},

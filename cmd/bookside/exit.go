@@ -6,24 +6,48 @@ import (
 	"io"
 )
 
-// The program's exit codes; the overview of help explains them to people.
+// The exit codes of the program.
 const (
 	exitOK          = 0
-	exitFailure     = 1 // anything that has no code of its own
-	exitUsage       = 2 // command line or configuration
-	exitUnreachable = 3 // no database answers
-	exitRefused     = 4 // the database does not let us in or read, or does not exist
-	exitNoTables    = 5 // no LatePoint tables to be seen under the prefix
+	exitFailure     = 1
+	exitUsage       = 2
+	exitUnreachable = 3
+	exitRefused     = 4
+	exitNoTables    = 5
 	exitPortTaken   = 6
-	exitConflicts   = 7 // check --conflicts found some
+	exitConflicts   = 7
 )
 
-// failure is an error with an exit code, worded for the person who runs the
-// program.
+// exitCodes documents the exit codes; help and CONFIGURATION.md are made from
+// it.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitOK, "success"},
+	{exitFailure, "failure without a code of its own"},
+	{exitUsage, "invalid command line or configuration"},
+	{exitUnreachable, "the database cannot be reached"},
+	{exitRefused, "the database does not exist, or rejects the user, the password or a needed privilege"},
+	{exitNoTables, "no LatePoint tables with this prefix are visible"},
+	{exitPortTaken, "the port is in use"},
+	{exitConflicts, "check --conflicts found overlapping bookings"},
+}
+
+func exitCodeHelp() string {
+	text := "\nExit codes:\n"
+	for _, e := range exitCodes {
+		text += fmt.Sprintf("  %d   %s\n", e.code, e.meaning)
+	}
+	return text
+}
+
+// failure is an error with an exit code and a message for the person who runs
+// the program.
 type failure struct {
 	code    int
 	message string
-	cause   error // already told in the message; nil where nothing lies beneath
+	cause   error // already part of the message; nil if there is none
 }
 
 func (f *failure) Error() string { return f.message }
@@ -33,12 +57,12 @@ func failf(code int, cause error, format string, args ...any) error {
 	return &failure{code: code, message: fmt.Sprintf(format, args...), cause: cause}
 }
 
-// report tells an error and returns the exit code it stands for.
+// report prints an error and returns its exit code.
 func report(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintf(stderr, "bookside: %v\n", err) // the exit code is all that is left to tell
+	_, _ = fmt.Fprintf(stderr, "bookside: %v\n", err) // if this fails, the exit code remains
 	var known *failure
 	if errors.As(err, &known) {
 		return known.code

@@ -163,8 +163,8 @@ func (l *layers) loadFile(path string) error {
 		if isEmpty(value) && (l.known(key) || l.isSection(key)) {
 			continue // the default holds
 		}
-		if converted, ok := l.accept(path+": "+showKey(key), key, value); ok {
-			accepted[key] = converted
+		if decoded, ok := l.accept(path+": "+showKey(key), key, value); ok {
+			accepted[key] = decoded
 		}
 	}
 	return l.overlay(accepted)
@@ -240,15 +240,15 @@ func (l *layers) accept(source, key string, value any) (any, bool) {
 		return nil, false
 	}
 	if !l.known(key) {
-		l.problem("%s: no such setting; did you mean %s?", source, nearest(key, slices.Collect(maps.Keys(l.defaults))))
+		l.problem("%s: no such setting; did you mean %s?", source, suggest(key, slices.Collect(maps.Keys(l.defaults))))
 		return nil, false
 	}
-	converted, wanted := convert(value, l.defaults[key])
-	if wanted != "" {
-		l.problem("%s: write %s", source, wanted)
+	decoded, expected := decodeValue(value, l.defaults[key])
+	if expected != "" {
+		l.problem("%s: write %s", source, expected)
 		return nil, false
 	}
-	return converted, true
+	return decoded, true
 }
 
 // serviceLink is what container platforms put into the environment for a
@@ -269,7 +269,7 @@ func (l *layers) loadEnvironment(environ []string) error {
 		TransformFunc: func(name, value string) (string, any) {
 			key, known := l.names[name]
 			if !known {
-				l.problem("%s: no such setting; did you mean %s?", name, nearest(name, slices.Collect(maps.Keys(l.names))))
+				l.problem("%s: no such setting; did you mean %s?", name, suggest(name, slices.Collect(maps.Keys(l.names))))
 				return "", nil
 			}
 			if other, given := givenBy[key]; given && other != name {
@@ -301,11 +301,11 @@ func (l *layers) variable(name, key, value string) (string, any) {
 		}
 		value = strings.TrimRight(string(content), "\r\n")
 	}
-	converted, ok := l.accept(name, key, value)
+	decoded, ok := l.accept(name, key, value)
 	if !ok {
 		return "", nil
 	}
-	return key, converted
+	return key, decoded
 }
 
 func (l *layers) loadFlags(settings []flagSetting) error {
@@ -319,8 +319,8 @@ func (l *layers) loadFlags(settings []flagSetting) error {
 		if source == "--set" {
 			source += " " + showKey(s.key)
 		}
-		if converted, ok := l.accept(source, s.key, s.value); ok {
-			accepted[s.key] = converted
+		if decoded, ok := l.accept(source, s.key, s.value); ok {
+			accepted[s.key] = decoded
 		}
 	}
 	return l.overlay(accepted)

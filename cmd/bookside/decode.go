@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// convert makes a value the type of example. Text stands for every type,
-// because the environment and flags have nothing else. Where it cannot be
-// done, wanted says what to write.
-func convert(value, example any) (converted any, wanted string) {
+// decodeValue converts a value to the type of example. A value of any type may
+// be written as text, because the environment and flags contain nothing else. If
+// the value is invalid, expected describes what to write.
+func decodeValue(value, example any) (decoded any, expected string) {
 	text, isText := value.(string)
 	text = strings.TrimSpace(text)
 	switch example.(type) {
@@ -27,7 +27,7 @@ func convert(value, example any) (converted any, wanted string) {
 		return b, unless(err == nil, "true or false")
 	case time.Duration:
 		d, err := time.ParseDuration(text)
-		return d, unless(err == nil, "a time with its unit, such as 15s or 2m")
+		return d, unless(err == nil, "a duration with its unit, such as 15s or 2m")
 	case []string:
 		if isText {
 			return splitList(text), ""
@@ -35,15 +35,15 @@ func convert(value, example any) (converted any, wanted string) {
 		list, ok := textList(value)
 		return list, unless(ok, "a list of texts")
 	default:
-		return value, unless(isText, "a text; put it between quotes")
+		return value, unless(isText, "a text, in quotes")
 	}
 }
 
-func unless(ok bool, wanted string) string {
+func unless(ok bool, expected string) string {
 	if ok {
 		return ""
 	}
-	return wanted
+	return expected
 }
 
 func splitList(text string) []string {

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite CONFIGURATION.md")
+
+// TestSettingsAreDocumented: settings has exactly the keys of the configuration.
+func TestSettingsAreDocumented(t *testing.T) {
+	t.Parallel()
+	l, err := newLayers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range settings {
+		got = append(got, s.key)
+		if s.about == "" {
+			t.Errorf("%s has no description", s.key)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(l.defaults)), got); diff != "" {
+		t.Errorf("documented settings (-want +got):\n%s", diff)
+	}
+	help := run(t, nil, "", "help", "config").want(t, exitOK).stdout
+	for _, s := range settings {
+		if !strings.Contains(help, "\n"+s.key+" ") {
+			t.Errorf("help config lacks %s", s.key)
+		}
+	}
+}
+
+func TestSettingDefaults(t *testing.T) {
+	t.Parallel()
+	l, err := newLayers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"db.dsn": "", "db.prefix": "", "wordpress.site_id": "0", "db.max_open": "10", "db.kill_abandoned": "true",
+		"conflicts.interval": "5m", "server.drain_delay": "1s", "server.base_paths": "/wp-json/latepoint-api/v1,/v1", "mail.smtp.tls": "starttls",
+	}
+	for _, s := range settings {
+		got, _ := s.defaultText(l.defaults)
+		if value, ok := want[s.key]; ok && got != value {
+			t.Errorf("%s: default %q, want %q", s.key, got, value)
+		}
+	}
+}
+
+// TestConfigurationDocument compares CONFIGURATION.md with the settings, flags
+// and exit codes of the program.
+func TestConfigurationDocument(t *testing.T) {
+	t.Parallel()
+	got := configurationDocument(t)
+	if *update {
+		if err := os.WriteFile("CONFIGURATION.md", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("CONFIGURATION.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("CONFIGURATION.md is out of date, see its first lines (-want +got):\n%s", diff)
+	}
+}
+
+const documentIntroduction = `# Configuration
+
+<!-- Made by: go test ./cmd/bookside -run TestConfigurationDocument -update -->
+
+Settings come from these sources; later ones override earlier ones:
+
+1. the defaults below
+2. a YAML file, named by ` + "`--config FILE` or `BOOKSIDE_CONFIG`" + `, with sections and names as below
+3. environment variables; lists are separated by commas
+4. flags: ` + "`--set KEY=VALUE`" + ` for any setting, and the short forms below
+
+An unknown key is an error. Either ` + "`db.dsn` or `wordpress.config`" + ` is required. A variable whose name ends in
+` + "`_FILE`" + ` names a file that contains the value. All users of a machine can see the flags of a program, so keep
+secrets out of them. ` + "`bookside serve --print-config`" + ` prints the result, with secrets masked.
+`
+
+func configurationDocument(t *testing.T) string {
+	t.Helper()
+	l, err := newLayers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(documentIntroduction)
+	b.WriteString("\n## Settings\n\n| Key | Environment variable | Default | Meaning |\n|---|---|---|---|\n")
+	for _, s := range settings {
+		value, note := s.defaultText(l.defaults)
+		if value != "" {
+			value = "`" + value + "` "
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, strings.Join(s.variables(), "`, `"), strings.TrimSpace(value+cell(note)), cell(s.about))
+	}
+	b.WriteString("\n## Commands and flags\n\nCommands that read the configuration have these flags:\n\n")
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	new(configFlags).define(flags)
+	writeFlags(&b, flagRows(flags))
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "\n`bookside %s`: %s.\n", c.synopsis(), cell(c.summary))
+		rows := slices.DeleteFunc(c.flagRows(), func(row []string) bool {
+			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(row[0]), "--"), " ")
+			return name == "help" || flags.Lookup(name) != nil
+		})
+		if len(rows) > 0 {
+			b.WriteByte('\n')
+			writeFlags(&b, rows)
+		}
+	}
+	b.WriteString("\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.meaning)
+	}
+	return b.String()
+}
+
+func writeFlags(b *strings.Builder, rows [][]string) {
+	b.WriteString("| Flag | Meaning |\n|---|---|\n")
+	for _, row := range rows {
+		fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSpace(row[0]), cell(row[1]))
+	}
+}
+
+// cell escapes a text for a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`).Replace(text)
+}
