@@ -21,7 +21,7 @@ var customerValueFields = slices.Concat(
 		optional("notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.Notes }),
 		optional("admin_notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.AdminNotes }),
 		optional("is_guest", boolean(), func(c *adapter.CustomerPatch) **bool { return &c.IsGuest }),
-		optional("avatar_image_id", idOrNone(maxInt), func(c *adapter.CustomerPatch) **int64 { return &c.AvatarImageID }),
+		optional("avatar_image_id", idOrNone(), func(c *adapter.CustomerPatch) **int64 { return &c.AvatarImageID }),
 		profile("address", anyText()),
 		profile("city", anyText()),
 		profile("state", anyText()),

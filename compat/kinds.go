@@ -122,7 +122,7 @@ func id(most int64) kind[int64] {
 }
 
 // idOrNone is an id, or 0 for the records without one.
-func idOrNone(most int64) kind[int64] { return integer(0, most) }
+func idOrNone() kind[int64] { return integer(0, maxInt) }
 
 func integerOf(least, most int64, outside func(string) fault) kind[int64] {
 	tooSmall, tooLarge := outside(fmt.Sprintf("Minimum allowed value is %d", least)), outside(fmt.Sprintf("Maximum allowed value is %d", most))

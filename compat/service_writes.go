@@ -46,10 +46,10 @@ var ServiceFields = Fields[adapter.ServicePatch]{
 	optional("capacity_min", integer(0, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMin }),
 	optional("capacity_max", integer(1, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMax }),
 	optional("order_number", integer(0, maxInt), func(s *adapter.ServicePatch) **int64 { return &s.OrderNumber }),
-	optional("selection_image_id", idOrNone(maxInt), func(s *adapter.ServicePatch) **int64 { return &s.SelectionImageID }),
+	optional("selection_image_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.SelectionImageID }),
 	optional("status", word(enabledStatuses, enabledMessage), func(s *adapter.ServicePatch) **string { return &s.Status }),
 	optional("visibility", word(visibilities, visibilityMessage), func(s *adapter.ServicePatch) **string { return &s.Visibility }),
-	optional("category_id", idOrNone(maxInt), func(s *adapter.ServicePatch) **int64 { return &s.CategoryID }),
+	optional("category_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.CategoryID }),
 	optional("customer_limit", anyText(), func(s *adapter.ServicePatch) **string { return &s.CustomerLimit }),
 }
 
