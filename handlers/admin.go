@@ -16,34 +16,34 @@ import (
 	"bookside/wpdb"
 )
 
-// Admin answers probes about the process: /livez while it runs, /readyz while
-// it can serve the site; and what is added to it: figures, profiles, pages. It
-// belongs on an address that clients do not reach.
+// Admin serves the endpoints of the administration: /livez while the process runs,
+// /readyz while it can serve the site, and metrics, profiles and pages that are added
+// to it. It belongs on an address that clients cannot reach.
 type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[adapter.Platform]
 	stopping atomic.Bool
 }
 
-// What Readiness.Status can be.
+// The values of Readiness.Status.
 const (
 	StatusStarting    = "starting" // the database is not open yet
 	StatusReady       = "ready"
-	StatusUnavailable = "unavailable" // for now: by itself it becomes ready again
+	StatusUnavailable = "unavailable" // temporarily
 	StatusStopping    = "stopping"
 )
 
-// Readiness is the body of /readyz: 200 when ready, else 503 and what is wrong
-// with the database or the platform, in words fit for anybody.
+// Readiness is the body of /readyz, which has status 200 when the server is ready and
+// else 503 and what is wrong with the database or the platform. Anybody may read it.
 type Readiness struct {
 	Status   string `json:"status"`
 	Database string `json:"database"`
 	Platform string `json:"platform"`
-	// Writes says why some writes are refused although the rest is served.
+	// Writes says why some writes are rejected although everything else is served.
 	Writes string `json:"writes,omitempty"`
 }
 
-// readinessTimeout is shorter than what usual probes wait for.
+// readinessTimeout is shorter than the usual timeouts of probes.
 const readinessTimeout = 2 * time.Second
 
 const (
@@ -51,8 +51,8 @@ const (
 	partUnknown = "unknown"
 )
 
-// NewAdmin is not ready before Started. hosts are the names under which it may
-// be asked, besides localhost and addresses.
+// NewAdmin returns an Admin that is not ready before Started. hosts are the names
+// under which it is served, besides localhost and IP addresses.
 func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	a := &Admin{router: echo.New()}
 	a.router.HTTPErrorHandler = failProbe
@@ -63,26 +63,26 @@ func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	return a
 }
 
-// Mount serves a page at a path and below it.
+// Mount adds a page at a path and everything below it.
 func (a *Admin) Mount(path string, page http.Handler) {
 	a.router.Any(path, echo.WrapHandler(page))
 	a.router.Any(path+"/*", echo.WrapHandler(page))
 }
 
-// Started tells that the API is served, from this platform.
+// Started marks the API as being served, from a platform.
 func (a *Admin) Started(platform *adapter.Platform) { a.platform.Store(platform) }
 
-// Stopping tells that no more requests should be sent.
+// Stopping marks the server as shutting down.
 func (a *Admin) Stopping() { a.stopping.Store(true) }
 
-// ServeMetrics adds /metrics. It comes before the first request, as do all that
-// add paths.
+// ServeMetrics adds /metrics. Like Mount and ServeProfiles it has to be called before
+// the first request.
 func (a *Admin) ServeMetrics(m *Metrics) {
 	a.router.GET("/metrics", echo.WrapHandler(m.handler()))
 }
 
-// ServeProfiles adds /debug/pprof, but for its cmdline: secrets may stand among
-// the flags.
+// ServeProfiles adds /debug/pprof without its cmdline, because flags may contain
+// secrets.
 func (a *Admin) ServeProfiles() {
 	a.router.GET("/debug/pprof/", echo.WrapHandler(http.HandlerFunc(pprof.Index)))
 	for name, handler := range map[string]http.HandlerFunc{
@@ -129,16 +129,16 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	var known *domain.Error
 	switch {
 	case err == nil:
-		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: unwritable(site)}
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site)}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message}
 	default:
-		return Readiness{Status: StatusUnavailable, Database: databaseTrouble(err), Platform: partUnknown}
+		return Readiness{Status: StatusUnavailable, Database: databaseStatus(err), Platform: partUnknown}
 	}
 }
 
-// unwritable is why a site cannot be written, or "".
-func unwritable(site *adapter.Site) string {
+// writeProblem returns why a site cannot be written, or "".
+func writeProblem(site *adapter.Site) string {
 	var known *domain.Error
 	if errors.As(site.CheckWritable(), &known) {
 		return known.Message
@@ -146,15 +146,15 @@ func unwritable(site *adapter.Site) string {
 	return ""
 }
 
-// databaseTrouble names an error of the database without its text.
-func databaseTrouble(err error) string {
+// databaseStatus describes an error of the database without quoting it.
+func databaseStatus(err error) string {
 	switch {
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
 		return "unreachable"
 	case errors.Is(err, wpdb.ErrBusy):
 		return "has no free connection"
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return "refuses the user, the password or a right"
+		return "rejects the user, the password or a privilege"
 	case errors.Is(err, wpdb.ErrNoDatabase):
 		return "does not exist"
 	case errors.Is(err, wpdb.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
@@ -164,7 +164,7 @@ func databaseTrouble(err error) string {
 	}
 }
 
-// failProbe answers for any other path.
+// failProbe responds to errors and unknown paths.
 func failProbe(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -173,5 +173,5 @@ func failProbe(err error, c echo.Context) {
 	if errors.Is(err, echo.ErrNotFound) || errors.Is(err, echo.ErrMethodNotAllowed) {
 		status = http.StatusNotFound
 	}
-	_ = c.NoContent(status) // the prober went away: nobody to tell
+	_ = c.NoContent(status) // fails only if the client is gone
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// adminHosts are the names under which the admin address may be asked, besides
-// localhost and addresses. A loopback address is no protection from the pages of
-// a browser on the same machine: a page can have its own name resolved to this
-// address (DNS rebinding), and would then be of the same origin as all that is
-// served here. Only the Host header shows it.
+// adminHosts are the names under which the admin address is served, besides localhost
+// and IP addresses. A loopback address does not protect from the pages that a browser
+// on the same machine opens: a page can make its own name resolve to this address (DNS
+// rebinding), and would then have the same origin as everything served here. Only the
+// Host header reveals that.
 type adminHosts []string
 
-// expects tells whether a Host header names this server for sure. An address
-// does: no name was resolved to it. No Host at all names nothing.
+// expects reports whether a Host header is known to name this server. An IP address
+// is: it was not resolved from a name. An empty Host is not.
 func (h adminHosts) expects(host string) bool {
 	name := host
 	if withoutPort, _, err := net.SplitHostPort(host); err == nil {
@@ -31,14 +31,14 @@ func (h adminHosts) expects(host string) bool {
 	return strings.EqualFold(name, "localhost") || slices.ContainsFunc(h, func(known string) bool { return strings.EqualFold(name, known) })
 }
 
-// guard refuses requests under any other name, whatever their path.
+// guard rejects requests under any other name, whatever their path.
 func (h adminHosts) guard(log *slog.Logger) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if h.expects(c.Request().Host) {
 				return next(c)
 			}
-			log.WarnContext(c.Request().Context(), "admin address asked under an unknown host name; admin.hosts can allow it")
+			log.WarnContext(c.Request().Context(), "request to the admin address under an unknown host name; admin.hosts can allow it")
 			c.Response().Header().Set("Cache-Control", "no-store")
 			return c.String(http.StatusMisdirectedRequest,
 				"This address is not served under this name. Use localhost or an address, or add the name to admin.hosts.\n")

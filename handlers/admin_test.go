@@ -358,7 +358,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 	}{
 		"too many connections": {server(1040), "unreachable"},
 		"link lost":            {mysql.ErrInvalidConn, "unreachable"},
-		"access denied":        {server(1045), "refuses the user, the password or a right"},
+		"access denied":        {server(1045), "rejects the user, the password or a privilege"},
 		"unknown database":     {server(1049), "does not exist"},
 		"statement too long":   {server(1969), "does not answer in time"},
 		"deadline":             {context.DeadlineExceeded, "does not answer in time"},

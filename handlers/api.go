@@ -17,20 +17,20 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// Options are the choices of whoever runs the server.
+// Options configure the API.
 type Options struct {
-	BasePaths           []string      // the paths under which the API answers
-	QueryParameter      string        // parameter that may carry the key; "" for none
-	SiteTimestamps      bool          // timestamps in the site's zone in place of the stored UTC
-	RequestTimeout      time.Duration // limit of a request
-	MaxConcurrent       int           // requests worked on at a time; 0 for any number
-	Memory              int64         // bytes that requests may use together, from LeastMemory; 0 for any number
-	MemoryWait          time.Duration // how long a request waits for memory that others use
-	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is believed
-	AllowedOrigins      []string      // for CORS; none switches it off
-	FailedKeysPerMinute int           // wrong keys an address may send; 0 for any number
+	BasePaths           []string      // paths under which the API is served
+	QueryParameter      string        // query parameter for the key; "" for none
+	SiteTimestamps      bool          // timestamps in the site's time zone instead of UTC
+	RequestTimeout      time.Duration // time limit of a request
+	MaxConcurrent       int           // requests processed at the same time; 0 for no limit
+	Memory              int64         // bytes for all requests together, at least LeastMemory; 0 for no limit
+	MemoryWait          time.Duration // how long a request waits for memory
+	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is trusted
+	AllowedOrigins      []string      // for CORS, which is off without any
+	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
-	Metrics             *Metrics // nil to measure for nobody
+	Metrics             *Metrics // nil for none
 }
 
 // api serves the booking API of one site.
@@ -42,12 +42,12 @@ type api struct {
 	options  Options
 	throttle *authThrottle
 	limiter  *ratelimit.Limiter
-	gate     gate
+	slots    slots
 	memory   memory
 	metrics  *Metrics
 }
 
-// New is the API's handler.
+// New returns the handler of the API.
 func New(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
@@ -71,36 +71,36 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		throttle: newAuthThrottle(now, options.FailedKeysPerMinute),
 		limiter:  ratelimit.New(options.RateLimit, now, keyOf),
-		gate:     newGate(options.MaxConcurrent),
+		slots:    newSlots(options.MaxConcurrent),
 		memory:   newMemory(options.Memory, options.MemoryWait),
 		metrics:  metrics,
 	}
 }
 
-// router has everything that happens to a request before its route is known.
+// router returns a router with the middleware that runs before the route is known.
 func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
 	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
-	e.Use(a.identify, a.deadline, dropBody, a.measure, a.logRequest, a.recover, a.headers)
+	e.Use(a.identify, a.deadline, discardBody, a.measure, a.logRequest, a.recover, a.headers)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
-	e.Use(noOptions, shortURL)
+	e.Use(rejectOptions, limitURL)
 	return e
 }
 
-// add registers a route, and HEAD beside GET.
+// add registers a route, for GET with HEAD.
 func (a *api) add(e *echo.Echo, base string, r *route) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
-	e.Match(methods, base+r.path, a.serve(r), r.note, a.authenticate, a.limiter.Middleware, permit(r.permission))
+	e.Match(methods, base+r.path, a.serve(r), r.set, a.authenticate, a.limiter.Middleware, requirePermission(r.permission))
 }
 
-// serve answers the requests of a route.
+// serve handles the requests of a route.
 func (a *api) serve(r *route) echo.HandlerFunc {
 	guard, includes := r.guard(), r.includes()
 	return func(c echo.Context) error {
@@ -112,42 +112,42 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 			return err
 		}
 		principal, _ := principalOf(c)
-		if err := permitIncludes(includes, query, principal.Key); err != nil {
+		if err := requireIncludes(includes, query, principal.Key); err != nil {
 			return err
 		}
-		sent, forget, err := a.readBody(c)
+		body, release, err := a.readBody(c)
 		if err != nil {
 			return err
 		}
-		defer forget()
-		request := &request{api: a, route: r, guard: guard, echo: c, query: query, sent: sent}
-		answer, err := request.answer()
+		defer release()
+		request := &request{api: a, route: r, guard: guard, echo: c, query: query, rawBody: body}
+		response, err := request.run()
 		if err != nil {
 			return err
 		}
-		return request.deliver(answer)
+		return request.deliver(response)
 	}
 }
 
-// routeEntry is where a request's context keeps its route.
+// routeEntry is the entry of a request's context that holds its route.
 const routeEntry = "bookside.route"
 
-// note is the middleware that makes the route known.
-func (r *route) note(next echo.HandlerFunc) echo.HandlerFunc {
+// set is middleware that puts the route into the context of a request.
+func (r *route) set(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Set(routeEntry, r)
 		return next(c)
 	}
 }
 
-// routeOf is the route of a request; false where there is none.
+// routeOf returns the route of a request, and whether it has one.
 func routeOf(c echo.Context) (*route, bool) {
 	r, known := c.Get(routeEntry).(*route)
 	return r, known
 }
 
-// addressFrom finds a client's address: the peer's, unless the peer is a
-// trusted proxy.
+// addressFrom returns a function for the address of a client: that of the peer,
+// unless the peer is a trusted proxy.
 func addressFrom(proxies []*net.IPNet) echo.IPExtractor {
 	if len(proxies) == 0 {
 		return echo.ExtractIPDirect()
@@ -159,9 +159,8 @@ func addressFrom(proxies []*net.IPNet) echo.IPExtractor {
 	return echo.ExtractIPFromXFFHeader(trust...)
 }
 
-// trimEscapedPath takes the slash from the end of an escaped path, which echo
-// routes by where the path holds an encoded slash and which its own middleware
-// does not look at.
+// trimEscapedPath removes the slash at the end of an escaped path. echo routes by
+// that if the path contains an encoded slash, and its own middleware ignores it.
 func trimEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		url := c.Request().URL
@@ -180,9 +179,9 @@ func corsConfig(origins []string) middleware.CORSConfig {
 	}
 }
 
-// noOptions refuses what the router would answer by itself: no route has the
-// method, and preflights are CORS's.
-func noOptions(next echo.HandlerFunc) echo.HandlerFunc {
+// rejectOptions rejects OPTIONS, which the router would answer by itself. No route
+// has that method, and preflight requests are handled by the CORS middleware.
+func rejectOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodOptions {
 			return errNoRoute

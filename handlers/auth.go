@@ -13,15 +13,15 @@ import (
 	"bookside/compat"
 )
 
-// authenticate finds the key of a request. Addresses that send wrong ones are
-// slowed before the database is asked.
+// authenticate finds the key of a request. Addresses that send invalid keys are
+// throttled before the database is queried.
 func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret := a.secret(c)
 		var principal keys.Principal
 		err := a.throttle.do(c.Request().Context(), c.RealIP(), secret, func() error {
-			return a.gate.pass(func() (err error) {
-				principal, err = a.admit(c, secret)
+			return a.slots.do(func() (err error) {
+				principal, err = a.findPrincipal(c, secret)
 				return err
 			})
 		})
@@ -33,8 +33,9 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// admit finds a key that may be used from where it is sent, and notes its use.
-func (a *api) admit(c echo.Context, secret string) (keys.Principal, error) {
+// findPrincipal returns the holder of a valid key that may be used from the
+// client's address, and records its use.
+func (a *api) findPrincipal(c echo.Context, secret string) (keys.Principal, error) {
 	ctx := c.Request().Context()
 	principal, err := a.keys.Authenticate(ctx, secret)
 	if err == nil {
@@ -44,15 +45,15 @@ func (a *api) admit(c echo.Context, secret string) (keys.Principal, error) {
 		return keys.Principal{}, err
 	}
 	if err := a.keys.Used(ctx, principal.Key); err != nil {
-		// A read-only database must not turn keys away.
-		a.log.LogAttrs(ctx, slog.LevelWarn, "use of key not noted", slog.Int64("key_id", principal.ID), slog.Any("error", err))
+		// A read-only database must not reject keys.
+		a.log.LogAttrs(ctx, slog.LevelWarn, "use of key not recorded", slog.Int64("key_id", principal.ID), slog.Any("error", err))
 	}
 	return principal, nil
 }
 
-// permit checks a route's permission. It runs once the request was counted, so
-// that a refusal tells the limits too.
-func permit(permission string) echo.MiddlewareFunc {
+// requirePermission checks the permission of a route. It runs after the rate
+// limiter, so that rejected requests have the headers of the limits too.
+func requirePermission(permission string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			principal, _ := principalOf(c)
@@ -64,7 +65,7 @@ func permit(permission string) echo.MiddlewareFunc {
 	}
 }
 
-// guard knows what the route's answers show of other resources.
+// guard returns what the route's responses contain of other resources.
 func (r route) guard() *compat.Guard {
 	samples := make([]any, len(r.operation.answers))
 	for i, answer := range r.operation.answers {
@@ -73,8 +74,8 @@ func (r route) guard() *compat.Guard {
 	return compat.NewGuard(samples...)
 }
 
-// includes are what the parameter include may ask of a route and needs another
-// permission.
+// includes returns what the parameter include can add to the route's responses and
+// needs another permission.
 func (r route) includes() []compat.Guarded {
 	asks := func(p compat.FieldDescription) bool { return p.Name == compat.IncludeParameter }
 	if r.operation.query == nil || !slices.ContainsFunc(r.operation.query.Describe(), asks) {
@@ -83,8 +84,8 @@ func (r route) includes() []compat.Guarded {
 	return slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return !g.Asked })
 }
 
-// permitIncludes checks the permissions for what the parameter include asks for.
-func permitIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) error {
+// requireIncludes checks the permissions for what the parameter include asks for.
+func requireIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) error {
 	asked := q.Includes()
 	for _, g := range includes {
 		if slices.Contains(asked, g.Name()) {
@@ -96,7 +97,7 @@ func permitIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) er
 	return nil
 }
 
-// visible is the body of an answer without what the key may not see.
+// visible returns the body of a response without what the key may not see.
 func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
 	hidden := func(g compat.Guarded) bool { return !key.Holds(g.Permission) }
 	if !slices.ContainsFunc(guard.Guarded(), hidden) {
@@ -110,9 +111,8 @@ func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
 	return json.RawMessage(text), err
 }
 
-// checkNetwork refuses a key from outside its networks. That counts as a wrong
-// key in everything the caller sees, the throttle included; the log tells which
-// key it was, because it may have been stolen.
+// checkNetwork rejects a key from outside its networks. To the client, and to the
+// throttle, that is an invalid key; the log names the key, which may be stolen.
 func (a *api) checkNetwork(c echo.Context, key keys.Key) error {
 	address, _ := netip.ParseAddr(c.RealIP()) // the zero Addr is in no network
 	err := key.CheckNetwork(address)
@@ -123,23 +123,23 @@ func (a *api) checkNetwork(c echo.Context, key keys.Key) error {
 	return err
 }
 
-// principalEntry is where a request's context keeps its principal.
+// principalEntry is the entry of a request's context that holds its principal.
 const principalEntry = "bookside.principal"
 
-// principalOf is the principal of a request that was authenticated.
+// principalOf returns the principal of an authenticated request.
 func principalOf(c echo.Context) (keys.Principal, bool) {
 	principal, ok := c.Get(principalEntry).(keys.Principal)
 	return principal, ok
 }
 
-// keyOf returns the key of a request that was authenticated.
+// keyOf returns the key of an authenticated request.
 func keyOf(c echo.Context) (keys.Key, bool) {
 	principal, ok := principalOf(c)
 	return principal.Key, ok
 }
 
-// secret is the key as the client sent it: in its header, as a bearer token or
-// as a query parameter, the first that is there.
+// secret returns the key that the client sent: the first of the header, a bearer
+// token and the query parameter.
 func (a *api) secret(c echo.Context) string {
 	header := c.Request().Header
 	if secret := strings.TrimSpace(header.Get("X-API-Key")); secret != "" {
@@ -156,5 +156,5 @@ func (a *api) secret(c echo.Context) string {
 	if len(sent) == 0 {
 		return ""
 	}
-	return strings.TrimSpace(sent[len(sent)-1]) // of repeated ones the last wins
+	return strings.TrimSpace(sent[len(sent)-1]) // as in PHP, the last one wins
 }

@@ -50,7 +50,7 @@ func (t *authThrottle) do(ctx context.Context, address, secret string, lookUp fu
 		return lookUp()
 	}
 	client := clientOf(address)
-	key := fingerprintOf(secret, client)
+	key := keyFingerprintOf(secret, client)
 	a, err := t.reserve(ctx, client, key)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (t *authThrottle) do(ctx context.Context, address, secret string, lookUp fu
 // requests cannot exceed it together. While everything left is reserved it
 // waits, because the keys being looked up may be valid. A recently accepted key
 // needs no reservation and gets nil attempts.
-func (t *authThrottle) reserve(ctx context.Context, client netip.Prefix, key fingerprint) (*attempts, error) {
+func (t *authThrottle) reserve(ctx context.Context, client netip.Prefix, key keyFingerprint) (*attempts, error) {
 	for {
 		a, done, err := t.tryReserve(client, key)
 		if done == nil {
@@ -86,7 +86,7 @@ func (t *authThrottle) reserve(ctx context.Context, client netip.Prefix, key fin
 
 // tryReserve is reserve without waiting. If it returns a channel it has to be
 // called again once that is closed.
-func (t *authThrottle) tryReserve(client netip.Prefix, key fingerprint) (a *attempts, done <-chan struct{}, err error) {
+func (t *authThrottle) tryReserve(client netip.Prefix, key keyFingerprint) (a *attempts, done <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.accepted.has(key, t.now()) {
@@ -119,14 +119,14 @@ func (t *authThrottle) release(a *attempts) {
 	}
 }
 
-func (t *authThrottle) accept(key fingerprint) {
+func (t *authThrottle) accept(key keyFingerprint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.accepted.add(key, t.now())
 }
 
 // fail counts an invalid key and returns the error for the response.
-func (t *authThrottle) fail(client netip.Prefix, key fingerprint, invalid error) error {
+func (t *authThrottle) fail(client netip.Prefix, key keyFingerprint, invalid error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.accepted.remove(key) // it was revoked or has expired
@@ -194,19 +194,19 @@ func networkOf(client netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(client.Addr(), bits).Masked()
 }
 
-// fingerprint identifies an accepted key: its hash, and for a key that can be
+// keyFingerprint identifies an accepted key: its hash, and for a key that can be
 // guessed also its client. Otherwise the use of such a key by its owner would
 // let everybody's guesses through.
-type fingerprint struct {
+type keyFingerprint struct {
 	hash   [sha256.Size]byte
 	client netip.Prefix
 }
 
-func fingerprintOf(secret string, client netip.Prefix) fingerprint {
+func keyFingerprintOf(secret string, client netip.Prefix) keyFingerprint {
 	if !keys.WeakSecret(secret) {
 		client = netip.Prefix{}
 	}
-	return fingerprint{sha256.Sum256([]byte(secret)), client}
+	return keyFingerprint{sha256.Sum256([]byte(secret)), client}
 }
 
 // recentKeys is a bounded set of accepted keys. A key stays for at least
@@ -215,8 +215,8 @@ func fingerprintOf(secret string, client netip.Prefix) fingerprint {
 // decides which keys may be looked up.
 type recentKeys struct {
 	started  time.Time // when latest was started
-	latest   map[fingerprint]struct{}
-	previous map[fingerprint]struct{}
+	latest   map[keyFingerprint]struct{}
+	previous map[keyFingerprint]struct{}
 }
 
 const (
@@ -228,28 +228,28 @@ const (
 func (r *recentKeys) rotate(now time.Time) {
 	switch age := now.Sub(r.started); {
 	case age >= 2*recentKeyAge:
-		r.latest, r.previous = map[fingerprint]struct{}{}, nil
+		r.latest, r.previous = map[keyFingerprint]struct{}{}, nil
 	case age >= recentKeyAge, len(r.latest) >= maxRecentKeys:
-		r.latest, r.previous = map[fingerprint]struct{}{}, r.latest
+		r.latest, r.previous = map[keyFingerprint]struct{}{}, r.latest
 	default:
 		return
 	}
 	r.started = now
 }
 
-func (r *recentKeys) has(key fingerprint, now time.Time) bool {
+func (r *recentKeys) has(key keyFingerprint, now time.Time) bool {
 	r.rotate(now)
 	_, latest := r.latest[key]
 	_, previous := r.previous[key]
 	return latest || previous
 }
 
-func (r *recentKeys) add(key fingerprint, now time.Time) {
+func (r *recentKeys) add(key keyFingerprint, now time.Time) {
 	r.rotate(now)
 	r.latest[key] = struct{}{}
 }
 
-func (r *recentKeys) remove(key fingerprint) {
+func (r *recentKeys) remove(key keyFingerprint) {
 	delete(r.latest, key)
 	delete(r.previous, key)
 }

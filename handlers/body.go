@@ -12,15 +12,15 @@ import (
 	"bookside/compat"
 )
 
-// maxBody is how large the body of a request may be.
+// maxBody is the limit of the body of a request in bytes.
 const maxBody = 1 << 20
 
-// errBodyTooLarge is a body beyond maxBody.
+// errBodyTooLarge is the error for a body larger than maxBody.
 var errBodyTooLarge = errors.New("body too large")
 
-// readBody reads what a POST or PUT sent. It does so once: the site may be
-// looked at twice. Until forget is called its memory is counted.
-func (a *api) readBody(c echo.Context) (sent []byte, forget func(), err error) {
+// readBody returns the body of a POST or PUT. It is read once, because the operation
+// may run twice. Its memory is counted until release is called.
+func (a *api) readBody(c echo.Context) (body []byte, release func(), err error) {
 	request := c.Request()
 	if request.Method != http.MethodPost && request.Method != http.MethodPut {
 		return nil, func() {}, nil
@@ -30,33 +30,33 @@ func (a *api) readBody(c echo.Context) (sent []byte, forget func(), err error) {
 	}
 	length := request.ContentLength
 	if length < 0 {
-		length = maxBody // it is not told, and may be that
+		length = maxBody // unknown
 	}
-	forget, err = a.memory.bodies.take(request.Context(), counted(length), a.memory.wait)
+	release, err = a.memory.bodies.acquire(request.Context(), countedBytes(length), a.memory.wait)
 	if err != nil {
 		return nil, nil, err
 	}
-	sent, err = readAll(c)
+	body, err = readAll(c)
 	if err != nil {
-		forget()
+		release()
 		return nil, nil, err
 	}
-	return sent, forget, nil
+	return body, release, nil
 }
 
 func readAll(c echo.Context) ([]byte, error) {
 	request := c.Request()
-	stop := endReadingWith(request.Context(), c.Response().Writer)
+	stop := stopReadingAfter(request.Context(), c.Response().Writer)
 	defer stop()
 	body := request.Body
-	request.Body = http.NoBody // whatever comes of it, the answer waits for no more
+	request.Body = http.NoBody // the response must not wait for the rest
 	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return sent, nil
 	case errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(request.Context().Err(), context.Canceled):
-		return nil, errSlowBody
+		return nil, errBodyTimeout
 	case errors.As(err, &large):
 		return nil, errBodyTooLarge
 	case request.Context().Err() != nil:
@@ -66,22 +66,22 @@ func readAll(c echo.Context) ([]byte, error) {
 	}
 }
 
-// document is the request's body, an object or a list, with the fields of the query that
-// it lacks.
+// document parses the request's body, an object or a list, and adds the fields of the
+// query that it lacks.
 func (r *request) document() (compat.Document, error) {
-	document, err := compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.sent)
+	document, err := compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.rawBody)
 	if err != nil {
 		return compat.Document{}, err
 	}
-	return document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reserved()...)
+	return document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
 }
 
-// reserved are the parameters of a query that are no fields of a body.
-func (a *api) reserved() []string {
+// reservedParameters returns the parameters of a query that are not fields of a body.
+func (a *api) reservedParameters() []string {
 	return []string{a.options.QueryParameter, routeParameter, methodParameter}
 }
 
-// body is the request's body, an object.
+// body parses the request's body, which must be an object.
 func (r *request) body() (*compat.Body, error) {
 	document, err := r.document()
 	if err != nil {

@@ -1,7 +1,9 @@
-// Package handlers is the HTTP side: the route table, the middleware and one
-// small function a route, which binds, checks, calls, shapes and sends.
+// Package handlers serves the API over HTTP: the route table, the middleware, and
+// one small function per route that binds, checks, calls, shapes and sends. It
+// also serves the documentation of the API and the administration's endpoints.
 //
-// It imports compat for shapes and adapter for what is done, and holds neither
-// rules, SQL nor JSON shapes of its own. Errors of every layer become
-// responses in errors.go and nowhere else.
+// It imports compat for the shapes of requests and responses, adapter for the
+// booking domain, wpdb for the errors and the use of the database, and
+// handlers/ratelimit. It contains no rules, no SQL and no JSON shapes. Errors of
+// every layer become responses in errors.go and nowhere else.
 package handlers

@@ -22,13 +22,13 @@ import (
 )
 
 // retryAfter is how long a client is asked to wait for a platform that is not
-// available, or for its own request that still runs, in seconds.
+// available, or for its own earlier request, in seconds.
 const retryAfter = 5
 
-// fail turns an error of any layer into the response.
+// fail responds to an error of any layer.
 func (a *api) fail(c echo.Context, err error) {
 	if c.Response().Committed {
-		a.log.WarnContext(c.Request().Context(), "response broke off", "request_id", requestID(c), "error", err)
+		a.log.WarnContext(c.Request().Context(), "response aborted", "request_id", requestID(c), "error", err)
 		return
 	}
 	a.metrics.countRejection(c, err)
@@ -39,8 +39,8 @@ func (a *api) fail(c echo.Context, err error) {
 	}
 }
 
-// logFailure logs an error that is ours, or the platform's. What will be over in
-// a while, such as too much load, is a warning.
+// logFailure logs errors that are not the client's. Temporary ones, such as too
+// much load, are warnings.
 func (a *api) logFailure(c echo.Context, failure compat.Failure, err error) {
 	level := slog.LevelError
 	switch {
@@ -53,8 +53,8 @@ func (a *api) logFailure(c echo.Context, failure compat.Failure, err error) {
 		slog.String("request_id", requestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
 }
 
-// describe finds status, code, message and shape of an error, and sets the
-// headers that go with it.
+// describe returns the content and the shape of the response to an error, and sets
+// its headers.
 func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorShape) {
 	var form errorForm
 	if r, known := routeOf(c); known {
@@ -75,7 +75,8 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	return failure, shape
 }
 
-// errPartlyWritten is a request that has written, and then failed.
+// errPartlyWritten is the error of a request that failed after a part of it was
+// written.
 var errPartlyWritten = errors.New("a part of the request was written")
 
 // writeOutcome is what a write that is answered with 503 has left behind. Each write
@@ -97,7 +98,7 @@ const (
 	retryAfterHeader = "Retry-After"
 )
 
-// failureOf is an error as it is told to a client.
+// failureOf returns the content and the shape of the response to an error.
 func failureOf(form errorForm, requestID string, err error) (compat.Failure, compat.ErrorShape) {
 	var known *domain.Error
 	var limited *ratelimit.Error
@@ -111,27 +112,27 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.WordPressError
 	case errors.Is(err, errURLTooLong):
 		return compat.Failure{Status: http.StatusRequestURITooLong, Code: "rest_uri_too_long", Message: "The request address is longer than 8 KiB"}, compat.WordPressError
-	case errors.Is(err, errSlowBody):
+	case errors.Is(err, errBodyTimeout):
 		return compat.Failure{Status: http.StatusRequestTimeout, Code: "rest_request_timeout", Message: "The request body did not arrive in time"}, compat.WordPressError
 	case errors.As(err, &unreadable):
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.WordPressError
 	case errors.As(err, &known) && known.Code != domain.CodeUnavailable:
-		return describeKnown(form, known)
+		return domainFailure(form, known)
 	case errors.Is(err, errOverloaded), adapter.IsUnavailable(err):
 		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(domain.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
 	case errors.Is(err, context.Canceled):
 		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.WordPressError
 	default:
-		return ourFailure(form, requestID)
+		return internalFailure(form, requestID)
 	}
 }
 
-// statusClientGone is nginx's number for a client that did not wait; nobody
-// reads the response, but the log line shows it.
+// statusClientGone is nginx's status for a client that went away. Nobody reads the
+// response, but the status appears in the log.
 const statusClientGone = 499
 
-// unavailableMessage says what a person who runs the site can act on, and
-// nothing of the database.
+// unavailableMessage returns a message for those who run the site, without details
+// of the database.
 func unavailableMessage(known *domain.Error) string {
 	if known != nil && known.Message != "" {
 		return known.Message
@@ -139,8 +140,8 @@ func unavailableMessage(known *domain.Error) string {
 	return "The booking platform is not available"
 }
 
-// ourFailure tells a request id and no detail.
-func ourFailure(form errorForm, id string) (compat.Failure, compat.ErrorShape) {
+// internalFailure returns a response with a request id and no details.
+func internalFailure(form errorForm, id string) (compat.Failure, compat.ErrorShape) {
 	shape := form.shape
 	if shape == compat.ObjectError {
 		shape = compat.WordPressError
@@ -149,7 +150,7 @@ func ourFailure(form errorForm, id string) (compat.Failure, compat.ErrorShape) {
 	return compat.Failure{Status: http.StatusInternalServerError, Code: code, Message: cmp.Or(form.failure, "Internal server error"), RequestID: id}, shape
 }
 
-func describeKnown(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
+func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
 	failure := compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e), Bookings: e.Count}
 	switch e.Code {
 	case domain.CodeUnauthorized:
@@ -159,15 +160,16 @@ func describeKnown(form errorForm, e *domain.Error) (compat.Failure, compat.Erro
 	case domain.CodeNotFound:
 		return notFound(form, e)
 	case domain.CodeInvalidRequest, domain.CodeValidationFailed, domain.CodePaymentCompleted:
-		return faulty(form, e, failure)
+		return invalidRequest(form, e, failure)
 	case domain.CodeCustomerHasBookings, domain.CodeForceRequired:
 		return failure, compat.WordPressError
 	}
 	return failure, compat.ObjectError
 }
 
-// faulty is a request that is wrong in itself, in the form of its route.
-func faulty(form errorForm, e *domain.Error, failure compat.Failure) (compat.Failure, compat.ErrorShape) {
+// invalidRequest returns the response to an invalid request, in the form of its
+// route.
+func invalidRequest(form errorForm, e *domain.Error, failure compat.Failure) (compat.Failure, compat.ErrorShape) {
 	switch {
 	case form.shape == compat.TextError:
 		message := e.Message
@@ -176,14 +178,14 @@ func faulty(form errorForm, e *domain.Error, failure compat.Failure) (compat.Fai
 		}
 		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.TextError
 	case form.invalid != "":
-		return compat.Failure{Status: http.StatusBadRequest, Code: form.invalid, Message: form.failure + ": " + sentence(e.Fields), Details: e.Fields}, compat.WordPressError
+		return compat.Failure{Status: http.StatusBadRequest, Code: form.invalid, Message: form.failure + ": " + fieldMessages(e.Fields), Details: e.Fields}, compat.WordPressError
 	default:
 		return failure, compat.ObjectError
 	}
 }
 
-// sentence tells what is wrong with fields, for people.
-func sentence(fields map[string]string) string {
+// fieldMessages joins the messages of all fields for people.
+func fieldMessages(fields map[string]string) string {
 	parts := make([]string, 0, len(fields))
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		parts = append(parts, name+": "+fields[name])
@@ -191,7 +193,7 @@ func sentence(fields map[string]string) string {
 	return strings.Join(parts, "; ")
 }
 
-// statusOf is the status of what is wrong with a request.
+// statusOf returns the status for the code of an error.
 func statusOf(code domain.Code) int {
 	switch code {
 	case domain.CodeUnauthorized:

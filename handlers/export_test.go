@@ -1,15 +1,15 @@
 package handlers
 
-// RouteInfo is what the outside may know of a route.
+// RouteInfo describes a route to the tests.
 type RouteInfo struct {
 	Method, Path, Permission, Summary string
 	List                              bool
-	Also                              []string // permissions that some of its requests need too
+	Also                              []string // permissions that some requests need in addition
 	PathParameters                    []string // as the operation names them
 }
 
-// Routes are the routes of the API, in the order of the table. Paths stand
-// below a base path and name their parameters with a colon.
+// Routes returns the routes of the API in the order of the table. Their paths are
+// relative to a base path and mark parameters with a colon.
 func Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(routes))
 	for i, r := range routes {

@@ -21,8 +21,8 @@ const (
 )
 
 // create runs work in a transaction and responds 201 with the record that it returns.
-// Under an Idempotency-Key the response is stored in the same transaction, and sent
-// again if the request comes again. work is run again after a deadlock.
+// With an Idempotency-Key the response is stored in the same transaction, and sent
+// again when the request is repeated. work is run again after a deadlock.
 func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (answer response, err error) {
 	attempt, err := r.beginAttempt(1)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (ans
 	return answer, err
 }
 
-// transact runs work in a transaction that is named after the request's operation.
+// transact runs work in a transaction named after the request's operation.
 func (r *request) transact(work func(tx *adapter.Tx) error) error {
 	return r.site.Transact(r.ctx(), r.route.operation.id, work)
 }
@@ -69,17 +69,17 @@ func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 	})
 }
 
-// fingerprint is a hash of what the request asks for: of its body and, if the query has
-// fields, of those.
+// fingerprint returns a hash of what the request asks for: of its body and, if the
+// query has fields, of those too.
 func (r *request) fingerprint() string {
-	fields := compat.FieldsOfQuery(r.echo.Request().URL.RawQuery, r.api.reserved()...)
+	fields := compat.FieldsOfQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
 	if fields == "" {
-		return hashOf(r.sent)
+		return hashOf(r.rawBody)
 	}
-	return hashOf(fmt.Appendf(nil, "%s\n%s", hashOf(r.sent), fields))
+	return hashOf(fmt.Appendf(nil, "%s\n%s", hashOf(r.rawBody), fields))
 }
 
-// leaseMargin is how much longer than a request a claim lasts, for the clocks of
+// leaseMargin is how much longer than a request a claim lasts, because the clocks of
 // several servers may differ.
 const leaseMargin = 10 * time.Second
 
@@ -88,8 +88,8 @@ func validIdempotencyKey(sent []string) bool {
 		!strings.ContainsFunc(sent[0], func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// scope is what all tries of the request have in common: key, endpoint under
-// whatever base path, and the client's name for the request.
+// scope identifies all attempts of a request: by the API key, the endpoint under any
+// base path, and the client's key for the request.
 func (r *request) scope(name string) string {
 	principal, _ := principalOf(r.echo)
 	return hashOf(fmt.Appendf(nil, "%d %s %s %q %s", principal.ID, r.route.method, r.route.path, r.echo.ParamValues(), name))
@@ -100,10 +100,10 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// replayed tells that nothing was done anew.
+// replayed marks the response as that of an earlier request.
 func (r *request) replayed() { r.echo.Response().Header().Set(replayedHeader, "true") }
 
-// encoded is a body as it is sent.
+// encoded returns a body as JSON.
 func encoded(body any) ([]byte, error) {
 	var b bytes.Buffer
 	err := encode(&b, body)

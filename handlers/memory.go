@@ -15,114 +15,111 @@ import (
 	"bookside/wpdb"
 )
 
-// What requests cost in memory, in bytes: measured, and rounded up. The tests
-// measure again.
+// The memory of requests in bytes, measured by tests and rounded up.
 const (
-	maxWork     = 32 << 20  // of any request
-	maxOrdinary = 2 << 20   // of one that need not wait behind heavy ones
-	leastWork   = 256 << 10 // of any request
-	recordWork  = 16 << 10  // of a record in the answer
-	dayWork     = 128 << 10 // of a day of slots
-	writeWork   = 1 << 20   // of one that changes something
-	bulkWork    = 8 << 20   // of one that makes many bookings
-	bodyFactor  = 14        // of a byte of the body
-	readFactor  = 5         // of a byte that the database gave, see wpdb.Allow
-	freeBytes   = 32 << 10  // of a body or an answer that are not counted
+	maxWork     = 32 << 20  // at most, of any request
+	maxOrdinary = 2 << 20   // at most, of a request that does not wait for heavy ones
+	minWork     = 256 << 10 // at least, of any request
+	recordWork  = 16 << 10  // of a record in the response
+	dayWork     = 128 << 10 // of a day of start times
+	writeWork   = 1 << 20   // of a request that writes
+	bulkWork    = 8 << 20   // of a bulk request
+	bodyFactor  = 14        // times the bytes of the body
+	readFactor  = 5         // times the bytes read from the database, see wpdb.Allow
+	freeBytes   = 32 << 10  // of a body or a response that are not counted
 )
 
-// LeastMemory is the least that requests need together, in bytes.
+// LeastMemory is the least memory that all requests need together, in bytes.
 const LeastMemory = 2 * maxWork
 
-// errNoMemory is a request for which no memory came free in time.
+// errNoMemory is the error of a request for which no memory came free in time.
 var errNoMemory = fmt.Errorf("no memory for the request: %w", errOverloaded)
 
-// memory is what requests may use together. Its parts are apart, so that those
-// who want one never wait for those who hold another: ordinary requests do not
-// queue behind heavy ones, nor any behind clients that send or read slowly. A
-// request that holds one part may wait for a later one, in the order given
-// here, and never the reverse.
+// memory bounds what requests may use together. It is divided, so that ordinary
+// requests do not wait for heavy ones, and none waits for clients that send or read
+// slowly. A request acquires its parts in the order of the fields and never the
+// other way round, so that requests cannot block each other for ever.
 type memory struct {
-	bodies   part // that are being sent or worked on
-	ordinary part // work of up to maxOrdinary
-	heavy    part // work beyond
-	answers  part // that are being read by their clients
-	wait     time.Duration
+	bodies    budget // of requests being received or processed
+	ordinary  budget // for processing with up to maxOrdinary each
+	heavy     budget // for processing with more
+	responses budget // being read by their clients
+	wait      time.Duration
 }
 
-// newMemory divides a number of bytes; 0 bounds nothing.
+// newMemory divides a number of bytes; 0 for no limit.
 func newMemory(bytes int64, wait time.Duration) memory {
-	return memory{newPart(bytes / 8), newPart(bytes / 4), newPart(bytes / 2), newPart(bytes / 8), wait}
+	return memory{newBudget(bytes / 8), newBudget(bytes / 4), newBudget(bytes / 2), newBudget(bytes / 8), wait}
 }
 
-// work is the part from which so many bytes for work are taken.
-func (m *memory) work(bytes int64) *part {
+// work returns the budget for processing a request with so many bytes.
+func (m *memory) work(bytes int64) *budget {
 	if bytes > maxOrdinary {
 		return &m.heavy
 	}
 	return &m.ordinary
 }
 
-// part is a number of bytes for which requests wait in the order in which they
-// came.
-type part struct {
+// budget is a number of bytes for which requests wait in the order of their arrival.
+type budget struct {
 	size  int64
-	bytes *semaphore.Weighted // nil for any number
+	bytes *semaphore.Weighted // nil for no limit
 }
 
-func newPart(size int64) part {
+func newBudget(size int64) budget {
 	if size == 0 {
-		return part{}
+		return budget{}
 	}
-	return part{size, semaphore.NewWeighted(size)}
+	return budget{size, semaphore.NewWeighted(size)}
 }
 
-// take waits until so many bytes are free; errNoMemory where that takes too
-// long.
-func (p *part) take(ctx context.Context, bytes int64, wait time.Duration) (release func(), err error) {
-	if p.bytes == nil || bytes == 0 {
+// acquire waits until so many bytes are free, and returns errNoMemory if that takes
+// too long.
+func (b *budget) acquire(ctx context.Context, bytes int64, wait time.Duration) (release func(), err error) {
+	if b.bytes == nil || bytes == 0 {
 		return func() {}, nil
 	}
-	bytes = min(bytes, p.size)
-	if !p.bytes.TryAcquire(bytes) {
+	bytes = min(bytes, b.size)
+	if !b.bytes.TryAcquire(bytes) {
 		waiting, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		if p.bytes.Acquire(waiting, bytes) != nil {
+		if b.bytes.Acquire(waiting, bytes) != nil {
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return nil, ctx.Err()
 			}
 			return nil, errNoMemory
 		}
 	}
-	return func() { p.bytes.Release(bytes) }, nil
+	return func() { b.bytes.Release(bytes) }, nil
 }
 
-// counted is how many bytes of a body or an answer are counted.
-func counted(bytes int64) int64 {
+// countedBytes returns how many bytes of a body or a response are counted.
+func countedBytes(bytes int64) int64 {
 	if bytes <= freeBytes {
 		return 0
 	}
 	return bytes
 }
 
-// size is what a request grows with: the name of a parameter, and the memory of
-// one of what it counts.
+// size is what the memory of a request grows with: a parameter, the number of items
+// that it asks for, and the bytes of an item.
 type size struct {
 	parameter string
 	each      int64
 	count     func(*compat.Query) int64
 }
 
-// records are those of an answer, as many as a parameter asks for.
+// records returns the size of a response with as many records as a parameter asks for.
 func records(parameter string) size {
 	return size{parameter, recordWork, func(q *compat.Query) int64 { return q.Records(parameter) }}
 }
 
-// days are those of a range of slots.
+// days is the size of a range of start times.
 var days = size{"date_to", dayWork, (*compat.Query).Days}
 
-// memory is what a request costs by what is known before the work.
+// memory estimates the bytes of a request before it is processed.
 func (r *route) memory(query *compat.Query, sent int) int64 {
-	bytes := int64(leastWork + bodyFactor*sent)
+	bytes := int64(minWork + bodyFactor*sent)
 	switch {
 	case r.method == http.MethodGet && r.operation.size.count != nil:
 		bytes += r.operation.size.each * r.operation.size.count(query)
@@ -132,45 +129,44 @@ func (r *route) memory(query *compat.Query, sent int) int64 {
 	return min(bytes, maxWork)
 }
 
-// answer is an encoded response.
-type answer struct {
+// encodedResponse is a response that is ready to be sent.
+type encodedResponse struct {
 	status int
 	body   *bytes.Buffer
 	heavy  bool
-	// release gives back the memory of the work.
+	// release frees the memory of processing.
 	release func()
 }
 
-// answer works on a request, with the memory that it is likely to take, and once
-// more with the most there is where the database gives more than that: what was
-// written until then was rolled back.
-func (r *request) answer() (answer, error) {
-	likely := r.route.memory(r.query, len(r.sent))
-	a, err := r.answerWithin(likely)
-	if tooMuch(err) && likely < maxWork {
-		a, err = r.answerWithin(maxWork)
+// run processes a request with its estimated memory, and if the database returns more
+// than that, once more with the maximum: what was written before is rolled back.
+func (r *request) run() (encodedResponse, error) {
+	estimate := r.route.memory(r.query, len(r.rawBody))
+	response, err := r.runWithin(estimate)
+	if exceedsMemory(err) && estimate < maxWork {
+		response, err = r.runWithin(maxWork)
 	}
-	if tooMuch(err) && r.route.operation.size.parameter != "" {
-		err = r.route.operation.query.Invalid(map[string]string{r.route.operation.size.parameter: "The answer would be too large, ask for less"})
+	if exceedsMemory(err) && r.route.operation.size.parameter != "" {
+		err = r.route.operation.query.Invalid(map[string]string{r.route.operation.size.parameter: "The response would be too large; ask for less"})
 	}
-	return a, err
+	return response, err
 }
 
-func tooMuch(err error) bool {
+func exceedsMemory(err error) bool {
 	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows)
 }
 
-func (r *request) answerWithin(bytes int64) (answer, error) {
+func (r *request) runWithin(bytes int64) (encodedResponse, error) {
 	memory := &r.api.memory
-	release, err := memory.work(bytes).take(r.ctx(), bytes, memory.wait)
+	release, err := memory.work(bytes).acquire(r.ctx(), bytes, memory.wait)
 	if err != nil {
-		return answer{}, err
+		return encodedResponse{}, err
 	}
-	a := answer{body: buffers.get(), heavy: bytes > maxOrdinary, release: release}
+	encoded := encodedResponse{body: buffers.get(), heavy: bytes > maxOrdinary, release: release}
 	complete := false
 	defer func() {
-		if !complete { // also where the work panicked
-			a.done()
+		if !complete { // after a panic too
+			encoded.discard()
 		}
 	}()
 	r.mayRead = bytes
@@ -178,28 +174,28 @@ func (r *request) answerWithin(bytes int64) (answer, error) {
 		r.mayRead /= readFactor
 	}
 	wpdb.Allow(r.ctx(), r.mayRead)
-	response, err := r.work()
+	response, err := r.serve()
 	if err != nil {
-		return answer{}, err
+		return encodedResponse{}, err
 	}
-	a.status = response.status
-	if err := encode(a.body, response.body); err != nil {
-		return answer{}, err
+	encoded.status = response.status
+	if err := encode(encoded.body, response.body); err != nil {
+		return encodedResponse{}, err
 	}
 	complete = true
-	return a, nil
+	return encoded, nil
 }
 
-func (a *answer) done() {
-	a.release()
-	buffers.put(a.body)
+func (e *encodedResponse) discard() {
+	e.release()
+	buffers.put(e.body)
 }
 
-// work runs the route's function on the site as it is now, and leaves out of its
-// answer what the key may not see.
-func (r *request) work() (response response, err error) {
+// serve calls the route's operation on the site as it is now, and removes from its
+// response what the key may not see.
+func (r *request) serve() (response response, err error) {
 	principal, _ := principalOf(r.echo)
-	err = r.api.gate.pass(func() error {
+	err = r.api.slots.do(func() error {
 		return r.api.platform.Serve(r.ctx(), principal, func(site *adapter.Site) (err error) {
 			r.site, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {
@@ -215,30 +211,30 @@ func (r *request) work() (response response, err error) {
 	return response, err
 }
 
-// deliver sends the answer. The memory of the work is free for others by then,
-// however slowly a client reads. An answer to a reading request is refused where
-// too many clients are slow to take theirs; what was written is always told.
-func (r *request) deliver(a answer) error {
-	defer buffers.put(a.body)
-	leave, err := r.keepAnswer(a)
-	a.release()
+// deliver sends the response. The memory of processing is freed before, however
+// slowly the client reads. If too many clients read slowly, the response to a read is
+// replaced by an error; the response to a write is always sent.
+func (r *request) deliver(response encodedResponse) error {
+	defer buffers.put(response.body)
+	release, err := r.acquireResponse(response)
+	response.release()
 	if err != nil {
 		return err
 	}
-	defer leave()
-	return r.echo.Blob(a.status, contentType, a.body.Bytes())
+	defer release()
+	return r.echo.Blob(response.status, contentType, response.body.Bytes())
 }
 
-// keepAnswer takes the memory of the answer itself.
-func (r *request) keepAnswer(a answer) (leave func(), err error) {
+// acquireResponse acquires the memory of the response itself.
+func (r *request) acquireResponse(response encodedResponse) (release func(), err error) {
 	writes := r.route.method != http.MethodGet
 	wait := r.api.memory.wait
-	if writes || !a.heavy {
+	if writes || !response.heavy {
 		wait = 0
 	}
-	leave, err = r.api.memory.answers.take(r.ctx(), counted(int64(a.body.Len())), wait)
+	release, err = r.api.memory.responses.acquire(r.ctx(), countedBytes(int64(response.body.Len())), wait)
 	if err != nil && writes {
 		return func() {}, nil
 	}
-	return leave, err
+	return release, err
 }

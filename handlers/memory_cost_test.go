@@ -211,7 +211,7 @@ func TestRequestsCost(t *testing.T) {
 		if grown > 32*mebibyte || a.status != status {
 			t.Errorf("%s: %.1f MiB, status %d, want %d: %s", path, float64(grown)/mebibyte, a.status, status, a.begin)
 		}
-		if a.status == http.StatusBadRequest && !bytes.Contains(a.begin, []byte("The answer would be too large, ask for less")) {
+		if a.status == http.StatusBadRequest && !bytes.Contains(a.begin, []byte("The response would be too large; ask for less")) {
 			t.Errorf("%s: %s", path, a.begin)
 		}
 	}

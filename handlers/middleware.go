@@ -16,14 +16,14 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-// saneRequestID is what a client's own id may look like: it goes into logs.
-var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+// validRequestID matches the ids that a client may choose: they go into logs.
+var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// identify gives every request an id, the client's own when it is sane.
+// identify gives every request an id, that of the client if it is valid.
 func (a *api) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := c.Request().Header.Get(requestIDHeader)
-		if !saneRequestID.MatchString(id) {
+		if !validRequestID.MatchString(id) {
 			id = rand.Text()
 		}
 		c.Response().Header().Set(requestIDHeader, id)
@@ -33,13 +33,12 @@ func (a *api) identify(next echo.HandlerFunc) echo.HandlerFunc {
 
 func requestID(c echo.Context) string { return c.Response().Header().Get(requestIDHeader) }
 
-// logRequest writes one line a request: never a key, an address of a page or a
-// person's data. Errors become responses here, so that the line tells the
-// status that was sent.
+// logRequest logs one line per request, without keys, URLs or personal data. It
+// turns errors into responses, so that the line has the status that was sent.
 func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
-		ctx, used := wpdb.WithUsage(c.Request().Context())
+		ctx, usage := wpdb.WithUsage(c.Request().Context())
 		c.SetRequest(c.Request().WithContext(ctx))
 		if err := next(c); err != nil {
 			c.Error(err)
@@ -52,30 +51,30 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		a.log.LogAttrs(ctx, level, "request",
 			slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status), slog.Int64("key_id", principal.ID), slog.Duration("duration", a.now().Sub(start)),
-			slog.Int64("queries", used.Queries()), slog.Int64("rows", used.Rows()), slog.Int64("bytes", c.Response().Size))
+			slog.Int64("queries", usage.Queries()), slog.Int64("rows", usage.Rows()), slog.Int64("bytes", c.Response().Size))
 		return nil
 	}
 }
 
-// recover turns a panic into a failure of ours.
+// recover turns a panic into an internal error.
 func (a *api) recover(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
-			thrown := recover()
-			if thrown == nil {
+			value := recover()
+			if value == nil {
 				return
 			}
-			if aborted, ok := thrown.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
-				panic(thrown)
+			if aborted, ok := value.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
+				panic(value)
 			}
-			a.log.ErrorContext(c.Request().Context(), "panic", "request_id", requestID(c), "panic", fmt.Sprint(thrown), "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", thrown)
+			a.log.ErrorContext(c.Request().Context(), "panic", "request_id", requestID(c), "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", value)
 		}()
 		return next(c)
 	}
 }
 
-// headers are on every response.
+// headers sets the headers of every response.
 func (a *api) headers(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()

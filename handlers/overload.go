@@ -10,21 +10,21 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxURL is how long the address of a request may be; nobody's filters come
-// near it.
+// maxURL is the limit of a request's URL in bytes, far more than filters need.
 const maxURL = 8 << 10
 
 var (
-	// errURLTooLong is an address beyond maxURL.
-	errURLTooLong = errors.New("address too long")
-	// errOverloaded is a request beyond Options.MaxConcurrent.
-	errOverloaded = errors.New("too many requests at a time")
-	// errSlowBody is a body that took longer than a request may.
-	errSlowBody = errors.New("body too slow")
+	// errURLTooLong is the error for a URL longer than maxURL.
+	errURLTooLong = errors.New("URL too long")
+	// errOverloaded is the error for a request beyond Options.MaxConcurrent.
+	errOverloaded = errors.New("too many concurrent requests")
+	// errBodyTimeout is the error for a body that did not arrive within the time
+	// limit of the request.
+	errBodyTimeout = errors.New("body did not arrive in time")
 )
 
-// shortURL refuses addresses that nobody needs.
-func shortURL(next echo.HandlerFunc) echo.HandlerFunc {
+// limitURL rejects URLs longer than maxURL.
+func limitURL(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(c.Request().RequestURI) > maxURL {
 			return errURLTooLong
@@ -33,34 +33,34 @@ func shortURL(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// gate bounds how many requests are worked on at a time; a nil one does not. A
-// request is behind it while the database is asked, and not while its client
-// sends a body or reads the answer: slow clients take no place from others.
-type gate chan struct{}
+// slots bound the number of requests that are processed at the same time; nil
+// does not. A request occupies a slot while it uses the database, not while its
+// client sends the body or reads the response: slow clients block nobody.
+type slots chan struct{}
 
-func newGate(places int) gate {
-	if places == 0 {
+func newSlots(n int) slots {
+	if n == 0 {
 		return nil
 	}
-	return make(gate, places)
+	return make(slots, n)
 }
 
-// pass does work, or nothing where all places are taken. Those beyond are told
-// at once to come again: they would wait for a database that has too much to do.
-func (g gate) pass(work func() error) error {
-	if g == nil {
+// do calls work in a slot. If all are occupied it returns errOverloaded at once:
+// to wait would only add load to a busy database.
+func (s slots) do(work func() error) error {
+	if s == nil {
 		return work()
 	}
 	select {
-	case g <- struct{}{}:
-		defer func() { <-g }()
+	case s <- struct{}{}:
+		defer func() { <-s }()
 		return work()
 	default:
 		return errOverloaded
 	}
 }
 
-// deadline bounds the time a request may take, until its answer is sent.
+// deadline bounds the time of a request until its response is sent.
 func (a *api) deadline(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), a.options.RequestTimeout)
@@ -70,15 +70,15 @@ func (a *api) deadline(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// bodyGrace is how long an answer waits for the rest of a body that nobody needs.
+// bodyGrace is how long a response waits for the rest of a body that is not needed.
 const bodyGrace = time.Second
 
-// dropBody keeps answers from waiting for a body that they do not depend on:
-// net/http reads it before it sends them, for as long as a connection may last.
-func dropBody(next echo.HandlerFunc) echo.HandlerFunc {
+// discardBody keeps responses from waiting for a body that is not needed: net/http
+// reads it before it sends them, for as long as a connection may last.
+func discardBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Before(func() {
-			if bodyComes(c.Request()) && !readAway(c.Request(), c.Response().Writer) {
+			if bodyPending(c.Request()) && !drainBody(c.Request(), c.Response().Writer) {
 				c.Response().Header().Set("Connection", "close")
 			}
 		})
@@ -86,28 +86,28 @@ func dropBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// bodyComes tells whether a client may be sending a body that was not read, and
-// that is not too large to be waited for. Who expects to be told to go on sends
-// none before.
-func bodyComes(request *http.Request) bool {
+// bodyPending reports whether a client may be sending a body that was not read and
+// is not too large to wait for. A client that expects 100-continue sends no body
+// before that.
+func bodyPending(request *http.Request) bool {
 	return request.Body != http.NoBody && request.ContentLength != 0 && request.ContentLength <= maxBody && request.Header.Get("Expect") == ""
 }
 
-// readAway takes what comes of a body in a short time, because many clients look
-// for the answer only when they have sent everything.
-func readAway(request *http.Request, w http.ResponseWriter) (inTime bool) {
+// drainBody reads the rest of a body for a short time and reports whether that
+// sufficed. Many clients read the response only after they have sent everything.
+func drainBody(request *http.Request, w http.ResponseWriter) (inTime bool) {
 	ctx, cancel := context.WithTimeout(request.Context(), bodyGrace)
 	defer cancel()
-	stop := endReadingWith(ctx, w)
-	// net/http meets the same error, and closes the connection.
+	stop := stopReadingAfter(ctx, w)
+	// net/http gets the same error and closes the connection.
 	_, _ = io.CopyN(io.Discard, request.Body, maxBody)
 	return stop()
 }
 
-// endReadingWith ends the reading of a request's body when the context ends.
-func endReadingWith(ctx context.Context, w http.ResponseWriter) (stop func() bool) {
+// stopReadingAfter makes reads of a request's body fail once the context is done.
+func stopReadingAfter(ctx context.Context, w http.ResponseWriter) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
-		// What cannot set a deadline is no connection.
+		// A writer without deadlines is not a connection.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	})
 }

@@ -10,7 +10,7 @@ import (
 // least recently used keys first.
 func TestRecentKeysAreBounded(t *testing.T) {
 	t.Parallel()
-	key := func(i int) (f fingerprint) {
+	key := func(i int) (f keyFingerprint) {
 		binary.BigEndian.PutUint64(f.hash[:], uint64(i))
 		return f
 	}

@@ -15,26 +15,27 @@ import (
 	"bookside/compat"
 )
 
-// request is what an operation works with.
+// request is a request to an operation.
 type request struct {
-	api   *api
-	route *route
-	guard *compat.Guard // of the route's answers
-	echo  echo.Context
-	site  *adapter.Site
-	view  compat.View
-	query *compat.Query
-	sent  []byte // the body
-	// mayRead is how much the work may read from the database, see wpdb.Allow.
+	api     *api
+	route   *route
+	guard   *compat.Guard // of the route's responses
+	echo    echo.Context
+	site    *adapter.Site
+	view    compat.View
+	query   *compat.Query
+	rawBody []byte
+	// mayRead is the number of bytes that the operation may read from the database,
+	// see wpdb.Allow.
 	mayRead int64
 }
 
 func (r *request) ctx() context.Context { return r.echo.Request().Context() }
 
-// errNoRoute is a path that no route serves.
+// errNoRoute is the error for a path that no route serves.
 var errNoRoute = errors.New("no route")
 
-// largestID is the largest id that a resource's column holds.
+// largestID returns the largest id that fits the column of a resource.
 func largestID(resource domain.Resource) int64 {
 	switch resource {
 	case domain.BookingResource:
@@ -46,8 +47,8 @@ func largestID(resource domain.Resource) int64 {
 	}
 }
 
-// id reads an id of the path. One that is no number is a path nobody serves;
-// one beyond its column names a record that cannot exist.
+// id returns an id from the path. If it is not a number, no route serves the path;
+// if it does not fit its column, the record cannot exist.
 func (r *request) id(p pathParameter) (int64, error) {
 	text := r.param(p.name)
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
@@ -60,8 +61,8 @@ func (r *request) id(p pathParameter) (int64, error) {
 	return id, nil
 }
 
-// code reads a code of the path. echo lets the last parameter of a path run on
-// over slashes, into paths nobody serves.
+// code returns a code from the path. In echo the last parameter of a path can
+// contain slashes; no route serves such a path.
 func (r *request) code(p pathParameter) (string, error) {
 	if strings.Contains(r.echo.Param(p.name), "/") {
 		return "", errNoRoute
@@ -69,8 +70,8 @@ func (r *request) code(p pathParameter) (string, error) {
 	return r.param(p.name), nil
 }
 
-// param is a parameter of the path, decoded. echo leaves it encoded where the
-// path holds an encoded slash.
+// param returns a decoded parameter of the path. echo leaves it encoded if the path
+// contains an encoded slash.
 func (r *request) param(name string) string {
 	text := r.echo.Param(name)
 	if r.echo.Request().URL.RawPath == "" {
@@ -83,7 +84,7 @@ func (r *request) param(name string) string {
 	return decoded
 }
 
-// response is the answer of an operation.
+// response is the result of an operation, to be encoded as JSON.
 type response struct {
 	status int
 	body   any

@@ -12,19 +12,19 @@ import (
 
 const contentType = "application/json; charset=UTF-8"
 
-// ok answers 200.
+// ok returns a response with status 200.
 func ok(body any) response { return response{status: http.StatusOK, body: body} }
 
-// created answers 201.
+// created returns a response with status 201.
 func created(body any) response { return response{status: http.StatusCreated, body: body} }
 
-// bufferPool keeps buffers for the next responses; large ones are left to the
+// bufferPool reuses the buffers of responses; large ones are left to the garbage
 // collector.
 type bufferPool struct{ pool sync.Pool }
 
 var buffers bufferPool
 
-const keepBuffer = 256 << 10
+const maxPooledBuffer = 256 << 10
 
 func (p *bufferPool) get() *bytes.Buffer {
 	if buffer, ok := p.pool.Get().(*bytes.Buffer); ok {
@@ -34,14 +34,14 @@ func (p *bufferPool) get() *bytes.Buffer {
 }
 
 func (p *bufferPool) put(buffer *bytes.Buffer) {
-	if buffer.Cap() <= keepBuffer {
+	if buffer.Cap() <= maxPooledBuffer {
 		buffer.Reset()
 		p.pool.Put(buffer)
 	}
 }
 
-// send encodes the body before the status is written, so that a failure to
-// encode can still become an error response.
+// send encodes the body before it writes the status, so that an encoding error can
+// still become an error response.
 func send(c echo.Context, r response) error {
 	buffer := buffers.get()
 	defer buffers.put(buffer)
@@ -57,6 +57,6 @@ func encode(buffer *bytes.Buffer, body any) error {
 	if err := encoder.Encode(body); err != nil {
 		return fmt.Errorf("encode response: %w", err)
 	}
-	buffer.Truncate(buffer.Len() - 1) // the encoder ends lines
+	buffer.Truncate(buffer.Len() - 1) // the encoder appends a newline
 	return nil
 }

@@ -182,6 +182,7 @@ func redisClient(t *testing.T, url string) *redis.Client {
 		t.Fatal(err)
 	}
 	options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
+	options.PoolSize = 100 // after as many errors the client would dial only once a second
 	client := redis.NewClient(options)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
