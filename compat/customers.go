@@ -73,7 +73,7 @@ var CustomerParameters = parameters(domain.InvalidParameters,
 	optional("last_name", text(), func(f *adapter.CustomerFilter) **string { return &f.LastName }).about("Part of the last name"),
 	optional("email", text(), func(f *adapter.CustomerFilter) **string { return &f.Email }).about("Part of the e-mail address"),
 	optional("phone", text(), func(f *adapter.CustomerFilter) **string { return &f.Phone }).about("Part of the telephone number"),
-	optional("is_guest", boolean(), func(f *adapter.CustomerFilter) **bool { return &f.IsGuest }).about("Guests only, or registered customers only"),
+	optional("is_guest", boolean(), func(f *adapter.CustomerFilter) **bool { return &f.IsGuest }).about("Only guests, or only registered customers"),
 	optional("cms_user_id", id(maxInt), func(f *adapter.CustomerFilter) **int64 { return &f.WordPressUserID }),
 	optional("search", text(), func(f *adapter.CustomerFilter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
 	optional("wordpress_user_id", id(maxInt), func(f *adapter.CustomerFilter) **int64 { return &f.WordPressUserID }).

@@ -264,7 +264,7 @@ func (f field) needsText() string {
 	case f.needs == "":
 		return ""
 	case f.asked:
-		return "; needs the permission " + f.needs
+		return "; requires the permission " + f.needs
 	default:
 		return "; empty without the permission " + f.needs
 	}

@@ -66,9 +66,12 @@ type invoiceChange struct {
 	force bool
 }
 
+// forcedInvoice says what force does to an invoice.
+const forcedInvoice = "Sets an invoice to paid that payments do not cover"
+
 // InvoiceFields are those of PUT /orders/{id}/invoices/{invoice_id}.
 var InvoiceFields = Fields[invoiceChange]{
-	flag("force", func(i *invoiceChange) *bool { return &i.force }),
+	flag("force", func(i *invoiceChange) *bool { return &i.force }).about(forcedInvoice),
 	optional("status", word(invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
 		func(i *invoiceChange) **string { return &i.Status }),
 	optional("charge_amount", price(), func(i *invoiceChange) **decimal.Decimal { return &i.ChargeAmount }),

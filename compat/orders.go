@@ -71,7 +71,7 @@ var (
 var OrderParameters = parameters(domain.InvalidParameters,
 	page(func(f *adapter.OrderFilter) *int64 { return &f.Page }),
 	perPage(10, func(f *adapter.OrderFilter) *int64 { return &f.PerPage }),
-	optional("customer_id", id(maxInt), func(f *adapter.OrderFilter) **int64 { return &f.CustomerID }),
+	optional("customer_id", id(maxInt), func(f *adapter.OrderFilter) **int64 { return &f.CustomerID }).about("Id of the customer"),
 	optional("status", word(orderStatuses, "Unknown order status"), func(f *adapter.OrderFilter) **string { return &f.Status }),
 	optional("payment_status", word(orderPaymentStatuses, "Unknown payment status"), func(f *adapter.OrderFilter) **string { return &f.PaymentStatus }),
 	optional("fulfillment_status", word(fulfillmentStatuses, "Unknown fulfillment status"), func(f *adapter.OrderFilter) **string { return &f.FulfillmentStatus }),

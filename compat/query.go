@@ -154,11 +154,18 @@ func (v View) Paging(q *Query) (adapter.Paging, error) {
 	return p, PageParameters.err(q)
 }
 
-// ForceParameters are those of requests that may be forced.
-var ForceParameters = parameters(domain.InvalidRequest, flag("force", func(force *bool) *bool { return force }))
+// Parameters of requests that may be forced.
+var (
+	DeleteBookingParameters = parameters(domain.InvalidRequest, force("Deletes an approved or completed booking too"))
+	UpdateInvoiceParameters = parameters(domain.InvalidRequest, force(forcedInvoice))
+)
 
-// Force reads whether what is otherwise rejected is to be done.
+func force(about string) Field[bool] {
+	return flag("force", func(force *bool) *bool { return force }).about(about)
+}
+
+// Force reads whether to do what is otherwise rejected.
 func (v View) Force(q *Query) (force bool, err error) {
-	ForceParameters.read(v, q, &force)
-	return force, ForceParameters.err(q)
+	DeleteBookingParameters.read(v, q, &force)
+	return force, DeleteBookingParameters.err(q)
 }

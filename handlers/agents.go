@@ -7,7 +7,7 @@ import (
 var listAgents = operation{
 	id:      "listAgents",
 	summary: "List agents",
-	about:   "Agents that match every parameter sent, a page of them, with their services and locations.",
+	about:   "A page of the agents that match all parameters, with their services and locations.",
 	size:    records("per_page"),
 	query:   compat.AgentParameters,
 	answers: []response{ok(compat.ListOf[compat.Agent]())},

@@ -7,7 +7,7 @@ import (
 var getAvailability = operation{
 	id:      "getAvailability",
 	summary: "Find the free start times of a day",
-	about:   "The starts at which a booking can be made on a day, or by day on several days where date_to is sent. Counts as one request for each week begun.",
+	about:   "The times at which a booking can start on a day; with date_to, the times by day. Counts as one request per week or part of one.",
 	size:    days,
 	cost:    compat.AvailabilityCost,
 	query:   compat.AvailabilityParameters,
@@ -28,7 +28,7 @@ var getAvailability = operation{
 var listFreeAgents = operation{
 	id:      "listFreeAgents",
 	summary: "Find the agents who are free",
-	about:   "Agents who offer the service and, where date and start_time are sent, are free then.",
+	about:   "Agents who offer the service and, if date and start_time are sent, are free at that time.",
 	size:    records("limit"),
 	query:   compat.FreeAgentParameters,
 	answers: []response{ok(compat.BothSingleOf[compat.FreeAgents]())},

@@ -11,7 +11,7 @@ import (
 var listBookings = operation{
 	id:      "listBookings",
 	summary: "List bookings",
-	about:   "Bookings that match every parameter sent, a page of them.",
+	about:   "A page of the bookings that match all parameters.",
 	size:    records("per_page"),
 	query:   compat.BookingParameters,
 	answers: []response{ok(compat.ListOf[compat.Booking]())},
@@ -51,7 +51,7 @@ var getBooking = operation{
 var createBooking = operation{
 	id:       "createBooking",
 	summary:  "Create a booking",
-	about:    "Makes a booking where the agent is free, for a customer named by id or described. The customer described is found by e-mail address, or created.",
+	about:    "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by e-mail address, or created.",
 	body:     compat.NewBookingFields,
 	answers:  []response{created(compat.BookingCreated)},
 	refusals: []error{domain.SlotUnavailable(exampleConflict)},
@@ -76,11 +76,11 @@ var createBooking = operation{
 var updateBooking = operation{
 	id:      "updateBooking",
 	summary: "Change a booking",
-	about:   "Changes what is sent and nothing else. A new time, agent or service is checked as for a new booking.",
+	about:   "Changes only the fields that are sent. A new time, agent or service is checked as for a new booking.",
 	path:    []pathParameter{bookingID},
 	body:    compat.BookingPatchFields,
 	also: []also{
-		{"write_customers", "to change a name, e-mail address or phone number that the customer has already"},
+		{"write_customers", "to change a name, e-mail address or phone number that the customer already has"},
 		{"delete_bookings", "to cancel a completed booking"},
 	},
 	answers:  []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
@@ -111,9 +111,9 @@ var updateBooking = operation{
 var deleteBooking = operation{
 	id:       "deleteBooking",
 	summary:  "Delete a booking",
-	about:    "Deletes a booking for good. An approved or completed one needs force.",
+	about:    "Deletes a booking permanently. Approved and completed bookings are deleted only with force.",
 	path:     []pathParameter{bookingID},
-	query:    compat.ForceParameters,
+	query:    compat.DeleteBookingParameters,
 	answers:  []response{ok(compat.BookingDeleted)},
 	refusals: []error{domain.ForceRequired()},
 	errors:   errorForm{failure: "Failed to delete booking", code: "delete_error"},

@@ -16,7 +16,7 @@ import (
 var createBookings = operation{
 	id:      "createBookings",
 	summary: "Create up to 50 bookings",
-	about:   "Makes each booking by itself: one that fails undoes no other. Answers 201 where all were made, 207 where some were, 400 where none was. Counts as one request for each booking. The bare list may be sent in place of the object.",
+	about:   "Creates each booking on its own: one that fails does not undo the others. Answers 201 if all were created, 207 if some were, and 400 if none was. Counts as one request per booking. The list may be sent without the object around it.",
 	size:    size{each: bulkWork},
 	body:    compat.BulkBookingFields,
 	answers: []response{

@@ -7,7 +7,7 @@ import (
 var listCategories = operation{
 	id:      "listCategories",
 	summary: "List service categories",
-	about:   "The categories of services, a page of them, in their order.",
+	about:   "A page of the service categories, in their order.",
 	size:    records("per_page"),
 	query:   compat.PageParameters,
 	answers: []response{ok(compat.CategoryList{})},

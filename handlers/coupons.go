@@ -8,7 +8,7 @@ import (
 var listCoupons = operation{
 	id:      "listCoupons",
 	summary: "List coupons",
-	about:   "Coupons that match every parameter sent, a page of them. Sites without coupons have none.",
+	about:   "A page of the coupons that match all parameters. It is empty on sites without the coupon add-on.",
 	size:    records("per_page"),
 	query:   compat.CouponParameters,
 	answers: []response{ok(compat.ListOf[compat.Coupon]())},
@@ -33,7 +33,7 @@ var listCoupons = operation{
 var getCoupon = operation{
 	id:      "getCoupon",
 	summary: "Read a coupon",
-	about:   "A coupon with the latest orders that carry it.",
+	about:   "A coupon with the latest orders that use it.",
 	path:    []pathParameter{couponCode},
 	answers: []response{ok(compat.SingleOf[compat.Coupon]())},
 	serve: func(r *request) (response, error) {
@@ -60,7 +60,7 @@ var getCoupon = operation{
 var createCoupon = operation{
 	id:      "createCoupon",
 	summary: "Create a coupon",
-	about:   "Creates a coupon. Codes are kept in capitals.",
+	about:   "Creates a coupon. Codes are stored in upper case.",
 	body:    compat.NewCouponFields,
 	answers: []response{created(compat.CouponCreated)},
 	serve: func(r *request) (response, error) {
@@ -82,7 +82,7 @@ var createCoupon = operation{
 var updateCoupon = operation{
 	id:      "updateCoupon",
 	summary: "Change a coupon",
-	about:   "Changes what is sent and nothing else.",
+	about:   "Changes only the fields that are sent.",
 	path:    []pathParameter{couponCode},
 	body:    compat.CouponFields,
 	answers: []response{ok(compat.CouponUpdated)},

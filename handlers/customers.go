@@ -11,7 +11,7 @@ import (
 var listCustomers = operation{
 	id:      "listCustomers",
 	summary: "List customers",
-	about:   "Customers that match every parameter sent, a page of them, the latest first.",
+	about:   "A page of the customers that match all parameters, newest first.",
 	size:    records("per_page"),
 	query:   compat.CustomerParameters,
 	answers: []response{ok(compat.ListOf[compat.Customer]())},
@@ -32,7 +32,7 @@ var listCustomers = operation{
 var getCustomer = operation{
 	id:      "getCustomer",
 	summary: "Read a customer",
-	about:   "A customer, with bookings where include asks for them.",
+	about:   "A customer, with bookings if include asks for them.",
 	path:    []pathParameter{customerID},
 	size:    records("bookings_limit"),
 	query:   compat.CustomerIncludeParameters,
@@ -61,7 +61,7 @@ var getCustomer = operation{
 var createCustomer = operation{
 	id:      "createCustomer",
 	summary: "Create a customer",
-	about:   "Creates a customer. No two have the same e-mail address.",
+	about:   "Creates a customer. E-mail addresses are unique.",
 	body:    compat.NewCustomerFields,
 	also:    []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
 	answers: []response{created(compat.CustomerCreated)},
@@ -85,7 +85,7 @@ var createCustomer = operation{
 var updateCustomer = operation{
 	id:      "updateCustomer",
 	summary: "Change a customer",
-	about:   "Changes what is sent and nothing else.",
+	about:   "Changes only the fields that are sent.",
 	path:    []pathParameter{customerID},
 	body:    compat.CustomerPatchFields,
 	answers: []response{ok(compat.CustomerUpdated)},

@@ -8,7 +8,7 @@ import (
 var listInvoices = operation{
 	id:      "listInvoices",
 	summary: "List the invoices of an order",
-	about:   "The invoices of an order, a page of them.",
+	about:   "A page of the invoices of an order.",
 	path:    []pathParameter{orderID},
 	size:    records("per_page"),
 	query:   compat.PageParameters,
@@ -57,9 +57,9 @@ var getInvoice = operation{
 var updateInvoice = operation{
 	id:      "updateInvoice",
 	summary: "Change an invoice of an order",
-	about:   "Changes what is sent and nothing else. An invoice that payments do not cover becomes paid with force only.",
+	about:   "Changes only the fields that are sent. An invoice that payments do not cover is set to paid only with force.",
 	path:    []pathParameter{orderID, invoiceID},
-	query:   compat.ForceParameters,
+	query:   compat.UpdateInvoiceParameters,
 	body:    compat.InvoiceFields,
 	answers: []response{ok(compat.InvoiceUpdated)},
 	serve: func(r *request) (response, error) {

@@ -7,7 +7,7 @@ import (
 var listLocations = operation{
 	id:      "listLocations",
 	summary: "List locations",
-	about:   "Locations that match every parameter sent, a page of them.",
+	about:   "A page of the locations that match all parameters.",
 	size:    records("per_page"),
 	query:   compat.LocationParameters,
 	answers: []response{ok(compat.ListOf[compat.Location]())},

@@ -60,11 +60,11 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 	return encoded(whole)
 }
 
-const introduction = "Input is read leniently: numbers and booleans may be sent as texts, " +
-	"booleans also as 1, 0, yes, no, on and off, words in any letter case, and dotted names stand for nested ones. " +
-	"An empty value and null count as not sent, and so does 0 for an id that is not required. What a body lacks is taken from the query. Unknown parameters and fields are ignored; of a parameter sent twice the last counts. " +
-	"A value that is none of what is described is an error that names it.\n\n" +
-	"Every path also answers HEAD as GET. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key. A path that is not described, or a method, answers 404 with the code rest_no_route."
+const introduction = "Input is read leniently: numbers and booleans may be sent as strings, " +
+	"booleans also as 1, 0, yes, no, on and off, words in any letter case, and members of objects under dotted names. " +
+	"An empty value and null count as not sent, and so does 0 for an id that is not required. Fields that a body lacks are taken from the query. Unknown parameters and fields are ignored; if a parameter is sent twice, the last one counts. " +
+	"Any other value that does not match its description is rejected with an error that names the field.\n\n" +
+	"Every path that answers GET also answers HEAD. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key. Any other path or method answers 404 with the code rest_no_route."
 
 // describer makes the parts of the document.
 type describer struct {
@@ -111,7 +111,7 @@ func (d *describer) securitySchemes() members {
 		{bearerScheme, members{{"type", "http"}, {"scheme", "bearer"}, {"description", "The same key as a bearer token"}}},
 	}
 	if d.queryParameter != "" {
-		about := "The same key in the address, where it may end up in logs of others: prefer a header"
+		about := "The same key in the URL, where it may end up in logs: prefer a header"
 		schemes = append(schemes, member{queryScheme, members{{"type", "apiKey"}, {"in", "query"}, {"name", d.queryParameter}, {"description", about}}})
 	}
 	return schemes
@@ -155,15 +155,15 @@ func (d *describer) operation(r route) members {
 // see or do everything that it offers.
 func permissionText(r route) string {
 	if r.permission == "" {
-		return "Needs no permission beyond a valid key."
+		return "Any valid key will do."
 	}
-	text := "Needs the permission `" + r.permission + "`."
+	text := "Requires the permission `" + r.permission + "`."
 	for _, a := range r.operation.also {
-		text += " Needs `" + a.permission + "` too " + a.purpose + "."
+		text += " Also requires `" + a.permission + "` " + a.purpose + "."
 	}
 	asked := namesByPermission(r.includes())
 	for _, permission := range slices.Sorted(maps.Keys(asked)) {
-		text += " Needs `" + permission + "` too to include " + listed(asked[permission], "or") + "."
+		text += " Also requires `" + permission + "` to include " + listed(asked[permission], "or") + "."
 	}
 	emptied := slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return g.Asked || g.Permission == r.permission })
 	empty := namesByPermission(emptied)
@@ -254,7 +254,7 @@ func (d *describer) queryParameterOf(p compat.FieldDescription) members {
 
 var idempotencyParameter = members{
 	{"name", idempotencyKey}, {"in", "header"},
-	{"description", "A name of the client's own for this request: sent again within 24 hours with the same body, it is answered as before and nothing is done twice"},
+	{"description", "A unique name for this request. If it is sent again within 24 hours with the same body, the first answer is repeated and nothing is done twice"},
 	{"schema", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}}, {"example", "4f1c7e9a"},
 }
 
@@ -348,14 +348,14 @@ func (d *describer) response(r route, status int, outcomes []outcome) members {
 }
 
 var headerComponents = members{
-	{requestIDHeader, headerOf("Id of the request: the client's own, where it sent a sane one", "string", "4YQZ6PXJ2M")},
-	{"X-RateLimit-Limit", headerOf("Requests in the window with the fewest left, where limits are on", "integer", 60)},
+	{requestIDHeader, headerOf("Id of the request: the client's own, if it sent a valid one", "string", "4YQZ6PXJ2M")},
+	{"X-RateLimit-Limit", headerOf("Limit of the window with the fewest requests left, if limits are on", "integer", 60)},
 	{"X-RateLimit-Remaining", headerOf("Requests left in that window", "integer", 59)},
 	{"X-RateLimit-Reset", headerOf("End of that window, in seconds since 1970", "integer", 1795255200)},
 	{"RateLimit-Policy", headerOf("All windows with their limits, as in the IETF draft", "string", `"minute";q=60;w=60, "hour";q=3600;w=3600`)},
-	{"RateLimit", headerOf("What is left in all windows, as in the IETF draft", "string", `"minute";r=59;t=30, "hour";r=3599;t=1830`)},
-	{retryAfterHeader, headerOf("Seconds to wait before the next try", "integer", 5)},
-	{replayedHeader, headerOf("true where the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
+	{"RateLimit", headerOf("What is left of all windows, as in the IETF draft", "string", `"minute";r=59;t=30, "hour";r=3599;t=1830`)},
+	{retryAfterHeader, headerOf("Seconds to wait before retrying", "integer", 5)},
+	{replayedHeader, headerOf("true if the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
 }
 
 func headerOf(about, word string, example any) members {

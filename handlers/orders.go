@@ -8,7 +8,7 @@ import (
 var listOrders = operation{
 	id:      "listOrders",
 	summary: "List orders",
-	about:   "Orders that match every parameter sent, a page of them.",
+	about:   "A page of the orders that match all parameters.",
 	size:    records("per_page"),
 	query:   compat.OrderParameters,
 	answers: []response{ok(compat.ListOf[compat.OrderRow]())},
@@ -52,7 +52,7 @@ var getOrder = operation{
 var listTransactions = operation{
 	id:      "listTransactions",
 	summary: "List the transactions of an order",
-	about:   "The payments of an order, a page of them.",
+	about:   "A page of the payments of an order.",
 	path:    []pathParameter{orderID},
 	size:    records("per_page"),
 	query:   compat.PageParameters,
@@ -101,7 +101,7 @@ var getTransaction = operation{
 var createOrder = operation{
 	id:      "createOrder",
 	summary: "Create an order",
-	about:   "Creates an order, without items.",
+	about:   "Creates an order without items.",
 	body:    compat.NewOrderFields,
 	answers: []response{created(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
@@ -124,7 +124,7 @@ var createOrder = operation{
 var updateOrder = operation{
 	id:      "updateOrder",
 	summary: "Change an order",
-	about:   "Changes what is sent and nothing else. A new customer takes the order's bookings along.",
+	about:   "Changes only the fields that are sent. A new customer also becomes that of the order's bookings.",
 	path:    []pathParameter{orderID},
 	body:    compat.OrderFields,
 	answers: []response{ok(compat.WrittenOrder{})},

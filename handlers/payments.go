@@ -9,7 +9,7 @@ import (
 var listPayments = operation{
 	id:      "listPayments",
 	summary: "List payments",
-	about:   "Payments that match every parameter sent, a page of them.",
+	about:   "A page of the payments that match all parameters.",
 	size:    records("per_page"),
 	query:   compat.PaymentParameters,
 	answers: []response{ok(compat.ListOf[compat.Payment]())},
@@ -50,7 +50,7 @@ var getPayment = operation{
 var createPayment = operation{
 	id:      "createPayment",
 	summary: "Record a payment",
-	about:   "Records a payment of an order, named by order_id or by one of its bookings, and brings the order's payment status in step.",
+	about:   "Records a payment of an order, which is given by order_id or by one of its bookings, and updates the order's payment status.",
 	body:    compat.NewPaymentFields,
 	answers: []response{created(compat.PaymentCreated)},
 	errors:  errorForm{failure: "Failed to create payment", shape: compat.TextError},
@@ -73,7 +73,7 @@ var createPayment = operation{
 var updatePayment = operation{
 	id:      "updatePayment",
 	summary: "Change a payment",
-	about:   "Changes what is sent and nothing else.",
+	about:   "Changes only the fields that are sent.",
 	path:    []pathParameter{paymentID},
 	body:    compat.PaymentFields,
 	answers: []response{ok(compat.PaymentUpdated)},

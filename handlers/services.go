@@ -8,7 +8,7 @@ import (
 var listServices = operation{
 	id:      "listServices",
 	summary: "List services",
-	about:   "Services that match every parameter sent, a page of them.",
+	about:   "A page of the services that match all parameters.",
 	size:    records("per_page"),
 	query:   compat.ServiceParameters,
 	answers: []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},
@@ -36,7 +36,7 @@ var listServices = operation{
 var getService = operation{
 	id:      "getService",
 	summary: "Read a service",
-	about:   "A service. Its numbers are texts.",
+	about:   "A service. Its numbers are strings.",
 	path:    []pathParameter{serviceID},
 	query:   compat.ServiceIncludeParameters,
 	answers: []response{ok(compat.SingleOf[compat.ServiceDetail]())},
@@ -82,7 +82,7 @@ var createService = operation{
 var updateService = operation{
 	id:      "updateService",
 	summary: "Change a service",
-	about:   "Changes what is sent and nothing else.",
+	about:   "Changes only the fields that are sent.",
 	path:    []pathParameter{serviceID},
 	body:    compat.ServiceFields,
 	answers: []response{ok(compat.ServiceUpdated)},
