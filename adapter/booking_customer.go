@@ -131,7 +131,7 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 	plan.customer, plan.fields = tx.patchCustomer(old, plan.Customer, customerPrefix, p)
 	user, err := tx.checkCustomerChange(ctx, old, plan.customer, customerPrefix+"email", p)
 	// A WordPress user has an e-mail address even if the customer has none.
-	plan.replaces = user.id != 0 || replaces(old, plan.customer)
+	plan.replaces = user != nil || replaces(old, plan.customer)
 	return err
 }
 

@@ -57,7 +57,7 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, serviceID, agent, location); err != nil {
 		return err
 	}
-	plan.leaving = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
+	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
 	plan.slot = &slotRequest{
 		Request: availability.Request{
 			Agent: agent, Location: location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
@@ -324,7 +324,7 @@ type updatePlan struct {
 	resources []availability.Resource
 	resource  availability.Resource // the one chosen for the slot
 	slot      *slotRequest          // nil if no slot is needed
-	leaving   availability.Resource // the resource that the booking has now
+	present   availability.Resource // the resource that the booking has now
 	moved     bool                  // to another time, service, agent or location
 	status    string
 	customer  BookingCustomer // of the booking, with its changes
@@ -363,12 +363,12 @@ func (tx *Tx) planUpdate(ctx context.Context, before snapshot, patch BookingPatc
 // change bookings.
 func (s *Site) permitUpdate(plan updatePlan) error {
 	if reopensCompleted(plan.before.booking.Status, plan.status) {
-		if err := s.need("delete_bookings"); err != nil {
+		if err := s.requirePermission("delete_bookings"); err != nil {
 			return err
 		}
 	}
 	if plan.replaces {
-		return s.need("write_customers")
+		return s.requirePermission("write_customers")
 	}
 	return nil
 }
@@ -380,7 +380,7 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	before := plan.before.booking.Booking
 	locks := locksOfEmail(plan.Customer.Email)
 	if plan.slot != nil && len(plan.resources) > 0 {
-		slot, err := tx.slotLocks(ctx, plan.service, append(slices.Clone(plan.resources), plan.leaving))
+		slot, err := tx.slotLocks(ctx, plan.service, append(slices.Clone(plan.resources), plan.present))
 		if err != nil {
 			return err
 		}

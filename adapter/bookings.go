@@ -13,7 +13,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Booking is a booking with the records it points to. A dangling reference
+// Booking is a booking with the records it refers to. A dangling reference
 // keeps its id and has empty texts.
 type Booking struct {
 	ID           int64
@@ -21,8 +21,8 @@ type Booking struct {
 	Status       string
 	StartDate    Date
 	EndDate      Date
-	StartTime    *Minutes // as stored, which may be no time: see IsTime
-	EndTime      *Minutes // likewise, of EndDate; 1440 for an end at midnight; nil where no start is known either
+	StartTime    *Minutes // as stored, which may not be a time: see IsTime
+	EndTime      *Minutes // likewise, on EndDate; 1440 for an end at midnight; nil if there is no start
 	Duration     int64    // minutes
 	BufferBefore int64    // minutes
 	BufferAfter  int64    // minutes
@@ -39,19 +39,19 @@ type Booking struct {
 	Meta         map[string]string // nil unless asked for
 }
 
-// BookingCustomer is what a booking shows of its customer.
+// BookingCustomer is the part of a customer that bookings show.
 type BookingCustomer struct {
 	ID                                int64
 	FirstName, LastName, Email, Phone string
 }
 
-// BookingAgent is what a booking shows of its agent.
+// BookingAgent is the part of an agent that bookings show.
 type BookingAgent struct {
 	ID                     int64
 	FullName, Email, Phone string
 }
 
-// BookingService is what a booking, or an agent, shows of a service.
+// BookingService is the part of a service that bookings and agents show.
 type BookingService struct {
 	ID                             int64
 	Name, ShortDescription, Status string
@@ -59,20 +59,20 @@ type BookingService struct {
 	PriceMin, PriceMax             decimal.Decimal
 }
 
-// BookingLocation is what a booking shows of its location.
+// BookingLocation is the part of a location that bookings show.
 type BookingLocation struct {
 	ID                *int64 // nil where the booking has none
 	Name, FullAddress string
 	Category          *CategoryName // nil where it has none
 }
 
-// CategoryName is a category by id and name.
+// CategoryName is the id and name of a category.
 type CategoryName struct {
 	ID   int64
 	Name string
 }
 
-// BookingOrder is what a booking shows of its order.
+// BookingOrder is the part of an order that bookings show.
 type BookingOrder struct {
 	ID              int64
 	PaymentStatus   string
@@ -87,10 +87,10 @@ func agentFullName(first, last string) string {
 	return "Agent"
 }
 
-// BookingSort names an order of bookings.
+// BookingSort is a sort order of bookings.
 type BookingSort int
 
-// The orders of bookings. Each ends in the id, in the same direction.
+// The sort orders of bookings. Ties are broken by id, in the same direction.
 const (
 	BookingsByStart        BookingSort = iota // date, then time
 	BookingsByCreation                        //
@@ -99,13 +99,12 @@ const (
 	BookingsByID                              //
 )
 
-// BookingFilter narrows and orders a list of bookings. A nil field narrows
-// nothing.
+// BookingFilter filters and sorts a list of bookings. A nil field does not filter.
 type BookingFilter struct {
 	Paging
 	Status                                     *string
 	CustomerID, AgentID, ServiceID, LocationID *int64 // 0 for none
-	DateFrom, DateTo                           *Date  // both days included
+	DateFrom, DateTo                           *Date  // both inclusive
 	CreatedFrom, CreatedBefore                 *time.Time
 	Code, PaymentStatus                        *string
 	DurationMin, DurationMax                   *int64 // minutes
@@ -119,7 +118,7 @@ type BookingFilter struct {
 	Descending                                 bool
 }
 
-// Bookings returns one page of the bookings that pass the filter.
+// Bookings returns one page of the bookings that match the filter.
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
 	l := list{id: "b.id", filter: s.bookingFilter(f)}
 	if f.MetaKey != nil {
@@ -128,7 +127,7 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 		if err != nil {
 			return Page[Booking]{}, err
 		}
-		if !visible { // to find a value is to see it
+		if !visible { // finding a value reveals it
 			l.filter = l.filter.Where("FALSE")
 		}
 	}
@@ -182,8 +181,8 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	return q
 }
 
-// startsAfterNow tells bookings that begin after the site's present minute
-// from those that do not (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
+// startsAfterNow returns the condition that a booking begins after the present minute of
+// the site, or that it does not (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
 func (s *Site) startsAfterNow(alias string, after bool) sq.Sqlizer {
 	condition := "(" + alias + ".start_date > ? OR " + alias + ".start_date = ? AND " + alias + ".start_time > ?)"
 	if !after {
@@ -210,10 +209,10 @@ func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64
 	return wpdb.All(ctx, s.db, "list bookings", stmt, wpdb.Value[int64])
 }
 
-// bookingIDsByStart walks the index on start_date, which alone does not order
-// by time and id. Ordered by date only, the same rows of the list hold the
-// page's dates; ordering in full between the first and the last of them then
-// touches little more than the page. One statement would sort the table.
+// bookingIDsByStart walks the index on start_date, which does not sort by time and id. A
+// first statement sorts by date only and finds the first and last date of the page; a
+// second one sorts fully between these two dates, which touches little more than the
+// page. A single statement would sort the table.
 func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
 	const op = "list bookings"
 	stmt := pageStatement(l.filter.Column("b.start_date"), f.Paging, direction("b.start_date", f.Descending))
@@ -237,8 +236,8 @@ func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) (
 	return wpdb.All(ctx, s.db, op, stmt, wpdb.Value[int64])
 }
 
-// dateRange holds the rows between the first and the last date of a page. The
-// server orders NULL below every date: first where ascending, last where not.
+// dateRange returns the condition that a row lies between the first and the last date of
+// a page. The server sorts NULL below every date: first if ascending, last if descending.
 func dateRange(first, last *string, desc bool) sq.Sqlizer {
 	low, high := first, last
 	if desc {
@@ -255,8 +254,8 @@ func dateRange(first, last *string, desc bool) sq.Sqlizer {
 	}
 }
 
-// pastDate holds the rows that a list passes before it comes to a date: those
-// below it where ascending, those above it where not.
+// pastDate returns the condition that a row comes before a date in the list: below it if
+// ascending, above it if descending.
 func pastDate(date *string, asc bool) sq.Sqlizer {
 	const column = "b.start_date"
 	switch {
@@ -271,8 +270,8 @@ func pastDate(date *string, asc bool) sq.Sqlizer {
 	}
 }
 
-// bookingsByID reads bookings with their to-one associations, each by primary
-// key, in the order of the ids.
+// bookingsByID reads bookings with their to-one associations, each by primary key, in the
+// order of the ids.
 func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]Booking, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -347,12 +346,12 @@ func scanBooking(row wpdb.Scanner) (Booking, error) {
 // minutesPerDay is also the end time stored for an end at midnight.
 const minutesPerDay = 24 * 60
 
-// IsTime tells times of day, up to the end of the next day for work that goes
-// past midnight, from NULL and from numbers that are none.
+// IsTime reports whether a stored number is a time of day. Work past midnight goes on to
+// the end of the next day.
 func IsTime(m *Minutes) bool { return m != nil && *m >= 0 && *m <= 2*minutesPerDay }
 
-// setTimes fills what rows of the plugin's abilities interface leave NULL: the
-// duration from the service, the end from start and duration.
+// setTimes fills in what the plugin's abilities interface leaves NULL: the duration from
+// the service, the end from start and duration.
 func (b *Booking) setTimes(duration *int64) {
 	switch {
 	case duration != nil:
@@ -370,7 +369,7 @@ func (b *Booking) setTimes(duration *int64) {
 	b.EndTime = &end
 }
 
-// Booking returns one booking with its meta; a CodeNotFound where it does not exist.
+// Booking returns one booking with its meta; a CodeNotFound if it does not exist.
 func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
 	records, err := s.bookingsByID(ctx, []int64{id}, true)
 	if err != nil {
@@ -382,8 +381,8 @@ func (s *Site) Booking(ctx context.Context, id int64) (Booking, error) {
 	return records[0], nil
 }
 
-// Start returns the instant at which the booking begins, in the site's zone; ok is
-// false where no date or time is stored.
+// Start returns the instant at which the booking begins, in the site's zone. ok is false
+// if no date or time is stored.
 func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
 	if !IsTime(b.StartTime) {
 		return time.Time{}, false
@@ -391,14 +390,14 @@ func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
 	return s.Zone.Instant(b.StartDate, *b.StartTime)
 }
 
-// End returns start plus duration. The stored UTC columns are not asked: the plugin
-// leaves them NULL or a day late around midnight.
+// End returns start plus duration. It does not use the stored UTC columns, which the
+// plugin leaves NULL or a day late around midnight.
 func (s *Site) End(b Booking) (instant time.Time, ok bool) {
 	start, ok := s.Start(b)
 	return start.Add(time.Duration(b.Duration) * time.Minute), ok
 }
 
-// bookingStatuses are the booking statuses every site has.
+// bookingStatuses are the booking statuses of every site.
 var bookingStatuses = []string{"pending", "approved", "cancelled", "completed", "no_show", "payment_pending"}
 
 // KnowsBookingStatus reports whether a status is the platform's or one of the
@@ -428,8 +427,8 @@ func ownStatuses(labels string) []string {
 	return codes
 }
 
-// FirstBookings returns the first bookings that pass the filter, without counting
-// the rest.
+// FirstBookings returns the first bookings that match the filter, without counting the
+// rest.
 func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) ([]Booking, error) {
 	f.Paging = Paging{Page: 1, PerPage: limit}
 	ids, err := s.bookingIDsByStart(ctx, list{id: "b.id", filter: s.bookingFilter(f)}, f)

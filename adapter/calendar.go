@@ -10,15 +10,15 @@ import (
 	"bookside/wpdb"
 )
 
-// calendarQuery says which days a calendar is to cover and for whom.
+// calendarQuery says which days a calendar covers, and by which rules.
 type calendarQuery struct {
 	from, to availability.Day
-	customer bool     // the booking window counts
-	also     []string // statuses that block besides the site's
+	customer bool     // the booking window applies
+	also     []string // blocking statuses in addition to the site's
 }
 
-// calendar reads working hours, bookings and limits of some resources of a
-// service: a fixed number of statements, whatever the number of days.
+// calendar reads working hours, bookings and limits of a service's resources. The number
+// of statements does not depend on the number of days.
 func (s *Site) calendar(ctx context.Context, service bookableService, resources []availability.Resource, q calendarQuery) (*availability.Calendar, error) {
 	in := availability.Input{
 		Service: service.Service, Resources: resources, Deviations: availability.DefaultDeviations,
@@ -51,13 +51,13 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 	return availability.NewCalendar(in), nil
 }
 
-// bookingWindow returns when customers may book a service.
+// bookingWindow returns the time in which customers may book a service.
 func (s *Site) bookingWindow(service bookableService, deviations availability.Deviations) *availability.Window {
 	general := availability.Bounds{Earliest: service.settings[settingEarliest], Latest: service.settings[settingLatest]}
 	return availability.NewWindow(s.Now.In(s.Zone.Location), service.bounds, general, deviations)
 }
 
-// resourceScope is the ids that occur in some resources.
+// resourceScope has the distinct ids of some resources.
 type resourceScope struct{ agents, services, locations []int64 }
 
 func scopeOf(resources []availability.Resource) (scope resourceScope) {
@@ -73,8 +73,8 @@ func scopeOf(resources []availability.Resource) (scope resourceScope) {
 	return scope
 }
 
-// covering keeps the rows of rules that are for any of the resources, or for
-// all; a zero stands for all.
+// covering returns the condition that a row of rules applies to any of the resources. A
+// zero in the row stands for all.
 func (scope resourceScope) covering() sq.And {
 	orAll := func(ids []int64) []int64 { return append([]int64{0}, ids...) }
 	return sq.And{
@@ -84,9 +84,8 @@ func (scope resourceScope) covering() sq.And {
 	}
 }
 
-// workPeriods reads the working hours that may count on the days. The general
-// hours are read for the whole week: whether the plugin would fill it up depends
-// on all of it.
+// workPeriods reads the working hours that may apply to the days. It reads the general
+// hours of the whole week, which decide whether the plugin would fill it up.
 func (s *Site) workPeriods(ctx context.Context, scope resourceScope, from, to availability.Day) ([]availability.WorkPeriod, error) {
 	general := sq.Eq{"agent_id": 0, "service_id": 0, "location_id": 0, "custom_date": nil}
 	onDays := sq.And{
@@ -99,14 +98,14 @@ func (s *Site) workPeriods(ctx context.Context, scope resourceScope, from, to av
 		var date string
 		err = row.Scan(&p.Agent, &p.Service, &p.Location, &p.Weekday, wpdb.OrZero(&date), (*int)(&p.Start), (*int)(&p.End))
 		if err == nil && date != "" {
-			p.Date, _ = availability.ParseDay(date) // a zero date is no day that is asked for
+			p.Date, _ = availability.ParseDay(date) // a zero date is not one of the days
 			p.Dated = true
 		}
 		return p, err
 	})
 }
 
-// weekdays returns the ISO weekdays of some days.
+// weekdays returns the ISO weekdays of a range of days.
 func weekdays(from, to availability.Day) []int {
 	var days []int
 	for day := from; day <= min(to, from+6); day++ {
@@ -115,9 +114,9 @@ func weekdays(from, to availability.Day) []int {
 	return days
 }
 
-// blockingBookings reads the bookings that may block the resources, from the day
-// before the first, for those that run past midnight; and on the day after the
-// last where working hours do so. Uses the index on start_date.
+// blockingBookings reads the bookings that may block the resources, from the day before
+// the first day, because of those that run past midnight, to the last day, or the day
+// after it if working hours run past midnight. Uses the index on start_date.
 func (s *Site) blockingBookings(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, in availability.Input) ([]availability.Booking, error) {
 	last := q.to
 	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > minutesPerDay }) {
@@ -162,8 +161,8 @@ func scanBlockingBooking(row wpdb.Scanner) (b availability.Booking, err error) {
 	return b, nil
 }
 
-// readLimits reads what the add-on makes count: time off and the most bookings a
-// day.
+// readLimits reads what applies with the add-on only: time off and daily limits of
+// bookings.
 func (s *Site) readLimits(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, in *availability.Input) error {
 	in.Limits = availability.DailyLimits{Service: service.bookingsPerDay, Agents: map[int64]int{}}
 	metas, err := s.metas(ctx, wpdb.AgentMeta, scope.agents, sq.Eq{"meta_key": metaBookingsPerDay})

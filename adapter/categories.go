@@ -8,8 +8,8 @@ import (
 	"bookside/wpdb"
 )
 
-// ServiceCategory is a category of services. The platform knows no status of
-// categories: all are active.
+// ServiceCategory is a category of services. Categories have no status in the
+// platform: all are active.
 type ServiceCategory struct {
 	ID                     int64
 	Name, ShortDescription string

@@ -9,8 +9,8 @@ import (
 	"bookside/wpdb"
 )
 
-// changeset are the columns that a patch changes: what was sent and is stored
-// already is not written.
+// changeset has the columns that a patch changes. A value that equals the stored one is
+// not written.
 type changeset row
 
 func (e *changeset) set(name string, value any) { *e = append(*e, column{name, value}) }
@@ -33,8 +33,8 @@ func (e *changeset) amount(name string, sent *decimal.Decimal, stored decimal.De
 	}
 }
 
-// checkAmount notes an amount that is not to be, or that its column would
-// round.
+// checkAmount rejects an amount that is negative, too large, or would be rounded by its
+// column.
 func checkAmount(p *domain.Validation, field string, amount *decimal.Decimal) {
 	switch {
 	case amount == nil:
@@ -47,8 +47,8 @@ func checkAmount(p *domain.Validation, field string, amount *decimal.Decimal) {
 	}
 }
 
-// checkWord notes a word that is none of the known ones. What is stored already
-// may be sent again, whatever it is.
+// checkWord rejects a word that is not one of the known ones. The stored word may be sent
+// again, whatever it is.
 func checkWord(p *domain.Validation, field string, sent *string, stored string, known ...string) {
 	if sent == nil || *sent == stored && stored != "" || slices.Contains(known, *sent) {
 		return
@@ -56,15 +56,15 @@ func checkWord(p *domain.Validation, field string, sent *string, stored string, 
 	p.Reject(field, "Unknown "+field)
 }
 
-// checkNumber notes a number below the least.
+// checkNumber rejects a number below a minimum.
 func checkNumber(p *domain.Validation, field string, sent *int64, least int64, message string) {
 	if sent != nil && *sent < least {
 		p.Reject(field, message)
 	}
 }
 
-// sanitizeField cleans a text where one was sent, and notes one that does not fit
-// its column.
+// sanitizeField sanitizes a text if it was sent, and rejects one that its column cannot
+// hold.
 func (s *Site) sanitizeField(p *domain.Validation, field string, sent **string, clean func(string) string, table wpdb.Table, name string) {
 	if *sent == nil {
 		return
@@ -74,7 +74,7 @@ func (s *Site) sanitizeField(p *domain.Validation, field string, sent **string, 
 	s.checkText(p, field, table, name, text)
 }
 
-// orAmount returns an amount as its column holds it, 0 where none was sent.
+// orAmount returns an amount as its column holds it, 0 if none was sent.
 func orAmount(sent *decimal.Decimal) string {
 	return domain.AmountText(domain.ValueOr(sent, decimal.Zero))
 }

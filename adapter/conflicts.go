@@ -11,36 +11,36 @@ import (
 	"bookside/wpdb"
 )
 
-// Conflict is two bookings that one agent cannot both keep. The plugin takes no
-// lock and lets its administrators book what they like, so there are such pairs
-// however careful we are.
+// Conflict is a pair of bookings that one agent cannot both keep. The plugin takes no
+// locks and lets administrators book anything, so such pairs exist however careful we
+// are.
 type Conflict = availability.Conflict
 
-// ConflictReport is what a search for conflicts found.
+// ConflictReport is the result of a search for conflicts.
 type ConflictReport struct {
-	Conflicts []Conflict // the earliest ones first
-	Bookings  int        // that were compared
-	// Cut tells that there are more bookings or conflicts than are looked at.
+	Conflicts []Conflict // earliest first
+	Bookings  int        // compared
+	// Cut reports whether there are more bookings or conflicts than the limits below.
 	Cut bool
 }
 
 // Limits of a search for conflicts.
 const (
-	conflictDays     = 7 // how far back a booking may begin that lasts until today
+	conflictDays     = 7 // how long before today a booking that is not over may have begun
 	conflictPage     = 5_000
 	conflictBookings = 200_000
 	conflictPairs    = 1_000
 )
 
-// Conflicts finds conflicts on the site as it is now; see Site.Conflicts.
+// Conflicts finds the conflicts of the site as it is now; see Site.Conflicts.
 func (p *Platform) Conflicts(ctx context.Context) (ConflictReport, error) {
 	return serveBackground(ctx, p, (*Site).Conflicts)
 }
 
-// Conflicts finds the bookings from today on that stand in each other's way by
-// the rules of the site's own calendar: those whose status blocks, buffers
-// included, of one agent. Seats of a service are shared, and what the settings
-// one_location_at_time and multiple_services_at_time allow is none.
+// Conflicts finds the bookings from today on that conflict by the rules of the site's own
+// calendar: bookings of one agent whose status blocks, including their buffers. Sharing
+// the seats of a service is no conflict, nor is anything that the settings
+// one_location_at_time and multiple_services_at_time allow.
 func (s *Site) Conflicts(ctx context.Context) (ConflictReport, error) {
 	var report ConflictReport
 	settings, err := s.slotSettings(ctx)
@@ -69,9 +69,9 @@ func (s *Site) capacities(ctx context.Context) (map[int64]int, error) {
 	return wpdb.Map[int64, int](ctx, s.db, "read capacities", stmt)
 }
 
-// blockingFrom reads the bookings of some statuses that end on a day or later,
-// in pages along the index on start_date, so that no statement is long; more
-// tells that there are others behind them.
+// blockingFrom reads the bookings with some statuses that end on a day or later. It reads
+// them in pages along the index on start_date, to keep each statement short. more reports
+// whether there are more than it read.
 func (s *Site) blockingFrom(ctx context.Context, day availability.Day, statuses []string) (bookings []availability.Booking, more bool, err error) {
 	date, id := (day - conflictDays).String(), int64(0)
 	for {
@@ -88,7 +88,7 @@ func (s *Site) blockingFrom(ctx context.Context, day availability.Day, statuses 
 	}
 }
 
-// blockingPage returns the page behind the booking of this id on this date.
+// blockingPage returns the page after the booking with this date and id.
 func (s *Site) blockingPage(ctx context.Context, day availability.Day, statuses []string, date string, id int64) ([]availability.Booking, error) {
 	stmt := sq.Select(blockingBookingColumns...).From(s.db.Name(wpdb.Bookings)).
 		Where(sq.GtOrEq{"start_date": date}).Where(sq.Or{sq.Gt{"start_date": date}, sq.Gt{"id": id}}).
@@ -97,28 +97,28 @@ func (s *Site) blockingPage(ctx context.Context, day availability.Day, statuses 
 	return wpdb.All(ctx, s.db, "read blocking bookings", stmt, scanBlockingBooking)
 }
 
-// ConflictWatch looks for conflicts again and again and reports each once, as
-// long as it lasts. Of a conflict it logs the ids alone.
+// ConflictWatch searches for conflicts at intervals and reports each conflict once for as
+// long as it lasts. It logs nothing but the ids.
 type ConflictWatch struct {
 	platform *Platform
 	log      *slog.Logger
-	told     func(found ConflictReport, fresh int)
-	known    map[Conflict]bool // of the last look: no more than one look can find
+	report   func(found ConflictReport, fresh int)
+	known    map[Conflict]bool // those of the last search, which bounds their number
 }
 
-// NewConflictWatch tells the log of each conflict, and told, after each look,
-// what there is and how many conflicts of it are new.
-func NewConflictWatch(platform *Platform, log *slog.Logger, told func(found ConflictReport, fresh int)) *ConflictWatch {
-	return &ConflictWatch{platform: platform, log: log, told: told}
+// NewConflictWatch returns a watch that logs each new conflict. After each search it
+// calls report with the result and the number of conflicts that are new.
+func NewConflictWatch(platform *Platform, log *slog.Logger, report func(found ConflictReport, fresh int)) *ConflictWatch {
+	return &ConflictWatch{platform: platform, log: log, report: report}
 }
 
-// Run looks at once and then every interval, until ctx ends.
+// Run searches at once and then at each interval, until ctx ends.
 func (w *ConflictWatch) Run(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
-			w.log.Warn("conflicts could not be looked for", "error", err)
+		if err := w.search(ctx); err != nil && ctx.Err() == nil {
+			w.log.Warn("search for conflicting bookings failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -128,15 +128,15 @@ func (w *ConflictWatch) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// look looks once.
-func (w *ConflictWatch) look(ctx context.Context) error {
-	report, err := w.platform.Conflicts(ctx)
+// search searches once.
+func (w *ConflictWatch) search(ctx context.Context) error {
+	found, err := w.platform.Conflicts(ctx)
 	if err != nil {
 		return err
 	}
 	fresh := 0
-	known := make(map[Conflict]bool, len(report.Conflicts))
-	for _, c := range report.Conflicts {
+	known := make(map[Conflict]bool, len(found.Conflicts))
+	for _, c := range found.Conflicts {
 		known[c] = true
 		if w.known[c] {
 			continue
@@ -146,6 +146,6 @@ func (w *ConflictWatch) look(ctx context.Context) error {
 			slog.Any("booking_ids", []int64{c.First, c.Second}), slog.Bool("buffers_only", c.BuffersOnly))
 	}
 	w.known = known
-	w.told(report, fresh)
+	w.report(found, fresh)
 	return nil
 }

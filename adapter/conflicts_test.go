@@ -50,7 +50,7 @@ func TestConflictWatch(t *testing.T) {
 	})
 	look := func() {
 		t.Helper()
-		if err := watch.look(t.Context()); err != nil {
+		if err := watch.search(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,15 +11,15 @@ import (
 	"bookside/wpdb"
 )
 
-// connection is a column of agents_services and the id it must hold; nil
-// narrows nothing.
+// connection is a column of agents_services and the id that it must contain; nil matches
+// any.
 type connection struct {
 	column string
 	id     *int64
 }
 
-// connected keeps the records that agents_services connects to all the given
-// ids in one and the same row.
+// connected keeps the records for which one row of agents_services contains all the given
+// ids.
 func (s *Site) connected(q sq.SelectBuilder, column, record string, to ...connection) sq.SelectBuilder {
 	exists := sq.Select("1").From(s.db.As(wpdb.AgentsServices, "x")).Where("x." + column + " = " + record)
 	narrowed := false
@@ -35,8 +35,9 @@ func (s *Site) connected(q sq.SelectBuilder, column, record string, to ...connec
 	return q.Where(sq.Expr("EXISTS (?)", exists))
 }
 
-// pairs returns the distinct pairs of two columns of agents_services, as a table x.
-// Made distinct before the join, they need no temporary table of texts.
+// pairs adds the distinct pairs of two columns of agents_services to a SELECT, as a table
+// x. Because they are made distinct before the join, no temporary table has to hold
+// texts.
 func (s *Site) pairs(stmt sq.SelectBuilder, column, other string, owners []int64) sq.SelectBuilder {
 	distinct := sq.Select(column, other).Distinct().From(s.db.Name(wpdb.AgentsServices)).Where(sq.Eq{column: owners})
 	return stmt.FromSelect(distinct, "x")

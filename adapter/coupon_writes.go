@@ -16,31 +16,31 @@ import (
 	"bookside/wpdb"
 )
 
-// CouponPatch changes a coupon. A nil field stays as it is. Validation holds what
-// is known to be wrong with it; a field named there is not looked at again.
+// CouponPatch changes a coupon. A nil field stays as it is. Validation has the problems
+// found so far; fields named there are not checked again.
 type CouponPatch struct {
 	Name, Description                 *string
-	DiscountType                      *string // percent, and fixed or fixed_amount
+	DiscountType                      *string // percent, fixed or fixed_amount
 	DiscountValue                     *decimal.Decimal
-	Status                            *string // active, and disabled or inactive
+	Status                            *string // active, inactive or disabled
 	ActiveFrom, ActiveTo              *Date   // "" or 0000-00-00 for none
 	UsageLimit                        *int64  // 0 is unlimited
 	MinOrderAmount, MaxDiscountAmount *decimal.Decimal
 	Validation                        domain.Validation
 }
 
-// NewCoupon is a coupon to be made. It needs a code, the type and the value of
-// its discount.
+// NewCoupon is a coupon to create. Code, discount type and discount value are required.
 type NewCoupon struct {
 	Code string
 	CouponPatch
 }
 
-// CreateCoupon makes a coupon as the add-on's form does (OsCouponsController,
-// LatePoint Pro Features).
+// CreateCoupon creates a coupon as the add-on's form does (OsCouponsController, LatePoint
+// Pro Features).
 //
-// What is wrong with the coupon is a CodeInvalidRequest or CodeValidationFailed
-// naming every field; a site without the add-on is a CodeUnavailable.
+// If anything is wrong with the coupon, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field; if the site does not have the add-on, a
+// CodeUnavailable.
 func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	exists, err := tx.hasCoupons(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
 	}, tx.newTimestamps()...))
 	switch {
-	case errors.Is(err, wpdb.ErrDuplicate): // made by another request a moment ago
+	case errors.Is(err, wpdb.ErrDuplicate): // created by another request a moment ago
 		p.Reject("code", duplicateCouponCode)
 		return Coupon{}, p.Err()
 	case err != nil:
@@ -81,13 +81,13 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 	return tx.logCoupon(ctx, id, "coupon_created")
 }
 
-// couponCode returns a code as coupons have it.
+// couponCode returns a coupon code in its stored form.
 func couponCode(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
 const duplicateCouponCode = "A coupon with this code exists already"
 
-// checkCouponCode notes a code that a coupon has, in the opinion of the column's
-// collation: its index has it too.
+// checkCouponCode rejects a code that another coupon has. The collation of the column
+// decides, as it does for its index.
 func (s *Site) checkCouponCode(ctx context.Context, code string, p *domain.Validation) error {
 	if p.Has("code") {
 		return nil
@@ -100,8 +100,8 @@ func (s *Site) checkCouponCode(ctx context.Context, code string, p *domain.Valid
 	return err
 }
 
-// logCoupon adds a coupon to the site's history, under a name that the
-// plugin has a label for, and reads it back.
+// logCoupon adds a coupon to the activity log, under a code that the plugin has a label
+// for, and reads the coupon back.
 func (tx *Tx) logCoupon(ctx context.Context, id int64, code string) (Coupon, error) {
 	if err := tx.logActivities(ctx, activity{code: code, couponID: &id}); err != nil {
 		return Coupon{}, err
@@ -116,9 +116,9 @@ func (tx *Tx) logCoupon(ctx context.Context, id int64, code string) (Coupon, err
 	return tx.withUsage(ctx, records[0])
 }
 
-// UpdateCoupon changes a coupon, found by its code in any letter case. Rules
-// that are no fields here stay as they are. Errors are those of CreateCoupon; a
-// code that does not exist is a CodeNotFound.
+// UpdateCoupon changes a coupon, found by its code in any letter case. Rules other than
+// those of the patch stay as they are. Errors are those of CreateCoupon, and a
+// CodeNotFound if the code does not exist.
 func (tx *Tx) UpdateCoupon(ctx context.Context, code string, sent CouponPatch) (Coupon, error) {
 	before, err := tx.lockCoupon(ctx, code)
 	if err != nil {
@@ -144,8 +144,8 @@ func (tx *Tx) UpdateCoupon(ctx context.Context, code string, sent CouponPatch) (
 	return tx.logCoupon(ctx, before.ID, "coupon_updated")
 }
 
-// DeleteCoupon deletes a coupon, found by its code in any letter case; a
-// CodeNotFound where it does not exist. Orders keep the code.
+// DeleteCoupon deletes a coupon, found by its code in any letter case; a CodeNotFound if
+// it does not exist. Orders keep the code.
 func (tx *Tx) DeleteCoupon(ctx context.Context, code string) error {
 	c, err := tx.lockCoupon(ctx, code)
 	if err != nil {
@@ -154,8 +154,8 @@ func (tx *Tx) DeleteCoupon(ctx context.Context, code string) error {
 	return tx.delete(ctx, wpdb.Coupons, c.ID)
 }
 
-// lockCoupon makes other writers of a coupon wait, and reads it as it is now,
-// without its use; a CodeNotFound where it does not exist.
+// lockCoupon makes other writers of a coupon wait and reads its current state, without
+// its usage; a CodeNotFound if it does not exist.
 func (tx *Tx) lockCoupon(ctx context.Context, code string) (Coupon, error) {
 	found, err := tx.storedCoupon(ctx, code)
 	if err != nil {
@@ -167,17 +167,17 @@ func (tx *Tx) lockCoupon(ctx context.Context, code string) (Coupon, error) {
 	return tx.storedCoupon(ctx, code)
 }
 
-// couponActive is the status of coupons that count.
+// couponActive is the status of coupons that can be used.
 const couponActive = "active"
 
-// The words for types and statuses of coupons, ours and the add-on's, as stored.
+// The stored words for types and statuses of coupons, by our words and the add-on's.
 var (
 	discountTypes  = map[string]string{"percent": "percent", "fixed": "fixed", "fixed_amount": "fixed"}
 	couponStatuses = map[string]string{couponActive: couponActive, "inactive": "disabled", "disabled": "disabled"}
 )
 
-// sanitizeCoupon finds out all that is wrong with a patch, cleans its texts and
-// puts its words as they are stored.
+// sanitizeCoupon validates a patch, sanitizes its texts and replaces its words by the
+// stored ones.
 func (s *Site) sanitizeCoupon(patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
 	s.sanitizeField(p, "name", &patch.Name, sanitize.TextField, wpdb.Coupons, "name")
 	s.sanitizeField(p, "description", &patch.Description, sanitize.TextareaField, wpdb.Coupons, "description")
@@ -191,7 +191,7 @@ func (s *Site) sanitizeCoupon(patch CouponPatch, before Coupon, p *domain.Valida
 	return patch
 }
 
-// storedWord puts a word as it is stored, and notes an unknown one.
+// storedWord replaces a word by the stored one, and rejects an unknown one.
 func storedWord(p *domain.Validation, field string, sent **string, stored string, words map[string]string) {
 	if *sent == nil || **sent == stored && stored != "" {
 		return
@@ -204,7 +204,7 @@ func storedWord(p *domain.Validation, field string, sent **string, stored string
 	*sent = &word
 }
 
-// checkDiscount notes a discount of nothing, and one of more than all.
+// checkDiscount rejects a discount of zero, and one of more than 100 percent.
 func checkDiscount(p *domain.Validation, patch CouponPatch, before Coupon) {
 	checkAmount(p, "discount_value", patch.DiscountValue)
 	if patch.DiscountValue == nil && patch.DiscountType == nil || p.Has("discount_value") || p.Has("discount_type") {
@@ -219,8 +219,8 @@ func checkDiscount(p *domain.Validation, patch CouponPatch, before Coupon) {
 	}
 }
 
-// checkPeriod notes dates that are none, that end before they begin, or that the
-// site's version of the add-on has no columns for.
+// checkPeriod rejects invalid dates, a period that ends before it begins, and dates for
+// which the site's version of the add-on has no columns.
 func (s *Site) checkPeriod(p *domain.Validation, patch CouponPatch, before Coupon) {
 	sent := ""
 	for _, d := range []struct {
@@ -244,10 +244,10 @@ func (s *Site) checkPeriod(p *domain.Validation, patch CouponPatch, before Coupo
 	}
 }
 
-// unset tells no date, which columns hold as NULL or as a zero date.
+// unset reports whether there is no date, which columns hold as NULL or as a zero date.
 func (d Date) unset() bool { return d == "" || d == domain.ZeroDate }
 
-// nullableDate stores no date as NULL.
+// nullableDate returns the stored form of a date: NULL for none.
 func nullableDate(d *Date) any {
 	if d == nil || d.unset() {
 		return nil
@@ -255,7 +255,7 @@ func nullableDate(d *Date) any {
 	return string(*d)
 }
 
-// changeset returns the columns that change, without the rules.
+// changeset returns the changed columns, without the rules.
 func (patch CouponPatch) changeset(c Coupon) changeset {
 	var e changeset
 	e.text("name", patch.Name, c.Name)
@@ -274,7 +274,7 @@ func (e *changeset) date(name string, sent *Date, stored Date) {
 	}
 }
 
-// rules returns a coupon's rules as JSON with those that were sent; its other rules
+// rules returns a coupon's rules as JSON, with the fields that were sent. Its other rules
 // and their order stay. Numbers are texts there, as the add-on writes them.
 func (patch CouponPatch) rules(stored CouponRules) (string, error) {
 	var changes []member

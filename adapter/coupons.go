@@ -15,7 +15,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Coupon is a coupon of the plugin's add-on and what was done with it.
+// Coupon is a coupon of the plugin's add-on, with its usage.
 type Coupon struct {
 	ID                   int64
 	Code, Name           string
@@ -23,14 +23,14 @@ type Coupon struct {
 	DiscountType         string // as stored: percent or fixed
 	DiscountValue        decimal.Decimal
 	Status               string // as stored: active or disabled
-	ActiveFrom, ActiveTo Date   // "" or 0000-00-00 when unset
+	ActiveFrom, ActiveTo Date   // "" or 0000-00-00 if unset
 	Rules                CouponRules
 	Usage                CouponUsage
 	CreatedAt, UpdatedAt domain.Timestamp
 }
 
-// CouponRules are the limits in a coupon's JSON. Stored is the text itself, ""
-// where the column is NULL.
+// CouponRules are the limits in a coupon's JSON. Stored is the JSON itself, or ""
+// if the column is NULL.
 type CouponRules struct {
 	Stored            string
 	LimitTotal        int64 // 0 is unlimited
@@ -38,26 +38,25 @@ type CouponRules struct {
 	MaxDiscountAmount *decimal.Decimal
 }
 
-// CouponUsage sums up the orders, not counting cancelled ones, that carry a
-// coupon's code.
+// CouponUsage sums up the orders with a coupon's code, except for cancelled ones.
 type CouponUsage struct {
 	Count    int64
 	Discount decimal.Decimal
-	LastUsed domain.Timestamp // "" when never
+	LastUsed domain.Timestamp // "" if never
 }
 
-// IsPercent tells a percentage from a fixed amount.
+// IsPercent reports whether the discount is a percentage. Otherwise it is an amount.
 func (c Coupon) IsPercent() bool { return c.DiscountType == "percent" }
 
-// CouponFilter narrows a list of coupons. A nil field narrows nothing.
+// CouponFilter filters a list of coupons. A nil field does not filter.
 type CouponFilter struct {
 	Paging
 	Active *bool
 	Search *string // code or name
 }
 
-// Coupons returns one page of the coupons that pass the filter, newest first. A
-// site without the add-on has none.
+// Coupons returns one page of the coupons that match the filter, newest first. A site
+// without the add-on has none.
 func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error) {
 	page := Page[Coupon]{Paging: f.Paging}
 	exists, err := s.hasCoupons(ctx)
@@ -78,16 +77,16 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 	return page, s.addUsage(ctx, page.Records)
 }
 
-// hasCoupons reports whether the add-on's table exists. One that the schema does
-// not know yet, because the add-on came while we run, is a wpdb.ErrSchema: look
-// again.
+// hasCoupons reports whether the add-on's table exists. If it exists but the schema does
+// not know it yet, because the add-on was installed after we started, the error is a
+// wpdb.ErrSchema, so that the schema is read again.
 func (s *Site) hasCoupons(ctx context.Context) (bool, error) {
 	if s.schema.Has(wpdb.Coupons) {
 		return true, nil
 	}
 	_, _, err := wpdb.One(ctx, s.db, "look for coupons", sq.Select("1").From(s.db.Name(wpdb.Coupons)).Limit(1), wpdb.Value[int64])
 	switch {
-	case errors.Is(err, wpdb.ErrSchema), errors.Is(err, wpdb.ErrAccessDenied): // who has rights on single tables is not told that one is missing
+	case errors.Is(err, wpdb.ErrSchema), errors.Is(err, wpdb.ErrAccessDenied): // with privileges on single tables only, the server hides that a table is missing
 		return false, nil
 	case err != nil:
 		return false, err
@@ -96,8 +95,8 @@ func (s *Site) hasCoupons(ctx context.Context) (bool, error) {
 	}
 }
 
-// Coupon returns one coupon by its code, in any letter case; a CodeNotFound where
-// it does not exist.
+// Coupon returns one coupon by its code, in any letter case; a CodeNotFound if it does
+// not exist.
 func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 	found, err := s.storedCoupon(ctx, code)
 	if err != nil {
@@ -106,14 +105,14 @@ func (s *Site) Coupon(ctx context.Context, code string) (Coupon, error) {
 	return s.withUsage(ctx, found)
 }
 
-// withUsage returns a coupon with its use.
+// withUsage returns a coupon with its usage.
 func (s *Site) withUsage(ctx context.Context, c Coupon) (Coupon, error) {
 	records := []Coupon{c}
 	err := s.addUsage(ctx, records)
 	return records[0], err
 }
 
-// storedCoupon returns a Coupon without its use, which costs a scan.
+// storedCoupon returns a Coupon without its usage, which costs a scan.
 func (s *Site) storedCoupon(ctx context.Context, code string) (Coupon, error) {
 	code = couponCode(code)
 	exists, err := s.hasCoupons(ctx)
@@ -127,15 +126,15 @@ func (s *Site) storedCoupon(ctx context.Context, code string) (Coupon, error) {
 	if err != nil && !errors.Is(err, wpdb.ErrBadValue) {
 		return Coupon{}, err
 	}
-	// The collation also finds codes that differ in accents: those are others.
+	// The collation also finds codes that differ in accents, which are other codes.
 	records = slices.DeleteFunc(records, func(c Coupon) bool { return couponCode(c.Code) != code })
-	if len(records) == 0 { // also where the column cannot hold such a text
+	if len(records) == 0 { // also if the column cannot hold such a text
 		return Coupon{}, domain.NotFound(domain.CouponResource, code)
 	}
 	return records[0], nil
 }
 
-// coupons reads coupons, without their use.
+// coupons reads coupons, without their usage.
 func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
 	columns := s.schema.Columns(wpdb.Coupons, "k", "id", "code", "name", "description", "discount_type", "discount_value", "rules", "status",
 		"active_from", "active_to", "created_at", "updated_at")
@@ -151,8 +150,8 @@ func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
 	})
 }
 
-// parse reads the known limits. The plugin writes numbers as strings; text
-// that is no JSON limits nothing, and neither does a limit beyond all counting.
+// parse reads the known limits. The plugin writes numbers as strings. Text that is not
+// JSON sets no limits, and neither does a number that is too large for an int64.
 func (r *CouponRules) parse() {
 	if !json.Valid([]byte(r.Stored)) {
 		return
@@ -174,8 +173,8 @@ func (r *CouponRules) parse() {
 	}
 }
 
-// ruleAmount reads a number or the text of one. Its length is bounded first: a
-// huge exponent in a text would cost memory.
+// ruleAmount reads a number or its text. The length is bounded first: a huge exponent
+// would cost memory.
 func ruleAmount(value any) (decimal.Decimal, bool) {
 	var text string
 	switch v := value.(type) {
@@ -191,10 +190,9 @@ func ruleAmount(value any) (decimal.Decimal, bool) {
 	return amount, err == nil
 }
 
-// addUsage sums orders by coupon. orders.coupon_code has no index: one scan for
-// all coupons of a page. Which coupon an order's code means, in whatever letter
-// case, is the collation's affair, so the database answers with the coupon's
-// place and not with a code.
+// addUsage sums up orders by coupon. orders.coupon_code has no index: one scan serves all
+// coupons of a page. The collation decides which coupon an order's code means, in
+// whatever letter case, so the database returns the coupon's position instead of a code.
 func (s *Site) addUsage(ctx context.Context, coupons []Coupon) error {
 	if len(coupons) == 0 {
 		return nil
@@ -226,11 +224,11 @@ func (s *Site) addUsage(ctx context.Context, coupons []Coupon) error {
 	return err
 }
 
-// recentOrders is how many orders a single coupon shows.
+// recentOrders is the number of orders shown with a single coupon.
 const recentOrders = 10
 
-// CouponOrders returns the latest orders that carry the coupon's code, newest
-// first: those of CouponUsage, and cancelled ones.
+// CouponOrders returns the latest orders with the coupon's code, newest first: those of
+// CouponUsage, and cancelled ones.
 func (s *Site) CouponOrders(ctx context.Context, code string) ([]Order, error) {
 	stmt := sq.Select("o.id").From(s.db.As(wpdb.Orders, "o")).Where(sq.Eq{"o.coupon_code": code}).
 		OrderBy(sortColumns(orderOrder[OrdersByCreation], true)...).Limit(recentOrders)

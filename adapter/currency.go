@@ -8,14 +8,14 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Currency is how the site writes prices.
+// Currency is how the site formats prices.
 type Currency struct {
 	Before, After      string
 	Thousands, Decimal string
 	Decimals           int32
 }
 
-// Currency reads the site's way of writing prices, with the plugin's defaults.
+// Currency reads how the site formats prices, with the plugin's defaults.
 func (s *Site) Currency(ctx context.Context) (Currency, error) {
 	settings, err := s.db.SettingValues(ctx, currencySettings...)
 	if err != nil {
@@ -42,8 +42,8 @@ func currencyOf(settings map[string]string) Currency {
 	}
 }
 
-// Format mirrors OsMoneyHelper::format_price, LatePoint 5.6.5: decimals that
-// are all zero are left out.
+// Format mirrors OsMoneyHelper::format_price, LatePoint 5.6.5: decimals that are all zero
+// are omitted.
 func (c Currency) Format(amount decimal.Decimal) string {
 	amount = amount.Round(c.Decimals)
 	whole, fraction, _ := strings.Cut(amount.Abs().StringFixed(c.Decimals), ".")

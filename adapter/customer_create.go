@@ -11,30 +11,34 @@ import (
 	"bookside/wpdb"
 )
 
-// CustomerPatch are what is to be stored of a customer; nil was not sent.
+// CustomerPatch has the fields of a customer to create or change. A nil field was not
+// sent.
 type CustomerPatch struct {
 	CustomerFields
 	Status, Notes, AdminNotes *string
 	IsGuest                   *bool
 	AvatarImageID             *int64 // 0 for none
-	// WordPressUserID is that of a new customer only, UserField what it was sent
-	// as.
+	// WordPressUserID is for new customers only; UserField is the field name under which
+	// it was sent.
 	WordPressUserID *int64
 	UserField       string
-	// Profile are the fields without a column, by name; "" removes one.
+	// Profile has the fields without a column, by name; "" removes a field.
 	Profile map[string]string
-	// CustomFields are merged with those there are; "" removes one.
+	// CustomFields are merged with the stored ones; "" removes a field.
 	CustomFields map[string]string
 	Validation   domain.Validation
 }
 
-// CreateCustomer makes a customer as the plugin's form does
-// (OsCustomersController::create, LatePoint 5.6.5), but with the status and
-// guest flag that were sent.
+// CreateCustomer creates a customer as the plugin's form does
+// (OsCustomersController::create, LatePoint 5.6.5), but with the status and guest flag
+// that were sent.
+//
+// If anything is wrong with the customer, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field.
 func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, error) {
-	// Before anything is said about the user.
+	// Checked first, so that a key without the permission learns nothing about users.
 	if v.WordPressUserID != nil {
-		if err := tx.need("write_users"); err != nil {
+		if err := tx.requirePermission("write_users"); err != nil {
 			return Customer{}, err
 		}
 	}
@@ -77,9 +81,9 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, er
 	if err != nil {
 		return Customer{}, err
 	}
-	// The plugin's forms take nothing of this.
+	// The plugin's forms accept none of these fields.
 	v.Status = new(domain.ValueOr(v.Status, "active"))
-	stored := Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // not known: to connect a user sets it too
+	stored := Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // not known: connecting a user sets it too
 	if err := tx.update(ctx, wpdb.Customers, wanted.ID, row(v.changeset(stored))); err != nil {
 		return Customer{}, err
 	}
@@ -99,8 +103,8 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, er
 	return tx.Customer(ctx, wanted.ID)
 }
 
-// locksOfNewCustomer returns the locks for a customer to be created: of the e-mail,
-// and of the WordPress user to whom connectUser would connect the customer, for
+// locksOfNewCustomer returns the locks of a new customer: that of the e-mail address, and
+// that of the WordPress user to whom connectUser would connect the customer, because
 // others may find the same user by the login.
 func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *string) ([]lock, error) {
 	locks := locksOfEmail(email)
@@ -108,14 +112,14 @@ func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *s
 		return locks, nil
 	}
 	user, err := s.userNamed(ctx, sanitize.TrimEmail(*email))
-	if err == nil && user.id != 0 {
+	if err == nil && user != nil {
 		locks = append(locks, lockOf(userLock, user.id))
 	}
 	return locks, err
 }
 
-// sanitizeCustomer returns a customer as it would be stored. prefix stands before the
-// names of the fields.
+// sanitizeCustomer validates a customer and returns it as it would be stored. prefix
+// precedes the names of the fields.
 func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Validation) BookingCustomer {
 	var c BookingCustomer
 	for _, field := range []struct {
@@ -147,7 +151,7 @@ func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Valid
 	return c
 }
 
-// checkNewEmail notes an e-mail that a customer has already.
+// checkNewEmail rejects an e-mail address that another customer has.
 func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Validation) error {
 	_, taken, err := s.customerRow(ctx, sq.Eq{"email": email})
 	if taken {
@@ -156,8 +160,8 @@ func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Valida
 	return err
 }
 
-// checkUser notes a WordPress user who cannot stand behind a new customer: one
-// who does not exist, has other roles than a customer, or is another's already.
+// checkUser rejects a WordPress user who cannot be linked to a new customer: one who does
+// not exist, has roles other than those of customers, or is linked to another customer.
 func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
 	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
@@ -174,7 +178,7 @@ func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validati
 	switch {
 	case err != nil:
 		return err
-	case user.id == 0:
+	case user == nil:
 		p.Invalid(v.UserField, "User not found")
 	case user.privileged:
 		p.Reject(v.UserField, "This user's role is not that of a customer")
@@ -184,10 +188,9 @@ func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validati
 	return nil
 }
 
-// insertCustomer writes a guest as the plugin's forms do
-// (OsCustomersController::create, LatePoint 5.6.5); behind whom a WordPress user
-// stands is no guest. The password is one that nobody has: a customer asks for a
-// new one.
+// insertCustomer writes a guest as the plugin's forms do (OsCustomersController::create,
+// LatePoint 5.6.5). A customer with a WordPress user is not a guest. Nobody knows the
+// password: customers request a new one.
 func (tx *Tx) insertCustomer(ctx context.Context, w writeSettings, c BookingCustomer, user *int64) (int64, error) {
 	uuid, err := tx.uuid()
 	if err != nil {
@@ -212,6 +215,6 @@ func (tx *Tx) insertCustomer(ctx context.Context, w writeSettings, c BookingCust
 	return id, tx.connectUser(ctx, w, id, c, password)
 }
 
-// unusablePassword has the form of a portable hash of WordPress, and no password
-// leads to it: it is not the hash of anything known.
+// unusablePassword returns a text in the form of a portable WordPress hash that is not
+// the hash of any known password.
 func unusablePassword(random string) string { return "$P$B" + random[:30] }

@@ -11,10 +11,10 @@ import (
 	"bookside/wpdb"
 )
 
-// DeleteCustomer deletes a customer who has no bookings, with orders, payments
-// and metas as the plugin does (OsCustomerModel::delete, LatePoint 5.6.5):
-// invoices and the WordPress user stay. One with bookings, whatever their status,
-// is a CodeCustomerHasBookings.
+// DeleteCustomer deletes a customer without bookings, with orders, payments and meta, as
+// the plugin does (OsCustomerModel::delete, LatePoint 5.6.5). Invoices and the WordPress
+// user stay. A customer with bookings, whatever their status, is a
+// CodeCustomerHasBookings.
 func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	orders, err := tx.orderIDs(ctx, id)
 	if err != nil {
@@ -23,7 +23,7 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	if err := tx.lock(ctx, append(locksOf(orderLock, orders...), lockOf(customerLock, id))...); err != nil {
 		return err
 	}
-	// Whoever books for the customer changes their row, until the booking is there.
+	// A concurrent booking changes the customer's row before it exists, and waits here.
 	if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(now, orders) { // the locks are those of other orders
-		return fmt.Errorf("orders of customer %d changed meanwhile: %w", id, wpdb.ErrConflict)
+	if !slices.Equal(now, orders) { // the wrong orders are locked
+		return fmt.Errorf("orders of customer %d changed concurrently: %w", id, wpdb.ErrConflict)
 	}
 	return tx.deleteCustomerRows(ctx, id, orders)
 }
 
-// bookingsThrough counts the bookings of a customer, and those that others have
-// in the customer's orders: the plugin deletes both with the customer.
+// bookingsThrough counts the bookings of a customer, and those that others have in the
+// customer's orders: the plugin deletes both with the customer.
 func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, error) {
 	stmt := sq.Select("i.id").From(s.db.As(wpdb.OrderItems, "i")).Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
 		Where(sq.Eq{"o.customer_id": customer})
@@ -61,7 +61,7 @@ func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, erro
 		return 0, err
 	}
 	bookings := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": customer})
-	if len(items) > 0 { // no index helps here
+	if len(items) > 0 { // without the help of an index
 		bookings = sq.Select("COUNT(*)").From(s.db.Name(wpdb.Bookings)).Where(sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_item_id": items}})
 	}
 	count, _, err := wpdb.One(ctx, s.db, "count bookings of customer", bookings, wpdb.Value[int64])
@@ -87,7 +87,7 @@ func (s *Site) orderIDs(ctx context.Context, customer int64) ([]int64, error) {
 	return wpdb.All(ctx, s.db, "find orders of customer", stmt, wpdb.Value[int64])
 }
 
-// deleteOrders deletes orders with what the plugin deletes with them
+// deleteOrders deletes orders with the rows that the plugin deletes with them
 // (OsOrderModel::delete). Their invoices stay.
 func (tx *Tx) deleteOrders(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {

@@ -14,8 +14,7 @@ import (
 	"bookside/wpdb"
 )
 
-// sanitize takes what may not be from texts. Those of custom fields may have
-// several lines.
+// sanitize sanitizes the texts. Those of custom fields may have several lines.
 func (v CustomerPatch) sanitize() CustomerPatch {
 	for _, text := range []**string{&v.Notes, &v.AdminNotes} {
 		if *text != nil {
@@ -32,7 +31,7 @@ func (v CustomerPatch) sanitize() CustomerPatch {
 	return v
 }
 
-// changeset returns the columns that change and are of no concern to others.
+// changeset returns the changed columns, except for those that patchCustomer returns.
 func (v CustomerPatch) changeset(c Customer) changeset {
 	var e changeset
 	e.text("status", v.Status, c.Status)
@@ -47,7 +46,7 @@ func (v CustomerPatch) changeset(c Customer) changeset {
 	return e
 }
 
-// metas returns all fields without a column. Their names differ.
+// metas returns all fields without a column. Their names are distinct.
 func (v CustomerPatch) metas() map[string]string {
 	metas := make(map[string]string, len(v.Profile)+len(v.CustomFields))
 	maps.Copy(metas, v.Profile)
@@ -55,8 +54,8 @@ func (v CustomerPatch) metas() map[string]string {
 	return metas
 }
 
-// newCustomFields returns the names of the custom fields that get a value and that nothing
-// yet tells from metas of others.
+// newCustomFields returns the names of the custom fields that get a value and are not yet
+// known as custom fields.
 func (v CustomerPatch) newCustomFields(stored Customer) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.CustomFields)), func(name string) bool {
 		_, known := stored.CustomFields[name]
@@ -64,7 +63,7 @@ func (v CustomerPatch) newCustomFields(stored Customer) []string {
 	})
 }
 
-// checkValues notes texts that do not fit, and custom fields that are none.
+// checkValues rejects texts that their columns cannot hold, and invalid custom fields.
 func (s *Site) checkValues(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
 	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
 		if sent != nil {
@@ -93,18 +92,18 @@ func (s *Site) checkValues(ctx context.Context, v CustomerPatch, p *domain.Valid
 	return s.checkNames(ctx, names, p)
 }
 
-// maxCustomFields is how many custom fields one request may name: each of them
-// is a statement's part, or a statement.
+// maxCustomFields is how many custom fields a request may name: each costs a part of a
+// statement, or a statement.
 const maxCustomFields = 200
 
 func customField(name string) string { return "custom_fields." + name }
 
 const notAField = "Not a name for a custom field"
 
-// checkNames notes names of custom fields that the platform, or a field without
-// a column, has for itself. The database tells: its collation takes more letters
-// for the same than their case, and the plugin finds a meta by it. The names of
-// the table's own column, of which there are none here, bring the collation in.
+// checkNames rejects names of custom fields that are reserved for the platform or for
+// fields without a column. The database compares them, because the plugin finds meta by
+// its collation, which ignores more than case. A SELECT of the table's own column that
+// returns no rows brings the collation in.
 func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validation) error {
 	if len(names) == 0 {
 		return nil
@@ -122,8 +121,8 @@ func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validat
 	return err
 }
 
-// storeCustomFieldNames keeps the names of custom fields, by which they are told from
-// metas of others.
+// storeCustomFieldNames stores the names of custom fields, which distinguish them from
+// other meta.
 func (tx *Tx) storeCustomFieldNames(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -132,6 +131,6 @@ func (tx *Tx) storeCustomFieldNames(ctx context.Context, names []string) error {
 	for _, name := range names {
 		stmt = stmt.Values(name)
 	}
-	_, err := tx.exec(ctx, wpdb.CustomerFields, "remember custom fields", stmt)
+	_, err := tx.exec(ctx, wpdb.CustomerFields, "store custom field names", stmt)
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"bookside/wpdb"
 )
 
-// UpdateCustomer changes what was sent of a customer, and the linked WordPress
-// user with name and e-mail. What does not change is not written. What is wrong
-// is a CodeInvalidRequest or CodeValidationFailed naming every field.
+// UpdateCustomer changes the fields of a customer that were sent, and name and e-mail of
+// the linked WordPress user. Columns that do not change are not written. Errors are those
+// of CreateCustomer, and a CodeNotFound if the customer does not exist.
 func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Customer, error) {
 	if err := tx.lock(ctx, append(locksOfEmail(v.Email), lockOf(customerLock, id))...); err != nil {
 		return Customer{}, err
@@ -54,7 +54,7 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	if err := tx.changeMeta(ctx, wpdb.CustomerMeta, metas); err != nil {
 		return Customer{}, err
 	}
-	if personal { // the plugin's history keeps nothing else of a customer
+	if personal { // the plugin's activity log has no other fields of customers
 		if err := tx.logEvents(ctx, writeSettings{}, []event{{kind: customerUpdated, after: snapshot{customer: after}, before: &snapshot{customer: old}}}); err != nil {
 			return Customer{}, err
 		}
@@ -62,13 +62,13 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	return tx.Customer(ctx, id)
 }
 
-// bookingCustomer returns what bookings show of a customer.
+// bookingCustomer returns the part of a customer that bookings show.
 func (c Customer) bookingCustomer() BookingCustomer {
 	return BookingCustomer{ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone}
 }
 
-// patchCustomer returns a customer with what was sent of them, and the columns that
-// change.
+// patchCustomer returns a customer with the fields that were sent, and the changed
+// columns.
 func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
 	wanted := s.sanitizeCustomer(sent, prefix, p)
 	var columns row
@@ -91,12 +91,11 @@ func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix stri
 	return c, columns
 }
 
-// checkCustomerChange notes an e-mail that somebody else has, and one that may
-// not be changed: behind it stands a WordPress user with more than a customer's
-// rights, who could be taken over by a new password sent there. The e-mail's
-// lock is taken already. The user is the one whose e-mail changes with the
-// customer's.
-func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *domain.Validation) (user linkedUser, err error) {
+// checkCustomerChange rejects an e-mail address that somebody else has, and a change of
+// the address if the linked WordPress user has more than a customer's privileges: a new
+// password sent there could take the user over. The lock of the e-mail is held already.
+// It returns the user whose address changes with the customer's, or nil.
+func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *domain.Validation) (user *linkedUser, err error) {
 	if old.Email == customer.Email || p.Has(field) {
 		return user, nil
 	}
@@ -108,7 +107,7 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 		p.Reject(field, "This email belongs to another customer")
 	}
 	user, err = s.linkedUser(ctx, customer.ID)
-	if err != nil || user.id == 0 {
+	if err != nil || user == nil {
 		return user, err
 	}
 	switch {
@@ -127,9 +126,8 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 	return user, err
 }
 
-// updateCustomerRow changes a customer, and the linked WordPress user with them
-// where that user is no more than a customer (the plugin's
-// save_connected_wordpress_user).
+// updateCustomerRow changes a customer, and the linked WordPress user if that user is no
+// more than a customer (the plugin's save_connected_wordpress_user).
 func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, fields row) error {
 	if err := tx.update(ctx, wpdb.Customers, customer.ID, append(fields, tx.updateTimestamp())); err != nil {
 		return err
@@ -138,7 +136,7 @@ func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, f
 		return nil
 	}
 	user, err := tx.linkedUser(ctx, customer.ID)
-	if err != nil || user.id == 0 || user.privileged {
+	if err != nil || user == nil || user.privileged {
 		return err
 	}
 	for _, f := range fields {

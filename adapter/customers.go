@@ -14,7 +14,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Customer is a customer with what is counted about them.
+// Customer is a customer with their statistics.
 type Customer struct {
 	ID              int64
 	FirstName       string
@@ -31,23 +31,23 @@ type Customer struct {
 	UpdatedAt       domain.Timestamp
 	Stats           CustomerStats
 	CustomFields    map[string]string
-	// Profile holds what has no column: address, city, state, zipcode, country,
-	// date_of_birth, gender. Absent keys are unset.
+	// Profile has the fields without a column: address, city, state, zipcode, country,
+	// date_of_birth, gender. Fields that are not set are absent.
 	Profile map[string]string
 }
 
-// CustomerStats counts a customer's bookings and money. Cancelled bookings are
-// in no count but Total and Cancelled.
+// CustomerStats counts a customer's bookings and money. Cancelled bookings only count in
+// Total and Cancelled.
 type CustomerStats struct {
 	Total, Completed, Cancelled, Future int64
-	// Spent is what was paid less what was refunded, over the customer's orders.
+	// Spent is the sum of payments less refunds over the customer's orders.
 	Spent decimal.Decimal
-	// Last is the date of the latest booking that has begun, Next of the first
-	// that has not; "" where there is none.
+	// Last is the date of the latest booking that has begun, Next that of the first
+	// one that has not; "" if there is none.
 	Last, Next Date
 }
 
-// CustomerFilter narrows a list of customers. A nil field narrows nothing.
+// CustomerFilter filters a list of customers. A nil field does not filter.
 type CustomerFilter struct {
 	Paging
 	Status                            *string
@@ -60,7 +60,7 @@ type CustomerFilter struct {
 	Search                            *string // name or e-mail
 }
 
-// Customers returns one page of the customers that pass the filter, newest first.
+// Customers returns one page of the customers that match the filter, newest first.
 func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer], error) {
 	q := sq.Select().From(s.db.As(wpdb.Customers, "c"))
 	q = filterEqual(q, "c.status", f.Status)
@@ -95,7 +95,7 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	return Page[Customer]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Customer returns one customer; a CodeNotFound where it does not exist.
+// Customer returns one customer; a CodeNotFound if it does not exist.
 func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	c, err := s.storedCustomer(ctx, id)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) 
 	stmt = stmt.Columns("c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
 		"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at")
 	records, err := wpdb.All(ctx, s.db, op, stmt, func(row wpdb.Scanner) (c Customer, err error) {
-		var guest int64 // a number on the platform: anything but 0 is true
+		var guest int64 // a number in the platform: anything but 0 is true
 		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
 			&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
 			&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
@@ -142,8 +142,8 @@ func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) 
 
 func (c Customer) id() int64 { return c.ID }
 
-// withStats counts bookings and sums up payments in one statement: some rows for
-// a customer, each with the columns of the others empty.
+// withStats counts bookings and sums up payments in one statement: several rows for each
+// customer, in each of which the columns of the others are empty.
 func (s *Site) withStats(ctx context.Context, records []Customer) ([]Customer, error) {
 	if len(records) == 0 {
 		return nil, nil
@@ -178,11 +178,10 @@ func (c *CustomerStats) add(part CustomerStats) {
 	c.Cancelled += part.Cancelled
 	c.Future += part.Future
 	c.Spent = c.Spent.Add(part.Spent)
-	c.Last, c.Next = c.Last+part.Last, c.Next+part.Next // one of each is empty
+	c.Last, c.Next = c.Last+part.Last, c.Next+part.Next // one operand of each is empty
 }
 
-// bookingCounts counts bookings by customer in one pass over the index on
-// customer_id.
+// bookingCounts counts bookings by customer in one pass over the index on customer_id.
 func (s *Site) bookingCounts(customers []int64) (sq.SelectBuilder, error) {
 	condition, now, err := s.startsAfterNow("b", true).ToSql()
 	return sq.Select("b.customer_id", "COUNT(*)", "SUM(b.status = 'completed')", "SUM(b.status = 'cancelled')").
@@ -193,11 +192,11 @@ func (s *Site) bookingCounts(customers []int64) (sq.SelectBuilder, error) {
 		From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.customer_id": customers}).GroupBy("b.customer_id"), err
 }
 
-// noCounts fill the columns of bookingCounts.
+// noCounts fills the columns of bookingCounts in the rows of others.
 var noCounts = []string{"0", "0", "0", "0", "NULL", "NULL"}
 
-// paidSums returns the net of customers' succeeded transactions over their orders.
-// DISTINCT makes the few orders a table of their own; joined directly, each
+// paidSums returns the net of customers' successful transactions over their orders.
+// DISTINCT turns the few orders into a table of their own; in a direct join, each
 // transaction of the site would look up its order.
 func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
 	orders := sq.Select("id", "customer_id").Distinct().From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers})
@@ -205,7 +204,7 @@ func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
 		JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")).GroupBy("o.customer_id")
 }
 
-// refundSums returns what rows of their own gave back, negative.
+// refundSums returns the sums of the refunds that have rows of their own, negative.
 func (s *Site) refundSums(customers []int64) sq.SelectBuilder {
 	return sq.Select("o.customer_id").Columns(noCounts...).Column("-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
 		Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").
@@ -213,17 +212,17 @@ func (s *Site) refundSums(customers []int64) sq.SelectBuilder {
 		Where(sq.Eq{"o.customer_id": customers}).GroupBy("o.customer_id")
 }
 
-// profileKeys are the fields of a customer that live in customer_meta under
-// their own name.
+// profileKeys are the fields of a customer that are stored in customer_meta under their
+// own name.
 var profileKeys = []string{"address", "city", "state", "zipcode", "country", "date_of_birth", "gender"}
 
-// platformKeys are metas of the plugin itself, which no custom field may have.
+// platformKeys are meta of the plugin itself, which custom fields must not overwrite.
 var platformKeys = []string{"timezone_name", "verified_contact_values", "password_reset_token_created_at"}
 
-// addCustomerMeta sorts customers' metas into profile and custom fields: those
-// the plugin's own form made (cf_…), those once written through the API, and
-// those defined in the plugin's settings, which are read only where some key is
-// none of the others.
+// addCustomerMeta sorts the meta of customers into profile and custom fields. Custom
+// fields are those of the plugin's own form (cf_…), those once written through the API,
+// and those defined in the plugin's settings, which are read only if some key is none of
+// the others.
 func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
 	metas, err := s.customerMetas(ctx, idsOf(records, Customer.id))
 	if err != nil {
@@ -237,7 +236,7 @@ func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
 			switch {
 			case slices.Contains(profileKeys, m.key):
 				into = records[i].Profile
-			case m.written || strings.HasPrefix(m.key, "cf_"):
+			case m.fromAPI || strings.HasPrefix(m.key, "cf_"):
 			case slices.Contains(platformKeys, m.key):
 				continue
 			default:
@@ -251,7 +250,7 @@ func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
 					continue
 				}
 			}
-			if _, seen := into[m.key]; !seen { // of equal keys the first row counts
+			if _, seen := into[m.key]; !seen { // the first of several rows with one key counts
 				into[m.key] = m.value
 			}
 		}
@@ -259,11 +258,11 @@ func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
 	return nil
 }
 
-// customerMeta is a meta row of a customer; written tells keys that were
+// customerMeta is a meta row of a customer; fromAPI reports whether its key was ever
 // written through the API.
 type customerMeta struct {
 	key, value string
-	written    bool
+	fromAPI    bool
 }
 
 func (s *Site) customerMetas(ctx context.Context, ids []int64) (map[int64][]customerMeta, error) {
@@ -275,7 +274,7 @@ func (s *Site) customerMetas(ctx context.Context, ids []int64) (map[int64][]cust
 		stmt = stmt.Column("FALSE")
 	}
 	return grouped(ctx, s, "read meta of customers", stmt, func(row wpdb.Scanner, owner *int64) (m customerMeta, err error) {
-		err = row.Scan(owner, &m.key, wpdb.OrZero(&m.value), &m.written)
+		err = row.Scan(owner, &m.key, wpdb.OrZero(&m.value), &m.fromAPI)
 		return m, err
 	})
 }

@@ -13,7 +13,7 @@ const (
 	orderCreated    eventKind = "order_created"
 	orderUpdated    eventKind = "order_updated"
 
-	// The activity log has no entries about payments, as in the plugin.
+	// Payments have no entries in the activity log, as in the plugin.
 	transactionCreated eventKind = "transaction_created"
 )
 

@@ -9,7 +9,7 @@ import (
 	"bookside/wpdb"
 )
 
-// filterEqual adds column = value where a value was sent.
+// filterEqual adds column = value if there is a value.
 func filterEqual[T any](filter sq.SelectBuilder, column string, value *T) sq.SelectBuilder {
 	if value == nil {
 		return filter
@@ -17,9 +17,9 @@ func filterEqual[T any](filter sq.SelectBuilder, column string, value *T) sq.Sel
 	return filter.Where(sq.Eq{column: *value})
 }
 
-// filterText adds column = text where a text was sent. The collation finds the
-// rows, by an index where there is one, and takes letters for each other that
-// differ in their accents; the second condition ignores nothing but case.
+// filterText adds column = text if there is a text. The collation finds the rows, by an
+// index if there is one, but ignores accents; the second condition ignores nothing but
+// case.
 func filterText(filter sq.SelectBuilder, column string, text *string) sq.SelectBuilder {
 	if text == nil {
 		return filter
@@ -27,13 +27,13 @@ func filterText(filter sq.SelectBuilder, column string, text *string) sq.SelectB
 	return filter.Where(sq.Eq{column: *text}).Where(folded(column)+" = "+folded("?"), *text)
 }
 
-// folded returns a text in one letter case, to be compared code by code.
+// folded returns an expression in one letter case, for a comparison code by code.
 func folded(expression string) string {
 	return "LOWER(CONVERT(" + expression + " USING utf8mb4)) COLLATE utf8mb4_bin"
 }
 
-// filterReference adds column = id where an id was sent. 0 is none, which columns hold
-// as 0 or as NULL.
+// filterReference adds column = id if there is an id. 0 stands for none, which columns
+// store as 0 or NULL.
 func filterReference(filter sq.SelectBuilder, column string, id *int64) sq.SelectBuilder {
 	if id != nil && *id == 0 {
 		return filter.Where(sq.Or{sq.Eq{column: 0}, sq.Eq{column: nil}})
@@ -41,7 +41,7 @@ func filterReference(filter sq.SelectBuilder, column string, id *int64) sq.Selec
 	return filterEqual(filter, column, id)
 }
 
-// filterRange adds the bounds of a column; nil bounds nothing.
+// filterRange adds the inclusive bounds of a column. A nil bound is none.
 func filterRange[T any](filter sq.SelectBuilder, column string, from, to *T) sq.SelectBuilder {
 	if from != nil {
 		filter = filter.Where(sq.GtOrEq{column: *from})
@@ -73,11 +73,11 @@ func filterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder 
 	return filterCreated(q, column, &span.From, &span.Before)
 }
 
-// activeStatus is the one location and coupon status that the plugin takes for
-// active; any other is inactive.
+// activeStatus is the only status of locations and coupons that the plugin takes for
+// active.
 const activeStatus = "active"
 
-// filterActive keeps the active records, or the others.
+// filterActive keeps the active records, or the inactive ones.
 func filterActive(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilder {
 	switch {
 	case want == nil:
@@ -89,8 +89,8 @@ func filterActive(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilde
 	}
 }
 
-// filterSearch adds a partial match of any of the expressions where a text was
-// sent. Case and accents are the collation's affair.
+// filterSearch adds a partial match of any of the expressions if there is a text. The
+// collation decides about case and accents.
 func filterSearch(filter sq.SelectBuilder, text *string, expressions ...string) sq.SelectBuilder {
 	if text == nil {
 		return filter
@@ -103,7 +103,7 @@ func filterSearch(filter sq.SelectBuilder, text *string, expressions ...string) 
 	return filter.Where(any)
 }
 
-// direction writes an ORDER BY term.
+// direction returns an ORDER BY term.
 func direction(column string, desc bool) string {
 	if desc {
 		return column + " DESC"
@@ -111,7 +111,7 @@ func direction(column string, desc bool) string {
 	return column + " ASC"
 }
 
-// sortColumns writes ORDER BY terms that all go one way.
+// sortColumns returns ORDER BY terms that all have one direction.
 func sortColumns(columns []string, desc bool) []string {
 	terms := make([]string, len(columns))
 	for i, column := range columns {

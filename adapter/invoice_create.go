@@ -12,7 +12,7 @@ import (
 	"bookside/wpdb"
 )
 
-// invoiceSource is what an invoice says of a new order.
+// invoiceSource is what an invoice shows of a new order.
 type invoiceSource struct {
 	id              int64
 	customer        BookingCustomer
@@ -21,8 +21,8 @@ type invoiceSource struct {
 }
 
 // invoiceOrder writes the invoice of a new order
-// (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5): none where
-// the site makes none, or none for what is free.
+// (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5), unless the site has
+// invoices switched off, altogether or for free orders.
 func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource) error {
 	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
 		return nil
@@ -48,7 +48,7 @@ func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource
 	return err
 }
 
-// invoiceData is what an invoice says, a snapshot.
+// invoiceData is the content of an invoice, as it was when it was created.
 type invoiceData struct {
 	Company        string         `json:"company"`
 	From           string         `json:"from"`
@@ -69,7 +69,7 @@ const (
 	defaultInvoiceTo   = "{{customer_full_name}}<br>{{customer_email}}<br>{{customer_phone}}"
 )
 
-// replaceVariables fills in the variables of customer and business.
+// replaceVariables replaces the variables of customer and business in a template.
 func (w writeSettings) replaceVariables(template string, c BookingCustomer) string {
 	return strings.NewReplacer(
 		"{{customer_full_name}}", strings.TrimSpace(c.FirstName+" "+c.LastName), "{{customer_first_name}}", c.FirstName, "{{customer_last_name}}", c.LastName,

@@ -9,27 +9,27 @@ import (
 	"bookside/wpdb"
 )
 
-// InvoicePatch changes an invoice. A nil field stays as it is. Validation holds
-// what is known to be wrong with it; a field named there is not looked at again.
+// InvoicePatch changes an invoice. A nil field stays as it is. Validation has the
+// problems found so far; fields named there are not checked again.
 type InvoicePatch struct {
 	Status       *string // open, paid, partially_paid, draft, void or uncollectible
 	ChargeAmount *decimal.Decimal
 	Validation   domain.Validation
 }
 
-// The statuses of invoices that payments lead from and to.
+// The statuses of invoices before and after payment.
 const (
 	invoiceOpen = "open"
 	invoicePaid = "paid"
 )
 
 // UpdateInvoice changes an invoice of an order, and nothing else
-// (OsInvoiceModel::change_status, LatePoint 5.6.5). Without force it is not paid
-// while what was paid for the order, less what was refunded, does not cover it.
+// (OsInvoiceModel::change_status, LatePoint 5.6.5). Without force, it becomes paid only
+// if the payments for the order, less refunds, cover it.
 //
-// What is wrong with the patch is a CodeInvalidRequest or CodeValidationFailed
-// naming every field; an order or invoice that does not exist, or an invoice of
-// another order, is a CodeNotFound.
+// If anything is wrong with the patch, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field; if the order or invoice does not exist, or
+// the invoice belongs to another order, a CodeNotFound.
 func (tx *Tx) UpdateInvoice(ctx context.Context, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
 	order, err := tx.lockOrder(ctx, orderID)
 	if err != nil {
@@ -61,7 +61,7 @@ func (tx *Tx) UpdateInvoice(ctx context.Context, orderID, id int64, patch Invoic
 	return tx.invoiceOf(ctx, orderID, id)
 }
 
-// checkInvoice finds out all that is wrong with a patch by itself.
+// checkInvoice validates a patch by itself.
 func (s *Site) checkInvoice(patch InvoicePatch, before Invoice, p *domain.Validation) {
 	checkWord(p, "status", patch.Status, before.Status, invoiceOpen, invoicePaid, "partially_paid", "draft", "void", "uncollectible")
 	checkAmount(p, "charge_amount", patch.ChargeAmount)
@@ -70,14 +70,14 @@ func (s *Site) checkInvoice(patch InvoicePatch, before Invoice, p *domain.Valida
 	}
 }
 
-// invoicesHaveAmounts returns false before LatePoint 5.1, where an invoice is over
-// the whole order.
+// invoicesHaveAmounts reports whether invoices have amounts. Before LatePoint 5.1 an
+// invoice was for the whole order.
 func (s *Site) invoicesHaveAmounts() bool {
 	_, ok := s.schema.Column(wpdb.OrderInvoices, "charge_amount")
 	return ok
 }
 
-// checkPaidInvoice notes an invoice that would be paid and is not.
+// checkPaidInvoice rejects the status paid for an invoice that the payments do not cover.
 func (s *Site) checkPaidInvoice(ctx context.Context, order Order, patch InvoicePatch, before Invoice, p *domain.Validation) error {
 	field := "charge_amount"
 	if patch.Status != nil {

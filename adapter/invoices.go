@@ -11,7 +11,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Invoice is an invoice of an order. The key of its public link is not read.
+// Invoice is an invoice of an order, without the key of its public link.
 type Invoice struct {
 	ID, OrderID          int64
 	Number               string
@@ -19,7 +19,7 @@ type Invoice struct {
 	ChargeAmount         decimal.Decimal
 	PaymentPortion       *string
 	DueAt                domain.Timestamp
-	Data                 *string // JSON text as stored: what the invoice says
+	Data                 *string // the content of the invoice: JSON as stored
 	CreatedAt, UpdatedAt domain.Timestamp
 }
 
@@ -37,7 +37,8 @@ func (s *Site) OrderInvoices(ctx context.Context, orderID int64, p Paging) (Page
 	return Page[Invoice]{Paging: p, Records: records, Total: total}, err
 }
 
-// OrderInvoice returns one invoice of an order; one of another order does not exist.
+// OrderInvoice returns one invoice of an order; a CodeNotFound if the order has no such
+// invoice.
 func (s *Site) OrderInvoice(ctx context.Context, orderID, id int64) (Invoice, error) {
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Invoice{}, err
@@ -45,7 +46,7 @@ func (s *Site) OrderInvoice(ctx context.Context, orderID, id int64) (Invoice, er
 	return s.invoiceOf(ctx, orderID, id)
 }
 
-// invoiceOf returns OrderInvoice for an order that is known to exist.
+// invoiceOf is OrderInvoice for an order that is known to exist.
 func (s *Site) invoiceOf(ctx context.Context, orderID, id int64) (Invoice, error) {
 	records, err := s.invoices(ctx, sq.Eq{"v.id": id, "v.order_id": orderID})
 	if err != nil {
@@ -86,9 +87,9 @@ func (s *Site) invoices(ctx context.Context, which sq.Eq) ([]Invoice, error) {
 	})
 }
 
-// invoiceNumber mirrors OsInvoiceModel::get_invoice_number, LatePoint 5.6.5.
-// With the default prefix the number is too long for its column, so that the
-// plugin computes it anew each time.
+// invoiceNumber mirrors OsInvoiceModel::get_invoice_number, LatePoint 5.6.5. With the
+// default prefix the number is too long for its column, so that the plugin computes it
+// each time.
 func invoiceNumber(prefix string, id int64) string {
 	return fmt.Sprintf("%s1%06d", prefix, id)
 }

@@ -14,7 +14,7 @@ import (
 	"bookside/adapter/process"
 )
 
-// itemData is what an order item says of its booking
+// itemData is the copy of a booking in the data of its order item
 // (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
 type itemData struct {
 	ID                        int64    `json:"id"`
@@ -42,21 +42,20 @@ func newItemData(plan bookingPlan, span bookingSpan, id int64) (string, error) {
 		GenerateRecurrentSequence: []string{},
 	}
 	if !plan.customerIsNew {
-		data.CustomerID = domain.IDText(plan.customer.ID) // of a loaded customer PHP has texts
+		data.CustomerID = domain.IDText(plan.customer.ID) // PHP has texts for a loaded customer
 	}
 	return process.EncodePHP(data)
 }
 
-// itemKeys are the keys of an order item's data that repeat a column of its
-// booking.
+// itemKeys are the keys of an order item's data that repeat columns of its booking.
 var itemKeys = map[string]bool{
 	"customer_id": true, "agent_id": true, "location_id": true, "service_id": true, "start_date": true, "start_time": true,
 	"end_date": true, "end_time": true, "status": true, "buffer_before": true, "buffer_after": true, "duration": true,
 }
 
 // withItemData returns an order item's data with changed columns of its booking. Its
-// other keys, those of add-ons too, their order and the types of its values
-// stay. What is no object stays altogether.
+// other keys, including those of add-ons, their order and the types of its values stay.
+// Data that is not an object stays as it is.
 func withItemData(stored string, columns row) (string, error) {
 	changed := map[string]any{}
 	for _, c := range columns {
@@ -66,7 +65,7 @@ func withItemData(stored string, columns row) (string, error) {
 	}
 	members, err := objectMembers(stored)
 	if err != nil || len(changed) == 0 {
-		return stored, nil //nolint:nilerr // what is no object cannot be kept in step, and PHP does not read it either
+		return stored, nil //nolint:nilerr // anything else cannot be kept in step, and PHP cannot read it either
 	}
 	differs := false
 	for i, m := range members {
@@ -80,12 +79,12 @@ func withItemData(stored string, columns row) (string, error) {
 		differs = differs || !bytes.Equal(members[i].value, m.value)
 	}
 	if !differs {
-		return stored, nil // however it is written
+		return stored, nil // nothing changed, whatever its formatting
 	}
 	return encodeMembers(members)
 }
 
-// sameType writes a value as a text where the old one is a text.
+// sameType encodes a value as a text if the old value is a text.
 func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	if bytes.HasPrefix(old, []byte(`"`)) {
 		value = fmt.Sprint(value)
@@ -114,7 +113,7 @@ func itemBooking(data string) int64 {
 	return id
 }
 
-// member is a key of a JSON object and its value as written.
+// member is a key of a JSON object and its value, unparsed.
 type member struct {
 	key   string
 	value json.RawMessage
@@ -163,12 +162,12 @@ func encodeMembers(members []member) (string, error) {
 	return "{" + strings.Join(texts, ",") + "}", nil
 }
 
-// withMembers returns a JSON object with some members set, in the place that they
-// have or else at the end. What is no object becomes one.
+// withMembers returns a JSON object with some members set: in place if they exist,
+// otherwise at the end. Text that is not an object is replaced.
 func withMembers(text string, changes []member) (string, error) {
 	members, err := objectMembers(text)
 	if err != nil {
-		members = nil // it had no rule that anybody could read
+		members = nil // nobody could read its members either
 	}
 	for _, c := range changes {
 		same := func(m member) bool { return m.key == c.key }
@@ -182,7 +181,7 @@ func withMembers(text string, changes []member) (string, error) {
 	return encodeMembers(members)
 }
 
-// rawObject returns stored JSON as it is, or an empty list where it is none.
+// rawObject returns stored JSON unchanged, or an empty list if it is not valid.
 func rawObject(text string) any {
 	if _, err := objectMembers(text); err != nil {
 		return []string{}

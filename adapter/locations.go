@@ -14,20 +14,20 @@ type Location struct {
 	ID                   int64
 	Name, FullAddress    string
 	Status               string // as stored: active or disabled
-	CategoryID           int64  // 0 when uncategorised
+	CategoryID           int64  // 0 for none
 	OrderNumber          *int64
 	SelectionImageID     int64
 	CreatedAt, UpdatedAt domain.Timestamp
 }
 
-// LocationFilter narrows a list of locations. A nil field narrows nothing.
+// LocationFilter filters a list of locations. A nil field does not filter.
 type LocationFilter struct {
 	Paging
 	Search *string // name or full address
 	Active *bool
 }
 
-// Locations returns one page of the locations that pass the filter, newest first.
+// Locations returns one page of the locations that match the filter, newest first.
 func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location], error) {
 	q := sq.Select().From(s.db.As(wpdb.Locations, "l"))
 	q = filterSearch(q, f.Search, "l.name", "l.full_address")

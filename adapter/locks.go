@@ -15,10 +15,10 @@ import (
 	"bookside/wpdb"
 )
 
-// How writers keep out of each other's way
+// How concurrent writers are serialised
 //
-// Before a transaction reads what it decides on, it takes rows of the table
-// {prefix}bookside_locks, one for each thing that it needs to itself:
+// Before a transaction reads the data that it decides on, it takes rows of the table
+// {prefix}bookside_locks, one for each thing that it needs exclusively:
 //
 //	UPDATE wp_bookside_locks FORCE INDEX (PRIMARY) SET n = n + 1
 //	WHERE (kind = 2 AND id IN (1)) OR (kind = 4 AND id IN (5, 7)) OR (kind = 5 AND id IN (311))
@@ -34,31 +34,31 @@ import (
 //	7  customer       id of the customer modulo 1024
 //	8  order          id of the order modulo 1024
 //
-// The rules, for everybody who takes these rows:
+// The rules for everyone who takes these rows:
 //
 //   - Rows are taken in ascending order of kind and id, in one statement or in
 //     several, so that no two writers wait for each other. A booking that moves
-//     takes the rows of its old place and of its new one.
+//     takes the rows of its old slot and of its new one.
 //   - They are taken before any row of the site's own tables is locked or
-//     written, and are let go of by COMMIT or ROLLBACK.
-//   - The statement must change the rows. On one server that makes rivals wait;
+//     written, and are released by COMMIT or ROLLBACK.
+//   - The statement must change the rows. On one server this makes rivals wait;
 //     on a cluster with several primaries, where nobody waits for a lock of
 //     another node, the cluster refuses the commit of all rivals but one (error
 //     1213), and the others run their transaction again.
 //   - The index is forced, because the server would read a small table whole, and
-//     thereby look at rows that are not asked for.
+//     thereby lock rows that are not needed.
 //   - The transaction is READ COMMITTED, so that what it reads afterwards is what
 //     the previous holder committed.
-//   - Where the statement matches fewer rows than it names, some do not exist yet:
+//   - If the statement matches fewer rows than it names, some do not exist yet:
 //     roll back, INSERT IGNORE them outside of any transaction, and begin again.
 //     Rows that were inserted and are not committed would make rivals deadlock.
 //     Rows are never deleted.
 //
-// Rows of the site are locked in one order, too: bookings, order items, orders,
+// Rows of the site are also locked in a fixed order: bookings, order items, orders,
 // invoices, transactions, customers, users.
 
-// lockKind says what a row of the lock table stands for. The order of the kinds
-// is the order in which they are taken.
+// lockKind is what a row of the lock table stands for. Locks are taken in the order of
+// the kinds.
 type lockKind uint8
 
 const (
@@ -72,8 +72,8 @@ const (
 	orderLock
 )
 
-// lockBuckets is how many rows a kind has that would otherwise need a row for
-// every record there ever was. Unrelated records that share one merely wait.
+// lockBuckets is the number of rows of each kind that would otherwise need a row for
+// every record. Unrelated records that share a row merely wait for each other.
 const lockBuckets = 1024
 
 // lock is a row of the lock table.
@@ -101,8 +101,8 @@ func locksOf(kind lockKind, ids ...int64) []lock {
 	return locks
 }
 
-// locksOfEmail returns the row for an e-mail address, none where there is no valid
-// one: nobody will store it.
+// locksOfEmail returns the row for an e-mail address, and none for an invalid address,
+// which nobody will store.
 func locksOfEmail(email *string) []lock {
 	if email == nil {
 		return nil
@@ -114,25 +114,25 @@ func locksOfEmail(email *string) []lock {
 	return []lock{{emailLock, int64(crc32.ChecksumIEEE([]byte(strings.ToLower(address)))) % lockBuckets}}
 }
 
-// missingLocksError says that the lock table lacks rows: the transaction is to be run
-// again once they are there, see Site.Transact.
+// missingLocksError means that rows of the lock table do not exist. They have to be
+// created and the transaction run again, see Site.Transact.
 type missingLocksError struct{ locks []lock }
 
 func (m *missingLocksError) Error() string {
 	return fmt.Sprintf("%d lock rows do not exist yet", len(m.locks))
 }
 
-// errLockOrder marks a transaction that breaks the rules above.
-var errLockOrder = errors.New("locks are taken in ascending order and before rows of the site")
+// errLockOrder means that a transaction breaks the rules above.
+var errLockOrder = errors.New("locks must be taken in ascending order and before rows of the site")
 
-// lockProgress is how far a transaction has come with its locks.
+// lockProgress records the locks that a transaction has taken so far.
 type lockProgress struct {
-	last     lock // the highest one taken
+	last     lock // the highest lock
 	siteRows bool // rows of the site were locked or written
 }
 
-// lock makes other writers wait for what this transaction is about to check and
-// write. It may be called again for locks that come later in the order.
+// lock makes other writers wait for what this transaction is about to check and write. It
+// may be called again for locks that come later in the order.
 func (tx *Tx) lock(ctx context.Context, locks ...lock) error {
 	if len(locks) == 0 {
 		return nil
@@ -157,7 +157,7 @@ func compareLocks(a, b lock) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
 }
 
-// lockStatement returns the statement that the comment above quotes. Uses the primary
+// lockStatement returns the statement quoted at the top of this file. Uses the primary
 // key. locks are sorted.
 func (s *Site) lockStatement(locks []lock) sq.UpdateBuilder {
 	var which sq.Or

@@ -9,11 +9,10 @@ import (
 	"bookside/wpdb"
 )
 
-// manageKeys are the keys with which a booking or order can be managed without
-// logging in.
+// manageKeys are the keys with which a booking or order is managed without logging in.
 type manageKeys struct{ agent, customer string }
 
-// The metas of a booking or order that hold its manageKeys.
+// The meta keys of a booking's or order's manageKeys.
 const (
 	keyForAgent    = secretMeta + "for_agent"
 	keyForCustomer = secretMeta + "for_customer"
@@ -33,8 +32,8 @@ func (s *Site) manageKeys(ctx context.Context, table wpdb.Table, ids ...int64) (
 	return keys, err
 }
 
-// insertManageKeys adds the keys with which agent and customer manage a booking
-// or order, as far as it has none.
+// insertManageKeys creates the keys that a booking or order lacks, and returns all of its
+// keys.
 func (tx *Tx) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
 	var metas []row
 	for _, k := range []struct {

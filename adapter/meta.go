@@ -11,9 +11,9 @@ import (
 	"bookside/wpdb"
 )
 
-// metas reads the meta rows of some records, by record and key. Where a key
-// stands twice the first row counts (OsMetaModel::get_by_key, LatePoint 5.6.5).
-// Uses the index on object_id.
+// metas reads the meta of some records, by record and key. If a key has several rows, the
+// first one counts (OsMetaModel::get_by_key, LatePoint 5.6.5). Uses the index on
+// object_id.
 func (s *Site) metas(ctx context.Context, table wpdb.Table, ids []int64, narrow ...sq.Sqlizer) (map[int64]map[string]string, error) {
 	stmt := sq.Select("object_id", "meta_key", "meta_value").From(s.db.Name(table)).
 		Where(sq.Eq{"object_id": ids}).OrderBy("id")
@@ -41,7 +41,7 @@ func (s *Site) metas(ctx context.Context, table wpdb.Table, ids []int64, narrow 
 	return metas, nil
 }
 
-// metaChanges are the rows of metas that a change adds, alters and removes.
+// metaChanges are the rows of meta to insert, update and delete.
 type metaChanges struct {
 	inserts []row
 	updates []metaUpdate
@@ -55,10 +55,9 @@ type metaUpdate struct {
 
 func (m metaChanges) any() bool { return len(m.inserts)+len(m.updates)+len(m.deletes) > 0 }
 
-// metaChanges compares metas with what is stored of a record: an existing row
-// changes, an empty value removes all rows of its key
-// (OsMetaModel::save_by_key and delete_meta_by_key, LatePoint 5.6.5; unlike
-// there, "0" is a value).
+// metaChanges compares values with the stored meta of a record. An existing row is
+// updated; an empty value deletes all rows of its key (OsMetaModel::save_by_key and
+// delete_meta_by_key, LatePoint 5.6.5; unlike there, "0" is a value).
 func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, values map[string]string) (m metaChanges, err error) {
 	if len(values) == 0 {
 		return m, nil
@@ -96,7 +95,7 @@ func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, valu
 	return m, nil
 }
 
-// changeMeta writes changes of metas.
+// changeMeta writes changes of meta.
 func (tx *Tx) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) error {
 	if err := tx.delete(ctx, table, m.deletes...); err != nil {
 		return err
@@ -110,7 +109,7 @@ func (tx *Tx) changeMeta(ctx context.Context, table wpdb.Table, m metaChanges) e
 	return err
 }
 
-// saveMeta stores metas of a record.
+// saveMeta stores the meta of a record.
 func (tx *Tx) saveMeta(ctx context.Context, table wpdb.Table, id int64, values map[string]string) error {
 	m, err := tx.metaChanges(ctx, table, id, values)
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *Site) staff(ctx context.Context, of snapshot) ([]staffMember, error) {
 		return m, err
 	})
 	if err == nil && of.booking != nil && len(staff) == 0 {
-		staff = []staffMember{{}} // the booking was deleted a moment ago
+		staff = []staffMember{{}} // the booking was just deleted
 	}
 	return staff, err
 }

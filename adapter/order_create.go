@@ -10,8 +10,8 @@ import (
 	"bookside/wpdb"
 )
 
-// OrderPatch changes an order. A nil field stays as it is. Validation holds what
-// is known to be wrong with it; a field named there is not looked at again.
+// OrderPatch changes an order. A nil field stays as it is. Validation has the problems
+// found so far; fields named there are not checked again.
 type OrderPatch struct {
 	CustomerID                                       *int64
 	Subtotal, Total, TaxTotal                        *decimal.Decimal
@@ -24,19 +24,19 @@ type OrderPatch struct {
 	Validation                                       domain.Validation
 }
 
-// NewOrder is an order to be made. It needs customer, subtotal and total; any
-// other nil field gets the default of the plugin's form.
+// NewOrder is an order to create. Customer, subtotal and total are required; any other
+// nil field gets the default of the plugin's form.
 type NewOrder struct {
 	OrderPatch
-	Address string // the client's IP address, kept where the site logs it and no other was sent
+	Address string // the client's IP address, stored if the site logs it and IPAddress is nil
 }
 
-// CreateOrder makes an order without items, as the plugin's order form does
-// (OsOrdersController::create_or_update, LatePoint 5.6.5), and its invoice where
-// the site makes invoices.
+// CreateOrder creates an order without items, as the plugin's order form does
+// (OsOrdersController::create_or_update, LatePoint 5.6.5), and its invoice if the site
+// uses invoices.
 //
-// What is wrong with the order is a CodeInvalidRequest or CodeValidationFailed
-// naming every field.
+// If anything is wrong with the order, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field.
 func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	p := n.Validation.Clone()
 	p.Require("customer_id", n.CustomerID != nil)
@@ -69,7 +69,7 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	}
 	created := orderWithBookings{customer: customer, order: orderSnapshot{Order: order}}
 	vars := tx.orderActivityVars(w, created)
-	vars.ID = id // of a new record PHP has a number
+	vars.ID = id // PHP has a number for a new record
 	if err := tx.logActivities(ctx, activity{code: string(orderCreated), orderID: &id, description: orderEntry{vars}}); err != nil {
 		return Order{}, err
 	}
@@ -77,8 +77,8 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	return order, err
 }
 
-// lockCustomer reads the customer whom an order or a payment is for, and keeps
-// them from being deleted meanwhile.
+// lockCustomer reads the customer of an order or payment, and keeps PHP from deleting
+// them.
 func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
 	if id == nil || p.Has("customer_id") {
 		return BookingCustomer{}, nil
@@ -93,10 +93,10 @@ func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation)
 	return found, err
 }
 
-// insertNewOrder writes an order with what belongs to one, and touches its
-// customer as every order does.
+// insertNewOrder writes an order with its keys, meta and invoice, and touches its
+// customer, as every order does.
 func (tx *Tx) insertNewOrder(ctx context.Context, w writeSettings, n NewOrder, customer BookingCustomer) (int64, error) {
-	// With a breakdown the plugin does not compute prices from the items.
+	// If there is a breakdown, the plugin does not compute prices from the items.
 	breakdown := priceBreakdown{BeforeSubtotal: []breakdownPart{}}
 	if err := tx.update(ctx, wpdb.Customers, customer.ID, row{tx.updateTimestamp()}); err != nil {
 		return 0, err
@@ -140,7 +140,7 @@ func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, cust
 	}, tx.newTimestamps()...))
 }
 
-// priceBreakdown is how an order's price is made up, as its column holds it
+// priceBreakdown is the composition of an order's price, as its column stores it
 // (OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5).
 type priceBreakdown struct {
 	BeforeSubtotal []breakdownPart `json:"before_subtotal"`
@@ -162,7 +162,7 @@ type breakdownItem struct {
 	RawValue string `json:"raw_value"`
 }
 
-// breakdownOf returns the price of one booking of a service.
+// breakdownOf returns the breakdown of one booking of a service.
 func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 	return priceBreakdown{BeforeSubtotal: []breakdownPart{{
 		Heading:  "Service",

@@ -10,10 +10,9 @@ import (
 	"bookside/wpdb"
 )
 
-// UpdateOrder changes an order. One that goes to another customer takes its
-// bookings along; nothing else of an order has an effect on bookings, invoices
-// or payments, as in the plugin. Errors are those of CreateOrder; an order that
-// does not exist is a CodeNotFound.
+// UpdateOrder changes an order. If it goes to another customer, its bookings go with it;
+// nothing else has an effect on bookings, invoices or payments, as in the plugin. Errors
+// are those of CreateOrder, and a CodeNotFound if the order does not exist.
 func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
 	before, locked, err := tx.lockOrderToUpdate(ctx, id, sent.CustomerID)
 	if err != nil {
@@ -53,9 +52,8 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	return tx.notifyOrderUpdate(ctx, w, before, moved)
 }
 
-// lockOrderToUpdate returns lockOrder for an order that may go to another customer,
-// and take its bookings along; nil for none. It also returns the bookings that it
-// locked.
+// lockOrderToUpdate is lockOrder for an order that may go to another customer, nil for
+// none. It also locks the bookings of the order, and returns their ids.
 func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, []int64, error) {
 	if customer == nil {
 		order, err := tx.lockOrder(ctx, id)
@@ -86,8 +84,8 @@ func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) 
 	return order, bookings, err
 }
 
-// lockOrder makes other writers of an order, its payments and its invoices wait,
-// and reads it as it is now; a CodeNotFound where it does not exist.
+// lockOrder makes other writers of an order, its payments and its invoices wait, and
+// reads its current state; a CodeNotFound if it does not exist.
 func (tx *Tx) lockOrder(ctx context.Context, id int64) (Order, error) {
 	if err := tx.lock(ctx, lockOf(orderLock, id)); err != nil {
 		return Order{}, err
@@ -102,8 +100,7 @@ func (tx *Tx) lockOrderRow(ctx context.Context, id int64) (Order, error) {
 	return tx.Order(ctx, id)
 }
 
-// sanitizeOrder finds out all that is wrong with a patch by itself, and cleans its
-// texts.
+// sanitizeOrder validates a patch by itself and sanitizes its texts.
 func (s *Site) sanitizeOrder(patch OrderPatch, before Order, p *domain.Validation) OrderPatch {
 	s.sanitizeField(p, "coupon_code", &patch.CouponCode, sanitize.TextField, wpdb.Orders, "coupon_code")
 	s.sanitizeField(p, "customer_comment", &patch.CustomerComment, sanitize.TextareaField, wpdb.Orders, "customer_comment")
@@ -127,7 +124,7 @@ func (s *Site) sanitizeOrder(patch OrderPatch, before Order, p *domain.Validatio
 	return patch
 }
 
-// changeset returns the columns that change.
+// changeset returns the changed columns.
 func (patch OrderPatch) changeset(o Order) changeset {
 	var e changeset
 	e.number("customer_id", patch.CustomerID, o.CustomerID)
@@ -147,7 +144,7 @@ func (patch OrderPatch) changeset(o Order) changeset {
 	return e
 }
 
-// metas returns the fields without a column that change.
+// metas returns the changed fields without a column.
 func (patch OrderPatch) metas(o Order) map[string]string {
 	metas := map[string]string{}
 	if patch.Notes != nil && *patch.Notes != o.Notes {
@@ -162,10 +159,11 @@ func (patch OrderPatch) metas(o Order) map[string]string {
 	return metas
 }
 
-// moveBookings gives the bookings of an order to another customer, and its items
-// with them. It returns the bookings that moved, as they were.
+// moveBookings gives the bookings of an order, and its items, to another customer. It
+// returns the bookings that moved, as they were before.
 //
-// Where one joined the order after locked were, the transaction is run again.
+// If a booking joined the order after the bookings were locked, the transaction is run
+// again.
 func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, locked []int64) (moved []snapshot, err error) {
 	stored, err := tx.orderWithBookings(ctx, order)
 	if err != nil {
@@ -173,7 +171,7 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 	}
 	for _, b := range stored.bookings {
 		if !slices.Contains(locked, b.ID) {
-			return nil, fmt.Errorf("bookings of order %d changed meanwhile: %w", order.ID, wpdb.ErrConflict)
+			return nil, fmt.Errorf("bookings of order %d changed concurrently: %w", order.ID, wpdb.ErrConflict)
 		}
 	}
 	owner := column{"customer_id", customer}
@@ -201,8 +199,8 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 	return moved, nil
 }
 
-// notifyOrderUpdate records and announces an order that was changed, and the bookings
-// that moved with it, and reads it as it is now.
+// notifyOrderUpdate logs and notifies about a changed order and the bookings that moved
+// with it, and returns the order as it is now.
 func (tx *Tx) notifyOrderUpdate(ctx context.Context, w writeSettings, before Order, moved []snapshot) (Order, error) {
 	order, err := tx.Order(ctx, before.ID)
 	if err != nil {

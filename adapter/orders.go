@@ -16,12 +16,12 @@ type Order struct {
 	ID                                        int64
 	ConfirmationCode                          string
 	Subtotal, Total, TaxTotal, CouponDiscount decimal.Decimal
-	DiscountTotal                             decimal.Decimal // without a column: order_meta
+	DiscountTotal                             decimal.Decimal // stored in order_meta
 	CouponCode                                *string
 	Status, PaymentStatus, FulfillmentStatus  string
 	CustomerID                                int64
 	CustomerComment                           *string
-	Notes                                     string // without a column: order_meta
+	Notes                                     string // stored in order_meta
 	IPAddress, SourceID, SourceURL            *string
 	CreatedAt, UpdatedAt                      domain.Timestamp
 }
@@ -40,10 +40,10 @@ type OrderItem struct {
 	Subtotal, Total decimal.Decimal
 }
 
-// OrderSort names an order of orders.
+// OrderSort is a sort order of orders.
 type OrderSort int
 
-// The orders of orders. Each ends in the id, in the same direction.
+// The sort orders of orders. Ties are broken by id, in the same direction.
 const (
 	OrdersByCreation OrderSort = iota
 	OrdersByID
@@ -58,7 +58,7 @@ var orderOrder = map[OrderSort][]string{
 	OrdersByStatus:   {"o.status", "o.id"},
 }
 
-// OrderFilter narrows and orders a list of orders. A nil field narrows nothing.
+// OrderFilter filters and sorts a list of orders. A nil field does not filter.
 type OrderFilter struct {
 	Paging
 	CustomerID                               *int64 // 0 for none
@@ -71,7 +71,7 @@ type OrderFilter struct {
 	Descending                               bool
 }
 
-// Orders returns one page of the orders that pass the filter.
+// Orders returns one page of the orders that match the filter.
 func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
 	q = filterReference(q, "o.customer_id", f.CustomerID)
@@ -90,7 +90,7 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	return Page[Order]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Order returns one order; a CodeNotFound where it does not exist.
+// Order returns one order; a CodeNotFound if it does not exist.
 func (s *Site) Order(ctx context.Context, id int64) (Order, error) {
 	records, err := s.ordersByID(ctx, []int64{id})
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Site) OrderItems(ctx context.Context, orderID int64) ([]OrderItem, erro
 	})
 }
 
-// requireOrder returns a CodeNotFound where the order does not exist.
+// requireOrder returns a CodeNotFound if the order does not exist.
 func (s *Site) requireOrder(ctx context.Context, id int64) error {
 	stmt := sq.Select("1").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": id})
 	_, found, err := wpdb.One(ctx, s.db, "find order", stmt, wpdb.Value[int64])

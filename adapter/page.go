@@ -9,22 +9,21 @@ import (
 	"bookside/wpdb"
 )
 
-// Paging asks for one page of a list. Page counts from 1.
+// Paging selects one page of a list. Pages are numbered from 1.
 type Paging struct {
 	Page, PerPage int64
 }
 
 func (p Paging) offset() uint64 { return uint64((p.Page - 1) * p.PerPage) }
 
-// Page is one page of a list and the size of the whole.
+// Page is one page of a list, and the size of the whole list.
 type Page[T any] struct {
 	Paging
 	Records []T
 	Total   int64
 }
 
-// list is a filtered table before a page is cut out of it: FROM, JOIN and
-// WHERE, with id the expression that names a record.
+// list is a filtered table: FROM, JOIN and WHERE, and the expression of a record's id.
 type list struct {
 	id     string
 	filter sq.SelectBuilder
@@ -37,14 +36,13 @@ func (s *Site) pageIDs(ctx context.Context, op string, l list, p Paging, order .
 	})
 }
 
-// pageStatement returns one page out of an ordered list.
+// pageStatement limits a statement to one page of the list.
 func pageStatement(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
 	return stmt.OrderBy(order...).Limit(uint64(p.PerPage)).Offset(p.offset())
 }
 
-// pageOf finds a page in the caller's own way, and the size of the list. A text
-// that the columns cannot hold, such as an emoji in tables of an older
-// character set, is in no record.
+// pageOf finds a page with find, and the size of the list. A text that the columns cannot
+// store, such as an emoji in tables of an older character set, is in no record.
 func pageOf[T any](ctx context.Context, s *Site, op string, l list, p Paging, find func() ([]T, error)) (page []T, total int64, err error) {
 	page, total, err = findPage(ctx, s, op, l, p, find)
 	if errors.Is(err, wpdb.ErrBadValue) {
@@ -53,7 +51,7 @@ func pageOf[T any](ctx context.Context, s *Site, op string, l list, p Paging, fi
 	return page, total, err
 }
 
-// findPage asks for the count only where it does not follow from the first page.
+// findPage counts the list only if its size does not follow from the first page.
 func findPage[T any](ctx context.Context, s *Site, op string, l list, p Paging, find func() ([]T, error)) (page []T, total int64, err error) {
 	if p.Page > 1 {
 		total, err = s.count(ctx, op, l)
@@ -85,8 +83,8 @@ func idsOf[T any](records []T, id func(T) int64) []int64 {
 	return ids
 }
 
-// inOrder puts records fetched by id into the order of the ids. A record that
-// vanished in between is left out.
+// inOrder sorts records into the order of the ids. Records deleted in the meantime are
+// left out.
 func inOrder[T any](ids []int64, records []T, id func(T) int64) []T {
 	byID := make(map[int64]T, len(records))
 	for _, r := range records {
@@ -101,8 +99,7 @@ func inOrder[T any](ids []int64, records []T, id func(T) int64) []T {
 	return ordered
 }
 
-// grouped runs a SELECT whose first column is the id of the record a row
-// belongs to.
+// grouped runs a SELECT whose first column is the id of the record that a row belongs to.
 func grouped[T any](ctx context.Context, s *Site, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error)) (map[int64][]T, error) {
 	type member struct {
 		owner  int64

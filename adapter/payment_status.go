@@ -10,7 +10,7 @@ import (
 	"bookside/wpdb"
 )
 
-// The statuses of payments that count, and the kinds that are no income.
+// The statuses of payments that count, and their kinds.
 const (
 	paymentSucceeded  = "succeeded"
 	paymentProcessing = "processing"
@@ -31,19 +31,18 @@ const (
 	orderPartiallyRefunded = "partially_refunded"
 )
 
-// captured tells a payment that took money from one that did not or not yet.
+// captured reports whether a payment took money.
 func (p Payment) captured() bool {
 	return strings.EqualFold(p.Kind, kindCapture) && strings.EqualFold(p.Status, paymentSucceeded)
 }
 
-// paymentTotals is what was paid for an order and what was given back.
+// paymentTotals are the sums of an order's payments and refunds.
 type paymentTotals struct {
 	total, paid, refunded decimal.Decimal
-	processing            bool // some payment is under way
+	processing            bool // a payment is being processed
 }
 
-// add counts a payment, as paidSum does. The columns compare without regard to
-// case.
+// add adds a payment, as paidSum does. The columns compare without regard to case.
 func (b *paymentTotals) add(status, kind string, amount decimal.Decimal) {
 	switch status, kind = strings.ToLower(status), strings.ToLower(kind); {
 	case status == paymentProcessing:
@@ -56,10 +55,10 @@ func (b *paymentTotals) add(status, kind string, amount decimal.Decimal) {
 	}
 }
 
-// net returns what is left of what was paid.
+// net returns payments less refunds.
 func (b paymentTotals) net() decimal.Decimal { return b.paid.Sub(b.refunded) }
 
-// netPaid returns what a list of payments comes to.
+// netPaid returns the sum of a list of payments, less refunds.
 func netPaid(payments []Payment) decimal.Decimal {
 	var b paymentTotals
 	for _, p := range payments {
@@ -68,8 +67,8 @@ func netPaid(payments []Payment) decimal.Decimal {
 	return b.net()
 }
 
-// paymentStatus returns what an order's payment status has to be. One that costs
-// nothing keeps the present one.
+// paymentStatus returns the payment status that the order should have. A free order keeps
+// its status.
 func (b paymentTotals) paymentStatus(present string) string {
 	net := b.net()
 	switch {
@@ -90,8 +89,8 @@ func (b paymentTotals) paymentStatus(present string) string {
 	}
 }
 
-// paymentTotals sums up the payments of an order. transactions.order_id has no index:
-// one scan.
+// paymentTotals sums up the payments of an order. transactions.order_id has no index: one
+// scan.
 func (s *Site) paymentTotals(ctx context.Context, order Order) (paymentTotals, error) {
 	type movement struct {
 		id           int64
@@ -121,8 +120,8 @@ func (s *Site) paymentTotals(ctx context.Context, order Order) (paymentTotals, e
 	return b, err
 }
 
-// paidSum returns what succeeded transactions of an alias paid, less what refunding
-// ones gave back. Authorisations and voids move no money.
+// paidSum returns the SQL sum of the successful transactions of an alias, less refunds.
+// Authorisations and voids move no money.
 func paidSum(alias string) string {
 	kind := "COALESCE(" + alias + ".kind, '')"
 	return "SUM(CASE WHEN " + alias + ".status <> 'succeeded' OR " + kind + " IN ('authorization', 'void') THEN 0" +

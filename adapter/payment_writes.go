@@ -14,8 +14,8 @@ import (
 	"bookside/wpdb"
 )
 
-// PaymentPatch changes a payment. A nil field stays as it is. Validation holds
-// what is known to be wrong with it; a field named there is not looked at again.
+// PaymentPatch changes a payment. A nil field stays as it is. Validation has the problems
+// found so far; fields named there are not checked again.
 type PaymentPatch struct {
 	Amount                                         *decimal.Decimal
 	Processor, PaymentMethod, PaymentPortion, Kind *string
@@ -24,20 +24,20 @@ type PaymentPatch struct {
 	Validation                                     domain.Validation
 }
 
-// NewPayment is a payment to be made, of an order or of a booking's order. It
-// needs an amount; any other nil field gets its default.
+// NewPayment is a payment to create, of an order or of a booking's order. The amount is
+// required; any other nil field gets its default.
 type NewPayment struct {
 	OrderID, BookingID *int64
 	CustomerID         int64 // 0 for none
 	PaymentPatch
 }
 
-// CreatePayment adds a payment to an order, settles the invoice that it pays,
-// and brings the order's payment status in step. The plugin does so for payments
-// through its own links alone, and leaves the rest to people.
+// CreatePayment adds a payment to an order, settles the invoice that it pays, and updates
+// the order's payment status. The plugin does so only for payments through its own links,
+// and leaves other payments to people.
 //
-// What is wrong with the payment is a CodeInvalidRequest or CodeValidationFailed
-// naming every field.
+// If anything is wrong with the payment, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field.
 func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	p := n.Validation.Clone()
 	order, err := tx.lockOrderToPay(ctx, n, &p)
@@ -98,8 +98,8 @@ func (tx *Tx) notifyPayment(ctx context.Context, payment Payment) error {
 	return err
 }
 
-// lockOrderToPay finds and locks the order that a payment is for, and takes the lock
-// of its payer: a customer who is being deleted takes all their payments along.
+// lockOrderToPay finds and locks the order of a payment, and takes the lock of the payer:
+// deleting a customer deletes all their payments.
 func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Validation) (Order, error) {
 	if p.Has("order_id") || p.Has("booking_id") {
 		return Order{}, nil
@@ -117,7 +117,7 @@ func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Valida
 		case id == nil:
 			id = &found[0].Order.ID
 		case *id != found[0].Order.ID:
-			p.Invalid("booking_id", "This booking is of another order")
+			p.Invalid("booking_id", "This booking belongs to another order")
 		}
 	}
 	if id == nil {
@@ -141,8 +141,7 @@ func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Valida
 	return order, err
 }
 
-// sanitizePayment finds out all that is wrong with a patch by itself, and cleans
-// its texts.
+// sanitizePayment validates a patch by itself and sanitizes its texts.
 func (s *Site) sanitizePayment(patch PaymentPatch, before Payment, p *domain.Validation) PaymentPatch {
 	checkAmount(p, "amount", patch.Amount)
 	s.sanitizeField(p, "processor", &patch.Processor, sanitize.TextField, wpdb.Transactions, "processor")
@@ -156,7 +155,7 @@ func (s *Site) sanitizePayment(patch PaymentPatch, before Payment, p *domain.Val
 	return patch
 }
 
-// Lengths of receipt numbers.
+// receiptNumberLength is the length of generated receipt numbers.
 const receiptNumberLength = 8
 
 func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int64, error) {
@@ -180,14 +179,15 @@ func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int
 	}, tx.newTimestamps()...))
 }
 
-// orDefault returns the text that was sent, or else the fallback, as for an empty one.
+// orDefault returns the text that was sent, or the fallback if there is none or it is
+// empty.
 func orDefault(sent *string, fallback string) string {
 	return cmp.Or(domain.ValueOr(sent, ""), fallback)
 }
 
-// UpdatePayment changes a payment, with the same effects on its order and
-// invoice as CreatePayment. An invoice that was settled once stays so. Errors are
-// those of CreatePayment; a payment that does not exist is a CodeNotFound.
+// UpdatePayment changes a payment, with the same effects on its order and invoice as
+// CreatePayment. A settled invoice stays settled. Errors are those of CreatePayment, and
+// a CodeNotFound if the payment does not exist.
 func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (Payment, error) {
 	before, order, err := tx.lockPayment(ctx, id)
 	if err != nil {
@@ -211,7 +211,7 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 	return tx.applyPayment(ctx, order, &before, id)
 }
 
-// changeset returns the columns that change.
+// changeset returns the changed columns.
 func (patch PaymentPatch) changeset(v Payment) changeset {
 	var e changeset
 	e.amount("amount", patch.Amount, v.Amount)
@@ -226,9 +226,9 @@ func (patch PaymentPatch) changeset(v Payment) changeset {
 	return e
 }
 
-// DeletePayment deletes a payment and brings its order's payment status in step.
-// What was refunded of it stays in its table, as in the plugin. A payment that
-// succeeded is a CodePaymentCompleted, one that does not exist a CodeNotFound.
+// DeletePayment deletes a payment and updates its order's payment status. Its refunds
+// stay in their table, as in the plugin. A successful payment is a CodePaymentCompleted,
+// one that does not exist a CodeNotFound.
 func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	payment, order, err := tx.lockPayment(ctx, id)
 	if err != nil {

@@ -123,7 +123,7 @@ func TestPaymentProblems(t *testing.T) {
 		"unknown order":    {NewPayment{OrderID: new(int64(99999)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"order_id": "Order not found"}},
 		"unknown booking":  {NewPayment{BookingID: new(int64(99999)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "Booking not found"}},
 		"lonely booking":   {NewPayment{BookingID: new(int64(5)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking has no order"}},
-		"another order":    {NewPayment{OrderID: order, BookingID: new(int64(10)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking is of another order"}},
+		"another order":    {NewPayment{OrderID: order, BookingID: new(int64(10)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking belongs to another order"}},
 		"unknown customer": {NewPayment{OrderID: order, CustomerID: 99999, PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"customer_id": "Customer not found"}},
 		"known before":     {NewPayment{CustomerID: 99999, PaymentPatch: known}, domain.CodeInvalidRequest, map[string]string{"order_id": "Must be an id", "customer_id": "Must be an id"}},
 		"not allowed": {NewPayment{OrderID: order, PaymentPatch: PaymentPatch{

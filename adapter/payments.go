@@ -32,10 +32,10 @@ type Payment struct {
 	CreatedAt, UpdatedAt domain.Timestamp
 }
 
-// PaymentSort names an order of payments.
+// PaymentSort is a sort order of payments.
 type PaymentSort int
 
-// The orders of payments. Each ends in the id, in the same direction.
+// The sort orders of payments. Ties are broken by id, in the same direction.
 const (
 	PaymentsByCreation PaymentSort = iota
 	PaymentsByID
@@ -50,8 +50,7 @@ var paymentOrder = map[PaymentSort][]string{
 	PaymentsByStatus:   {"t.status", "t.id"},
 }
 
-// PaymentFilter narrows and orders a list of payments. A nil field narrows
-// nothing.
+// PaymentFilter filters and sorts a list of payments. A nil field does not filter.
 type PaymentFilter struct {
 	Paging
 	CustomerID, OrderID        *int64 // 0 for none
@@ -64,7 +63,7 @@ type PaymentFilter struct {
 	Descending                 bool
 }
 
-// Payments returns one page of the payments that pass the filter.
+// Payments returns one page of the payments that match the filter.
 func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], error) {
 	q := sq.Select().From(s.db.As(wpdb.Transactions, "t"))
 	q = filterReference(q, "t.customer_id", f.CustomerID)
@@ -84,7 +83,7 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	return Page[Payment]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Payment returns one payment; a CodeNotFound where it does not exist.
+// Payment returns one payment; a CodeNotFound if it does not exist.
 func (s *Site) Payment(ctx context.Context, id int64) (Payment, error) {
 	records, err := s.payments(ctx, sq.Eq{"t.id": id})
 	if err != nil {
@@ -101,7 +100,8 @@ func (s *Site) OrderPayments(ctx context.Context, orderID int64) ([]Payment, err
 	return s.payments(ctx, sq.Eq{"t.order_id": orderID})
 }
 
-// OrderPayment returns one payment of an order; one of another order does not exist.
+// OrderPayment returns one payment of an order; a CodeNotFound if the order has no such
+// payment.
 func (s *Site) OrderPayment(ctx context.Context, orderID, id int64) (Payment, error) {
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Payment{}, err
@@ -152,9 +152,9 @@ func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
 	return records, nil
 }
 
-// firstBookings finds the first booking of each order. bookings.order_item_id
-// has no index, so the way from an order to its bookings would be a scan: the
-// items' own JSON names the booking, and the booking confirms it.
+// firstBookings finds the first booking of each order. Because bookings.order_item_id has
+// no index, going from an order to its bookings would be a scan: the JSON of the items
+// names the booking, and the booking confirms it.
 func (s *Site) firstBookings(ctx context.Context, orders []int64) (map[int64]int64, error) {
 	if len(orders) == 0 {
 		return nil, nil

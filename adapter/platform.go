@@ -21,13 +21,13 @@ import (
 
 // Platform is a LatePoint installation in a WordPress database.
 type Platform struct {
-	// Random is where codes and keys come from; Pick chooses below n where the
-	// site wants any agent at random. NewPlatform sets both.
+	// Random is the source of codes and keys. Pick returns a number below n, for sites
+	// that choose any agent at random. NewPlatform sets both.
 	Random io.Reader
 	Pick   func(n int) int
-	// Outbox sends the mails of sites that send none themselves; nil for none.
+	// Outbox sends mails for sites that do not send them themselves; nil for none.
 	Outbox *outbox.Relay
-	// BookingMetaKeys are further keys of booking meta to show, of add-ons.
+	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
 
 	db    *wpdb.DB
@@ -35,31 +35,31 @@ type Platform struct {
 	zones zones
 }
 
-// NewPlatform serves the site that db is opened for.
+// NewPlatform returns the platform in a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN}
 }
 
-// Site is one request's view of the platform: what is installed, in which
-// zone, at what time.
+// Site is one request's view of the platform: what is installed, the time zone and the
+// time.
 type Site struct {
 	db     *wpdb.DB
 	schema *wpdb.Schema
 	Zone   Zone
-	// Now is the request's present instant; everything in a request agrees on it.
+	// Now is the same instant throughout a request.
 	Now time.Time
 	// activePlugins is the option of that name, as stored.
 	activePlugins string
 	random        io.Reader
 	pick          func(n int) int
 	outbox        *outbox.Relay
-	caller        *keys.Key // whose permissions count; nil for the program itself
+	caller        *keys.Key // whose permissions apply; nil for the program itself
 	metaKeys      []string  // see Platform.BookingMetaKeys
 }
 
-// need returns nil where whoever asks may do what needs a permission beyond that of
-// the request itself. Otherwise it is a CodeForbidden.
-func (s *Site) need(permission string) error {
+// requirePermission returns a CodeForbidden if the caller lacks a permission beyond that of the
+// request itself.
+func (s *Site) requirePermission(permission string) error {
 	if s.caller == nil {
 		return nil
 	}
@@ -71,14 +71,14 @@ func (s *Site) Idempotency() idempotency.Store {
 	return idempotency.Store{DB: s.db, Now: s.Now, Random: s.random}
 }
 
-// pluginFile is what the plugin is known by, whatever its folder is called.
+// pluginFile identifies the plugin, whatever its folder is called.
 const pluginFile = "latepoint.php"
 
 // oldestVersion is the database version of LatePoint 5.0, the first with orders.
 const oldestVersion = "2.1.4"
 
-// Site looks at the platform as it is now. An inactive plugin or missing tables
-// are a CodeUnavailable; see IsUnavailable.
+// Site looks at the platform as it is now. If the plugin is inactive or tables are
+// missing, it returns a CodeUnavailable; see IsUnavailable.
 func (p *Platform) Site(ctx context.Context) (*Site, error) {
 	options, err := p.db.OptionValues(ctx, domain.OptionNames...)
 	if errors.Is(err, wpdb.ErrSchema) {
@@ -119,10 +119,10 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 	}, nil
 }
 
-// Serve lets an admitted request work on the site. Where a table or column
-// turns out to be unknown or another than it was, because the plugin was updated
-// a moment ago, the tables are looked at again and the whole work is done once
-// more: what it had written was rolled back with the statement that failed.
+// Serve runs an admitted request's work on the site. If a table or column turns out to be
+// unknown or different, because the plugin was just updated, it reads the schema again
+// and runs the whole work a second time: the failed statement rolled back everything that
+// the first run wrote.
 func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work func(*Site) error) error {
 	site, err := p.site(ctx, principal.Options)
 	if err == nil {
@@ -141,8 +141,8 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	return work(site)
 }
 
-// serveBackground returns Serve for what nobody asked for: it is not done again, because it will
-// be before long.
+// serveBackground is Serve for work that no request waits for. It is not run again,
+// because it will be before long.
 func serveBackground[T any](ctx context.Context, p *Platform, work func(*Site, context.Context) (T, error)) (found T, err error) {
 	site, err := p.Site(ctx)
 	if err == nil {
@@ -154,15 +154,15 @@ func serveBackground[T any](ctx context.Context, p *Platform, work func(*Site, c
 	return found, err
 }
 
-// PoolStats returns the figures of the database's connections.
+// PoolStats returns statistics of the database connections.
 func (p *Platform) PoolStats() wpdb.PoolStats { return p.db.Stats() }
 
-// TransactionConflicts returns how many transactions failed because of others, see
-// wpdb.DB.TransactionConflicts.
+// TransactionConflicts returns how many transactions failed because of concurrent ones,
+// see wpdb.DB.TransactionConflicts.
 func (p *Platform) TransactionConflicts() int64 { return p.db.TransactionConflicts() }
 
-// IsUnavailable reports whether an error means that the platform or its database
-// cannot serve now but may later: nobody's mistake, and worth another try.
+// IsUnavailable reports whether an error means that the platform or its database cannot
+// serve now but may later, so that a retry makes sense.
 func IsUnavailable(err error) bool {
 	if domain.CodeOf(err) == domain.CodeUnavailable {
 		return true
@@ -175,13 +175,13 @@ func IsUnavailable(err error) bool {
 	return false
 }
 
-// localNow returns the request's present instant on the site's clock.
+// localNow returns the request's instant in the site's zone.
 func (s *Site) localNow() time.Time { return s.Now.In(s.Zone.Location) }
 
-// Today returns the site-local date.
+// Today returns the date in the site's zone.
 func (s *Site) Today() Date { return Date(s.localNow().Format(time.DateOnly)) }
 
-// minuteOfDay returns the site-local wall clock.
+// minuteOfDay returns the time of day in the site's zone.
 func (s *Site) minuteOfDay() Minutes { return availability.MomentOf(s.localNow()).Minutes }
 
 // versionAtLeast compares dotted versions number by number.

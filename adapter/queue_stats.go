@@ -10,29 +10,28 @@ import (
 	"bookside/wpdb"
 )
 
-// QueueStats are what waits to be done for the site, by the site's own job runner
-// and by the Outbox.
+// QueueStats counts the work that waits for the site's own job runner and for the outbox.
 type QueueStats struct {
 	// Jobs of the site that are scheduled, and those of them that should have run
-	// by now: where many are overdue the site's cron stands still. Only the newest
-	// recentJobs of the table are looked at, for nothing ever deletes from it.
+	// by now: many overdue jobs mean that the site's cron does not run. Only the newest
+	// recentJobs of the table are counted, because nothing ever deletes its rows.
 	JobsScheduled, JobsOverdue int
-	// Mails in the outbox by state. All states are there, also those of no mail.
+	// Mails in the outbox by state. States without mails are included.
 	Mails map[string]int
 }
 
-// recentJobs bounds the cost of looking at a table that has no index but its key.
+// recentJobs bounds the cost of reading a table whose only index is its primary key.
 const recentJobs = 10_000
 
-// jobScheduled is the status of a job that is still to run.
+// jobScheduled is the status of a job that has not run.
 const jobScheduled = "scheduled"
 
-// QueueStats counts what waits on the site as it is now; see Site.QueueStats.
+// QueueStats returns the queue statistics of the site as it is now; see Site.QueueStats.
 func (p *Platform) QueueStats(ctx context.Context) (QueueStats, error) {
 	return serveBackground(ctx, p, (*Site).QueueStats)
 }
 
-// QueueStats counts what waits. A queue without a table is empty.
+// QueueStats returns the queue statistics. A queue without a table is empty.
 func (s *Site) QueueStats(ctx context.Context) (QueueStats, error) {
 	q := QueueStats{}
 	if s.schema.Has(wpdb.ProcessJobs) {

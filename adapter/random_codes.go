@@ -18,8 +18,8 @@ const (
 	confirmationCodeLength = 7
 )
 
-// code returns a random code. The plugin does not look whether one is taken either:
-// the columns have no index, and 28^7 is far beyond any table.
+// code returns a random code. Like the plugin, it does not check whether the code exists:
+// the columns have no index, and 28^7 is far more than any table has rows.
 func (s *Site) code(length int) (string, error) {
 	// The largest multiple of the alphabet's size: bytes beyond it would favour
 	// its first letters.

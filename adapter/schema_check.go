@@ -9,9 +9,9 @@ import (
 	"bookside/wpdb"
 )
 
-// CheckColumns returns nil where the site's tables have every column that reads name.
-// Else it is a CodeUnavailable that names those they lack: what needs one of
-// them fails, and all the rest is served. It asks the database for nothing.
+// CheckColumns returns a CodeUnavailable that names the columns missing from the site's
+// tables, or nil. Requests that need one of them fail, all others are served. It makes no
+// query.
 func (s *Site) CheckColumns() error {
 	missing := s.schema.MissingColumns()
 	if len(missing) == 0 {
@@ -24,9 +24,9 @@ func (s *Site) CheckColumns() error {
 	return domain.Unavailable("LatePoint columns are missing: "+strings.Join(names, ", "), nil)
 }
 
-// CheckReadable returns nil where every table can be read that has to be, those of ours
-// among them. Else it is a CodeUnavailable that names the others: what needs one
-// fails, and all the rest is served. One statement, where nothing is wrong.
+// CheckReadable returns a CodeUnavailable that names the tables, ours included, that
+// cannot be read, or nil. Requests that need one of them fail, all others are served. One
+// statement, unless something is wrong.
 func (s *Site) CheckReadable(ctx context.Context) error {
 	expected := slices.DeleteFunc(wpdb.Tables(), func(t wpdb.Table) bool { return !s.schema.Expects(t) })
 	refused, missing, err := s.db.Unreadable(ctx, expected)

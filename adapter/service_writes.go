@@ -16,8 +16,8 @@ import (
 	"bookside/wpdb"
 )
 
-// ServicePatch changes a service. A nil field stays as it is. Validation holds
-// what is known to be wrong with it; a field named there is not looked at again.
+// ServicePatch changes a service. A nil field stays as it is. Validation has the problems
+// found so far; fields named there are not checked again.
 type ServicePatch struct {
 	Name, ShortDescription, Description             *string
 	Duration                                        *int64 // minutes
@@ -31,21 +31,21 @@ type ServicePatch struct {
 	Validation                                      domain.Validation
 }
 
-// NewService is a service to be made. It needs a name; any other nil field gets
-// the default of the plugin's form.
+// NewService is a service to create. The name is required; any other nil field gets the
+// default of the plugin's form.
 type NewService struct{ ServicePatch }
 
-// CreateService makes a service as the plugin's form does
-// (OsServicesController::create, LatePoint 5.6.5). It is on the site at once,
-// but nobody offers it until it is connected with agents there.
+// CreateService creates a service as the plugin's form does
+// (OsServicesController::create, LatePoint 5.6.5). It is on the site at once, but cannot
+// be booked until it is connected with agents there.
 //
-// What is wrong with the service is a CodeInvalidRequest or
-// CodeValidationFailed naming every field.
+// If anything is wrong with the service, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field.
 func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) {
 	sent := n.ServicePatch
 	p := sent.Validation.Clone()
 	p.Require("name", sent.Name != nil)
-	patch, err := tx.cleanService(ctx, sent, Service{}, &p)
+	patch, err := tx.sanitizeService(ctx, sent, Service{}, &p)
 	if err != nil {
 		return Service{}, err
 	}
@@ -71,7 +71,7 @@ func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) 
 		return Service{}, err
 	}
 	metas := patch.metas(Service{})
-	metas["durations"] = "[]" // the service's own, and no others
+	metas["durations"] = "[]" // none but the service's own
 	if err := tx.saveMeta(ctx, wpdb.ServiceMeta, id, metas); err != nil {
 		return Service{}, err
 	}
@@ -81,13 +81,13 @@ func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) 
 	return tx.Service(ctx, id, ServiceIncludes{})
 }
 
-// serviceDuration is that of the plugin's form, in minutes.
+// serviceDuration is the default of the plugin's form, in minutes.
 const serviceDuration = 60
 
-// UpdateService changes a service. Its connections, its working hours and its
-// other durations stay; the plugin's own form writes all of them anew, and takes
-// away the hours where they are not sent along. Errors are those of
-// CreateService; a service that does not exist is a CodeNotFound.
+// UpdateService changes a service. Its connections, working hours and other durations
+// stay; the plugin's own form rewrites all of them, and deletes working hours that are
+// not sent. Errors are those of CreateService, and a CodeNotFound if the service does not
+// exist.
 func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (Service, error) {
 	if err := tx.lockRows(ctx, wpdb.Services, []int64{id}); err != nil {
 		return Service{}, err
@@ -97,14 +97,14 @@ func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (S
 		return Service{}, err
 	}
 	p := sent.Validation.Clone()
-	patch, err := tx.cleanService(ctx, sent, before, &p)
+	patch, err := tx.sanitizeService(ctx, sent, before, &p)
 	if err != nil {
 		return Service{}, err
 	}
 	if err := p.Err(); err != nil {
 		return Service{}, err
 	}
-	columns, metas := patch.edits(before), patch.metas(before)
+	columns, metas := patch.changeset(before), patch.metas(before)
 	if len(columns)+len(metas) == 0 {
 		return before, nil
 	}
@@ -120,12 +120,11 @@ func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (S
 	return tx.Service(ctx, id, ServiceIncludes{})
 }
 
-// cleanService finds out all that is wrong with a patch at once, and cleans its
-// texts.
-func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Service, p *domain.Validation) (ServicePatch, error) {
+// sanitizeService validates a patch and sanitizes its texts.
+func (s *Site) sanitizeService(ctx context.Context, patch ServicePatch, before Service, p *domain.Validation) (ServicePatch, error) {
 	s.sanitizeField(p, "name", &patch.Name, sanitize.TextField, wpdb.Services, "name")
-	s.sanitizeField(p, "short_description", &patch.ShortDescription, cleanHTML, wpdb.Services, "short_description")
-	s.sanitizeField(p, "description", &patch.Description, cleanHTML, wpdb.ServiceMeta, "meta_value")
+	s.sanitizeField(p, "short_description", &patch.ShortDescription, sanitizeHTML, wpdb.Services, "short_description")
+	s.sanitizeField(p, "description", &patch.Description, sanitizeHTML, wpdb.ServiceMeta, "meta_value")
 	s.sanitizeField(p, "customer_limit", &patch.CustomerLimit, sanitize.TextField, wpdb.ServiceMeta, "meta_value")
 	if patch.Name != nil && *patch.Name == "" {
 		p.Reject("name", "May not be empty")
@@ -146,7 +145,7 @@ func (s *Site) cleanService(ctx context.Context, patch ServicePatch, before Serv
 
 const notNegative = "May not be negative"
 
-// checkCategory notes a category of services that does not exist.
+// checkCategory rejects a category that does not exist.
 func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *domain.Validation) error {
 	if sent == nil || *sent == 0 || stored != nil && *stored == *sent || p.Has("category_id") {
 		return nil
@@ -159,8 +158,8 @@ func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *domain
 	return err
 }
 
-// edits returns the columns that change.
-func (patch ServicePatch) edits(v Service) changeset {
+// changeset returns the changed columns.
+func (patch ServicePatch) changeset(v Service) changeset {
 	var e changeset
 	e.text("name", patch.Name, v.Name)
 	e.text("short_description", patch.ShortDescription, v.ShortDescription)
@@ -179,7 +178,7 @@ func (patch ServicePatch) edits(v Service) changeset {
 	return e
 }
 
-// metas returns the fields without a column that change.
+// metas returns the changed fields without a column.
 func (patch ServicePatch) metas(v Service) map[string]string {
 	metas := map[string]string{}
 	if patch.Description != nil && *patch.Description != domain.ValueOr(v.Description, "") {
@@ -191,11 +190,11 @@ func (patch ServicePatch) metas(v Service) map[string]string {
 	return metas
 }
 
-// serviceColors are the colours that the plugin gives to new services in turn,
-// and the one that it gives to all others.
+// serviceColors are the colours that the plugin gives to new services in turn; the
+// services after them all get lastColor.
 var serviceColors = []string{"#2752E4", "#C066F1", "#26B7DD", "#E8C634", "#19CED6", "#2FEAA3", "#252a3e", "#8d87a5", "#b9b784"}
 
-const furtherColor = "#3d52ea"
+const lastColor = "#3d52ea"
 
 // nextColor returns the first colour that no service has.
 func (s *Site) nextColor(ctx context.Context) (string, error) {
@@ -209,19 +208,19 @@ func (s *Site) nextColor(ctx context.Context) (string, error) {
 			return color, nil
 		}
 	}
-	return furtherColor, nil
+	return lastColor, nil
 }
 
-// harmlessHTML is close to what WordPress lets stand in posts (wp_kses_post).
-var harmlessHTML = bluemonday.UGCPolicy()
+// contentPolicy allows about the same tags as WordPress does in posts (wp_kses_post).
+var contentPolicy = bluemonday.UGCPolicy()
 
-// cleanHTML takes everything but harmless tags from a text.
-func cleanHTML(text string) string {
-	text = strings.TrimSpace(withoutControls(strings.ToValidUTF8(text, "\uFFFD")))
+// sanitizeHTML removes all tags from a text that are not harmless.
+func sanitizeHTML(text string) string {
+	text = strings.TrimSpace(stripControls(strings.ToValidUTF8(text, "\uFFFD")))
 	if !strings.Contains(text, "<") {
-		return text // nothing can be a tag, and the policy would write quotes as entities
+		return text // has no tags, and the policy would encode its quotes
 	}
-	clean := harmlessHTML.Sanitize(text)
+	clean := contentPolicy.Sanitize(text)
 	var b strings.Builder
 	at := 0
 	for _, tag := range htmlTags.FindAllStringIndex(clean, -1) {
@@ -230,20 +229,20 @@ func cleanHTML(text string) string {
 		at = tag[1]
 	}
 	b.WriteString(plainQuotes.Replace(clean[at:]))
-	return strings.TrimSpace(withoutControls(b.String())) // entities may stand for some
+	return strings.TrimSpace(stripControls(b.String())) // entities may have encoded some
 }
 
 var (
-	// htmlTags are the tags of clean HTML, where no other < or > is left.
+	// htmlTags matches the tags of sanitized HTML, which has no other < or >.
 	htmlTags    = regexp.MustCompile(`<[^>]*>`)
 	plainQuotes = strings.NewReplacer("&#34;", `"`, "&#39;", "'")
 )
 
-// newlines are those of other systems.
+// newlines replaces the line ends of other systems.
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// withoutControls keeps of the control characters those that lay out a text.
-func withoutControls(text string) string {
+// stripControls removes control characters other than tabs and line ends.
+func stripControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1

@@ -185,7 +185,7 @@ func TestCleanHTML(t *testing.T) {
 		"line breaks":        {" one\r\ntwo\x00\t ", "one\ntwo"},
 		"no UTF-8":           {"a\xffb", "a\uFFFDb"},
 	} {
-		if got := cleanHTML(c.text); got != c.want {
+		if got := sanitizeHTML(c.text); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -196,11 +196,11 @@ func FuzzCleanHTML(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		clean := cleanHTML(text)
+		clean := sanitizeHTML(text)
 		if strings.Contains(strings.ToLower(clean), "<script") {
 			t.Errorf("%q: a script is left in %q", text, clean)
 		}
-		if again := cleanHTML(clean); again != clean {
+		if again := sanitizeHTML(clean); again != clean {
 			t.Errorf("%q: %q becomes %q when it is cleaned once more", text, clean, again)
 		}
 	})

@@ -11,46 +11,46 @@ import (
 	"bookside/wpdb"
 )
 
-// Service is a service, with the associations that were asked for.
+// Service is a service with the associations that ServiceIncludes selects.
 type Service struct {
 	ID                                              int64
 	Name, ShortDescription                          string
-	Description                                     *string // without a column: service_meta
+	Description                                     *string // stored in service_meta
 	Duration                                        int64   // minutes
 	PriceMin, PriceMax, ChargeAmount, DepositAmount decimal.Decimal
 	CapacityMin, CapacityMax                        int64
 	OrderNumber                                     int64
 	SelectionImageID                                int64
 	Status, Visibility                              string
-	CategoryID                                      *int64 // as stored: NULL or 0 when uncategorised
-	CustomerLimit                                   string // without a column: service_meta
+	CategoryID                                      *int64 // as stored: nil or 0 for none
+	CustomerLimit                                   string // stored in service_meta
 	CreatedAt, UpdatedAt                            domain.Timestamp
 	Category                                        *ServiceCategoryName
 	Agents                                          []AgentName
 	Locations                                       []LocationName
 }
 
-// ServiceCategoryName is what a service shows of its category.
+// ServiceCategoryName is the part of a category that services show.
 type ServiceCategoryName struct {
 	ID                     int64
 	Name, ShortDescription string
 }
 
-// AgentName is what a service shows of an agent.
+// AgentName is the part of an agent that services show.
 type AgentName struct {
 	ID                               int64
 	FirstName, LastName, DisplayName string
 }
 
-// ServiceIncludes are the associations to read with services.
+// ServiceIncludes selects the associations to read with services.
 type ServiceIncludes struct {
 	Category, Agents, Locations bool
 }
 
-// ServiceSort names an order of services.
+// ServiceSort is a sort order of services.
 type ServiceSort int
 
-// The orders of services. Each ends in the id, in the same direction.
+// The sort orders of services. Ties are broken by id, in the same direction.
 const (
 	ServicesByID ServiceSort = iota
 	ServicesByName
@@ -69,14 +69,13 @@ var serviceOrder = map[ServiceSort][]string{
 	ServicesByUpdate:       {"s.updated_at", "s.id"},
 }
 
-// ServiceFilter narrows and orders a list of services. A nil field narrows
-// nothing.
+// ServiceFilter filters and sorts a list of services. A nil field does not filter.
 type ServiceFilter struct {
 	Paging
 	Search                     *string // name or descriptions
 	Name                       *string
 	Status, Visibility         *string
-	CategoryID                 *int64           // 0 for the uncategorised
+	CategoryID                 *int64           // 0 for services without one
 	LocationID, AgentID        *int64           // together: the agent at that location
 	PriceMin, PriceMax         *decimal.Decimal // of the charge amount
 	DurationMin, DurationMax   *int64           // minutes
@@ -87,7 +86,7 @@ type ServiceFilter struct {
 	Include                    ServiceIncludes
 }
 
-// Services returns one page of the services that pass the filter.
+// Services returns one page of the services that match the filter.
 func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], error) {
 	q := sq.Select().From(s.db.As(wpdb.Services, "s"))
 	q = filterText(q, "s.name", f.Name)
@@ -113,7 +112,7 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 	return Page[Service]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
-// Service returns one service; a CodeNotFound where it does not exist.
+// Service returns one service; a CodeNotFound if it does not exist.
 func (s *Site) Service(ctx context.Context, id int64, include ServiceIncludes) (Service, error) {
 	records, err := s.servicesByID(ctx, []int64{id}, include)
 	if err != nil {
@@ -179,7 +178,7 @@ func scanService(row wpdb.Scanner) (Service, error) {
 		&capacityMin, &capacityMax, wpdb.OrZero(&v.OrderNumber), wpdb.OrZero(&v.SelectionImageID), &v.Status, &v.Visibility, &v.CategoryID,
 		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription))
 	v.PriceMin, v.PriceMax, v.ChargeAmount, v.DepositAmount = priceMin.Decimal, priceMax.Decimal, charge.Decimal, deposit.Decimal
-	v.CapacityMin, v.CapacityMax = domain.ValueOr(capacityMin, 1), domain.ValueOr(capacityMax, 1) // NULL is one seat
+	v.CapacityMin, v.CapacityMax = domain.ValueOr(capacityMin, 1), domain.ValueOr(capacityMax, 1) // NULL counts as one seat
 	if categoryID != nil {
 		category.ID = *categoryID
 		v.Category = &category

@@ -14,7 +14,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Settings that decide about slots.
+// The settings that slots depend on, by name.
 const (
 	settingBlockingStatuses = "timeslot_blocking_statuses"
 	settingStep             = "timeblock_interval"
@@ -27,7 +27,7 @@ const (
 	settingAddOns           = "active_addons"
 )
 
-// The site's settings for what is written about bookings, by name.
+// The settings that writes and messages depend on, by name.
 const (
 	settingDateFormat      = "date_format"
 	settingTimeSystem      = "time_system"
@@ -50,18 +50,18 @@ const (
 	settingCustomerRole     = "default_wp_role_for_customer"
 )
 
-// The plugin's settings that define custom fields, by name.
+// The settings that define custom fields, by name.
 const (
 	settingCustomerFields = "custom_fields_for_customer"
 	settingBookingFields  = "custom_fields_for_booking"
 )
 
-// currencySettings are the settings a Currency is made of.
+// currencySettings are the settings of Currency.
 var currencySettings = []string{
 	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
 }
 
-// on is how a switch among settings is stored; anything else is off.
+// on is the stored value of a setting that is switched on; anything else is off.
 const on = "on"
 
 var writeSettingNames = append([]string{
@@ -70,17 +70,18 @@ var writeSettingNames = append([]string{
 	settingDashboard, settingTerseDates, settingUsersAsCustomers, settingCustomerRole,
 }, currencySettings...)
 
-// writeSettings is how the site writes about its bookings.
+// writeSettings are the settings and options of the site that writes and messages depend
+// on.
 type writeSettings struct {
 	settings   map[string]string
 	siteURL    string
 	cron       string // the option, serialised
-	dateFormat string // of PHP
+	dateFormat string // in PHP's notation
 	clock24    bool
 	currency   Currency
 }
 
-// writeSettings reads how the site writes.
+// writeSettings reads the settings that a write needs.
 func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
 	settings, err := s.db.SettingValues(ctx, writeSettingNames...)
 	if err != nil {
@@ -96,13 +97,13 @@ func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
 	}, nil
 }
 
-// onUnlessSet returns a setting that is on where the row is missing.
+// onUnlessSet reports whether a setting is on. It is on by default.
 func (w writeSettings) onUnlessSet(name string) bool {
 	value, set := w.settings[name]
 	return !set || value == on
 }
 
-// clock writes a time of day as the site shows it
+// clock formats a time of day as the site shows it
 // (OsTimeHelper::minutes_to_hours_and_minutes).
 func (w writeSettings) clock(t time.Time) string {
 	if w.clock24 {
@@ -111,12 +112,12 @@ func (w writeSettings) clock(t time.Time) string {
 	return process.FormatDate(t, "h:ia")
 }
 
-// manageURL returns where a booking or order can be managed with a key.
+// manageURL returns the URL at which a booking or order is managed with a key.
 func (w writeSettings) manageURL(what, key string) string {
 	return strings.TrimRight(w.siteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_" + what + "_by_key__show&key=" + url.QueryEscape(key)
 }
 
-// pageURL returns the address of a page that the site names by its path.
+// pageURL returns the URL of a page of the site, given its path or URL.
 func (w writeSettings) pageURL(path string) string {
 	if path == "" || strings.Contains(path, "://") {
 		return path
@@ -134,8 +135,8 @@ func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
 	return availability.BlockingStatuses(settings[settingBlockingStatuses]), err
 }
 
-// addOnActive looks for the add-on in the plugin's own list, in the site's, and
-// in the network's where the plugin itself is active by that.
+// addOnActive looks for the add-on in the plugin's own list and in the site's list of
+// active plugins, and in the network's list if the plugin itself is active there.
 func (s *Site) addOnActive(ctx context.Context, setting string) (bool, error) {
 	switch {
 	case strings.Contains(setting, addOn):
@@ -147,7 +148,7 @@ func (s *Site) addOnActive(ctx context.Context, setting string) (bool, error) {
 	}
 }
 
-// definedFields returns the custom fields of a setting, by their key.
+// definedFields returns the custom fields that a setting defines, by key.
 func (s *Site) definedFields(ctx context.Context, setting string) (map[string]json.RawMessage, error) {
 	settings, err := s.db.SettingValues(ctx, setting)
 	if err != nil {
@@ -155,12 +156,12 @@ func (s *Site) definedFields(ctx context.Context, setting string) (map[string]js
 	}
 	definitions := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(settings[setting]), &definitions) != nil || definitions == nil {
-		definitions = map[string]json.RawMessage{} // not the map that the plugin writes: nothing is defined
+		definitions = map[string]json.RawMessage{} // not the map that the plugin writes: no fields
 	}
 	return definitions, nil
 }
 
-// leadingInt returns the integer a text begins with, as PHP counts with texts; 0 for
+// leadingInt returns the integer at the start of a text, as PHP converts texts; 0 for
 // none.
 func leadingInt(text string) int {
 	text = strings.TrimSpace(text)

@@ -11,8 +11,8 @@ import (
 	"bookside/wpdb"
 )
 
-// serviceWithResources reads a service and who offers it where. What is unknown
-// is noted, agent and location also where the service is.
+// serviceWithResources reads a service and its bookable resources. Unknown ids are
+// reported, those of agent and location even if the service is unknown.
 func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent, location int64) (bookableService, []availability.Resource, error) {
 	known, err := s.bookableService(ctx, service)
 	if domain.CodeOf(err) == domain.CodeInvalidRequest {
@@ -26,15 +26,16 @@ func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, s
 	return known, resources, p.Absorb(err)
 }
 
-// slotRequest asks for a start for good.
+// slotRequest is the request for the slot of a booking.
 type slotRequest struct {
 	availability.Request
 	at     availability.Moment
-	window bool // customers' rules: nothing past, and the booking window
+	window bool // the rules for customers apply: nothing in the past, and the booking window
 }
 
-// chooseResource chooses who has the slot; a CodeSlotUnavailable where nobody has.
-// The locks of the slot are taken: bookings read from here on stay as they are.
+// chooseResource chooses the resource that gets the booking; a CodeSlotUnavailable if
+// none is free. The locks of the slot are held, so that bookings read from here on do not
+// change.
 func (s *Site) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
 	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
 	if len(resources) == 0 {
@@ -63,9 +64,9 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 	return availability.Resource{}, domain.SlotUnavailable(conflict)
 }
 
-// slotLocks returns the locks for what a booking may collide over: locations where
-// they are one agent's at a time, the service where its bookings of a day are
-// limited, agents.
+// slotLocks returns the locks of everything over which bookings can collide: their
+// agents, their locations if a location is used by one agent at a time, and their service
+// if its bookings per day are limited.
 func (s *Site) slotLocks(ctx context.Context, service bookableService, resources []availability.Resource) ([]lock, error) {
 	limited, err := s.dailyLimitCounts(ctx, service)
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *Site) slotLocks(ctx context.Context, service bookableService, resources
 	return locks, nil
 }
 
-// dailyLimitCounts reports whether the service's bookings of a day are limited.
+// dailyLimitCounts reports whether the bookings per day of a service are limited.
 func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (bool, error) {
 	if service.bookingsPerDay == 0 {
 		return false, nil
@@ -90,9 +91,8 @@ func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (b
 	return s.addOnActive(ctx, service.settings[settingAddOns])
 }
 
-// bookingsOfDay counts the bookings of agents on a day, of every status
-// (OsBookingHelper::get_any_agent_for_booking_by_rule). Uses the index on
-// start_date.
+// bookingsOfDay counts the bookings of agents on a day, whatever their status
+// (OsBookingHelper::get_any_agent_for_booking_by_rule). Uses the index on start_date.
 func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents []int64) (map[int64]int, error) {
 	stmt := sq.Select("agent_id", "COUNT(*)").From(s.db.Name(wpdb.Bookings)).
 		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")

@@ -13,9 +13,9 @@ import (
 	"bookside/wpdb"
 )
 
-// Sweeper deletes what has served its purpose from our own tables: answers kept
-// for an Idempotency-Key, and mails. Both hold personal data, so that neither
-// waits for another request or mail to come. Any number of processes may sweep
+// Sweeper deletes rows of our own tables that have served their purpose: stored responses
+// to requests with an Idempotency-Key, and mails. Both contain personal data, and must
+// not wait for the next request or mail to be deleted. Any number of processes may sweep
 // one database.
 type Sweeper struct {
 	db  *wpdb.DB
@@ -23,14 +23,14 @@ type Sweeper struct {
 	log *slog.Logger
 }
 
-// NewSweeper sweeps db. The log gets counts and errors.
+// NewSweeper returns a sweeper of db. It logs counts and errors.
 func NewSweeper(db *wpdb.DB, now domain.Clock, log *slog.Logger) *Sweeper {
 	return &Sweeper{db: db, now: now, log: log}
 }
 
 const (
 	sweepEvery = 5 * time.Minute
-	sweepSize  = 1000 // rows that one statement deletes at most
+	sweepSize  = 1000 // the most rows that one statement deletes
 )
 
 // Run sweeps until ctx ends.
@@ -41,7 +41,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 		deleted, err := s.Sweep(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			s.log.Error("old rows of Bookside's tables were not deleted", "error", err)
+			s.log.Error("deleting old rows of Bookside's tables failed", "error", err)
 		case deleted > 0:
 			s.log.Debug("old rows of Bookside's tables were deleted", "rows", deleted)
 		}
@@ -53,7 +53,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	}
 }
 
-// Sweep deletes all that is over, and returns how many rows that was.
+// Sweep deletes all expired rows and returns their number.
 func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	for _, old := range []struct {
 		table wpdb.Table
@@ -63,7 +63,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		{wpdb.Outbox, outbox.Finished(s.db, s.now())},
 		{wpdb.Outbox, outbox.Abandoned(s.db, s.now())},
 	} {
-		n, err := s.delete(ctx, old.table, old.which)
+		n, err := s.deleteRows(ctx, old.table, old.which)
 		deleted += n
 		if err != nil {
 			return deleted, err
@@ -72,10 +72,10 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	return deleted, nil
 }
 
-// delete deletes by id what which finds, so that two who sweep at the same time
-// never wait for each other in a circle. On a cluster one of them is refused, and
-// finds the rows gone when the statement is run again.
-func (s *Sweeper) delete(ctx context.Context, table wpdb.Table, which sq.SelectBuilder) (deleted int, err error) {
+// deleteRows deletes the rows that a SELECT of ids finds, by id, so that two concurrent
+// sweeps cannot deadlock. On a cluster, one of them is refused, and finds no rows when it
+// runs again.
+func (s *Sweeper) deleteRows(ctx context.Context, table wpdb.Table, which sq.SelectBuilder) (deleted int, err error) {
 	for {
 		ids, err := wpdb.All(ctx, s.db, "find old rows", which.Limit(sweepSize), wpdb.Value[int64])
 		if err != nil || len(ids) == 0 {

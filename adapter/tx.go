@@ -16,9 +16,9 @@ type Tx struct {
 	progress lockProgress
 }
 
-// Transact runs work in one transaction: all of it happens, or nothing. work is run
-// again after a deadlock, or where a row to lock had to be created first, and must not
-// keep anything from a run that failed.
+// Transact runs work in one transaction: either all of it happens, or nothing. After a
+// deadlock, or if a row to lock has to be created first, it runs work again; work must
+// not keep anything of a run that failed.
 func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error) error {
 	err := s.transactOnce(ctx, op, work)
 	for tries := 0; tries < maxLockCreations; tries++ {
@@ -37,8 +37,8 @@ func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error)
 	return err
 }
 
-// maxLockCreations is how often lock rows are created for one transaction. It may need
-// others each time it runs, such as those of orders made in the meantime.
+// maxLockCreations limits how often lock rows are created for one transaction. Each run
+// may need other rows, such as those of orders created in the meantime.
 const maxLockCreations = 10
 
 func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
@@ -50,7 +50,7 @@ func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) er
 }
 
 // KeepResponses stores the responses to a request with an idempotency key, so that they
-// are there if and only if the transaction is committed. See idempotency.Request.Keep.
+// exist if and only if the transaction is committed. See idempotency.Request.Keep.
 func (tx *Tx) KeepResponses(ctx context.Context, r *idempotency.Request, responses ...idempotency.Response) error {
 	return r.Keep(ctx, tx.db, responses...)
 }

@@ -13,7 +13,7 @@ import (
 	"bookside/wpdb"
 )
 
-// exec runs a statement that writes a table.
+// exec runs a statement that writes to a table.
 func (tx *Tx) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (wpdb.Result, error) {
 	if err := tx.requireTransactions(table); err != nil {
 		return wpdb.Result{}, err
@@ -23,8 +23,8 @@ func (tx *Tx) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sql
 	return result, tx.writeError(table, err)
 }
 
-// writeError returns the error of a write, which names the table where that takes no row
-// of ours.
+// writeError returns the error of a write. If a CHECK constraint of the table rejects our
+// rows, the error names the table.
 func (s *Site) writeError(table wpdb.Table, err error) error {
 	if errors.Is(err, wpdb.ErrRefused) {
 		return s.notWritable(table, "a CHECK refuses the row", err)
@@ -32,29 +32,29 @@ func (s *Site) writeError(table wpdb.Table, err error) error {
 	return err
 }
 
-// notWritable returns the error for a table that takes no row of ours.
+// notWritable returns the error for a table that does not accept our rows.
 func (s *Site) notWritable(table wpdb.Table, reason string, cause error) error {
 	return domain.Unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, cause)
 }
 
-// schemaOutdated reports whether a statement failed as one does that was made for tables
-// which have changed since they were looked at.
+// schemaOutdated reports whether a statement failed as it does if the tables have changed
+// since the schema was read.
 func schemaOutdated(err error) bool {
 	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
 }
 
-// requireTransactions refuses a table whose engine could neither take a write back nor
-// lock a row. What the transaction did before is taken back with it.
+// requireTransactions returns an error for a table whose engine can neither roll back nor
+// lock a row. The transaction then rolls back what it did before.
 func (s *Site) requireTransactions(table wpdb.Table) error {
 	engine := s.schema.Engine(table)
 	if engine == "" || strings.EqualFold(engine, "InnoDB") {
 		return nil
 	}
-	return domain.Unavailable("The site's tables know no transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, engine))
+	return domain.Unavailable("The site's tables do not support transactions: nothing is written", fmt.Errorf("engine of %s is %s", table, engine))
 }
 
-// writable refuses a table whose rows we would not store as they should be, as
-// after an update of the plugin that changed it. Rows can still be deleted.
+// writable returns an error for a table in which rows would not be stored correctly, for
+// example after an update of the plugin changed it. Rows can still be deleted.
 func (s *Site) writable(table wpdb.Table) error {
 	if err := s.requireTransactions(table); err != nil {
 		return err
@@ -66,8 +66,8 @@ func (s *Site) writable(table wpdb.Table) error {
 	return s.notWritable(table, reason, nil)
 }
 
-// CheckWritable returns nil where requests can write all that they may have to. Else it is
-// a CodeUnavailable that says what they cannot; reads are served all the same.
+// CheckWritable returns a CodeUnavailable that names the tables to which requests cannot
+// write, or nil. Reads are served all the same.
 func (s *Site) CheckWritable() error {
 	var reasons []string
 	for _, u := range s.schema.Unwritables() {
@@ -79,14 +79,14 @@ func (s *Site) CheckWritable() error {
 	return domain.Unavailable("LatePoint tables cannot be written: "+strings.Join(reasons, "; "), nil)
 }
 
-// column is a column and what to store in it.
+// column is a column and the value to store in it.
 type column struct {
 	name  string
 	value any
 }
 
-// row is what an INSERT or UPDATE stores, without the columns that this site's
-// table lacks.
+// row is what an INSERT or UPDATE stores. Columns that this site's table lacks are left
+// out.
 type row []column
 
 // knownColumns returns the columns of a row that this site's table has.
@@ -97,9 +97,9 @@ func (s *Site) knownColumns(table wpdb.Table, r row) row {
 	})
 }
 
-// insert stores rows of one shape in a table, in one statement, and returns the
-// id of the first. Columns of others, which PHP would leave to the server's
-// lenient mode, get their zero value.
+// insert stores rows with the same columns in a table, in one statement, and returns the
+// id of the first. Other required columns, which PHP would leave to the server's lenient
+// mode, get their zero value.
 func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -130,8 +130,7 @@ func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64,
 	return result.ID, err
 }
 
-// update changes columns of one row, and no others: PHP may have written them a
-// moment ago.
+// update changes columns of one row, and no others: PHP may have just written them.
 func (tx *Tx) update(ctx context.Context, table wpdb.Table, id int64, changes row) error {
 	changes = tx.knownColumns(table, changes)
 	if len(changes) == 0 {
@@ -163,8 +162,8 @@ func (tx *Tx) delete(ctx context.Context, table wpdb.Table, ids ...int64) error 
 	return err
 }
 
-// deleteWhere deletes rows that are looked for first: a DELETE that searches a
-// table without an index would lock all of it.
+// deleteWhere finds rows first and deletes them by id: a DELETE that searches a table
+// without an index would lock all of it.
 func (tx *Tx) deleteWhere(ctx context.Context, table wpdb.Table, which sq.Eq) error {
 	stmt := sq.Select("id").From(tx.db.Name(table)).Where(which)
 	ids, err := wpdb.All(ctx, tx.db, "find in "+string(table), stmt, wpdb.Value[int64])
@@ -174,7 +173,7 @@ func (tx *Tx) deleteWhere(ctx context.Context, table wpdb.Table, which sq.Eq) er
 	return tx.delete(ctx, table, ids...)
 }
 
-// errRowGone is a row that somebody deleted a moment ago.
+// errRowGone means that a row has been deleted concurrently.
 var errRowGone = errors.New("the row is gone")
 
 // newTimestamps returns the timestamps of a new row, in UTC as the plugin stores them.
@@ -185,9 +184,9 @@ func (s *Site) newTimestamps() row {
 // updateTimestamp returns the timestamp of a changed row.
 func (s *Site) updateTimestamp() column { return column{"updated_at", domain.Stamp(s.Now)} }
 
-// lockRows keeps PHP from changing these rows until the transaction ends: in the
-// order of their ids, so that no two writers wait for each other. Writers of ours
-// are kept out by locks, see locks.go, which come before.
+// lockRows keeps PHP from changing rows until the transaction ends. It locks them in the
+// order of their ids, so that no two writers wait for each other. Other writers of ours
+// are kept out by locks, see locks.go, which are taken first.
 func (tx *Tx) lockRows(ctx context.Context, table wpdb.Table, ids []int64) error {
 	if err := tx.requireTransactions(table); err != nil {
 		return err
@@ -198,7 +197,7 @@ func (tx *Tx) lockRows(ctx context.Context, table wpdb.Table, ids []int64) error
 	return err
 }
 
-// checkText notes a text that its column cannot hold.
+// checkText rejects a text that its column cannot hold.
 func (s *Site) checkText(p *domain.Validation, field string, table wpdb.Table, name, text string) {
 	c, ok := s.schema.Column(table, name)
 	if !ok {

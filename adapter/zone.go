@@ -11,35 +11,35 @@ import (
 	"bookside/adapter/availability"
 )
 
-// Date is a calendar day of the site's zone, YYYY-MM-DD as stored; "" where
-// the column is NULL, and 0000-00-00 occurs.
+// Date is a calendar day in the site's zone, YYYY-MM-DD as stored; "" if the column is
+// NULL. 0000-00-00 occurs.
 type Date string
 
-// Time returns local midnight of the date; ok is false for a date that no calendar has.
+// Time returns local midnight of the date. ok is false if the date is in no calendar.
 func (d Date) Time(loc *time.Location) (t time.Time, ok bool) {
 	t, err := time.ParseInLocation(time.DateOnly, string(d), loc)
 	return t, err == nil
 }
 
-// day returns the date without the time that some servers add to it in a union.
+// day returns the date without the time that some servers append to it in a UNION.
 func (d Date) day() Date { return d[:min(len(d), len(time.DateOnly))] }
 
-// Minutes is a time of day of the site's zone in minutes after midnight. The
-// end of a day is 1440.
+// Minutes is a time of day in the site's zone, in minutes after midnight. The end of a
+// day is 1440.
 type Minutes = availability.Minutes
 
-// Zone is the site's time zone under the name the site shows: an IANA name, or
-// an offset such as +05:30.
+// Zone is the site's time zone under the name that the site shows: an IANA name, or an
+// offset such as +05:30.
 type Zone struct {
 	Name     string
 	Location *time.Location
 }
 
-// zones remembers loaded locations: the zone data never changes in a process.
+// zones caches loaded locations: zone data does not change while the process runs.
 type zones struct{ loaded sync.Map }
 
 // find mirrors OsTimeHelper::get_wp_timezone, LatePoint 5.6.5: the option
-// timezone_string, else gmt_offset, and UTC for what names no zone.
+// timezone_string, otherwise gmt_offset, and UTC if there is no such zone.
 func (z *zones) find(name, gmtOffset string) Zone {
 	if name == "" {
 		return offsetZone(gmtOffset)
@@ -56,8 +56,8 @@ func (z *zones) find(name, gmtOffset string) Zone {
 	return zone
 }
 
-// offsetZone keeps the plugin's rounding: the hours are cut towards zero and
-// carry the sign, so that -0.5 becomes +00:30.
+// offsetZone mirrors the plugin's rounding: hours are truncated towards zero and carry
+// the sign, so that -0.5 becomes +00:30.
 func offsetZone(gmtOffset string) Zone {
 	hours, err := strconv.ParseFloat(strings.TrimSpace(gmtOffset), 64)
 	if err != nil || math.IsNaN(hours) || math.Abs(hours) > 24 {
@@ -75,12 +75,10 @@ func offsetZone(gmtOffset string) Zone {
 	return Zone{Name: name, Location: time.FixedZone(name, seconds)}
 }
 
-// Instant returns the instant at which a wall clock of the zone shows the date and
-// the minutes. In the hour that an autumn change repeats it is the first
-// occurrence; one that a spring change skips is moved forward
-// (OsTimeHelper's "midnight plus N minutes" as PHP computes it).
-// time.Date would choose otherwise in some zones. ok is false for a date that
-// no calendar has.
+// Instant returns the instant at which a clock in the zone shows the date and minutes. A
+// time that an autumn change repeats is the first occurrence; a time that a spring change
+// skips is moved forward (OsTimeHelper's "midnight plus N minutes" as PHP computes it).
+// time.Date chooses differently in some zones. ok is false if the date is in no calendar.
 func (z Zone) Instant(date Date, minutes Minutes) (instant time.Time, ok bool) {
 	day, ok := date.Time(time.UTC)
 	if !ok {

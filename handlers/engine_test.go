@@ -76,7 +76,7 @@ func TestTablesWithoutTransactions(t *testing.T) {
 		for _, name := range requests {
 			request := writeRequests[name]
 			a := old.write(request[0], request[1], request[2])
-			if want := `{"code":"platform_not_available","message":"The site's tables know no transactions: nothing is written","data":{"status":503,"written":false}}`; a.status != http.StatusServiceUnavailable || string(a.body) != want {
+			if want := `{"code":"platform_not_available","message":"The site's tables do not support transactions: nothing is written","data":{"status":503,"written":false}}`; a.status != http.StatusServiceUnavailable || string(a.body) != want {
 				t.Errorf("%s with %s: %d %s", name, table, a.status, a.body)
 			}
 			nothingWritten(t, name+" with "+table, kept)

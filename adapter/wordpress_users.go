@@ -17,39 +17,39 @@ import (
 	"bookside/wpdb"
 )
 
-// linkedUser is the WordPress user behind a customer; id 0 where there is none.
+// linkedUser is a WordPress user who is, or may be, linked to a customer.
 type linkedUser struct {
 	id         int64
-	privileged bool // holds a role beyond those of customers, or none at all
+	privileged bool // has a role other than those of customers, or no role at all
 }
 
 // harmlessRoles are the roles that WordPress, the plugin and shops give to
 // customers.
 var harmlessRoles = map[string]bool{"latepoint_customer": true, "subscriber": true, "customer": true}
 
-// linkedUser reads who stands behind a customer. A user whose roles cannot be
-// read counts as privileged, and so does one without a role on this site
+// linkedUser reads the user linked to a customer, nil for none. A user whose roles cannot
+// be read counts as privileged, and so does one without a role on this site
 // (OsCustomerHelper::is_wp_user_safe_for_customer_link, LatePoint 5.6.5).
-func (s *Site) linkedUser(ctx context.Context, customer int64) (linkedUser, error) {
+func (s *Site) linkedUser(ctx context.Context, customer int64) (*linkedUser, error) {
 	stmt := s.usersWithRoles().Join(s.db.As(wpdb.Customers, "c") + " ON c.wordpress_user_id = u.ID").Where(sq.Eq{"c.id": customer})
 	return s.oneUser(ctx, stmt)
 }
 
-// userNamed finds the user whose e-mail or login is this.
-func (s *Site) userNamed(ctx context.Context, email string) (linkedUser, error) {
+// userNamed finds the user with an e-mail address or login, nil for none.
+func (s *Site) userNamed(ctx context.Context, email string) (*linkedUser, error) {
 	return s.oneUser(ctx, s.usersWithRoles().Where(sq.Or{sq.Eq{"u.user_email": email}, sq.Eq{"u.user_login": email}}))
 }
 
-// usersWithRoles returns users with their roles, a row for each site of a network:
-// who is an editor of any of its sites is one who must not be taken over.
+// usersWithRoles selects users with their roles, one row for each site of a network: an
+// editor of any of its sites must not be taken over.
 func (s *Site) usersWithRoles() sq.SelectBuilder {
 	return sq.Select("u.ID", "u.user_login", "m.meta_key", "m.meta_value").From(s.db.As(wpdb.Users, "u")).
 		LeftJoin(s.db.As(wpdb.Usermeta, "m")+" ON m.user_id = u.ID AND m.meta_key LIKE ?", "%capabilities").OrderBy("u.ID")
 }
 
-// oneUser returns the first of the users with their roles. A network's super admins
-// need no role.
-func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (user linkedUser, err error) {
+// oneUser returns the first of the users that a SELECT finds, nil for none. A super admin
+// of a network needs no role.
+func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (*linkedUser, error) {
 	type role struct {
 		user              int64
 		login, key, roles string
@@ -59,9 +59,9 @@ func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (user linkedU
 		return r, err
 	})
 	if err != nil || len(rows) == 0 {
-		return user, err
+		return nil, err
 	}
-	user.id, user.privileged = rows[0].user, true
+	user := &linkedUser{id: rows[0].user, privileged: true}
 	hasRole := false
 	for _, r := range rows {
 		if r.user != user.id {
@@ -81,8 +81,8 @@ func (s *Site) oneUser(ctx context.Context, stmt sq.SelectBuilder) (user linkedU
 	return user, err
 }
 
-// harmlessRolesIn counts the roles in a serialised array of role => true, as long
-// as they are those of customers. What is not stored has none.
+// harmlessRolesIn counts the roles in a serialised array of role => true. harmless
+// reports whether all of them are roles of customers.
 func harmlessRolesIn(serialised string) (count int, harmless bool) {
 	if serialised == "" {
 		return 0, true
@@ -102,10 +102,10 @@ func harmlessRolesIn(serialised string) (count int, harmless bool) {
 	return count, true
 }
 
-// connectUser gives a new customer a WordPress user where the site makes its
-// customers users (the plugin's save_connected_wordpress_user): an existing one
-// that is no more than a customer and nobody else's, else a new one with the
-// customer's own password hash.
+// connectUser links a new customer to a WordPress user if the site's customers are users
+// (the plugin's save_connected_wordpress_user): to an existing user who is no more than a
+// customer and not linked to another, otherwise to a new one with the customer's own
+// password hash.
 func (tx *Tx) connectUser(ctx context.Context, w writeSettings, id int64, c BookingCustomer, password string) error {
 	if w.settings[settingUsersAsCustomers] != on || c.Email == "" {
 		return nil
@@ -114,12 +114,12 @@ func (tx *Tx) connectUser(ctx context.Context, w writeSettings, id int64, c Book
 	if err != nil {
 		return err
 	}
-	if user.id == 0 {
-		user.id, err = tx.insertUser(ctx, w, c, password)
-		if err != nil || user.id == 0 {
+	if user == nil {
+		created, err := tx.insertUser(ctx, w, c, password)
+		if err != nil || created == 0 {
 			return err
 		}
-		return tx.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}})
+		return tx.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", created}})
 	}
 	if user.privileged {
 		return nil
@@ -143,9 +143,9 @@ const (
 	longestUserName  = 250
 )
 
-// insertUser adds a user and what WordPress notes of one (wp_insert_user); id 0
-// where its tables, which may be older than the plugin's, cannot hold them, and
-// where the login that WordPress makes of the e-mail is somebody else's.
+// insertUser adds a user with the meta that WordPress gives to one (wp_insert_user). It
+// returns id 0 if its tables, which may be older than the plugin's, cannot hold them, or
+// if the login that WordPress derives from the e-mail address belongs to somebody else.
 func (tx *Tx) insertUser(ctx context.Context, w writeSettings, c BookingCustomer, password string) (int64, error) {
 	login := sanitize.UserLogin(c.Email)
 	first, last := sanitize.UserName(c.FirstName), sanitize.UserName(c.LastName)
@@ -153,9 +153,9 @@ func (tx *Tx) insertUser(ctx context.Context, w writeSettings, c BookingCustomer
 	if len(login) > longestLogin || len(c.Email) > longestUserEmail || utf8.RuneCountInString(name) > longestUserName {
 		return 0, nil
 	}
-	if login != c.Email { // nobody has the e-mail itself for a login
+	if login != c.Email { // nobody has the e-mail address itself as login
 		other, err := tx.userNamed(ctx, login)
-		if err != nil || other.id != 0 {
+		if err != nil || other != nil {
 			return 0, err
 		}
 	}
@@ -193,29 +193,29 @@ func (tx *Tx) insertUser(ctx context.Context, w writeSettings, c BookingCustomer
 	return result.ID, tx.writeUserMeta(func() error { return tx.db.AddUserMeta(ctx, result.ID, metas...) })
 }
 
-// writeUserMeta runs a write of metas of users as exec runs that of other tables.
-func (s *Site) writeUserMeta(write func() error) error {
-	if err := s.requireTransactions(wpdb.Usermeta); err != nil {
+// writeUserMeta runs a write of user meta, like exec for other tables.
+func (tx *Tx) writeUserMeta(write func() error) error {
+	if err := tx.requireTransactions(wpdb.Usermeta); err != nil {
 		return err
 	}
-	return s.writeError(wpdb.Usermeta, write())
+	return tx.writeError(wpdb.Usermeta, write())
 }
 
-// updateUserEmail changes where a user's mail goes (wp_update_user). A new
-// password that was asked for at the old address is no longer to be had.
-// WordPress would write an & in the address as &amp;, which is another address:
-// the plugin would take it over at the next login. Here it stays an &.
+// updateUserEmail changes a user's e-mail address (wp_update_user), and invalidates a
+// password reset requested at the old one. WordPress would store an & in the address as
+// &amp;, which is another address that the plugin would take over at the next login. Here
+// it stays an &.
 func (tx *Tx) updateUserEmail(ctx context.Context, user int64, email string) error {
 	stmt := sq.Update(tx.db.Name(wpdb.Users)).Set("user_email", email).Set("user_activation_key", "").Where(sq.Eq{"ID": user})
 	_, err := tx.exec(ctx, wpdb.Users, "update user", stmt)
 	return err
 }
 
-// saveUserName stores a part of a user's name. One beyond the character set of the
-// table stays as it was.
-func (s *Site) saveUserName(ctx context.Context, user int64, key, name string) error {
-	err := s.writeUserMeta(func() error {
-		return s.db.UpdateUserMeta(ctx, user, wpdb.UserMeta{Key: key, Value: wpdb.PHPText(sanitize.UserName(name))})
+// saveUserName stores a part of a user's name, unless the table cannot store its
+// characters.
+func (tx *Tx) saveUserName(ctx context.Context, user int64, key, name string) error {
+	err := tx.writeUserMeta(func() error {
+		return tx.db.UpdateUserMeta(ctx, user, wpdb.UserMeta{Key: key, Value: wpdb.PHPText(sanitize.UserName(name))})
 	})
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil
@@ -224,15 +224,15 @@ func (s *Site) saveUserName(ctx context.Context, user int64, key, name string) e
 }
 
 var (
-	notInNicename = regexp.MustCompile(`[^a-z0-9_\s-]`)
-	gaps          = regexp.MustCompile(`[\s-]+`)
+	nicenameStrip = regexp.MustCompile(`[^a-z0-9_\s-]`)
+	nicenameGaps  = regexp.MustCompile(`[\s-]+`)
 )
 
-// freeNicename returns a login as it stands in addresses (sanitize_title), numbered
-// where others have it already.
+// freeNicename returns the form of a login used in URLs (sanitize_title), with a number
+// if others have it already.
 func (s *Site) freeNicename(ctx context.Context, login string) (string, error) {
 	base := strings.ReplaceAll(strings.ToLower(login[:min(len(login), longestNicename)]), ".", "-")
-	base = strings.Trim(gaps.ReplaceAllString(notInNicename.ReplaceAllString(base, ""), "-"), "-")
+	base = strings.Trim(nicenameGaps.ReplaceAllString(nicenameStrip.ReplaceAllString(base, ""), "-"), "-")
 	stmt := sq.Select("user_nicename").From(s.db.Name(wpdb.Users)).Where(sq.Or{sq.Eq{"user_nicename": base}, sq.Like{"user_nicename": base + "-%"}})
 	taken, err := wpdb.All(ctx, s.db, "find nice names", stmt, wpdb.Value[string])
 	if err != nil {
