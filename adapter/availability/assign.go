@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// AgentOrder is the setting any_agent_order: who takes a booking for which any
-// agent was asked.
+// AgentOrder is the setting any_agent_order: which agent gets a booking for any agent.
 type AgentOrder string
 
-// The orders the plugin knows. With any other nobody is found
-// (OsBookingHelper::get_any_agent_for_booking_by_rule). A price does not depend
-// on the agent, so that both price orders take the lowest id.
+// The orders that the plugin knows. Any other order finds nobody
+// (OsBookingHelper::get_any_agent_for_booking_by_rule). Prices do not depend
+// on the agent, so both price orders choose the lowest id.
 const (
 	RandomAgent  AgentOrder = "random"
 	PriceHigh    AgentOrder = "price_high"
@@ -20,7 +19,7 @@ const (
 	IdlestAgent  AgentOrder = "busy_low"
 )
 
-// Choice is how an agent is chosen among several.
+// Choice says how to choose one of several agents.
 type Choice struct {
 	Order AgentOrder // empty counts as RandomAgent
 	// Load is the number of bookings on the day by agent, of every status.
@@ -46,8 +45,8 @@ func (c *Calendar) offers(r Resource, at Moment, q Request) bool {
 	})
 }
 
-// Open returns the resources that work throughout a request which begins at any
-// minute, on the grid or not, and that nothing takes.
+// Open returns the resources that work throughout a request and are free for it. The
+// request may begin at any minute, on the grid or not.
 func (c *Calendar) Open(at Moment, q Request) []Resource {
 	var open []Resource
 	for _, r := range c.Resources {
@@ -60,10 +59,10 @@ func (c *Calendar) Open(at Moment, q Request) []Resource {
 	return open
 }
 
-// Assign chooses who gives a service and where: the location with the lowest id
-// that has a free agent, and among its free agents as Choice says
-// (OsBookingModel::is_bookable). ok is false where nobody is free, and where the
-// site's order names no rule.
+// Assign chooses agent and location of a booking: the location with the lowest id that
+// has a free agent, and one of its free agents according to choice
+// (OsBookingModel::is_bookable). ok is false if nobody is free, or if the site's order is
+// unknown.
 func (c *Calendar) Assign(at Moment, q Request, choice Choice) (r Resource, ok bool) {
 	free := c.Free(at, q)
 	if len(free) == 0 {
@@ -81,7 +80,7 @@ func (c *Calendar) Assign(at Moment, q Request, choice Choice) (r Resource, ok b
 	return choice.among(there)
 }
 
-// among takes resources by ascending agent; the first wins a tie.
+// among chooses one of several resources, sorted by agent. The first wins a tie.
 func (ch Choice) among(free []Resource) (r Resource, ok bool) {
 	byLoad := func(a, b Resource) int { return cmp.Compare(ch.Load[a.Agent], ch.Load[b.Agent]) }
 	switch ch.Order {

@@ -2,32 +2,32 @@ package availability
 
 import "strings"
 
-// Booking is a booking that holds its time: its status is one of those that
-// block. It blocks as it is stored, whatever its service has become since.
+// Booking is a booking whose status blocks its time. It blocks the time that is stored,
+// even if its service has changed since.
 type Booking struct {
 	ID                        int64
 	Agent, Service, Location  int64 // Location 0 for NULL
 	Start, End                Moment
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int // 1 for NULL
-	// Incomplete marks a NULL among dates, times and buffers, over which the
-	// plugin stumbles.
+	// Incomplete reports whether a date, time or buffer is NULL. The plugin fails on
+	// such bookings.
 	Incomplete bool
 }
 
-// BlockingStatuses reads the setting timeslot_blocking_statuses
-// (OsBookingHelper::get_timeslot_blocking_statuses): split at commas and not
-// trimmed, so that an empty setting is one empty status, which nothing has.
+// BlockingStatuses parses the setting timeslot_blocking_statuses
+// (OsBookingHelper::get_timeslot_blocking_statuses). It is split at commas and not
+// trimmed, so that an empty setting is one empty status, which no booking has.
 func BlockingStatuses(setting string) []string { return strings.Split(setting, ",") }
 
-// Rules are the settings which decide whom a booking keeps busy.
+// Rules are the settings that decide which resources a booking occupies.
 type Rules struct {
 	OneLocationAtTime      bool // an agent busy elsewhere is busy here
-	MultipleServicesAtTime bool // an agent may give several services at once
-	OneAgentAtLocation     bool // a location is one agent's at a time
+	MultipleServicesAtTime bool // an agent may provide several services at once
+	OneAgentAtLocation     bool // one agent at a time uses a location
 }
 
-// hold is what a booking takes of a resource.
+// hold is the part of a resource that a booking occupies.
 type hold int
 
 const (
@@ -36,9 +36,9 @@ const (
 	holdsAll
 )
 
-// holds tells what a booking takes of a resource
+// holds returns what a booking occupies of a resource, by the first rule that matches
 // (OsBookingHelper::get_booked_periods_grouped_by_day and
-// OsResourceHelper::get_resources_grouped_by_day; the first rule that fits).
+// OsResourceHelper::get_resources_grouped_by_day).
 func (rules Rules) holds(b *Booking, r Resource) hold {
 	sameAgent, sameLocation, sameService := b.Agent == r.Agent, b.Location == r.Location, b.Service == r.Service
 	switch {
@@ -55,18 +55,18 @@ func (rules Rules) holds(b *Booking, r Resource) hold {
 	}
 }
 
-// daySpan is a booking's time on one day.
+// daySpan is the part of a booking that lies on one day.
 type daySpan struct {
 	booking *Booking
 	time    period // without buffers
 }
 
-// withBuffers returns the time that nothing else may touch.
+// withBuffers returns the time including the booking's buffers.
 func (b daySpan) withBuffers() period {
 	return period{b.time.start - b.booking.BufferBefore, b.time.end + b.booking.BufferAfter}
 }
 
-// spansByDay says which bookings block which days.
+// spansByDay splits bookings by the days that they block.
 func spansByDay(bookings []Booking, deviations Deviations) map[Day][]daySpan {
 	days := make(map[Day][]daySpan)
 	for i := range bookings {
@@ -85,9 +85,8 @@ func spansByDay(bookings []Booking, deviations Deviations) map[Day][]daySpan {
 	return days
 }
 
-// acrossMidnight cuts a booking that ends on a later date at each midnight. The
-// plugin stores an end at midnight as minute 1440 of the next date: that date
-// is free.
+// acrossMidnight splits a booking that ends on a later date at each midnight. The plugin
+// stores an end at midnight as minute 1440 of the next date: that date is free.
 func (b *Booking) acrossMidnight() func(yield func(Day, period) bool) {
 	last, end := b.End.Day, b.End.Minutes
 	if end == 0 || end >= dayEnd {

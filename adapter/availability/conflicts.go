@@ -5,25 +5,24 @@ import (
 	"slices"
 )
 
-// Conflict is two bookings of one agent that stand in each other's way: First
-// begins first.
+// Conflict is a pair of conflicting bookings of one agent. First begins first.
 type Conflict struct {
 	Agent         int64
 	First, Second int64 // ids of bookings
-	// BuffersOnly tells that the appointments themselves do not overlap, only the
-	// time that is kept free around them.
+	// BuffersOnly reports whether only the buffers overlap, and not the appointments
+	// themselves.
 	BuffersOnly bool
 }
 
-// stay is a booking whose time is on one line of minutes, from the first midnight
-// of all, and does not end at midnight.
+// stay is the time of a booking in minutes since the first midnight, so that it can cross
+// midnight.
 type stay struct {
 	daySpan
 	guarded period // with buffers
 }
 
-// stayOf returns when a booking keeps its agent; ok is false for one that the plugin
-// stumbles over or that takes no time.
+// stayOf returns the stay of a booking. ok is false if the booking is incomplete or takes
+// no time.
 func stayOf(b *Booking) (s stay, ok bool) {
 	if b.Incomplete {
 		return s, false
@@ -31,7 +30,7 @@ func stayOf(b *Booking) (s stay, ok bool) {
 	day, end := b.Start.Day, b.End.Minutes
 	if b.End.Day > day {
 		day = b.End.Day
-		if end >= dayEnd { // how the plugin stores an end at midnight
+		if end >= dayEnd { // the plugin's form of an end at midnight
 			end = 0
 		}
 	}
@@ -42,15 +41,15 @@ func stayOf(b *Booking) (s stay, ok bool) {
 
 func minuteOf(day Day, minutes Minutes) Minutes { return Minutes(day)*dayEnd + minutes }
 
-// Conflicts returns the pairs of bookings of one agent that the rules do not allow
-// at the same time, buffers included, ordered by when the second begins; at most
-// limit of them. The seats of a service at a location are shared: there a booking
-// is in conflict with those that it finds when it begins, if all together need
-// more seats than capacity has for the service. Of bookings that begin together
-// the lower id was first. A service that capacity does not know has one seat.
+// Conflicts returns at most limit pairs of bookings of one agent that the rules do not
+// allow at the same time, buffers included, ordered by the start of the second. The seats
+// of a service at a location are shared: there, a booking conflicts with those present
+// when it begins if all of them need more seats than capacity has for the service. Of
+// bookings that begin together, the one with the lower id was first. A service that is
+// not in capacity has one seat.
 //
-// Bookings that end before the day from are passed over. Unlike a calendar, which
-// sees one day, buffers count beyond midnight.
+// Bookings that end before the day from are ignored. Unlike in a calendar, which sees one
+// day, buffers extend beyond midnight.
 func Conflicts(bookings []Booking, from Day, rules Rules, capacity map[int64]int, limit int) []Conflict {
 	var stays []stay
 	for i := range bookings {
@@ -75,7 +74,7 @@ func Conflicts(bookings []Booking, from Day, rules Rules, capacity map[int64]int
 	return found
 }
 
-// conflicts compares a booking with those of its agent that it finds.
+// conflicts compares a booking with those of its agent that are present when it begins.
 func (s stay) conflicts(there []stay, rules Rules, capacity map[int64]int) (found []Conflict) {
 	seats := s.booking.Attendees
 	for _, other := range there {

@@ -5,23 +5,21 @@ import (
 	"slices"
 )
 
-// Resource is an agent giving a service at a location: a row of
-// agents_services, where a request for slots begins.
+// Resource is an agent who provides a service at a location: a row of agents_services.
 type Resource struct{ Agent, Service, Location int64 }
 
-// Scope says whom a rule is for; a zero stands for every agent, service or
-// location.
+// Scope says to whom a rule applies. A zero stands for every agent, service or location.
 type Scope struct{ Agent, Service, Location int64 }
 
-// covers reports whether a rule of this scope is meant for the resource.
+// covers reports whether a rule with this scope applies to the resource.
 func (s Scope) covers(r Resource) bool {
 	return (s.Agent == 0 || s.Agent == r.Agent) &&
 		(s.Service == 0 || s.Service == r.Service) &&
 		(s.Location == 0 || s.Location == r.Location)
 }
 
-// WorkPeriod is a row of work_periods: working hours of one weekday, or of one
-// date. Start and End both zero say that the day is off.
+// WorkPeriod is a row of work_periods: working hours of a weekday or of a date. The day
+// is off if Start and End are both zero.
 type WorkPeriod struct {
 	Scope
 	Weekday    int // ISO, 1 Monday to 7 Sunday, on dated rows too
@@ -30,7 +28,7 @@ type WorkPeriod struct {
 	Start, End Minutes
 }
 
-// dayOff reports whether the row closes its day.
+// dayOff reports whether the row makes its day a day off.
 func (p WorkPeriod) dayOff() bool { return p.Start == 0 && p.End == 0 }
 
 // weight mirrors OsWorkPeriodModel::calculate_weight.
@@ -46,14 +44,14 @@ func (p WorkPeriod) weight() (weight int) {
 	return weight
 }
 
-// schedule holds the working hours in the order in which they are chosen from.
+// schedule has the working hours in the order in which they are considered.
 type schedule struct {
 	weekly [8][]WorkPeriod // by ISO weekday
 	dated  map[Day][]WorkPeriod
 }
 
-// newSchedule takes rows in any order. A dated row under the wrong weekday is
-// never seen, as in OsWorkPeriodsHelper::get_work_periods.
+// newSchedule accepts rows in any order. A row with a date and the wrong weekday never
+// applies, as in OsWorkPeriodsHelper::get_work_periods.
 func newSchedule(rows []WorkPeriod) schedule {
 	s := schedule{dated: make(map[Day][]WorkPeriod)}
 	for _, row := range withDefaultWeek(rows) {
@@ -74,9 +72,9 @@ func newSchedule(rows []WorkPeriod) schedule {
 	return s
 }
 
-// withDefaultWeek adds the general hours that the plugin would insert before it
-// reads (OsWorkPeriodsHelper::set_default_working_hours): 08:00 to 17:00 on
-// every day where there are none at all, else a day off for each missing weekday.
+// withDefaultWeek adds the general hours that the plugin would insert before it reads
+// them (OsWorkPeriodsHelper::set_default_working_hours): 08:00 to 17:00 on every day if
+// there are none at all, otherwise a day off for each missing weekday.
 func withDefaultWeek(rows []WorkPeriod) []WorkPeriod {
 	var known [8]bool
 	start, end := Minutes(8*60), Minutes(17*60)
@@ -134,7 +132,7 @@ func (s *schedule) hours(r Resource, day Day) []period {
 	return groups.intersection()
 }
 
-// groups are the hours of each scope, to be intersected in their order.
+// groups has the hours of each scope, to be intersected in this order.
 type groups struct {
 	result, current []period
 }
@@ -146,9 +144,9 @@ func (g *groups) add(p period, begins bool) {
 	g.current = append(g.current, p)
 }
 
-// intersection mirrors BookingResource::add_available_periods. It cannot tell
-// an empty result from none yet, so that hours which leave nothing of the
-// earlier ones take their place.
+// intersection mirrors BookingResource::add_available_periods, which does not distinguish
+// an empty result from no result yet: hours that leave nothing of the earlier ones
+// replace them.
 func (g *groups) intersection() []period {
 	if len(g.result) == 0 {
 		return g.current

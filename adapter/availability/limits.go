@@ -1,26 +1,26 @@
 package availability
 
-// OffPeriod is a row of blocked_periods: time off on one date, without working
-// hours being touched. Only the add-on makes it count.
+// OffPeriod is a row of blocked_periods: time off on one date, independent of working
+// hours. It applies with the add-on only.
 type OffPeriod struct {
 	Scope
 	Day        Day
 	Start, End Minutes
 }
 
-// DailyLimits are the most bookings a day, of the service and of agents by id
-// (meta max_bookings_per_day); none where zero or absent. Only the add-on makes
-// them count.
+// DailyLimits are the maximum numbers of bookings per day, of the service and of agents
+// by id (meta max_bookings_per_day). Zero or absent means unlimited. They apply with the
+// add-on only.
 type DailyLimits struct {
 	Service int
 	Agents  map[int64]int
 }
 
-// none reports whether there is nothing to count.
+// none reports whether there are no limits.
 func (l DailyLimits) none() bool { return l.Service <= 0 && len(l.Agents) == 0 }
 
-// reached reports whether the service or the agent of a resource has its full
-// number of bookings that start on a day.
+// reached reports whether the bookings that start on a day reach the limit of the
+// resource's service or agent.
 func (l DailyLimits) reached(r Resource, day Day, bookings []daySpan, exclude []int64) bool {
 	if l.none() {
 		return false

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// applyRelativeDate applies a date expression to an instant as PHP's DateTime::modify does
-// in the instant's zone. Of PHP's grammar it knows what sites write as a bound
-// of bookings: "+2 hours", "+1 week 2 days", "3 days ago", "next month",
-// "tomorrow 9am", "friday", "2026-11-27", "2026-11-27 14:30". A plain date keeps
-// the time of day. ok is false for what it cannot read.
+// applyRelativeDate applies a relative date to an instant, as PHP's DateTime::modify does
+// in the instant's zone. It supports the part of PHP's grammar that sites use for bounds
+// of bookings: "+2 hours", "+1 week 2 days", "3 days ago", "next month", "tomorrow 9am",
+// "friday", "2026-11-27", "2026-11-27 14:30". A plain date keeps the time of day. ok is
+// false if the text cannot be parsed.
 func applyRelativeDate(now time.Time, expression string) (instant time.Time, ok bool) {
 	rest := strings.ToLower(strings.TrimSpace(expression))
 	if rest == "" {
@@ -28,8 +28,8 @@ func applyRelativeDate(now time.Time, expression string) (instant time.Time, ok 
 	return c.apply(now), true
 }
 
-// relativeDate is what an expression says. PHP applies its parts in this order,
-// whatever the order of the words.
+// relativeDate is a parsed expression. PHP applies its parts in this order, whatever the
+// order of the words.
 type relativeDate struct {
 	date                time.Time
 	clock               *time.Duration // since midnight; nil keeps the time of day
@@ -38,7 +38,7 @@ type relativeDate struct {
 	shift               time.Duration // hours and less
 }
 
-// maxAmount keeps sums of amounts far from overflow; no booking is later.
+// maxAmount keeps sums of amounts far from overflow. No booking is that far away.
 const maxAmount = 1_000_000
 
 var relativeDateForms = []struct {
@@ -54,7 +54,7 @@ var relativeDateForms = []struct {
 	{regexp.MustCompile(`^(now|today|midnight|noon|tomorrow|yesterday|ago)\b`), (*relativeDate).readWord},
 }
 
-// read takes in the words that text begins with.
+// read parses the words at the start of text and returns them.
 func (c *relativeDate) read(text string) (taken string, known bool) {
 	for _, w := range relativeDateForms {
 		if m := w.form.FindStringSubmatch(text); m != nil {
@@ -158,8 +158,8 @@ func (c *relativeDate) add(amount int, unit string) bool {
 	return true
 }
 
-// apply moves the wall clock, hours too. A time that a spring change skips moves
-// on by the hour that is skipped.
+// apply moves the wall clock, by hours too. A time that a spring change skips is moved
+// forward by the skipped hour.
 func (c *relativeDate) apply(now time.Time) time.Time {
 	year, month, day := c.date.Date()
 	hour, minute, second := now.Clock()
@@ -173,8 +173,8 @@ func (c *relativeDate) apply(now time.Time) time.Time {
 	return atWall(wall.Add(c.shift), now.Location())
 }
 
-// atWall returns an instant at which the clock of a zone shows what wall shows, which
-// is in UTC. In a gap time.Date may go back instead of on.
+// atWall returns an instant at which a clock in the zone shows the time of wall, which is
+// in UTC. For a skipped time, time.Date could go back instead of forward.
 func atWall(wall time.Time, loc *time.Location) time.Time {
 	year, month, day := wall.Date()
 	hour, minute, second := wall.Clock()
@@ -186,7 +186,7 @@ func atWall(wall time.Time, loc *time.Location) time.Time {
 	return instant
 }
 
-// number reads digits; none are zero.
+// number parses digits. No digits are 0.
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n

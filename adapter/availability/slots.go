@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Service is what slots need to know of a service.
+// Service is what slots depend on of a service.
 type Service struct {
 	ID                        int64
 	BufferBefore, BufferAfter Minutes
-	// Step is the service's own timeblock_interval, else the site's; 30 where
+	// Step is the service's own timeblock_interval, otherwise the site's; 30 if
 	// both are empty.
 	Step                     Minutes
 	CapacityMin, CapacityMax int
-	// BlockAtMinimum closes a slot to others once the minimum is met (meta
+	// BlockAtMinimum closes a slot once the minimum capacity is reached (meta
 	// block_timeslot_when_minimum_capacity_met).
 	BlockAtMinimum bool
 }
 
-// DefaultStep is the step of sites that set none
+// DefaultStep is the step of sites that do not set one
 // (OsSettingsHelper::get_default_timeblock_interval).
 const DefaultStep Minutes = 30
 
@@ -30,44 +30,44 @@ func (s Service) needed() int {
 	return cmp.Or(s.CapacityMax, 1)
 }
 
-// Deviations are the points at which answers differ on purpose from the
-// plugin's own. The zero value deviates nowhere.
+// Deviations are the points in which answers intentionally differ from the plugin's. The
+// zero value has none.
 type Deviations struct {
-	// BlockAcrossMidnight lets a booking that runs past midnight block its time
-	// on both dates, and asks for a new one that both dates are free; in the
+	// BlockAcrossMidnight makes a booking that runs past midnight block its time
+	// on both dates, and requires both dates to be free for a new one. In the
 	// plugin it blocks neither.
 	BlockAcrossMidnight bool
-	// RejectPast offers nothing before now, on days before today too, and
-	// whatever the booking window says.
+	// RejectPast offers nothing before now, on earlier days either,
+	// whatever the booking window is.
 	RejectPast bool
-	// StartWithinDay offers no start at or after 24:00, though hours go on.
+	// StartWithinDay offers no start at or after 24:00, even if hours go on.
 	StartWithinDay bool
 }
 
-// DefaultDeviations is how this program answers.
+// DefaultDeviations are the deviations of this program.
 var DefaultDeviations = Deviations{BlockAcrossMidnight: true, RejectPast: true, StartWithinDay: true}
 
-// Input is what a Calendar is made of. The order of rows does not matter.
+// Input is the data of a Calendar. The order of rows does not matter.
 type Input struct {
 	Service     Service
 	Resources   []Resource // connected; agent, service and location all enabled
 	WorkPeriods []WorkPeriod
 	Rules       Rules
-	Bookings    []Booking // that block, from the day before the first that is asked for to the day after the last
-	Window      *Window   // nil lifts it: any time may be booked, past days too
+	Bookings    []Booking // blocking ones, from the day before the first requested day to the day after the last
+	Window      *Window   // nil for none: any time may be booked, even in the past
 	OffPeriods  []OffPeriod
 	Limits      DailyLimits
 	Deviations  Deviations
 }
 
-// Calendar answers which starts of a day are free.
+// Calendar computes which starts of a day are free.
 type Calendar struct {
 	Input
 	schedule schedule
 	spans    map[Day][]daySpan
 }
 
-// NewCalendar prepares the rows of a service for questions.
+// NewCalendar returns the calendar of a service.
 func NewCalendar(in Input) *Calendar {
 	in.Resources = slices.Clone(in.Resources)
 	slices.SortFunc(in.Resources, byLocation)
@@ -79,28 +79,28 @@ func byLocation(a, b Resource) int {
 	return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Agent, b.Agent))
 }
 
-// Request is what is to be booked.
+// Request is a booking for which slots are sought.
 type Request struct {
 	Agent, Location           int64 // 0 for any
 	Duration                  Minutes
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int
-	Exclude                   []int64 // bookings that do not count, such as the one to be moved
+	Exclude                   []int64 // bookings to ignore, such as the one that moves
 }
 
-// wants reports whether the request may be met by a resource.
+// wants reports whether the request accepts a resource.
 func (q Request) wants(r Resource) bool {
 	return (q.Agent == 0 || q.Agent == r.Agent) && (q.Location == 0 || q.Location == r.Location)
 }
 
-// Reason is why a start is not offered.
+// Reason says why a start is not offered.
 type Reason string
 
 // The reasons; Free for a start that is offered.
 const (
 	Free          Reason = ""
-	Booked        Reason = "booked"     // a booking lies there
-	Buffer        Reason = "buffer"     // only the buffers would touch a booking
+	Booked        Reason = "booked"     // a booking overlaps
+	Buffer        Reason = "buffer"     // only buffers overlap a booking
 	NoCapacity    Reason = "capacity"   // too few seats are left, or the day is full
 	Off           Reason = "off_period" // time off
 	OutsideWindow Reason = "outside_window"
@@ -110,24 +110,24 @@ const (
 // Slot is a start of the grid, offered or not.
 type Slot struct {
 	Start    Minutes
-	Capacity int // seats left before anybody books
+	Capacity int // seats left
 	Reason   Reason
-	Booking  int64 // that is in the way, where Reason is Booked or Buffer
+	Booking  int64 // the conflicting booking, if Reason is Booked or Buffer
 }
 
-// Day returns the grid of a day, ascending, each start once: where several resources
-// have it, as the one with the most seats left has it
-// (OsResourceHelper::get_ordered_booking_slots_from_resources). It is empty on
-// days without working hours.
+// Day returns the grid of a day in ascending order, each start once. If several resources
+// have a start, it is the slot with the most seats left
+// (OsResourceHelper::get_ordered_booking_slots_from_resources). The grid of a day without
+// working hours is empty.
 func (c *Calendar) Day(day Day, q Request) []Slot {
 	var grid, own []Slot
-	known := make(map[Minutes]int) // where a start stands in the grid
+	known := make(map[Minutes]int) // index of a start in the grid
 	for _, r := range c.Resources {
 		if !q.wants(r) {
 			continue
 		}
-		// Each resource's slots are merged at once: all of them together would be
-		// hundreds of times the grid on a large site.
+		// The slots of each resource are merged right away: on a large site, all of them
+		// together would be hundreds of times the grid.
 		own = c.appendSlots(own[:0], r, day, q)
 		for _, s := range own {
 			i, found := known[s.Start]
@@ -144,7 +144,7 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 	return grid
 }
 
-// preferred puts what is offered first, then what has more seats.
+// preferred orders offered slots first, then slots with more seats.
 func preferred(a, b Slot) int {
 	if (a.Reason == Free) != (b.Reason == Free) {
 		if a.Reason == Free {
@@ -155,7 +155,7 @@ func preferred(a, b Slot) int {
 	return cmp.Compare(b.Capacity, a.Capacity)
 }
 
-// Offered keeps the slots of a grid that can be booked.
+// Offered returns the slots of a grid that can be booked.
 func Offered(grid []Slot) []Slot {
 	return slices.DeleteFunc(slices.Clone(grid), func(s Slot) bool { return s.Reason != Free })
 }
@@ -189,15 +189,16 @@ func (c *Calendar) occupancyOn(day Day, r Resource, q Request) occupancy {
 	return occupancy{c.holdsOn(day, r, q), c.closuresOn(day, r, q)}
 }
 
-// occupant is a booking's time on a day and what it takes of the resource in question.
+// occupant is the part of a booking on a day, and what it occupies of the resource in
+// question.
 type occupant struct {
 	daySpan
 	hold hold
 	next bool // on the next day; its times go on from 1440
 }
 
-// holdsOn returns the bookings that matter to a resource on a day, and on the next
-// one for requests that run past midnight.
+// holdsOn returns the bookings that occupy a resource on a day, and on the next day for
+// requests that run past midnight.
 func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
 	var holds []occupant
 	add := func(b daySpan, next bool) {
@@ -222,15 +223,15 @@ func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
 	return holds
 }
 
-// meets reports whether a booking and a request touch, with the buffers of both.
-// Buffers alone do not reach over midnight, as in the plugin.
+// meets reports whether a booking and a request overlap, including the buffers of both.
+// As in the plugin, buffers alone do not extend past midnight.
 func (h occupant) meets(wanted, guarded period) bool {
 	return (!h.next || wanted.end > dayEnd) && h.withBuffers().overlaps(guarded)
 }
 
 func excluded(b *Booking, exclude []int64) bool { return slices.Contains(exclude, b.ID) }
 
-// closure is a stretch of a day closed for a reason other than a booking.
+// closure is a period that is closed for a reason other than a booking.
 type closure struct {
 	period
 	reason Reason
@@ -259,7 +260,7 @@ func (c *Calendar) closuresOn(day Day, r Resource, q Request) []closure {
 	return closed
 }
 
-// slot mirrors BookingSlot's test of its capacity, for one start.
+// slot mirrors BookingSlot's check of its capacity, for one start.
 func (c *Calendar) slot(at Moment, q Request, taken occupancy) Slot {
 	wanted := period{at.Minutes, at.Minutes + q.Duration}
 	guarded := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}
@@ -282,7 +283,7 @@ func (c *Calendar) slot(at Moment, q Request, taken occupancy) Slot {
 	return slot
 }
 
-// seats returns what a booking takes of a resource's capacity.
+// seats returns the number of a resource's seats that a booking occupies.
 func (c *Calendar) seats(h occupant) int {
 	if h.hold == holdsAll {
 		return c.Service.CapacityMax
@@ -290,7 +291,7 @@ func (c *Calendar) seats(h occupant) int {
 	return h.booking.Attendees
 }
 
-// reason tells what is past from what the booking window closes.
+// reason distinguishes the past from what the booking window closes.
 func (c *Calendar) reason(closed closure, start Moment) Reason {
 	if closed.reason == OutsideWindow && start.Before(c.Window.Now) {
 		return Past
@@ -298,8 +299,8 @@ func (c *Calendar) reason(closed closure, start Moment) Reason {
 	return closed.reason
 }
 
-// conflict returns why a start has too few seats: the first booking in its place, else
-// the first that only buffers touch, else the seats of a group.
+// conflict returns why a start has too few seats: the first booking that overlaps,
+// otherwise the first that only buffers overlap, otherwise the capacity.
 func (c *Calendar) conflict(holds []occupant, wanted, guarded period) (reason Reason, booking int64) {
 	reason = NoCapacity
 	for _, h := range holds {

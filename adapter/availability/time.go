@@ -2,23 +2,23 @@ package availability
 
 import "time"
 
-// Minutes is a time of day, or a length, in minutes. A time of day counts from
+// Minutes is a time of day or a duration, in minutes. A time of day counts from
 // site-local midnight; the end of a day is 1440.
 type Minutes int
 
 // dayEnd is midnight at the end of a day.
 const dayEnd Minutes = 24 * 60
 
-// Day is a calendar day of the site's zone, counted from 1970-01-01.
+// Day is a calendar day in the site's zone, counted from 1970-01-01.
 type Day int
 
-// ParseDay reads YYYY-MM-DD; ok is false for what is no day of the calendar.
+// ParseDay parses YYYY-MM-DD. ok is false if there is no such day.
 func ParseDay(text string) (day Day, ok bool) {
 	t, err := time.Parse(time.DateOnly, text)
 	return dayOf(t), err == nil
 }
 
-// dayOf returns the day that a wall clock shows.
+// dayOf returns the day of a time in the time's own zone.
 func dayOf(t time.Time) Day {
 	year, month, day := t.Date()
 	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86400)
@@ -43,13 +43,13 @@ type Moment struct {
 	Minutes Minutes
 }
 
-// MomentOf returns what a wall clock shows at t in t's own zone; seconds are dropped
-// as the plugin drops them.
+// MomentOf returns the moment of t in t's own zone. Seconds are dropped, as in the
+// plugin.
 func MomentOf(t time.Time) Moment {
 	return Moment{dayOf(t), Minutes(t.Hour()*60 + t.Minute())}
 }
 
-// Before reports whether m lies before another moment.
+// Before reports whether m is before another moment.
 func (m Moment) Before(other Moment) bool {
 	if m.Day != other.Day {
 		return m.Day < other.Day
@@ -57,10 +57,10 @@ func (m Moment) Before(other Moment) bool {
 	return m.Minutes < other.Minutes
 }
 
-// period is a stretch of one day, its end excluded.
+// period is a half-open range of minutes of one day.
 type period struct{ start, end Minutes }
 
-// overlaps mirrors TimePeriod's half-open test: what touches does not overlap.
+// overlaps mirrors TimePeriod's half-open test: periods that only touch do not overlap.
 func (p period) overlaps(other period) bool {
 	return p.start < other.end && p.end > other.start
 }

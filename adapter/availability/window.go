@@ -2,23 +2,23 @@ package availability
 
 import "time"
 
-// Window is the span of time in which customers may book.
+// Window is the time in which customers may book.
 type Window struct {
 	Now     Moment
-	Opens   Moment // nothing before it
-	Closes  Moment // everything ends by it
-	Bounded bool   // whether Closes counts
+	Opens   Moment // no booking starts before
+	Closes  Moment // all bookings end by then
+	Bounded bool   // whether Closes applies
 }
 
-// Bounds are the settings earliest_possible_booking and
-// latest_possible_booking, or a service's columns of these names: expressions
-// such as "+2 hours", "tomorrow" or "2026-11-27", or nothing.
+// Bounds are the settings earliest_possible_booking and latest_possible_booking, or a
+// service's columns of these names: relative dates such as "+2 hours", "tomorrow" or
+// "2026-11-27", or nothing.
 type Bounds struct{ Earliest, Latest string }
 
-// NewWindow returns the booking window at an instant in the site's zone. A service's
-// own bounds go before the general ones where they can be read
-// (OsSettingsHelper::get_earliest_possible_booking_restriction and its
-// counterpart; OsBookingHelper::get_blocked_periods_grouped_by_day).
+// NewWindow returns the booking window at an instant in the site's zone. A service's own
+// bounds take precedence over the general ones if they can be parsed
+// (OsSettingsHelper::get_earliest_possible_booking_restriction and its counterpart;
+// OsBookingHelper::get_blocked_periods_grouped_by_day).
 func NewWindow(now time.Time, service, general Bounds, deviations Deviations) *Window {
 	w := &Window{Now: MomentOf(now), Opens: MomentOf(now)}
 	if opens, ok := bound(now, service.Earliest, general.Earliest); ok {
@@ -42,9 +42,9 @@ func bound(now time.Time, expressions ...string) (instant time.Time, ok bool) {
 	return now, false
 }
 
-// before returns the part of a day that lies before the window; ok is false where
-// none does. Without deviations the days before today are not looked at, nor is
-// today when the window opened on an earlier day.
+// before returns the part of a day before the window. ok is false if there is none.
+// Without deviations, the days before today are not checked, nor is today if the window
+// opened on an earlier day.
 func (w *Window) before(day Day, deviations Deviations) (closed period, ok bool) {
 	switch {
 	case day < w.Now.Day:
@@ -58,7 +58,7 @@ func (w *Window) before(day Day, deviations Deviations) (closed period, ok bool)
 	}
 }
 
-// after returns the part of a day that lies after the window.
+// after returns the part of a day after the window. ok is false if there is none.
 func (w *Window) after(day Day) (closed period, ok bool) {
 	switch {
 	case !w.Bounded || day < w.Closes.Day:

@@ -9,30 +9,30 @@ import (
 	"bookside/adapter/availability"
 )
 
-// Code is the kind of failure that an Error reports.
+// Code is the kind of an Error.
 type Code string
 
-// The codes. Those about a caller's input carry Fields.
+// The codes. Errors about a caller's input have Fields.
 const (
-	CodeUnauthorized        Code = "unauthorized"             // no key, or none that is valid
+	CodeUnauthorized        Code = "unauthorized"             // no valid key
 	CodeForbidden           Code = "insufficient_permissions" // the key lacks a permission
 	CodeInvalidParameters   Code = "invalid_parameters"       // query parameters of a read
-	CodeInvalidRequest      Code = "invalid_request"          // a request that names what does not exist or cannot be
-	CodeValidationFailed    Code = "validation_failed"        // well-formed, and not allowed
-	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict says what is in the way
-	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count says how many
-	CodeForceRequired       Code = "force_required"           // deletion of what is not to be lost by accident
-	CodePaymentCompleted    Code = "payment_completed"        // deletion of a payment that succeeded
+	CodeInvalidRequest      Code = "invalid_request"          // malformed, or refers to something that does not exist
+	CodeValidationFailed    Code = "validation_failed"        // well-formed, but not allowed
+	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict has the details
+	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count has their number
+	CodeForceRequired       Code = "force_required"           // deletion that needs force=true
+	CodePaymentCompleted    Code = "payment_completed"        // deletion of a successful payment
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
-	CodeKeyReused           Code = "idempotency_key_reused"   // for another request
-	CodeNotFound            Code = "not_found"                // Error.Resource names what
-	CodeUnavailable         Code = "platform_not_available"   // plugin inactive, tables missing, database away
+	CodeKeyReused           Code = "idempotency_key_reused"   // the key was used for another request
+	CodeNotFound            Code = "not_found"                // Error.Resource and Error.Key say what
+	CodeUnavailable         Code = "platform_not_available"   // plugin inactive, tables missing, database down
 )
 
-// Resource names what a CodeNotFound was about, in the API's words.
+// Resource is the type of a record, in the API's words.
 type Resource string
 
-// The resources an id or code in a path can name.
+// The resources to which an id or code in a path refers.
 const (
 	BookingResource     Resource = "booking"
 	CustomerResource    Resource = "customer"
@@ -45,8 +45,8 @@ const (
 	CouponResource      Resource = "coupon"
 )
 
-// Error is a failure that a caller may be told about. Any other error is a failure
-// of ours, and its text is never sent.
+// Error is a failure that callers may be told about. Any other error is an internal
+// failure, whose text is never sent.
 type Error struct {
 	Code     Code
 	Message  string            // for people
@@ -93,20 +93,20 @@ func InvalidParameters(fields map[string]string) error {
 	return &Error{Code: CodeInvalidParameters, Message: "Invalid query parameters", Fields: maps.Clone(fields)}
 }
 
-// InvalidRequest returns the error for fields that name what does not exist or
-// cannot be, each with its message.
+// InvalidRequest returns the error for fields that are malformed or refer to something
+// that does not exist, each with its message.
 func InvalidRequest(fields map[string]string) error {
 	return &Error{Code: CodeInvalidRequest, Message: "Invalid input data", Fields: maps.Clone(fields)}
 }
 
-// ValidationFailed returns the error for fields that are well-formed and still not
-// allowed, each with its message.
+// ValidationFailed returns the error for fields that are well-formed but not allowed,
+// each with its message.
 func ValidationFailed(fields map[string]string) error {
 	return &Error{Code: CodeValidationFailed, Message: "Validation failed", Fields: maps.Clone(fields)}
 }
 
-// Unauthorized returns the error for a key that is missing or not valid, the same
-// for every way in which it is not.
+// Unauthorized returns the error for a missing or invalid key. It does not say in which
+// way the key is invalid.
 func Unauthorized() error {
 	return &Error{Code: CodeUnauthorized, Message: "Invalid or missing API key"}
 }
@@ -116,19 +116,18 @@ func SlotUnavailable(conflict SlotConflict) error {
 	return &Error{Code: CodeSlotUnavailable, Message: "The requested time slot is not available", Conflict: &conflict}
 }
 
-// ForceRequired returns the error for the deletion of an approved or completed
-// booking without force.
+// ForceRequired returns the error for deleting an approved or completed booking without
+// force.
 func ForceRequired() error {
 	return &Error{Code: CodeForceRequired, Message: "Bookings that are approved or completed are deleted with force=true only"}
 }
 
-// CustomerHasBookings returns the error for the deletion of a customer with so
-// many bookings.
+// CustomerHasBookings returns the error for deleting a customer with count bookings.
 func CustomerHasBookings(count int64) error {
 	return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: count}
 }
 
-// PaymentCompleted returns the error for the deletion of a payment that succeeded.
+// PaymentCompleted returns the error for deleting a successful payment.
 func PaymentCompleted() error {
 	return &Error{Code: CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
 }
@@ -139,33 +138,32 @@ func RequestInProgress(cause error) error {
 	return &Error{Code: CodeInProgress, Message: "A request with this Idempotency-Key is being processed", Cause: cause}
 }
 
-// IdempotencyKeyReused returns the error for an Idempotency-Key that came before
-// with another body.
+// IdempotencyKeyReused returns the error for an Idempotency-Key that was used before with
+// another body.
 func IdempotencyKeyReused() error {
 	return &Error{Code: CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
 }
 
-// InvalidField returns InvalidRequest for a single field.
+// InvalidField is InvalidRequest for a single field.
 func InvalidField(field, message string) error {
 	return InvalidRequest(map[string]string{field: message})
 }
 
-// Unavailable returns the error for a platform that cannot be served now. The
-// message is for whoever runs the site.
+// Unavailable returns the error for a platform that cannot serve now. The message is for
+// the people who run the site.
 func Unavailable(message string, cause error) error {
 	return &Error{Code: CodeUnavailable, Message: message, Cause: cause}
 }
 
-// TablesMissing returns the error for tables, of the site or of Bookside, that do not
-// exist.
+// TablesMissing returns the error for missing tables, of the site or of Bookside.
 func TablesMissing(cause error, names ...string) error {
 	return Unavailable("Tables are missing: "+strings.Join(names, ", "), cause)
 }
 
-// SlotConflict is why a booking cannot have its time, with CodeSlotUnavailable.
+// SlotConflict says why a booking cannot have its time, with CodeSlotUnavailable.
 type SlotConflict struct {
 	Start     availability.Moment
 	AgentID   int64                  // 0 for any
-	BookingID int64                  // in the way, or 0
+	BookingID int64                  // the conflicting booking, or 0
 	Free      []availability.Minutes // starts that are free on that day
 }
