@@ -36,7 +36,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA())
-			dsn, cutter := fixtures.CutOff(t, database.DSN)
+			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 			db := openAt(t, dsn, database.Prefix, 1)
 			platform := NewPlatform(db, recordedNow)
 			for n := 0; ; n++ {
@@ -45,9 +45,9 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := rowCounts(t, database)
-				cutter.Arm(fixtures.Fault{Skip: n, Lost: lost})
+				proxy.Arm(fixtures.Fault{Skip: n, Lost: lost})
 				createErr := createOnFriday(t, site, n)
-				untouched := cutter.Disarm() > 0
+				untouched := proxy.Disarm() > 0
 				added := rowCounts(t, database)
 				for table := range added {
 					added[table] -= before[table]

@@ -438,7 +438,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			dsn, cutter := fixtures.CutOff(t, database.DSN)
+			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 			db := openAt(t, dsn, database.Prefix, 1)
 			if err := db.CreateOwnTables(t.Context()); err != nil {
 				t.Fatal(err)
@@ -463,9 +463,9 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					cutter.Arm(fixtures.Fault{Skip: n, Lost: lost})
+					proxy.Arm(fixtures.Fault{Skip: n, Lost: lost})
 					tried := c.try(site)
-					untouched := cutter.Disarm() > 0
+					untouched := proxy.Disarm() > 0
 					rows := len(fixtures.Changes(before, before.Again(t)))
 					if rows != 0 && rows != c.rows || tried == nil && rows == 0 {
 						t.Errorf("%s, statement %d: %d rows changed, error %v", what, n, rows, tried)

@@ -198,10 +198,10 @@ func TestWritten(t *testing.T) {
 		})
 		t.Run(name+", cut at COMMIT", func(t *testing.T) {
 			t.Parallel()
-			s, cutter := cutWriter(t)
+			s, proxy := faultyServer(t)
 			before := s.database.Snapshot(t)
 			for _, lost := range []bool{true, false} {
-				cutter.Arm(fixtures.Fault{On: "\x03COMMIT", Lost: lost})
+				proxy.Arm(fixtures.Fault{On: "\x03COMMIT", Lost: lost})
 				a := s.write(c.method, c.path, c.body).want(http.StatusServiceUnavailable)
 				if a.at("data", "written") != "unknown" || a.header.Get("Retry-After") == "" || a.at("code") != "platform_not_available" {
 					t.Errorf("%s", a.body)

@@ -232,18 +232,18 @@ func TestIdempotencyEnds(t *testing.T) {
 	}
 }
 
-// cutWriter is a writer over a link that can be cut.
-func cutWriter(t *testing.T) (*server, *fixtures.Cutter) {
+// faultyServer is a writer over a link that can be cut.
+func faultyServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	t.Helper()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
 	direct := *database
-	dsn, cutter := fixtures.CutOff(t, database.DSN)
+	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
 	s := newServer(t, &direct)
 	arrange(t, database, fillLocks)
 	s.get("/status").want(http.StatusOK)
-	return s, cutter
+	return s, proxy
 }
 
 // again repeats a request whose link was cut, once the server has noticed: until
@@ -265,7 +265,7 @@ func (s *server) again(path, body, name string) (a answer) {
 // learns of it from the next try.
 func TestIdempotencyAfterALostCommit(t *testing.T) {
 	t.Parallel()
-	s, cutter := cutWriter(t)
+	s, proxy := faultyServer(t)
 	for name, c := range map[string]struct {
 		fault fixtures.Fault
 		made  bool
@@ -276,7 +276,7 @@ func TestIdempotencyAfterALostCommit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body, at := friday("start_time", c.start), "start_date = '2027-02-05' AND start_time = "+map[string]string{`"10:00"`: "600", `"13:00"`: "780"}[c.start]
-			cutter.Arm(c.fault)
+			proxy.Arm(c.fault)
 			a := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).want(http.StatusServiceUnavailable)
 			if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
 				t.Errorf("%s", a.body)
@@ -310,19 +310,19 @@ func fridays() string {
 // each booking once, and answer what one try would have.
 func TestBulkGoesOn(t *testing.T) {
 	t.Parallel()
-	s, cutter := cutWriter(t)
+	s, proxy := faultyServer(t)
 	before := s.database.Snapshot(t)
 	for _, on := range []string{"START TRANSACTION", "INSERT INTO `wp_bookside_idempotency`", "COMMIT"} {
 		for _, lost := range []bool{true, false} {
 			for skip := range 5 {
 				where := fmt.Sprintf("%s %d, lost %t", on, skip, lost)
-				cutter.Arm(fixtures.Fault{On: on, Skip: skip, Lost: lost})
+				proxy.Arm(fixtures.Fault{On: on, Skip: skip, Lost: lost})
 				tries := 1
 				a := s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a")
 				for ; a.status == http.StatusServiceUnavailable && tries < 4; tries++ {
 					a = s.again("/bookings/bulk", fridays(), "a")
 				}
-				if cut := cutter.Disarm() == 0; cut != (tries == 2) {
+				if cut := proxy.Disarm() == 0; cut != (tries == 2) {
 					t.Errorf("%s: cut %t, %d tries", where, cut, tries)
 				}
 				a.want(http.StatusMultiStatus)
@@ -375,8 +375,8 @@ func TestBulksThatCross(t *testing.T) {
 // was made, for nobody could ask again.
 func TestBulkWithoutAName(t *testing.T) {
 	t.Parallel()
-	s, cutter := cutWriter(t)
-	cutter.Arm(fixtures.Fault{On: "INSERT INTO `wp_latepoint_bookings`", Skip: 1, Lost: true})
+	s, proxy := faultyServer(t)
+	proxy.Arm(fixtures.Fault{On: "INSERT INTO `wp_latepoint_bookings`", Skip: 1, Lost: true})
 	a := s.write(http.MethodPost, "/bookings/bulk", fridays()).want(http.StatusMultiStatus)
 	if got := a.at("results", "errors", 0, "error"); got != "The booking platform is not available" || fmt.Sprint(a.at("results", "errors", 0, "index")) != "1" {
 		t.Errorf("%s", a.body)
@@ -387,7 +387,7 @@ func TestBulkWithoutAName(t *testing.T) {
 	if !strings.Contains(s.log.String(), `"request failed"`) {
 		t.Error("the failure is not in the log")
 	}
-	cutter.Arm(fixtures.Fault{On: "START TRANSACTION", Lost: true})
+	proxy.Arm(fixtures.Fault{On: "START TRANSACTION", Lost: true})
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_date", `"2027-02-09"`)+`]`).want(http.StatusServiceUnavailable)
 }
 

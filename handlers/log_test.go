@@ -70,7 +70,7 @@ func TestLogHoldsNothingPrivate(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
 	direct := *database
-	dsn, cutter := fixtures.CutOff(t, database.DSN)
+	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
 	s := newServer(t, &direct, func(o *handlers.Options) { o.FailedKeysPerMinute = 3 })
 	s.handler = handlers.New(s.platform, s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -98,9 +98,9 @@ func TestLogHoldsNothingPrivate(t *testing.T) {
 	}
 	drive()
 	for _, table := range []string{"latepoint_bookings", "latepoint_customers", "latepoint_orders"} {
-		cutter.Arm(fixtures.Fault{On: table, Lost: true}, fixtures.Fault{On: table}, fixtures.Fault{On: table, Skip: 3, Answer: 20})
+		proxy.Arm(fixtures.Fault{On: table, Lost: true}, fixtures.Fault{On: table}, fixtures.Fault{On: table, Skip: 3, Answer: 20})
 		drive()
-		cutter.Disarm()
+		proxy.Disarm()
 	}
 	arrange(t, database, "ALTER TABLE wp_latepoint_customers DROP COLUMN notes")
 	drive()

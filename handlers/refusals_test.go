@@ -122,7 +122,7 @@ type provoker struct {
 	failing *server                // whose statements fail
 	fails   *func(statement) error // how
 	cut     *server                // that is cut off
-	cutter  *fixtures.Cutter
+	proxy   *fixtures.FaultProxy
 	valid   map[string]request // by operation
 	made    *int               // records for which there was a request
 }
@@ -139,7 +139,7 @@ func newProvoker(t *testing.T) *provoker {
 	*p.fails = func(statement) error { return nil }
 	p.failing = tappedServer(t, database, func(shown statement) error { return (*p.fails)(shown) })
 	direct := *database
-	direct.DSN, p.cutter = fixtures.CutOff(t, database.DSN)
+	direct.DSN, p.proxy = fixtures.NewFaultProxy(t, database.DSN)
 	p.cut = newServer(t, &direct)
 	p.cut.get("/status").want(http.StatusOK)
 	arrangeCustomers(t, database)
@@ -288,7 +288,7 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	case d.status == http.StatusInternalServerError:
 		return p.failWith(9999, r), nil
 	case d.status == http.StatusServiceUnavailable && d.member("data", "written") == "unknown":
-		p.cutter.Arm(fixtures.Fault{On: "\x03COMMIT", Lost: true})
+		p.proxy.Arm(fixtures.Fault{On: "\x03COMMIT", Lost: true})
 		return p.send(p.cut, r), nil
 	case d.status == http.StatusServiceUnavailable:
 		return p.failWith(1040, r), nil

@@ -115,7 +115,7 @@ func TestOpenLosesLink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, _ := cutOff(t, configOf(database), f)
+			c, _ := withFaults(t, configOf(database), f)
 			if _, err := wpdb.Open(t.Context(), c); !errors.Is(err, wpdb.ErrLinkLost) {
 				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
 			}
@@ -133,7 +133,7 @@ func TestOpenWhenUp(t *testing.T) {
 	db, err := wpdb.OpenWhenUp(t.Context(), c, time.Minute, func(err error) {
 		told = append(told, err)
 		if len(told) == 2 {
-			fixtures.CutOffAt(t, "unix", address, good.DSN, fixtures.Fault{Lost: true})
+			fixtures.NewFaultProxyAt(t, "unix", address, good.DSN, fixtures.Fault{Lost: true})
 		}
 	})
 	if err != nil {
@@ -260,15 +260,15 @@ func TestBusy(t *testing.T) {
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	c, through := cutOff(t, configOf(database))
+	c, through := withFaults(t, configOf(database))
 	db := open(t, c)
 	for range 3 {
-		through.CutAll()
+		through.CloseAll()
 		if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	through.CutAll()
+	through.CloseAll()
 	if got, err := read(t.Context(), db, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); err != nil || got[0] != "Main Location!!!" {
 		t.Errorf("%v, error %v", got, err)
 	}

@@ -318,7 +318,7 @@ func TestLostReadIsRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			through, _ := cutOff(t, configOf(database), c.faults...)
+			through, _ := withFaults(t, configOf(database), c.faults...)
 			through.IOTimeout = 500 * time.Millisecond
 			db := open(t, through)
 			ctx, usage := wpdb.WithUsage(t.Context())
@@ -353,7 +353,7 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 		{"before the server has it", fixtures.Fault{On: text, Lost: true}, "Main Location"},
 		{"before the answer", fixtures.Fault{On: text}, "Main Location!"},
 	} {
-		through, _ := cutOff(t, configOf(database), c.fault)
+		through, _ := withFaults(t, configOf(database), c.fault)
 		db := open(t, through)
 		if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
 			t.Errorf("%s: error %v, want %v", c.name, err, wpdb.ErrLinkLost)

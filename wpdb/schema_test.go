@@ -425,7 +425,7 @@ func TestProbeOfADefinitionFails(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh longtext NOT NULL")
-	c, _ := cutOff(t, configOf(database), fixtures.Fault{On: "SHOW CREATE TABLE"}, fixtures.Fault{On: "SHOW CREATE TABLE"})
+	c, _ := withFaults(t, configOf(database), fixtures.Fault{On: "SHOW CREATE TABLE"}, fixtures.Fault{On: "SHOW CREATE TABLE"})
 	db := open(t, c)
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
@@ -438,7 +438,7 @@ func TestProbeOfADefinitionFails(t *testing.T) {
 func TestProbeFails(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
-	c, _ = cutOff(t, c, fixtures.Fault{On: "information_schema"}, fixtures.Fault{On: "information_schema"})
+	c, _ = withFaults(t, c, fixtures.Fault{On: "information_schema"}, fixtures.Fault{On: "information_schema"})
 	db := open(t, c)
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)

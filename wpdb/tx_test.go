@@ -342,7 +342,7 @@ func TestLostTransaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.Legacy())
-			through, _ := cutOff(t, configOf(database), c.fault)
+			through, _ := withFaults(t, configOf(database), c.fault)
 			db := open(t, through)
 			runs := 0
 			ctx, usage := wpdb.WithUsage(t.Context())
