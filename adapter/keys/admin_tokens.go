@@ -15,43 +15,42 @@ import (
 	"bookside/wpdb"
 )
 
-// AdminTokens let people into the page for keys.
+// AdminTokens are the login tokens and sessions of the administration page for keys.
 //
-// A login token is random, works once and for ten minutes, and is exchanged
-// for a session of an hour. Of both only a SHA-256 hash is kept, in a table of
-// ours, so that nothing stored opens anything, and every process beside the
-// site takes them, after a restart too. There is no secret to configure, share
-// or lose, as a signature would need: making a token takes the right to write
-// the table, and whoever has that can write keys without any page.
+// A login token is random, works once and within ten minutes, and is exchanged for a
+// session of an hour. Only SHA-256 hashes of both are stored, in a table of Bookside's
+// own: what is stored opens nothing, and every process beside the site accepts them, even
+// after a restart. Unlike with signatures, there is no secret to configure, share or
+// lose: creating a token takes the privilege to write to the table, and whoever has that
+// can write keys without any page.
 type AdminTokens struct {
 	db     *wpdb.DB
 	now    domain.Clock
 	random io.Reader
 }
 
-// NewAdminTokens keeps tokens in db. random must be fit for secrets, as
-// crypto/rand is.
+// NewAdminTokens stores tokens in db. random must be fit for secrets, as crypto/rand is.
 func NewAdminTokens(db *wpdb.DB, now domain.Clock, random io.Reader) *AdminTokens {
 	return &AdminTokens{db: db, now: now, random: random}
 }
 
-// How long what AdminTokens hands out is good for.
+// How long tokens are valid.
 const (
 	LoginTokenLife   = 10 * time.Minute
 	AdminSessionLife = time.Hour
 )
 
-// What a stored token is for.
+// The kinds of stored tokens.
 const (
 	tokenLogin   = "login"
 	tokenSession = "session"
-	tokenForm    = "form" // the mark of a form that was sent
+	tokenForm    = "form" // the one-time mark of a form
 )
 
-// tokenBytes are random bits that nobody guesses.
+// tokenBytes is enough random bytes that nobody can guess a token.
 const tokenBytes = 20
 
-// Issue makes a login token. It also forgets what is over.
+// Issue creates a login token. It also deletes expired tokens.
 func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
 	if err := a.sweep(ctx); err != nil {
 		return "", err
@@ -63,8 +62,8 @@ func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// Login exchanges a login token for the secret of a session. ok is false where
-// the token is unknown, used or over.
+// Login exchanges a login token for the secret of a session. ok is false if the token is
+// unknown, used or expired.
 func (a *AdminTokens) Login(ctx context.Context, token string) (session string, ok bool, err error) {
 	token = strings.ToUpper(strings.TrimSpace(token))
 	err = a.db.Transact(ctx, "log in", func(tx *wpdb.DB) error {
@@ -81,7 +80,7 @@ func (a *AdminTokens) Login(ctx context.Context, token string) (session string, 
 	return session, true, nil
 }
 
-// Session reports whether a session lasts.
+// Session reports whether a session is valid.
 func (a *AdminTokens) Session(ctx context.Context, session string) (bool, error) {
 	stmt := sq.Select("t.purpose").From(a.db.As(wpdb.AdminTokens, "t")).Where(a.valid(tokenSession, session))
 	_, found, err := wpdb.One(ctx, a.db, "find session", stmt, wpdb.Value[string])
@@ -96,8 +95,8 @@ func (a *AdminTokens) Logout(ctx context.Context, session string) error {
 	})
 }
 
-// Spend notes the mark of a form, and reports whether it is the first time: a
-// form that is sent again, by reloading its answer, must not act again.
+// Spend records the mark of a form, and reports whether it is the first time: a form that
+// is sent again, by reloading the response, must not act again.
 func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err error) {
 	if err := a.sweep(ctx); err != nil {
 		return false, err
@@ -109,7 +108,7 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 	return err == nil, err
 }
 
-// store makes a token and keeps its hash.
+// store creates a token and stores its hash.
 func (a *AdminTokens) store(ctx context.Context, tx *wpdb.DB, purpose string, life time.Duration) (string, error) {
 	secret := make([]byte, tokenBytes)
 	if _, err := io.ReadFull(a.random, secret); err != nil {
@@ -127,8 +126,8 @@ func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.DB, purpose, token st
 	return err
 }
 
-// remove reports whether there was a valid token. Of several that remove it at
-// the same time one is told so.
+// remove reports whether there was a valid token. If several callers remove it at the
+// same time, one of them gets true.
 func (a *AdminTokens) remove(ctx context.Context, tx *wpdb.DB, purpose, token string) (bool, error) {
 	result, err := wpdb.Exec(ctx, tx, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))
 	return result.Rows > 0, err
@@ -138,7 +137,7 @@ func (a *AdminTokens) valid(purpose, token string) sq.Sqlizer {
 	return sq.And{sq.Eq{"token_hash": hashSecret(token), "purpose": purpose}, sq.Gt{"expires_at": domain.Stamp(a.now())}}
 }
 
-// sweep deletes what is over.
+// sweep deletes expired tokens.
 func (a *AdminTokens) sweep(ctx context.Context) error {
 	_, err := a.db.Change(ctx, "forget old tokens", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(sq.LtOrEq{"expires_at": domain.Stamp(a.now())}))
 	return err

@@ -20,7 +20,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Kind says what a key is for. Test keys have limits of their own.
+// Kind says what a key is for. Test keys have request limits of their own.
 type Kind string
 
 // The kinds of keys.
@@ -32,21 +32,21 @@ const (
 // Kinds are all kinds.
 var Kinds = []Kind{Live, Test}
 
-// Key is an API key as stored: everything but the secret, of which only a hash
-// is kept.
+// Key is an API key as stored: everything except the secret, of which only a hash is
+// stored.
 type Key struct {
 	ID          int64
 	Name        string
 	Kind        Kind
-	Start       string // the secret's first characters; fewer, or none, of a short one
+	Start       string // the secret's first characters; fewer or none for a short secret
 	LastFour    string // its last characters, likewise
 	Permissions []string
 	Revoked     bool
 	CreatedAt   domain.Timestamp
-	LastUsedAt  domain.Timestamp // "" when never used; exact to the minute
-	ExpiresAt   domain.Timestamp // "" when never
-	Networks    []netip.Prefix   // from which the key is taken; none for anywhere
-	// PerMinute and PerHour replace the configured request limits; nil keeps them.
+	LastUsedAt  domain.Timestamp // "" if never used; accurate to the minute
+	ExpiresAt   domain.Timestamp // "" for never
+	Networks    []netip.Prefix   // from which the key is accepted; none for anywhere
+	// PerMinute and PerHour override the configured request limits; nil keeps them.
 	PerMinute, PerHour *int64
 }
 
@@ -65,14 +65,14 @@ func (k Key) CheckNetwork(address netip.Addr) error {
 // Status says whether a key can be used.
 type Status string
 
-// What a key's status can be.
+// The statuses of keys.
 const (
 	Active  Status = "active"
 	Revoked Status = "revoked"
 	Expired Status = "expired"
 )
 
-// Status returns the key's status at a moment.
+// Status returns the key's status at an instant.
 func (k Key) Status(now time.Time) Status {
 	end, expires := k.ExpiresAt.Time()
 	switch {
@@ -85,7 +85,7 @@ func (k Key) Status(now time.Time) Status {
 	}
 }
 
-// NewKey is what the maker of a key decides.
+// NewKey is a key to create.
 type NewKey struct {
 	Name               string
 	Kind               Kind
@@ -95,7 +95,7 @@ type NewKey struct {
 	PerMinute, PerHour *int64
 }
 
-// Patch is what is to change of a key; what is nil stays.
+// Patch changes a key. A nil field stays as it is.
 type Patch struct {
 	Name               *string
 	Permissions        []string
@@ -104,14 +104,14 @@ type Patch struct {
 	PerMinute, PerHour *int64          // 0 for the configured limit
 }
 
-// Store holds the API keys of a site, in a table of our own.
+// Store has the API keys of a site, in a table of Bookside's own.
 type Store struct {
 	db     *wpdb.DB
 	now    domain.Clock
 	random io.Reader
 }
 
-// NewStore keeps keys in db. random must be fit for secrets, as crypto/rand is.
+// NewStore returns the keys in db. random must be fit for secrets, as crypto/rand is.
 func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader) *Store {
 	return &Store{db: db, now: now, random: random}
 }
@@ -127,15 +127,15 @@ func (s *Store) Create(ctx context.Context, n NewKey) (secret string, key Key, e
 }
 
 var (
-	// ErrBadKey is a secret that cannot be imported.
+	// ErrBadKey means that a secret cannot be imported.
 	ErrBadKey = errors.New("key cannot be imported")
-	// ErrWeakKey is an ErrBadKey that is imported where weak ones are allowed.
+	// ErrWeakKey is an ErrBadKey of a secret that can be imported if weak ones are allowed.
 	ErrWeakKey = fmt.Errorf("%w: it can be guessed", ErrBadKey)
 )
 
-// Import stores a key that another program gave out, so that its clients keep
-// it; a weak one, which can be guessed, only where that is allowed. Importing a
-// stored key again is an ErrBadKey.
+// Import stores a key that another program issued, so that its clients can keep it. A
+// weak key, which can be guessed, is imported only if that is allowed. Importing a stored
+// key again is an ErrBadKey.
 func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) (Key, error) {
 	switch {
 	case secret == "":
@@ -200,7 +200,7 @@ type storedKey struct {
 	hash string
 }
 
-// scanKey scans keyColumns, and what the caller selected behind them.
+// scanKey scans keyColumns and the columns that the caller selected after them.
 func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 	var permissions, networks, status string
 	dest := []any{&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &networks, &status, (*string)(&k.CreatedAt),
@@ -215,8 +215,8 @@ func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 // storeNetworks writes the column.
 func storeNetworks(networks []netip.Prefix) string { return join(networks, netip.Prefix.String) }
 
-// storedNetworks reads the column. A word that nobody can read becomes a
-// network without addresses: it must not open the key.
+// storedNetworks parses the column. A word that cannot be parsed becomes a network
+// without addresses: it must not open the key.
 func storedNetworks(text string) (networks []netip.Prefix) {
 	if text == "" {
 		return nil
@@ -230,7 +230,7 @@ func storedNetworks(text string) (networks []netip.Prefix) {
 
 func scanStored(row wpdb.Scanner) (storedKey, error) { return scanKey(row) }
 
-// List returns all keys, oldest first, revoked ones too.
+// List returns all keys, oldest first, including revoked ones.
 func (s *Store) List(ctx context.Context) ([]Key, error) {
 	stmt := sq.Select(keyColumns...).From(s.db.As(wpdb.APIKeys, "k")).OrderBy("k.id")
 	stored, err := wpdb.All(ctx, s.db, "list keys", stmt, scanStored)
@@ -244,16 +244,15 @@ func (s *Store) List(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// Revoke ends a key at once, in every process. It reports whether there is
-// such a key.
+// Revoke ends a key at once, in every process. It reports whether the key exists.
 func (s *Store) Revoke(ctx context.Context, id int64) (bool, error) {
 	stmt := sq.Update(s.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id})
 	result, err := s.db.Change(ctx, "revoke key", stmt)
 	return result.Rows > 0, err
 }
 
-// Restrict changes the terms of a key at once, in every process. It reports
-// whether there is such a key, and the key as it then is.
+// Restrict changes the terms of a key at once, in every process. It reports whether the
+// key exists, and returns it as it then is.
 func (s *Store) Restrict(ctx context.Context, id int64, patch Patch) (key Key, found bool, err error) {
 	if changes := patch.changes(); len(changes) > 0 {
 		stmt := sq.Update(s.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id})
@@ -291,24 +290,24 @@ func (p Patch) changes() map[string]any {
 	return set
 }
 
-// Find returns the key with an id; ok is false where there is none.
+// Find returns the key with an id. ok is false if there is none.
 func (s *Store) Find(ctx context.Context, id int64) (key Key, ok bool, err error) {
 	stmt := sq.Select(keyColumns...).From(s.db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.id": id})
 	stored, ok, err := wpdb.One(ctx, s.db, "find key", stmt, scanStored)
 	return stored.Key, ok, err
 }
 
-// Principal is the valid key of a request, whose permissions count, and what the
-// platform's options said at the moment the key was found.
+// Principal is the valid key of a request, whose permissions apply, and the platform's
+// options at the moment the key was found.
 type Principal struct {
 	Key
 	Options domain.Options
 }
 
-// Authenticate finds the valid key for a secret, else a CodeUnauthorized. The
-// platform's options come in the same statement, because every request needs
-// both. A misspelt key costs no query. Nothing is cached, or revoking would not
-// be immediate. Uses the unique index on key_hash.
+// Authenticate finds the valid key with a secret; a CodeUnauthorized if there is none.
+// The same statement reads the platform's options, because every request needs both. A
+// misspelt key costs no query. Nothing is cached: revoking takes effect at once. Uses the
+// unique index on key_hash.
 func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
 		return Principal{}, domain.Unauthorized()
@@ -316,8 +315,8 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, err
 	hash := hashSecret(secret)
 	found, ok, err := s.find(ctx, hash)
 	if errors.Is(err, wpdb.ErrSchema) {
-		// The table of keys is gone, or this is no WordPress: ask again for the key
-		// alone to tell the one from the other.
+		// Either the table of keys is missing, or the WordPress tables: query the key
+		// alone to find out which.
 		found.storedKey, ok, err = wpdb.One(ctx, s.db, "find key", keyByHash(s.db, hash), scanStored)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
@@ -342,7 +341,7 @@ func keyByHash(db *wpdb.DB, hash string) sq.SelectBuilder {
 	return sq.Select(keyColumns...).From(db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.key_hash": hash})
 }
 
-// find reads the key as often as there are options beside it, at least once.
+// find reads the key in as many rows as there are options, at least one.
 func (s *Store) find(ctx context.Context, hash string) (found storedPrincipal, ok bool, err error) {
 	stmt := keyByHash(s.db, hash).Columns("o.option_name", "o.option_value").
 		JoinClause(sq.ConcatExpr("LEFT JOIN ", s.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": domain.OptionNames}))
@@ -373,14 +372,14 @@ func (s *Store) Used(ctx context.Context, key Key) error {
 	stmt := sq.Update(s.db.Name(wpdb.APIKeys)).Set("last_used_at", domain.Stamp(now)).Where(sq.Eq{"id": key.ID})
 	_, err := wpdb.Exec(ctx, s.db, "note use of key", stmt)
 	if errors.Is(err, wpdb.ErrConflict) {
-		return nil // it is noted on another node of the cluster
+		return nil // another node of the cluster records it
 	}
 	return err
 }
 
-// A secret is lp_live_ or lp_test_, 32 random characters, and 6 that check the
-// rest, so that a misspelt key is known without asking the database, and a
-// scanner knows a leaked one.
+// A secret is lp_live_ or lp_test_, 32 random characters and a checksum of 6, so
+// that a misspelt key is recognised without a query, and a leaked one by a
+// scanner.
 const (
 	secretRandom   = 32
 	secretChecksum = 6
@@ -396,8 +395,8 @@ func newSecret(random io.Reader, kind Kind) (string, error) {
 			return "", fmt.Errorf("make key: %w", err)
 		}
 		for _, b := range buffer {
-			// 248 is the largest multiple of 62 in a byte: above it the first
-			// characters would come more often.
+			// 248 is the largest multiple of 62 in a byte: larger bytes would favour the
+			// first characters.
 			if b < 248 && len(secret) < full {
 				secret = append(secret, base62[b%62])
 			}

@@ -15,9 +15,9 @@ import (
 )
 
 // The terms of a key, as people write them. The errors of the functions below
-// say what to write, without the name of the field.
+// say what to write, without naming the field.
 
-// Words that take a term of a key away again.
+// The words that remove a term of a key.
 const (
 	AnyNetwork   = "any"
 	NeverExpires = "never"
@@ -28,7 +28,7 @@ const (
 	maxKeyName     = 190 // characters, as the column has
 	maxNetworks    = 50  // of a key, for which the column has room
 	maxKeyRequests = 1_000_000_000
-	longestLife    = 36_500 // days: more than anybody means, and less than a DATETIME holds
+	longestLife    = 36_500 // days: more than anybody needs, and less than a DATETIME holds
 )
 
 // A permission is a verb, for all resources, or a verb and a resource:
@@ -46,16 +46,16 @@ func KnownPermission(permission string) bool {
 		slices.Contains(PermissionVerbs, verb) && (!qualified || slices.Contains(PermissionResources, resource))
 }
 
-// Holds reports whether the key has a permission, by name or by the verb that
-// stands for all resources. The empty permission needs a valid key only.
+// Holds reports whether the key has a permission, by its name or by the verb for all
+// resources. Every valid key holds the empty permission.
 func (k Key) Holds(permission string) bool {
 	verb, resource, _ := strings.Cut(permission, "_")
 	return permission == "" || slices.Contains(k.Permissions, permission) ||
 		slices.Contains(PermissionResources, resource) && slices.Contains(k.Permissions, verb)
 }
 
-// Require returns nil where the key holds a permission. Otherwise it is a
-// CodeForbidden that names the permission.
+// Require returns a CodeForbidden that names the permission if the key does not hold it,
+// or nil.
 func (k Key) Require(permission string) error {
 	if k.Holds(permission) {
 		return nil
@@ -103,9 +103,9 @@ func ParsePermissions(list string) ([]string, error) {
 	return permissions, nil
 }
 
-// ParseNetworks reads networks and addresses, between commas or spaces, or
-// AnyNetwork, which is none. An empty text is an error: a variable that happens
-// to be unset must not open a key to everybody.
+// ParseNetworks parses networks and addresses, separated by commas or blanks, or
+// AnyNetwork, which is none. An empty text is an error: a variable that happens to be
+// unset must not open a key to everybody.
 func ParseNetworks(text string) ([]netip.Prefix, error) {
 	if strings.TrimSpace(text) == AnyNetwork {
 		return nil, nil
@@ -130,14 +130,14 @@ func ParseNetworks(text string) ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// parseNetwork reads a network, or one address as a network of its own.
+// parseNetwork parses a network, or an address as a network of its own.
 func parseNetwork(word string) (netip.Prefix, error) {
 	network, err := netip.ParsePrefix(word)
 	if address, failed := netip.ParseAddr(word); failed == nil && address.Zone() == "" {
 		network, err = address.Prefix(address.BitLen())
 	}
 	if err != nil || network.Addr().Is4In6() {
-		return netip.Prefix{}, fmt.Errorf("%q is no network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address", word)
+		return netip.Prefix{}, fmt.Errorf("%q is not a network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address", word)
 	}
 	return network.Masked(), nil
 }
@@ -150,7 +150,7 @@ func FormatNetwork(network netip.Prefix) string {
 	return network.String()
 }
 
-// FormatNetworks returns what ParseNetworks reads.
+// FormatNetworks returns the text that ParseNetworks parses.
 func FormatNetworks(networks []netip.Prefix) string {
 	if len(networks) == 0 {
 		return AnyNetwork
@@ -166,8 +166,8 @@ func join(networks []netip.Prefix, format func(netip.Prefix) string) string {
 	return strings.Join(texts, ",")
 }
 
-// ParseExpiry reads a number of days from now, such as 90d, or the last day of
-// the key in UTC. It is nil for NeverExpires.
+// ParseExpiry parses a number of days from now, such as 90d, or the last day of the key
+// in UTC. It returns nil for NeverExpires.
 func ParseExpiry(text string, now time.Time) (*time.Time, error) {
 	if text == NeverExpires {
 		return nil, nil
@@ -188,15 +188,15 @@ func ParseExpiry(text string, now time.Time) (*time.Time, error) {
 	}
 	switch {
 	case !end.After(now):
-		return nil, errors.New("this day is over")
+		return nil, errors.New("this day is in the past")
 	case end.After(now.AddDate(0, 0, longestLife+1)):
 		return nil, fmt.Errorf("write a day within %d days", longestLife)
 	}
 	return &end, nil
 }
 
-// ParseRequestLimit reads a number of requests. It is nil for DefaultLimit,
-// which leaves the limit to the configuration.
+// ParseRequestLimit parses a number of requests. It returns nil for DefaultLimit, which
+// leaves the limit to the configuration.
 func ParseRequestLimit(text string) (*int64, error) {
 	if text == DefaultLimit {
 		return nil, nil

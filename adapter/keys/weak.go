@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// What a secret needs so that nobody guesses it. Fewer than one in a hundred
-// random keys of 16 decimal digits has too little variety, and of other alphabets
-// practically none.
+// The requirements of a secret that cannot be guessed. Fewer than one in a hundred
+// random keys of 16 decimal digits has too little variety, and practically none of
+// other alphabets.
 const (
 	safeLength  = 16
 	safeVariety = 6 // different characters
-	safeTail    = 4 // characters that repeat the beginning by no accident
+	safeTail    = 4 // characters that do not repeat the beginning by accident
 )
 
 // weakness returns why a secret can be guessed, in words that follow "it", or "".
@@ -52,20 +52,20 @@ func repeats(text string) bool {
 // guessed.
 func WeakSecret(secret string) bool { return weakness(secret) != "" }
 
-// Weakness says whether a stored key can be guessed.
+// Weakness is the weakness of a stored key.
 type Weakness int
 
-// What a key's weakness can be.
+// The weaknesses of keys.
 const (
 	Strong Weakness = iota
 	MaybeWeak
 	Weak
 )
 
-// Weakness returns derived from what is shown of the key: the secret is not stored,
-// and nothing is shown of a weak one. Earlier versions showed 3 + 1 characters of
-// keys with 12 to 14, and 4 + 1 of those with 15 to 17; today nobody gets either.
-// They knew no weakness but shortness.
+// Weakness derives the weakness of the key from the shown parts of its secret, which is
+// not stored: nothing is shown of a weak secret. Earlier versions showed 3 + 1 characters
+// of keys with 12 to 14 characters and 4 + 1 of those with 15 to 17; today no key shows
+// these. They knew no weakness other than shortness.
 func (k Key) Weakness() Weakness {
 	switch start, end := len(k.Start), len(k.LastFour); {
 	case start+end < 5:

@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// automation is what actions_json says: what is done if all conditions hold.
+// automation is the content of actions_json: the actions to run if all conditions hold.
 type automation struct {
 	conditions []condition
 	actions    []action
 	offset     offset
 }
 
-// action is an active action before its templates are filled in.
+// action is an active action with its templates.
 type action struct {
 	id, kind string
 	settings object
 }
 
-// parseAutomation reads actions_json as OsProcessModel::build_from_json does: the
-// tree of groups is flattened, so that every condition guards every action. ok is
-// false for what is no JSON.
+// parseAutomation parses actions_json as OsProcessModel::build_from_json does: the tree
+// of groups is flattened, so that every condition guards every action. ok is false if it
+// is not JSON.
 func parseAutomation(actionsJSON string) (a automation, ok bool) {
 	root, err := decodeTree(actionsJSON)
 	if err != nil {
@@ -34,8 +34,8 @@ func parseAutomation(actionsJSON string) (a automation, ok bool) {
 	return automation{conditions: conditionsOf(root, nil), actions: actionsOf(root, nil), offset: offsetOf(first(root))}, true
 }
 
-// conditionsOf adds the conditions of groups to found. The plugin looks for them
-// in groups with a condition and their branches only.
+// conditionsOf adds the conditions of groups to found. Like the plugin, it searches only
+// groups with a condition and their branches.
 func conditionsOf(groups any, found []condition) []condition {
 	for _, group := range members(groups) {
 		guard, guarded := group.get("trigger_condition").(object)
@@ -54,8 +54,8 @@ func conditionsOf(groups any, found []condition) []condition {
 	return found
 }
 
-// actionsOf adds the active actions of groups to found, however deep they are.
-// One without a status is active.
+// actionsOf adds the active actions of groups at any depth to found. An action without a
+// status is active.
 func actionsOf(groups any, found []action) []action {
 	for _, node := range members(groups) {
 		if text(node.get("type")) == "action" {
@@ -70,17 +70,17 @@ func actionsOf(groups any, found []action) []action {
 	return found
 }
 
-// offset is when a job is done, before or after its event.
+// offset says how long before or after its event a job runs.
 type offset struct {
-	value int // negative is before
+	value int // negative means before
 	unit  string
 }
 
 // maxOffset bounds offsets, far beyond any that makes sense.
 const maxOffset = 1_000_000
 
-// offsetOf reads a group's time_offset; there is none where PHP could not make
-// sense of it either. All but "after" is before.
+// offsetOf parses a group's time_offset. There is none if PHP could not make sense of it
+// either. Anything but "after" means before.
 func offsetOf(group object) offset {
 	settings, ok := group.get("time_offset").(object)
 	if !ok {
@@ -116,9 +116,9 @@ func (o offset) apply(at time.Time) time.Time {
 	}
 }
 
-// A decoded JSON text is nil, bool, string, json.Number, []any or object. Unlike
-// a map, object keeps the order of its members, which is that of the actions
-// where PHP wrote a list with gaps as an object.
+// Decoded JSON is nil, bool, string, json.Number, []any or object. Unlike a map,
+// object keeps the order of its members, which is the order of the actions if
+// PHP wrote a list with gaps as an object.
 type (
 	object []member
 	member struct {
@@ -127,7 +127,7 @@ type (
 	}
 )
 
-// get returns a member's value, nil where there is none.
+// get returns the value of a member, nil if there is none.
 func (o object) get(key string) any {
 	for _, m := range o {
 		if m.key == key {
@@ -137,8 +137,7 @@ func (o object) get(key string) any {
 	return nil
 }
 
-// set changes or adds a member, as PHP does with an array: a changed one keeps
-// its place.
+// set changes or adds a member. As in a PHP array, a changed member keeps its place.
 func (o object) set(key string, value any) object {
 	for i := range o {
 		if o[i].key == key {
@@ -149,7 +148,7 @@ func (o object) set(key string, value any) object {
 	return append(o, member{key, value})
 }
 
-// members returns the objects in a list or object, as foreach visits them.
+// members returns the objects in a list or object, in the order of PHP's foreach.
 func members(value any) []object {
 	var found []object
 	switch v := value.(type) {
@@ -169,7 +168,7 @@ func members(value any) []object {
 	return found
 }
 
-// first returns the element 0 of a list or object.
+// first returns element 0 of a list or object.
 func first(value any) object {
 	var found any
 	switch v := value.(type) {
@@ -184,7 +183,7 @@ func first(value any) object {
 	return o
 }
 
-// text returns a scalar as PHP writes it, and "" for all else.
+// text returns a scalar as PHP converts it to a string, and "" for anything else.
 func text(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -199,7 +198,7 @@ func text(value any) string {
 	return ""
 }
 
-// commaList returns a scalar, or the scalars of a list parted by commas.
+// commaList returns a scalar, or the scalars of a list, separated by commas.
 func commaList(value any) string {
 	list, ok := value.([]any)
 	if !ok {
@@ -212,11 +211,11 @@ func commaList(value any) string {
 	return strings.Join(texts, ",")
 }
 
-// maxDepth is how deep PHP's json_decode reads.
+// maxDepth is the nesting that PHP's json_decode accepts.
 const maxDepth = 512
 
 var (
-	errTooDeep  = errors.New("JSON nested too deep")
+	errTooDeep  = errors.New("JSON is nested too deeply")
 	errTrailing = errors.New("text after JSON")
 	errEncoding = errors.New("JSON is not UTF-8")
 )
@@ -280,7 +279,7 @@ func decodeObject(decoder *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, _ := key.(string) // the decoder lets nothing else pass
+		name, _ := key.(string) // the decoder accepts nothing else
 		o = o.set(name, value)
 	}
 	_, err := decoder.Token()

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// condition is a demand on an attribute of an object.
+// condition compares an attribute of an object.
 type condition struct {
 	object, attribute string
 	operator, value   string
 }
 
-// conditionOn reads a property such as booking__status.
+// conditionOn parses a property such as booking__status.
 func conditionOn(property, operator, value string) condition {
 	parts := strings.SplitN(property, "__", 3)
 	return condition{object: parts[0], attribute: append(parts, "")[1], operator: operator, value: value}
 }
 
 // satisfies reports whether all conditions hold
-// (OsProcessModel::check_if_objects_satisfy_trigger_conditions). One on an object
-// that the event is not about holds always.
+// (OsProcessModel::check_if_objects_satisfy_trigger_conditions). Conditions on objects
+// that the event is not about always hold.
 func (s Subject) satisfies(conditions []condition) bool {
 	return !slices.ContainsFunc(conditions, func(c condition) bool {
 		attributes, known := s.Objects[c.object]
@@ -48,25 +48,25 @@ func (s Subject) holds(c condition, have string) bool {
 		now, known := s.Objects[strings.TrimPrefix(c.object, "old_")]
 		return !known || !looselyEqual(have, now[c.attribute])
 	case "not_changed":
-		return false // the plugin demands changed as well
+		return false // the plugin also requires a change
 	default:
 		return true
 	}
 }
 
-// inList reports whether a comma list has a value. Blanks count.
+// inList reports whether a comma-separated list contains a value. Blanks count.
 func inList(have, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(value string) bool { return looselyEqual(have, value) })
 }
 
-// Texts that PHP takes for numbers: as a whole, or what they begin with.
+// Texts that PHP converts to numbers: as a whole, or by their beginning.
 var (
 	numeric      = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?)[ \t\n\r\v\f]*$`)
 	leadingFloat = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
 )
 
-// looselyEqual returns PHP's == of two texts: as numbers where both are. Those that PHP
-// has no exact number for count as texts.
+// looselyEqual returns PHP's == of two texts, which compares them as numbers if both are
+// numeric. Numbers that PHP cannot represent exactly compare as texts.
 func looselyEqual(a, b string) bool {
 	x, y := numeric.FindStringSubmatch(a), numeric.FindStringSubmatch(b)
 	if x == nil || y == nil {
@@ -87,10 +87,10 @@ func looselyEqual(a, b string) bool {
 	return f == g
 }
 
-// isInteger looks at a match of numeric.
+// isInteger reports whether a match of numeric is an integer.
 func isInteger(match []string) bool { return match[2] == "" && match[3] == "" && match[4] == "" }
 
-// toFloat returns PHP's cast of a text to a float: what it begins with, or 0.
+// toFloat returns PHP's cast of a text to a float: the number at its beginning, or 0.
 func toFloat(value string) float64 {
 	if match := leadingFloat.FindStringSubmatch(value); match != nil {
 		return parseFloat(match[1])
@@ -98,8 +98,7 @@ func toFloat(value string) float64 {
 	return 0
 }
 
-// parseFloat reads what is a number but for its range: one too big for a float is
-// infinite.
+// parseFloat parses a number. One out of the range of floats is infinite.
 func parseFloat(digits string) float64 {
 	value, _ := strconv.ParseFloat(digits, 64)
 	return value

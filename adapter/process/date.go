@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FormatDate writes a time in its zone as PHP's date_format does, with English
-// names. A lone backslash at the end of the format is left out.
+// FormatDate formats a time in its zone as PHP's date_format does, with English names. A
+// lone backslash at the end of the format is dropped.
 func FormatDate(t time.Time, phpFormat string) string {
 	var b strings.Builder
 	for i := 0; i < len(phpFormat); i++ {
@@ -23,7 +23,7 @@ func FormatDate(t time.Time, phpFormat string) string {
 	return b.String()
 }
 
-// layouts are the letters that Go's own layouts know.
+// layouts are the format letters that Go's layouts cover.
 var layouts = map[byte]string{
 	'd': "02", 'D': "Mon", 'j': "2", 'l': "Monday", 'F': "January", 'm': "01", 'M': "Jan", 'n': "1",
 	'a': "pm", 'A': "PM", 'g': "3", 'h': "03", 'H': "15", 'i': "04", 's': "05", 'O': "-0700", 'P': "-07:00",
@@ -45,7 +45,7 @@ func formatLetter(t time.Time, letter byte) string {
 	case 'r':
 		return t.Format("Mon, 02 Jan ") + fmt.Sprintf("%04d", t.Year()) + t.Format(" 15:04:05 -0700")
 	default:
-		return string([]byte{letter}) // any byte, of a longer character too
+		return string([]byte{letter}) // any byte, even of a longer character
 	}
 }
 
@@ -75,8 +75,8 @@ func formatDay(t time.Time, letter byte) string {
 	}
 }
 
-// formatYear writes a year of four digits: Y without a plus, X with, x with where
-// four digits are not enough.
+// formatYear formats a year with at least four digits: Y without a plus, X with a plus, x
+// with a plus if there are more than four.
 func formatYear(year int, letter byte) string {
 	switch {
 	case year < 0:
@@ -150,7 +150,7 @@ func ordinal(day int) string {
 	}
 }
 
-// swatchBeat returns the thousandth of a day in Biel.
+// swatchBeat returns the Swatch Internet Time, in thousandths of a day.
 func swatchBeat(t time.Time) int {
 	biel := t.UTC().Add(time.Hour)
 	seconds := biel.Hour()*3600 + biel.Minute()*60 + biel.Second()

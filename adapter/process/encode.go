@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// EncodePHP writes JSON as wp_json_encode does: slashes escaped, everything
-// beyond ASCII as \u escapes, and <, > and & as they are. A value's own
-// MarshalJSON has to leave these alone too.
+// EncodePHP encodes JSON as wp_json_encode does: slashes escaped, everything beyond ASCII
+// as \u escapes, and <, > and & unescaped. MarshalJSON methods of the value must not
+// escape the latter either.
 func EncodePHP(v any) (string, error) {
 	encoded, err := encode(v)
 	if err != nil {
@@ -42,7 +42,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MarshalJSON keeps the order of the members.
+// MarshalJSON encodes the members in their order.
 func (o object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')

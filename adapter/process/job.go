@@ -1,8 +1,8 @@
 package process
 
-// SettingsJSON returns the column settings of the job's row: what its actions are and
-// what they say (OsProcessJobModel, LatePoint 5.6.5). activityData is that of the
-// job's Subject. A row takes 64 KiB of it.
+// SettingsJSON returns the column settings of the job's row: its actions with their
+// content (OsProcessJobModel, LatePoint 5.6.5). activityData is that of the job's
+// Subject. The column holds 64 KiB.
 func (j Job) SettingsJSON(activityData any) (string, error) {
 	var info, data object
 	for _, a := range j.Actions {

@@ -4,75 +4,75 @@ import (
 	"time"
 )
 
-// Process is an automation of the site: a row of processes that is active.
+// Process is an active automation of the site: a row of processes.
 type Process struct {
 	ID          int64
 	Name        string
-	EventType   string // booking_created and the like
-	ActionsJSON string // as stored; "" where the column is NULL
+	EventType   string // such as booking_created
+	ActionsJSON string // as stored; "" if the column is NULL
 }
 
-// Subject is what an event is about.
+// Subject has everything that automations can use of an event.
 type Subject struct {
-	// Objects are the values that conditions look at, by object and attribute:
+	// Objects are the values that conditions compare, by object and attribute:
 	// Objects["booking"]["status"]. NULL is "". old_booking and its like are there
-	// for updates only, beside the object as it is now.
+	// for updates only, in addition to the present object.
 	Objects map[string]map[string]string
-	// Variables fill in templates.
+	// Variables are the values of template variables.
 	Variables Variables
-	// ActivityData is what the history will say a message was about: an object
+	// ActivityData says what a message is about in the activity log: an object
 	// with the members booking_id, agent_id, service_id, customer_id for a
 	// booking, order_id and customer_id for an order.
 	ActivityData any
-	// Data is what webhooks post: the record as the history describes it. Without
-	// it webhooks are left out.
+	// Data is what webhooks post: the record as the activity log describes it. Without
+	// it, webhooks are left out.
 	Data any
-	// At is the instant of the event: the creation, the change, the start or the
-	// end. The zero time stands for now, as PHP reads NULL.
+	// At is the instant of the event: the creation, the update, the start or the
+	// end. The zero time stands for now, which is how PHP reads NULL.
 	At time.Time
 }
 
-// Job is what is to be done because of an event.
+// Job is the work that a process does because of an event.
 type Job struct {
 	ProcessID int64
 	Name      string // of the process
 	EventType string
-	DueAt     time.Time // in UTC; not after now for what is done at once
+	DueAt     time.Time // in UTC; not after now if the job is due at once
 	Actions   []Action  // at least one
 }
 
-// Action is one rendered action of a job.
+// Action is an action of a job, with its templates rendered.
 type Action struct {
-	ID   string // of the action in its process
+	ID   string // of the action within its process
 	Type string // SendEmail, SendSMS or TriggerWebhook
 	// To are the recipients of a mail, such as Jane Doe <jane@example.com>,
-	// office@example.com, or the phone number of a text message. Like Subject it
-	// is of one line.
+	// office@example.com, or the phone number of a text message. Like Subject, it
+	// is a single line.
 	To, Subject string
 	Content     string   // HTML of a mail, or the text of a message
-	Attachments []string // ids of the site's media, of a mail; never nil
-	URL         string   // of a webhook, escaped for HTML as the plugin keeps it
-	Data        any      // what a webhook posts
+	Attachments []string // ids of media of the site, for a mail; never nil
+	URL         string   // of a webhook, escaped for HTML as the plugin stores it
+	Data        any      // posted by a webhook
 }
 
-// The types of actions that are rendered. Others, WhatsApp templates and those of
-// further add-ons, need what only the site's PHP knows, and are left out.
+// The action types that are rendered. Others, such as WhatsApp templates and those of
+// add-ons, need data that only the site's PHP has, and are left out.
 const (
 	SendEmail      = "send_email"
 	SendSMS        = "send_sms"
 	TriggerWebhook = "trigger_webhook"
 )
 
-// lateness is how late a job may be and still be done.
+// lateness is how late a job may be and still run.
 const lateness = 5 * time.Minute
 
-// Jobs returns what the processes of an event's type do, in the order of processes
-// (OsProcessJobsHelper::create_jobs_for_process, LatePoint 5.6.5). Left out are
-// processes whose conditions do not hold, that have nothing to do, that cannot be
-// read, and what was due more than five minutes before now.
+// Jobs returns the jobs of the processes for an event type, in the order of processes
+// (OsProcessJobsHelper::create_jobs_for_process, LatePoint 5.6.5). It leaves out
+// processes whose conditions do not hold, that have no actions or that cannot be parsed,
+// and jobs that were due more than five minutes ago.
 //
-// It cannot know which jobs of a process and record wait already: the plugin adds
-// none to those.
+// It does not know which jobs are already scheduled for a process and record; the plugin
+// adds none to those.
 func Jobs(processes []Process, eventType string, subject Subject, now time.Time) []Job {
 	var jobs []Job
 	for _, p := range processes {

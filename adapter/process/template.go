@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// render fills in the templates of actions (ProcessAction::prepare_data_for_run).
-// A message to nobody is left out: the plugin only notes that it failed.
+// render renders the templates of actions (ProcessAction::prepare_data_for_run). Messages
+// without a recipient are left out: the plugin only logs that they failed.
 func (s Subject) render(actions []action) []Action {
 	fill := s.Variables.replacer(func(_, value string) string { return value })
 	fillRecipients := s.Variables.replacer(recipient)
@@ -34,9 +34,10 @@ func (s Subject) render(actions []action) []Action {
 	return rendered
 }
 
-// replacer fills in variables, each as shown gives it. All are replaced at once:
-// what a customer typed is never a template itself, where the plugin's own way,
-// one variable after the other, would fill in what stands in a name.
+// replacer returns a replacer of variables, each in the form that shown returns. It
+// replaces all of them in one pass, so that what a customer typed is never a template
+// itself. The plugin replaces one variable after the other, and would expand variables in
+// a name.
 func (v Variables) replacer(shown func(name, value string) string) *strings.Replacer {
 	pairs := make([]string, 0, 2*len(v))
 	for name, value := range v {
@@ -45,8 +46,8 @@ func (v Variables) replacer(shown func(name, value string) string) *strings.Repl
 	return strings.NewReplacer(pairs...)
 }
 
-// recipient keeps people from adding recipients by their name: it loses what
-// parts recipients from each other and names from addresses.
+// recipient removes from names the characters that separate recipients from each other
+// and names from addresses, so that nobody can add recipients by their name.
 func recipient(name, value string) string {
 	if strings.HasSuffix(name, "_email") || strings.HasSuffix(name, "_emails") {
 		return value
@@ -56,7 +57,7 @@ func recipient(name, value string) string {
 
 var notInNames = strings.NewReplacer(",", " ", ";", " ", "<", "", ">", "", `"`, "")
 
-// oneLine keeps a line of a mail's head from becoming two.
+// oneLine keeps a line of a mail's header from becoming two.
 func oneLine(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -66,7 +67,7 @@ func oneLine(line string) string {
 	}, line)
 }
 
-// escapeHTML is esc_html: the site shows the address of a webhook as it is stored.
+// escapeHTML is esc_html: the site shows the URL of a webhook as it is stored.
 var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 
 func split(list string) []string {

@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// Variables fill in templates, by name without braces. A template's variable that
-// is not among them stays as it is.
+// Variables are the values of template variables, by name without braces. Variables of a
+// template that are not among them stay as they are.
 type Variables map[string]string
 
-// A VariableSource is a record that templates can speak of: BookingVariables,
+// A VariableSource is a record whose variables templates can use: BookingVariables,
 // OrderVariables and so on.
 type VariableSource interface {
 	variables() Variables
 }
 
 // VariablesOf returns the variables of records (OsReplacerHelper, LatePoint 5.6.5).
-// Those that stand for HTML of the plugin are blank. Values are raw, as there.
+// Variables that stand for HTML of the plugin are blank. Values are not escaped, as in
+// the plugin.
 func VariablesOf(records ...VariableSource) Variables {
 	all := Variables{}
 	for _, record := range records {
@@ -34,7 +35,7 @@ type BookingVariables struct {
 	ID                        int64
 	Code, Price               string
 	Service, ServiceCategory  string
-	Date                      time.Time // its calendar day counts, in its own zone
+	Date                      time.Time // the calendar day in its own zone
 	DateFormat                string    // see ReadableDateFormat
 	Start, End                *int      // minutes after midnight, nil for none
 	Clock24                   bool      // by the setting time_system
@@ -59,7 +60,7 @@ func (b BookingVariables) variables() Variables {
 	}
 }
 
-// OrderVariables is an order as templates show it. Amounts are formatted, but for
+// OrderVariables is an order as templates show it. Amounts are formatted, except for
 // TaxTotal, which the plugin shows as stored.
 type OrderVariables struct {
 	ID                                        int64
@@ -67,7 +68,7 @@ type OrderVariables struct {
 	TaxTotal, CouponDiscount, Subtotal, Total string
 	Status, FulfillmentStatus, PaymentStatus  string // as stored
 	PaymentsTotal, BalanceDue                 string
-	Agents                                    []AgentVariables // of its bookings, in their order
+	Agents                                    []AgentVariables // of its bookings, in the order of the bookings
 	ManageURLForAgent, ManageURLForCustomer   string
 }
 
@@ -111,7 +112,7 @@ func (c CustomerVariables) variables() Variables {
 type AgentVariables struct {
 	FirstName, LastName, DisplayName   string
 	Email, Phone                       string
-	AdditionalEmails, AdditionalPhones string // comma lists
+	AdditionalEmails, AdditionalPhones string // comma-separated
 }
 
 func (a AgentVariables) variables() Variables {
@@ -122,7 +123,7 @@ func (a AgentVariables) variables() Variables {
 	}
 }
 
-// TransactionVariables is a payment as templates show it: as stored, but for the
+// TransactionVariables is a payment as templates show it: as stored, except for the
 // amount, which is formatted.
 type TransactionVariables struct {
 	Token, Amount, Processor, PaymentMethod string
@@ -137,11 +138,11 @@ func (t TransactionVariables) variables() Variables {
 	}
 }
 
-// BusinessVariables is what templates say of the site itself.
+// BusinessVariables are the variables of the site itself.
 type BusinessVariables struct {
 	Name, Phone, Address string
 	LogoURL              string
-	DashboardURL         string // where customers see their bookings
+	DashboardURL         string // the page on which customers see their bookings
 }
 
 func (b BusinessVariables) variables() Variables {
@@ -153,8 +154,8 @@ func (b BusinessVariables) variables() Variables {
 
 func fullName(first, last string) string { return strings.TrimSpace(first + " " + last) }
 
-// ReadableDateFormat returns the format in which the site writes a day to people, by
-// its settings date_format and disable_verbose_date_output
+// ReadableDateFormat returns the format in which the site shows days to people, by its
+// settings date_format and disable_verbose_date_output
 // (OsSettingsHelper::get_readable_date_format).
 func ReadableDateFormat(dateFormat string, terse bool) string {
 	if terse {
@@ -170,8 +171,8 @@ func ReadableDateFormat(dateFormat string, terse bool) string {
 	}
 }
 
-// formatMinutes writes minutes after midnight as the site shows a time of day:
-// 09:05am, or 09:05 of 24 hours (OsTimeHelper::minutes_to_hours_and_minutes).
+// formatMinutes formats minutes after midnight as the site shows a time of day: 09:05am,
+// or 09:05 with a 24-hour clock (OsTimeHelper::minutes_to_hours_and_minutes).
 func formatMinutes(minutes int, clock24 bool) string {
 	hours := minutes / 60
 	if clock24 {
@@ -197,7 +198,7 @@ func timeOfDay(minutes *int, clock24 bool) string {
 	return formatMinutes(*minutes, clock24)
 }
 
-// The plugin's words for statuses.
+// The plugin's labels of statuses.
 var (
 	bookingStatuses = map[string]string{
 		"approved": "Approved", "pending": "Pending Approval", "payment_pending": "Payment Pending",
@@ -217,8 +218,8 @@ func label(labels map[string]string, status string) string {
 	return "Undefined Status"
 }
 
-// BookingStatusLabel returns the site's word for a status of a booking; additional is
-// its setting additional_booking_statuses, such as "In Progress, Waiting"
+// BookingStatusLabel returns the site's label of a booking status. additional is the
+// setting additional_booking_statuses, such as "In Progress, Waiting"
 // (OsBookingHelper::get_nice_status_name).
 func BookingStatusLabel(status, additional string) string {
 	for own := range strings.SplitSeq(additional, ",") {

@@ -23,17 +23,17 @@ func Phone(text string) string {
 	return digits
 }
 
-// maxEmail is the longest address that mail servers take (RFC 5321), and that the outbox
-// holds. WordPress knows no limit.
+// maxEmail is the longest address that mail servers accept (RFC 5321) and that the outbox
+// can store. WordPress has no limit.
 const maxEmail = 254
 
-// TrimEmail removes the blanks around an address and nothing else: with a character less
-// it may be somebody else's.
+// TrimEmail removes the blanks around an address and nothing else: without any other
+// character it might be somebody else's address.
 func TrimEmail(text string) string { return strings.TrimSpace(text) }
 
 // ValidEmail reports whether a text is an address that WordPress accepts and mail can be
-// sent to. One with a percent-encoded character is not valid: sanitized like other texts
-// it would become another address.
+// sent to. An address with a percent-encoded character is invalid, because sanitizing it
+// like other texts would make another address of it.
 func ValidEmail(text string) bool {
 	return len(text) <= maxEmail && IsEmail(text) && TextField(text) == text
 }

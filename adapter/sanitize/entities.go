@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// quotes reports whether escape minds quotes too.
+// quotes says whether escape escapes quotes too.
 type quotes bool
 
 const (
@@ -19,8 +19,8 @@ var (
 	specialQuoted = strings.NewReplacer("<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 )
 
-// escape makes a text one of HTML that shows it; what is written as an entity
-// already stays one (_wp_specialchars, esc_html).
+// escape escapes a text for HTML; entities in it stay entities (_wp_specialchars,
+// esc_html).
 func escape(text string, q quotes) string {
 	text = ampersand.ReplaceAllStringFunc(text, normalizeEntity)
 	if q {
@@ -29,10 +29,10 @@ func escape(text string, q quotes) string {
 	return special.Replace(text)
 }
 
-// ampersand is an entity, or an & that begins none.
+// ampersand matches an entity, or an & that begins none.
 var ampersand = regexp.MustCompile(`&(?:#(0*[1-9][0-9]{0,6});|#[xX](0*[1-9A-Fa-f][0-9A-Fa-f]{0,5});|([A-Za-z]{2,8}[0-9]{0,2});)?`)
 
-// normalizeEntity writes an entity as HTML knows it, and any other & as one
+// normalizeEntity returns an entity in the form of HTML, and any other & as an entity
 // (wp_kses_normalize_entities).
 func normalizeEntity(text string) string {
 	m := ampersand.FindStringSubmatch(text)
@@ -50,7 +50,7 @@ func normalizeEntity(text string) string {
 	return "&amp;" + text[1:]
 }
 
-// validRune reports whether XML may contain the character of a number.
+// validRune reports whether XML may contain the character with a number.
 func validRune(digits string, base int) bool {
 	n, err := strconv.ParseInt(strings.TrimLeft(digits, "0"), base, 32)
 	return err == nil && (n == '\t' || n == '\n' || n == '\r' ||

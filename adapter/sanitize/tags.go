@@ -2,9 +2,8 @@ package sanitize
 
 import "strings"
 
-// stripTags takes HTML tags, comments and code of PHP from a text (strip_tags of
-// PHP 8.2). A < before a blank begins no tag; quotes and tags within a tag are
-// counted.
+// stripTags removes HTML tags, comments and PHP code from a text (strip_tags of PHP 8.2).
+// A < before a blank begins no tag; quotes and nested tags are tracked.
 func stripTags(text string) string {
 	s := stripper{text: text, kept: make([]byte, 0, len(text))}
 	for s.at = range len(text) {
@@ -15,16 +14,16 @@ func stripTags(text string) string {
 	return string(s.kept)
 }
 
-// stripper is where in a text strip_tags stands.
+// stripper is the state of strip_tags within a text.
 type stripper struct {
 	text   string
 	at     int
 	kept   []byte
 	state  stripState
-	depth  int  // tags that were opened within a tag
-	quote  byte // that is open within a tag, or 0
-	last   byte // of the bytes that matter to code of PHP
-	braces int  // parentheses that are open in code of PHP
+	depth  int  // nested tags that are open
+	quote  byte // the open quote within a tag, or 0
+	last   byte // of the bytes that matter within PHP code
+	braces int  // open parentheses in PHP code
 	xml    bool // within <?xml
 }
 
@@ -38,8 +37,8 @@ const (
 	inComment     // <!-- ... -->
 )
 
-// before reports whether the text before the current byte ends so, in any case of
-// its letters.
+// before reports whether the text before the current byte ends with a word, ignoring
+// case.
 func (s *stripper) before(ending string) bool {
 	return s.at >= len(ending) && strings.EqualFold(s.text[s.at-len(ending):s.at], ending)
 }

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// TextField makes a text one line without tags and percent-encoded characters
+// TextField reduces a text to one line without tags and percent-encoded characters
 // (sanitize_text_field).
 func TextField(text string) string { return withoutOctets(plain(text, false)) }
 
-// TextareaField takes tags and percent-encoded characters from a text of several
-// lines (sanitize_textarea_field).
+// TextareaField removes tags and percent-encoded characters from a text of several lines
+// (sanitize_textarea_field).
 func TextareaField(text string) string { return withoutOctets(plain(text, true)) }
 
-// URL makes the address of a page one line without tags. Its percent-encoded
-// characters stay: without them it would lead elsewhere.
+// URL reduces a URL to one line without tags. Its percent-encoded characters stay:
+// without them it would lead elsewhere.
 func URL(text string) string { return plain(text, false) }
 
-// plain takes tags from a text. It differs from WordPress in one thing: of a text
-// that is no UTF-8, of which nothing would remain there, the bytes that are none
-// become U+FFFD.
+// plain removes tags from a text. It differs from WordPress in one point: in a text that
+// is not valid UTF-8, of which WordPress would leave nothing, invalid bytes become
+// U+FFFD.
 func plain(text string, keepLines bool) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.Contains(text, "<") {
 		text = stripAllTags(escapeUnclosed(text))
-		// No tag may come of what is joined below.
+		// Joining lines below must not form a tag.
 		text = strings.ReplaceAll(text, "<\n", "&lt;\n")
 	}
 	if !keepLines {
@@ -36,22 +36,22 @@ func plain(text string, keepLines bool) string {
 var (
 	blanks = regexp.MustCompile(`[\r\n\t ]+`)
 	spaces = regexp.MustCompile(` +`)
-	// What a script or style does is taken away with its tags. PHP matches bytes
-	// here: (?i) would take U+017F for an s.
+	// The content of scripts and styles is removed with their tags. PHP matches bytes
+	// here: (?i) would match U+017F as an s.
 	scripts = regexp.MustCompile(`<[sS][cC][rR][iI][pP][tT][^>]*>(?s:.*?)</[sS][cC][rR][iI][pP][tT]>|<[sS][tT][yY][lL][eE][^>]*>(?s:.*?)</[sS][tT][yY][lL][eE]>`)
 )
 
-// phpBlanks are what PHP's trim takes off.
+// phpBlanks are the characters that PHP's trim removes.
 const phpBlanks = " \t\n\r\x00\x0b"
 
 func trim(text string) string { return strings.Trim(text, phpBlanks) }
 
-// stripAllTags takes away tags, and scripts and styles with what is between
+// stripAllTags removes tags, and scripts and styles with their content
 // (wp_strip_all_tags).
 func stripAllTags(text string) string { return trim(stripTags(scripts.ReplaceAllString(text, ""))) }
 
-// escapeUnclosed escapes what begins like a tag and is none, because another one
-// or the end comes before it is closed (wp_pre_kses_less_than).
+// escapeUnclosed escapes a < that begins no tag because another < or the end comes before
+// its > (wp_pre_kses_less_than).
 func escapeUnclosed(text string) string {
 	var b strings.Builder
 	for {
@@ -76,8 +76,8 @@ func escapeUnclosed(text string) string {
 	}
 }
 
-// withoutOctets takes percent-encoded characters away, those too that come
-// together only when others have gone, and of the blanks around them all but one.
+// withoutOctets removes percent-encoded characters, including those that only form when
+// others are removed, and all but one of the blanks around them.
 func withoutOctets(text string) string {
 	if !strings.Contains(text, "%") {
 		return text

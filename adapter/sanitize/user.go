@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// UserName returns a name as it stands in a WordPress user (the filters
-// pre_user_first_name, pre_user_last_name and pre_user_display_name): escaped for
-// HTML, and without backslashes, which the plugin does not guard. Other than
-// there, a tag that is allowed, such as < b >, keeps its blanks.
+// UserName returns a name as WordPress stores it for a user (the filters
+// pre_user_first_name, pre_user_last_name and pre_user_display_name): escaped for HTML,
+// and without backslashes, which the plugin does not protect. Unlike there, an allowed
+// tag with blanks, such as < b >, keeps its blanks.
 func UserName(name string) string {
 	name = controls.ReplaceAllString(stripSlashes(TextField(name)), "")
 	name = spacedTags.ReplaceAllStringFunc(name, func(tag string) string {
@@ -21,15 +21,14 @@ func UserName(name string) string {
 }
 
 var (
-	// controls are the characters that wp_kses takes away.
+	// controls are the characters that wp_kses removes.
 	controls = regexp.MustCompile(`[\x00-\x08\x0B\x0C\x0E-\x1F]`)
-	// spacedTags are what TextField takes for no tag, and wp_kses for one.
+	// spacedTags matches what wp_kses takes for a tag and TextField does not.
 	spacedTags = regexp.MustCompile(`<[^>]*>`)
 	allowedTag = regexp.MustCompile(`^(?i:<\s*/?\s*(?:a|abbr|acronym|b|blockquote|cite|code|del|em|i|q|s|strike|strong)\b)[^-]`)
 )
 
-// stripSlashes takes away the backslashes that quote a byte (stripslashes of
-// PHP).
+// stripSlashes removes the backslashes that quote a byte (stripslashes in PHP).
 func stripSlashes(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -47,8 +46,8 @@ func stripSlashes(text string) string {
 	return b.String()
 }
 
-// UserLogin returns an e-mail address as WordPress lets it be a login (sanitize_user,
-// strict).
+// UserLogin returns an e-mail address in the form that WordPress allows as a login
+// (sanitize_user, strict).
 func UserLogin(email string) string {
 	login := octets.ReplaceAllString(email, "")
 	login = entities.ReplaceAllString(login, "")

@@ -236,11 +236,11 @@ func TestKeyFlags(t *testing.T) {
 		{"bad days", []string{"--name", "a", "--permissions", "read", "--expires", "0d"}, "--expires: write a number of days from 1 to 36500"},
 		{"too many days", []string{"--name", "a", "--permissions", "read", "--expires", "99999999999999999999d"}, "--expires: write a number of days"},
 		{"bad date", []string{"--name", "a", "--permissions", "read", "--expires", "2027-02-30"}, "--expires: write days such as 90d, or a date"},
-		{"past date", []string{"--name", "a", "--permissions", "read", "--expires", "2026-11-20"}, "--expires: this day is over"},
+		{"past date", []string{"--name", "a", "--permissions", "read", "--expires", "2026-11-20"}, "--expires: this day is in the past"},
 		{"far date", []string{"--name", "a", "--permissions", "read", "--expires", "9999-12-31"}, "--expires: write a day within 36500 days"},
 		{"no expiry", []string{"--name", "a", "--permissions", "read", "--expires", ""}, "--expires: write days such as 90d"},
 		{"empty networks", []string{"--name", "a", "--permissions", "read", "--networks", ""}, "--networks: write networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, or any"},
-		{"no network", []string{"--name", "a", "--permissions", "read", "--networks", "192.0.2.0/24,example.com"}, `--networks: "example.com" is no network`},
+		{"no network", []string{"--name", "a", "--permissions", "read", "--networks", "192.0.2.0/24,example.com"}, `--networks: "example.com" is not a network`},
 		{"bad limit", []string{"--name", "a", "--permissions", "read", "--per-minute", "-1"}, "--per-minute: write a number from 1"},
 		{"no requests a minute", []string{"--name", "a", "--permissions", "read", "--per-minute", "0"}, "--per-minute: write a number from 1"},
 		{"no requests an hour", []string{"--name", "a", "--permissions", "read", "--per-hour=0"}, "--per-hour: write a number from 1 to 1000000000"},
@@ -305,7 +305,7 @@ func TestRestrictMisused(t *testing.T) {
 		"empty network": {[]string{"1", "--networks="}, "--networks: write networks"},
 		"empty name":    {[]string{"1", "--name="}, "--name: write 1 to 190"},
 		"kind":          {[]string{"1", "--kind", "test"}, "kind"},
-		"past":          {[]string{"1", "--expires", "2020-01-01"}, "--expires: this day is over"},
+		"past":          {[]string{"1", "--expires", "2020-01-01"}, "--expires: this day is in the past"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

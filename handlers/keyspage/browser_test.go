@@ -149,7 +149,7 @@ func manageKeys(k *keyboard, keys *keysPage, copies cdp.PermissionSetting) {
 	if got := k.eval("document.activeElement.getAttribute('role')"); got != "alert" {
 		t.Errorf("the focus is on %s", k.eval("document.activeElement.outerHTML"))
 	}
-	k.activate(`"192.0.2.1x" is no network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address.`)
+	k.activate(`"192.0.2.1x" is not a network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address.`)
 	k.until("document.activeElement.id === 'networks'")
 	k.press(kb.End + kb.Backspace)
 	k.activate("Create the key")

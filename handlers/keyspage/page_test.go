@@ -291,8 +291,8 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 		"per_minute": {"0"}, "per_hour": {"many"},
 	}
 	wrong := map[string]string{
-		"name": "Write 1 to 190 characters without line breaks.", "permissions": `Permission "fly": write read,`, "networks": `"example.com" is no network;`,
-		"expires": "This day is over.", "per_minute": "Write a number from 1 to 1000000000.", "per_hour": "Write a number from 1 to 1000000000.",
+		"name": "Write 1 to 190 characters without line breaks.", "permissions": `Permission "fly": write read,`, "networks": `"example.com" is not a network;`,
+		"expires": "This day is in the past.", "per_minute": "Write a number from 1 to 1000000000.", "per_hour": "Write a number from 1 to 1000000000.",
 	}
 	check := func(p page, path string, want url.Values) {
 		t.Helper()
