@@ -23,12 +23,6 @@ type Agent struct {
 	Locations                        []LocationName
 }
 
-// LocationName is the part of a location that agents and services show.
-type LocationName struct {
-	ID                        int64
-	Name, FullAddress, Status string
-}
-
 // AgentSort is a sort order of agents.
 type AgentSort int
 

@@ -33,16 +33,6 @@ type SlotDay struct {
 	Slots []availability.Slot
 }
 
-// Missing says what a service, agent or location lacks to be bookable at all.
-type Missing string
-
-// The things that can be missing, in the order in which they are checked.
-const (
-	MissingStatus     Missing = "status" // service, agent or location is not active
-	MissingConnection Missing = "connection"
-	MissingHours      Missing = "working_hours"
-)
-
 // Slots returns the grid of each day, as the site's public calendar shows it to a
 // customer. It returns a CodeInvalidRequest if the service, agent or location does not
 // exist or the service does not offer the duration.
@@ -159,10 +149,3 @@ func (s *Site) freeAt(ctx context.Context, service bookableService, resources []
 	calendar.Rules.OneLocationAtTime, calendar.Rules.MultipleServicesAtTime = true, false
 	return calendar.Open(*q.At, request), nil
 }
-
-// addOn is the add-on that makes off periods and daily limits count, by its
-// folder and by its file.
-const (
-	addOn     = "latepoint-pro-features"
-	addOnFile = addOn + ".php"
-)

@@ -214,3 +214,13 @@ func (s *Site) missing(ctx context.Context, service bookableService, agent, loca
 		return MissingConnection, nil
 	}
 }
+
+// Missing says what a service, agent or location lacks to be bookable at all.
+type Missing string
+
+// The things that can be missing, in the order in which they are checked.
+const (
+	MissingStatus     Missing = "status" // service, agent or location is not active
+	MissingConnection Missing = "connection"
+	MissingHours      Missing = "working_hours"
+)

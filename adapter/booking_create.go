@@ -2,34 +2,13 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"slices"
 
-	"github.com/shopspring/decimal"
-
-	"bookside/adapter/availability"
 	"bookside/adapter/domain"
-	"bookside/adapter/sanitize"
+	"bookside/adapter/process"
 	"bookside/wpdb"
 )
-
-// NewBooking is a booking to create. Validation has the problems found so far; fields
-// named there are not checked again.
-type NewBooking struct {
-	ServiceID  int64
-	AgentID    int64 // 0 for any
-	LocationID int64 // 0 for the first free one
-	Start      availability.Moment
-	Duration   *int64 // minutes; nil for the service's own
-	Attendees  int64
-	Status     *string // nil for approved
-	CustomerID int64   // 0 for the customer described in Customer
-	Customer   CustomerFields
-	Price      *decimal.Decimal // nil for the price of the service
-	Notes      string
-	Confirm    bool   // send the messages of the site's automations; reminders are always sent
-	Address    string // the client's IP address, stored if the site logs it
-	Validation domain.Validation
-}
 
 // CreatedBooking is a booking that CreateBooking created.
 type CreatedBooking struct {
@@ -78,101 +57,18 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	return CreatedBooking{BookingDetail: created.bookingDetail(), ConfirmationSent: confirmed}, err
 }
 
-// bookingPlan is a valid booking before it has its slot.
-type bookingPlan struct {
-	NewBooking
-	service   bookableService
-	resources []availability.Resource
-	resource  availability.Resource // the one chosen for the slot
-	slot      slotRequest
-	customer  BookingCustomer
-	filled    row // columns of an existing customer that were empty
-	// customerIsNew reports whether the customer is created with the booking.
-	customerIsNew bool
-	status        string
-	duration      int64
-	price         decimal.Decimal
-	notes         string
-}
-
-// planBooking validates a booking, reporting all problems at once, reads what it needs
-// and takes its locks.
-func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (bookingPlan, error) {
-	p := b.Validation.Clone()
-	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: sanitize.TextareaField(b.Notes)}
-	tx.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
-	if b.Status != nil {
-		plan.status = *b.Status
-		if !newStatusAllowed(plan.status, w) {
-			p.Reject("status", "Unknown status, or not allowed for a new booking")
-		}
-	}
-	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(tx.localNow()).Day {
-		p.Reject("start_date", "May not be in the past")
-	}
-	if !p.Has("start_date") && !p.Has("start_time") {
-		tx.checkClock(&p, b.Start)
-	}
-	if err := tx.planService(ctx, &plan, &p); err != nil {
-		return plan, err
-	}
-	if p.Err() == nil {
-		if err := tx.lockNewBooking(ctx, w, plan); err != nil {
-			return plan, err
-		}
-	}
-	if err := tx.planCustomer(ctx, &plan, &p); err != nil {
-		return plan, err
-	}
-	if err := p.Err(); err != nil {
-		return plan, err
-	}
-	plan.duration = domain.ValueOr(b.Duration, plan.service.duration)
-	plan.price = domain.ValueOr(b.Price, plan.service.price(plan.duration))
-	plan.slot = slotRequest{
-		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true,
-	}
-	plan.slot.Agent, plan.slot.Location = b.AgentID, b.LocationID
-	return plan, nil
-}
-
-// newStatusAllowed reports whether a new booking may have a status.
-func newStatusAllowed(status string, w writeSettings) bool {
-	switch status {
-	case StatusPending, StatusApproved, StatusCancelled:
-		return true
-	case StatusCompleted, StatusNoShow:
-		return false
-	default:
-		return slices.Contains(ownStatuses(w.settings[settingOwnStatuses]), status)
-	}
-}
-
-// planService reads the service and its resources.
-func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
-	if p.Has("service_id") {
-		return nil
-	}
-	var err error
-	plan.service, plan.resources, err = s.serviceWithResources(ctx, p, plan.ServiceID, plan.AgentID, plan.LocationID)
-	return err
-}
-
-// lockNewBooking takes the locks of a new booking: those of its slot, and that of the
-// e-mail address by which its customer is found or created.
-func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingPlan) error {
-	locks, err := tx.slotLocks(ctx, plan.service, plan.resources)
-	if err != nil {
+// saveCustomer creates the customer of a booking, or touches the existing row, as the
+// plugin does whenever an order is saved.
+func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPlan) (err error) {
+	if plan.customerIsNew {
+		plan.customer.ID, err = tx.insertCustomer(ctx, w, plan.customer, nil)
 		return err
 	}
-	if plan.CustomerID == 0 {
-		customer, err := tx.locksOfNewCustomer(ctx, w, plan.Customer.Email)
-		if err != nil {
-			return err
-		}
-		locks = append(locks, customer...)
+	err = tx.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.updateTimestamp()))
+	if errors.Is(err, errRowGone) {
+		return domain.InvalidField("customer_id", "Customer not found")
 	}
-	return tx.lock(ctx, locks...)
+	return err
 }
 
 // insertBooking writes order, order item, booking, keys and invoice, in the plugin's
@@ -242,4 +138,37 @@ func (tx *Tx) insertBookingAndItem(ctx context.Context, plan bookingPlan, order 
 		return item, 0, err
 	}
 	return item, booking, tx.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", item.ItemData}})
+}
+
+// itemData is the copy of a booking in the data of its order item
+// (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
+type itemData struct {
+	ID                        int64    `json:"id"`
+	CustomerID                any      `json:"customer_id"`
+	AgentID                   int64    `json:"agent_id"`
+	LocationID                int64    `json:"location_id"`
+	ServiceID                 int64    `json:"service_id"`
+	RecurrenceID              *int64   `json:"recurrence_id"`
+	StartDate                 string   `json:"start_date"`
+	StartTime                 int64    `json:"start_time"`
+	EndDate                   string   `json:"end_date"`
+	EndTime                   int64    `json:"end_time"`
+	Status                    string   `json:"status"`
+	BufferBefore              int64    `json:"buffer_before"`
+	BufferAfter               int64    `json:"buffer_after"`
+	Duration                  int64    `json:"duration"`
+	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
+}
+
+func newItemData(plan bookingPlan, span bookingSpan, id int64) (string, error) {
+	data := itemData{
+		ID: id, CustomerID: plan.customer.ID, AgentID: plan.resource.Agent, LocationID: plan.resource.Location, ServiceID: plan.resource.Service,
+		StartDate: span.start.Day.String(), StartTime: int64(span.start.Minutes), EndDate: span.end.Day.String(), EndTime: int64(span.end.Minutes),
+		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
+		GenerateRecurrentSequence: []string{},
+	}
+	if !plan.customerIsNew {
+		data.CustomerID = domain.IDText(plan.customer.ID) // PHP has texts for a loaded customer
+	}
+	return process.EncodePHP(data)
 }

@@ -43,14 +43,6 @@ func (tx *Tx) deleteBookingRows(ctx context.Context, id int64) error {
 	return tx.delete(ctx, wpdb.Bookings, id)
 }
 
-// deleteJobs deletes jobs, on sites that have them.
-func (tx *Tx) deleteJobs(ctx context.Context, which sq.Eq) error {
-	if !tx.schema.Has(wpdb.ProcessJobs) {
-		return nil
-	}
-	return tx.deleteWhere(ctx, wpdb.ProcessJobs, which)
-}
-
 // lockBooking makes other writers of a booking wait and reads its current state; a
 // CodeNotFound if it does not exist.
 func (tx *Tx) lockBooking(ctx context.Context, id int64) (snapshot, error) {

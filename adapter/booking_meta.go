@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
-
-	"bookside/wpdb"
 )
 
 // secretMeta is the prefix of the meta with which a booking can be managed
@@ -57,26 +55,4 @@ func (m *visibleMeta) has(ctx context.Context, key string) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// addBookingMeta reads the visible meta of bookings.
-func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
-	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, notSecret("meta_key"))
-	if err != nil {
-		return err
-	}
-	shown := visibleMeta{site: s}
-	for i := range records {
-		records[i].Meta = map[string]string{}
-		for key, value := range metas[records[i].ID] {
-			visible, err := shown.has(ctx, key)
-			if err != nil {
-				return err
-			}
-			if visible {
-				records[i].Meta[key] = value
-			}
-		}
-	}
-	return nil
 }

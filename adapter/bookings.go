@@ -191,11 +191,6 @@ func (s *Site) startsAfterNow(alias string, after bool) sq.Sqlizer {
 	return sq.Expr(condition, s.Today(), s.Today(), s.minuteOfDay())
 }
 
-// fullName returns first and last name of a person's table, for a search over both.
-func fullName(alias string) string {
-	return "CONCAT(COALESCE(" + alias + ".first_name, ''), ' ', COALESCE(" + alias + ".last_name, ''))"
-}
-
 var bookingOrder = map[BookingSort][]string{
 	BookingsByCreation:     {"b.created_at", "b.id"},
 	BookingsByCustomerName: {"COALESCE(c.first_name, '')", "COALESCE(c.last_name, '')", "b.id"},
@@ -436,4 +431,35 @@ func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) 
 		return nil, err
 	}
 	return s.bookingsByID(ctx, ids, f.WithMeta)
+}
+
+func (b Booking) serviceID() int64 {
+	if b.Service == nil {
+		return 0
+	}
+	return b.Service.ID
+}
+
+func (b Booking) locationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
+
+// addBookingMeta reads the visible meta of bookings.
+func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
+	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, notSecret("meta_key"))
+	if err != nil {
+		return err
+	}
+	shown := visibleMeta{site: s}
+	for i := range records {
+		records[i].Meta = map[string]string{}
+		for key, value := range metas[records[i].ID] {
+			visible, err := shown.has(ctx, key)
+			if err != nil {
+				return err
+			}
+			if visible {
+				records[i].Meta[key] = value
+			}
+		}
+	}
+	return nil
 }

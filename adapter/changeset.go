@@ -78,3 +78,5 @@ func (s *Site) sanitizeField(p *domain.Validation, field string, sent **string, 
 func orAmount(sent *decimal.Decimal) string {
 	return domain.AmountText(domain.ValueOr(sent, decimal.Zero))
 }
+
+const notNegative = "May not be negative"

@@ -87,3 +87,15 @@ func (s *Site) connectedAgents(ctx context.Context, services []int64) (map[int64
 	})
 	return ordered(agents, func(v AgentName) int64 { return v.ID }), err
 }
+
+// LocationName is the part of a location that agents and services show.
+type LocationName struct {
+	ID                        int64
+	Name, FullAddress, Status string
+}
+
+// AgentName is the part of an agent that services show.
+type AgentName struct {
+	ID                               int64
+	FirstName, LastName, DisplayName string
+}

@@ -11,24 +11,6 @@ import (
 	"bookside/wpdb"
 )
 
-// CustomerPatch has the fields of a customer to create or change. A nil field was not
-// sent.
-type CustomerPatch struct {
-	CustomerFields
-	Status, Notes, AdminNotes *string
-	IsGuest                   *bool
-	AvatarImageID             *int64 // 0 for none
-	// WordPressUserID is for new customers only; UserField is the field name under which
-	// it was sent.
-	WordPressUserID *int64
-	UserField       string
-	// Profile has the fields without a column, by name; "" removes a field.
-	Profile map[string]string
-	// CustomFields are merged with the stored ones; "" removes a field.
-	CustomFields map[string]string
-	Validation   domain.Validation
-}
-
 // CreateCustomer creates a customer as the plugin's form does
 // (OsCustomersController::create, LatePoint 5.6.5), but with the status and guest flag
 // that were sent.
@@ -43,64 +25,75 @@ func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, er
 		}
 	}
 	v = v.sanitize()
-	p := v.Validation.Clone()
-	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
-	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
-	wanted := tx.sanitizeCustomer(v.CustomerFields, "", &p)
-	if err := tx.checkValues(ctx, v, &p); err != nil {
-		return Customer{}, err
-	}
 	w, err := tx.writeSettings(ctx)
 	if err != nil {
 		return Customer{}, err
 	}
-	if p.Err() == nil {
-		locks, err := tx.locksOfNewCustomer(ctx, w, &wanted.Email)
-		if err != nil {
-			return Customer{}, err
-		}
-		if v.WordPressUserID != nil {
-			locks = append(locks, lockOf(userLock, *v.WordPressUserID))
-		}
-		if err := tx.lock(ctx, locks...); err != nil {
-			return Customer{}, err
-		}
-	}
-	if wanted.Email != "" && !p.Has("email") {
-		if err := tx.checkNewEmail(ctx, wanted.Email, &p); err != nil {
-			return Customer{}, err
-		}
-	}
-	if err := tx.checkUser(ctx, v, &p); err != nil {
-		return Customer{}, err
-	}
-	if err := p.Err(); err != nil {
-		return Customer{}, err
-	}
-	wanted.ID, err = tx.insertCustomer(ctx, w, wanted, v.WordPressUserID)
+	c, err := tx.validateNewCustomer(ctx, w, v)
 	if err != nil {
 		return Customer{}, err
 	}
-	// The plugin's forms accept none of these fields.
-	v.Status = new(domain.ValueOr(v.Status, "active"))
-	stored := Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // not known: connecting a user sets it too
-	if err := tx.update(ctx, wpdb.Customers, wanted.ID, row(v.changeset(stored))); err != nil {
+	if c.ID, err = tx.insertCustomer(ctx, w, c, v.WordPressUserID); err != nil {
 		return Customer{}, err
 	}
-	if err := tx.saveMeta(ctx, wpdb.CustomerMeta, wanted.ID, v.metas()); err != nil {
+	if err := tx.storeFormlessFields(ctx, c.ID, v); err != nil {
 		return Customer{}, err
 	}
-	if err := tx.storeCustomFieldNames(ctx, v.newCustomFields(Customer{})); err != nil {
-		return Customer{}, err
-	}
-	events := []event{{kind: customerCreated, after: snapshot{customer: wanted}}}
+	events := []event{{kind: customerCreated, after: snapshot{customer: c}}}
 	if err := tx.logEvents(ctx, w, events); err != nil {
 		return Customer{}, err
 	}
 	if _, err := tx.notify(ctx, w, events, true); err != nil {
 		return Customer{}, err
 	}
-	return tx.Customer(ctx, wanted.ID)
+	return tx.Customer(ctx, c.ID)
+}
+
+// validateNewCustomer validates a customer, reporting all problems at once, takes the
+// locks for it and returns it as it is to be stored.
+func (tx *Tx) validateNewCustomer(ctx context.Context, w writeSettings, v CustomerPatch) (BookingCustomer, error) {
+	p := v.Validation.Clone()
+	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
+	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
+	c := tx.sanitizeCustomer(v.CustomerFields, "", &p)
+	if err := tx.checkValues(ctx, v, &p); err != nil {
+		return c, err
+	}
+	if p.Err() == nil {
+		locks, err := tx.locksOfNewCustomer(ctx, w, &c.Email)
+		if err != nil {
+			return c, err
+		}
+		if v.WordPressUserID != nil {
+			locks = append(locks, lockOf(userLock, *v.WordPressUserID))
+		}
+		if err := tx.lock(ctx, locks...); err != nil {
+			return c, err
+		}
+	}
+	if c.Email != "" && !p.Has("email") {
+		if err := tx.checkNewEmail(ctx, c.Email, &p); err != nil {
+			return c, err
+		}
+	}
+	if err := tx.checkUser(ctx, v, &p); err != nil {
+		return c, err
+	}
+	return c, p.Err()
+}
+
+// storeFormlessFields stores the fields of a new customer that the plugin's forms do not
+// have.
+func (tx *Tx) storeFormlessFields(ctx context.Context, id int64, v CustomerPatch) error {
+	v.Status = new(domain.ValueOr(v.Status, "active"))
+	stored := Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // not known: connecting a user sets it too
+	if err := tx.update(ctx, wpdb.Customers, id, row(v.changeset(stored))); err != nil {
+		return err
+	}
+	if err := tx.saveMeta(ctx, wpdb.CustomerMeta, id, v.metas()); err != nil {
+		return err
+	}
+	return tx.storeCustomFieldNames(ctx, v.newCustomFields(Customer{}))
 }
 
 // locksOfNewCustomer returns the locks of a new customer: that of the e-mail address, and
@@ -116,39 +109,6 @@ func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *s
 		locks = append(locks, lockOf(userLock, user.id))
 	}
 	return locks, err
-}
-
-// sanitizeCustomer validates a customer and returns it as it would be stored. prefix
-// precedes the names of the fields.
-func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Validation) BookingCustomer {
-	var c BookingCustomer
-	for _, field := range []struct {
-		name, column string
-		sent         *string
-		into         *string
-		clean        func(string) string
-	}{
-		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, sanitize.TextField},
-		{prefix + "last_name", "last_name", f.LastName, &c.LastName, sanitize.TextField},
-		{prefix + "email", "email", f.Email, &c.Email, sanitize.TrimEmail},
-		{prefix + "phone", "phone", f.Phone, &c.Phone, sanitize.Phone},
-	} {
-		if field.sent == nil || p.Has(field.name) {
-			continue
-		}
-		*field.into = field.clean(*field.sent)
-		s.checkText(p, field.name, wpdb.Customers, field.column, *field.into)
-		if field.column == "phone" && strings.Trim(c.Phone, "+") == "" && strings.TrimSpace(*field.sent) != "" {
-			p.Reject(field.name, "Invalid phone number")
-		}
-		if *field.into == "" && field.column != "phone" {
-			p.Reject(field.name, "May not be empty")
-		}
-	}
-	if c.Email != "" && !sanitize.ValidEmail(c.Email) {
-		p.Reject(prefix+"email", "Invalid email")
-	}
-	return c
 }
 
 // checkNewEmail rejects an e-mail address that another customer has.

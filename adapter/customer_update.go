@@ -62,35 +62,6 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	return tx.Customer(ctx, id)
 }
 
-// bookingCustomer returns the part of a customer that bookings show.
-func (c Customer) bookingCustomer() BookingCustomer {
-	return BookingCustomer{ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone}
-}
-
-// patchCustomer returns a customer with the fields that were sent, and the changed
-// columns.
-func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
-	wanted := s.sanitizeCustomer(sent, prefix, p)
-	var columns row
-	for _, f := range []struct {
-		name   string
-		sent   *string
-		have   *string
-		wanted string
-	}{
-		{"first_name", sent.FirstName, &c.FirstName, wanted.FirstName},
-		{"last_name", sent.LastName, &c.LastName, wanted.LastName},
-		{"email", sent.Email, &c.Email, wanted.Email},
-		{"phone", sent.Phone, &c.Phone, wanted.Phone},
-	} {
-		if f.sent != nil && !p.Has(prefix+f.name) && *f.have != f.wanted {
-			*f.have = f.wanted
-			columns = append(columns, column{f.name, f.wanted})
-		}
-	}
-	return c, columns
-}
-
 // checkCustomerChange rejects an e-mail address that somebody else has, and a change of
 // the address if the linked WordPress user has more than a customer's privileges: a new
 // password sent there could take the user over. The lock of the e-mail is held already.

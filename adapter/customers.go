@@ -278,3 +278,25 @@ func (s *Site) customerMetas(ctx context.Context, ids []int64) (map[int64][]cust
 		return m, err
 	})
 }
+
+// CustomerFields describe a customer. A nil field was not sent.
+type CustomerFields struct {
+	FirstName, LastName, Email, Phone *string
+}
+
+// bookableCustomer is the part of a customer's row that a booking needs.
+type bookableCustomer struct {
+	BookingCustomer
+	status string
+}
+
+// customerRow finds one customer, the oldest of several. Uses the index on the column
+// that it searches.
+func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCustomer, ok bool, err error) {
+	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status").From(s.db.Name(wpdb.Customers)).
+		Where(which).OrderBy("id").Limit(1)
+	return wpdb.One(ctx, s.db, "find customer", stmt, func(row wpdb.Scanner) (c bookableCustomer, err error) {
+		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone), wpdb.OrZero(&c.status))
+		return c, err
+	})
+}

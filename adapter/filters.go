@@ -119,3 +119,8 @@ func sortColumns(columns []string, desc bool) []string {
 	}
 	return terms
 }
+
+// fullName returns first and last name of a person's table, for a search over both.
+func fullName(alias string) string {
+	return "CONCAT(COALESCE(" + alias + ".first_name, ''), ' ', COALESCE(" + alias + ".last_name, ''))"
+}

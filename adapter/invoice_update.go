@@ -17,12 +17,6 @@ type InvoicePatch struct {
 	Validation   domain.Validation
 }
 
-// The statuses of invoices before and after payment.
-const (
-	invoiceOpen = "open"
-	invoicePaid = "paid"
-)
-
 // UpdateInvoice changes an invoice of an order, and nothing else
 // (OsInvoiceModel::change_status, LatePoint 5.6.5). Without force, it becomes paid only
 // if the payments for the order, less refunds, cover it.

@@ -93,3 +93,9 @@ func (s *Site) invoices(ctx context.Context, which sq.Eq) ([]Invoice, error) {
 func invoiceNumber(prefix string, id int64) string {
 	return fmt.Sprintf("%s1%06d", prefix, id)
 }
+
+// The statuses of invoices before and after payment.
+const (
+	invoiceOpen = "open"
+	invoicePaid = "paid"
+)

@@ -10,42 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/domain"
 	"bookside/adapter/process"
 )
-
-// itemData is the copy of a booking in the data of its order item
-// (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
-type itemData struct {
-	ID                        int64    `json:"id"`
-	CustomerID                any      `json:"customer_id"`
-	AgentID                   int64    `json:"agent_id"`
-	LocationID                int64    `json:"location_id"`
-	ServiceID                 int64    `json:"service_id"`
-	RecurrenceID              *int64   `json:"recurrence_id"`
-	StartDate                 string   `json:"start_date"`
-	StartTime                 int64    `json:"start_time"`
-	EndDate                   string   `json:"end_date"`
-	EndTime                   int64    `json:"end_time"`
-	Status                    string   `json:"status"`
-	BufferBefore              int64    `json:"buffer_before"`
-	BufferAfter               int64    `json:"buffer_after"`
-	Duration                  int64    `json:"duration"`
-	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
-}
-
-func newItemData(plan bookingPlan, span bookingSpan, id int64) (string, error) {
-	data := itemData{
-		ID: id, CustomerID: plan.customer.ID, AgentID: plan.resource.Agent, LocationID: plan.resource.Location, ServiceID: plan.resource.Service,
-		StartDate: span.start.Day.String(), StartTime: int64(span.start.Minutes), EndDate: span.end.Day.String(), EndTime: int64(span.end.Minutes),
-		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
-		GenerateRecurrentSequence: []string{},
-	}
-	if !plan.customerIsNew {
-		data.CustomerID = domain.IDText(plan.customer.ID) // PHP has texts for a loaded customer
-	}
-	return process.EncodePHP(data)
-}
 
 // itemKeys are the keys of an order item's data that repeat columns of its booking.
 var itemKeys = map[string]bool{

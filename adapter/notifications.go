@@ -212,3 +212,11 @@ func mailsOf(job process.Job) []outbox.Mail {
 	}
 	return mails
 }
+
+// deleteJobs deletes jobs, on sites that have them.
+func (tx *Tx) deleteJobs(ctx context.Context, which sq.Eq) error {
+	if !tx.schema.Has(wpdb.ProcessJobs) {
+		return nil
+	}
+	return tx.deleteWhere(ctx, wpdb.ProcessJobs, which)
+}

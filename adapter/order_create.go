@@ -3,26 +3,10 @@ package adapter
 import (
 	"context"
 
-	"github.com/shopspring/decimal"
-
 	"bookside/adapter/domain"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
-
-// OrderPatch changes an order. A nil field stays as it is. Validation has the problems
-// found so far; fields named there are not checked again.
-type OrderPatch struct {
-	CustomerID                                       *int64
-	Subtotal, Total, TaxTotal                        *decimal.Decimal
-	DiscountTotal, CouponDiscount                    *decimal.Decimal
-	CouponCode, CustomerComment, Notes               *string
-	Status                                           *string // open, cancelled or completed
-	PaymentStatus                                    *string // not_paid, partially_paid, fully_paid, processing, refunded or partially_refunded
-	FulfillmentStatus                                *string // not_fulfilled, partially_fulfilled or fulfilled
-	ConfirmationCode, IPAddress, SourceID, SourceURL *string
-	Validation                                       domain.Validation
-}
 
 // NewOrder is an order to create. Customer, subtotal and total are required; any other
 // nil field gets the default of the plugin's form.
@@ -77,22 +61,6 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	return order, err
 }
 
-// lockCustomer reads the customer of an order or payment, and keeps PHP from deleting
-// them.
-func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
-	if id == nil || p.Has("customer_id") {
-		return BookingCustomer{}, nil
-	}
-	if err := tx.lockRows(ctx, wpdb.Customers, []int64{*id}); err != nil {
-		return BookingCustomer{}, err
-	}
-	found, ok, err := tx.orderCustomer(ctx, *id)
-	if err == nil && !ok {
-		p.Invalid("customer_id", "Customer not found")
-	}
-	return found, err
-}
-
 // insertNewOrder writes an order with its keys, meta and invoice, and touches its
 // customer, as every order does.
 func (tx *Tx) insertNewOrder(ctx context.Context, w writeSettings, n NewOrder, customer BookingCustomer) (int64, error) {
@@ -138,35 +106,4 @@ func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, cust
 		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
 		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
 	}, tx.newTimestamps()...))
-}
-
-// priceBreakdown is the composition of an order's price, as its column stores it
-// (OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5).
-type priceBreakdown struct {
-	BeforeSubtotal []breakdownPart `json:"before_subtotal"`
-}
-
-type breakdownPart struct {
-	Heading  string          `json:"heading"`
-	Items    []breakdownItem `json:"items"`
-	SubItems []breakdownItem `json:"sub_items"`
-}
-
-type breakdownItem struct {
-	Value    string `json:"value"`
-	Label    string `json:"label"`
-	Style    string `json:"style"`
-	Type     string `json:"type"`
-	Note     string `json:"note"`
-	Badge    string `json:"badge"`
-	RawValue string `json:"raw_value"`
-}
-
-// breakdownOf returns the breakdown of one booking of a service.
-func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
-	return priceBreakdown{BeforeSubtotal: []breakdownPart{{
-		Heading:  "Service",
-		Items:    []breakdownItem{{Value: price.StringFixed(2), Label: service, RawValue: domain.AmountText(price)}},
-		SubItems: []breakdownItem{},
-	}}}
 }

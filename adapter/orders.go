@@ -160,11 +160,3 @@ func (s *Site) requireOrder(ctx context.Context, id int64) error {
 	}
 	return nil
 }
-
-// OrderTransactions returns one page of an order's payments, oldest first.
-func (s *Site) OrderTransactions(ctx context.Context, orderID int64, p Paging) (Page[Payment], error) {
-	if err := s.requireOrder(ctx, orderID); err != nil {
-		return Page[Payment]{}, err
-	}
-	return s.Payments(ctx, PaymentFilter{Paging: p, OrderID: &orderID, Sort: PaymentsByID})
-}

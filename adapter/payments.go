@@ -198,3 +198,11 @@ func (s *Site) firstBookings(ctx context.Context, orders []int64) (map[int64]int
 	}
 	return first, nil
 }
+
+// OrderTransactions returns one page of an order's payments, oldest first.
+func (s *Site) OrderTransactions(ctx context.Context, orderID int64, p Paging) (Page[Payment], error) {
+	if err := s.requireOrder(ctx, orderID); err != nil {
+		return Page[Payment]{}, err
+	}
+	return s.Payments(ctx, PaymentFilter{Paging: p, OrderID: &orderID, Sort: PaymentsByID})
+}

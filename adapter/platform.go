@@ -205,3 +205,9 @@ func versionAtLeast(version, least string) bool {
 	}
 	return true
 }
+
+// schemaOutdated reports whether a statement failed as it does if the tables have changed
+// since the schema was read.
+func schemaOutdated(err error) bool {
+	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
+}

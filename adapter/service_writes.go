@@ -143,8 +143,6 @@ func (s *Site) sanitizeService(ctx context.Context, patch ServicePatch, before S
 	return patch, s.checkCategory(ctx, patch.CategoryID, before.CategoryID, p)
 }
 
-const notNegative = "May not be negative"
-
 // checkCategory rejects a category that does not exist.
 func (s *Site) checkCategory(ctx context.Context, sent, stored *int64, p *domain.Validation) error {
 	if sent == nil || *sent == 0 || stored != nil && *stored == *sent || p.Has("category_id") {

@@ -36,12 +36,6 @@ type ServiceCategoryName struct {
 	Name, ShortDescription string
 }
 
-// AgentName is the part of an agent that services show.
-type AgentName struct {
-	ID                               int64
-	FirstName, LastName, DisplayName string
-}
-
 // ServiceIncludes selects the associations to read with services.
 type ServiceIncludes struct {
 	Category, Agents, Locations bool

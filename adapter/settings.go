@@ -175,3 +175,37 @@ func leadingInt(text string) int {
 	}
 	return n
 }
+
+// addOn is the add-on that makes off periods and daily limits count, by its
+// folder and by its file.
+const (
+	addOn     = "latepoint-pro-features"
+	addOnFile = addOn + ".php"
+)
+
+// Currency reads how the site formats prices, with the plugin's defaults.
+func (s *Site) Currency(ctx context.Context) (Currency, error) {
+	settings, err := s.db.SettingValues(ctx, currencySettings...)
+	if err != nil {
+		return Currency{}, err
+	}
+	return currencyOf(settings), nil
+}
+
+func currencyOf(settings map[string]string) Currency {
+	setting := func(name, fallback string) string {
+		if value, ok := settings[name]; ok {
+			return value
+		}
+		return fallback
+	}
+	decimals, err := strconv.ParseInt(setting("number_of_decimals", "2"), 10, 32)
+	if err != nil || decimals < 0 || decimals > 4 {
+		decimals = 2
+	}
+	return Currency{
+		Before: setting("currency_symbol_before", "$"), After: setting("currency_symbol_after", ""),
+		Thousands: setting("thousand_separator", ","), Decimal: setting("decimal_separator", "."),
+		Decimals: int32(decimals),
+	}
+}

@@ -178,3 +178,16 @@ func (tx *Tx) ensureBookingKeys(ctx context.Context, o *orderWithBookings) (err 
 	}
 	return nil
 }
+
+// ensureOrderKeys returns the keys with which an order is managed, and creates those
+// that it lacks, as the plugin does.
+func (tx *Tx) ensureOrderKeys(ctx context.Context, order *orderSnapshot) (manageKeys, error) {
+	if order.keys != nil {
+		return *order.keys, nil
+	}
+	keys, err := tx.manageKeys(ctx, wpdb.OrderMeta, order.ID)
+	if err != nil {
+		return manageKeys{}, err
+	}
+	return tx.insertManageKeys(ctx, wpdb.OrderMeta, order.ID, keys[order.ID])
+}

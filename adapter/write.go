@@ -37,12 +37,6 @@ func (s *Site) notWritable(table wpdb.Table, reason string, cause error) error {
 	return domain.Unavailable("Nothing is written: "+s.db.FullName(table)+": "+reason, cause)
 }
 
-// schemaOutdated reports whether a statement failed as it does if the tables have changed
-// since the schema was read.
-func schemaOutdated(err error) bool {
-	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
-}
-
 // requireTransactions returns an error for a table whose engine can neither roll back nor
 // lock a row. The transaction then rolls back what it did before.
 func (s *Site) requireTransactions(table wpdb.Table) error {

@@ -1,0 +1,179 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
+	"bookside/wpdb"
+)
+
+// NewBooking is a booking to create. Validation has the problems found so far; fields
+// named there are not checked again.
+type NewBooking struct {
+	ServiceID  int64
+	AgentID    int64 // 0 for any
+	LocationID int64 // 0 for the first free one
+	Start      availability.Moment
+	Duration   *int64 // minutes; nil for the service's own
+	Attendees  int64
+	Status     *string // nil for approved
+	CustomerID int64   // 0 for the customer described in Customer
+	Customer   CustomerFields
+	Price      *decimal.Decimal // nil for the price of the service
+	Notes      string
+	Confirm    bool   // send the messages of the site's automations; reminders are always sent
+	Address    string // the client's IP address, stored if the site logs it
+	Validation domain.Validation
+}
+
+// bookingPlan is a valid booking before it has its slot.
+type bookingPlan struct {
+	NewBooking
+	service   bookableService
+	resources []availability.Resource
+	resource  availability.Resource // the one chosen for the slot
+	slot      slotRequest
+	customer  BookingCustomer
+	filled    row // columns of an existing customer that were empty
+	// customerIsNew reports whether the customer is created with the booking.
+	customerIsNew bool
+	status        string
+	duration      int64
+	price         decimal.Decimal
+	notes         string
+}
+
+// planBooking validates a booking, reporting all problems at once, reads what it needs
+// and takes its locks.
+func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (bookingPlan, error) {
+	p := b.Validation.Clone()
+	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: sanitize.TextareaField(b.Notes)}
+	tx.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
+	if b.Status != nil {
+		plan.status = *b.Status
+		if !newStatusAllowed(plan.status, w) {
+			p.Reject("status", "Unknown status, or not allowed for a new booking")
+		}
+	}
+	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(tx.localNow()).Day {
+		p.Reject("start_date", "May not be in the past")
+	}
+	if !p.Has("start_date") && !p.Has("start_time") {
+		tx.checkClock(&p, b.Start)
+	}
+	if err := tx.planService(ctx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if p.Err() == nil {
+		if err := tx.lockNewBooking(ctx, w, plan); err != nil {
+			return plan, err
+		}
+	}
+	if err := tx.planCustomer(ctx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := p.Err(); err != nil {
+		return plan, err
+	}
+	plan.duration = domain.ValueOr(b.Duration, plan.service.duration)
+	plan.price = domain.ValueOr(b.Price, plan.service.price(plan.duration))
+	plan.slot = slotRequest{
+		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true,
+	}
+	plan.slot.Agent, plan.slot.Location = b.AgentID, b.LocationID
+	return plan, nil
+}
+
+// newStatusAllowed reports whether a new booking may have a status.
+func newStatusAllowed(status string, w writeSettings) bool {
+	switch status {
+	case StatusPending, StatusApproved, StatusCancelled:
+		return true
+	case StatusCompleted, StatusNoShow:
+		return false
+	default:
+		return slices.Contains(ownStatuses(w.settings[settingOwnStatuses]), status)
+	}
+}
+
+// planService reads the service and its resources.
+func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
+	if p.Has("service_id") {
+		return nil
+	}
+	var err error
+	plan.service, plan.resources, err = s.serviceWithResources(ctx, p, plan.ServiceID, plan.AgentID, plan.LocationID)
+	return err
+}
+
+// planCustomer finds the customer of a booking: by id, by e-mail, or as a customer to
+// create. Unless the booking is invalid, the lock of the e-mail is held.
+func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
+	if plan.CustomerID != 0 {
+		found, ok, err := s.customerRow(ctx, sq.Eq{"id": plan.CustomerID})
+		if err != nil {
+			return err
+		}
+		if !ok {
+			p.Invalid("customer_id", "Customer not found")
+		}
+		refuseInactive(p, "customer_id", found)
+		plan.customer = found.BookingCustomer
+		return nil
+	}
+	wanted := s.sanitizeCustomer(plan.Customer, customerPrefix, p)
+	plan.customer, plan.customerIsNew = wanted, true
+	if wanted.Email == "" || p.Has("customer.email") {
+		return nil
+	}
+	found, ok, err := s.customerRow(ctx, sq.Eq{"email": wanted.Email})
+	if err != nil || !ok {
+		return err
+	}
+	refuseInactive(p, "customer.email", found)
+	plan.customer, plan.filled = fillEmpty(found.BookingCustomer, wanted)
+	plan.customerIsNew = false
+	return nil
+}
+
+// fillEmpty fills the empty fields of a customer from another record of them.
+func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
+	var filled row
+	for _, f := range []struct {
+		column      string
+		have, offer *string
+	}{
+		{"first_name", &c.FirstName, &wanted.FirstName},
+		{"last_name", &c.LastName, &wanted.LastName},
+		{"phone", &c.Phone, &wanted.Phone},
+	} {
+		if *f.have == "" && *f.offer != "" {
+			*f.have = *f.offer
+			filled = append(filled, column{f.column, *f.offer})
+		}
+	}
+	return c, filled
+}
+
+// lockNewBooking takes the locks of a new booking: those of its slot, and that of the
+// e-mail address by which its customer is found or created.
+func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingPlan) error {
+	locks, err := tx.slotLocks(ctx, plan.service, plan.resources)
+	if err != nil {
+		return err
+	}
+	if plan.CustomerID == 0 {
+		customer, err := tx.locksOfNewCustomer(ctx, w, plan.Customer.Email)
+		if err != nil {
+			return err
+		}
+		locks = append(locks, customer...)
+	}
+	return tx.lock(ctx, locks...)
+}

@@ -1,0 +1,226 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
+	"bookside/wpdb"
+)
+
+// newCustomFields returns the names of the custom fields that get a value and are not yet
+// known as custom fields.
+func (v CustomerPatch) newCustomFields(stored Customer) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.CustomFields)), func(name string) bool {
+		_, known := stored.CustomFields[name]
+		return known || v.CustomFields[name] == "" || strings.HasPrefix(name, "cf_")
+	})
+}
+
+// checkValues rejects texts that their columns cannot hold, and invalid custom fields.
+func (s *Site) checkValues(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
+	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
+		if sent != nil {
+			s.checkText(p, field, wpdb.Customers, field, *sent)
+		}
+	}
+	for name, value := range v.Profile {
+		s.checkText(p, name, wpdb.CustomerMeta, "meta_value", value)
+	}
+	if len(v.CustomFields) > maxCustomFields {
+		p.Reject("custom_fields", fmt.Sprintf("At most %d at a time", maxCustomFields))
+		return nil
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
+		field := customField(name)
+		if name == "" || sanitize.TextField(name) != name {
+			p.Reject(field, notAField)
+		}
+		s.checkText(p, field, wpdb.CustomerMeta, "meta_key", name)
+		s.checkText(p, field, wpdb.CustomerMeta, "meta_value", v.CustomFields[name])
+		if !p.Has(field) {
+			names = append(names, name)
+		}
+	}
+	return s.checkNames(ctx, names, p)
+}
+
+// maxCustomFields is how many custom fields a request may name: each costs a part of a
+// statement, or a statement.
+const maxCustomFields = 200
+
+func customField(name string) string { return "custom_fields." + name }
+
+const notAField = "Not a name for a custom field"
+
+// checkNames rejects names of custom fields that are reserved for the platform or for
+// fields without a column. The database compares them, because the plugin finds meta by
+// its collation, which ignores more than case. A SELECT of the table's own column that
+// returns no rows brings the collation in.
+func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validation) error {
+	if len(names) == 0 {
+		return nil
+	}
+	named := sq.Select("meta_key AS name", "0 AS sent").From(s.db.Name(wpdb.CustomerMeta)).Where("1 = 0")
+	for i, name := range names {
+		named = named.SuffixExpr(sq.Expr("UNION ALL SELECT ?, ?", name, i))
+	}
+	reserved := slices.Concat(profileKeys, platformKeys)
+	stmt := sq.Select("sent").FromSelect(named, "named").Where(sq.Or{sq.Eq{"name": reserved}, sq.Like{"name": `password\_%`}})
+	found, err := wpdb.All(ctx, s.db, "check names of custom fields", stmt, wpdb.Value[int])
+	for _, i := range found {
+		p.Reject(customField(names[i]), notAField)
+	}
+	return err
+}
+
+// storeCustomFieldNames stores the names of custom fields, which distinguish them from
+// other meta.
+func (tx *Tx) storeCustomFieldNames(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	stmt := sq.Insert(tx.db.Name(wpdb.CustomerFields)).Options("IGNORE").Columns("meta_key")
+	for _, name := range names {
+		stmt = stmt.Values(name)
+	}
+	_, err := tx.exec(ctx, wpdb.CustomerFields, "store custom field names", stmt)
+	return err
+}
+
+// CustomerPatch has the fields of a customer to create or change. A nil field was not
+// sent.
+type CustomerPatch struct {
+	CustomerFields
+	Status, Notes, AdminNotes *string
+	IsGuest                   *bool
+	AvatarImageID             *int64 // 0 for none
+	// WordPressUserID is for new customers only; UserField is the field name under which
+	// it was sent.
+	WordPressUserID *int64
+	UserField       string
+	// Profile has the fields without a column, by name; "" removes a field.
+	Profile map[string]string
+	// CustomFields are merged with the stored ones; "" removes a field.
+	CustomFields map[string]string
+	Validation   domain.Validation
+}
+
+// customerPrefix precedes the names of a customer's fields in a booking.
+const customerPrefix = "customer."
+
+// refuseInactive rejects customers who may not book.
+func refuseInactive(p *domain.Validation, field string, c bookableCustomer) {
+	if c.status == "blocked" || c.status == "inactive" {
+		p.Reject(field, "This customer is "+c.status)
+	}
+}
+
+// sanitize sanitizes the texts. Those of custom fields may have several lines.
+func (v CustomerPatch) sanitize() CustomerPatch {
+	for _, text := range []**string{&v.Notes, &v.AdminNotes} {
+		if *text != nil {
+			*text = new(sanitize.TextareaField(**text))
+		}
+	}
+	v.Profile, v.CustomFields = maps.Clone(v.Profile), maps.Clone(v.CustomFields)
+	for name, value := range v.Profile {
+		v.Profile[name] = sanitize.TextField(value)
+	}
+	for name, value := range v.CustomFields {
+		v.CustomFields[name] = sanitize.TextareaField(value)
+	}
+	return v
+}
+
+// sanitizeCustomer validates a customer and returns it as it would be stored. prefix
+// precedes the names of the fields.
+func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Validation) BookingCustomer {
+	var c BookingCustomer
+	for _, field := range []struct {
+		name, column string
+		sent         *string
+		into         *string
+		clean        func(string) string
+	}{
+		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, sanitize.TextField},
+		{prefix + "last_name", "last_name", f.LastName, &c.LastName, sanitize.TextField},
+		{prefix + "email", "email", f.Email, &c.Email, sanitize.TrimEmail},
+		{prefix + "phone", "phone", f.Phone, &c.Phone, sanitize.Phone},
+	} {
+		if field.sent == nil || p.Has(field.name) {
+			continue
+		}
+		*field.into = field.clean(*field.sent)
+		s.checkText(p, field.name, wpdb.Customers, field.column, *field.into)
+		if field.column == "phone" && strings.Trim(c.Phone, "+") == "" && strings.TrimSpace(*field.sent) != "" {
+			p.Reject(field.name, "Invalid phone number")
+		}
+		if *field.into == "" && field.column != "phone" {
+			p.Reject(field.name, "May not be empty")
+		}
+	}
+	if c.Email != "" && !sanitize.ValidEmail(c.Email) {
+		p.Reject(prefix+"email", "Invalid email")
+	}
+	return c
+}
+
+// patchCustomer returns a customer with the fields that were sent, and the changed
+// columns.
+func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
+	wanted := s.sanitizeCustomer(sent, prefix, p)
+	var columns row
+	for _, f := range []struct {
+		name   string
+		sent   *string
+		have   *string
+		wanted string
+	}{
+		{"first_name", sent.FirstName, &c.FirstName, wanted.FirstName},
+		{"last_name", sent.LastName, &c.LastName, wanted.LastName},
+		{"email", sent.Email, &c.Email, wanted.Email},
+		{"phone", sent.Phone, &c.Phone, wanted.Phone},
+	} {
+		if f.sent != nil && !p.Has(prefix+f.name) && *f.have != f.wanted {
+			*f.have = f.wanted
+			columns = append(columns, column{f.name, f.wanted})
+		}
+	}
+	return c, columns
+}
+
+// bookingCustomer returns the part of a customer that bookings show.
+func (c Customer) bookingCustomer() BookingCustomer {
+	return BookingCustomer{ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone}
+}
+
+// changeset returns the changed columns, except for those that patchCustomer returns.
+func (v CustomerPatch) changeset(c Customer) changeset {
+	var e changeset
+	e.text("status", v.Status, c.Status)
+	e.text("notes", v.Notes, c.Notes)
+	e.text("admin_notes", v.AdminNotes, c.AdminNotes)
+	if v.IsGuest != nil && *v.IsGuest != c.IsGuest {
+		e.set("is_guest", *v.IsGuest)
+	}
+	if v.AvatarImageID != nil && *v.AvatarImageID != domain.ValueOr(c.AvatarImageID, 0) {
+		e.set("avatar_image_id", wpdb.NullIfZero(*v.AvatarImageID))
+	}
+	return e
+}
+
+// metas returns all fields without a column. Their names are distinct.
+func (v CustomerPatch) metas() map[string]string {
+	metas := make(map[string]string, len(v.Profile)+len(v.CustomFields))
+	maps.Copy(metas, v.Profile)
+	maps.Copy(metas, v.CustomFields)
+	return metas
+}

@@ -1,0 +1,40 @@
+package adapter
+
+import (
+	"context"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// lockOrder makes other writers of an order, its payments and its invoices wait, and
+// reads its current state; a CodeNotFound if it does not exist.
+func (tx *Tx) lockOrder(ctx context.Context, id int64) (Order, error) {
+	if err := tx.lock(ctx, lockOf(orderLock, id)); err != nil {
+		return Order{}, err
+	}
+	return tx.lockOrderRow(ctx, id)
+}
+
+func (tx *Tx) lockOrderRow(ctx context.Context, id int64) (Order, error) {
+	if err := tx.lockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
+		return Order{}, err
+	}
+	return tx.Order(ctx, id)
+}
+
+// lockCustomer reads the customer of an order or payment, and keeps PHP from deleting
+// them.
+func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation) (BookingCustomer, error) {
+	if id == nil || p.Has("customer_id") {
+		return BookingCustomer{}, nil
+	}
+	if err := tx.lockRows(ctx, wpdb.Customers, []int64{*id}); err != nil {
+		return BookingCustomer{}, err
+	}
+	found, ok, err := tx.orderCustomer(ctx, *id)
+	if err == nil && !ok {
+		p.Invalid("customer_id", "Customer not found")
+	}
+	return found, err
+}
