@@ -89,9 +89,9 @@ func times(n int, which func(i int) NewBooking) []func(context.Context, *Site) e
 	return tries
 }
 
-// TestSlotIsTakenOnce: for one slot, exactly as many of 200 concurrent requests
+// TestSlotIsBookedOnce: for one slot, exactly as many of 200 concurrent requests
 // succeed as it has room for.
-func TestSlotIsTakenOnce(t *testing.T) {
+func TestSlotIsBookedOnce(t *testing.T) {
 	t.Parallel()
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
 	group := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 540}
@@ -213,9 +213,9 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 	}
 }
 
-// TestSwappedBookings: bookings that move to each other's agents lock the same
+// TestSwappedBookingsDoNotDeadlock: bookings that move to each other's agents lock the same
 // agents, and never wait for each other in a circle.
-func TestSwappedBookings(t *testing.T) {
+func TestSwappedBookingsDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t)
 	var tries []func(context.Context, *Site) error
@@ -240,9 +240,9 @@ func TestSwappedBookings(t *testing.T) {
 	r.run(tries) // fails the test on anything but a slot that is taken
 }
 
-// TestSiteIsNotBlocked: while one of our transactions holds its locks, the site
+// TestLocksDoNotBlockTheSite: while one of our transactions holds its locks, the site
 // inserts bookings of the same and of other agents, and changes others.
-func TestSiteIsNotBlocked(t *testing.T) {
+func TestLocksDoNotBlockTheSite(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, settle("one_agent_at_location", "on"))
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}

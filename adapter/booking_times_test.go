@@ -10,9 +10,9 @@ import (
 	"bookside/adapter/domain"
 )
 
-// TestSpanOf: the instants of Berlin are those that the plugin stored, but for
+// TestBookingSpanHasThePluginsInstants: the instants of Berlin are those that the plugin stored, but for
 // those at midnight, which it leaves out or has a day late.
-func TestSpanOf(t *testing.T) {
+func TestBookingSpanHasThePluginsInstants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, zone, day string
@@ -62,7 +62,7 @@ func spanRow(startDate string, start int64, endDate string, end int64, startUTC,
 	}
 }
 
-func TestCheckClock(t *testing.T) {
+func TestStartInSpringGapIsRejected(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -82,10 +82,12 @@ func TestCheckClock(t *testing.T) {
 		{"past the midnight of a working day", "2027-03-26", 1500, false},
 		{"past midnight in the hour that is skipped", "2027-03-27", 1560, true},
 	} {
-		var p domain.Validation
-		site.checkClock(&p, availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start})
-		if got := p.Has("start_time"); got != tt.refused {
-			t.Errorf("%s: refused %t, want %t", tt.name, got, tt.refused)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var p domain.Validation
+			site.checkClock(&p, availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start})
+			if got := p.Has("start_time"); got != tt.refused {
+				t.Errorf("%s: refused %t, want %t", tt.name, got, tt.refused)
+			}
+		})
 	}
 }

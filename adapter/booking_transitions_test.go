@@ -9,8 +9,8 @@ import (
 	"bookside/adapter/domain"
 )
 
-// TestMoves: every pair of statuses. The contract's table has ten moves.
-func TestMoves(t *testing.T) {
+// TestTransitionsAreThoseOfTheContract: every pair of statuses. The contract's table has ten moves.
+func TestTransitionsAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	statuses := []string{StatusPending, StatusApproved, StatusCancelled, StatusCompleted, StatusNoShow}
 	want := map[string]string{ // to each of them, in this order
@@ -38,7 +38,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-func TestCheckMove(t *testing.T) {
+func TestInvalidTransitionIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, from, to, want string }{
 		{"refused", StatusPending, StatusNoShow, "Cannot change from pending to no_show"},

@@ -30,9 +30,9 @@ func arrange(t *testing.T, database *fixtures.Database, statements ...string) {
 	}
 }
 
-// TestConflictWatch: whoever writes them, overlapping bookings are reported once
+// TestConflictWatchReportsEachConflictOnce: whoever writes them, overlapping bookings are reported once
 // as long as they overlap.
-func TestConflictWatch(t *testing.T) {
+func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(recordedNow()))
 	arrange(t, database, "DELETE FROM wp_latepoint_bookings")

@@ -68,7 +68,7 @@ func TestCreateCoupon(t *testing.T) {
 	}
 }
 
-func TestCouponProblems(t *testing.T) {
+func TestInvalidCouponNamesEveryField(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons())
 	long := strings.Repeat("x", 111)
@@ -182,7 +182,7 @@ func TestCouponsWithoutDates(t *testing.T) {
 	})
 }
 
-func TestSiteWithoutCoupons(t *testing.T) {
+func TestCouponsNeedTheAddOn(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
@@ -200,9 +200,9 @@ func TestSiteWithoutCoupons(t *testing.T) {
 	})
 }
 
-// TestCouponsAtOnce: of many coupons with one code there is one in the end, and
+// TestConcurrentCouponsWithOneCodeLeaveOne: of many coupons with one code there is one in the end, and
 // all others are told.
-func TestCouponsAtOnce(t *testing.T) {
+func TestConcurrentCouponsWithOneCodeLeaveOne(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons())
 	site := s.site(t)
@@ -228,7 +228,7 @@ func TestCouponsAtOnce(t *testing.T) {
 	}
 }
 
-func TestWithMembers(t *testing.T) {
+func TestWithMembersKeepsOtherMembers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ stored, want string }{
 		"no text":             {"", `{"limit_total":"5"}`},
@@ -240,10 +240,12 @@ func TestWithMembers(t *testing.T) {
 		"all of its name":     {`{"limit_total":1,"a":2,"limit_total":3}`, `{"limit_total":"5","a":2}`},
 		"escapes and accents": {`{"\u00e4":"\u00f6\/","limit_total":1}`, `{"\u00e4":"\u00f6\/","limit_total":"5"}`},
 	} {
-		got, err := withMembers(c.stored, []member{{"limit_total", json.RawMessage(`"5"`)}})
-		if err != nil || got != c.want {
-			t.Errorf("%s: %s, want %s (%v)", name, got, c.want, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := withMembers(c.stored, []member{{"limit_total", json.RawMessage(`"5"`)}})
+			if err != nil || got != c.want {
+				t.Errorf("%s: %s, want %s (%v)", name, got, c.want, err)
+			}
+		})
 	}
 }
 

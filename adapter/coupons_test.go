@@ -70,9 +70,11 @@ func TestCouponRules(t *testing.T) {
 func TestCouponIsPercent(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[string]bool{"percent": true, "fixed": false, "fixed_amount": false, "": false, "bogus": false} {
-		if got := (Coupon{DiscountType: stored}).IsPercent(); got != want {
-			t.Errorf("%q: %t, want %t", stored, got, want)
-		}
+		t.Run(stored, func(t *testing.T) {
+			if got := (Coupon{DiscountType: stored}).IsPercent(); got != want {
+				t.Errorf("%q: %t, want %t", stored, got, want)
+			}
+		})
 	}
 }
 

@@ -158,9 +158,9 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 	}
 }
 
-// TestUsersOfANetwork: users are shared by the sites of a network. Its super
+// TestPrivilegedUsersOfANetworkAreGuarded: users are shared by the sites of a network. Its super
 // admins, and whoever is more than a customer on any site, are out of reach.
-func TestUsersOfANetwork(t *testing.T) {
+func TestPrivilegedUsersOfANetworkAreGuarded(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.Prefixed())
 	var id, user int64
@@ -179,25 +179,27 @@ func TestUsersOfANetwork(t *testing.T) {
 		"the editor of the main site": {"INSERT INTO wpx_usermeta (user_id, meta_key, meta_value) VALUES (?, 'wpx_capabilities', 'a:1:{s:6:\"editor\";b:1;}')", true},
 		"a super admin":               {"UPDATE wpx_sitemeta AS m, wpx_users AS u SET m.meta_value = CONCAT('a:1:{i:0;s:', LENGTH(u.user_login), ':\"', UPPER(u.user_login), '\";}') WHERE m.meta_key = 'site_admins' AND u.ID = ?", true},
 	} {
-		before.Restore(t)
-		if _, err := database.SQL.ExecContext(t.Context(), c.change, user); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, id, CustomerPatch{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
-		if c.privileged {
-			refusedFields(t, name, err)
-			continue
-		}
-		var email string
-		if scanErr := database.SQL.QueryRowContext(t.Context(), "SELECT user_email FROM wpx_users WHERE ID = ?", user).Scan(&email); err != nil || scanErr != nil || email != "taken.over@example.test" {
-			t.Errorf("%s: %v, %v, e-mail %q", name, err, scanErr, email)
-		}
+		t.Run(name, func(t *testing.T) {
+			before.Restore(t)
+			if _, err := database.SQL.ExecContext(t.Context(), c.change, user); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, id, CustomerPatch{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
+			if c.privileged {
+				refusedFields(t, name, err)
+				return
+			}
+			var email string
+			if scanErr := database.SQL.QueryRowContext(t.Context(), "SELECT user_email FROM wpx_users WHERE ID = ?", user).Scan(&email); err != nil || scanErr != nil || email != "taken.over@example.test" {
+				t.Errorf("%s: %v, %v, e-mail %q", name, err, scanErr, email)
+			}
+		})
 	}
 }
 
-// TestUsersOfNewCustomers: a site that makes customers users gets a user with
+// TestNewCustomersGetUsersIfTheSiteWantsThem: a site that makes customers users gets a user with
 // each, unless WordPress could not keep one.
-func TestUsersOfNewCustomers(t *testing.T) {
+func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 	t.Parallel()
 	const setting = "DELETE FROM wp_latepoint_settings WHERE name IN ('wp_users_as_customers', 'default_wp_role_for_customer')"
 	for name, c := range map[string]struct {
@@ -269,24 +271,28 @@ func TestUsersOfNewCustomers(t *testing.T) {
 }
 
 // A long e-mail fits a customer, and not the user behind.
-func TestEmailBeyondTheUser(t *testing.T) {
+func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
 	before := database.Snapshot(t)
 	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b", 50) + ".test"
 	for _, email := range []string{long, "taken@example.test"} {
-		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email}})
-		if got := refusedFields(t, email, err); !slices.Equal(got, []string{"email"}) {
-			t.Errorf("%s names %v", email, got)
-		}
+		t.Run(email, func(t *testing.T) {
+			_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email}})
+			if got := refusedFields(t, email, err); !slices.Equal(got, []string{"email"}) {
+				t.Errorf("%s names %v", email, got)
+			}
+		})
 	}
 	if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
 		t.Errorf("changed: %v", left)
 	}
-	for _, email := range []string{long, "taken@example.test"} { // behind customer 9 stands nobody
-		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 9, CustomerPatch{CustomerFields: CustomerFields{Email: &email}}); err != nil {
-			t.Errorf("%s: %v", email, err)
-		}
+	for _, email := range []string{long, "taken@example.test"} {
+		t.Run("without a user "+email, func(t *testing.T) { // behind customer 9 stands nobody
+			if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 9, CustomerPatch{CustomerFields: CustomerFields{Email: &email}}); err != nil {
+				t.Errorf("%s: %v", email, err)
+			}
+		})
 	}
 }
 
@@ -316,9 +322,9 @@ func TestUserIsLinkedOnce(t *testing.T) {
 	}
 }
 
-// TestDeleteCustomerRows: what belongs to a customer goes with them, whatever the
+// TestDeleteCustomerDeletesTheirRows: what belongs to a customer goes with them, whatever the
 // plugin leaves stays; bookings of others in their orders hold them.
-func TestDeleteCustomerRows(t *testing.T) {
+func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA(),
 		"INSERT INTO wp_latepoint_process_jobs (object_id, object_model_type, status) VALUES (10, 'order', 'scheduled'), (10, 'booking', 'scheduled'), (268, 'customer', 'scheduled')",
@@ -354,10 +360,10 @@ func TestDeleteCustomerRows(t *testing.T) {
 	}
 }
 
-// TestDeleteCustomerOrBook: while customers are deleted, others book for them,
+// TestDeletedCustomersHaveNoBookings: while customers are deleted, others book for them,
 // move bookings to them and name them by their e-mail. No booking is left without
 // its customer, and each try ends in success or in an answer that says why not.
-func TestDeleteCustomerOrBook(t *testing.T) {
+func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t)
 	const customers = 16
@@ -415,10 +421,12 @@ func TestDeleteCustomerOrBook(t *testing.T) {
 		"orders without a customer":   "SELECT COUNT(*) FROM wp_latepoint_orders AS o LEFT JOIN wp_latepoint_customers AS c ON c.id = o.customer_id WHERE c.id IS NULL AND o.created_at = '2026-11-21 00:43:00'",
 		"metas of nobody":             "SELECT COUNT(*) FROM wp_latepoint_customer_meta AS m LEFT JOIN wp_latepoint_customers AS c ON c.id = m.object_id WHERE c.id IS NULL AND m.created_at = '2026-11-21 00:43:00'",
 	} {
-		var n int
-		if err := r.database.SQL.QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != 0 {
-			t.Errorf("%d %s (%v)", n, what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			var n int
+			if err := r.database.SQL.QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != 0 {
+				t.Errorf("%d %s (%v)", n, what, err)
+			}
+		})
 	}
 }
 

@@ -80,12 +80,14 @@ func FuzzWithItemData(f *testing.F) {
 	})
 }
 
-func TestRawObject(t *testing.T) {
+func TestInvalidItemDataIsAnEmptyList(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[string]string{fullItem: fullItem, `{}`: `{}`, "": "[]", "null": "[]", `{"a"`: "[]", `"{}"`: "[]"} {
-		got, err := json.Marshal(rawObject(stored))
-		if string(got) != want || err != nil {
-			t.Errorf("%q is shown as %s, %v", stored, got, err)
-		}
+		t.Run(stored, func(t *testing.T) {
+			got, err := json.Marshal(rawObject(stored))
+			if string(got) != want || err != nil {
+				t.Errorf("%q is shown as %s, %v", stored, got, err)
+			}
+		})
 	}
 }

@@ -33,9 +33,9 @@ func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 	return found
 }
 
-// TestLocksAreWritten: each lock that is taken changes its row, or a cluster
+// TestLocksChangeTheirRows: each lock that is taken changes its row, or a cluster
 // would not notice. Rows are made when they are first needed.
-func TestLocksAreWritten(t *testing.T) {
+func TestLocksChangeTheirRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
 	site, err := NewPlatform(openDatabase(t, database), recordedNow).Site(t.Context())
@@ -59,9 +59,9 @@ func TestLocksAreWritten(t *testing.T) {
 	}
 }
 
-// TestLockOrder: a transaction that would take locks in another order than
+// TestLocksOutOfOrderAreRefused: a transaction that would take locks in another order than
 // others, or after rows of the site, ends before it can.
-func TestLockOrder(t *testing.T) {
+func TestLocksOutOfOrderAreRefused(t *testing.T) {
 	t.Parallel()
 	site, err := NewPlatform(openDatabase(t, fixtures.New(t, fixtures.SiteA())), recordedNow).Site(t.Context())
 	if err != nil {
@@ -100,9 +100,9 @@ func TestLockOrder(t *testing.T) {
 	}
 }
 
-// TestLocksAreQuotable: the comment that others follow shows the statement that
+// TestLockCommentQuotesTheStatement: the comment that others follow shows the statement that
 // is run.
-func TestLocksAreQuotable(t *testing.T) {
+func TestLockCommentQuotesTheStatement(t *testing.T) {
 	t.Parallel()
 	s := &Site{db: wpdb.New(nil, "wp_")}
 	text, args, err := s.lockStatement([]lock{{locationLock, 1}, {agentLock, 5}, {agentLock, 7}, {emailLock, 311}}).ToSql()

@@ -19,9 +19,9 @@ func receipt(operator, property, value string) string {
 		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{order_agents_emails}}|{{manage_order_url_customer}}|{{booking_code}}|{{customer_notes}}"}}}]}]}],"time_offset":[]}]')`
 }
 
-// TestAnnouncePayment: order 1403 of customer 153 costs 135. A payment is told
+// TestNewPaymentNotifies: order 1403 of customer 153 costs 135. A payment is told
 // of once it is made, and not when it is changed or deleted.
-func TestAnnouncePayment(t *testing.T) {
+func TestNewPaymentNotifies(t *testing.T) {
 	t.Parallel()
 	payment := NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{
 		Amount: euros("35.5"), Processor: new("stripe"), PaymentMethod: new("card"), PaymentPortion: new("deposit"), Token: new("tok_1"), Notes: new("Thanks"),
@@ -135,8 +135,8 @@ func orderCode(t *testing.T, d *fixtures.Database) (code string) {
 	return code
 }
 
-// TestPaymentMail: where the site does not send, our outbox does.
-func TestPaymentMail(t *testing.T) {
+// TestOutboxSendsPaymentMails: where the site does not send, our outbox does.
+func TestOutboxSendsPaymentMails(t *testing.T) {
 	t.Parallel()
 	database, site, _ := announcing(t, true, "DELETE FROM wp_latepoint_processes", receipt("equal", "transaction__kind", "capture"))
 	if _, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}); err != nil {

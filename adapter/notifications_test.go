@@ -78,7 +78,7 @@ func announcing(t *testing.T, relays bool, setup ...string) (*fixtures.Database,
 	}
 }
 
-func TestAnnounceNewBooking(t *testing.T) {
+func TestNewBookingNotifies(t *testing.T) {
 	t.Parallel()
 	now := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
 	reminder := queuedJob{10, "booking", "2026-11-26 09:00:00"}
@@ -134,9 +134,9 @@ func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
 	return n
 }
 
-// TestRemindersFollowTheBooking: a change takes reminders back and queues those
+// TestRemindersMoveWithTheBooking: a change takes reminders back and queues those
 // for the new time; a message that is on its way stays.
-func TestRemindersFollowTheBooking(t *testing.T) {
+func TestRemindersMoveWithTheBooking(t *testing.T) {
 	t.Parallel()
 	database, site, b := announcing(t, false, withJobCron, dayBefore)
 	made, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
@@ -169,8 +169,8 @@ func TestRemindersFollowTheBooking(t *testing.T) {
 	}
 }
 
-// TestMessagesAreTakenBack: what is rolled back was never said.
-func TestMessagesAreTakenBack(t *testing.T) {
+// TestRollbackRemovesMessages: what is rolled back was never said.
+func TestRollbackRemovesMessages(t *testing.T) {
 	t.Parallel()
 	database, site, b := announcing(t, true, dayBefore)
 	errOurs := errors.New("taken back")

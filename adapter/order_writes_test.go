@@ -111,7 +111,7 @@ func TestCreateOrder(t *testing.T) {
 	})
 }
 
-func TestOrderProblems(t *testing.T) {
+func TestInvalidOrderNamesEveryField(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
@@ -190,8 +190,8 @@ func TestUpdateOrder(t *testing.T) {
 	})
 }
 
-// TestTransferOrder: order 888 is of customer 197 and has bookings 916 and 917.
-func TestTransferOrder(t *testing.T) {
+// TestOrderTakesItsBookingsToAnotherCustomer: order 888 is of customer 197 and has bookings 916 and 917.
+func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	transfer := func(t *testing.T, site *Site) {
@@ -245,10 +245,10 @@ func TestOrdersOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// TestOrdersAtOnce: an order goes to and fro between customers while its
+// TestConcurrentTransfersKeepOrdersWhole: an order goes to and fro between customers while its
 // bookings are changed and another customer is deleted, and nobody waits in a
 // circle. In the end order and bookings are of one customer.
-func TestOrdersAtOnce(t *testing.T) {
+func TestConcurrentTransfersKeepOrdersWhole(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 12", "DELETE FROM wp_latepoint_orders WHERE customer_id = 12",
 		"UPDATE wp_latepoint_bookings SET start_date = '2027-02-08', end_date = '2027-02-08' WHERE id IN (916, 917)")

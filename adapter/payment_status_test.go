@@ -63,7 +63,7 @@ func TestOrderPaymentStatus(t *testing.T) {
 	}
 }
 
-func TestCaptured(t *testing.T) {
+func TestCapturedPaymentsTookMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind, status string
@@ -76,15 +76,17 @@ func TestCaptured(t *testing.T) {
 		"authorisation": {"authorization", "succeeded", false},
 		"no kind":       {"", "succeeded", false},
 	} {
-		if got := (Payment{Kind: c.kind, Status: c.status}).captured(); got != c.want {
-			t.Errorf("%s: %t, want %t", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := (Payment{Kind: c.kind, Status: c.status}).captured(); got != c.want {
+				t.Errorf("%s: %t, want %t", name, got, c.want)
+			}
+		})
 	}
 }
 
-// TestPaidOf: the columns compare without regard to case, so that lists of
+// TestNetPaidIgnoresCase: the columns compare without regard to case, so that lists of
 // customers count such payments.
-func TestPaidOf(t *testing.T) {
+func TestNetPaidIgnoresCase(t *testing.T) {
 	t.Parallel()
 	payment := func(status, kind, amount string) Payment {
 		return Payment{Status: status, Kind: kind, Amount: decimal.RequireFromString(amount)}

@@ -106,7 +106,7 @@ func TestCreatePayment(t *testing.T) {
 	})
 }
 
-func TestPaymentProblems(t *testing.T) {
+func TestInvalidPaymentNamesEveryField(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA(), "UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id = 5")
 	one, order := PaymentPatch{Amount: euros("1")}, new(int64(1403))
@@ -242,9 +242,9 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 	}, changed("latepoint_orders", 1), updated, updated)
 }
 
-// TestPaymentsOfOneOrder: of many payments at once each settles an invoice of
+// TestConcurrentPaymentsSettleDistinctInvoices: of many payments at once each settles an invoice of
 // its own, and the order's payment status is right in the end.
-func TestPaymentsOfOneOrder(t *testing.T) {
+func TestConcurrentPaymentsSettleDistinctInvoices(t *testing.T) {
 	t.Parallel()
 	const count = 100
 	invoices := make([]string, count)
@@ -273,10 +273,10 @@ func TestPaymentsOfOneOrder(t *testing.T) {
 	})
 }
 
-// TestPaymentsAtOnce: payments are made, changed and deleted at once, with the
+// TestConcurrentPaymentsKeepThePaymentStatus: payments are made, changed and deleted at once, with the
 // order and its invoice, and nobody waits in a circle. The payment status is
 // that of what is left.
-func TestPaymentsAtOnce(t *testing.T) {
+func TestConcurrentPaymentsKeepThePaymentStatus(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 1403",
 		"INSERT INTO wp_latepoint_transactions (id, order_id, kind, status, amount)"+

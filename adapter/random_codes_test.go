@@ -26,9 +26,9 @@ func TestCodeLetters(t *testing.T) {
 	}
 }
 
-// TestCode: each random byte gives the same letter to all, and bytes that would
+// TestCodeMapsBytesToLetters: each random byte gives the same letter to all, and bytes that would
 // favour some letters are passed over.
-func TestCode(t *testing.T) {
+func TestCodeMapsBytesToLetters(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -68,7 +68,7 @@ func TestCodeIsFair(t *testing.T) {
 	}
 }
 
-func TestKeysAndUUIDs(t *testing.T) {
+func TestManageKeysAndUUIDsComeFromRandom(t *testing.T) {
 	t.Parallel()
 	for _, random := range [][]byte{bytes.Repeat([]byte{0}, 18), bytes.Repeat([]byte{0xff}, 18)} {
 		site := &Site{random: bytes.NewReader(random)}
@@ -84,9 +84,9 @@ func TestKeysAndUUIDs(t *testing.T) {
 	}
 }
 
-// TestNoRandomness: without randomness there are no codes, rather than ones that
+// TestNoCodesWithoutRandomness: without randomness there are no codes, rather than ones that
 // can be guessed.
-func TestNoRandomness(t *testing.T) {
+func TestNoCodesWithoutRandomness(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("no entropy")
 	for _, source := range []io.Reader{iotest.ErrReader(failure), io.MultiReader(bytes.NewReader(make([]byte, 6)), iotest.ErrReader(failure))} {

@@ -112,7 +112,7 @@ func TestUpdateService(t *testing.T) {
 	})
 }
 
-func TestServiceProblems(t *testing.T) {
+func TestInvalidServiceNamesEveryField(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	long := strings.Repeat("ü", 256)
@@ -167,7 +167,7 @@ func TestServicesOfEarlierVersions(t *testing.T) {
 	})
 }
 
-func TestCleanHTML(t *testing.T) {
+func TestSanitizeHTMLKeepsHarmlessTags(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"plain":              {"Women's hair & \"more\" > less", "Women's hair & \"more\" > less"},
@@ -185,9 +185,11 @@ func TestCleanHTML(t *testing.T) {
 		"line breaks":        {" one\r\ntwo\x00\t ", "one\ntwo"},
 		"no UTF-8":           {"a\xffb", "a\uFFFDb"},
 	} {
-		if got := sanitizeHTML(c.text); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := sanitizeHTML(c.text); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		})
 	}
 }
 

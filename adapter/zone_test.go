@@ -122,10 +122,12 @@ func TestZoneInstantOfOffsets(t *testing.T) {
 		"-0.5": "2027-03-28T09:30:00Z",
 		"":     "2027-03-28T10:00:00Z",
 	} {
-		instant, ok := new(zones).find("", offset).Instant("2027-03-28", 600)
-		if got := instant.UTC().Format(time.RFC3339); !ok || got != want {
-			t.Errorf("gmt_offset %q: %s, %t, want %s", offset, got, ok, want)
-		}
+		t.Run(offset, func(t *testing.T) {
+			instant, ok := new(zones).find("", offset).Instant("2027-03-28", 600)
+			if got := instant.UTC().Format(time.RFC3339); !ok || got != want {
+				t.Errorf("gmt_offset %q: %s, %t, want %s", offset, got, ok, want)
+			}
+		})
 	}
 }
 
@@ -133,9 +135,11 @@ func TestZoneInstantOfNoDate(t *testing.T) {
 	t.Parallel()
 	zone := new(zones).find("Europe/Berlin", "")
 	for _, date := range []Date{"", "0000-00-00", "2026-02-29", "2026-13-01", "2026-1-1", "2026-11-21 10:00:00", "tomorrow"} {
-		if instant, ok := zone.Instant(date, 600); ok || !instant.IsZero() {
-			t.Errorf("%q: %s, %t, want no instant", date, instant, ok)
-		}
+		t.Run(string(date), func(t *testing.T) {
+			if instant, ok := zone.Instant(date, 600); ok || !instant.IsZero() {
+				t.Errorf("%q: %s, %t, want no instant", date, instant, ok)
+			}
+		})
 	}
 }
 
@@ -146,8 +150,10 @@ func TestTimestampTime(t *testing.T) {
 		t.Errorf("got %s, %t, want %s", instant, ok, want)
 	}
 	for _, stamp := range []domain.Timestamp{"", "0000-00-00 00:00:00", "2026-11-21", "2026-11-31 00:00:00", "2026-11-21T00:43:00Z"} {
-		if instant, ok := stamp.Time(); ok {
-			t.Errorf("%q: %s, want no instant", stamp, instant)
-		}
+		t.Run(string(stamp), func(t *testing.T) {
+			if instant, ok := stamp.Time(); ok {
+				t.Errorf("%q: %s, want no instant", stamp, instant)
+			}
+		})
 	}
 }

@@ -71,7 +71,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-func TestConflictsLimit(t *testing.T) {
+func TestConflictsStopAtTheLimit(t *testing.T) {
 	t.Parallel()
 	var bookings []Booking
 	for id := range int64(10) {
@@ -154,7 +154,7 @@ func naiveConflicts(bookings []Booking, from Day, rules Rules, capacity map[int6
 	return found
 }
 
-func TestConflictsModel(t *testing.T) {
+func TestConflictsMatchModel(t *testing.T) {
 	t.Parallel()
 	const from = Day(100)
 	small := func(t *rapid.T, most int, label string) int { return rapid.IntRange(0, most).Draw(t, label) }

@@ -157,8 +157,8 @@ func seatsByStart(grid []Slot) map[Minutes]int {
 	return seats
 }
 
-// TestOrderOfRows: the order in which rows come does not matter.
-func TestOrderOfRows(t *testing.T) {
+// TestOrderOfRowsDoesNotMatter: the order in which rows come does not matter.
+func TestOrderOfRowsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in, q := world(t)
@@ -173,9 +173,9 @@ func TestOrderOfRows(t *testing.T) {
 	})
 }
 
-// TestAnyIsTheUnion: any agent, and any location, is offered what one of them
+// TestAnyAgentIsTheUnionOfAgents: any agent, and any location, is offered what one of them
 // is, with the most seats.
-func TestAnyIsTheUnion(t *testing.T) {
+func TestAnyAgentIsTheUnionOfAgents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in, q := world(t)
@@ -224,8 +224,8 @@ func TestFreeIsOffered(t *testing.T) {
 	})
 }
 
-// TestExcludedBooking: a booking that does not count is as one that is not there.
-func TestExcludedBooking(t *testing.T) {
+// TestExcludedBookingDoesNotBlock: a booking that does not count is as one that is not there.
+func TestExcludedBookingDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in, q := world(t)
@@ -239,8 +239,8 @@ func TestExcludedBooking(t *testing.T) {
 	})
 }
 
-// TestWindowOnlyTakes: the booking window takes slots away and adds none.
-func TestWindowOnlyTakes(t *testing.T) {
+// TestWindowOnlyRemovesSlots: the booking window takes slots away and adds none.
+func TestWindowOnlyRemovesSlots(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in, q := world(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReasons: why each start of the grid is not offered.
-func TestReasons(t *testing.T) {
+// TestSlotsSayWhyTheyAreNotFree: why each start of the grid is not offered.
+func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 	t.Parallel()
 	base := func() Input {
 		return Input{
@@ -100,10 +100,12 @@ func TestAssign(t *testing.T) {
 		"a certain agent who is busy": {ten, Request{Agent: agentB, Duration: 60, Attendees: 1}, RandomAgent, 0},
 		"off the grid":                {Moment{monday, 545}, q, RandomAgent, 0},
 	} {
-		r, ok := c.Assign(got.at, got.q, Choice{Order: got.order, Load: load, Pick: last})
-		if ok != (got.want != 0) || r.Agent != got.want {
-			t.Errorf("%s: %v (%t), want agent %d", name, r, ok, got.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			r, ok := c.Assign(got.at, got.q, Choice{Order: got.order, Load: load, Pick: last})
+			if ok != (got.want != 0) || r.Agent != got.want {
+				t.Errorf("%s: %v (%t), want agent %d", name, r, ok, got.want)
+			}
+		})
 	}
 	if open := c.Open(Moment{monday, 545}, q); len(open) != 1 || open[0] != (Resource{3, service, 2}) {
 		// the bookings at ten leave nobody else
@@ -114,13 +116,15 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-func TestDays(t *testing.T) {
+func TestDayParsesAndFormats(t *testing.T) {
 	t.Parallel()
 	for text, weekday := range map[string]int{"1970-01-01": 4, "1969-12-28": 7, "2026-12-07": 1, "2027-02-28": 7, "2028-02-29": 2} {
-		day := mustDay(text)
-		if day.String() != text || day.Weekday() != weekday {
-			t.Errorf("%s: %s, weekday %d, want %d", text, day, day.Weekday(), weekday)
-		}
+		t.Run(text, func(t *testing.T) {
+			day := mustDay(text)
+			if day.String() != text || day.Weekday() != weekday {
+				t.Errorf("%s: %s, weekday %d, want %d", text, day, day.Weekday(), weekday)
+			}
+		})
 	}
 	if _, ok := ParseDay("2027-02-29"); ok {
 		t.Error("a day that is none")

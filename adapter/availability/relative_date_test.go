@@ -8,9 +8,9 @@ import (
 	_ "time/tzdata"
 )
 
-// TestModify compares with PHP; testdata/expressions.php tells how the
+// TestApplyRelativeDate compares with PHP; testdata/expressions.php tells how the
 // expectations were made.
-func TestModify(t *testing.T) {
+func TestApplyRelativeDate(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/expressions.json")
 	if err != nil {
@@ -51,20 +51,22 @@ func zoneOf(t *testing.T, name string) *time.Location {
 	return zone
 }
 
-// TestUnreadExpressions are forms that PHP knows and that are no bound here.
-func TestUnreadExpressions(t *testing.T) {
+// TestUnparsableRelativeDates are forms that PHP knows and that are no bound here.
+func TestUnparsableRelativeDates(t *testing.T) {
 	t.Parallel()
 	for _, expression := range []string{
 		"next week", "this week", "next monday", "last monday", "first day of next month", "+3 weekdays", "27.11.2026", "11/27/2026",
 		"2026/11/27", "20261127", "@1800000000", "+1 wk", "+1.5 hours", "2026-11-27T14:30:00Z", "2026-02-30", "++1 day", "+9999999999 days", "2026",
 	} {
-		if got, ok := applyRelativeDate(time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC), expression); ok {
-			t.Errorf("%q is read as %v", expression, got)
-		}
+		t.Run(expression, func(t *testing.T) {
+			if got, ok := applyRelativeDate(time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC), expression); ok {
+				t.Errorf("%q is read as %v", expression, got)
+			}
+		})
 	}
 }
 
-func FuzzModify(f *testing.F) {
+func FuzzApplyRelativeDate(f *testing.F) {
 	for _, seed := range []string{"+2 hours", "tomorrow 9am", "2026-11-27 14:30", "3 days ago", "friday", "+1 week 2 days"} {
 		f.Add(seed)
 	}
@@ -100,10 +102,12 @@ func TestNewWindow(t *testing.T) {
 		"a date keeps the clock":     {Bounds{}, Bounds{"2026-11-27", "2026-11-28"}, Window{Opens: at("2026-11-27 10:17"), Closes: at("2026-11-28 10:17"), Bounded: true}},
 		"an opening date has passed": {Bounds{}, Bounds{"2026-11-01", ""}, Window{Opens: at("2026-11-24 10:17")}},
 	} {
-		c.want.Now = at("2026-11-24 10:17")
-		if got := NewWindow(now, c.service, c.general, DefaultDeviations); *got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, *got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			c.want.Now = at("2026-11-24 10:17")
+			if got := NewWindow(now, c.service, c.general, DefaultDeviations); *got != c.want {
+				t.Errorf("%s: %+v, want %+v", name, *got, c.want)
+			}
+		})
 	}
 	if got := NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Deviations{}); got.Opens != at("2026-11-01 10:17") {
 		t.Errorf("as the plugin, a window opens at %+v", got.Opens)

@@ -114,8 +114,8 @@ func TestOneAttemptAtATime(t *testing.T) {
 	}
 }
 
-// TestRolledBackResponse: a response whose transaction is rolled back is not stored.
-func TestRolledBackResponse(t *testing.T) {
+// TestRolledBackResponseIsNotStored: a response whose transaction is rolled back is not stored.
+func TestRolledBackResponseIsNotStored(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	for range 2 {
@@ -259,8 +259,8 @@ func TestExpiredResponsesAreDeletedAgain(t *testing.T) {
 	}
 }
 
-// TestNoKey: the request of a client that sent no key stores nothing.
-func TestNoKey(t *testing.T) {
+// TestRequestWithoutKeyStoresNothing: the request of a client that sent no key stores nothing.
+func TestRequestWithoutKeyStoresNothing(t *testing.T) {
 	t.Parallel()
 	var request *Request
 	if request.Responses() != nil || request.Keep(t.Context(), nil, Response{}) != nil {
@@ -270,7 +270,7 @@ func TestNoKey(t *testing.T) {
 	end(t, request, errors.New("failed"))
 }
 
-// TestNoRandomness: a request is not claimed without a name for its owner.
+// TestNoCodesWithoutRandomness: a request is not claimed without a name for its owner.
 func TestNoRandomness(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -83,9 +83,9 @@ func TestConflictsAreRetried(t *testing.T) {
 	}
 }
 
-// TestUseNotedElsewhere: that another node notes the use of a key at the same time
+// TestUseIsRecordedByAnotherNode: that another node notes the use of a key at the same time
 // is no failure, and any other error is one.
-func TestUseNotedElsewhere(t *testing.T) {
+func TestUseIsRecordedByAnotherNode(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		number uint16

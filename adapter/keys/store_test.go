@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -26,9 +27,11 @@ func TestKeyHolds(t *testing.T) {
 		{"", "read_bookings", false},
 		{"write", "write_users", false},
 	} {
-		if got := (Key{Permissions: []string{c.held}}).Holds(c.asked); got != c.want {
-			t.Errorf("a key with %q holds %q: %v", c.held, c.asked, got)
-		}
+		t.Run(c.held+" has "+c.asked, func(t *testing.T) {
+			if got := (Key{Permissions: []string{c.held}}).Holds(c.asked); got != c.want {
+				t.Errorf("a key with %q holds %q: %v", c.held, c.asked, got)
+			}
+		})
 	}
 }
 
@@ -65,9 +68,9 @@ func TestNewSecret(t *testing.T) {
 	}
 }
 
-// TestShown: no more than a third of a secret is told, and nothing of a very
+// TestShownPartsOfSecrets: no more than a third of a secret is told, and nothing of a very
 // weak one.
-func TestShown(t *testing.T) {
+func TestShownPartsOfSecrets(t *testing.T) {
 	t.Parallel()
 	const long = "lp_live_abcdefghijklmnopqrstuvwxyz0123456789"
 	for _, c := range []struct {
@@ -86,9 +89,11 @@ func TestShown(t *testing.T) {
 		{varied(255), "!\"#$%&'(", "`abc"},
 		{strings.Repeat("x", 255), "", ""},
 	} {
-		if start, end := shown(c.secret); start != c.start || end != c.end {
-			t.Errorf("of %q: %q…%q, want %q…%q", c.secret, start, end, c.start, c.end)
-		}
+		t.Run(fmt.Sprintf("%d characters", len(c.secret)), func(t *testing.T) {
+			if start, end := shown(c.secret); start != c.start || end != c.end {
+				t.Errorf("of %q: %q…%q, want %q…%q", c.secret, start, end, c.start, c.end)
+			}
+		})
 	}
 	for length := 1; length <= maxSecret; length++ {
 		if start, end := shown(varied(length)); 3*len(start+end) > length {
@@ -154,9 +159,11 @@ func TestWeakSecret(t *testing.T) {
 func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	t.Parallel()
 	for _, foreign := range []string{"", "lp_", "lp_live_", "lp_live_short", "lp_" + strings.Repeat("a", 40), "lp_live_" + strings.Repeat("a", 39), strings.Repeat("x", 46)} {
-		if misspelt(foreign) {
-			t.Errorf("%q is taken for a misspelt key of ours", foreign)
-		}
+		t.Run(foreign, func(t *testing.T) {
+			if misspelt(foreign) {
+				t.Errorf("%q is taken for a misspelt key of ours", foreign)
+			}
+		})
 	}
 }
 

@@ -31,10 +31,12 @@ func TestParsePermissions(t *testing.T) {
 		"another letter case": {"Read", nil},
 		"categories":          {"read_categories", nil},
 	} {
-		got, err := ParsePermissions(c.list)
-		if (err != nil) != (c.want == nil) || err == nil && !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := ParsePermissions(c.list)
+			if (err != nil) != (c.want == nil) || err == nil && !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+		})
 	}
 }
 
@@ -95,10 +97,12 @@ func TestParseNetworks(t *testing.T) {
 		"another word for any":   {"*", ""},
 		"any in capital letters": {"ANY", ""},
 	} {
-		got, err := ParseNetworks(c.text)
-		if (err != nil) != (c.want == "") || err == nil && FormatNetworks(got) != c.want {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseNetworks(c.text)
+			if (err != nil) != (c.want == "") || err == nil && FormatNetworks(got) != c.want {
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+		})
 	}
 }
 
@@ -144,11 +148,13 @@ func TestCheckNetwork(t *testing.T) {
 		"unreadable":                {"x", "192.0.2.9", false},
 		"unreadable and good":       {"x,192.0.2.0/24", "192.0.2.9", true},
 	} {
-		address, _ := netip.ParseAddr(c.address)
-		err := Key{Networks: storedNetworks(c.stored)}.CheckNetwork(address)
-		if (err == nil) != c.taken || err != nil && domain.CodeOf(err) != domain.CodeUnauthorized {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			address, _ := netip.ParseAddr(c.address)
+			err := Key{Networks: storedNetworks(c.stored)}.CheckNetwork(address)
+			if (err == nil) != c.taken || err != nil && domain.CodeOf(err) != domain.CodeUnauthorized {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -84,7 +84,7 @@ func TestParseAutomation(t *testing.T) {
 	}
 }
 
-func TestParseAutomationBroken(t *testing.T) {
+func TestBrokenAutomationIsNotParsed(t *testing.T) {
 	t.Parallel()
 	nest := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 	if _, ok := parseAutomation(nest(maxDepth)); !ok {

@@ -32,10 +32,12 @@ func TestEncodePHPOrder(t *testing.T) {
 func TestEncodePHPError(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]any{"plain": math.NaN(), "in an object": object{{"a", math.NaN()}}} {
-		var unsupported *json.UnsupportedValueError
-		if got, err := EncodePHP(value); !errors.As(err, &unsupported) || got != "" {
-			t.Errorf("%s: EncodePHP(NaN) = %q, %v, want an unsupported value", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			var unsupported *json.UnsupportedValueError
+			if got, err := EncodePHP(value); !errors.As(err, &unsupported) || got != "" {
+				t.Errorf("%s: EncodePHP(NaN) = %q, %v, want an unsupported value", name, got, err)
+			}
+		})
 	}
 }
 

@@ -162,13 +162,15 @@ func TestJobsOfProcesses(t *testing.T) {
 		{ID: 7, EventType: "booking_created", ActionsJSON: whatsApp},
 	}
 	for status, want := range map[string][]int64{"approved": {2, 6}, "pending": {2}} {
-		var got []int64
-		for _, job := range Jobs(processes, "booking_created", Subject{Objects: map[string]map[string]string{"booking": {"status": status}}, At: now}, now) {
-			got = append(got, job.ProcessID)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("processes for a booking that is %s (-want +got):\n%s", status, diff)
-		}
+		t.Run(status, func(t *testing.T) {
+			var got []int64
+			for _, job := range Jobs(processes, "booking_created", Subject{Objects: map[string]map[string]string{"booking": {"status": status}}, At: now}, now) {
+				got = append(got, job.ProcessID)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("processes for a booking that is %s (-want +got):\n%s", status, diff)
+			}
+		})
 	}
 }
 
@@ -235,9 +237,11 @@ func TestReplace(t *testing.T) {
 		"{{{{{{":                          "{{{{{{",
 		"{{Customer_Email}}":              "{{Customer_Email}}",
 	} {
-		if got := fill.Replace(template); got != want {
-			t.Errorf("%q = %q, want %q", template, got, want)
-		}
+		t.Run(template, func(t *testing.T) {
+			if got := fill.Replace(template); got != want {
+				t.Errorf("%q = %q, want %q", template, got, want)
+			}
+		})
 	}
 }
 

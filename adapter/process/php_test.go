@@ -40,8 +40,8 @@ func php(t *testing.T) phpAnswers {
 	return answers
 }
 
-// TestPHPAnswers asks again, where there is a PHP.
-func TestPHPAnswers(t *testing.T) {
+// TestFunctionsAnswerAsPHP asks again, where there is a PHP.
+func TestFunctionsAnswerAsPHP(t *testing.T) {
 	t.Parallel()
 	interpreter := fixtures.RequireTool(t, "php8.2")
 	got, err := exec.CommandContext(t.Context(), interpreter, "testdata/php.php").Output()

@@ -2,6 +2,7 @@ package process
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -48,10 +49,12 @@ func TestEncodePHP(t *testing.T) {
 		"\"\\\n\t":     `"\"\\\n\t"`,
 		"\xff invalid": `"\ufffd invalid"`,
 	} {
-		got, err := EncodePHP(in)
-		if err != nil || got != want {
-			t.Errorf("%q: %s (%v), want %s", in, got, err, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			got, err := EncodePHP(in)
+			if err != nil || got != want {
+				t.Errorf("%q: %s (%v), want %s", in, got, err, want)
+			}
+		})
 	}
 	if _, err := EncodePHP(func() {}); err == nil {
 		t.Error("a function became JSON")
@@ -117,10 +120,12 @@ func TestConditions(t *testing.T) {
 		{"nonsense", "equal", "x", true},
 		{"booking__status", "sounds_like", "x", true},
 	} {
-		p := Process{ID: 3, Name: "P", EventType: "booking_updated", ActionsJSON: "[" + branch(c.property, c.operator, c.value, group("[]", mailTo("pa_1", "a@x.test"))) + "]"}
-		if got := len(Jobs([]Process{p}, "booking_updated", subject(), now)) == 1; got != c.want {
-			t.Errorf("%s %s %q: %t, want %t", c.property, c.operator, c.value, got, c.want)
-		}
+		t.Run(c.property+" "+c.operator+" "+c.value, func(t *testing.T) {
+			p := Process{ID: 3, Name: "P", EventType: "booking_updated", ActionsJSON: "[" + branch(c.property, c.operator, c.value, group("[]", mailTo("pa_1", "a@x.test"))) + "]"}
+			if got := len(Jobs([]Process{p}, "booking_updated", subject(), now)) == 1; got != c.want {
+				t.Errorf("%s %s %q: %t, want %t", c.property, c.operator, c.value, got, c.want)
+			}
+		})
 	}
 }
 
@@ -130,9 +135,11 @@ func TestAllConditionsHold(t *testing.T) {
 	good := branch("booking__status", "equal", "approved", group("[]", mailTo("pa_1", "a@x.test")))
 	bad := branch("booking__status", "equal", "pending", group("[]", mailTo("pa_2", "b@x.test")))
 	for actions, want := range map[string]int{"[" + good + "]": 1, "[" + good + "," + bad + "]": 0, "[" + bad + "," + good + "]": 0} {
-		if got := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now); len(got) != want {
-			t.Errorf("%d jobs, want %d", len(got), want)
-		}
+		t.Run(fmt.Sprintf("%d of 2 jobs of %d bytes", want, len(actions)), func(t *testing.T) {
+			if got := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now); len(got) != want {
+				t.Errorf("%d jobs, want %d", len(got), want)
+			}
+		})
 	}
 	nested := branch("booking__status", "equal", "approved", branch("booking__duration", "equal", "61", group("[]", mailTo("pa_1", "a@x.test"))))
 	if got := Jobs([]Process{{EventType: "e", ActionsJSON: "[" + nested + "]"}}, "e", subject(), now); len(got) != 0 {
@@ -156,16 +163,18 @@ func TestTimeOffset(t *testing.T) {
 		{`{"value":"","unit":"day","before_after":"before"}`, "2026-11-27 09:00:00"},
 		{`"x"`, "2026-11-27 09:00:00"},
 	} {
-		s := subject()
-		s.At = start
-		jobs := Jobs([]Process{{EventType: "booking_start", ActionsJSON: "[" + group(c.offset, mailTo("pa_1", "a@x.test")) + "]"}}, "booking_start", s, now)
-		got := ""
-		if len(jobs) == 1 {
-			got = jobs[0].DueAt.Format(time.DateTime)
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.offset, got, c.want)
-		}
+		t.Run(c.offset, func(t *testing.T) {
+			s := subject()
+			s.At = start
+			jobs := Jobs([]Process{{EventType: "booking_start", ActionsJSON: "[" + group(c.offset, mailTo("pa_1", "a@x.test")) + "]"}}, "booking_start", s, now)
+			got := ""
+			if len(jobs) == 1 {
+				got = jobs[0].DueAt.Format(time.DateTime)
+			}
+			if got != c.want {
+				t.Errorf("%s: %q, want %q", c.offset, got, c.want)
+			}
+		})
 	}
 }
 
@@ -173,11 +182,13 @@ func TestTimeOffset(t *testing.T) {
 func TestLateJobs(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[time.Duration]int{5 * time.Minute: 1, 5*time.Minute + time.Second: 0, -time.Hour: 1} {
-		s := subject()
-		s.At = now.Add(-late)
-		if got := Jobs([]Process{{EventType: "e", ActionsJSON: "[" + group("[]", mailTo("pa_1", "a@x.test")) + "]"}}, "e", s, now); len(got) != want {
-			t.Errorf("%v late: %d jobs, want %d", late, len(got), want)
-		}
+		t.Run(fmt.Sprint(late), func(t *testing.T) {
+			s := subject()
+			s.At = now.Add(-late)
+			if got := Jobs([]Process{{EventType: "e", ActionsJSON: "[" + group("[]", mailTo("pa_1", "a@x.test")) + "]"}}, "e", s, now); len(got) != want {
+				t.Errorf("%v late: %d jobs, want %d", late, len(got), want)
+			}
+		})
 	}
 }
 
@@ -237,9 +248,11 @@ func TestOddAutomations(t *testing.T) {
 		"[" + group("[]", mailTo("pa_1", "a@x.test")):                 0,
 		strings.Repeat(`[{"items":`, 2000):                            0,
 	} {
-		if got := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now); len(got) != want {
-			t.Errorf("%.60s: %d jobs, want %d", actions, len(got), want)
-		}
+		t.Run(fmt.Sprintf("%.40q", actions), func(t *testing.T) {
+			if got := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now); len(got) != want {
+				t.Errorf("%.60s: %d jobs, want %d", actions, len(got), want)
+			}
+		})
 	}
 }
 

@@ -68,9 +68,11 @@ func TestBookingVariablesUnknown(t *testing.T) {
 	t.Parallel()
 	got := VariablesOf(BookingVariables{})
 	for _, name := range []string{"start_time", "end_time", "booking_duration"} {
-		if got[name] != "n/a" {
-			t.Errorf("%s = %q, want n/a", name, got[name])
-		}
+		t.Run(name, func(t *testing.T) {
+			if got[name] != "n/a" {
+				t.Errorf("%s = %q, want n/a", name, got[name])
+			}
+		})
 	}
 }
 
@@ -79,12 +81,14 @@ func TestReadableDateFormat(t *testing.T) {
 	for format, want := range map[string]string{
 		"m/d/Y": "M j, Y", "m.d.Y": "M j, Y", "d.m.Y": "j M, Y", "d/m/Y": "j M, Y", "Y-m-d": "Y, M j", "l": "M j, Y", "": "M j, Y",
 	} {
-		if got := ReadableDateFormat(format, false); got != want {
-			t.Errorf("ReadableDateFormat(%q) = %q, want %q", format, got, want)
-		}
-		if got := ReadableDateFormat(format, true); got != format {
-			t.Errorf("terse ReadableDateFormat(%q) = %q", format, got)
-		}
+		t.Run(format, func(t *testing.T) {
+			if got := ReadableDateFormat(format, false); got != want {
+				t.Errorf("ReadableDateFormat(%q) = %q, want %q", format, got, want)
+			}
+			if got := ReadableDateFormat(format, true); got != format {
+				t.Errorf("terse ReadableDateFormat(%q) = %q", format, got)
+			}
+		})
 	}
 }
 
@@ -97,12 +101,14 @@ func TestFormatMinutes(t *testing.T) {
 		{0, "12:00am", "00:00"}, {59, "12:59am", "00:59"}, {545, "09:05am", "09:05"}, {600, "10:00am", "10:00"}, {719, "11:59am", "11:59"},
 		{720, "12:00pm", "12:00"}, {780, "01:00pm", "13:00"}, {1439, "11:59pm", "23:59"}, {1440, "12:00pm", "24:00"},
 	} {
-		if got := formatMinutes(tc.minutes, false); got != tc.want12 {
-			t.Errorf("formatMinutes(%d) = %q, want %q", tc.minutes, got, tc.want12)
-		}
-		if got := formatMinutes(tc.minutes, true); got != tc.want24 {
-			t.Errorf("formatMinutes(%d) of 24 hours = %q, want %q", tc.minutes, got, tc.want24)
-		}
+		t.Run(tc.want12, func(t *testing.T) {
+			if got := formatMinutes(tc.minutes, false); got != tc.want12 {
+				t.Errorf("formatMinutes(%d) = %q, want %q", tc.minutes, got, tc.want12)
+			}
+			if got := formatMinutes(tc.minutes, true); got != tc.want24 {
+				t.Errorf("formatMinutes(%d) of 24 hours = %q, want %q", tc.minutes, got, tc.want24)
+			}
+		})
 	}
 }
 
@@ -119,8 +125,10 @@ func TestBookingStatusLabel(t *testing.T) {
 		{"", "", "Undefined Status"},
 		{"", ",", "Undefined Status"},
 	} {
-		if got := BookingStatusLabel(tc.status, tc.additional); got != tc.want {
-			t.Errorf("BookingStatusLabel(%q, %q) = %q, want %q", tc.status, tc.additional, got, tc.want)
-		}
+		t.Run(tc.status, func(t *testing.T) {
+			if got := BookingStatusLabel(tc.status, tc.additional); got != tc.want {
+				t.Errorf("BookingStatusLabel(%q, %q) = %q, want %q", tc.status, tc.additional, got, tc.want)
+			}
+		})
 	}
 }

@@ -73,9 +73,11 @@ func TestPhone(t *testing.T) {
 		"0049 (170) 555x12": "0049170555", "+49 170/123-45": "+4917012345", " +1 2 ": "+12", "0170 / 12-34 567": "01701234567",
 		"++1": "+1", "1+2": "12", "555 X 3": "555", "x": "", "": "", "none": "", "٣٤": "",
 	} {
-		if got := Phone(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := Phone(text); got != want {
+				t.Errorf("%q becomes %q, want %q", text, got, want)
+			}
+		})
 	}
 }
 
@@ -103,9 +105,11 @@ func TestValidEmail(t *testing.T) {
 		"a%41@b.com": false, // would be sanitized to a@b.com
 		"a%4@b.com":  true,
 	} {
-		if got := ValidEmail(email); got != want {
-			t.Errorf("%q is valid: %t", email, got)
-		}
+		t.Run(email, func(t *testing.T) {
+			if got := ValidEmail(email); got != want {
+				t.Errorf("%q is valid: %t", email, got)
+			}
+		})
 	}
 }
 

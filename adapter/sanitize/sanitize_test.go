@@ -6,8 +6,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestAsRecorded: every text becomes what it became in a real WordPress.
-func TestAsRecorded(t *testing.T) {
+// TestTextsAsWordPressSanitizesThem: every text becomes what it became in a real WordPress.
+func TestTextsAsWordPressSanitizesThem(t *testing.T) {
 	t.Parallel()
 	texts, _ := fixtures.Sanitized(t)
 	for _, text := range texts {
@@ -23,10 +23,10 @@ func TestAsRecorded(t *testing.T) {
 	}
 }
 
-// TestEmailsAsRecorded: an address is taken where a real WordPress took it. It
+// TestEmailsAsWordPressJudgesThem: an address is taken where a real WordPress took it. It
 // would store that address as it is: what sanitize_email would have to change is
 // taken by neither.
-func TestEmailsAsRecorded(t *testing.T) {
+func TestEmailsAsWordPressJudgesThem(t *testing.T) {
 	t.Parallel()
 	_, emails := fixtures.Sanitized(t)
 	for _, email := range emails {
