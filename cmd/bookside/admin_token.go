@@ -12,27 +12,27 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutAdminToken = `Prints a token that opens the page for API keys, /keys at admin.listen of the running server. It
-works once, within ten minutes, for every server on this database; only a hash of it is stored.
+const aboutAdminToken = `Prints a login token for /keys, the page to manage API keys at admin.listen of the running server.
+It works once, within ten minutes, on every server of this database; only a hash of it is stored.
 The login lasts an hour.
 
-Where the server is another machine, bring its address to this one first:
+If the server runs on another machine, forward its port first:
 
   ssh -L 8081:127.0.0.1:8081 SERVER`
 
 func (p *program) adminToken(flags *flag.FlagSet) action {
-	var given configFlags
-	given.define(flags)
+	var common configFlags
+	common.define(flags)
 	quiet := flags.Bool("quiet", false, "print the token and nothing else")
 	return func(ctx context.Context, _ []string) error {
-		c, err := readConfig(p.env, given)
+		c, err := readConfig(p.env, common)
 		switch {
 		case err != nil:
 			return err
 		case !c.Admin.KeysPage || c.Admin.Listen == "":
-			return failf(exitFailure, nil, "the page is switched off: admin.keys_page (%s) is false, or admin.listen empty", envName("admin.keys_page"))
+			return failf(exitFailure, nil, "the page is disabled: admin.keys_page (%s) is false, or admin.listen is empty", envName("admin.keys_page"))
 		}
-		return p.withOwnTables(ctx, given, wpdb.AdminTokens, func(db *wpdb.DB) error {
+		return p.withOwnTables(ctx, common, wpdb.AdminTokens, func(db *wpdb.DB) error {
 			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx)
 			if err != nil {
 				return err
@@ -46,7 +46,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 	}
 }
 
-// adminHosts are the names under which the admin address may be asked.
+// adminHosts returns the host names allowed in requests to the admin address.
 func (c config) adminHosts() []string {
 	hosts := c.Admin.Hosts
 	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && host != "" {

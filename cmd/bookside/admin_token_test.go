@@ -86,7 +86,7 @@ func TestKeysPageSwitchedOff(t *testing.T) {
 		t.Errorf("status %d: %s", status, body)
 	}
 	run(t, env, "", "admin-token").want(t, exitFailure, "admin.keys_page (BOOKSIDE_ADMIN__KEYS_PAGE) is false")
-	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exitFailure, "admin.listen empty")
+	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exitFailure, "admin.listen is empty")
 	run(t, nil, "", "admin-token").want(t, exitUsage, "db.dsn: ")
 }
 
@@ -96,7 +96,7 @@ func TestAdminTokenWithoutRights(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := small(t)
 	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE ON *")
-	run(t, env, "", "admin-token").want(t, exitRefused, "may not create the table wp_bookside_admin_tokens; use one that may")
+	run(t, env, "", "admin-token").want(t, exitRefused, "may not create the table wp_bookside_admin_tokens; run this command as one that may")
 	newKey(t, settingsFor(db))
 	run(t, env, "", "admin-token").want(t, exitOK)
 }

@@ -151,7 +151,7 @@ func TestCheckPrivileges(t *testing.T) {
 			wantStderr: "may not read wp_latepoint_process_jobs: grant it SELECT"},
 		{name: "no users", hidden: []string{"wp_users", "wp_usermeta"}, code: exitRefused, wantStderr: "may not read wp_users, wp_usermeta: grant it SELECT"},
 		{name: "options only", grants: []string{"SELECT ON wp_options"}, code: exitNoTables,
-			wantStderr: "no LatePoint tables are to be seen under the prefix wp_ or any other in the database"},
+			wantStderr: "no LatePoint tables are visible with the prefix wp_ or any other in the database"},
 		{name: "options only, reason", grants: []string{"SELECT ON wp_options"}, code: exitNoTables,
 			wantStderr: "either they are missing, or the database user may not see them: grant it SELECT on wp_latepoint_bookings"},
 		{name: "no options", hidden: []string{"wp_options"}, code: exitRefused, wantStdout: []string{"privileges     not enough to read\n", "LatePoint      not known before"},
@@ -201,7 +201,7 @@ func TestCheckUnreachable(t *testing.T) {
 func TestCheckWrongPrefix(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
-	run(t, adminSettings(db), "", "check", "--prefix", "wpx_").want(t, exitNoTables, "no LatePoint tables under the prefix wpx_; this database has them under: wp_;")
+	run(t, adminSettings(db), "", "check", "--prefix", "wpx_").want(t, exitNoTables, "no LatePoint tables with the prefix wpx_; the database has these prefixes: wp_;")
 }
 
 func TestCheckConfiguration(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// program is a run of the program, with all that it takes from its process.
+// program is one run of the program, with everything it uses of its process.
 type program struct {
 	env            []string // NAME=value
 	stdin          io.Reader
@@ -22,35 +22,34 @@ type program struct {
 	now            domain.Clock
 }
 
-// command is one line of the command table.
+// command is a row of the command table.
 type command struct {
 	name     string // one word, or two
-	operands string // such as ID; none where empty
+	operands string // such as ID; empty for none
 	summary  string
-	about    string // paragraphs for its own help
-	// prepare defines the command's flags and returns what runs once they are parsed.
+	about    string // paragraphs of its help
+	// prepare defines the command's flags and returns the action to run once they are parsed.
 	prepare func(*program, *flag.FlagSet) action
 }
 
-// action does what a command is for. It gets as many operands as the command
-// names.
+// action runs a command. It gets as many operands as the command has.
 type action func(ctx context.Context, operands []string) error
 
 func commands() []command {
 	return []command{
 		{"serve", "", "serve the API", aboutServe, (*program).serve},
-		{"check", "", "look at the database and the site, and say what is wrong", aboutCheck, (*program).check},
-		{"keys create", "", "make an API key", aboutKeysCreate, (*program).createKey},
+		{"check", "", "check the database and the site", aboutCheck, (*program).check},
+		{"keys create", "", "create an API key", aboutKeysCreate, (*program).createKey},
 		{"keys list", "", "list the API keys", aboutKeysList, (*program).listKeys},
-		{"keys restrict", "ID", "change the terms of an API key", aboutKeysRestrict, (*program).restrictKey},
-		{"keys revoke", "ID", "end an API key at once", aboutKeysRevoke, (*program).revokeKey},
-		{"keys import", "", "store a key that clients have already", aboutKeysImport, (*program).importKey},
-		{"admin-token", "", "print a token that opens the page for API keys", aboutAdminToken, (*program).adminToken},
+		{"keys restrict", "ID", "change an API key", aboutKeysRestrict, (*program).restrictKey},
+		{"keys revoke", "ID", "revoke an API key", aboutKeysRevoke, (*program).revokeKey},
+		{"keys import", "", "import a key that clients already use", aboutKeysImport, (*program).importKey},
+		{"admin-token", "", "print a login token for the page to manage API keys", aboutAdminToken, (*program).adminToken},
 		{"version", "", "print the version", aboutVersion, (*program).version},
 	}
 }
 
-// run is the program: one command, given by args.
+// run runs the command that args name.
 func (p *program) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return failf(exitUsage, nil, "no command given\n\n%s", overview())
@@ -74,7 +73,7 @@ func asksForHelp(word string) bool {
 	return slices.Contains([]string{"help", "-h", "-help", "--help"}, word)
 }
 
-// findCommand takes the name of a command off the arguments.
+// findCommand returns the command that the arguments begin with, and the others.
 func findCommand(args []string) (c command, rest []string, ok bool) {
 	for _, c := range commands() {
 		words := strings.Fields(c.name)
@@ -85,7 +84,7 @@ func findCommand(args []string) (c command, rest []string, ok bool) {
 	return command{}, nil, false
 }
 
-// isGroup tells the first word of commands of two.
+// isGroup reports whether a word is the first of commands with two words.
 func isGroup(word string) bool {
 	return slices.ContainsFunc(commands(), func(c command) bool { return strings.HasPrefix(c.name, word+" ") })
 }
@@ -95,7 +94,7 @@ func unknownCommand(args []string) error {
 	case !isGroup(group):
 		return failf(exitUsage, nil, "there is no command %q\n\n%s", group, overview())
 	case len(args) == 1:
-		return failf(exitUsage, nil, "%s: which of its commands?\n\n%s", group, groupUsage(group))
+		return failf(exitUsage, nil, "%s: no command given\n\n%s", group, groupUsage(group))
 	default:
 		return failf(exitUsage, nil, "there is no command %q\n\n%s", group+" "+args[1], groupUsage(group))
 	}
@@ -110,39 +109,39 @@ func (c command) run(ctx context.Context, p *program, args []string) error {
 	case errors.Is(err, flag.ErrHelp):
 		return p.print(c.usage())
 	case err != nil:
-		return c.misused("%v", err)
+		return c.usageFailure("%v", err)
 	case len(operands) != len(strings.Fields(c.operands)):
-		return c.misused("it takes %s, got %d", countOperands(c.operands), len(operands))
+		return c.usageFailure("it takes %s, got %d", describeOperands(c.operands), len(operands))
 	}
 	err = act(ctx, operands)
-	var wrong *usageError
-	if errors.As(err, &wrong) {
-		return c.misused("%s", wrong.reason)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return c.usageFailure("%s", usage.reason)
 	}
 	return err
 }
 
-// usageError is a wrong flag or operand, found by a command's action.
+// usageError is an invalid flag or operand, found by the action of a command.
 type usageError struct{ reason string }
 
 func (e *usageError) Error() string { return e.reason }
 
-func misusef(format string, args ...any) error {
+func usageErrorf(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-func (c command) misused(format string, args ...any) error {
+func (c command) usageFailure(format string, args ...any) error {
 	return failf(exitUsage, nil, "%s: %s\n\n%s", c.name, fmt.Sprintf(format, args...), c.usage())
 }
 
-func countOperands(operands string) string {
+func describeOperands(operands string) string {
 	if operands == "" {
 		return "flags only"
 	}
 	return operands
 }
 
-// parseInterspersed reads flags before, between and after operands.
+// parseInterspersed parses flags before, between and after operands.
 func parseInterspersed(flags *flag.FlagSet, args []string) (operands []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -156,7 +155,7 @@ func parseInterspersed(flags *flag.FlagSet, args []string) (operands []string, e
 	}
 }
 
-// print writes to the standard output in one piece.
+// print writes a text to the standard output.
 func (p *program) print(text string) error {
 	if _, err := io.WriteString(p.stdout, text); err != nil {
 		return fmt.Errorf("write to the standard output: %w", err)
@@ -164,7 +163,7 @@ func (p *program) print(text string) error {
 	return nil
 }
 
-// printJSON prints a value for a program.
+// printJSON prints a value as JSON.
 func (p *program) printJSON(value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -194,19 +193,19 @@ func (p *program) help(args []string) error {
 	return p.print(c.usage())
 }
 
-// overview is what help prints.
+// overview returns the text of help.
 func overview() string {
-	rows := append(summaries(""), []string{"  help COMMAND", "tell the flags of a command"}, []string{"  help config", "tell all settings"})
+	rows := append(summaries(""), []string{"  help COMMAND", "explain a command and its flags"}, []string{"  help config", "list all settings"})
 	return "Usage: bookside COMMAND [flags]\n\n" + columns(rows) + exitCodeHelp()
 }
 
-// groupUsage is the help of the commands that begin with one word.
+// groupUsage returns the help of the commands that begin with a word.
 func groupUsage(group string) string {
-	rows := append(summaries(group+" "), []string{"  help " + group + " COMMAND", "tell the flags of a command"})
+	rows := append(summaries(group+" "), []string{"  help " + group + " COMMAND", "explain a command and its flags"})
 	return fmt.Sprintf("Usage: bookside %s COMMAND [flags]\n\n%s", group, columns(rows))
 }
 
-// summaries are a row for each command whose name begins so.
+// summaries returns a row for each command whose name has the prefix.
 func summaries(prefix string) (rows [][]string) {
 	for _, c := range commands() {
 		if strings.HasPrefix(c.name, prefix) {
@@ -218,12 +217,12 @@ func summaries(prefix string) (rows [][]string) {
 
 func (c command) synopsis() string { return strings.TrimSpace(c.name + " " + c.operands) }
 
-// columns aligns the cells of rows.
+// columns formats rows with aligned cells.
 func columns(rows [][]string) string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	for _, row := range rows {
-		_, _ = io.WriteString(table, strings.Join(row, "\t")+"\n") // a strings.Builder takes everything
+		_, _ = io.WriteString(table, strings.Join(row, "\t")+"\n") // a strings.Builder never fails
 	}
 	_ = table.Flush()
 	return b.String()

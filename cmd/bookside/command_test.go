@@ -26,7 +26,7 @@ func TestCommandLine(t *testing.T) {
 		{"version", []string{"version"}, exitOK, "bookside ", ""},
 		{"--version", []string{"--version"}, exitOK, "bookside ", ""},
 		{"unknown command", []string{"sevre"}, exitUsage, "", `there is no command "sevre"`},
-		{"keys alone", []string{"keys"}, exitUsage, "", "keys: which of its commands?\n\nUsage: bookside keys COMMAND [flags]\n\n  keys create "},
+		{"keys alone", []string{"keys"}, exitUsage, "", "keys: no command given\n\nUsage: bookside keys COMMAND [flags]\n\n  keys create "},
 		{"keys with a flag", []string{"keys", "--name", "a"}, exitUsage, "", `there is no command "keys --name"`},
 		{"keys of no kind", []string{"keys", "bake"}, exitUsage, "", "there is no command \"keys bake\"\n\nUsage: bookside keys COMMAND"},
 		{"help of keys", []string{"help", "keys"}, exitOK, "  keys revoke ID ", ""},

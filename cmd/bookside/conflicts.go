@@ -6,7 +6,7 @@ import (
 	"bookside/adapter"
 )
 
-// watchConflicts looks for overlapping bookings now and then, until ctx ends.
+// watchConflicts regularly looks for overlapping bookings, until ctx ends.
 func (s *service) watchConflicts(ctx context.Context, platform *adapter.Platform) {
 	watch := adapter.NewConflictWatch(platform, s.log, func(found adapter.ConflictReport, fresh int) {
 		s.metrics.Overlaps(found, fresh, s.now())

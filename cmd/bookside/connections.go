@@ -12,40 +12,39 @@ import (
 	"time"
 )
 
-// What a connection costs in memory, in bytes: measured, and rounded up. The
-// tests measure again.
+// The memory that a connection uses, in bytes: measured, and rounded up. Tests
+// repeat the measurement.
 const (
-	connectionCost = 24 << 10 // with its goroutine, the buffers of net/http and an ordinary header
+	connectionCost = 24 << 10 // including its goroutine, the buffers of net/http and an ordinary header
 	ordinaryHeader = 4 << 10
-	headerByteCost = 2   // of a byte of a request's header
-	headerLineCost = 128 // of a line, which may be as short as "a:"
+	headerByteCost = 2   // per byte of a header
+	headerLineCost = 128 // per line, which may be as short as "a:"
 )
 
-// headerCost is the memory that a part of a header takes while its request is
+// headerCost returns the memory that a part of a header uses while the request is
 // read.
 func headerCost(p []byte) int64 {
 	return int64(headerByteCost*len(p) + headerLineCost*bytes.Count(p, []byte{'\n'}))
 }
 
-// connections bounds the memory of a server's connections, of which net/http has
-// any number. Clients that send headers without end, or slowly, share half of
-// it: beyond that the connection is closed that has gone without a request for
-// longest, which is never one of a client that sends its header in one go. The
-// connections that clients keep for their next request lose their place, the
-// longest unused first, only where all of it is used. One with a request never
-// does; while such connections need all the memory, new ones wait.
+// connections limits the memory of a server's connections, which net/http does
+// not. Connections whose header is incomplete may use half of it; beyond that,
+// the one that has been sending its header for longest is closed, which is never
+// one that sends it in one piece. Idle connections are closed only if all memory is
+// used, the longest idle first. Connections with a request are never closed; while
+// they use all the memory, new ones wait.
 type connections struct {
 	size    int64
-	dropped func() // counts a connection that was closed for another
+	dropped func() // called for each connection closed to free memory
 
 	mu         sync.Mutex
 	changed    *sync.Cond
 	closed     bool
-	used       int64 // by all that net/http has
-	leaving    int64 // of that, by those that were dropped and are about to end
-	unfinished queue // waiting for a header
-	idle       queue // waiting for their next request, of which nothing has come
-	working    int   // number of those with a request
+	used       int64 // by all connections
+	leaving    int64 // of that, by dropped connections that are about to end
+	unfinished queue // whose header is incomplete
+	idle       queue // waiting for the first byte of the next request
+	working    int   // number of connections with a request
 }
 
 func newConnections(size int64, dropped func()) *connections {
@@ -54,13 +53,13 @@ func newConnections(size int64, dropped func()) *connections {
 	return c
 }
 
-// queue is connections in the order in which they joined it, and their memory.
+// queue is a queue of connections and their memory.
 type queue struct {
 	linked.List // of *connection
 	used        int64
 }
 
-// oldest is nil where there is none.
+// oldest returns the first connection, or nil.
 func (q *queue) oldest() *connection {
 	front := q.Front()
 	if front == nil {
@@ -69,18 +68,18 @@ func (q *queue) oldest() *connection {
 	return front.Value.(*connection)
 }
 
-// connection is one whose memory is counted.
+// connection is a connection with its memory.
 type connection struct {
 	net.Conn
 	all    *connections
 	used   int64
-	header int64  // what has come of a header costs
-	queue  *queue // nil while it has a request, and once it was dropped
+	header int64  // cost of the bytes received of a header
+	queue  *queue // nil while it has a request, and after it was dropped
 	place  *linked.Element
 	gone   bool // dropped
 	busy   bool // has a request
-	// unread is the cost of what came last: net/http may not have looked at it
-	// when it is done with a request.
+	// unread is the cost of the last read: at the end of a request net/http may
+	// not have processed it.
 	unread int64
 }
 
@@ -111,7 +110,7 @@ func (c *connection) end() {
 	}
 }
 
-// count sets the cost of what has come of a header.
+// count sets the cost of the bytes received of a header.
 func (c *connection) count(header int64) {
 	c.header = header
 	c.use(connectionCost + max(0, header-ordinaryHeader))
@@ -127,18 +126,18 @@ func (c *connection) use(used int64) {
 	}
 }
 
-// Read is part of net.Conn.
+// Read implements net.Conn.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && !c.all.grow(c, headerCost(p[:n]), len(p) > 1) {
-		// net/http takes it for a lost connection.
+		// To net/http it looks like a lost connection.
 		return 0, &net.OpError{Op: "read", Net: "tcp", Addr: c.RemoteAddr(), Err: net.ErrClosed}
 	}
 	return n, err
 }
 
-// CloseWrite is for net/http, which ends an answer by it before it closes a
-// connection that a client may still be sending on.
+// CloseWrite is used by net/http to end a response before it closes a connection
+// on which the client may still be sending.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -146,7 +145,7 @@ func (c *connection) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// admit counts a new connection, once there is room for it.
+// admit adds a new connection, waiting for memory.
 func (c *connections) admit(conn *connection) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,9 +161,9 @@ func (c *connections) admit(conn *connection) error {
 	return net.ErrClosed
 }
 
-// grow counts what a connection read, unless that belongs to a request being
-// worked on; false where the connection was dropped. net/http's buffer is empty
-// when it is filled again, but single bytes are read past it.
+// grow adds the bytes that a connection read, unless they belong to the request in
+// progress. It reports whether the connection is still open. Reads of more than
+// one byte fill net/http's empty buffer; it reads single bytes without it.
 func (c *connections) grow(conn *connection, cost int64, fill bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +181,8 @@ func (c *connections) grow(conn *connection, cost int64, fill bool) bool {
 	return !conn.gone
 }
 
-// makeRoom drops connections until as many bytes as are needed for a new one fit,
-// or none is left that may be dropped.
+// makeRoom drops connections until needed bytes are free, or none is left that may
+// be dropped.
 func (c *connections) makeRoom(needed int64) {
 	for {
 		var victim *connection
@@ -202,11 +201,11 @@ func (c *connections) makeRoom(needed int64) {
 		victim.gone = true
 		c.leaving += victim.used
 		c.dropped()
-		go func() { _ = victim.Close() }() // waits for a Read to end
+		go func() { _ = victim.Close() }() // Close waits for a Read to return
 	}
 }
 
-// note is for http.Server.ConnState.
+// note is the callback for http.Server.ConnState.
 func (c *connections) note(accepted net.Conn, state http.ConnState) {
 	conn, ok := accepted.(*connection)
 	if !ok {
@@ -215,7 +214,7 @@ func (c *connections) note(accepted net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch state {
-	case http.StateActive: // the header was read
+	case http.StateActive: // the header is complete
 		conn.leave()
 		conn.begin()
 	case http.StateIdle:
@@ -235,8 +234,8 @@ func (c *connections) note(accepted net.Conn, state http.ConnState) {
 	c.changed.Broadcast()
 }
 
-// wait ends with the context, or when no connection has a request or part of
-// one, or has yet to send its first.
+// wait returns when no connection has a request, part of one, or has yet to send
+// its first; or when the context ends.
 func (c *connections) wait(ctx context.Context) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -255,23 +254,23 @@ func (c *connections) busy() bool {
 	return c.working > 0 || c.unfinished.Len() > 0
 }
 
-// boundedListener accepts connections for which there is memory.
+// boundedListener accepts connections when there is memory for them.
 type boundedListener struct {
 	net.Listener
 	connections *connections
 }
 
-// Accept is part of net.Listener.
+// Accept implements net.Listener.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // net/http looks at it
+		return nil, err //nolint:wrapcheck // net/http inspects it
 	}
 	if tcp, ok := accepted.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(writeBuffer) // the connection is of use with another one too
+		_ = tcp.SetWriteBuffer(writeBuffer) // an error is harmless
 	}
-	// Headers that are here already are read first, or many ordinary clients at
-	// once would be taken for slow ones.
+	// Headers that have already arrived are read first; otherwise many ordinary
+	// clients at once would look like slow ones.
 	runtime.Gosched()
 	conn := &connection{Conn: accepted, all: l.connections}
 	if err := l.connections.admit(conn); err != nil {
@@ -280,13 +279,13 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// Close is part of net.Listener.
+// Close implements net.Listener.
 func (l *boundedListener) Close() error {
 	l.connections.close()
 	return l.Listener.Close() //nolint:wrapcheck // see Accept
 }
 
-// close ends the wait of a new connection.
+// close ends the waiting of new connections.
 func (c *connections) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

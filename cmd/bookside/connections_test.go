@@ -30,7 +30,7 @@ func bareServer(t *testing.T, memory int64, handler http.Handler) (address strin
 		t.Fatal(err)
 	}
 	all = newConnections(memory, func() {})
-	server := http.Server{Handler: fewFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: defaultConfig().Server.HeaderTimeout}
+	server := http.Server{Handler: limitFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: defaultConfig().Server.HeaderTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(&boundedListener{listener, all}) }()
 	t.Cleanup(func() {

@@ -12,18 +12,19 @@ import (
 	"bookside/wpdb/wpconfig"
 )
 
-// target is the database that a configuration leads to, and how to speak of it
-// to people without its secrets.
+// target is the configured database, and how messages refer to it without its
+// secrets.
 type target struct {
 	config      wpdb.Config
-	basePrefix  string // before the number of a network's site
+	basePrefix  string // without the number of a site in a network
 	address     string
 	database    string
 	source      string // the setting that names the database
-	credentials string // where user and password are written
+	credentials string // where user and password are configured
 }
 
-// target finds database and prefix, in wp-config.php where one is named.
+// target returns the configured database and prefix, reading wp-config.php if one
+// is configured.
 func (c config) target() (target, error) {
 	t := target{source: keyDSN + " (" + envName(keyDSN) + ")"}
 	t.credentials = t.source
@@ -44,7 +45,7 @@ func (c config) target() (target, error) {
 		t.config.DSN, t.address, t.database = c.DB.DSN, parts.address, parts.database
 	}
 	if t.address == "" {
-		t.address = "the usual address of MySQL on this machine"
+		t.address = "the default address of MySQL on this machine"
 	}
 	t.config.Prefix = wpdb.SitePrefix(t.basePrefix, c.WordPress.SiteID)
 	t.config.MaxOpen = c.DB.MaxOpen
@@ -52,13 +53,13 @@ func (c config) target() (target, error) {
 	t.config.StatementTimeout = c.DB.StatementTimeout
 	t.config.LockWait = c.lockWait()
 	t.config.NoKill = !c.DB.KillAbandoned
-	// The server must be the first to give up on a statement: it says why.
+	// The server has to time out first, because it reports why.
 	t.config.IOTimeout = c.DB.StatementTimeout + 5*time.Second
 	return t, nil
 }
 
-// lockWait leaves a request time for every try of its transaction. Servers take
-// whole seconds.
+// lockWait leaves a request enough time for all attempts of its transaction.
+// Servers accept only whole seconds.
 func (c config) lockWait() time.Duration {
 	return max(time.Second, (c.Server.RequestTimeout / 4).Truncate(time.Second))
 }
@@ -94,7 +95,7 @@ func insteadOf(name string) string {
 	}
 }
 
-// open connects without waiting.
+// open connects without waiting for the server.
 func (t target) open(ctx context.Context) (*wpdb.DB, error) {
 	db, err := wpdb.Open(ctx, t.config)
 	if err != nil {
@@ -103,27 +104,27 @@ func (t target) open(ctx context.Context) (*wpdb.DB, error) {
 	return db, nil
 }
 
-// explain words an error of opening the database.
+// explain returns an error of opening the database with an exit code and advice.
 func (t target) explain(err error) error {
 	var statement *wpdb.Error
 	switch {
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return failf(exitRefused, err, "the database server at %s refuses the user or the password, or the user may not use the database %s; correct %s, or grant the user what check --grants prints (%v)", t.address, t.database, t.credentials, err)
+		return failf(exitRefused, err, "the database server at %s rejects the user or the password, or the user may not use the database %s; correct %s, or run the statements of check --grants (%v)", t.address, t.database, t.credentials, err)
 	case errors.Is(err, wpdb.ErrNoDatabase):
 		return failf(exitRefused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
-		return failf(exitUnreachable, err, "the database at %s cannot be reached, takes no more connections, or is a node that has lost its cluster; see that it runs and that the address is right (%v)", t.address, reason(err))
+		return failf(exitUnreachable, err, "the database at %s cannot be reached, accepts no more connections, or is a node that has lost its cluster; check that it is running and that the address is correct (%v)", t.address, reason(err))
 	case errors.Is(err, wpdb.ErrDSN):
 		return failf(exitUsage, err, "%s: %v", t.source, err)
 	case !errors.As(err, &statement):
-		return failf(exitUsage, err, "%v", err) // the settings themselves, before any connection
+		return failf(exitUsage, err, "%v", err) // invalid settings, before any connection
 	default:
 		return err
 	}
 }
 
-// reason is why a connection failed, in the words of the system where it has
-// some: they name the host and nothing secret.
+// reason returns the system's own error of a failed connection, if there is one: it
+// names the host and nothing secret.
 func reason(err error) error {
 	var network *net.OpError
 	if errors.As(err, &network) {
@@ -132,7 +133,8 @@ func reason(err error) error {
 	return err
 }
 
-// requireTables fails unless the prefix is that of a site with LatePoint.
+// requireTables returns an error unless there is a site with LatePoint under the
+// prefix.
 func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
@@ -141,7 +143,7 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 	if schema.Has(wpdb.Bookings) {
 		return nil
 	}
-	// Whoever may do nothing with a table is not even told that it is there.
+	// A user without any privilege on a table cannot even see it.
 	readable, err := db.HasPrivilege(ctx, wpdb.Select, wpdb.Bookings)
 	var hidden error
 	switch {
@@ -158,13 +160,13 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 		return err
 	}
 	if hidden != nil {
-		return failf(exitNoTables, hidden, "no LatePoint tables are to be seen under the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others, as check --grants tells",
+		return failf(exitNoTables, hidden, "no LatePoint tables are visible with the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others, see check --grants",
 			t.config.Prefix, found, t.config.Prefix)
 	}
-	return failf(exitNoTables, nil, "no LatePoint tables under the prefix %s%s", t.config.Prefix, found)
+	return failf(exitNoTables, nil, "no LatePoint tables with the prefix %s%s", t.config.Prefix, found)
 }
 
-// otherPrefixes tells where the database has LatePoint tables, as the rest of a
+// otherPrefixes returns the prefixes with LatePoint tables, as the end of a
 // sentence.
 func (t target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) {
 	prefixes, err := db.SitePrefixes(ctx)
@@ -172,24 +174,24 @@ func (t target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) 
 	case err != nil:
 		return "", t.explain(err)
 	case len(prefixes) == 0:
-		return fmt.Sprintf(" or any other in the database %s; see that it is the site's database and that the plugin was activated once", t.database), nil
+		return fmt.Sprintf(" or any other in the database %s; check that it is the site's database and that the plugin was activated once", t.database), nil
 	default:
-		return fmt.Sprintf("; this database has them under: %s; set db.prefix (%s)", strings.Join(prefixes, ", "), envName(keyPrefix)), nil
+		return fmt.Sprintf("; the database has these prefixes: %s; set db.prefix (%s)", strings.Join(prefixes, ", "), envName(keyPrefix)), nil
 	}
 }
 
-// ensureOwnTables makes the tables of ours that are missing. Where that is not
-// allowed, missing are those that still are.
+// ensureOwnTables creates our own tables. If that is not allowed, it returns those
+// that are missing.
 func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, err error) {
 	err = db.CreateOwnTables(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) || errors.Is(err, wpdb.ErrReadOnly) {
-		return db.MissingOwnTables(ctx) // who may not create may still find them there
+		return db.MissingOwnTables(ctx) // another user may have created them
 	}
 	return nil, err
 }
 
-// requireOwnColumns fails where a table of ours was made by an earlier version
-// and lacks a column: its keys would all look unknown.
+// requireOwnColumns returns an error if a table of ours was created by an earlier
+// version and lacks a column: all keys would seem unknown.
 func requireOwnColumns(ctx context.Context, db *wpdb.DB) error {
 	schema, err := db.Schema(ctx, "")
 	if err != nil {

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// farewell serves a handler and, once the program ends, asks clients with each answer to send their
-// next request over another connection. A connection that is merely closed while it is idle may
-// have a request under way to it, which would be lost.
-type farewell struct {
-	next   http.Handler
-	ending atomic.Bool
+// closingHandler asks clients, while the program is stopping, to send their next request over
+// another connection. Closing an idle connection instead could lose a request that is already on its
+// way.
+type closingHandler struct {
+	next    http.Handler
+	closing atomic.Bool
 }
 
-func (f *farewell) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if f.ending.Load() {
+func (h *closingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.closing.Load() {
 		w.Header().Set("Connection", "close")
 	}
-	f.next.ServeHTTP(w, r)
+	h.next.ServeHTTP(w, r)
 }
 
-// drain goes on serving for server.drain_delay: time for balancers to see in /readyz that the
-// program ends, and for proxies to leave their connections.
-func (s *service) drain(ctx context.Context, api *farewell) error {
+// drain keeps serving for server.drain_delay: time for load balancers to see in /readyz that the
+// program is stopping, and for proxies to close their connections.
+func (s *service) drain(ctx context.Context, api *closingHandler) error {
 	s.probes.Stopping()
-	api.ending.Store(true)
-	s.log.Info("stopping; requests are taken for a while and may then end",
+	api.closing.Store(true)
+	s.log.Info("stopping: new requests are accepted for a while, running ones may finish",
 		"for", s.config.Server.DrainDelay.String(), "within", s.config.Server.ShutdownTimeout.String())
-	s.tellSystemd(context.WithoutCancel(ctx), stateStopping)
+	s.notifySystemd(context.WithoutCancel(ctx), stateStopping)
 	select {
 	case err := <-s.ended:
 		return err
@@ -38,8 +38,8 @@ func (s *service) drain(ctx context.Context, api *farewell) error {
 	}
 }
 
-func (s *service) tellSystemd(ctx context.Context, state string) {
+func (s *service) notifySystemd(ctx context.Context, state string) {
 	if err := notifySystemd(ctx, s.env, state); err != nil {
-		s.log.Warn("systemd was not told", "error", err)
+		s.log.Warn("systemd could not be notified", "error", err)
 	}
 }

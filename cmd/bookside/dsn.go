@@ -2,18 +2,18 @@ package main
 
 import "regexp"
 
-// dsnPattern is user:password@network(address)/database?parameters. As in the
-// driver the password may hold any character, and the last @ ends it.
+// dsnPattern matches user:password@network(address)/database?parameters. As in
+// the driver, the password may contain any character and ends at the last @.
 var dsnPattern = regexp.MustCompile(`(?s)^(?:([^:]*)(:.*)?@)?((?:tcp[46]?|unix)?(?:\(([^()]*)\))?/([^/@?]+)(?:\?.*)?)$`)
 
-// dsn is what may be shown of a data source name.
+// dsn is the public part of a data source name.
 type dsn struct {
 	address  string // empty for the driver's default
 	database string
 	masked   string
 }
 
-// parseDSN reads a data source name; ok is false where it has another form.
+// parseDSN parses a data source name; ok is false if it has another form.
 func parseDSN(text string) (parts dsn, ok bool) {
 	m := dsnPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -29,8 +29,7 @@ func parseDSN(text string) (parts dsn, ok bool) {
 	return dsn{address: m[4], database: m[5], masked: user + rest}, true
 }
 
-// maskDSN hides the password, and everything where it is not clear which part
-// the password is.
+// maskDSN hides the password, or everything if the password cannot be located.
 func maskDSN(text string) string {
 	if text == "" {
 		return ""

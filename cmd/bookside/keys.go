@@ -18,38 +18,42 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutKeysCreate = `Makes an API key and prints it. Only a hash of it is stored: it cannot be shown again. The tables
-for keys are made first if they are not there.
+const aboutKeysCreate = `Creates an API key and prints it. Only a hash of it is stored, so it cannot be shown again. Missing
+tables of Bookside are created first.
 
-A permission is read, write or delete, or one of them for a resource: bookings, customers, agents,
-services, locations, payments, orders, coupons, availability; such as read,write_bookings.
+A permission is read, write or delete for everything, or one of them for a resource, such as
+write_bookings. Resources are bookings, customers, agents, services, locations, payments, orders,
+coupons and availability.
 
-With --networks the key is taken from these addresses only; from others it is refused as if it were
-unknown, and the log tells its ID. Behind a proxy that needs server.trusted_proxies (help config).`
+With --networks the key is accepted only from these addresses; from others it is rejected like an
+unknown key, and the log names its ID. Behind a proxy this requires server.trusted_proxies (see
+help config).`
 
-const aboutKeysList = `Lists all API keys, revoked and expired ones too. The keys themselves are not stored: only their
-first and last characters are shown, at most a third of a key, and none of a very short one.`
+const aboutKeysList = `Lists all API keys, including revoked and expired ones. The keys themselves are not stored: only
+their first and last characters are shown, at most a third of a key, and none of a very short one.`
 
-const aboutKeysRestrict = `Changes the API key with this ID (see keys list) at once, for every server on this database: what
-its flags name, and nothing else. The key itself stays the same, and a revoked one stays revoked.
+const aboutKeysRestrict = `Changes what the flags name about the API key with this ID (see keys list), and nothing else. It
+takes effect at once, on every server of this database. The key itself stays the same, and a
+revoked one stays revoked.
 
   bookside keys restrict 3 --permissions read_bookings --networks 192.0.2.0/24,2001:db8::7
   bookside keys restrict 3 --networks any --expires never --per-minute default`
 
-const aboutKeysRevoke = `Ends the API key with this ID (see keys list) at once, for every server on this database.`
+const aboutKeysRevoke = `Revokes the API key with this ID (see keys list). It takes effect at once, on every server of this
+database.`
 
-const aboutKeysImport = `Reads a key that another program gave out from the standard input and stores its hash, so that
-clients can keep it:
+const aboutKeysImport = `Reads a key that another program issued from the standard input and stores its hash, so that
+clients can keep using it:
 
   bookside keys import --name shop --permissions read < key.txt
 
-Any key of 16 to 255 printable characters without spaces will do. A shorter one can be guessed, and
-so can one that has fewer than 6 different characters or repeats a shorter text. It is taken only
-with --weak: give its clients a key of keys create soon, and revoke it.`
+It must have 16 to 255 printable characters without spaces. A key that is shorter, has fewer than 6
+different characters or repeats a shorter text can be guessed. Such a key is accepted only with
+--weak: give its clients a new one from keys create soon, and revoke it.`
 
-// openSite opens the database a configuration names, without waiting, and
-// makes sure that a site with LatePoint is there. Where the configuration can be
-// used, the target is told with any error.
+// openSite opens the configured database, without waiting for it, and checks that
+// it contains a site with LatePoint. If the configuration is valid, it returns
+// the target along with any error.
 func openSite(ctx context.Context, c config) (target, *wpdb.DB, error) {
 	if err := c.validate(); err != nil {
 		return target{}, nil, err
@@ -68,9 +72,9 @@ func openSite(ctx context.Context, c config) (target, *wpdb.DB, error) {
 	return t, db, nil
 }
 
-// withSite opens the site and hands it to use.
-func (p *program) withSite(ctx context.Context, given configFlags, use func(*wpdb.DB) error) (err error) {
-	c, err := readConfig(p.env, given)
+// withSite calls use with the open site.
+func (p *program) withSite(ctx context.Context, common configFlags, use func(*wpdb.DB) error) (err error) {
+	c, err := readConfig(p.env, common)
 	if err != nil {
 		return err
 	}
@@ -85,55 +89,56 @@ func (p *program) withSite(ctx context.Context, given configFlags, use func(*wpd
 	return use(db)
 }
 
-// withOwnTables is withSite once our tables are there, of which one is needed.
-func (p *program) withOwnTables(ctx context.Context, given configFlags, needed wpdb.Table, use func(*wpdb.DB) error) error {
-	return p.withSite(ctx, given, func(db *wpdb.DB) error {
+// withOwnTables is withSite after creating our own tables; it fails without the
+// needed one.
+func (p *program) withOwnTables(ctx context.Context, common configFlags, needed wpdb.Table, use func(*wpdb.DB) error) error {
+	return p.withSite(ctx, common, func(db *wpdb.DB) error {
 		missing, err := ensureOwnTables(ctx, db)
 		switch {
 		case err != nil:
 			return err
 		case slices.Contains(missing, needed):
-			return failf(exitRefused, nil, "the database user may not create the table %s; use one that may for this command", db.FullName(needed))
+			return failf(exitRefused, nil, "the database user may not create the table %s; run this command as one that may", db.FullName(needed))
 		default:
 			return use(db)
 		}
 	})
 }
 
-// withKeys opens the site and hands its keys to use.
-func (p *program) withKeys(ctx context.Context, given configFlags, use func(*keys.Store) error) error {
-	return p.withSite(ctx, given, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
+// withKeys calls use with the API keys of the site.
+func (p *program) withKeys(ctx context.Context, common configFlags, use func(*keys.Store) error) error {
+	return p.withSite(ctx, common, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
 }
 
-// withNewKeys is withKeys once the tables for keys are there.
-func (p *program) withNewKeys(ctx context.Context, given configFlags, use func(*keys.Store) error) error {
-	return p.withOwnTables(ctx, given, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
+// withNewKeys is withKeys after creating our own tables.
+func (p *program) withNewKeys(ctx context.Context, common configFlags, use func(*keys.Store) error) error {
+	return p.withOwnTables(ctx, common, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
 }
 
-// keyFlags are the terms of a key, as written; nil where not given: an empty
-// text is what a variable holds that happens to be unset, and no word for
-// anything.
+// keyFlags are the properties of a key as written on the command line, nil for
+// flags that are not set. An empty text is not the same: a shell variable that
+// happens to be unset must not change a key.
 type keyFlags struct {
 	name, permissions, kind, networks, expires, perMinute, perHour *string
 }
 
-// define defines the flags that both making and changing a key have.
+// define defines the flags for creating and for changing a key.
 func (k *keyFlags) define(flags *flag.FlagSet) {
-	optional(flags, &k.name, "name", "`NAME` that tells the key from others, 1 to 190 characters; a new key needs one")
-	optional(flags, &k.permissions, "permissions", "`LIST` of permissions, separated by commas; a new key needs some")
-	optional(flags, &k.networks, "networks", "`LIST` of networks or addresses that the key is taken from, such as 192.0.2.0/24, or any; for a new key default any")
-	optional(flags, &k.expires, "expires", "`WHEN` the key ends: 90d from now, after the day 2027-01-31 (UTC), or never; for a new key default never")
-	optional(flags, &k.perMinute, "per-minute", "requests a minute, `N`, or default: as configured for the kind")
-	optional(flags, &k.perHour, "per-hour", "requests an hour, `N`, or default: as configured for the kind")
+	optional(flags, &k.name, "name", "`NAME` of the key, 1 to 190 characters; required for a new key")
+	optional(flags, &k.permissions, "permissions", "comma-separated `LIST` of permissions; required for a new key")
+	optional(flags, &k.networks, "networks", "comma-separated `LIST` of networks or addresses from which the key is accepted, such as 192.0.2.0/24, or any; default for a new key any")
+	optional(flags, &k.expires, "expires", "`WHEN` the key expires: 90d from now, after the day 2027-01-31 (UTC), or never; default for a new key never")
+	optional(flags, &k.perMinute, "per-minute", "maximum requests per minute, `N`, or default for the configured limit of the kind")
+	optional(flags, &k.perHour, "per-hour", "maximum requests per hour, `N`, or default for the configured limit of the kind")
 }
 
-// defineNew defines also what stays as it is for the life of a key.
+// defineNew also defines the flags of properties that cannot be changed later.
 func (k *keyFlags) defineNew(flags *flag.FlagSet) {
 	k.define(flags)
-	optional(flags, &k.kind, "kind", "`KIND` of the key, live or test, each with limits of its own (rate_limit in help config); default live")
+	optional(flags, &k.kind, "kind", "`KIND` of the key, live or test, each with its own limits (rate_limit in help config); default live")
 }
 
-// optional defines a flag that stays nil where it is not given.
+// optional defines a flag whose value stays nil if it is not set.
 func optional(flags *flag.FlagSet, into **string, name, usage string) {
 	flags.Func(name, usage, func(text string) error {
 		*into = &text
@@ -141,56 +146,56 @@ func optional(flags *flag.FlagSet, into **string, name, usage string) {
 	})
 }
 
-// term reads a flag that was given. The first one that is wrong is kept.
-func term[T any](failed *error, name string, text *string, parse func(string) (T, error)) (value T) {
+// parseFlag parses a flag that is set, and keeps the first error in failed.
+func parseFlag[T any](failed *error, name string, text *string, parse func(string) (T, error)) (value T) {
 	if text == nil || *failed != nil {
 		return value
 	}
 	value, err := parse(*text)
 	if err != nil {
-		*failed = misusef("--%s: %v", name, err)
+		*failed = usageErrorf("--%s: %v", name, err)
 	}
 	return value
 }
 
-// newKey are the terms of a key that needs a name and permissions.
+// newKey returns the properties of a new key, which needs a name and permissions.
 func (k keyFlags) newKey(now time.Time) (keys.NewKey, error) {
 	live := string(keys.Live)
 	k.name, k.permissions, k.kind = cmp.Or(k.name, new(string)), cmp.Or(k.permissions, new(string)), cmp.Or(k.kind, &live)
-	return k.terms(now)
+	return k.parse(now)
 }
 
-// terms reads the flags that were given.
-func (k keyFlags) terms(now time.Time) (n keys.NewKey, err error) {
+// parse parses the flags that are set.
+func (k keyFlags) parse(now time.Time) (n keys.NewKey, err error) {
 	expiry := func(text string) (*time.Time, error) { return keys.ParseExpiry(text, now) }
-	n.Name = term(&err, "name", k.name, keys.ParseName)
-	n.Permissions = term(&err, "permissions", k.permissions, keys.ParsePermissions)
-	n.Kind = term(&err, "kind", k.kind, keys.ParseKind)
-	n.Networks = term(&err, "networks", k.networks, keys.ParseNetworks)
-	n.ExpiresAt = term(&err, "expires", k.expires, expiry)
-	n.PerMinute = term(&err, "per-minute", k.perMinute, keys.ParseRequestLimit)
-	n.PerHour = term(&err, "per-hour", k.perHour, keys.ParseRequestLimit)
+	n.Name = parseFlag(&err, "name", k.name, keys.ParseName)
+	n.Permissions = parseFlag(&err, "permissions", k.permissions, keys.ParsePermissions)
+	n.Kind = parseFlag(&err, "kind", k.kind, keys.ParseKind)
+	n.Networks = parseFlag(&err, "networks", k.networks, keys.ParseNetworks)
+	n.ExpiresAt = parseFlag(&err, "expires", k.expires, expiry)
+	n.PerMinute = parseFlag(&err, "per-minute", k.perMinute, keys.ParseRequestLimit)
+	n.PerHour = parseFlag(&err, "per-hour", k.perHour, keys.ParseRequestLimit)
 	return n, err
 }
 
-// patch changes what was given.
+// patch returns the changes of the flags that are set.
 func (k keyFlags) patch(now time.Time) (keys.Patch, error) {
 	if k == (keyFlags{}) {
-		return keys.Patch{}, misusef("say what to change, such as --networks 192.0.2.0/24")
+		return keys.Patch{}, usageErrorf("name what to change, such as --networks 192.0.2.0/24")
 	}
-	n, err := k.terms(now)
+	n, err := k.parse(now)
 	return keys.Patch{
-		Name:        given(k.name, &n.Name),
+		Name:        ifSet(k.name, &n.Name),
 		Permissions: n.Permissions,
-		Networks:    given(k.networks, &n.Networks),
-		ExpiresAt:   given(k.expires, cmp.Or(n.ExpiresAt, new(time.Time))),
-		PerMinute:   given(k.perMinute, cmp.Or(n.PerMinute, new(int64))),
-		PerHour:     given(k.perHour, cmp.Or(n.PerHour, new(int64))),
+		Networks:    ifSet(k.networks, &n.Networks),
+		ExpiresAt:   ifSet(k.expires, cmp.Or(n.ExpiresAt, new(time.Time))),
+		PerMinute:   ifSet(k.perMinute, cmp.Or(n.PerMinute, new(int64))),
+		PerHour:     ifSet(k.perHour, cmp.Or(n.PerHour, new(int64))),
 	}, err
 }
 
-// given is a value whose flag was given.
-func given[T any](text *string, value *T) *T {
+// ifSet returns value if its flag is set, and nil otherwise.
+func ifSet[T any](text *string, value *T) *T {
 	if text == nil {
 		return nil
 	}
@@ -198,17 +203,17 @@ func given[T any](text *string, value *T) *T {
 }
 
 func (p *program) createKey(flags *flag.FlagSet) action {
-	var given configFlags
-	var wanted keyFlags
-	given.define(flags)
-	wanted.defineNew(flags)
+	var common configFlags
+	var options keyFlags
+	common.define(flags)
+	options.defineNew(flags)
 	quiet := flags.Bool("quiet", false, "print the key and nothing else")
 	return func(ctx context.Context, _ []string) error {
-		n, err := wanted.newKey(p.now())
+		n, err := options.newKey(p.now())
 		if err != nil {
 			return err
 		}
-		return p.withNewKeys(ctx, given, func(store *keys.Store) error {
+		return p.withNewKeys(ctx, common, func(store *keys.Store) error {
 			secret, key, err := store.Create(ctx, n)
 			if err != nil {
 				return err
@@ -216,19 +221,19 @@ func (p *program) createKey(flags *flag.FlagSet) action {
 			if *quiet {
 				return p.print(secret + "\n")
 			}
-			return p.print(secret + "\n\nThis is shown once: only a hash of it is stored.\n" + describeKey(key))
+			return p.print(secret + "\n\nIt is shown only once: only a hash of it is stored.\n" + describeKey(key))
 		})
 	}
 }
 
 func (p *program) importKey(flags *flag.FlagSet) action {
-	var given configFlags
-	var wanted keyFlags
-	given.define(flags)
-	wanted.defineNew(flags)
+	var common configFlags
+	var options keyFlags
+	common.define(flags)
+	options.defineNew(flags)
 	weak := flags.Bool("weak", false, "import the key even if it can be guessed")
 	return func(ctx context.Context, _ []string) error {
-		n, err := wanted.newKey(p.now())
+		n, err := options.newKey(p.now())
 		if err != nil {
 			return err
 		}
@@ -236,25 +241,25 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withNewKeys(ctx, given, func(store *keys.Store) error {
+		return p.withNewKeys(ctx, common, func(store *keys.Store) error {
 			key, err := store.Import(ctx, secret, n, *weak)
 			if errors.Is(err, keys.ErrWeakKey) {
-				return fmt.Errorf("%w; make its clients a new one with keys create, or import it with --weak", err)
+				return fmt.Errorf("%w; create a new one for its clients with keys create, or import it with --weak", err)
 			}
 			if err != nil {
 				return err
 			}
 			text := "Imported.\n" + describeKey(key)
 			if keys.WeakSecret(secret) {
-				text += "It can be guessed: give its clients a key of keys create soon, and revoke it.\n"
+				text += "It can be guessed: give its clients a new one from keys create soon, and revoke it.\n"
 			}
 			return p.print(text)
 		})
 	}
 }
 
-// readSecret takes a key from the standard input: the arguments of a program
-// can be seen by every user of the machine.
+// readSecret reads a key from the standard input: all users of the machine can
+// see the arguments of a program.
 func (p *program) readSecret() (string, error) {
 	const limit = 4096 // far beyond any key
 	content, err := io.ReadAll(io.LimitReader(p.stdin, limit))
@@ -263,18 +268,18 @@ func (p *program) readSecret() (string, error) {
 	}
 	secret := strings.TrimSpace(string(content))
 	if secret == "" {
-		return "", misusef("the standard input is empty; write the key there")
+		return "", usageErrorf("the standard input is empty; pass the key there")
 	}
 	return secret, nil
 }
 
-// describeKey tells what may be known of a key.
+// describeKey returns a line with all that is not secret about a key.
 func describeKey(k keys.Key) string {
 	end := keys.NeverExpires
 	if k.ExpiresAt != "" {
 		end = string(k.ExpiresAt) + " UTC"
 	}
-	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests a minute %s, an hour %s\n",
+	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests per minute %s, per hour %s\n",
 		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour))
 }
 
@@ -285,11 +290,11 @@ func limitText(limit *int64) string {
 	return strconv.FormatInt(*limit, 10)
 }
 
-// keyID reads the operand ID.
+// keyID parses the operand ID.
 func keyID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, misusef("ID: write the number that keys list shows")
+		return 0, usageErrorf("ID: write the number that keys list shows")
 	}
 	return id, nil
 }
@@ -299,20 +304,20 @@ func noSuchKey(id int64) error {
 }
 
 func (p *program) restrictKey(flags *flag.FlagSet) action {
-	var given configFlags
-	var wanted keyFlags
-	given.define(flags)
-	wanted.define(flags)
+	var common configFlags
+	var options keyFlags
+	common.define(flags)
+	options.define(flags)
 	return func(ctx context.Context, operands []string) error {
 		id, err := keyID(operands[0])
 		if err != nil {
 			return err
 		}
-		patch, err := wanted.patch(p.now())
+		patch, err := options.patch(p.now())
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, given, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store *keys.Store) error {
 			key, found, err := store.Restrict(ctx, id, patch)
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
@@ -327,14 +332,14 @@ func (p *program) restrictKey(flags *flag.FlagSet) action {
 }
 
 func (p *program) revokeKey(flags *flag.FlagSet) action {
-	var given configFlags
-	given.define(flags)
+	var common configFlags
+	common.define(flags)
 	return func(ctx context.Context, operands []string) error {
 		id, err := keyID(operands[0])
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, given, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store *keys.Store) error {
 			found, err := store.Revoke(ctx, id)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
@@ -348,11 +353,11 @@ func (p *program) revokeKey(flags *flag.FlagSet) action {
 }
 
 func (p *program) listKeys(flags *flag.FlagSet) action {
-	var given configFlags
-	given.define(flags)
+	var common configFlags
+	common.define(flags)
 	asJSON := flags.Bool("json", false, "print a JSON array")
 	return func(ctx context.Context, _ []string) error {
-		return p.withKeys(ctx, given, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store *keys.Store) error {
 			list, err := store.List(ctx)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
@@ -367,7 +372,7 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 
 func keyTable(list []keys.Key, now time.Time) string {
 	if len(list) == 0 {
-		return "There are no keys; keys create makes one.\n"
+		return "There are no keys; keys create creates one.\n"
 	}
 	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "NETWORKS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
 	for _, k := range list {
@@ -379,7 +384,7 @@ func keyTable(list []keys.Key, now time.Time) string {
 	return columns(rows)
 }
 
-// keyRecord is a key in the output of keys list --json. Instants are RFC 3339.
+// keyRecord is a key in the output of keys list --json. Times are in RFC 3339.
 type keyRecord struct {
 	ID          int64      `json:"id"`
 	Name        string     `json:"name"`
@@ -388,7 +393,7 @@ type keyRecord struct {
 	LastFour    string     `json:"last_four"`
 	Status      string     `json:"status"`
 	Permissions []string   `json:"permissions"`
-	Networks    []string   `json:"networks"` // empty for anywhere
+	Networks    []string   `json:"networks"` // empty for any network
 	CreatedAt   *time.Time `json:"created_at"`
 	LastUsedAt  *time.Time `json:"last_used_at"`
 	ExpiresAt   *time.Time `json:"expires_at"`
@@ -410,7 +415,7 @@ func keyRecords(list []keys.Key, now time.Time) []keyRecord {
 	return records
 }
 
-// instant is nil where there is none.
+// instant returns nil for an empty timestamp.
 func instant(t domain.Timestamp) *time.Time {
 	moment, ok := t.Time()
 	if !ok {

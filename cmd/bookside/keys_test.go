@@ -37,7 +37,7 @@ func TestCreateTells(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	got := run(t, env, "", "keys", "create", "--name", "Kasse 1", "--permissions", "read,write_bookings", "--kind", "test", "--expires", "90d").want(t, exitOK)
-	wantTexts(t, got.stdout, "lp_test_", "shown once", "ID 1, name Kasse 1, kind test, permissions read,write_bookings, networks any, expires 2027-02-19 09:30:00 UTC, requests a minute default, an hour default\n")
+	wantTexts(t, got.stdout, "lp_test_", "shown only once", "ID 1, name Kasse 1, kind test, permissions read,write_bookings, networks any, expires 2027-02-19 09:30:00 UTC, requests per minute default, per hour default\n")
 	if strings.Contains(got.stderr, "lp_test_") {
 		t.Error("the key is on the standard error")
 	}
@@ -216,7 +216,7 @@ func TestKindsInHelp(t *testing.T) {
 		t.Fatalf("neither kind has both wider limits: %+v", c)
 	}
 	help := run(t, nil, "", "keys", "create", "--help").want(t, exitOK).stdout
-	wantTexts(t, help, "live or test, each with limits of its own (rate_limit in help config)")
+	wantTexts(t, help, "live or test, each with its own limits (rate_limit in help config)")
 }
 
 func TestKeyFlags(t *testing.T) {
@@ -242,7 +242,7 @@ func TestKeyFlags(t *testing.T) {
 		{"empty networks", []string{"--name", "a", "--permissions", "read", "--networks", ""}, "--networks: write networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, or any"},
 		{"no network", []string{"--name", "a", "--permissions", "read", "--networks", "192.0.2.0/24,example.com"}, `--networks: "example.com" is not a network`},
 		{"bad limit", []string{"--name", "a", "--permissions", "read", "--per-minute", "-1"}, "--per-minute: write a number from 1"},
-		{"no requests a minute", []string{"--name", "a", "--permissions", "read", "--per-minute", "0"}, "--per-minute: write a number from 1"},
+		{"no requests per minute", []string{"--name", "a", "--permissions", "read", "--per-minute", "0"}, "--per-minute: write a number from 1"},
 		{"no requests an hour", []string{"--name", "a", "--permissions", "read", "--per-hour=0"}, "--per-hour: write a number from 1 to 1000000000"},
 		{"empty hourly limit", []string{"--name", "a", "--permissions", "read", "--per-hour="}, "--per-hour: write a number from 1"},
 		{"huge hourly limit", []string{"--name", "a", "--permissions", "read", "--per-hour", "1000000001"}, "--per-hour: write a number from 1"},
@@ -273,11 +273,11 @@ func TestRestrictKey(t *testing.T) {
 		want   string
 		status int
 	}{
-		{[]string{"--name", "till"}, "name till, kind live, permissions read, networks 127.0.0.0/8,2001:db8::7, expires 2027-02-19 09:30:00 UTC, requests a minute default, an hour default\n", 200},
+		{[]string{"--name", "till"}, "name till, kind live, permissions read, networks 127.0.0.0/8,2001:db8::7, expires 2027-02-19 09:30:00 UTC, requests per minute default, per hour default\n", 200},
 		{[]string{"--networks", "192.0.2.0/24"}, "networks 192.0.2.0/24, expires 2027", 401},
-		{[]string{"--networks", "any", "--per-hour", "700"}, "networks any, expires 2027-02-19 09:30:00 UTC, requests a minute default, an hour 700\n", 200},
-		{[]string{"--expires", "never", "--per-hour", "default", "--per-minute", "7"}, "expires never, requests a minute 7, an hour default\n", 200},
-		{[]string{"--permissions", "read_services"}, "name till, kind live, permissions read_services, networks any, expires never, requests a minute 7, an hour default\n", 200},
+		{[]string{"--networks", "any", "--per-hour", "700"}, "networks any, expires 2027-02-19 09:30:00 UTC, requests per minute default, per hour 700\n", 200},
+		{[]string{"--expires", "never", "--per-hour", "default", "--per-minute", "7"}, "expires never, requests per minute 7, per hour default\n", 200},
+		{[]string{"--permissions", "read_services"}, "name till, kind live, permissions read_services, networks any, expires never, requests per minute 7, per hour default\n", 200},
 	} {
 		got := run(t, env, "", append([]string{"keys", "restrict", "1"}, step.args...)...).want(t, exitOK)
 		wantTexts(t, got.stdout, "Changed.\nID 1, ", step.want)
@@ -299,7 +299,7 @@ func TestRestrictMisused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":       {[]string{"1"}, "say what to change"},
+		"nothing":       {[]string{"1"}, "name what to change"},
 		"no ID":         {[]string{"--name", "a"}, "it takes ID"},
 		"bad ID":        {[]string{"x", "--name", "a"}, "ID: write the number"},
 		"empty network": {[]string{"1", "--networks="}, "--networks: write networks"},
@@ -323,7 +323,7 @@ func TestOwnTableOfAnEarlierVersion(t *testing.T) {
 	execute(t, db.SQL, "ALTER TABLE wp_bookside_api_keys DROP COLUMN networks")
 	const statement = "ALTER TABLE `wp_bookside_api_keys` ADD COLUMN networks VARCHAR(2200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT ''"
 	got := run(t, env, "", "check").want(t, exitFailure, "a table of Bookside lacks a column of this version: run "+statement)
-	wantTexts(t, got.stdout, "own tables     all there, but columns are missing\n", "API keys       cannot be read\n")
+	wantTexts(t, got.stdout, "own tables     complete, but columns are missing\n", "API keys       cannot be read\n")
 	for _, args := range [][]string{{"keys", "list"}, {"keys", "restrict", "1", "--name", "a"}, {"serve"}} {
 		run(t, env, "", args...).want(t, exitFailure, "add them with\n  "+statement+"\n")
 	}
@@ -349,6 +349,6 @@ func TestKeysNeedASite(t *testing.T) {
 	db := fixtures.Shared(t, fixtures.Small(now))
 	for _, args := range [][]string{{"list"}, {"revoke", "1"}, {"create", "--name", "a", "--permissions", "read"}} {
 		run(t, adminSettings(db), "", append(append([]string{"keys"}, args...), "--prefix", "abc_")...).
-			want(t, exitNoTables, "no LatePoint tables under the prefix abc_; this database has them under: wp_;")
+			want(t, exitNoTables, "no LatePoint tables with the prefix abc_; the database has these prefixes: wp_;")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// listenAPI takes the port that systemd hands over, else the configured one.
+// listenAPI returns the listener passed by systemd, or opens the configured port.
 func (s *service) listenAPI(ctx context.Context) (net.Listener, error) {
 	if listener, err := inheritedListener(s.env); listener != nil || err != nil {
 		return listener, err
@@ -20,12 +20,12 @@ func (s *service) listenAPI(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, keyListen, s.config.Server.Listen)
 }
 
-// listen takes a port; key is the setting that named it.
+// listen opens a port; key is the setting that contains the address.
 func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	var network net.ListenConfig
 	listener, err := network.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, failf(exitPortTaken, err, "another program listens on %s; stop it, or set %s (%s) to another address", address, key, envName(key))
+		return nil, failf(exitPortTaken, err, "another program is listening on %s; stop it, or set %s (%s) to another address", address, key, envName(key))
 	}
 	if err != nil {
 		return nil, failf(exitFailure, err, "%s: %v", key, err)
@@ -33,10 +33,10 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// adminMemory is for the connections of the admin address, in bytes.
+// adminMemory is the memory for connections of the admin address, in bytes.
 const adminMemory = 4 << 20
 
-// serveProbes answers on the admin address, where there is one.
+// serveProbes serves the admin address, if there is one.
 func (s *service) serveProbes(ctx context.Context) (stop func() error, err error) {
 	if s.config.Admin.Listen == "" {
 		return func() error { return nil }, nil
@@ -45,24 +45,25 @@ func (s *service) serveProbes(ctx context.Context) (stop func() error, err error
 	if err != nil {
 		return nil, err
 	}
-	s.log.Info("probes are served", "address", listener.Addr().String())
+	s.log.Info("serving probes", "address", listener.Addr().String())
 	return s.start(listener, s.probes, adminMemory), nil
 }
 
-// Limits of a request's header. Ordinary proxies send no more than two lines of
-// 8 KiB, the address and cookies; the memory of a header depends most on its
-// fields, of which Apache too lets a hundred through.
+// Limits of a request's header. Common proxies forward at most two lines of 8 KiB,
+// the URL and the cookies. The memory of a header depends mostly on the number of
+// its fields, of which Apache also allows a hundred.
 const (
-	maxHeader = 16 << 10 // bytes, to which net/http adds 4 KiB
+	maxHeader = 16 << 10 // bytes; net/http adds 4 KiB
 	maxFields = 100
 )
 
-// writeBuffer is what the system keeps of answers that a client has not read
-// yet. By itself it takes megabytes, and a slow reader would not be noticed.
+// writeBuffer limits how much of a response the system buffers until the client
+// has read it. Its default is megabytes, which would hide slow readers.
 const writeBuffer = 64 << 10
 
-// fewFields refuses headers of too many fields, as net/http refuses long ones.
-func fewFields(next http.Handler) http.Handler {
+// limitFields rejects headers with too many fields, as net/http rejects long
+// ones.
+func limitFields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fields := 0
 		for _, values := range r.Header {
@@ -72,27 +73,28 @@ func fewFields(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		w.Header().Set("Connection", "close") // at once, whatever is still to come
+		w.Header().Set("Connection", "close") // without waiting for the body
 		const status = http.StatusRequestHeaderFieldsTooLarge
 		http.Error(w, fmt.Sprint(status, " ", http.StatusText(status)), status)
 	})
 }
 
-// start serves in the background, with so many bytes of memory for connections. The returned function stops that once
-// running requests have ended, or were cut off after the configured time.
+// start serves in the background, with a limit in bytes for the memory of its
+// connections. stop waits for running requests to finish and cancels them after
+// the configured time.
 func (s *service) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
 	c := s.config.Server
 	connections := newConnections(memory, s.metrics.ConnectionDropped)
 	listener = &boundedListener{listener, connections}
 	server := &http.Server{
-		Handler:           fewFields(handler),
+		Handler:           limitFields(handler),
 		ReadHeaderTimeout: c.HeaderTimeout,
-		// When it is over, a request that still runs is cancelled.
+		// After this time a request that is still running is canceled.
 		ReadTimeout:    c.HeaderTimeout + c.RequestTimeout,
 		WriteTimeout:   c.RequestTimeout + c.WriteTimeout,
-		IdleTimeout:    2 * time.Minute, // longer than the usual proxy keeps a connection
+		IdleTimeout:    2 * time.Minute, // longer than most proxies keep a connection
 		MaxHeaderBytes: maxHeader,
-		// "OPTIONS *" is for the handler too, which may refuse its Host.
+		// The handler also gets "OPTIONS *", because it may reject the Host.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		ConnState:                    connections.note,
@@ -108,15 +110,15 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), s.config.Server.ShutdownTimeout)
 		defer cancel()
-		// Shutdown drops requests that it finds on a connection just accepted, so
-		// the port is closed before.
+		// Shutdown drops requests on connections that were just accepted, so the
+		// port is closed first.
 		stopping.Store(true)
-		_ = listener.Close() // one that broke is closed already
+		_ = listener.Close() // after a failure it is already closed
 		<-accepting
 		connections.wait(ctx)
 		err := server.Shutdown(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
-			return errors.Join(errors.New("requests still running at the end of server.shutdown_timeout were cut off"), server.Close())
+			return errors.Join(errors.New("requests still running after server.shutdown_timeout were canceled"), server.Close())
 		}
 		return err
 	}

@@ -30,24 +30,24 @@ const (
 	fileSuffix = "_FILE"
 )
 
-// secretKeys may also be given as the name of a file that holds the value.
+// secretKeys are the settings that can also be read from a file.
 var secretKeys = []string{keyDSN, keyMailPassword, keyRedis}
 
-// configFlags are the flags that every command with a configuration has.
+// configFlags are the flags of all commands that read the configuration.
 type configFlags struct {
 	file     string
-	settings []flagSetting // in the order given: the last one holds
+	settings []flagSetting // in command-line order; the last one wins
 }
 
 type flagSetting struct{ flag, key, value string }
 
 func (f *configFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG)")
-	f.short(flags, "wp-config", keyWPConfig, "take database and table prefix from the site's wp-config.php at this `PATH`")
+	f.short(flags, "wp-config", keyWPConfig, "read the database and the table prefix from the site's wp-config.php at this `PATH`")
 	f.short(flags, "prefix", keyPrefix, "table `PREFIX` of the site")
-	// What is wrong with a setting is told later: the flag package would quote
-	// the value, which may be a secret.
-	flags.Func("set", "set one of the settings told by help config, `KEY=VALUE`; may be repeated", func(text string) error {
+	// Invalid settings are reported later: the flag package would quote the value,
+	// which may be a secret.
+	flags.Func("set", "set any setting (see help config), `KEY=VALUE`; can be repeated", func(text string) error {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok {
 			key = ""
@@ -65,8 +65,8 @@ func (f *configFlags) short(flags *flag.FlagSet, name, key, usage string) {
 	})
 }
 
-// readConfig puts the layers together and refuses what no setting can be; see
-// config.validate for what the settings mean.
+// readConfig merges the layers and rejects unknown keys and values of the wrong
+// type; config.validate checks the values themselves.
 func readConfig(environ []string, flags configFlags) (config, error) {
 	l, err := newLayers()
 	if err != nil {
@@ -85,12 +85,12 @@ func readConfig(environ []string, flags configFlags) (config, error) {
 	return l.decode()
 }
 
-// configFailure is nil without problems.
+// configFailure returns nil if there are no problems.
 func configFailure(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return failf(exitUsage, nil, "the configuration cannot be used:\n  %s", strings.Join(problems, "\n  "))
+	return failf(exitUsage, nil, "invalid configuration:\n  %s", strings.Join(problems, "\n  "))
 }
 
 func lookup(environ []string, name string) string {
@@ -102,11 +102,11 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// layers are settings laid over each other, and the problems on the way.
+// layers merges the sources of settings and collects their problems.
 type layers struct {
 	merged   *koanf.Koanf
 	defaults map[string]any    // by key; a value's type is that of the setting
-	names    map[string]string // from variables of the environment to keys
+	names    map[string]string // keys by environment variable
 	problems []string
 }
 
@@ -133,8 +133,8 @@ func (l *layers) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
-// yamlLine finds the line in a message of the parser. The rest of the message
-// is kept back, because it quotes the file, where a password may stand.
+// yamlLine matches the line number in an error of the parser. The rest of the
+// error is not shown, because it quotes the file, which may contain a password.
 var yamlLine = regexp.MustCompile(`\bline [0-9]+`)
 
 func (l *layers) loadFile(path string) error {
@@ -146,7 +146,7 @@ func (l *layers) loadFile(path string) error {
 	var unreadable *fs.PathError
 	switch {
 	case errors.Is(err, errSecondDocument):
-		l.problem("%s: a second YAML document begins there with a line ---; write all settings into the first", path)
+		l.problem("%s: contains a second YAML document, after a line ---; move all settings into the first", path)
 		return nil
 	case errors.As(err, &unreadable):
 		l.problem("configuration file: %v", unreadable)
@@ -161,7 +161,7 @@ func (l *layers) loadFile(path string) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := values[key]
 		if isEmpty(value) && (l.known(key) || l.isSection(key)) {
-			continue // the default holds
+			continue // use the default
 		}
 		if decoded, ok := l.accept(path+": "+showKey(key), key, value); ok {
 			accepted[key] = decoded
@@ -170,13 +170,13 @@ func (l *layers) loadFile(path string) error {
 	return l.overlay(accepted)
 }
 
-// singleDocument parses YAML as koanf's own parser does, which reads the first
-// document of a file and passes over what follows.
+// singleDocument is koanf's YAML parser, but rejects a second document, which that
+// one ignores.
 type singleDocument struct{ yaml.YAML }
 
 var errSecondDocument = errors.New("second YAML document")
 
-// Unmarshal is part of koanf.Parser.
+// Unmarshal implements koanf.Parser.
 func (*singleDocument) Unmarshal(content []byte) (map[string]any, error) {
 	documents := yamlv3.NewDecoder(bytes.NewReader(content))
 	var settings map[string]any
@@ -194,7 +194,7 @@ func (*singleDocument) Unmarshal(content []byte) (map[string]any, error) {
 	}
 }
 
-// isEmpty tells a setting or section written without anything behind it.
+// isEmpty reports whether a setting or section has no value.
 func isEmpty(value any) bool {
 	section, ok := value.(map[string]any)
 	return value == nil || ok && len(section) == 0
@@ -223,17 +223,17 @@ func (l *layers) overlay(settings map[string]any) error {
 
 var keyPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,60}$`)
 
-// showKey is a key as somebody wrote it, for a message; not when it is none,
-// because then it may be a secret at the wrong place.
+// showKey returns a key for a message, unless it cannot be a key: then it may be a
+// secret in the wrong place.
 func showKey(key string) string {
 	if !keyPattern.MatchString(key) {
-		return "(what is written there is no key)"
+		return "(not a valid key)"
 	}
 	return key
 }
 
-// accept checks that there is such a key and that the value is of its type.
-// source is how the person wrote it.
+// accept checks that the key exists and that the value has its type. source names
+// the setting in messages, as the user wrote it.
 func (l *layers) accept(source, key string, value any) (any, bool) {
 	if l.isSection(key) {
 		l.problem("%s: is a section; write its settings below it", source)
@@ -251,8 +251,8 @@ func (l *layers) accept(source, key string, value any) (any, bool) {
 	return decoded, true
 }
 
-// serviceLink is what container platforms put into the environment for a
-// service whose name begins with bookside. It is nobody's setting.
+// serviceLink matches variables that container platforms set for a service whose
+// name begins with bookside. They are not settings.
 var serviceLink = regexp.MustCompile(`^BOOKSIDE_([A-Z0-9_]*_)?(SERVICE_HOST=|SERVICE_PORT(_[A-Z0-9_]+)?=|PORT=(tcp|udp|sctp)://|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)`)
 
 func foreign(entry string) bool {
@@ -262,7 +262,7 @@ func foreign(entry string) bool {
 }
 
 func (l *layers) loadEnvironment(environ []string) error {
-	givenBy := map[string]string{}
+	setBy := map[string]string{}
 	provider := env.Provider(".", env.Opt{
 		Prefix:      envPrefix,
 		EnvironFunc: func() []string { return slices.DeleteFunc(slices.Clone(environ), foreign) },
@@ -272,11 +272,11 @@ func (l *layers) loadEnvironment(environ []string) error {
 				l.problem("%s: no such setting; did you mean %s?", name, suggest(name, slices.Collect(maps.Keys(l.names))))
 				return "", nil
 			}
-			if other, given := givenBy[key]; given && other != name {
-				l.problem("%s and %s: set one of them only", min(name, other), max(name, other))
+			if other, ok := setBy[key]; ok && other != name {
+				l.problem("%s and %s: set only one of them", min(name, other), max(name, other))
 				return "", nil
 			}
-			givenBy[key] = name
+			setBy[key] = name
 			return l.variable(name, key, value)
 		},
 	})
@@ -286,14 +286,15 @@ func (l *layers) loadEnvironment(environ []string) error {
 	return nil
 }
 
-// variable is one setting of the environment; an empty key leaves it out.
+// variable returns the key and value of an environment variable; an empty key
+// skips it.
 func (l *layers) variable(name, key, value string) (string, any) {
 	if name == envName(key)+fileSuffix {
 		content, err := os.ReadFile(value)
 		var failed *fs.PathError
 		switch {
-		case errors.As(err, &failed) && !filepath.IsAbs(value): // it may be the secret
-			l.problem("%s: the file that it names cannot be read: %v; the value itself belongs into %s", name, failed.Err, envName(key))
+		case errors.As(err, &failed) && !filepath.IsAbs(value): // it may be the secret itself
+			l.problem("%s: the file cannot be read: %v; a value itself belongs in %s", name, failed.Err, envName(key))
 			return "", nil
 		case err != nil:
 			l.problem("%s: %v", name, err)
@@ -326,7 +327,7 @@ func (l *layers) loadFlags(settings []flagSetting) error {
 	return l.overlay(accepted)
 }
 
-// decode fills the struct; whatever has no field there is an error.
+// decode decodes the merged settings; one without a field is an error.
 func (l *layers) decode() (config, error) {
 	var c config
 	err := l.merged.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{

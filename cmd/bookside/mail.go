@@ -18,26 +18,26 @@ import (
 	"bookside/wpdb"
 )
 
-// How the connection to the mail server is protected.
+// Encryption of the connection to the mail server.
 const (
-	mailStartTLS = "starttls" // encrypted after the greeting, or not used at all
-	mailTLS      = "tls"      // encrypted from the start
+	mailStartTLS = "starttls" // required after the greeting
+	mailTLS      = "tls"      // from the start
 	mailPlain    = "none"
 )
 
-// mailer sends messages through the configured mail server, each over a
-// connection of its own.
+// mailer sends messages through the configured mail server, each over a new
+// connection.
 type mailer struct {
 	host      string
 	port      int
-	tls       string // one of the words above
+	tls       string // one of the constants above
 	tlsConfig *tls.Config
-	login     []gomail.Option // none for a server that asks for no password
+	login     []gomail.Option // empty for a server without login
 	from      mail.Address
 	domain    string // of from
 }
 
-// newMailer takes a valid configuration. roots are nil for those of the system.
+// newMailer requires a valid configuration. roots are nil for those of the system.
 func (c config) newMailer(roots *x509.CertPool) *mailer {
 	smtp := c.Mail.SMTP
 	m := &mailer{
@@ -47,7 +47,7 @@ func (c config) newMailer(roots *x509.CertPool) *mailer {
 		domain:    c.Mail.From[strings.LastIndexByte(c.Mail.From, '@')+1:],
 	}
 	if smtp.User != "" {
-		// All of them over TLS only, so the ones that most servers know come first.
+		// The connection is encrypted, so the methods that most servers support come first.
 		m.login = []gomail.Option{
 			gomail.WithUsername(smtp.User), gomail.WithPassword(smtp.Password),
 			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5),
@@ -56,26 +56,26 @@ func (c config) newMailer(roots *x509.CertPool) *mailer {
 	return m
 }
 
-// Send implements adapter.Sender. What the server says about the recipient or
-// the content decides about the message; what it says before, about the login
-// or the sender, is about the configuration.
+// Send implements outbox.Sender. The server's response to the recipient or the
+// content decides about the message; earlier ones, to the login or the sender,
+// concern the configuration.
 func (m *mailer) Send(ctx context.Context, message outbox.Message) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client, err := gomail.NewClient(m.host, m.options(ctx)...)
 	if err != nil {
-		return fmt.Errorf("prepare for the mail server: %w", err)
+		return fmt.Errorf("configure the mail client: %w", err)
 	}
 	composed := m.compose(message)
 	err = client.DialAndSendWithContext(ctx, composed)
 	if composed.IsDelivered() {
-		return nil // what went wrong while parting from the server undoes nothing
+		return nil // an error after the delivery does not matter
 	}
 	return explainSending(ctx, err)
 }
 
 func (m *mailer) options(ctx context.Context) []gomail.Option {
-	policy := gomail.NoTLS // also where the dialer encrypts
+	policy := gomail.NoTLS // also with mailTLS, where the dialer encrypts
 	if m.tls == mailStartTLS {
 		policy = gomail.TLSMandatory
 	}
@@ -83,14 +83,14 @@ func (m *mailer) options(ctx context.Context) []gomail.Option {
 		gomail.WithDialContextFunc(func(dialing context.Context, _, _ string) (net.Conn, error) { return m.dial(ctx, dialing) }),
 		gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(m.tlsConfig),
 		gomail.WithTimeout(time.Hour), // ctx ends sooner
-		gomail.WithHELO(m.domain),     // the name of a container would be refused by many
+		gomail.WithHELO(m.domain),     // many servers reject the name of a container
 		gomail.WithoutNoop(), gomail.WithoutRset(),
-		gomail.WithoutSMTPUTF8(), // addresses are ASCII, and not every server behind this one knows it
+		gomail.WithoutSMTPUTF8(), // addresses are ASCII, and not every server on the way supports it
 	}, m.login...)
 }
 
-// dial makes a connection that ends with ctx. The library itself closes it only
-// when all went well, and heeds its context only while dialing.
+// dial opens a connection that is closed when ctx ends. The library closes it only
+// on success, and observes its context only while dialing.
 func (m *mailer) dial(ctx, dialing context.Context) (net.Conn, error) {
 	var dialer interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
@@ -102,7 +102,7 @@ func (m *mailer) dial(ctx, dialing context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { _ = conn.Close() }) // it may be closed already
+	context.AfterFunc(ctx, func() { _ = conn.Close() }) // it may already be closed
 	return conn, nil
 }
 
@@ -113,32 +113,32 @@ func (m *mailer) compose(message outbox.Message) *gomail.Msg {
 	composed.Subject(message.Subject)
 	composed.SetDateWithValue(message.Queued)
 	composed.SetMessageIDWithValue(message.ID + "@" + m.domain)
-	composed.SetGenHeader("Auto-Submitted", "auto-generated") // so that no absence is reported to it
+	composed.SetGenHeader("Auto-Submitted", "auto-generated") // prevents out-of-office replies
 	composed.SetBodyString(gomail.TypeTextHTML, message.Content)
 	return composed
 }
 
-// explainSending keeps a server's own words back once it was told an address,
-// because it may quote it.
+// explainSending omits the text of the server's response, which may quote an
+// address.
 func explainSending(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("gave up waiting for the mail server: %w", ctx.Err())
 	}
-	var told *gomail.SendError
-	if !errors.As(err, &told) {
+	var failure *gomail.SendError
+	if !errors.As(err, &failure) {
 		return fmt.Errorf("mail server: %w", err)
 	}
-	answer := "no answer"
-	if told.ErrorCode() != 0 {
-		answer = strings.TrimSpace(fmt.Sprintf("%d %s", told.ErrorCode(), told.EnhancedStatusCode()))
+	response := "no response"
+	if failure.ErrorCode() != 0 {
+		response = strings.TrimSpace(fmt.Sprintf("%d %s", failure.ErrorCode(), failure.EnhancedStatusCode()))
 	}
-	err = fmt.Errorf("mail server: %v: %s", told.Reason, answer)
-	switch told.Reason {
+	err = fmt.Errorf("mail server: %v: %s", failure.Reason, response)
+	switch failure.Reason {
 	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 	default:
 		return err
 	}
-	switch told.ErrorCode() / 100 {
+	switch failure.ErrorCode() / 100 {
 	case 4:
 		return fmt.Errorf("%w: %w", outbox.ErrMailPutOff, err)
 	case 5:
@@ -148,7 +148,7 @@ func explainSending(ctx context.Context, err error) error {
 	}
 }
 
-// newOutbox is nil where mail is switched off.
+// newOutbox returns nil if mail is disabled.
 func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, error) {
 	if !s.config.Mail.Enabled {
 		return nil, nil
@@ -158,14 +158,14 @@ func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, er
 		return nil, s.target.explain(err)
 	}
 	if !schema.Has(wpdb.Outbox) {
-		return nil, failf(exitRefused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once with one that may, or switch mail off", db.Prefix(), wpdb.Outbox)
+		return nil, failf(exitRefused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once as one that may, or disable mail", db.Prefix(), wpdb.Outbox)
 	}
 	return outbox.NewRelay(db, s.now, s.config.newMailer(nil), s.log), nil
 }
 
-// sendMails sends what is queued until ctx ends.
+// sendMails sends queued messages until ctx ends.
 func (s *service) sendMails(ctx context.Context, outbox *outbox.Relay) {
-	s.log.Info("mails are sent from here", "server", net.JoinHostPort(s.config.Mail.SMTP.Host, strconv.Itoa(s.config.Mail.SMTP.Port)))
+	s.log.Info("sending mail", "server", net.JoinHostPort(s.config.Mail.SMTP.Host, strconv.Itoa(s.config.Mail.SMTP.Port)))
 	outbox.Run(ctx, s.config.Server.ShutdownTimeout)
 }
 
@@ -175,10 +175,10 @@ func (c config) validateMail(v *validation) {
 	v.check(!strings.ContainsAny(smtp.Host, " /@:") || net.ParseIP(smtp.Host) != nil, "mail.smtp.host", "write a name or an address without a port, such as smtp.example.com")
 	v.check(smtp.Port >= 1 && smtp.Port <= 65535, "mail.smtp.port", "write a number from 1 to 65535, such as 587")
 	v.check(smtp.TLS == mailStartTLS || smtp.TLS == mailTLS || smtp.TLS == mailPlain, "mail.smtp.tls", "write starttls, tls or none")
-	v.check(smtp.User != "" || smtp.Password == "", "mail.smtp.user", "write the user whose password is given")
-	v.check(smtp.User == "" || smtp.Password != "", keyMailPassword, "write the password of the user that is given (%s, or %s)", envName(keyMailPassword), envName(keyMailPassword)+fileSuffix)
-	v.check(smtp.User == "" || smtp.TLS != mailPlain, "mail.smtp.tls", "none would send the password for everybody to read; write starttls or tls")
-	v.check(!c.Mail.Enabled || c.Mail.From != "", "mail.from", "write the address that mails come from, such as office@example.com; mail.enabled needs it")
+	v.check(smtp.User != "" || smtp.Password == "", "mail.smtp.user", "write the user of mail.smtp.password")
+	v.check(smtp.User == "" || smtp.Password != "", keyMailPassword, "write the password of mail.smtp.user (%s or %s)", envName(keyMailPassword), envName(keyMailPassword)+fileSuffix)
+	v.check(smtp.User == "" || smtp.TLS != mailPlain, "mail.smtp.tls", "none would send the password unencrypted; write starttls or tls")
+	v.check(!c.Mail.Enabled || c.Mail.From != "", "mail.from", "write the sender address, such as office@example.com; mail.enabled needs it")
 	v.check(c.Mail.From == "" || plainAddress(c.Mail.From), "mail.from", "write one plain address, such as office@example.com; its name goes to mail.from_name")
 	v.check(!strings.ContainsFunc(c.Mail.FromName, func(r rune) bool { return r < ' ' }), "mail.from_name", "write one line")
 }

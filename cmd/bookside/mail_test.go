@@ -180,8 +180,8 @@ func TestMailerRefused(t *testing.T) {
 		{"data", "DATA", "554 5.7.1 no", outbox.ErrMailRefused, "mail refused: mail server: sending SMTP DATA command: 554 5.7.1"},
 		{"content", ".", "552 5.3.4 too big for zoe@example.com", outbox.ErrMailRefused, "mail refused: mail server: closing SMTP DATA writer: 552 5.3.4"},
 		{"content for now", ".", "451 4.3.0 come back", outbox.ErrMailPutOff, "mail put off: mail server: closing SMTP DATA writer: 451 4.3.0"},
-		{"lost before the answer", ".", hangUp, nil, "mail server: closing SMTP DATA writer: no answer"},
-		{"lost at the recipient", "RCPT", hangUp, nil, "mail server: sending SMTP RCPT TO command: no answer"},
+		{"lost before the answer", ".", hangUp, nil, "mail server: closing SMTP DATA writer: no response"},
+		{"lost at the recipient", "RCPT", hangUp, nil, "mail server: sending SMTP RCPT TO command: no response"},
 		{"lost after the answer", "QUIT", hangUp, nil, ""},
 	}
 	for _, test := range tests {
@@ -369,7 +369,7 @@ func TestServeSendsMails(t *testing.T) {
 		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
-		wantTexts(t, p.stderr.String(), `"msg":"mails are sent from here","server":"127.0.0.1:`+server.port()+`"`)
+		wantTexts(t, p.stderr.String(), `"msg":"sending mail","server":"127.0.0.1:`+server.port()+`"`)
 		if strings.Contains(p.stderr.String(), "zoe") {
 			t.Errorf("log: %s", p.stderr)
 		}
@@ -484,7 +484,7 @@ func TestMailWithoutTable(t *testing.T) {
 	newKey(t, settingsFor(db))
 	execute(t, db.SQL, "DROP TABLE "+db.Prefix+"bookside_outbox")
 	env := append(reader(t, db), slices.DeleteFunc(mailSettings(db, server), func(entry string) bool { return !strings.HasPrefix(entry, "BOOKSIDE_MAIL__") })...)
-	run(t, env, "", "serve").want(t, exitRefused, "mail.enabled: the database user may not create the table wp_bookside_outbox; run keys create once with one that may")
+	run(t, env, "", "serve").want(t, exitRefused, "mail.enabled: the database user may not create the table wp_bookside_outbox; run keys create once as one that may")
 }
 
 func TestValidateMail(t *testing.T) {
@@ -504,10 +504,10 @@ func TestValidateMail(t *testing.T) {
 		{"port", func(c *config) { c.Mail.SMTP.Port = 0 }, "mail.smtp.port: write a number from 1 to 65535"},
 		{"port, large", func(c *config) { c.Mail.SMTP.Port = 65536 }, "mail.smtp.port: write a number from 1 to 65535"},
 		{"tls", func(c *config) { c.Mail.SMTP.TLS = "ssl" }, "mail.smtp.tls: write starttls, tls or none"},
-		{"user alone", func(c *config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of the user that is given (BOOKSIDE_MAIL__SMTP__PASSWORD, or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
-		{"password alone", func(c *config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user whose password is given"},
+		{"user alone", func(c *config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of mail.smtp.user (BOOKSIDE_MAIL__SMTP__PASSWORD or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
+		{"password alone", func(c *config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user of mail.smtp.password"},
 		{"password in the clear", func(c *config) { c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", mailPlain }, "mail.smtp.tls: none would send the password"},
-		{"no sender", func(c *config) { c.Mail.From = "" }, "mail.from: write the address that mails come from"},
+		{"no sender", func(c *config) { c.Mail.From = "" }, "mail.from: write the sender address"},
 		{"sender with name", func(c *config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
 		{"sender beyond ASCII", func(c *config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
 		{"name of two lines", func(c *config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},

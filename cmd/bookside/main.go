@@ -1,8 +1,9 @@
 // Command bookside serves the booking API of a WordPress site with the
 // LatePoint plugin, from the site's own database.
 //
-// It reads the configuration, wires the other packages together, holds the
-// command line and talks to the mail server; rules, shapes and SQL are theirs.
+// It has the command line, the configuration, the listeners and the mail client,
+// and wires the other packages together; rules, formats and SQL are theirs. It
+// may import every package but cmd/demo and fixtures.
 package main
 
 import (
@@ -11,12 +12,12 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-	_ "time/tzdata" // sites name their zone, and small images know none
+	_ "time/tzdata" // small images have no zone database
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal does not wait for the first
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	p := program{env: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
 	os.Exit(report(os.Stderr, p.run(ctx, os.Args[1:])))
 }

@@ -169,7 +169,7 @@ func (s *serving) admin() string {
 	s.eventually("the address of the probes", func() bool {
 		for line := range strings.Lines(s.stderr.String()) {
 			var entry struct{ Msg, Address string }
-			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "probes are served" {
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving probes" {
 				address = entry.Address
 			}
 		}

@@ -17,17 +17,17 @@ import (
 	"bookside/wpdb"
 )
 
-// redisTimeout is how long a request may wait for Redis, which answers within a
-// millisecond where it is well. The parameter read_timeout of a URL overrules it.
+// redisTimeout limits how long a request waits for Redis, which normally answers
+// within a millisecond. The parameter read_timeout of the URL overrides it.
 const redisTimeout = 100 * time.Millisecond
 
-// parseRedis reads a URL. Its error may quote the URL.
+// parseRedis parses a URL. The error may quote it.
 func parseRedis(text string) (*redis.Options, error) {
 	options, err := redis.ParseURL(text)
 	if err != nil {
 		return nil, err
 	}
-	// A request is tried once: it is counted here where that fails.
+	// No retries: if Redis fails, the request is counted in this process.
 	options.MaxRetries, options.DialerRetries = -1, 1
 	if options.ReadTimeout <= 0 {
 		options.ReadTimeout = redisTimeout
@@ -39,14 +39,14 @@ func parseRedis(text string) (*redis.Options, error) {
 	return options, nil
 }
 
-// maskRedis is a URL without its password, and without all where it is not
-// clear which part the password is.
+// maskRedis hides the password of a URL, or everything if the password cannot be
+// located.
 func maskRedis(text string) string {
 	if text == "" {
 		return ""
 	}
 	u, err := url.Parse(text)
-	if _, refused := parseRedis(text); err != nil || refused != nil {
+	if _, invalid := parseRedis(text); err != nil || invalid != nil {
 		return "***"
 	}
 	user := ""
@@ -56,7 +56,7 @@ func maskRedis(text string) string {
 	return u.Scheme + "://" + user + u.Host + u.Path
 }
 
-// openRedis is nil where none is configured. It connects with the first command.
+// openRedis returns nil if none is configured. It connects with the first command.
 func (c config) openRedis() (*redis.Client, error) {
 	if c.RateLimit.Redis == "" {
 		return nil, nil
@@ -65,11 +65,11 @@ func (c config) openRedis() (*redis.Client, error) {
 	if err != nil {
 		return nil, failf(exitUsage, nil, "%s: cannot be read", keyRedis)
 	}
-	logging.Disable() // its lines are no JSON; what matters comes back as errors
+	logging.Disable() // its lines are not JSON, and errors are returned anyway
 	return redis.NewClient(options), nil
 }
 
-// tryRedis runs a script, as counting does, where a Redis is configured.
+// tryRedis runs a script, as the rate limiter does, if Redis is configured.
 func (c config) tryRedis(ctx context.Context) error {
 	client, err := c.openRedis()
 	if client == nil || err != nil {
@@ -79,7 +79,7 @@ func (c config) tryRedis(ctx context.Context) error {
 	return errors.Join(err, client.Close())
 }
 
-// sharedCounts are nil where no Redis is configured.
+// sharedCounts returns nil if no Redis is configured.
 func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *ratelimit.SharedCounter, stop func() error, err error) {
 	client, err := s.config.openRedis()
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *rateli
 	return ratelimit.NewSharedCounter(client, site, options.ReadTimeout, s.now, s.log), client.Close, nil
 }
 
-// siteName is the same for all servers of a site, by whatever address they
-// reach its database, and differs between sites.
+// siteName returns a name that all servers of a site share, whatever address they
+// use for its database, and that differs between sites.
 func (s *service) siteName(ctx context.Context, db *wpdb.DB) (string, error) {
 	options, err := db.OptionValues(ctx, "siteurl")
 	if err != nil {

@@ -24,17 +24,17 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutServe = `Serves the API, and /livez, /readyz, /metrics and /keys on an address of their own, until SIGTERM or SIGINT;
-requests that are running then may end. Once the API answers, its address is printed to the
-standard output in one line; the log goes to the standard error as JSON lines.`
+const aboutServe = `Serves the API, and /livez, /readyz, /metrics and /keys at a separate address, until SIGTERM or
+SIGINT; running requests may finish. When the API is ready, its address is printed to the standard
+output; the log is written to the standard error as lines of JSON.`
 
 func (p *program) serve(flags *flag.FlagSet) action {
-	var given configFlags
-	given.define(flags)
-	given.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 is any free one")
-	printOnly := flags.Bool("print-config", false, "print the configuration without its secrets, and end")
+	var common configFlags
+	common.define(flags)
+	common.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")
+	printOnly := flags.Bool("print-config", false, "print the configuration without its secrets and exit")
 	return func(ctx context.Context, _ []string) error {
-		c, err := readConfig(p.env, given)
+		c, err := readConfig(p.env, common)
 		if err == nil {
 			err = c.validate()
 		}
@@ -52,7 +52,7 @@ func (p *program) serve(flags *flag.FlagSet) action {
 	}
 }
 
-// printConfig prints the configuration with the prefix that wp-config.php has.
+// printConfig prints the configuration, with the table prefix from wp-config.php.
 func (p *program) printConfig(c config) error {
 	t, err := c.target()
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *program) printConfig(c config) error {
 	return p.print(text)
 }
 
-// service is the program while it serves.
+// service is a running server.
 type service struct {
 	config  config
 	target  target
@@ -76,8 +76,8 @@ type service struct {
 	log     *slog.Logger
 	probes  *handlers.Admin
 	metrics *handlers.Metrics
-	page    *keyspage.Page // nil where it is switched off
-	ended   chan error     // a listener that stopped by itself
+	page    *keyspage.Page // nil if disabled
+	ended   chan error     // errors of listeners that failed
 }
 
 func newService(c config, p *program) (*service, error) {
@@ -107,16 +107,16 @@ func newService(c config, p *program) (*service, error) {
 	return s, nil
 }
 
-// run takes both ports first, so that a taken one is told at once. The probes
-// answer from then on; clients of the API wait in the port's queue until the
-// database is open.
+// run opens both ports first, so that a port in use is reported at once. From then
+// on probes are answered, and clients of the API wait in the port's queue until
+// the database is open.
 func (s *service) run(ctx context.Context) (err error) {
 	collectLess(s.env)
 	listener, err := s.listenAPI(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // where it was served it is closed already
+	defer func() { _ = listener.Close() }() // after serving it is already closed
 	stopProbes, err := s.serveProbes(ctx)
 	if err != nil {
 		return err
@@ -137,16 +137,15 @@ func (s *service) run(ctx context.Context) (err error) {
 	return s.serveAPI(ctx, listener, db, platform)
 }
 
-// collectLess lets the heap, which is small here, grow further between two
-// collections: a part of the work of a request is spared for some megabytes.
-// Who sets GOGC decides otherwise.
+// collectLess makes the garbage collector run less often, unless GOGC is set: the
+// heap is small, and a few more megabytes save time in every request.
 func collectLess(env []string) {
 	if lookup(env, "GOGC") == "" {
 		debug.SetGCPercent(200)
 	}
 }
 
-// open opens the site as soon as its database is up.
+// open opens the site, waiting for its database.
 func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error) {
 	db, err := wpdb.OpenWhenUp(ctx, s.target.config, s.config.DB.ConnectWait, s.logWait)
 	if err != nil {
@@ -168,9 +167,8 @@ func (s *service) logWait(err error) {
 	s.log.Warn("waiting for the database", "address", s.target.address, "error", err)
 }
 
-// prepare looks at the site and makes the tables of ours. A wrong prefix ends
-// the program; a plugin that is off, or a database that lets us only read,
-// does not.
+// prepare checks the site and creates our own tables. A wrong table prefix is an
+// error; an inactive plugin, or a database that can only be read, is not.
 func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) error {
 	if err := s.target.requireTables(ctx, db); err != nil {
 		return err
@@ -183,7 +181,7 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 	case domain.CodeOf(err) == domain.CodeUnavailable:
 		s.log.Warn("the site cannot be served yet; requests get 503 until it can", "error", err)
 	case err != nil:
-		return fmt.Errorf("look at the site: %w", err)
+		return fmt.Errorf("examine the site: %w", err)
 	}
 	missing, err := ensureOwnTables(ctx, db)
 	if err != nil {
@@ -195,8 +193,8 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 	return requireOwnColumns(ctx, db)
 }
 
-// startWork does what no request asks for, until ctx ends or stop is called,
-// which waits for what is at hand.
+// startWork starts the background work. It runs until ctx ends or stop is called;
+// stop waits for work in progress.
 func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -214,11 +212,11 @@ func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.
 	}
 }
 
-// schemaAge is how long a change of the site's tables may stay unseen that no
-// statement fails for, such as one of the engine.
+// schemaAge limits how long a change of the site's tables may go unnoticed if no
+// statement fails because of it, such as another storage engine.
 const schemaAge = time.Minute
 
-// forgetSchema makes requests look at the site's tables anew now and then.
+// forgetSchema regularly drops the cached schema of the site's tables.
 func forgetSchema(ctx context.Context, db *wpdb.DB) {
 	ticker := time.NewTicker(schemaAge)
 	defer ticker.Stop()
@@ -232,7 +230,7 @@ func forgetSchema(ctx context.Context, db *wpdb.DB) {
 	}
 }
 
-// serveAPI serves until ctx ends, then lets running requests end.
+// serveAPI serves until ctx ends, and then lets running requests finish.
 func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.DB, platform *adapter.Platform) (err error) {
 	options, err := s.config.handlerOptions()
 	if err != nil {
@@ -246,7 +244,7 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	options.RateLimit.Shared = shared
 	options.Metrics = s.metrics
 	store := keys.NewStore(db, s.now, rand.Reader)
-	api := &farewell{next: handlers.New(platform, store, s.now, s.log, options)}
+	api := &closingHandler{next: handlers.New(platform, store, s.now, s.log, options)}
 	stop := s.start(listener, api, options.Memory/connectionShare)
 	s.probes.Started(platform)
 	if s.page != nil {
@@ -256,7 +254,7 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("write to the standard output: %w", err), stop())
 	}
-	s.tellSystemd(ctx, stateReady)
+	s.notifySystemd(ctx, stateReady)
 	select {
 	case err = <-s.ended:
 	case <-ctx.Done():
@@ -268,14 +266,14 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 
 const mebibyte = 1 << 20
 
-// memoryWait is how long a request waits for memory that others use: some heavy
-// ones are over by then, and the limit of a request is not.
+// memoryWait is how long a request waits for memory that others use: long enough
+// for several heavy requests, and shorter than the time limit of a request.
 const memoryWait = 5 * time.Second
 
-// requestMemory is what requests may use together, in bytes: the configured
-// number, else two thirds of the limit of the runtime, which is math.MaxInt64
-// where the environment has no GOMEMLIMIT. The rest is for connections and for
-// the program itself.
+// requestMemory returns the memory that all requests together may use, in bytes:
+// the configured amount, else two thirds of the runtime's limit, which is
+// math.MaxInt64 if GOMEMLIMIT is not set. The rest is for connections and the
+// program itself.
 func (c config) requestMemory(limit int64) int64 {
 	switch {
 	case c.Server.MemoryMiB > 0:
@@ -287,8 +285,8 @@ func (c config) requestMemory(limit int64) int64 {
 	}
 }
 
-// connectionShare is the part of the memory of requests that connections may use
-// beside it.
+// connectionShare is the fraction of the memory of requests that connections may
+// use in addition to it: a quarter.
 const connectionShare = 4
 
 func (c config) handlerOptions() (handlers.Options, error) {

@@ -217,9 +217,9 @@ func TestServeRefuses(t *testing.T) {
 		want []string
 	}{
 		{"port taken", settingsFor(db, "BOOKSIDE_SERVER__LISTEN="+taken.Addr().String()), exitPortTaken,
-			[]string{"another program listens on " + taken.Addr().String(), "server.listen (BOOKSIDE_SERVER__LISTEN)"}},
+			[]string{"another program is listening on " + taken.Addr().String(), "server.listen (BOOKSIDE_SERVER__LISTEN)"}},
 		{"port of the probes taken", settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+taken.Addr().String()), exitPortTaken,
-			[]string{"another program listens on " + taken.Addr().String(), "admin.listen (BOOKSIDE_ADMIN__LISTEN)"}},
+			[]string{"another program is listening on " + taken.Addr().String(), "admin.listen (BOOKSIDE_ADMIN__LISTEN)"}},
 		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + taken.Addr().String(), "BOOKSIDE_DB__CONNECT_WAIT=10m"}, exitPortTaken, nil},
 		{"address of another machine", settingsFor(db, "BOOKSIDE_SERVER__LISTEN=192.0.2.1:80"), exitFailure, []string{"server.listen: "}},
 		{"no server", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exitUnreachable,
@@ -231,7 +231,7 @@ func TestServeRefuses(t *testing.T) {
 		{"DSN with unknown TLS", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?tls=s3cret"), exitUsage,
 			[]string{"db.dsn (BOOKSIDE_DB__DSN): the data source name cannot be used", "parameters behind the ?"}},
 		{"wrong prefix", append(adminSettings(network), "BOOKSIDE_DB__PREFIX=wp_"), exitNoTables,
-			[]string{"no LatePoint tables under the prefix wp_; this database has them under: wpx_7_; set db.prefix (BOOKSIDE_DB__PREFIX)"}},
+			[]string{"no LatePoint tables with the prefix wp_; the database has these prefixes: wpx_7_; set db.prefix (BOOKSIDE_DB__PREFIX)"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestRefusedByDatabase(t *testing.T) {
 		t.Fatal("the test's data source name cannot be read")
 	}
 	tests := []struct{ name, dsn, want string }{
-		{"wrong password", withCredentials(db.DSN, "bookside_nobody", "s3cret"), "refuses the user or the password"},
+		{"wrong password", withCredentials(db.DSN, "bookside_nobody", "s3cret"), "rejects the user or the password"},
 		{"unknown database", strings.Replace(db.AdminDSN, "/"+parts.database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
 	}
 	for _, test := range tests {
@@ -465,7 +465,7 @@ func TestDrainEnds(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	wantTexts(t, err.Error(), "requests still running at the end of server.shutdown_timeout were cut off")
+	wantTexts(t, err.Error(), "requests still running after server.shutdown_timeout were canceled")
 	if err := <-answered; err == nil {
 		t.Error("the client got an answer")
 	}

@@ -44,9 +44,9 @@ func TestHandedOverRefused(t *testing.T) {
 		file        *os.File
 		want        string
 	}{
-		{"two sockets", "2", socket, "systemd hands over 2 sockets; write one ListenStream="},
-		{"unix socket", "1", socket, "systemd hands over no TCP port; write ListenStream=127.0.0.1:8080"},
-		{"no socket", "1", ordinary, "take over the socket of systemd: "},
+		{"two sockets", "2", socket, "systemd passes 2 sockets; write one ListenStream="},
+		{"unix socket", "1", socket, "the socket of systemd is not a TCP port; write one such as ListenStream=127.0.0.1:8080"},
+		{"no socket", "1", ordinary, "use the socket of systemd: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -68,5 +68,5 @@ func TestOtherSystemd(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
-	wantTexts(t, s.stderr.String(), "systemd was not told", "tell systemd READY=1: ", "tell systemd STOPPING=1: ")
+	wantTexts(t, s.stderr.String(), "systemd could not be notified", "notify systemd of READY=1: ", "notify systemd of STOPPING=1: ")
 }

@@ -15,7 +15,7 @@ import (
 	"bookside/handlers"
 )
 
-// validate tells everything that is wrong with the configuration at once.
+// validate returns an error with all problems of the configuration.
 func (c config) validate() error {
 	var v validation
 	c.validateDatabase(&v)
@@ -25,17 +25,17 @@ func (c config) validate() error {
 	v.check(c.Compat.Timestamps == "stored" || c.Compat.Timestamps == "site", "compat.timestamps", "write stored or site")
 	for _, key := range c.Compat.BookingMetaKeys {
 		v.check(metaKey.MatchString(key), "compat.booking_meta_keys", "%q: write a key of at most 110 characters without spaces, such as zoom_join_url", key)
-		v.check(!adapter.SecretMeta(key), "compat.booking_meta_keys", "%q: whoever has this value can manage the booking; it is never shown", key)
+		v.check(!adapter.SecretMeta(key), "compat.booking_meta_keys", "%q: this value lets anyone manage the booking, so it is never shown", key)
 	}
 	_, err := logLevel(c.Log.Level)
 	v.check(err == nil, "log.level", "write debug, info, warn or error")
 	return configFailure(v.problems)
 }
 
-// metaKey is what the platform's column holds.
+// metaKey matches keys that fit the plugin's column.
 var metaKey = regexp.MustCompile(`^[!-~]{1,110}$`)
 
-// validation collects problems, each under the key that is wrong.
+// validation collects problems, each with its key.
 type validation struct{ problems []string }
 
 func (v *validation) check(ok bool, key, format string, args ...any) {
@@ -44,35 +44,36 @@ func (v *validation) check(ok bool, key, format string, args ...any) {
 	}
 }
 
-// tablePrefix is what wpdb takes, with room for the number of a site.
+// tablePrefix matches prefixes that wpdb accepts, with room for the number of a
+// site.
 var tablePrefix = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
 
 func (c config) validateDatabase(v *validation) {
 	dsn, wpConfig := c.DB.DSN != "", c.WordPress.Config != ""
 	v.check(dsn || wpConfig, keyDSN, "write user:password@tcp(host:3306)/database (BOOKSIDE_DB__DSN), or name the site's wp-config.php in wordpress.config (--wp-config)")
-	v.check(!dsn || !wpConfig, keyDSN, "excludes wordpress.config; take one of them away")
+	v.check(!dsn || !wpConfig, keyDSN, "conflicts with wordpress.config; remove one of them")
 	_, readable := parseDSN(c.DB.DSN)
 	v.check(!dsn || readable, keyDSN, "cannot be read; write user:password@tcp(host:3306)/database or user:password@unix(/path/of/socket)/database")
 	v.check(c.DB.Prefix == "" || tablePrefix.MatchString(c.DB.Prefix), keyPrefix, "write at most 40 letters, digits and _, such as wp_")
 	v.check(c.DB.MaxOpen >= 1 && c.DB.MaxOpen <= 1000, "db.max_open", "write a number from 1 to 1000")
-	v.check(c.DB.AcquireTimeout >= 10*time.Millisecond, "db.acquire_timeout", "write a time of at least 10ms, such as 2s")
-	v.check(c.DB.ConnectWait >= 0, "db.connect_wait", "write a time such as 30s, or 0s for not waiting")
-	v.check(c.DB.StatementTimeout >= 100*time.Millisecond, "db.statement_timeout", "write a time of at least 100ms, such as 10s")
+	v.check(c.DB.AcquireTimeout >= 10*time.Millisecond, "db.acquire_timeout", "write a duration of at least 10ms, such as 2s")
+	v.check(c.DB.ConnectWait >= 0, "db.connect_wait", "write a duration such as 30s, or 0s to not wait")
+	v.check(c.DB.StatementTimeout >= 100*time.Millisecond, "db.statement_timeout", "write a duration of at least 100ms, such as 10s")
 	v.check(c.WordPress.SiteID >= 0, "wordpress.site_id", "write the number of the site in its network, or 0")
 }
 
 func (c config) validateServer(v *validation) {
 	v.check(validAddress(c.Server.Listen), keyListen, "write an address and a port, such as 127.0.0.1:8080")
-	v.check(c.Admin.Listen == "" || validAddress(c.Admin.Listen), "admin.listen", "write an address and a port, such as 127.0.0.1:8081, or nothing to switch it off")
-	v.check(c.Admin.Listen != c.Server.Listen || strings.HasSuffix(c.Server.Listen, ":0"), "admin.listen", "is the address of server.listen; write another port")
+	v.check(c.Admin.Listen == "" || validAddress(c.Admin.Listen), "admin.listen", "write an address and a port, such as 127.0.0.1:8081, or leave it empty to disable it")
+	v.check(c.Admin.Listen != c.Server.Listen || strings.HasSuffix(c.Server.Listen, ":0"), "admin.listen", "is the same as server.listen; write another port")
 	for _, host := range c.Admin.Hosts {
 		v.check(hostName.MatchString(host), "admin.hosts", "%q: write a host name without scheme and port, such as keys.example.com", host)
 	}
 	v.check(len(c.Server.BasePaths) > 0, "server.base_paths", "write at least one path, such as /v1")
 	seen := map[string]bool{}
 	for _, path := range c.Server.BasePaths {
-		v.check(basePath.MatchString(path), "server.base_paths", "%q: write a path that begins with / and does not end with it, such as /v1", path)
-		v.check(!seen[path], "server.base_paths", "%q stands there twice", path)
+		v.check(basePath.MatchString(path), "server.base_paths", "%q: write a path that begins but does not end with /, such as /v1", path)
+		v.check(!seen[path], "server.base_paths", "%q is listed twice", path)
 		seen[path] = true
 	}
 	for _, proxy := range c.Server.TrustedProxies {
@@ -84,17 +85,17 @@ func (c config) validateServer(v *validation) {
 	}
 	v.check(c.Server.MaxConcurrent >= 0, "server.max_concurrent", "write a number such as 256, or 0 for no limit")
 	v.check(c.Server.MemoryMiB == 0 || c.Server.MemoryMiB >= handlers.LeastMemory/mebibyte && c.Server.MemoryMiB <= 1<<20,
-		"server.memory_mib", "write a number from %d, or 0 for what GOMEMLIMIT leaves room for", handlers.LeastMemory/mebibyte)
-	v.check(c.Server.HeaderTimeout >= 100*time.Millisecond, "server.header_timeout", "write a time of at least 100ms, such as 10s")
-	v.check(c.Server.WriteTimeout >= 100*time.Millisecond, "server.write_timeout", "write a time of at least 100ms, such as 10s")
-	v.check(c.Conflicts.Interval == 0 || c.Conflicts.Interval >= time.Second, "conflicts.interval", "write a time of at least 1s, such as 5m, or 0s for never")
-	v.check(c.Server.RequestTimeout >= time.Second, "server.request_timeout", "write a time of at least 1s, such as 15s")
-	v.check(c.Server.DrainDelay >= 0, "server.drain_delay", "write a time such as 1s, or 0s for none")
-	v.check(c.Server.ShutdownTimeout > 0, "server.shutdown_timeout", "write a time such as 15s")
+		"server.memory_mib", "write a number from %d, or 0 for a share of GOMEMLIMIT", handlers.LeastMemory/mebibyte)
+	v.check(c.Server.HeaderTimeout >= 100*time.Millisecond, "server.header_timeout", "write a duration of at least 100ms, such as 10s")
+	v.check(c.Server.WriteTimeout >= 100*time.Millisecond, "server.write_timeout", "write a duration of at least 100ms, such as 10s")
+	v.check(c.Conflicts.Interval == 0 || c.Conflicts.Interval >= time.Second, "conflicts.interval", "write a duration of at least 1s, such as 5m, or 0s for never")
+	v.check(c.Server.RequestTimeout >= time.Second, "server.request_timeout", "write a duration of at least 1s, such as 15s")
+	v.check(c.Server.DrainDelay >= 0, "server.drain_delay", "write a duration such as 1s, or 0s for none")
+	v.check(c.Server.ShutdownTimeout > 0, "server.shutdown_timeout", "write a duration such as 15s")
 }
 
 func (c config) validateLimits(v *validation) {
-	v.check(c.Auth.QueryParameter == "" || queryParameter.MatchString(c.Auth.QueryParameter), "auth.query_parameter", "write letters, digits, _ and - only, such as api_key, or nothing to switch it off")
+	v.check(c.Auth.QueryParameter == "" || queryParameter.MatchString(c.Auth.QueryParameter), "auth.query_parameter", "write only letters, digits, _ and -, such as api_key, or leave it empty to disable it")
 	v.check(c.Auth.FailedKeysPerMinute >= 0, "auth.failed_keys_per_minute", "write a number such as 100, or 0 for no limit")
 	limits := []struct {
 		key   string
@@ -104,7 +105,7 @@ func (c config) validateLimits(v *validation) {
 		{"rate_limit.test_per_minute", c.RateLimit.TestPerMinute}, {"rate_limit.test_per_hour", c.RateLimit.TestPerHour},
 	}
 	for _, limit := range limits {
-		v.check(limit.value >= 1, limit.key, "write a number from 1; rate_limit.enabled switches all limits off")
+		v.check(limit.value >= 1, limit.key, "write a number from 1; to disable all limits, set rate_limit.enabled to false")
 	}
 	_, err := parseRedis(c.RateLimit.Redis)
 	v.check(c.RateLimit.Redis == "" || err == nil, keyRedis, "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")
@@ -133,7 +134,7 @@ func validOrigin(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && text == u.Scheme+"://"+u.Host
 }
 
-// parseNetwork reads a network, or one address as a network of its own.
+// parseNetwork parses a network, or a single address as a network.
 func parseNetwork(text string) (*net.IPNet, error) {
 	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
 		text = netip.PrefixFrom(address, address.BitLen()).String()
@@ -142,7 +143,7 @@ func parseNetwork(text string) (*net.IPNet, error) {
 	return network, err
 }
 
-// logLevel takes the four plain words only, not slog's INFO+2.
+// logLevel accepts only the four plain words, unlike slog, which also parses INFO+2.
 func logLevel(text string) (slog.Level, error) {
 	switch text {
 	case "debug", "info", "warn", "error":

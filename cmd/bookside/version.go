@@ -11,7 +11,7 @@ import (
 	"bookside/handlers"
 )
 
-const aboutVersion = `Prints the version, the commit it was built from where that is known, and the Go version.`
+const aboutVersion = `Prints the version, the commit it was built from if that is known, and the Go version.`
 
 func (p *program) version(*flag.FlagSet) action {
 	return func(context.Context, []string) error {
@@ -28,7 +28,7 @@ func versionText() string {
 	return fmt.Sprintf("bookside %s%s, %s %s/%s\n", b.Version, commit, b.Go, runtime.GOOS, runtime.GOARCH)
 }
 
-// build is what the program was built from, as far as it knows.
+// build returns what is known about the build of the program.
 func build() handlers.Build {
 	b := handlers.Build{Version: "unknown", Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
