@@ -1,8 +1,6 @@
 package adapter
 
 import (
-	"strconv"
-
 	"bookside/adapter/domain"
 	"bookside/adapter/process"
 )
@@ -54,70 +52,19 @@ func (e event) activityData() any {
 // notificationSubject returns all that templates and conditions can use of an event.
 func (s *Site) notificationSubject(w writeSettings, e event, context messageContext) process.Subject {
 	now := e.after
-	subject := process.Subject{Objects: map[string]map[string]string{"customer": customerAttributes(now.customer)}, ActivityData: e.activityData()}
+	subject := process.Subject{Objects: s.conditionObjects(e), ActivityData: e.activityData()}
 	sources := []process.VariableSource{customerVariables(now.customer, context.customerNotes), w.businessVariables()}
 	if now.booking != nil {
-		subject.Objects["booking"] = bookingAttributes(now)
 		sources = append(sources, s.bookingVariables(w, now.booking, context.staff[0].category), context.staff[0].AgentVariables)
 	}
 	if now.order != nil {
-		subject.Objects["order"] = orderAttributes(now.order)
 		sources = append(sources, w.orderVariables(now.order, context))
 	}
 	if e.payment != nil {
-		subject.Objects["transaction"] = transactionAttributes(*e.payment)
 		sources = append(sources, w.transactionVariables(*e.payment))
-	}
-	switch e.kind {
-	case bookingUpdated:
-		subject.Objects["old_booking"] = bookingAttributes(*e.before)
-	case orderUpdated:
-		subject.Objects["old_order"] = orderAttributes(e.before.order)
 	}
 	subject.Variables = process.VariablesOf(sources...)
 	return subject
-}
-
-// The attributes of records, which conditions compare.
-
-func customerAttributes(c BookingCustomer) map[string]string {
-	return map[string]string{"id": domain.IDText(c.ID), "first_name": c.FirstName, "last_name": c.LastName, "email": c.Email, "phone": c.Phone}
-}
-
-func bookingAttributes(of snapshot) map[string]string {
-	b := of.booking
-	attributes := map[string]string{
-		"id": domain.IDText(b.ID), "booking_code": b.Code, "status": b.Status, "start_date": string(b.StartDate), "end_date": string(b.EndDate),
-		"duration": domain.IDText(b.Duration), "buffer_before": domain.IDText(b.BufferBefore), "buffer_after": domain.IDText(b.BufferAfter),
-		"service_id": domain.IDText(b.serviceID()), "agent_id": domain.IDText(b.Agent.ID), "location_id": domain.IDText(b.locationID()), "customer_id": domain.IDText(b.Customer.ID),
-		"total_attendees": domain.IDText(b.Attendees),
-	}
-	for name, at := range map[string]*Minutes{"start_time": b.StartTime, "end_time": b.EndTime} {
-		if at != nil {
-			attributes[name] = strconv.Itoa(int(*at))
-		}
-	}
-	if of.order != nil {
-		attributes["payment_status"] = of.order.PaymentStatus
-	}
-	return attributes
-}
-
-func orderAttributes(o *orderSnapshot) map[string]string {
-	return map[string]string{
-		"id": domain.IDText(o.ID), "status": o.Status, "payment_status": o.PaymentStatus, "fulfillment_status": o.FulfillmentStatus,
-		"customer_id": domain.IDText(o.CustomerID), "total": domain.AmountText(o.Total), "subtotal": domain.AmountText(o.Subtotal),
-		"confirmation_code": o.ConfirmationCode, "order_item_counts": strconv.Itoa(len(o.items)),
-	}
-}
-
-func transactionAttributes(p Payment) map[string]string {
-	return map[string]string{
-		"id": domain.IDText(p.ID), "token": domain.ValueOr(p.Token, ""), "invoice_id": domain.ValueOr(domain.OptionalIDText(p.InvoiceID), ""),
-		"order_id": domain.ValueOr(domain.OptionalIDText(p.OrderID), ""), "customer_id": domain.IDText(p.CustomerID), "processor": p.Processor,
-		"payment_method": p.PaymentMethod, "payment_portion": p.PaymentPortion, "kind": p.Kind, "status": p.Status,
-		"amount": domain.AmountText(p.Amount), "notes": domain.ValueOr(p.Notes, ""),
-	}
 }
 
 // The variables of records, which templates show.

@@ -14,6 +14,11 @@ type condition struct {
 	operator, value   string
 }
 
+// OrderItemCounts is the attribute of bookings and orders that is no column of theirs:
+// how many items the order has. The plugin counts them for the present record only, so
+// that of an old one is NULL, and it has never changed.
+const OrderItemCounts = "order_item_counts"
+
 // conditionOn parses a property such as booking__status.
 func conditionOn(property, operator, value string) condition {
 	parts := strings.SplitN(property, "__", 3)
@@ -46,7 +51,7 @@ func (s Subject) holds(c condition, have string) bool {
 		return toFloat(have) <= toFloat(c.value)
 	case "changed":
 		now, known := s.Objects[strings.TrimPrefix(c.object, "old_")]
-		return !known || !looselyEqual(have, now[c.attribute])
+		return !known || c.attribute != OrderItemCounts && !looselyEqual(have, now[c.attribute])
 	case "not_changed":
 		return false // the plugin also requires a change
 	default:

@@ -35,7 +35,7 @@ func TestToFloat(t *testing.T) {
 func TestSatisfies(t *testing.T) {
 	t.Parallel()
 	subject := Subject{Objects: map[string]map[string]string{
-		"booking":     {"status": "approved", "agent_id": "7", "service_id": "4", "start_date": "2026-12-01", "customer_comment": ""},
+		"booking":     {"status": "approved", "agent_id": "7", "service_id": "4", "start_date": "2026-12-01", "customer_comment": "", "order_item_counts": "2"},
 		"old_booking": {"status": "pending", "agent_id": "7", "service_id": "04", "start_date": "2026-11-30"},
 		"order":       {"order_item_counts": "2", "total": "45.0000"},
 		"old_alone":   {"status": "open"},
@@ -72,6 +72,8 @@ func TestSatisfies(t *testing.T) {
 		{"changed", "old_booking__status", "changed", "", true},
 		{"changed, but did not", "old_booking__agent_id", "changed", "", false},
 		{"changed in writing only", "old_booking__service_id", "changed", "", false},
+		{"the count of items never changed", "old_booking__order_item_counts", "changed", "", false},
+		{"the old count of items is NULL", "old_booking__order_item_counts", "equal", "2", false},
 		{"changed of the present itself", "booking__status", "changed", "", false},
 		{"changed without a present", "old_alone__status", "changed", "", true},
 		{"not_changed, and did not", "old_booking__agent_id", "not_changed", "", false},
