@@ -78,7 +78,7 @@ func TestAdminToken(t *testing.T) {
 	}
 }
 
-func TestKeysPageSwitchedOff(t *testing.T) {
+func TestAdminTokenWithoutKeysPage(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)), "BOOKSIDE_ADMIN__KEYS_PAGE=false")
 	s := serve(t, env)
@@ -90,8 +90,8 @@ func TestKeysPageSwitchedOff(t *testing.T) {
 	run(t, nil, "", "admin-token").want(t, exitUsage, "db.dsn: ")
 }
 
-// TestAdminTokenWithoutRights needs its table, as keys create does.
-func TestAdminTokenWithoutRights(t *testing.T) {
+// TestAdminTokenWithoutCreatePrivilege needs its table, as keys create does.
+func TestAdminTokenWithoutCreatePrivilege(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)

@@ -192,7 +192,7 @@ func TestSecretFile(t *testing.T) {
 	}
 }
 
-func TestForeignVariables(t *testing.T) {
+func TestOtherProgramsVariablesAreIgnored(t *testing.T) {
 	t.Parallel()
 	_, err := configFrom(t, "", []string{
 		"PATH=/bin", "BOOKSIDE=1", "BOOKSIDE_CONFIG=", "BOOKSIDE_TEST_DSN=x",
@@ -205,7 +205,7 @@ func TestForeignVariables(t *testing.T) {
 	}
 }
 
-func TestUnreadableConfig(t *testing.T) {
+func TestInvalidSources(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret"
 	tests := []struct {
@@ -303,7 +303,7 @@ func TestValidate(t *testing.T) {
 		{"one address", func(c *config) { c.Admin.Listen = c.Server.Listen }, "admin.listen: is the same as server.listen"},
 		{"one free port", func(c *config) { c.Admin.Listen, c.Server.Listen = "127.0.0.1:0", "127.0.0.1:0" }, ""},
 		{"no base path", func(c *config) { c.Server.BasePaths = nil }, "server.base_paths: write at least one path"},
-		{"base path", func(c *config) { c.Server.BasePaths = []string{"v1"} }, `server.base_paths: "v1": write a path that begins with /`},
+		{"base path", func(c *config) { c.Server.BasePaths = []string{"v1"} }, `server.base_paths: "v1": write a path that begins but does not end with /`},
 		{"base path with slash", func(c *config) { c.Server.BasePaths = []string{"/v1/"} }, `server.base_paths: "/v1/": write a path`},
 		{"base path with parameter", func(c *config) { c.Server.BasePaths = []string{"/:x"} }, `server.base_paths: "/:x": write a path`},
 		{"base path twice", func(c *config) { c.Server.BasePaths = []string{"/v1", "/v1"} }, `server.base_paths: "/v1" is listed twice`},
@@ -364,7 +364,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestValidateTellsAll(t *testing.T) {
+func TestValidateReportsAllProblems(t *testing.T) {
 	t.Parallel()
 	err := config{}.validate()
 	if err == nil {

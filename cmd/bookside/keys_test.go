@@ -13,7 +13,7 @@ import (
 	"bookside/fixtures"
 )
 
-func TestKeyLife(t *testing.T) {
+func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	s := serve(t, env)
@@ -33,7 +33,7 @@ func TestKeyLife(t *testing.T) {
 	run(t, env, "", "keys", "revoke", "2").want(t, exitFailure, "there is no key with the ID 2")
 }
 
-func TestCreateTells(t *testing.T) {
+func TestCreatePrintsKey(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	got := run(t, env, "", "keys", "create", "--name", "Kasse 1", "--permissions", "read,write_bookings", "--kind", "test", "--expires", "90d").want(t, exitOK)
@@ -293,7 +293,7 @@ func TestRestrictKey(t *testing.T) {
 	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "gone", "revoked")
 }
 
-func TestRestrictMisused(t *testing.T) {
+func TestRestrictRejectsInvalidFlags(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		args []string
@@ -344,7 +344,7 @@ func TestLongestName(t *testing.T) {
 }
 
 // Keys are not made beside a site that is not there.
-func TestKeysNeedASite(t *testing.T) {
+func TestKeysRequireSite(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
 	for _, args := range [][]string{{"list"}, {"revoke", "1"}, {"create", "--name", "a", "--permissions", "read"}} {

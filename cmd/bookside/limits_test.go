@@ -159,7 +159,7 @@ func TestRawClients(t *testing.T) {
 }
 
 // A client that does not read its answer is cut.
-func TestSlowReaderIsCut(t *testing.T) {
+func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	c := defaultConfig()
 	c.Server.RequestTimeout, c.Server.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond

@@ -163,7 +163,7 @@ func TestMailerInjection(t *testing.T) {
 	}
 }
 
-func TestMailerRefused(t *testing.T) {
+func TestMailerReportsRejections(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
@@ -225,7 +225,7 @@ func TestMailerRefused(t *testing.T) {
 }
 
 // A connection that is not protected as configured carries nothing.
-func TestMailerProtects(t *testing.T) {
+func TestMailerRequiresEncryption(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
@@ -263,7 +263,7 @@ func TestMailerProtects(t *testing.T) {
 }
 
 // A server that does not answer holds a message no longer than its context.
-func TestMailerSilence(t *testing.T) {
+func TestMailerTimesOut(t *testing.T) {
 	t.Parallel()
 	for _, silentAt := range []string{"", "EHLO", "."} {
 		t.Run("at "+strconv.Quote(silentAt), func(t *testing.T) {
@@ -532,7 +532,7 @@ func TestValidateMail(t *testing.T) {
 	}
 }
 
-func TestMailPassword(t *testing.T) {
+func TestMailPasswordIsHidden(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "password", "s3cret\n")
 	env := []string{

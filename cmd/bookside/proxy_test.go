@@ -85,7 +85,7 @@ func TestProxySamples(t *testing.T) {
 
 // Neither what the proxies log of requests nor what they log of failures holds a
 // key, however it was sent. The rest of the request is there.
-func TestProxyLogsHoldNoKey(t *testing.T) {
+func TestProxyLogsContainNoKey(t *testing.T) {
 	t.Parallel()
 	const path, secret = "/wp-json/latepoint-api/v1/bookings", "KEYofSomebody"
 	// Each is logged up to the key at least.

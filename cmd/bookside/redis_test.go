@@ -85,7 +85,7 @@ func quotingRedis(t *testing.T) string {
 }
 
 // What a Redis says may quote the password it was sent.
-func TestRedisThatQuotes(t *testing.T) {
+func TestRedisErrorsHideURL(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@"+quotingRedis(t)+"?read_timeout=30s")
 	s := serve(t, env)

@@ -145,7 +145,7 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-func TestNoProbes(t *testing.T) {
+func TestServeWithoutAdminAddress(t *testing.T) {
 	t.Parallel()
 	s := serve(t, settingsFor(small(t), "BOOKSIDE_ADMIN__LISTEN="))
 	if err := s.stop(); err != nil {
@@ -201,7 +201,7 @@ func TestStoppedBeforeServing(t *testing.T) {
 	}
 }
 
-func TestServeRefuses(t *testing.T) {
+func TestServeFails(t *testing.T) {
 	t.Parallel()
 	taken, err := listen(t.Context(), keyListen, "127.0.0.1:0")
 	if err != nil {
@@ -276,7 +276,7 @@ func withCredentials(dsn, user, password string) string {
 	return user + ":" + password + dsn[strings.LastIndex(dsn, "@"):]
 }
 
-func TestRefusedByDatabase(t *testing.T) {
+func TestDatabaseRejectsAccess(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := fixtures.Shared(t, fixtures.Small(now))
@@ -441,7 +441,7 @@ func waitsForLock(t *testing.T, db *fixtures.Database) bool {
 }
 
 // A request that does not end is cut off.
-func TestDrainEnds(t *testing.T) {
+func TestDrainCancelsRequests(t *testing.T) {
 	t.Parallel()
 	c := defaultConfig()
 	c.Server.ShutdownTimeout = time.Millisecond
@@ -473,7 +473,7 @@ func TestDrainEnds(t *testing.T) {
 }
 
 // A listener that breaks ends the program.
-func TestListenerBreaks(t *testing.T) {
+func TestServeEndsWithListener(t *testing.T) {
 	t.Parallel()
 	s := bareService(defaultConfig())
 	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
@@ -526,7 +526,7 @@ func TestHandlerOptions(t *testing.T) {
 
 // Nothing runs on once the program has ended. Not parallel: tests that are
 // would be taken for leaks.
-func TestNothingLeaks(t *testing.T) {
+func TestServeLeaksNoGoroutines(t *testing.T) {
 	env := settingsFor(small(t))
 	key := newKey(t, env)
 	before := goleak.IgnoreCurrent()

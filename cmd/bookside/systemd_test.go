@@ -21,7 +21,7 @@ func withSocket(t *testing.T, env []string, file *os.File) *exec.Cmd {
 
 // A socket that systemd hands over and that is not one TCP port ends the
 // program, which would else listen where nobody asks it.
-func TestHandedOverRefused(t *testing.T) {
+func TestInvalidInheritedSockets(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "socket"))
@@ -62,7 +62,7 @@ func TestHandedOverRefused(t *testing.T) {
 
 // Sockets that are meant for another process are left alone, and a systemd that
 // cannot be told is no reason to end.
-func TestOtherSystemd(t *testing.T) {
+func TestSystemdUnreachable(t *testing.T) {
 	t.Parallel()
 	s := serve(t, settingsFor(fixtures.Shared(t, fixtures.Small(now)), "LISTEN_PID=1", "LISTEN_FDS=1", "NOTIFY_SOCKET=/nowhere/notify"))
 	if err := s.stop(); err != nil {
