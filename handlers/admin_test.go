@@ -62,7 +62,7 @@ func wantReadiness(t *testing.T, admin *handlers.Admin, want handlers.Readiness)
 	}
 }
 
-func TestLive(t *testing.T) {
+func TestLivezNeedsNoDatabase(t *testing.T) {
 	t.Parallel()
 	admin := newAdmin()
 	for _, stopping := range []bool{false, true} {
@@ -78,7 +78,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-func TestAdminKnowsNothingElse(t *testing.T) {
+func TestAdminServesNoOtherPath(t *testing.T) {
 	t.Parallel()
 	for _, ask := range [][2]string{{http.MethodGet, "/"}, {http.MethodGet, "/v1/status"}, {http.MethodPost, "/readyz"}} {
 		if r := probe(t, newAdmin(), ask[0], ask[1]); r.Code != http.StatusNotFound || r.Body.Len() != 0 {
@@ -87,9 +87,10 @@ func TestAdminKnowsNothingElse(t *testing.T) {
 	}
 }
 
-// TestAdminRefusesForeignNames: a name that may have been made to lead here gets
-// nothing from any path; addresses, localhost and the names of admin.hosts do.
-func TestAdminRefusesForeignNames(t *testing.T) {
+// TestAdminRejectsUnknownHosts: requests under an unknown host name are
+// rejected on every path; IP addresses, localhost and the names of admin.hosts
+// are served.
+func TestAdminRejectsUnknownHosts(t *testing.T) {
 	t.Parallel()
 	log := &logBuffer{}
 	admin := handlers.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
@@ -155,10 +156,10 @@ func TestReadinessOfSite(t *testing.T) {
 	wantReadiness(t, admin, handlers.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
 }
 
-// TestReadinessOfRights: a table that may not be read any more, or one of ours
-// that is gone, makes the site not ready. What needs it is refused, and the rest
-// is served.
-func TestReadinessOfRights(t *testing.T) {
+// TestReadinessWithoutPrivileges: the site is not ready if a table cannot be
+// read, or one of ours is missing. Requests that need it are rejected, others
+// are served.
+func TestReadinessWithoutPrivileges(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
@@ -204,9 +205,9 @@ func serverAccount(t *testing.T, database *fixtures.Database) string {
 	return account
 }
 
-// TestReadinessOfColumns: a site without a column that reads name is not ready,
-// which costs no statement, and is as soon as the column is back.
-func TestReadinessOfColumns(t *testing.T) {
+// TestReadinessWithoutColumns: the site is not ready without a column that
+// reads name, which costs no statement, and ready once the column is back.
+func TestReadinessWithoutColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has no number for an unknown column
 	database := fixtures.New(t, fixtures.Small(now))
@@ -246,9 +247,8 @@ var goodWords = map[string][]string{
 	"include":  {"services", "locations", "agents", "category", "categories", "bookings", "upcoming_bookings", "past_bookings"},
 }
 
-// TestRequiredColumnsSuffice asks for everything that can be read where the
-// plugin's tables have the columns whose absence makes a site not ready, and no
-// others.
+// TestRequiredColumnsSuffice reads everything from tables that have only the
+// columns without which a site is not ready.
 func TestRequiredColumnsSuffice(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -88,9 +88,9 @@ func TestAgents(t *testing.T) {
 	})
 }
 
-// TestExactTexts asks for texts that differ only in letter case, which is
-// ignored, or in accents, which are not.
-func TestExactTexts(t *testing.T) {
+// TestFiltersIgnoreCaseButNotAccents filters by texts that differ only in
+// letter case, which is ignored, or in accents, which are not.
+func TestFiltersIgnoreCaseButNotAccents(t *testing.T) {
 	t.Parallel()
 	filters := []struct {
 		list          listing
@@ -124,8 +124,8 @@ func TestExactTexts(t *testing.T) {
 	}
 }
 
-// The rows of the small site were all made at one moment; here each has a day
-// of its own, and some first names are alike.
+// TestAgentsByDate gives the agents different days and some equal first names:
+// the rows of the small site were all created at one time.
 func TestAgentsByDate(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -164,7 +164,7 @@ func TestUnknownAgent(t *testing.T) {
 	}
 }
 
-// Names of the edge site come out as they are stored, whatever is in them.
+// TestAgentsOfTheEdgeSite: names are shown exactly as stored.
 func TestAgentsOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

@@ -41,9 +41,11 @@ func TestWaysToSendAKey(t *testing.T) {
 		"the last parameter wins":   {"/v1/status?api_key=wrong&api_key=" + s.key, nil, 200},
 		"bearer before parameter":   {"/v1/status?api_key=" + s.key, http.Header{"Authorization": {"Bearer wrong"}}, 401},
 	} {
-		if a := s.do(http.MethodGet, request.path, request.header); a.status != request.status {
-			t.Errorf("%s: status %d", name, a.status)
-		}
+		t.Run(name, func(t *testing.T) {
+			if a := s.do(http.MethodGet, request.path, request.header); a.status != request.status {
+				t.Errorf("status %d", a.status)
+			}
+		})
 	}
 	off := newServer(t, small(t), func(o *handlers.Options) { o.QueryParameter = "" })
 	off.do(http.MethodGet, "/v1/status?api_key="+off.key, nil).want(http.StatusUnauthorized)
@@ -52,7 +54,8 @@ func TestWaysToSendAKey(t *testing.T) {
 	}
 }
 
-// TestRevocationIsImmediate revokes behind a running server's back.
+// TestRevocationIsImmediate revokes a key in the database while the server
+// runs.
 func TestRevocationIsImmediate(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -68,8 +71,8 @@ func TestRevocationIsImmediate(t *testing.T) {
 	s.do(http.MethodGet, "/v1/status", header).want(http.StatusUnauthorized)
 }
 
-// TestUseIsNotedOnceAMinute reads last_used_at behind the server's back.
-func TestUseIsNotedOnceAMinute(t *testing.T) {
+// TestUseIsRecordedOnceAMinute reads last_used_at from the database.
+func TestUseIsRecordedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	s.get("/status").want(http.StatusOK) // probes the schema
@@ -92,8 +95,9 @@ func TestUseIsNotedOnceAMinute(t *testing.T) {
 	}
 }
 
-// TestImportedKeys authenticate whatever their form.
-func TestImportedKeys(t *testing.T) {
+// TestImportedKeysOfAnyFormAreValid authenticates with imported keys of any
+// form.
+func TestImportedKeysOfAnyFormAreValid(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	n := keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read_services"}}
@@ -119,15 +123,18 @@ func TestImportedKeys(t *testing.T) {
 		"none": "", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
 		"ours, misspelt": s.key[:20] + "?" + s.key[21:],
 	} {
-		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
-// TestNetworksOfAKey: from elsewhere a key is unknown, byte for byte, and the
-// log tells which one it was. The address is that behind trusted proxies only.
-func TestNetworksOfAKey(t *testing.T) {
+// TestKeyOutsideItsNetworksLooksUnknown: outside its networks the response for
+// a key equals that for an unknown key, and the log names the key. The address
+// is that behind trusted proxies only.
+func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	t.Parallel()
 	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
 	if err != nil {
@@ -187,8 +194,9 @@ func TestNetworksOfAKey(t *testing.T) {
 	}
 }
 
-// TestBrakeCountsForeignNetworks, or it would tell them from unknown keys.
-func TestBrakeCountsForeignNetworks(t *testing.T) {
+// TestKeyOutsideItsNetworksIsThrottled: otherwise the throttle would tell such
+// a key from an unknown one.
+func TestKeyOutsideItsNetworksIsThrottled(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
 	s.get("/status").want(http.StatusOK)
@@ -206,8 +214,8 @@ func TestBrakeCountsForeignNetworks(t *testing.T) {
 	s.get("/status").want(http.StatusOK)
 }
 
-// TestRestrictionIsImmediate changes a key behind a running server's back, term
-// by term.
+// TestRestrictionIsImmediate changes the terms of a key in the database, one
+// by one, while the server runs.
 func TestRestrictionIsImmediate(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
@@ -255,9 +263,9 @@ func TestRestrictionIsImmediate(t *testing.T) {
 	}
 }
 
-// TestBrake sends wrong keys from one address until it is slowed; a right key in
-// use passes all the while.
-func TestBrake(t *testing.T) {
+// TestInvalidKeysAreThrottled sends invalid keys from one address until it is
+// throttled; a valid key in use is accepted all the time.
+func TestInvalidKeysAreThrottled(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 5 })
 	s.get("/status").want(http.StatusOK)
@@ -273,8 +281,8 @@ func TestBrake(t *testing.T) {
 	s.get("/status").want(http.StatusOK)
 }
 
-// TestBrakeLooksThroughTrustedProxiesOnly forges addresses.
-func TestBrakeLooksThroughTrustedProxiesOnly(t *testing.T) {
+// TestThrottleTrustsOnlyTrustedProxies forges X-Forwarded-For.
+func TestThrottleTrustsOnlyTrustedProxies(t *testing.T) {
 	t.Parallel()
 	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
 	if err != nil {
@@ -287,20 +295,22 @@ func TestBrakeLooksThroughTrustedProxiesOnly(t *testing.T) {
 		"untrusted peer": {nil, http.StatusTooManyRequests},
 		"trusted peer":   {[]*net.IPNet{proxies}, http.StatusUnauthorized},
 	} {
-		s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, c.trusted })
-		var last answer
-		for _, address := range []string{"203.0.113.1", "203.0.113.2", "203.0.113.3"} {
-			last = s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {"lp_nobody_has_this_key"}, "X-Forwarded-For": {address}})
-		}
-		if last.status != c.status {
-			t.Errorf("%s: status %d", name, last.status)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, c.trusted })
+			var last answer
+			for _, address := range []string{"203.0.113.1", "203.0.113.2", "203.0.113.3"} {
+				last = s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {"lp_nobody_has_this_key"}, "X-Forwarded-For": {address}})
+			}
+			if last.status != c.status {
+				t.Errorf("status %d", last.status)
+			}
+		})
 	}
 }
 
-// TestRateLimit counts down a key's minute, refuses what is over it, and keeps
-// keys apart.
-func TestRateLimit(t *testing.T) {
+// TestRateLimitOfAKey uses up the minute of a key: further requests are
+// rejected, those of other keys are not.
+func TestRateLimitOfAKey(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	limit := func(n int64) *int64 { return &n }
@@ -333,9 +343,9 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitWithinTheMinute asks 17 seconds into a minute: what is left of
-// the windows counts from there, their end does not move.
-func TestRateLimitWithinTheMinute(t *testing.T) {
+// TestRateLimitResetIsFixed: 17 seconds into a minute the seconds left are
+// fewer, and the window ends at the same time.
+func TestRateLimitResetIsFixed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 1, PerHour: 10}
@@ -352,9 +362,9 @@ func TestRateLimitWithinTheMinute(t *testing.T) {
 	}
 }
 
-// TestClientGone ends the request's context: nothing is sent as if it were our
-// failure, and the log says so.
-func TestClientGone(t *testing.T) {
+// TestClientGoneIsNoServerError cancels a request: the log shows status 499,
+// not a failure.
+func TestClientGoneIsNoServerError(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -367,8 +377,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestLogHoldsNoPerson runs searches for people and reads the log.
-func TestLogHoldsNoPerson(t *testing.T) {
+// TestLogHoldsNoSearchTerm searches for people and reads the log.
+func TestLogHoldsNoSearchTerm(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	customer := s.get("/customers?per_page=1").records()[0]

@@ -87,9 +87,9 @@ const (
 	replayNobody        = "not asked: for no attendees"
 )
 
-// TestRecordedDays asks over HTTP what customers asked a real site: the slots
-// and their seats are those of its calendar, except at the named points. Two
-// servers share the work.
+// TestRecordedDays replays what customers asked a real site: the start times
+// and their capacity equal its calendar, except for the listed differences.
+// Two servers share the work.
 func TestRecordedDays(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -292,13 +292,16 @@ func TestAvailability(t *testing.T) {
 		"availability_explained": "service_id=7&agent_id=2&date=2026-12-01&total_attendees=4&explain=1",
 		"availability_days":      "service_id=6&agent_id=1&date=2026-11-24&date_to=2026-11-27",
 	} {
-		golden(t, name, s.get("/availability?"+query).want(http.StatusOK).body)
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, s.get("/availability?"+query).want(http.StatusOK).body)
+		})
 	}
 	golden(t, "free_agents", s.get("/agents/availability?service_id=6&location_id=2&date=2026-11-24&start_time=600&limit=1").want(http.StatusOK).body)
 }
 
-// TestAvailabilityWords asks the same question in several ways.
-func TestAvailabilityWords(t *testing.T) {
+// TestAvailabilityParameterSpellings sends the same request in several
+// spellings.
+func TestAvailabilityParameterSpellings(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	for query, same := range map[string][]string{
@@ -328,9 +331,9 @@ func TestAvailabilityWords(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfManyDays compares days asked for together with the same
-// days one by one.
-func TestAvailabilityOfManyDays(t *testing.T) {
+// TestAvailabilityOfARangeEqualsItsDays compares a range of days with the same
+// days requested one by one.
+func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	days := make([]string, 62)
@@ -360,7 +363,7 @@ func TestAvailabilityOfManyDays(t *testing.T) {
 	}
 }
 
-func TestAvailabilityRefuses(t *testing.T) {
+func TestInvalidAvailabilityRequests(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for query, details := range map[string]map[string]string{
@@ -405,8 +408,8 @@ func TestAvailabilityRefuses(t *testing.T) {
 	s.get("/availability?service_id=1&agent_id=1&date=1000-01-01").want(http.StatusOK)
 }
 
-// TestAvailabilityNeedsItsPermission: both routes, and no other permission to
-// read.
+// TestAvailabilityNeedsItsPermission: both routes need it, and no other
+// permission to read suffices.
 func TestAvailabilityNeedsItsPermission(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -489,8 +492,9 @@ func (d dayAnswer) unavailable() []string {
 	return found
 }
 
-// TestExplain arranges every reason for which a start is not offered.
-func TestExplain(t *testing.T) {
+// TestExplainEveryReason provokes every reason for which a start time is not
+// offered.
+func TestExplainEveryReason(t *testing.T) {
 	t.Parallel()
 	const next = "2026-11-24" // a Tuesday
 	visit := appointment{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "10:30", buffer: 15}
@@ -613,8 +617,8 @@ func activate(files ...string) string {
 	return fmt.Sprintf("UPDATE wp_options SET option_value = 'a:%d:{%s}' WHERE option_name = 'active_plugins'", len(files), list.String())
 }
 
-// TestExplainMissing: why a day has no grid at all.
-func TestExplainMissing(t *testing.T) {
+// TestExplainDaysWithoutStartTimes: why a day has no start times at all.
+func TestExplainDaysWithoutStartTimes(t *testing.T) {
 	t.Parallel()
 	s := quiet(t, "09:00", "12:00")
 	arrange(t, s.database, "DELETE FROM wp_latepoint_work_periods WHERE week_day = 7",
@@ -643,9 +647,9 @@ func TestExplainMissing(t *testing.T) {
 	}
 }
 
-// TestExplainTellsNothingPersonal looks at every key of every explanation of a
+// TestExplainContainsNoPersonalData checks every key in every explanation of a
 // busy week.
-func TestExplainTellsNothingPersonal(t *testing.T) {
+func TestExplainContainsNoPersonalData(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	explained := 0
@@ -689,7 +693,7 @@ func (s *server) freeAgents(t testing.TB, query string) []string {
 	return ids
 }
 
-// TestFreeAgents asks on a Tuesday on which agent 2 works from 10 to 14, the
+// TestFreeAgents uses a Tuesday on which agent 2 works from 10 to 14 and the
 // others from 9 to 12; agent 4 is disabled.
 func TestFreeAgents(t *testing.T) {
 	t.Parallel()
@@ -769,8 +773,8 @@ func TestFreeAgents(t *testing.T) {
 	}
 }
 
-// TestFreeAgentsAreAgents compares them with the list of agents.
-func TestFreeAgentsAreAgents(t *testing.T) {
+// TestFreeAgentsHaveTheRecordsOfAgents compares them with the list of agents.
+func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	free := s.get("/agents/availability").want(http.StatusOK).at("data", "agents")
@@ -797,7 +801,7 @@ func TestFreeAgentsAreAgents(t *testing.T) {
 	}
 }
 
-func TestFreeAgentsRefuses(t *testing.T) {
+func TestInvalidFreeAgentsRequests(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	const noTime = "Must be a time of day as HH:MM or in minutes after midnight"
@@ -833,9 +837,9 @@ const (
 	addOnFile  = "latepoint-pro-features/latepoint-pro-features.php"
 )
 
-// TestAddOn: off periods and daily limits count where the add-on is active,
-// whoever says that it is.
-func TestAddOn(t *testing.T) {
+// TestOffPeriodsAndDailyLimitsNeedTheAddOn: they count if the add-on is
+// active, however it was activated.
+func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 	t.Parallel()
 	rows := []string{
 		"INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, end_date, start_time, end_time) VALUES " +
@@ -898,8 +902,8 @@ func TestAddOn(t *testing.T) {
 	}
 }
 
-// TestAddOnOfANetwork activates the add-on for all sites of a network.
-func TestAddOnOfANetwork(t *testing.T) {
+// TestAddOnActiveForANetwork activates the add-on for all sites of a network.
+func TestAddOnActiveForANetwork(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Prefixed())
 	s := newServer(t, database)
@@ -914,10 +918,10 @@ func TestAddOnOfANetwork(t *testing.T) {
 	}
 }
 
-// TestAvailabilityZones asks around the changes of the clock and at the edge of
-// the day, in processes of several zones. Not parallel: the zone is the
-// process's.
-func TestAvailabilityZones(t *testing.T) {
+// TestAvailabilityAcrossTimeZones requests days around changes of the clock
+// and at the edge of a day, in processes with several time zones. It is not
+// parallel, because the zone belongs to the process.
+func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	local := time.Local
 	t.Cleanup(func() { time.Local = local })
 	s := quiet(t, "00:00", "24:00")
@@ -974,9 +978,9 @@ func TestAvailabilityZones(t *testing.T) {
 	}
 }
 
-// TestAvailabilityAcrossMidnight: a booking that runs past midnight blocks both
-// days, one that ends at midnight its own, and no start lies after 24:00, though
-// hours do.
+// TestAvailabilityAcrossMidnight: a booking that runs past midnight blocks
+// both days, one that ends at midnight only its own, and no start time is
+// later than 24:00 although working hours are.
 func TestAvailabilityAcrossMidnight(t *testing.T) {
 	t.Parallel()
 	s := quiet(t, "00:00", "24:00",
@@ -998,8 +1002,9 @@ func TestAvailabilityAcrossMidnight(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfBadRows: rows over which the plugin stumbles are passed over.
-func TestAvailabilityOfBadRows(t *testing.T) {
+// TestAvailabilityIgnoresInvalidRows: rows on which the plugin fails are
+// ignored.
+func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 	t.Parallel()
 	s := quiet(t, "09:00", "12:00",
 		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:00", end: "12:00"},
@@ -1052,8 +1057,8 @@ func TestAvailabilityOfTheLegacySite(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfThePrefixedSite: the same rows under another prefix give the
-// same answers.
+// TestAvailabilityOfThePrefixedSite: the same rows under another table prefix
+// give the same responses.
 func TestAvailabilityOfThePrefixedSite(t *testing.T) {
 	t.Parallel()
 	plain, prefixed := newServer(t, small(t)), newServer(t, fixtures.Shared(t, fixtures.Prefixed()))
@@ -1071,8 +1076,8 @@ func TestAvailabilityOfThePrefixedSite(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfEverySite asks for every service of every site and compares
-// keys, their order and types.
+// TestAvailabilityOfEverySite requests every service of every site and
+// compares the keys, their order and types.
 func TestAvailabilityOfEverySite(t *testing.T) {
 	t.Parallel()
 	slotShape := shape{"start_time text", "end_time text", "available_capacity integer"}
@@ -1101,9 +1106,9 @@ func TestAvailabilityOfEverySite(t *testing.T) {
 	}
 }
 
-// TestAvailabilityStatements: how many statements a question costs, the key's
-// included, depends on nothing it asks for.
-func TestAvailabilityStatements(t *testing.T) {
+// TestAvailabilityRunsAFixedNumberOfStatements: the number of statements, with
+// that for the key, does not depend on the request.
+func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	shared, changed := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now))
 	arrange(t, changed, activate(pluginFile, addOnFile), "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '5')")
@@ -1151,8 +1156,8 @@ func TestAvailabilityStatements(t *testing.T) {
 
 var tableName = regexp.MustCompile("FROM `wp_(\\w+)`")
 
-// TestAvailabilityUsesIndexes looks at every statement of a question: bookings
-// are found by their date, and what grows with the site by its key.
+// TestAvailabilityUsesIndexes explains every statement of a request: bookings
+// are found by their date, and other growing tables by a key.
 func TestAvailabilityUsesIndexes(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has a planner of its own
@@ -1186,8 +1191,8 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 	}
 }
 
-// TestAvailabilityFailsWithAnyStatement lets one statement after the other fail:
-// none is passed over.
+// TestAvailabilityFailsWithAnyStatement makes one statement after the other
+// fail: no error is ignored.
 func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))

@@ -10,10 +10,11 @@ import (
 	"bookside/fixtures"
 )
 
-// TestSlotIsSoldOnce: for one slot, requests of every kind to two servers at
-// once: single and bulk bookings, any agent, moves and approvals of others. One
-// gets it; each other one is told who has it.
-func TestSlotIsSoldOnce(t *testing.T) {
+// TestConcurrentBookingsOfASlotSucceedOnce sends requests of every kind for
+// one slot to two servers at the same time: single and bulk bookings, bookings
+// with any agent, and changes and approvals of others. One succeeds; the
+// others name its booking as the conflict.
+func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
 	// Any agent means agent 5 here: nobody else gives the service at location 1.

@@ -104,8 +104,9 @@ func TestCreateBooking(t *testing.T) {
 	}
 }
 
-// A slot that is taken is told with what is in its way and what is free.
-func TestSlotIsTaken(t *testing.T) {
+// TestUnavailableSlotNamesConflict: the response names the conflicting booking
+// and the start times that are free.
+func TestUnavailableSlotNamesConflict(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	made := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
@@ -142,9 +143,11 @@ func TestUpdateBooking(t *testing.T) {
 		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":9,"booking_code":"X","total":1}`,
 		"what there is": `{"start_date":"2027-02-05","start_time":"10:00","price":"99.9000","notes":"Ring twice","status":"APPROVED","customer_id":2,"agent_id":"5"}`,
 	} {
-		if again := s.write(http.MethodPut, "/bookings/7", body).want(http.StatusOK); string(again.body) != string(changed.body) {
-			t.Errorf("%s: %s", name, again.body)
-		}
+		t.Run(name, func(t *testing.T) {
+			if again := s.write(http.MethodPut, "/bookings/7", body).want(http.StatusOK); string(again.body) != string(changed.body) {
+				t.Errorf("%s", again.body)
+			}
+		})
 	}
 	nothingWritten(t, "no changes", before)
 	cleared := s.write(http.MethodPut, "/bookings/7", `{"notes":"","customer":{"phone":""}}`).want(http.StatusOK)
@@ -153,8 +156,9 @@ func TestUpdateBooking(t *testing.T) {
 	}
 }
 
-// What was completed is taken back by keys that may delete alone.
-func TestUncompleteBooking(t *testing.T) {
+// TestReopeningACompletedBooking: a completed booking can be reopened only by
+// keys that may delete.
+func TestReopeningACompletedBooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 7")
@@ -202,8 +206,8 @@ func TestDeleteBooking(t *testing.T) {
 	}
 }
 
-// Bookings that do not exist, for every way to write one.
-func TestUnknownBookings(t *testing.T) {
+// TestWritesToUnknownBookings writes bookings that do not exist, in every way.
+func TestWritesToUnknownBookings(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
 	before := s.database.Snapshot(t)
@@ -296,9 +300,9 @@ var badFields = map[string]struct {
 	"emoji":             {`"😀"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
 }
 
-// TestBadBodies sends every bad value in every field of a booking: an answer
-// that names it and nothing else, and nothing is written.
-func TestBadBodies(t *testing.T) {
+// TestInvalidBookingFieldsAreNamed sends every invalid value in every field of
+// a booking: the response names that field only, and nothing is written.
+func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
@@ -320,9 +324,9 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// TestRefusedBookings: all that is wrong is named at once, malformed before
-// forbidden, and nothing is written.
-func TestRefusedBookings(t *testing.T) {
+// TestRejectedBookings: all errors are named together, invalid fields before
+// forbidden ones, and nothing is written.
+func TestRejectedBookings(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11", "UPDATE wp_latepoint_customers SET status = 'inactive' WHERE id = 12")
@@ -377,11 +381,13 @@ func TestRefusedBookings(t *testing.T) {
 		"attendees":                 {friday("total_attendees", `0`, "send_confirmation", `"maybe"`), malformed("total_attendees", "send_confirmation")},
 		"both kinds":                {friday("service_id", `"x"`, "start_date", `"2026-11-20"`, "price", `-1`, "status", `"shut"`, "customer_id", "11"), malformed("service_id", "start_date", "price", "status", "customer_id")},
 	} {
-		c.want.check(t, name, s.write(http.MethodPost, "/bookings", c.body))
-		bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+orEmptyObject(c.body)+`]`).want(http.StatusBadRequest)
-		if bulk.at("success") != false || bulk.at("results", "errors", 0, "error") == "" {
-			t.Errorf("%s in bulk: %s", name, bulk.body)
-		}
+		t.Run(name, func(t *testing.T) {
+			c.want.check(t, name, s.write(http.MethodPost, "/bookings", c.body))
+			bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+orEmptyObject(c.body)+`]`).want(http.StatusBadRequest)
+			if bulk.at("success") != false || bulk.at("results", "errors", 0, "error") == "" {
+				t.Errorf("%s in bulk: %s", name, bulk.body)
+			}
+		})
 	}
 	nothingWritten(t, "refused bookings", before)
 }
@@ -393,8 +399,9 @@ func orEmptyObject(body string) string {
 	return body
 }
 
-// TestRefusedUpdates: moves that are none, texts of others, and the past.
-func TestRefusedUpdates(t *testing.T) {
+// TestRejectedBookingUpdates: transitions that do not exist, invalid texts,
+// and times in the past.
+func TestRejectedBookingUpdates(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11")
@@ -421,14 +428,16 @@ func TestRefusedUpdates(t *testing.T) {
 		"no boolean":            {`{"send_notification":"maybe"}`, malformed("send_notification")},
 		"several":               {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, malformed("price", "duration", "notes", "customer.phone", "status")},
 	} {
-		c.want.check(t, name, s.write(http.MethodPut, "/bookings/7", c.body))
+		t.Run(name, func(t *testing.T) {
+			c.want.check(t, name, s.write(http.MethodPut, "/bookings/7", c.body))
+		})
 	}
 	nothingWritten(t, "refused updates", before)
 }
 
-// TestUnreadableBodies: what is no body of its type is told in the form of
-// WordPress, by every route that has one.
-func TestUnreadableBodies(t *testing.T) {
+// TestMalformedBodies: every route with a body rejects malformed ones in the
+// shape of WordPress.
+func TestMalformedBodies(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
 	before := s.database.Snapshot(t)
@@ -450,12 +459,14 @@ func TestUnreadableBodies(t *testing.T) {
 		"large":             {jsonType, large, 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
 		"a large form":      {formType, "notes=" + strings.Repeat("a", 1<<20), 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
 	} {
-		for _, route := range [][2]string{{http.MethodPost, "/bookings"}, {http.MethodPost, "/bookings/bulk"}, {http.MethodPut, "/bookings/1"}} {
-			a := s.writeAs(route[0], route[1], c.contentType, c.body).want(c.status)
-			if want := fmt.Sprintf(`{"code":"%s","message":"%s","data":{"status":%d}}`, c.code, c.message, c.status); string(a.body) != want {
-				t.Errorf("%s, %s %s: %.300s", name, route[0], route[1], a.body)
+		t.Run(name, func(t *testing.T) {
+			for _, route := range [][2]string{{http.MethodPost, "/bookings"}, {http.MethodPost, "/bookings/bulk"}, {http.MethodPut, "/bookings/1"}} {
+				a := s.writeAs(route[0], route[1], c.contentType, c.body).want(c.status)
+				if want := fmt.Sprintf(`{"code":"%s","message":"%s","data":{"status":%d}}`, c.code, c.message, c.status); string(a.body) != want {
+					t.Errorf("%s %s: %.300s", route[0], route[1], a.body)
+				}
 			}
-		}
+		})
 	}
 	s.write(http.MethodPost, "/bookings", `[{}]`).want(http.StatusBadRequest)
 	s.write(http.MethodPut, "/bookings/1", large[:10]+strings.Repeat("a", 1<<20-12)+`"}`).want(http.StatusUnprocessableEntity) // as large as may be
@@ -480,8 +491,9 @@ func formsOf(t testing.TB, fields ...string) map[string]string {
 	return map[string]string{formType: strings.Join(values, "&"), "": strings.Join(values, "&"), writer.FormDataContentType(): parts.String()}
 }
 
-// TestFormsAreJSON: whatever form a body comes in, what is done is the same.
-func TestFormsAreJSON(t *testing.T) {
+// TestFormsEqualJSON: the same booking is created from a body of any content
+// type.
+func TestFormsEqualJSON(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
@@ -551,9 +563,9 @@ func TestBulkBookings(t *testing.T) {
 	nothingWritten(t, "nothing bookable", before)
 }
 
-// TestBulkRequests: requests that are none name the list, and none of their
-// bookings is made.
-func TestBulkRequests(t *testing.T) {
+// TestInvalidBulkRequests: the response names the list, and no booking is
+// created.
+func TestInvalidBulkRequests(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
@@ -562,7 +574,9 @@ func TestBulkRequests(t *testing.T) {
 		"51": list(51), "51 in an object": `{"bookings":` + list(51) + `}`, "none": `[]`, "nothing": ``, "no list": `{}`, "null": `{"bookings":null}`,
 		"a single one": friday(), "an object": `{"bookings":` + friday() + `}`, "a text": `{"bookings":"all"}`,
 	} {
-		malformed("bookings").check(t, name, s.write(http.MethodPost, "/bookings/bulk", body))
+		t.Run(name, func(t *testing.T) {
+			malformed("bookings").check(t, name, s.write(http.MethodPost, "/bookings/bulk", body))
+		})
 	}
 	malformed("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
 	nothingWritten(t, "no requests", before)
@@ -572,9 +586,9 @@ func TestBulkRequests(t *testing.T) {
 	}
 }
 
-// TestBulkCosts: a bulk request costs its number of bookings, and is refused
-// before anything is written.
-func TestBulkCosts(t *testing.T) {
+// TestBulkCostsARequestPerBooking: a bulk request over the rate limit is
+// rejected before anything is written.
+func TestBulkCostsARequestPerBooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA(), func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 10, PerHour: 100}
@@ -595,9 +609,9 @@ func TestBulkCosts(t *testing.T) {
 	}
 }
 
-// TestFailedWrites: what nobody foresaw is a failure of ours, told without its
-// reason, and nothing is written.
-func TestFailedWrites(t *testing.T) {
+// TestUnexpectedErrorsOfBookingWrites: an unexpected error is an internal one
+// without details, and nothing is written.
+func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
@@ -621,8 +635,8 @@ func TestFailedWrites(t *testing.T) {
 	}
 }
 
-// Texts are stored as the plugin's forms store them: without tags, with every
-// letter there is.
+// TestBookingTexts: texts are stored as the plugin's forms store them, without
+// tags and in every script.
 func TestBookingTexts(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())

@@ -134,7 +134,7 @@ var deleteBooking = operation{
 	},
 }
 
-// times are when a booking is, on the site's clock.
+// times returns when a booking begins and ends, in the site's time zone.
 func (r *request) times(b adapter.Booking) compat.BookingTimes {
 	return compat.BookingTimes{Zone: r.site.Zone.Name, Start: instant(r.site.Start(b)), End: instant(r.site.End(b))}
 }

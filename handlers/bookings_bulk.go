@@ -41,86 +41,86 @@ var createBookings = operation{
 		}
 		b := bulk{request: r, bookings: bookings, attempt: attempt}
 		err = attempt.End(r.ctx(), b.run())
-		if err != nil && b.made() {
+		if err != nil && b.anyCreated() {
 			err = errors.Join(err, errPartlyWritten)
 		}
 		if err != nil {
 			return response{}, err
 		}
-		return b.answer(), nil
+		return b.response(), nil
 	},
 }
 
-// bulk makes bookings one after the other, each on its own.
+// bulk creates bookings one after the other, each in its own transaction.
 type bulk struct {
 	*request
-	bookings []compat.BulkBooking
-	attempt  *idempotency.Request   // nil without an Idempotency-Key
-	answers  []idempotency.Response // so far, by item
-	stored   int                    // how many of them are stored
+	bookings  []compat.BulkBooking
+	attempt   *idempotency.Request   // nil without an Idempotency-Key
+	responses []idempotency.Response // so far, by item
+	stored    int                    // how many of them are stored
 }
 
-// run continues behind the responses that earlier attempts stored. Responses to bookings
-// that were refused are stored together with the next one that is created, or at the end.
+// run continues after the responses that earlier attempts stored. Responses to rejected
+// bookings are stored together with the next one that is created, or at the end.
 func (b *bulk) run() error {
-	b.answers = slices.Clone(b.attempt.Responses())
-	b.stored = len(b.answers)
+	b.responses = slices.Clone(b.attempt.Responses())
+	b.stored = len(b.responses)
 	if b.stored == len(b.bookings) {
 		b.replayed()
 	}
 	for i := b.stored; i < len(b.bookings); i++ {
-		answer, err := b.create(i)
+		item, err := b.create(i)
 		if err != nil {
-			answer, err = b.refused(i, err)
+			item, err = b.rejection(i, err)
 		}
 		if err != nil {
 			return err
 		}
-		b.answers = append(b.answers, answer)
-		if answer.Status == http.StatusCreated {
-			b.stored = len(b.answers)
+		b.responses = append(b.responses, item)
+		if item.Status == http.StatusCreated {
+			b.stored = len(b.responses)
 		}
 	}
-	if !b.made() {
+	if !b.anyCreated() {
 		return nil
 	}
-	if b.attempt == nil || b.stored == len(b.answers) {
+	if b.attempt == nil || b.stored == len(b.responses) {
 		return nil
 	}
-	return b.transact(func(tx *adapter.Tx) error { return tx.KeepResponses(b.ctx(), b.attempt, b.answers[b.stored:]...) })
+	return b.transact(func(tx *adapter.Tx) error { return tx.KeepResponses(b.ctx(), b.attempt, b.responses[b.stored:]...) })
 }
 
-// create makes one of the bookings.
-func (b *bulk) create(i int) (answer idempotency.Response, err error) {
-	wpdb.Allow(b.ctx(), b.mayRead) // what was read for the one before is no longer needed
+// create creates one of the bookings.
+func (b *bulk) create(i int) (item idempotency.Response, err error) {
+	wpdb.Allow(b.ctx(), b.mayRead) // what was read for the one before is freed
 	booking := b.bookings[i].NewBooking
 	booking.Address = b.echo.RealIP()
 	err = b.transact(func(tx *adapter.Tx) error {
-		made, err := tx.CreateBooking(b.ctx(), booking)
+		created, err := tx.CreateBooking(b.ctx(), booking)
 		if err != nil {
 			return err
 		}
-		record, err := encoded(compat.BulkMade(i, made))
+		record, err := encoded(compat.BulkMade(i, created))
 		if err != nil {
 			return err
 		}
-		answer = idempotency.Response{Item: i, Status: http.StatusCreated, Body: record}
-		return tx.KeepResponses(b.ctx(), b.attempt, append(slices.Clone(b.answers[b.stored:]), answer)...)
+		item = idempotency.Response{Item: i, Status: http.StatusCreated, Body: record}
+		return tx.KeepResponses(b.ctx(), b.attempt, append(slices.Clone(b.responses[b.stored:]), item)...)
 	})
-	return answer, err
+	return item, err
 }
 
-// refused is the answer for a booking that could not be made. A failure of ours
-// ends the request, unless that would hide what was made before: under an
-// Idempotency-Key the next try goes on and tells.
-func (b *bulk) refused(i int, err error) (idempotency.Response, error) {
+// rejection returns the response for a booking that could not be created. An internal
+// error ends the request, unless that would hide the bookings created before: with an
+// Idempotency-Key the next attempt resumes and reports them.
+func (b *bulk) rejection(i int, err error) (idempotency.Response, error) {
 	if domain.CodeOf(err) == domain.CodeInProgress {
 		return idempotency.Response{}, err
 	}
 	failure, _ := b.api.describe(b.echo, err)
 	var reason *domain.Error
 	if !errors.As(err, &reason) || failure.Status >= http.StatusInternalServerError {
-		if b.attempt != nil || !b.made() {
+		if b.attempt != nil || !b.anyCreated() {
 			return idempotency.Response{}, err
 		}
 		b.api.logFailure(b.echo, failure, err)
@@ -131,17 +131,17 @@ func (b *bulk) refused(i int, err error) (idempotency.Response, error) {
 	return idempotency.Response{Item: i, Status: failure.Status, Body: record}, err
 }
 
-// made tells whether any booking was made so far.
-func (b *bulk) made() bool {
-	return slices.ContainsFunc(b.answers, func(a idempotency.Response) bool { return a.Status == http.StatusCreated })
+// anyCreated reports whether a booking was created so far.
+func (b *bulk) anyCreated() bool {
+	return slices.ContainsFunc(b.responses, func(a idempotency.Response) bool { return a.Status == http.StatusCreated })
 }
 
-// answer is 201 where all were made, 207 where some were, and 400 for none.
-func (b *bulk) answer() response {
-	var made, failed []json.RawMessage
-	for _, a := range b.answers {
+// response has status 201 if all bookings were created, 207 for some, and 400 for none.
+func (b *bulk) response() response {
+	var succeeded, failed []json.RawMessage
+	for _, a := range b.responses {
 		if a.Status == http.StatusCreated {
-			made = append(made, a.Body)
+			succeeded = append(succeeded, a.Body)
 		} else {
 			failed = append(failed, a.Body)
 		}
@@ -150,8 +150,8 @@ func (b *bulk) answer() response {
 	switch {
 	case len(failed) == 0:
 		status = http.StatusCreated
-	case len(made) == 0:
+	case len(succeeded) == 0:
 		status = http.StatusBadRequest
 	}
-	return response{status, compat.Bulk(made, failed)}
+	return response{status, compat.Bulk(succeeded, failed)}
 }

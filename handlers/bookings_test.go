@@ -72,7 +72,8 @@ var bookingSorts = map[string][]string{
 	"id":            nil,
 }
 
-// The golden files of bookings were made from the recorded models and rows.
+// TestBookings compares with golden files made from the recorded models and
+// rows.
 func TestBookings(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -341,8 +342,8 @@ func clock(minutes string) string {
 	return fmt.Sprintf("%02d:%02d", n/60, n%60)
 }
 
-// Every booking says in every field what its rows say, and its keys are those
-// of the contract.
+// TestBookingRecords compares every field of every booking with its rows, and
+// the keys with those of the contract.
 func TestBookingRecords(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
@@ -379,8 +380,8 @@ func rawRecords(t testing.TB, a answer) []json.RawMessage {
 	return body.Data
 }
 
-// Metadata is there only when asked for, and never the keys with which a
-// booking can be managed without logging in.
+// TestBookingMeta: metadata is included only on request, and never the keys
+// that manage a booking without a login.
 func TestBookingMeta(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -417,8 +418,8 @@ func TestBookingMeta(t *testing.T) {
 	}
 }
 
-// The secret is a matter of the key's name in any letter case, and of the
-// prefix alone.
+// TestSecretMetaInAnyLetterCase: metadata is secret by the prefix of its key,
+// in any letter case.
 func TestSecretMetaInAnyLetterCase(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -542,7 +543,7 @@ func TestUnknownBooking(t *testing.T) {
 	}
 }
 
-// Bookings of the edge site, field by field.
+// TestBookingsOfTheEdgeSite compares the bookings field by field.
 func TestBookingsOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -675,8 +676,9 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 	bookingList.cutIntoPages(t, s, []find{{query: ""}, {query: "agent_id=1", where: "b.agent_id = 1"}})
 }
 
-// Minutes that are no time of day are shown as times that are not stored.
-func TestBookingsAtNoTime(t *testing.T) {
+// TestBookingsAtInvalidTimes: minutes that are no time of day are shown like
+// times that are not stored.
+func TestBookingsAtInvalidTimes(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
 	arrange(t, database,
@@ -693,8 +695,8 @@ func TestBookingsAtNoTime(t *testing.T) {
 	}
 }
 
-// Where no end is stored it is start and duration, the duration the service's
-// where that is not stored either.
+// TestBookingsWithoutEnd: an end that is not stored is the start plus the
+// duration, by default that of the service.
 func TestBookingsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -712,8 +714,8 @@ func TestBookingsWithoutEnd(t *testing.T) {
 	}
 }
 
-// Dates that are NULL stand before all others, and pages pass over them in
-// both directions.
+// TestBookingsWithoutDates: bookings without a date come before all others, on
+// pages in both directions.
 func TestBookingsWithoutDates(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -729,7 +731,8 @@ func TestBookingsWithoutDates(t *testing.T) {
 	bookingList.finds(t, s, questions)
 }
 
-// What depends on how a server compares letters.
+// TestBookingCollations: filters that depend on how the database compares
+// letters.
 func TestBookingCollations(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -746,8 +749,8 @@ func TestBookingCollations(t *testing.T) {
 	})
 }
 
-// With timestamps in the site's zone, records and date filters move; dates
-// and times of the bookings themselves do not.
+// TestBookingsInSiteTime: with timestamps in the site's time zone, timestamps
+// and date filters change; dates and times of the bookings themselves do not.
 func TestBookingsInSiteTime(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), func(o *handlers.Options) { o.SiteTimestamps = true })
@@ -768,7 +771,8 @@ func TestBookingsInSiteTime(t *testing.T) {
 	}
 }
 
-// The day on which the clock goes back, 2026-10-25 in Berlin, is 25 hours long.
+// TestBookingDateFiltersInSiteTime filters by the day on which the clock goes
+// back: 2026-10-25 has 25 hours in Berlin.
 func TestBookingDateFiltersInSiteTime(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.SiteA())
@@ -783,7 +787,8 @@ func TestBookingDateFiltersInSiteTime(t *testing.T) {
 	}
 }
 
-// Sites of another zone, another prefix, an older version.
+// TestBookingsOfOtherSites reads sites with another time zone, another table
+// prefix and an older version.
 func TestBookingsOfOtherSites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -814,8 +819,9 @@ func TestBookingsOfOtherSites(t *testing.T) {
 	s.wantFields(t, "/bookings/4", map[string]any{"booking_code": "OLD4444", "price": "0.0000", "payment_status": "", "order": nil, "transactions": []any{}, "start_datetime": "2024-05-06T10:00:00+02:00"})
 }
 
-// A hundred records cost as many statements as two.
-func TestListsCostTheSameAtAnySize(t *testing.T) {
+// TestPagesOfAnySizeRunTheSameStatements: a hundred records need as many
+// statements as two.
+func TestPagesOfAnySizeRunTheSameStatements(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	s.get("/bookings").want(http.StatusOK) // the first request also looks at the tables
@@ -831,7 +837,7 @@ func TestListsCostTheSameAtAnySize(t *testing.T) {
 	}
 }
 
-// TestBookingsWithoutTime shows an unknown time as none, not as midnight.
+// TestBookingsWithoutTime: an unknown time is shown as none, not as midnight.
 func TestBookingsWithoutTime(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

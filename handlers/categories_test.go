@@ -24,7 +24,8 @@ func TestCategories(t *testing.T) {
 	golden(t, "category_list", s.get("/services/categories").want(http.StatusOK).body)
 }
 
-// TestCategoryPages pages through the one list whose pagination has other names.
+// TestCategoryPages pages through the only list whose pagination has other
+// names.
 func TestCategoryPages(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -59,8 +60,8 @@ func TestCategoryPages(t *testing.T) {
 	wantRefused(t, "both", s.get("/services/categories?page=0&per_page=-1"), "page", "per_page")
 }
 
-// Only the active services of the category itself are counted, not those of
-// its descendants; NULL and 0 are both the top level.
+// TestCategoryFields: only the active services of the category itself are
+// counted, not those of its descendants; NULL and 0 both mean the top level.
 func TestCategoryFields(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -82,8 +83,9 @@ func TestCategoryFields(t *testing.T) {
 	}
 }
 
-// The path of the categories is no id of a service.
-func TestCategoriesAreNoService(t *testing.T) {
+// TestCategoriesPathIsNoServiceID: the path of the categories is not an id of
+// a service.
+func TestCategoriesPathIsNoServiceID(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	if n := len(s.get("/services/categories/").want(http.StatusOK).records()); n != 3 {

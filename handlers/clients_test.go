@@ -33,9 +33,9 @@ func (c client) item(a answer) map[string]any {
 	return a.object()
 }
 
-// TestAutomationNode replays the automation tool's node for this API: the
-// requests of its actions as they are, with JSON and with forms, ids as texts,
-// and with its own words where they are not the contract's.
+// TestAutomationNode replays the requests of an automation tool's node for
+// this API: as JSON and as forms, with ids as texts, and with its own words
+// where they differ from the contract's.
 func TestAutomationNode(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]func(key string) http.Header{
@@ -187,8 +187,8 @@ func (c client) coupons(t *testing.T) {
 	c.ask(http.MethodGet, "/coupons/SAVE10", "", "").want(http.StatusNotFound)
 }
 
-// TestConnectionCheck replays the connection check of a calendar integration: it
-// looks at status codes alone.
+// TestConnectionCheck replays the connection check of a calendar integration,
+// which looks only at status codes.
 func TestConnectionCheck(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -213,9 +213,11 @@ func TestConnectionCheck(t *testing.T) {
 		"another's key":     {"lp_live_0000000000000000000000000000000000000000", "key rejected"},
 		"no key":            {"", "key rejected"},
 	} {
-		if got := check(c.key); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := check(c.key); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 	services := client{s, http.Header{"X-Api-Key": {s.key}, "Accept": {"application/json"}}}.ask(http.MethodGet, "/services?per_page=1", "", "").want(http.StatusOK)
 	if n := len(services.records()); n != 1 {

@@ -45,8 +45,8 @@ func TestCoupons(t *testing.T) {
 	wantRefused(t, "several", s.get("/coupons?status=foo&page=0&per_page=1000"), "status", "page", "per_page")
 }
 
-// TestCouponUsage compares what was done with each coupon with its orders, not
-// counting cancelled ones.
+// TestCouponUsage compares the usage of each coupon with its orders, without
+// cancelled ones.
 func TestCouponUsage(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"small": fixtures.Small(now), "edge": fixtures.Edge()} {
@@ -74,8 +74,8 @@ func TestCouponUsage(t *testing.T) {
 	}
 }
 
-// Codes in orders are compared as the database compares them, however the
-// order spells them.
+// TestCouponUsageInEverySpelling: the codes of orders are compared as the
+// database compares them.
 func TestCouponUsageInEverySpelling(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -103,8 +103,8 @@ func TestCouponUsageInEverySpelling(t *testing.T) {
 	}
 }
 
-// The plugin takes a code that differs from the coupon's in accents: its orders
-// are the coupon's in both the count and the list.
+// TestCouponUsageIgnoresAccents: the plugin accepts a code that differs from
+// the coupon's in accents. Its orders count, and are listed.
 func TestCouponUsageIgnoresAccents(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -126,9 +126,9 @@ func usageOf(t *testing.T, coupon map[string]any) string {
 	return fmt.Sprintf("%s %s %s", coupon["usage_count"], discount.StringFixed(4), coupon["last_usage_date"])
 }
 
-// TestRecentOrders wants the ten latest orders of a coupon, as they stand in
-// the list of orders.
-func TestRecentOrders(t *testing.T) {
+// TestRecentOrdersOfACoupon: the ten latest orders of a coupon, as in the list
+// of orders.
+func TestRecentOrdersOfACoupon(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	a := s.get("/coupons/WELCOME10").want(http.StatusOK)
@@ -142,7 +142,7 @@ func TestRecentOrders(t *testing.T) {
 	}
 }
 
-// TestCouponCodes asks for coupons by their code as clients spell it.
+// TestCouponCodes reads coupons by their code in the spellings of clients.
 func TestCouponCodes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -240,7 +240,7 @@ func TestCouponsOfTheEdgeSite(t *testing.T) {
 	})
 }
 
-// TestCouponLimits reads what stands in the rules.
+// TestCouponLimits reads the limits from the rules of the coupons.
 func TestCouponLimits(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -266,7 +266,8 @@ func TestCouponLimits(t *testing.T) {
 	}
 }
 
-// TestReadableDiscount writes fixed amounts as the site writes its prices.
+// TestReadableDiscount: fixed amounts are formatted like the prices of the
+// site.
 func TestReadableDiscount(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -295,23 +296,26 @@ func TestReadableDiscount(t *testing.T) {
 	s.wantFields(t, "/coupons/WELCOME10", map[string]any{"readable_discount": "12.5%", "discount_value": json.Number("12.5")})
 }
 
-// A site without the add-on has no coupons.
+// TestCouponsWithoutTheAddOn: a site without the add-on has no coupons.
 func TestCouponsWithoutTheAddOn(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"current": fixtures.Small(now).WithoutCoupons(), "legacy": fixtures.Legacy()} {
-		s := newServer(t, fixtures.Shared(t, site))
-		for _, query := range []string{"", "?status=active&search=x", "?page=3&per_page=100"} {
-			a := s.get("/coupons" + query).want(http.StatusOK)
-			if _, root := members(t, a.body); string(root["data"]) != "[]" || a.at("pagination", "total") != json.Number("0") {
-				t.Errorf("%s, %s: %s", name, query, a.body)
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, fixtures.Shared(t, site))
+			for _, query := range []string{"", "?status=active&search=x", "?page=3&per_page=100"} {
+				a := s.get("/coupons" + query).want(http.StatusOK)
+				if _, root := members(t, a.body); string(root["data"]) != "[]" || a.at("pagination", "total") != json.Number("0") {
+					t.Errorf("%s: %s", query, a.body)
+				}
 			}
-		}
-		s.wantNotFound(t, "/coupons/welcome10", "coupon_not_found", "Coupon with code WELCOME10 was not found")
-		wantRefused(t, name, s.get("/coupons?status=x"), "status")
+			s.wantNotFound(t, "/coupons/welcome10", "coupon_not_found", "Coupon with code WELCOME10 was not found")
+			wantRefused(t, name, s.get("/coupons?status=x"), "status")
+		})
 	}
 }
 
-// Older versions of the add-on know no period.
+// TestCouponsOfTheOldAddOn: older versions of the add-on have no period of
+// validity.
 func TestCouponsOfTheOldAddOn(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -326,8 +330,8 @@ func TestCouponsOfTheOldAddOn(t *testing.T) {
 	couponList.finds(t, s, []find{{query: "status=active", where: "k.id <= 4"}})
 }
 
-// TestCouponTimestampsInTheSitesZone switches timestamps to the site's zone;
-// the days of a coupon are days and stay.
+// TestCouponTimestampsInTheSitesZone: timestamps are in the site's time zone;
+// the days of a coupon do not change.
 func TestCouponTimestampsInTheSitesZone(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), siteTimestamps)
@@ -337,9 +341,9 @@ func TestCouponTimestampsInTheSitesZone(t *testing.T) {
 	s.wantFields(t, "/coupons/NOTHING", map[string]any{"active_from": "0000-00-00", "last_usage_date": "n/a", "created_at": ""})
 }
 
-// TestOldCharacterSets asks for letters that tables of older sites cannot
-// hold: no record has them, and all others are found as ever.
-func TestOldCharacterSets(t *testing.T) {
+// TestFiltersBeyondTheCharacterSet filters by letters that the tables of older
+// sites cannot store: no record matches, and other filters work.
+func TestFiltersBeyondTheCharacterSet(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for _, charset := range []string{"utf8mb3", "latin1"} {
@@ -370,7 +374,7 @@ func TestOldCharacterSets(t *testing.T) {
 	}
 }
 
-// TestCouponCodeWithAccents is another code than the one without.
+// TestCouponCodeWithAccents: a code with accents differs from the one without.
 func TestCouponCodeWithAccents(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

@@ -68,10 +68,10 @@ func asJSON(text string) string {
 // serialised is a text as WordPress stores one that looks serialised.
 func serialised(text string) string { return fmt.Sprintf("s:%d:", len(text)) + `"` + text + `";` }
 
-// TestNamesAreNoObjects: what a customer is called never becomes an object of
-// PHP, however the name gets to the WordPress user: new or changed, as a
-// customer or with a booking.
-func TestNamesAreNoObjects(t *testing.T) {
+// TestNamesNeverBecomePHPObjects: the name of a customer never becomes a PHP
+// object, however it reaches the WordPress user: in a new or changed customer,
+// or with a booking.
+func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
 	const object, list = `O:12:"Some_Class":1:{s:4:"file";s:11:"/etc/passwd";}`, `a:1:{i:0;O:12:"Some_Class":0:{}}`
@@ -131,9 +131,9 @@ func TestNamesAreNoObjects(t *testing.T) {
 	})
 }
 
-// TestNoValueIsAnObject: nothing else that a request says gets unserialised, not
-// even where the customer's user is there already.
-func TestNoValueIsAnObject(t *testing.T) {
+// TestOtherTextsNeverBecomePHPObjects: no other text of a request is
+// unserialized, not even if the customer's user exists.
+func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
 	const object = `O:12:"Some_Class":0:{}`
@@ -157,9 +157,9 @@ func TestNoValueIsAnObject(t *testing.T) {
 	}
 }
 
-// TestUsersAsWordPressMakesThem: names and logins of a user are what WordPress
-// makes of those of the customer.
-func TestUsersAsWordPressMakesThem(t *testing.T) {
+// TestUsersEqualThoseOfWordPress: names and logins of a user are those that
+// WordPress makes from those of the customer.
+func TestUsersEqualThoseOfWordPress(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
 	for i, c := range []struct {
@@ -192,9 +192,9 @@ func TestUsersAsWordPressMakesThem(t *testing.T) {
 	}
 }
 
-// TestAddressesAsRecorded: every address that a real WordPress takes is taken and
-// stored as it is, and every other refused by its name.
-func TestAddressesAsRecorded(t *testing.T) {
+// TestEmailsAsRecorded: every e-mail address that a real WordPress accepts is
+// stored as it is, and every other is rejected as the field.
+func TestEmailsAsRecorded(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	_, emails := fixtures.Sanitized(t)
@@ -219,8 +219,7 @@ func TestAddressesAsRecorded(t *testing.T) {
 	}
 }
 
-// TestTextsAsRecorded: names and notes are stored as a real WordPress cleans
-// them.
+// TestTextsAsRecorded: names and notes are sanitized as by a real WordPress.
 func TestTextsAsRecorded(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())

@@ -67,8 +67,9 @@ func changed(changes []fixtures.Change) []string {
 	return told
 }
 
-// TestEveryFieldOfACustomer changes one field at a time: its own column or meta
-// is written, and the moment, and the history where the plugin keeps one of it.
+// TestEveryFieldOfACustomer changes one field at a time: its own column or
+// metadata is written, the timestamp, and the activity log where the plugin
+// records it.
 func TestEveryFieldOfACustomer(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -159,9 +160,11 @@ func TestUpdateCustomer(t *testing.T) {
 		"nulls":     `{"first_name":null,"last_name":null,"email":null,"phone":null,"status":null,"is_guest":null,"notes":null,"avatar_image_id":null,"city":null,"custom_fields":null}`,
 		"no fields": `{"custom_fields":{}}`, "none of a list": `{"custom_fields":[]}`, "what there is": fullCustomerPatch,
 	} {
-		if again := s.write(http.MethodPut, "/customers/9", body).want(http.StatusOK); string(again.body) != string(a.body) {
-			t.Errorf("%s: %s", name, again.body)
-		}
+		t.Run(name, func(t *testing.T) {
+			if again := s.write(http.MethodPut, "/customers/9", body).want(http.StatusOK); string(again.body) != string(a.body) {
+				t.Errorf("%s", again.body)
+			}
+		})
 	}
 	nothingWritten(t, "no changes", before)
 }
@@ -195,9 +198,9 @@ func updateRefused(t testing.TB, where string, a answer, fields ...string) {
 	}
 }
 
-// TestRefusedCustomers sends what no customer may be, to both routes: an answer
-// that names the fields in the form of the route, and nothing is written.
-func TestRefusedCustomers(t *testing.T) {
+// TestRejectedCustomers sends invalid customers to both routes: the response
+// names the fields in the shape of the route, and nothing is written.
+func TestRejectedCustomers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
@@ -311,7 +314,9 @@ func TestRefusedCustomers(t *testing.T) {
 		"an odd user":      {`{"first_name":"A","last_name":"B","cms_user_id":"x"}`, malformed("cms_user_id")},
 		"a user too far":   {`{"first_name":"A","last_name":"B","wordpress_user_id":-1}`, forbidden("wordpress_user_id")},
 	} {
-		c.want.check(t, name, s.write(http.MethodPost, "/customers", c.body))
+		t.Run(name, func(t *testing.T) {
+			c.want.check(t, name, s.write(http.MethodPost, "/customers", c.body))
+		})
 	}
 	nothingWritten(t, "refused new customers", before)
 	s.write(http.MethodPut, "/customers/9", "{"+manyFields(200)+"}").want(http.StatusOK)
@@ -325,8 +330,8 @@ func TestRefusedCustomers(t *testing.T) {
 	}
 }
 
-// Customers that do not exist.
-func TestUnknownCustomers(t *testing.T) {
+// TestWritesToUnknownCustomers writes customers that do not exist.
+func TestWritesToUnknownCustomers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
 	before := s.database.Snapshot(t)
@@ -365,8 +370,9 @@ func TestDeleteCustomer(t *testing.T) {
 	s.write(http.MethodDelete, path, "").want(http.StatusNotFound)
 }
 
-// TestFailedCustomerWrites: what nobody foresaw is told without its reason.
-func TestFailedCustomerWrites(t *testing.T) {
+// TestUnexpectedErrorsOfCustomerWrites: the response to an unexpected error
+// has no details.
+func TestUnexpectedErrorsOfCustomerWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
@@ -387,8 +393,9 @@ func TestFailedCustomerWrites(t *testing.T) {
 	nothingWritten(t, "failed writes", before)
 }
 
-// TestCustomersOnce: the same request again is answered again, and done once.
-func TestCustomersOnce(t *testing.T) {
+// TestRepeatedCustomerIsCreatedOnce: a repeated request gets the same response
+// and creates one customer.
+func TestRepeatedCustomerIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	first := s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").want(http.StatusCreated)
@@ -399,8 +406,8 @@ func TestCustomersOnce(t *testing.T) {
 	nothingWritten(t, "repetitions", before)
 }
 
-// TestEmailIsUnique: of a hundred who want one e-mail at once, of two servers,
-// one has it.
+// TestEmailIsUnique: of a hundred concurrent requests for the same e-mail
+// address, to two servers, one succeeds.
 func TestEmailIsUnique(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -438,7 +445,7 @@ func TestEmailIsUnique(t *testing.T) {
 	}
 }
 
-// Forms are read as JSON is.
+// TestCustomerForms: forms are read like JSON.
 func TestCustomerForms(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -462,7 +469,8 @@ func TestCustomerForms(t *testing.T) {
 	}
 }
 
-// Emoji where the tables hold them, and where they are older.
+// TestCustomerEmoji: emoji are stored if the tables can hold them, and else
+// rejected.
 func TestCustomerEmoji(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -494,8 +502,8 @@ func TestCustomerEmoji(t *testing.T) {
 	fresh.write(http.MethodPost, "/customers", `{"first_name":"Zoë","last_name":"Größe","custom_fields":{"größe":"ü"}}`).want(http.StatusCreated)
 }
 
-// Tables of the oldest sites hold western letters alone: others are refused by
-// name.
+// TestCustomersInLatin1: the tables of the oldest sites hold only western
+// letters; fields with others are rejected.
 func TestCustomersInLatin1(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -511,7 +519,8 @@ func TestCustomersInLatin1(t *testing.T) {
 	}
 }
 
-// What the site's mails would insert as it is never holds a tag.
+// TestCustomersHaveNoTags: texts that the site's mails contain never have a
+// tag.
 func TestCustomersHaveNoTags(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -522,7 +531,7 @@ func TestCustomersHaveNoTags(t *testing.T) {
 	}
 }
 
-// Sites of every kind take customers.
+// TestCustomersOfEverySite creates customers on sites of every kind.
 func TestCustomersOfEverySite(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"legacy": fixtures.Legacy(), "edge": fixtures.Edge(), "prefixed": fixtures.Prefixed(), "half hour": fixtures.HalfHour()} {
@@ -537,8 +546,8 @@ func TestCustomersOfEverySite(t *testing.T) {
 	}
 }
 
-// TestCustomFieldsWithoutTable: a custom field whose name cannot be kept would
-// not be shown again, so that it is not written either.
+// TestCustomFieldsWithoutTable: a custom field whose name cannot be recorded
+// could not be read again, so it is not written.
 func TestCustomFieldsWithoutTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -133,10 +133,10 @@ var deleteCustomer = operation{
 	},
 }
 
-// customerBookings reads the bookings that a single customer was asked for
-// with: past ones latest first, upcoming ones next first.
-func customerBookings(ctx context.Context, site *adapter.Site, id int64, asked compat.CustomerIncludes) (b compat.CustomerBookings, err error) {
-	every := adapter.BookingFilter{CustomerID: &id, Status: asked.Status, Descending: true}
+// customerBookings reads the bookings to include in a single customer: past ones
+// latest first, upcoming ones next first.
+func customerBookings(ctx context.Context, site *adapter.Site, id int64, includes compat.CustomerIncludes) (b compat.CustomerBookings, err error) {
+	every := adapter.BookingFilter{CustomerID: &id, Status: includes.Status, Descending: true}
 	past, upcoming := every, every
 	past.Past = true
 	upcoming.Upcoming, upcoming.Descending = true, false
@@ -145,14 +145,14 @@ func customerBookings(ctx context.Context, site *adapter.Site, id int64, asked c
 		filter adapter.BookingFilter
 		into   *[]adapter.Booking
 	}{
-		{asked.Bookings, every, &b.All},
-		{asked.Upcoming, upcoming, &b.Upcoming},
-		{asked.Past, past, &b.Past},
+		{includes.Bookings, every, &b.All},
+		{includes.Upcoming, upcoming, &b.Upcoming},
+		{includes.Past, past, &b.Past},
 	} {
 		if !part.wanted {
 			continue
 		}
-		*part.into, err = site.FirstBookings(ctx, part.filter, asked.Limit)
+		*part.into, err = site.FirstBookings(ctx, part.filter, includes.Limit)
 		if err != nil {
 			return b, err
 		}

@@ -35,7 +35,8 @@ func checkCustomer(t *testing.T, where string, form shape, record json.RawMessag
 	customerStatsShape.check(t, where+" stats", form.check(t, where, record)["stats"])
 }
 
-// The golden files of customers were made from the recorded models and rows.
+// TestCustomers compares with golden files made from the recorded models and
+// rows.
 func TestCustomers(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -199,8 +200,8 @@ func tenThousandths(t testing.TB, amount string) int64 {
 	return n
 }
 
-// Every customer says in every field what its rows say, and its keys are those
-// of the contract; read alone it says the same.
+// TestCustomerRecords compares every field of every customer with its rows,
+// the keys with those of the contract, and the list with single reads.
 func TestCustomerRecords(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
@@ -244,7 +245,7 @@ var recordedCounts = map[string]struct {
 	"268": {4, 1, 2, 1, []string{"10"}},
 }
 
-func TestCustomerCountsAreThePlugins(t *testing.T) {
+func TestCustomerCountsEqualThePlugins(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	for id, want := range recordedCounts {
@@ -266,8 +267,9 @@ func TestCustomerCountsAreThePlugins(t *testing.T) {
 	}
 }
 
-// Customer 188 has 11 bookings. Upcoming ones come next first, the others
-// latest first; cancelled ones are neither upcoming nor past.
+// TestBookingsOfACustomer reads the 11 bookings of customer 188. Upcoming ones
+// are sorted by the next first, others by the latest first; cancelled ones are
+// neither upcoming nor past.
 func TestBookingsOfACustomer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -383,7 +385,7 @@ func TestUnknownCustomer(t *testing.T) {
 	}
 }
 
-// Customers of the edge site, field by field.
+// TestCustomersOfTheEdgeSite compares the customers field by field.
 func TestCustomersOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -477,7 +479,8 @@ func TestCustomerFiltersOfTheEdgeSite(t *testing.T) {
 	})
 }
 
-// What depends on how a server compares letters.
+// TestCustomerCollations: filters that depend on how the database compares
+// letters.
 func TestCustomerCollations(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -490,8 +493,9 @@ func TestCustomerCollations(t *testing.T) {
 	})
 }
 
-// Custom fields are what the settings define, what the plugin's form makes
-// (cf_…) and what was once written through the API; profile fields are none.
+// TestCustomFields: custom fields are those of the settings, those of the
+// plugin's form (cf_…) and those written through the API; profile fields are
+// not.
 func TestCustomFields(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -511,8 +515,9 @@ func TestCustomFields(t *testing.T) {
 	}
 }
 
-// With timestamps in the site's zone, records and date filters move. The site
-// lies an hour east of UTC, two in summer; the clock went back on 2026-10-25.
+// TestCustomersInSiteTime: with timestamps in the site's time zone, timestamps
+// and date filters change. The site is an hour east of UTC, two in summer; the
+// clock went back on 2026-10-25.
 func TestCustomersInSiteTime(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.SiteA())
@@ -530,7 +535,8 @@ func TestCustomersInSiteTime(t *testing.T) {
 	})
 }
 
-// The rows of the sample sites were never changed after they were made.
+// TestCustomersByUpdate sorts and filters by the last change; the rows of the
+// sample sites were never changed.
 func TestCustomersByUpdate(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -547,7 +553,8 @@ func TestCustomersByUpdate(t *testing.T) {
 	})
 }
 
-// is_guest is a number; imports have left others than 0 and 1 behind.
+// TestGuestsByNumber: is_guest is a number, and imports have left others than
+// 0 and 1.
 func TestGuestsByNumber(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -576,8 +583,9 @@ func TestCustomersOfTheLegacySite(t *testing.T) {
 	}
 }
 
-// A booking that begins this very minute has begun.
-func TestTheMinuteOfABooking(t *testing.T) {
+// TestBookingOfThisMinuteHasBegun: a booking that begins in the current minute
+// has begun.
+func TestBookingOfThisMinuteHasBegun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		start          string
@@ -608,8 +616,8 @@ func TestTheMinuteOfABooking(t *testing.T) {
 	}
 }
 
-// Refunds beyond what was paid make the sum negative; a payment without a kind
-// counts, an authorisation does not.
+// TestTotalSpent: refunds can make the sum negative; a payment without a kind
+// counts, an authorization does not.
 func TestTotalSpent(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())

@@ -22,9 +22,10 @@ import (
 	"bookside/handlers"
 )
 
-// TestDocs opens the page under the root and every base path, pastes a key,
-// makes a call and reads the answer. The page asks nobody but the server.
-func TestDocs(t *testing.T) {
+// TestDocsInABrowser opens the page at the root and under every base path,
+// enters a key, sends a request and reads the response. The page contacts only
+// the server.
+func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	server := httptest.NewServer(s.handler)
@@ -75,9 +76,9 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestSwaggerUIIsTheCopy compares the embedded Swagger UI with the sums that were
-// taken when it was fetched.
-func TestSwaggerUIIsTheCopy(t *testing.T) {
+// TestSwaggerUIMatchesItsChecksums compares the embedded Swagger UI with the
+// checksums of the release.
+func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	sums, err := os.Open("swaggerui/SHA256SUMS")
@@ -106,8 +107,8 @@ func TestSwaggerUIIsTheCopy(t *testing.T) {
 	}
 }
 
-// TestDocsHeaders asks for everything the page consists of, and for what is no
-// part of it.
+// TestDocsHeaders requests every file of the page, and files that are not part
+// of it.
 func TestDocsHeaders(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -133,9 +134,9 @@ func TestDocsHeaders(t *testing.T) {
 	}
 }
 
-// TestDocsForOtherSites: what is kept of a document for one origin is not given
-// to another.
-func TestDocsForOtherSites(t *testing.T) {
+// TestDocsVaryByOrigin: a cached document of one origin is not used for
+// another.
+func TestDocsVaryByOrigin(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.AllowedOrigins = []string{"https://a.example", "https://b.example"} })
 	for _, origin := range []string{"https://a.example", "https://b.example"} {

@@ -33,10 +33,10 @@ var writeRequests = map[string][3]string{
 	"deleted coupon":    {http.MethodDelete, "/coupons/OLD", ""},
 }
 
-// TestTablesWithoutTransactions: a write that touches a table which could not
-// take it back is refused, whichever table that is, and nothing of it is
-// written.
-func TestTablesWithoutTransactions(t *testing.T) {
+// TestWritesToTablesWithoutTransactionsAreRejected: a request that would write
+// to a table without transactions is rejected, whichever table it is, and
+// nothing is written.
+func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons())

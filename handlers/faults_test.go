@@ -70,8 +70,8 @@ func faulty(t *testing.T, admits bool, err error) *server {
 	return s
 }
 
-// TestDatabaseFaults turns every fault of the database into the status it
-// means, with no detail of it in the answer or in the log.
+// TestDatabaseFaults compares the status for every error of the database,
+// without details in the response or the log.
 func TestDatabaseFaults(t *testing.T) {
 	t.Parallel()
 	const secret = "customer@example.test"
@@ -160,9 +160,9 @@ func outdates(err error) bool {
 	return errors.As(err, &server) && (server.Number == 1366 || server.Number == 4025)
 }
 
-// TestWritten: a write that is answered 503 says that nothing was written, or
-// that it may have been.
-func TestWritten(t *testing.T) {
+// TestFailedWritesReportTheirOutcome: a write with status 503 reports that
+// nothing was written, or that it may have been.
+func TestFailedWritesReportTheirOutcome(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	bulk := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"
@@ -226,9 +226,9 @@ func (s *server) untilQuiet() {
 	}
 }
 
-// TestBulkPartlyWritten: what was made stays made, and what follows says whether
-// it may be sent again.
-func TestBulkPartlyWritten(t *testing.T) {
+// TestBulkReportsTheOutcomeOfEachBooking: earlier bookings remain, and each
+// failed one reports whether it can be sent again.
+func TestBulkReportsTheOutcomeOfEachBooking(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	body := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"

@@ -264,10 +264,10 @@ var fieldTables = map[string]fieldTable{
 	}},
 }
 
-// TestEveryField sends every field of every body, alone where a record is
-// changed, and beside the least that a new record needs: its own columns are
-// written, and no others.
-func TestEveryField(t *testing.T) {
+// TestEveryFieldWritesItsColumns sends every field of every body, alone for a
+// change and with the required ones for a new record: it writes its own
+// columns and no others.
+func TestEveryFieldWritesItsColumns(t *testing.T) {
 	t.Parallel()
 	for name, table := range fieldTables {
 		t.Run(name, func(t *testing.T) {

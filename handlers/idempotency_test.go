@@ -38,9 +38,10 @@ func wantCode(t testing.TB, a answer, status int, code string) {
 	}
 }
 
-// TestIdempotency: the same request again is answered again, and done once. A
-// request is the same by API key, endpoint and header, under whatever base path.
-func TestIdempotency(t *testing.T) {
+// TestRepeatedRequestsRunOnce: a repeated request gets the same response and
+// runs once. Requests are the same by API key, endpoint under any base path,
+// and header.
+func TestRepeatedRequestsRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
@@ -64,9 +65,11 @@ func TestIdempotency(t *testing.T) {
 		"after a refusal":   s.write(http.MethodPost, "/bookings", friday("price", "-1"), "Idempotency-Key", "b").afterRefusal(t, s),
 		"another site time": s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "c"),
 	} {
-		if a.status != http.StatusConflict || a.at("error", "code") != "time_slot_unavailable" {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
-		}
+		t.Run(name, func(t *testing.T) {
+			if a.status != http.StatusConflict || a.at("error", "code") != "time_slot_unavailable" {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		})
 	}
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
 		t.Errorf("%d answers are kept", n)
@@ -82,8 +85,9 @@ func (a answer) afterRefusal(t testing.TB, s *server) answer {
 	return s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "b")
 }
 
-// Refusals are forgotten: the request may be put right under its name.
-func TestRefusalsAreNotKept(t *testing.T) {
+// TestRejectedRequestsAreNotStored: a rejected request can be corrected and
+// sent with the same key.
+func TestRejectedRequestsAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
@@ -98,7 +102,7 @@ func TestRefusalsAreNotKept(t *testing.T) {
 	s.write(http.MethodPost, "/bookings/bulk", `[{},`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusMultiStatus)
 }
 
-func TestIdempotencyNames(t *testing.T) {
+func TestIdempotencyKeySyntax(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
@@ -106,9 +110,11 @@ func TestIdempotencyNames(t *testing.T) {
 		"empty": {"Idempotency-Key", ""}, "256 characters": {"Idempotency-Key", strings.Repeat("a", 256)}, "a control character": {"Idempotency-Key", "a\x01"},
 		"a tab": {"Idempotency-Key", "a\tb"}, "letters of others": {"Idempotency-Key", "é"}, "two": {"Idempotency-Key", "a", "Idempotency-Key", "a"},
 	} {
-		for path, body := range map[string]string{"/bookings": friday(), "/bookings/bulk": `[` + friday() + `]`} {
-			malformed("Idempotency-Key").check(t, name, s.write(http.MethodPost, path, body, headers...))
-		}
+		t.Run(name, func(t *testing.T) {
+			for path, body := range map[string]string{"/bookings": friday(), "/bookings/bulk": `[` + friday() + `]`} {
+				malformed("Idempotency-Key").check(t, name, s.write(http.MethodPost, path, body, headers...))
+			}
+		})
 	}
 	nothingWritten(t, "names", before)
 	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "").want(http.StatusOK)
@@ -137,8 +143,8 @@ const fillLocks = `INSERT IGNORE INTO wp_bookside_locks (kind, id)
 	SELECT k.kind, b.id MOD 1024 FROM wp_latepoint_bookings b,
 		(SELECT 1 AS kind UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8) k`
 
-// TestIdempotencyInProgress: while a request runs, the same one is told so; other
-// requests go on.
+// TestIdempotencyInProgress: while a request runs, a repetition of it is
+// rejected; other requests run.
 func TestIdempotencyInProgress(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -169,9 +175,9 @@ func TestIdempotencyInProgress(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, made)
 }
 
-// TestIdempotencyRace: of many at once, one is done, and the others are told to
-// wait or what was done.
-func TestIdempotencyRace(t *testing.T) {
+// TestConcurrentRepetitionsRunOnce: of many concurrent repetitions one runs,
+// and the others get its response or are asked to wait.
+func TestConcurrentRepetitionsRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	answers := make([]answer, 40)
@@ -199,9 +205,9 @@ func TestIdempotencyRace(t *testing.T) {
 	}
 }
 
-// TestIdempotencyEnds: after a day a request is a new one, and the old answer is
-// swept away.
-func TestIdempotencyEnds(t *testing.T) {
+// TestIdempotencyKeysExpire: after a day the same key is a new request, and
+// the stored response is deleted.
+func TestIdempotencyKeysExpire(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
@@ -261,8 +267,8 @@ func (s *server) again(path, body, name string) (a answer) {
 	return a
 }
 
-// TestIdempotencyAfterALostCommit: a client that did not learn of its booking
-// learns of it from the next try.
+// TestIdempotencyAfterALostCommit: a client that got no response to its
+// booking gets it from the next attempt.
 func TestIdempotencyAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	s, proxy := faultyServer(t)
@@ -305,10 +311,10 @@ func fridays() string {
 	}, ",") + `]`
 }
 
-// TestBulkGoesOn cuts the link at each statement that begins or ends something
-// in turn: tries under the same name go on where the last one came to, make
-// each booking once, and answer what one try would have.
-func TestBulkGoesOn(t *testing.T) {
+// TestRepeatedBulkResumes cuts the connection at each statement that begins or
+// ends a transaction: attempts with the same key resume after the last stored
+// response, create each booking once, and respond like a single attempt.
+func TestRepeatedBulkResumes(t *testing.T) {
 	t.Parallel()
 	s, proxy := faultyServer(t)
 	before := s.database.Snapshot(t)
@@ -345,9 +351,9 @@ func TestBulkGoesOn(t *testing.T) {
 	}
 }
 
-// TestBulksThatCross: requests that create the same customers in other orders
-// never wait for each other in a circle.
-func TestBulksThatCross(t *testing.T) {
+// TestConcurrentBulksDoNotDeadlock: bulk requests that create the same
+// customers in different orders do not deadlock.
+func TestConcurrentBulksDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	var all sync.WaitGroup
@@ -371,9 +377,10 @@ func TestBulksThatCross(t *testing.T) {
 	all.Wait()
 }
 
-// What fails in the middle of a bulk request without a name is told beside what
-// was made, for nobody could ask again.
-func TestBulkWithoutAName(t *testing.T) {
+// TestBulkWithoutIdempotencyKeyReportsFailures: a failure in the middle is
+// reported beside the created bookings, because the request cannot be
+// repeated.
+func TestBulkWithoutIdempotencyKeyReportsFailures(t *testing.T) {
 	t.Parallel()
 	s, proxy := faultyServer(t)
 	proxy.Arm(fixtures.Fault{On: "INSERT INTO `wp_latepoint_bookings`", Skip: 1, Lost: true})
@@ -391,7 +398,8 @@ func TestBulkWithoutAName(t *testing.T) {
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_date", `"2027-02-09"`)+`]`).want(http.StatusServiceUnavailable)
 }
 
-// Without the header nothing is asked about it, and nothing kept.
+// TestWithoutIdempotencyKey: without the header nothing is looked up or
+// stored.
 func TestWithoutIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -412,7 +420,7 @@ func TestWithoutIdempotencyKey(t *testing.T) {
 	nothingWritten(t, "without the table", before)
 }
 
-// Replayed answers are read by pages of other sites, too.
+// TestReplayedHeaderIsExposed: pages of other origins can read the header.
 func TestReplayedHeaderIsExposed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.AllowedOrigins = []string{"https://app.example"} })

@@ -22,8 +22,8 @@ func TestInvoices(t *testing.T) {
 	golden(t, "invoice_list", s.get("/orders/888/invoices").want(http.StatusOK).body)
 }
 
-// TestInvoicesOfTheEdgeSite asks for every invoice under every order: under
-// another order than its own it is unknown.
+// TestInvoicesOfTheEdgeSite reads every invoice under every order: it is
+// unknown under all but its own.
 func TestInvoicesOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -60,7 +60,8 @@ func TestInvoicesOfTheEdgeSite(t *testing.T) {
 	}
 }
 
-// A number is computed with the site's prefix where none is stored.
+// TestInvoiceFields: a number that is not stored is built with the site's
+// prefix.
 func TestInvoiceFields(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -99,7 +100,8 @@ func TestInvoiceNumberPrefix(t *testing.T) {
 	s.wantFields(t, "/orders/1/invoices/12345678", map[string]any{"invoice_number": "INV-112345678"})
 }
 
-// The invoices of the oldest version have neither number nor amount.
+// TestInvoicesOfTheLegacySite: invoices of the oldest version have neither
+// number nor amount.
 func TestInvoicesOfTheLegacySite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()))

@@ -36,7 +36,8 @@ func TestLocations(t *testing.T) {
 	wantRefused(t, "several", s.get("/locations?status=open&page=0&per_page=101"), "status", "page", "per_page")
 }
 
-// Only a location that is exactly active is shown as active.
+// TestLocationsOfTheEdgeSite: only a location with exactly the status active
+// is shown as active.
 func TestLocationsOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

@@ -63,10 +63,10 @@ func (s *server) texts(query string) []string {
 	return found
 }
 
-// TestLogHoldsNothingPrivate drives every route, well and badly, with the data of
-// people, under the most talkative level and a database that fails, and looks
-// for all of it in the log.
-func TestLogHoldsNothingPrivate(t *testing.T) {
+// TestLogHoldsNoPersonalData sends valid and invalid requests with personal
+// data to every route, at the most verbose level and with a failing database,
+// and looks for that data in the log.
+func TestLogHoldsNoPersonalData(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
 	direct := *database

@@ -28,9 +28,9 @@ func routesOf(t *testing.T) []handlers.RouteInfo {
 	return routes
 }
 
-// TestOperationsReadWhatPathsHold compares the parameters in each path with those
-// that its operation reads.
-func TestOperationsReadWhatPathsHold(t *testing.T) {
+// TestOperationsReadTheParametersOfTheirPaths compares the parameters in each
+// path with those that its operation reads.
+func TestOperationsReadTheParametersOfTheirPaths(t *testing.T) {
 	t.Parallel()
 	for _, r := range handlers.Routes() {
 		var parameters []string
@@ -48,9 +48,10 @@ func TestOperationsReadWhatPathsHold(t *testing.T) {
 // small is the moment for which the small site is made.
 func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures.Small(now)) }
 
-// TestVerbs asks for every path of the table with every verb: those of the
-// table answer, HEAD as GET without a body, and the others are no route.
-func TestVerbs(t *testing.T) {
+// TestMethodsOfEveryPath requests every path of the table with every method:
+// those of the table are served, HEAD like GET without a body, and others
+// match no route.
+func TestMethodsOfEveryPath(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	served := map[string][]string{}
@@ -81,8 +82,8 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// TestCORS asks as a page of another site does: an allowed origin may read every
-// header that tells about limits, any other gets no header of this kind.
+// TestCORS sends requests like a page of another origin: an allowed origin can
+// read every header about limits, others get no CORS headers.
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) {
@@ -112,8 +113,9 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// TestHead compares HEAD with GET: the same status and headers, no body.
-func TestHead(t *testing.T) {
+// TestHeadEqualsGet compares HEAD with GET: the same status and headers, no
+// body.
+func TestHeadEqualsGet(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for _, r := range routesOf(t) {
@@ -140,9 +142,9 @@ func permissions() []string {
 	return all
 }
 
-// TestPermissions asks every route with a key of every single permission: its
-// own and its verb's shorthand open it, no other does.
-func TestPermissions(t *testing.T) {
+// TestRoutesNeedTheirPermission requests every route with a key of every
+// single permission: only its own and the general one of its verb suffice.
+func TestRoutesNeedTheirPermission(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	for _, permission := range permissions() {
@@ -167,9 +169,10 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestUnauthorized asks every route with every kind of bad key: all look the
-// same to the caller, lists as a WordPressError, the rest as an ObjectError.
-func TestUnauthorized(t *testing.T) {
+// TestInvalidKeysLookAlike requests every route with every kind of invalid
+// key: the responses are equal, a WordPressError for lists and else an
+// ObjectError.
+func TestInvalidKeysLookAlike(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	revoked, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "revoked", Kind: keys.Live, Permissions: []string{"read"}})
@@ -213,7 +216,7 @@ func TestUnauthorized(t *testing.T) {
 	}
 }
 
-// TestBasePaths asks under every base path, with and without a trailing slash.
+// TestBasePaths requests every base path, with and without a trailing slash.
 func TestBasePaths(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

@@ -80,9 +80,9 @@ const mebibyte = 1 << 20
 // fill repeats a text up to a body's greatest length, less some room.
 func fill(text string, room int) string { return strings.Repeat(text, (mebibyte-room)/len(text)) }
 
-// TestBodiesCost: no body of any kind costs more than 16 MiB, whatever becomes
-// of it. Not parallel, for the sake of the heap.
-func TestBodiesCost(t *testing.T) {
+// TestMemoryOfBodies: no body of any kind costs more than 16 MiB, valid or
+// not. It is not parallel, because it measures the heap.
+func TestMemoryOfBodies(t *testing.T) {
 	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), bounded)
 	const form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
@@ -178,10 +178,10 @@ func headLines() string {
 	return b.String()
 }
 
-// TestRequestsCost: no request costs more than 32 MiB, not even on a site with
-// very long texts; what would is refused with a word of advice. Not parallel,
-// for the sake of the heap.
-func TestRequestsCost(t *testing.T) {
+// TestMemoryOfRequests: no request costs more than 32 MiB, not even on a site
+// with very long texts; one that would is rejected with advice. It is not
+// parallel, because it measures the heap.
+func TestMemoryOfRequests(t *testing.T) {
 	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.New(t, fixtures.Large(now)), bounded)
 	for path, status := range map[string]int{

@@ -16,8 +16,8 @@ import (
 // bounded gives requests the memory that the service unit leaves them.
 func bounded(o *handlers.Options) { o.Memory, o.MemoryWait = 128<<20, 5*time.Second }
 
-// TestTooManyVariables: what PHP would cut off in silence is refused, in forms
-// of both kinds and in queries, on every route.
+// TestTooManyVariables: requests with more variables than PHP reads are
+// rejected, in both kinds of forms and in queries, on every route.
 func TestTooManyVariables(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -32,32 +32,36 @@ func TestTooManyVariables(t *testing.T) {
 		"parts":               {parts, strings.Repeat("--x\r\nContent-Disposition: form-data; name=\"notes\"\r\n\r\na\r\n", 1001) + "--x--\r\n", "The request body has more than 1000 variables"},
 		"values of JSON":      {jsonType, `{"notes":[` + strings.Repeat("1,", 20_000) + `1]}`, "The request body has more than 20000 values"},
 	} {
-		for _, route := range []string{http.MethodPost + " /v1/bookings", http.MethodPost + " /v1/bookings/bulk", http.MethodPost + " /v1/payments", http.MethodPut + " /v1/customers/1"} {
-			method, path, _ := strings.Cut(route, " ")
-			a := s.send(method, path, header(c.contentType), c.body).want(http.StatusBadRequest)
-			if want := `{"code":"rest_invalid_json","message":"` + c.message + `","data":{"status":400}}`; string(a.body) != want {
-				t.Errorf("%s, %s: %s, want %s", name, route, a.body, want)
+		t.Run(name, func(t *testing.T) {
+			for _, route := range []string{http.MethodPost + " /v1/bookings", http.MethodPost + " /v1/bookings/bulk", http.MethodPost + " /v1/payments", http.MethodPut + " /v1/customers/1"} {
+				method, path, _ := strings.Cut(route, " ")
+				a := s.send(method, path, header(c.contentType), c.body).want(http.StatusBadRequest)
+				if want := `{"code":"rest_invalid_json","message":"` + c.message + `","data":{"status":400}}`; string(a.body) != want {
+					t.Errorf("%s: %s, want %s", route, a.body, want)
+				}
 			}
-		}
+		})
 	}
 	for name, c := range map[string]struct{ query, message string }{
 		"variables": {strings.Repeat("a&", 1001), "The query has more than 1000 variables"},
 		"levels":    {deep, "The name of a variable in the query nests deeper than 64 levels"},
 	} {
-		for _, r := range routesOf(t) {
-			a := s.do(r.Method, "/v1"+r.Path+"?"+c.query, http.Header{"X-Api-Key": {s.key}}).want(http.StatusBadRequest)
-			if want := `{"code":"rest_invalid_json","message":"` + c.message + `","data":{"status":400}}`; string(a.body) != want {
-				t.Errorf("%s, %s %s: %s, want %s", name, r.Method, r.Path, a.body, want)
+		t.Run(name, func(t *testing.T) {
+			for _, r := range routesOf(t) {
+				a := s.do(r.Method, "/v1"+r.Path+"?"+c.query, http.Header{"X-Api-Key": {s.key}}).want(http.StatusBadRequest)
+				if want := `{"code":"rest_invalid_json","message":"` + c.message + `","data":{"status":400}}`; string(a.body) != want {
+					t.Errorf("%s %s: %s, want %s", r.Method, r.Path, a.body, want)
+				}
 			}
-		}
+		})
 	}
 	s.do(http.MethodGet, "/v1/bookings?"+strings.Repeat("a&", 999)+"page=1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
 }
 
-// TestMemoryIsShared: heavy requests wait for the memory of those that run, and
-// are told to come again where it does not come free in time; ordinary ones wait
-// for neither.
-func TestMemoryIsShared(t *testing.T) {
+// TestHeavyRequestsWaitForMemory: heavy requests wait for the memory of
+// others, and are rejected with Retry-After if it is not freed in time;
+// ordinary requests wait for neither.
+func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
@@ -90,9 +94,9 @@ func TestMemoryIsShared(t *testing.T) {
 	s.get(heavy).want(http.StatusOK)
 }
 
-// TestMemoryOfSlowBodies: large bodies that come slowly take memory from each
-// other and from nobody else.
-func TestMemoryOfSlowBodies(t *testing.T) {
+// TestSlowBodiesBlockOnlyEachOther: large bodies that arrive slowly use memory
+// that no other requests need.
+func TestSlowBodiesBlockOnlyEachOther(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
@@ -127,9 +131,9 @@ func TestMemoryOfSlowBodies(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSlowReaders: clients that are slow to read what they wrote keep no
-// memory of the work from others.
-func TestMemoryOfSlowReaders(t *testing.T) {
+// TestSlowReadersFreeTheirMemory: clients that read responses slowly do not
+// occupy the memory of processing.
+func TestSlowReadersFreeTheirMemory(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {
 		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
@@ -168,8 +172,8 @@ func (r *slowReader) Write(p []byte) (int, error) {
 	return r.ResponseRecorder.Write(p)
 }
 
-// TestMemoryAfterPanics: a panic gives back the memory of its request.
-func TestMemoryAfterPanics(t *testing.T) {
+// TestPanicsFreeTheirMemory: a panic frees the memory of its request.
+func TestPanicsFreeTheirMemory(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {
 		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond

@@ -101,8 +101,7 @@ func TestOrdersOfTheSmallSite(t *testing.T) {
 	})
 }
 
-// Nobody's orders are those of customer 0.
-// What no column holds stands in the meta table of orders.
+// TestOrderMeta: fields without a column are in the metadata of orders.
 func TestOrderMeta(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -189,8 +188,8 @@ func TestOrderTransactions(t *testing.T) {
 	golden(t, "transaction_list", s.get("/orders/504/transactions").want(http.StatusOK).body)
 }
 
-// TestOrderTransactionsOfTheEdgeSite asks for every transaction under every
-// order: under another order than its own it is unknown.
+// TestOrderTransactionsOfTheEdgeSite reads every transaction under every
+// order: it is unknown under all but its own.
 func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -237,8 +236,8 @@ func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
 	}
 }
 
-// TestOrderDatesInTheSitesZone filters by days of a zone that is half an hour
-// off the full one.
+// TestOrderDatesInTheSitesZone filters by days of a time zone with a half-hour
+// offset.
 func TestOrderDatesInTheSitesZone(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.HalfHour()), siteTimestamps)

@@ -18,9 +18,9 @@ import (
 	"bookside/handlers"
 )
 
-// TestOneConnection: no request needs two connections at a time. With one there
-// is, everything is served, one request after the other.
-func TestOneConnection(t *testing.T) {
+// TestRequestsNeedOneConnection: no request needs two connections at the same
+// time. With a single one everything is served, one request after the other.
+func TestRequestsNeedOneConnection(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Minute)
@@ -103,9 +103,9 @@ func untilWaiting(t *testing.T, database *fixtures.Database, statements int) {
 	}
 }
 
-// TestTooMuch: requests for which no connection or no place is free are told to
-// come again, whatever their endpoint; those that run go on.
-func TestTooMuch(t *testing.T) {
+// TestOverloadedServerAsksToRetry: requests without a free connection or slot
+// get 503 with Retry-After, on every route; running requests complete.
+func TestOverloadedServerAsksToRetry(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, c := range map[string]struct {
@@ -147,8 +147,8 @@ func (a awaited) Read(p []byte) (int, error) {
 	return a.Reader.Read(p)
 }
 
-// TestBulkWithoutConnection: a bulk request whose key was let in before all
-// connections were taken is refused as a whole, and counts once.
+// TestBulkWithoutConnection: a bulk request that finds no free connection
+// after its key was accepted is rejected as a whole, and counted once.
 func TestBulkWithoutConnection(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -177,8 +177,8 @@ func TestBulkWithoutConnection(t *testing.T) {
 	})
 }
 
-// TestRequestTimeout: a request that takes too long is told so in the same
-// form, and what it used is free again.
+// TestRequestTimeout: a request over the time limit gets 503, and frees its
+// connection and slot.
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -256,9 +256,9 @@ func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// TestSlowClientsTakeNothing: while a client sends its body or reads its answer
-// as slowly as it likes, others get the only connection and the only place.
-func TestSlowClientsTakeNothing(t *testing.T) {
+// TestSlowClientsOccupyNoConnectionOrSlot: while a client sends its body or
+// reads its response slowly, others use the only connection and the only slot.
+func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = 1 })
@@ -300,9 +300,9 @@ func TestSlowClientsTakeNothing(t *testing.T) {
 	}
 }
 
-// TestSlowBody: a body that does not come, in whatever form, is given up, and so
-// is its connection.
-func TestSlowBody(t *testing.T) {
+// TestBodyThatNeverArrivesTimesOut: the request gets 408 and its connection is
+// closed.
+func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
 	address := s.listening()
@@ -326,9 +326,9 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestUnreadBody: an answer for which no body is needed does not wait for one
-// that does not come, and ends the connection.
-func TestUnreadBody(t *testing.T) {
+// TestResponsesDoNotWaitForUnneededBodies: a response that needs no body does
+// not wait for one, and closes the connection.
+func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = time.Hour })
 	address := s.listening()
@@ -370,9 +370,9 @@ func TestUnreadBody(t *testing.T) {
 	}
 }
 
-// TestUnreadBodyWithoutConnection: so is the answer of a server that has too
-// much to do.
-func TestUnreadBodyWithoutConnection(t *testing.T) {
+// TestOverloadDoesNotWaitForBodies: nor does the response of an overloaded
+// server.
+func TestOverloadDoesNotWaitForBodies(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
@@ -394,9 +394,9 @@ func TestUnreadBodyWithoutConnection(t *testing.T) {
 	<-running
 }
 
-// TestUnreadBodyThatComes: a client that sends a body of any size to the end
-// reads its answer then, and the connection serves the next request.
-func TestUnreadBodyThatComes(t *testing.T) {
+// TestUnneededBodiesAreDrained: a client that sends its whole body reads the
+// response then, and the connection serves its next request.
+func TestUnneededBodiesAreDrained(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	address := s.listening()
@@ -423,9 +423,9 @@ func TestUnreadBodyThatComes(t *testing.T) {
 	}
 }
 
-// TestTooLarge: bodies over 1 MiB are refused in every form, and those that say
-// so are not even waited for; so are addresses over 8 KiB.
-func TestTooLarge(t *testing.T) {
+// TestTooLargeRequestsAreRejected: bodies over 1 MiB are rejected in every
+// form, without being read if their length is known; so are URLs over 8 KiB.
+func TestTooLargeRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	address := s.listening()

@@ -89,7 +89,7 @@ func TestPaymentsOfTheSmallSite(t *testing.T) {
 }
 
 // TestPaymentBooking compares the booking of every payment with the first of
-// its order, which the rows lead to the other way round.
+// its order, found from the rows the other way round.
 func TestPaymentBooking(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now), "legacy": fixtures.Legacy()} {
@@ -115,8 +115,8 @@ func TestPaymentBooking(t *testing.T) {
 	}
 }
 
-// TestPaymentDatesInTheSitesZone switches timestamps to the site's zone, on the
-// days around the end of summer time in Berlin.
+// TestPaymentDatesInTheSitesZone: timestamps are in the site's time zone,
+// around the end of summer time in Berlin.
 func TestPaymentDatesInTheSitesZone(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -144,7 +144,8 @@ func TestPaymentDatesInTheSitesZone(t *testing.T) {
 	stored.wantFields(t, "/payments/1", map[string]any{"created_at": "2026-10-24 21:59:59"})
 }
 
-// Payments fail in a shape of their own; parameters and keys do not.
+// TestPaymentErrors: payments have their own shape of errors, except for
+// parameters and keys.
 func TestPaymentErrors(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -203,7 +204,8 @@ func TestPaymentsOfTheEdgeSite(t *testing.T) {
 	})
 }
 
-// A column of money keeps twenty digits; filters compare all of them.
+// TestPaymentAmountsAreExact: a column of money holds twenty digits, and
+// filters compare all of them.
 func TestPaymentAmountsAreExact(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -223,8 +225,9 @@ func TestPaymentAmountsAreExact(t *testing.T) {
 	wantRefused(t, "beyond the column", s.get("/payments?amount_min=10000000000000000&amount_max=-10000000000000000"), "amount_min", "amount_max")
 }
 
-// A database that does not answer in time is a failure of the platform's.
-func TestPaymentsTakeTooLong(t *testing.T) {
+// TestPaymentsOfASlowDatabase: a database that does not respond in time makes
+// the platform unavailable.
+func TestPaymentsOfASlowDatabase(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = time.Nanosecond })
 	a := s.get("/payments/1").want(http.StatusServiceUnavailable)

@@ -76,10 +76,10 @@ func (g guarded) without(t testing.TB, value any, path []string) (emptied int) {
 	return 1
 }
 
-// TestAnswersByPermission walks all routes that answer the same twice, with the
-// route's permission and each other permission to read: what the key may not see
-// is empty in its form, everything else is as for a key that may see all.
-func TestAnswersByPermission(t *testing.T) {
+// TestResponsesHideWhatTheKeyMayNotRead requests all routes twice, with the
+// route's permission and each other permission to read: what the key may not
+// read is empty, everything else is unchanged.
+func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	arrange(t, database,
@@ -168,9 +168,9 @@ func each[T, R any](values []T, of func(T) R) []R {
 	return results
 }
 
-// TestNewRecordsByPermission: who may write and not read sees of a new record
-// what is in it, and nothing that needs another permission.
-func TestNewRecordsByPermission(t *testing.T) {
+// TestNewRecordsHideWhatTheKeyMayNotRead: a key that may write but not read
+// sees a new record without what needs another permission.
+func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
@@ -200,8 +200,8 @@ func TestNewRecordsByPermission(t *testing.T) {
 	}
 }
 
-// TestIncludesNeedTheirPermission: bookings are shown with a customer to keys that
-// may read both, and asking for them is refused otherwise.
+// TestIncludesNeedTheirPermission: keys that may read both can include the
+// bookings of a customer; for others the request is rejected.
 func TestIncludesNeedTheirPermission(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -229,9 +229,9 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 	s.as([]string{"read_customers"}, http.MethodGet, "/customers?include=bookings", "").want(http.StatusOK)
 }
 
-// TestReplaysShowWhatTheKeyMaySeeNow: an answer that is given again holds no more
-// than the key may see by now, and all of it once the key has its permission back.
-func TestReplaysShowWhatTheKeyMaySeeNow(t *testing.T) {
+// TestStoredResponsesObeyCurrentPermissions: a stored response hides what the
+// key may no longer read, and shows it once the key has its permission back.
+func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
@@ -287,9 +287,9 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 	"cancel what is completed":  {http.MethodPut, "/bookings/11", `{"status":"cancelled"}`, "PUT /bookings/:id", "delete_bookings"},
 }
 
-// TestPermissionsBesideTheRoutes sends each of these requests with every
-// permission but the one it needs too, then with the two alone.
-func TestPermissionsBesideTheRoutes(t *testing.T) {
+// TestAdditionalPermissions sends requests that need a second permission with
+// every other permission, then with the two.
+func TestAdditionalPermissions(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrangeCustomers(t, s.database)
@@ -352,9 +352,9 @@ func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 		"UPDATE wp_latepoint_customers SET phone = '+4930' WHERE id = 9")
 }
 
-// TestFillingACustomerNeedsNoMore: what is not known of a customer may come with
-// a booking, and what is known may be sent again.
-func TestFillingACustomerNeedsNoMore(t *testing.T) {
+// TestCompletingACustomerNeedsNoPermission: a booking may add missing fields
+// of its customer, and repeat known ones.
+func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrangeCustomers(t, s.database)
@@ -388,10 +388,10 @@ func TestFillingACustomerNeedsNoMore(t *testing.T) {
 	}
 }
 
-// TestUsersAreNotProbed: without write_users nothing is said about a WordPress
-// user, and with it no more than that the user cannot be linked. Other requests
-// that are wrong in themselves are told so, whatever their key may do.
-func TestUsersAreNotProbed(t *testing.T) {
+// TestUsersCannotBeProbed: without write_users a response reveals nothing
+// about a WordPress user, and with it only that the user cannot be linked.
+// Other invalid fields are reported whatever the key may do.
+func TestUsersCannotBeProbed(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrangeCustomers(t, s.database)
@@ -418,9 +418,9 @@ func TestUsersAreNotProbed(t *testing.T) {
 	}
 }
 
-// TestBookingMetaOfAddOns: of booking meta only custom fields, the plugin's own
-// and what the configuration lists is shown and searched; keys to manage a
-// booking never.
+// TestBookingMetaOfAddOns: of the metadata of bookings only custom fields, the
+// plugin's own and configured ones are shown and searched, and never the keys
+// that manage a booking.
 func TestBookingMetaOfAddOns(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())

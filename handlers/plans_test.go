@@ -23,8 +23,8 @@ var grown = []string{
 // unindexed are tables that the plugin finds by nothing but their id.
 var unindexed = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions"}
 
-// TestBookingWritesUseIndexes looks at every statement of a create, a change and
-// a deletion: none reads a table whole that has an index.
+// TestBookingWritesUseIndexes explains every statement of a create, an update
+// and a deletion: none scans a table that has an index.
 func TestBookingWritesUseIndexes(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has a planner of its own
@@ -77,9 +77,9 @@ func reads(shown statement, tables []string) bool {
 	return false
 }
 
-// TestBookingStatements: what a new booking costs, and that further
-// notifications cost a statement each at most.
-func TestBookingStatements(t *testing.T) {
+// TestStatementsOfANewBooking: the number of statements is fixed, and each
+// further notification adds at most one.
+func TestStatementsOfANewBooking(t *testing.T) {
 	t.Parallel()
 	const bound = 34
 	automation := func(id int) string {

@@ -10,9 +10,10 @@ import (
 	"bookside/handlers"
 )
 
-// TestUnavailable takes the platform away in every way and gives it back: each
-// time 503 as a WordPressError, and everything as before without a restart.
-func TestUnavailable(t *testing.T) {
+// TestUnavailablePlatform takes the platform away in every way and restores
+// it: the status is 503 in between, and everything works again without a
+// restart.
+func TestUnavailablePlatform(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name, away, back string
@@ -88,9 +89,9 @@ func arrange(t testing.TB, database *fixtures.Database, statements ...string) {
 	}
 }
 
-// TestSchemaChangesUnderway drops and adds columns and tables while the server
-// runs, as an update of the plugin does.
-func TestSchemaChangesUnderway(t *testing.T) {
+// TestSchemaChangesWhileServing drops and adds columns and tables while the
+// server runs, as an update of the plugin does.
+func TestSchemaChangesWhileServing(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has no number for an unknown column
 	database := fixtures.New(t, fixtures.Small(now))
@@ -123,9 +124,9 @@ func TestSchemaChangesUnderway(t *testing.T) {
 	}
 }
 
-// TestReadsWhatPHPWrote changes rows behind the server's back: the next answer
-// shows them.
-func TestReadsWhatPHPWrote(t *testing.T) {
+// TestChangesByPHPAreSeenAtOnce changes rows in the database: the next
+// response shows them.
+func TestChangesByPHPAreSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
@@ -144,9 +145,9 @@ func TestReadsWhatPHPWrote(t *testing.T) {
 	s.get("/bookings?status=in_progress").want(http.StatusOK)
 }
 
-// TestQueriesAreConstant asks for pages of different sizes: a large one never
-// costs more statements than a small one, and no list more than its bound.
-func TestQueriesAreConstant(t *testing.T) {
+// TestStatementsDoNotGrowWithPages: a large page runs as many statements as a
+// small one, and no list more than its bound.
+func TestStatementsDoNotGrowWithPages(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	s.get("/status").want(http.StatusOK) // the key's use is noted, the schema probed
@@ -174,8 +175,8 @@ func TestQueriesAreConstant(t *testing.T) {
 	}
 }
 
-// TestHeaders are those every response carries.
-func TestHeaders(t *testing.T) {
+// TestHeadersOfEveryResponse checks the headers that every response has.
+func TestHeadersOfEveryResponse(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	for _, path := range []string{"/v1/status", "/v1/nothing", "/v1/bookings?page=0"} {

@@ -91,8 +91,8 @@ func TestServices(t *testing.T) {
 	})
 }
 
-// Each service has days of its own here, and some have what stands in the meta
-// table: a description and a limit.
+// TestServicesByDateAndMeta gives the services different days, and some of
+// them metadata: a description and a limit.
 func TestServicesByDateAndMeta(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -138,8 +138,9 @@ func TestServicesByDateAndMeta(t *testing.T) {
 	}
 }
 
-// TestServiceIncludes asks for every combination of words: just those keys are
-// added, in one order, their ids strings in lists and numbers in single reads.
+// TestServiceIncludes requests every combination of includes: exactly their
+// keys are added, in a fixed order, with ids as strings in lists and numbers
+// in single reads.
 func TestServiceIncludes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -189,7 +190,8 @@ func dataOf(t testing.TB, a answer) json.RawMessage {
 	return values["data"]
 }
 
-// TestAllCategoriesWithServices asks for the categories at the root of the list.
+// TestAllCategoriesWithServices includes the categories beside the list of
+// services.
 func TestAllCategoriesWithServices(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

@@ -8,8 +8,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestShopOfEverySite: sites of every age and place take services, orders and
-// payments, and coupons where they have the add-on.
+// TestShopOfEverySite creates services, orders and payments on sites of every
+// kind, and coupons where they have the add-on.
 func TestShopOfEverySite(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{
@@ -45,8 +45,8 @@ func TestShopOfEverySite(t *testing.T) {
 	}
 }
 
-// TestShopWithoutCoupons: a site without the add-on says so where a coupon is to
-// be made, and has none otherwise.
+// TestShopWithoutCoupons: a site without the add-on rejects new coupons and
+// has none.
 func TestShopWithoutCoupons(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithoutCoupons())
@@ -67,8 +67,9 @@ func TestShopWithoutCoupons(t *testing.T) {
 	nothingWritten(t, "coupons", before)
 }
 
-// TestShopWithEarlierCoupons: a table without dates takes coupons without dates.
-func TestShopWithEarlierCoupons(t *testing.T) {
+// TestCouponsWithoutDates: a coupon table without dates stores coupons without
+// dates.
+func TestCouponsWithoutDates(t *testing.T) {
 	t.Parallel()
 	old := newWriter(t, fixtures.SiteA().WithCoupons())
 	arrange(t, old.database, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")

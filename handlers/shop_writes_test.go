@@ -189,8 +189,8 @@ func TestCouponWrites(t *testing.T) {
 	s.get("/coupons/TEST2026").want(http.StatusNotFound)
 }
 
-// TestShopWritesOnce: every POST knows a request that comes again.
-func TestShopWritesOnce(t *testing.T) {
+// TestRepeatedShopWritesRunOnce repeats every POST with its Idempotency-Key.
+func TestRepeatedShopWritesRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons())
 	for path, body := range map[string]string{

@@ -18,8 +18,8 @@ func TestStatus(t *testing.T) {
 	golden(t, "status", newServer(t, small(t)).get("/status").want(http.StatusOK).body)
 }
 
-// TestStatusZones sets the two options of WordPress that tell the zone.
-func TestStatusZones(t *testing.T) {
+// TestTimeZoneOfTheSite sets the two options of WordPress for the time zone.
+func TestTimeZoneOfTheSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
 	s := newServer(t, database)
@@ -58,7 +58,7 @@ func TestStatusOfTheHalfHourSite(t *testing.T) {
 func siteTimestamps(o *handlers.Options) { o.SiteTimestamps = true }
 
 // TestTimestamps compares the timestamps of every list with their columns: as
-// they are stored, and in the zone of a site at +05:30.
+// stored, and in the time zone +05:30 of a site.
 func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.HalfHour())
@@ -111,8 +111,9 @@ var readings = []reading{
 	{listing: couponList, key: "code", envelope: success, single: couponDetailShape, nested: map[string]shape{"recent_orders": orderShape}},
 }
 
-// TestRecordsOfEverySite reads every list, and its first records one by one, on
-// every site, and compares all keys, their order and the types of the values.
+// TestRecordsOfEverySite reads every list, and its first records one by one,
+// on every site, and compares all keys, their order and the types of the
+// values.
 func TestRecordsOfEverySite(t *testing.T) {
 	t.Parallel()
 	for name, site := range sites {

@@ -86,9 +86,9 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 	},
 }
 
-// TestWritesNeverDeadlock: writes of every route on two servers at once, on the
-// same few records, wait for each other, and never in a circle: no transaction
-// has to be run again.
+// TestWritesNeverDeadlock writes the same few records through every route on
+// two servers at the same time: writes wait for each other without deadlocks,
+// and no transaction is retried.
 func TestWritesNeverDeadlock(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -11,9 +11,9 @@ import (
 	"bookside/handlers"
 )
 
-// TestMovesWithOtherFields tries every pair of statuses in one request with
-// other changes: both happen, or nothing does.
-func TestMovesWithOtherFields(t *testing.T) {
+// TestStatusTransitionsWithOtherFields tries every pair of statuses together
+// with other changes: both are written, or neither.
+func TestStatusTransitionsWithOtherFields(t *testing.T) {
 	t.Parallel()
 	moves := map[string][]string{ // the contract's table, and staying
 		"pending":   {"pending", "approved", "cancelled"},

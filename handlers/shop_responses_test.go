@@ -9,9 +9,9 @@ import (
 	"bookside/fixtures"
 )
 
-// TestShopAnswers: the answers to writes, whole: keys in their order, numbers
-// that are numbers and numbers that are texts.
-func TestShopAnswers(t *testing.T) {
+// TestResponsesToShopWrites compares whole responses: the order of keys, and
+// which numbers are texts.
+func TestResponsesToShopWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons())
 	arrange(t, s.database, aCoupon)
@@ -39,9 +39,9 @@ func TestShopAnswers(t *testing.T) {
 	}
 }
 
-// TestUnknownShopRecords: what does not exist is told in the form of its
-// resource, by every route that writes.
-func TestUnknownShopRecords(t *testing.T) {
+// TestShopWritesToUnknownRecords: every writing route reports an unknown
+// record in the shape of its resource.
+func TestShopWritesToUnknownRecords(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons())
 	before := s.database.Snapshot(t)
@@ -85,9 +85,9 @@ func TestUnknownShopRecords(t *testing.T) {
 	nothingWritten(t, "unknown records", before)
 }
 
-// TestFailedShopWrites: what nobody foresaw is told in the form of the endpoint,
-// without its reason, and nothing is written.
-func TestFailedShopWrites(t *testing.T) {
+// TestUnexpectedErrorsOfShopWrites: an unexpected error is reported in the
+// shape of the endpoint, without details, and nothing is written.
+func TestUnexpectedErrorsOfShopWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons())
 	arrange(t, s.database, aCoupon)
@@ -121,9 +121,9 @@ func TestFailedShopWrites(t *testing.T) {
 	nothingWritten(t, "failed writes", before)
 }
 
-// TestForceInvoice: an invoice that is not covered is paid by force, which is a
-// field or a parameter.
-func TestForceInvoice(t *testing.T) {
+// TestPayingAnInvoiceByForce: an invoice that is not covered can be marked as
+// paid with force, as a field or a parameter.
+func TestPayingAnInvoiceByForce(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)

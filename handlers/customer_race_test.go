@@ -6,7 +6,7 @@ import (
 )
 
 // TestCustomersWhileTheSiteWrites: a request that meets a transaction of the
-// site waits for it, and decides on what it left behind.
+// site waits for it and decides by its result.
 func TestCustomersWhileTheSiteWrites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

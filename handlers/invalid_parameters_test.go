@@ -113,9 +113,10 @@ var badValues = map[string]struct {
 	"broken escape":     {"%zz", allButText},
 }
 
-// TestBadInput sends every bad value in every parameter: a 400 that names it,
-// or a correct answer, never a failure of ours.
-func TestBadInput(t *testing.T) {
+// TestInvalidParametersAreNamed sends every invalid value in every parameter:
+// the response is a 400 that names it, or correct, and never an internal
+// error.
+func TestInvalidParametersAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for path, kinds := range parameters {
@@ -181,8 +182,8 @@ func wantNothingOfTheKind(t *testing.T, where string, a answer) {
 	}
 }
 
-// TestEveryWrongParameterIsNamed sends several at once.
-func TestEveryWrongParameterIsNamed(t *testing.T) {
+// TestAllInvalidParametersAreNamedTogether sends several at the same time.
+func TestAllInvalidParametersAreNamedTogether(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for path, kinds := range parameters {
@@ -199,8 +200,8 @@ func TestEveryWrongParameterIsNamed(t *testing.T) {
 	}
 }
 
-// TestLenientInput sends what PHP takes without complaint.
-func TestLenientInput(t *testing.T) {
+// TestParametersThatPHPAccepts sends spellings that PHP accepts.
+func TestParametersThatPHPAccepts(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	plain := s.get("/bookings?per_page=3&order=asc").want(http.StatusOK)

@@ -10,9 +10,9 @@ import (
 	"bookside/fixtures"
 )
 
-// TestClientIsGone gives up a request at each of its statements: it has done all
-// of its work, or nothing.
-func TestClientIsGone(t *testing.T) {
+// TestCancelledWritesAreCompleteOrAbsent cancels a request at each of its
+// statements: everything was written, or nothing.
+func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 	t.Parallel()
 	created := friday("customer_id", "", "customer", newCustomer)
 	for name, c := range map[string]struct{ method, path, body, once string }{

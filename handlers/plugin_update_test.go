@@ -10,9 +10,10 @@ import (
 	"bookside/handlers"
 )
 
-// TestAfterUnknownUpdate: an update of the plugin that we know nothing of stops
-// the writes that it concerns, and nothing else; both are told.
-func TestAfterUnknownUpdate(t *testing.T) {
+// TestUnknownUpdateOfThePluginStopsItsWrites: an update of the plugin that we
+// do not know stops the writes to what it changed, and nothing else; readiness
+// reports it.
+func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for _, test := range []struct {

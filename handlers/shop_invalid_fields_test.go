@@ -145,10 +145,10 @@ func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
 
 const aCoupon = "INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')"
 
-// TestBadShopBodies sends every bad value in every field: an answer in the
-// endpoint's own shape that names the field and nothing else, and nothing is
+// TestInvalidShopFieldsAreNamed sends every invalid value in every field: the
+// response names that field only, in the endpoint's own shape, and nothing is
 // written.
-func TestBadShopBodies(t *testing.T) {
+func TestInvalidShopFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, body := range shopBodies {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +172,9 @@ func TestBadShopBodies(t *testing.T) {
 	}
 }
 
-// TestManyBadFields: all that is wrong is named at once.
-func TestManyBadFields(t *testing.T) {
+// TestAllInvalidShopFieldsAreNamedTogether sends several invalid fields at the
+// same time.
+func TestAllInvalidShopFieldsAreNamedTogether(t *testing.T) {
 	t.Parallel()
 	s, before := newShop(t)
 	for name, body := range shopBodies {
@@ -212,9 +213,9 @@ func TestManyBadFields(t *testing.T) {
 	nothingWritten(t, "bad bodies", before)
 }
 
-// TestUnknownRecords: an id that nobody has is malformed, as one beyond its
-// column is.
-func TestUnknownRecords(t *testing.T) {
+// TestReferencesToUnknownRecords: an id that does not exist is invalid, and so
+// is one that does not fit its column.
+func TestReferencesToUnknownRecords(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	before := s.database.Snapshot(t)
@@ -235,8 +236,8 @@ func TestUnknownRecords(t *testing.T) {
 	nothingWritten(t, "unknown records", before)
 }
 
-// TestNothingSent: null is as good as nothing.
-func TestNothingSent(t *testing.T) {
+// TestNullEqualsNoField: null is treated like a missing field.
+func TestNullEqualsNoField(t *testing.T) {
 	t.Parallel()
 	s, before := newShop(t)
 	for name, body := range shopBodies {
@@ -274,9 +275,9 @@ func TestNothingSent(t *testing.T) {
 	nothingWritten(t, "nothing", before)
 }
 
-// TestLengths: a text that fills its column is stored whole, one that is longer
-// by a character is refused.
-func TestLengths(t *testing.T) {
+// TestLongestTexts: a text that fills its column is stored, one that is longer
+// by a character is rejected.
+func TestLongestTexts(t *testing.T) {
 	t.Parallel()
 	columns := map[string]map[string]string{
 		"service": {
@@ -335,8 +336,8 @@ func (s *server) longest(t testing.TB, table, column string) (n int) {
 	return n
 }
 
-// TestShopEmoji: emoji are stored where the columns hold them, and refused where
-// the tables are of an older character set.
+// TestShopEmoji: emoji are stored if the columns can hold them, and rejected
+// by tables with an older character set.
 func TestShopEmoji(t *testing.T) {
 	t.Parallel()
 	s, before := newShop(t)
@@ -366,8 +367,8 @@ func TestShopEmoji(t *testing.T) {
 	nothingWritten(t, "emoji", before)
 }
 
-// TestShopTexts: what people read has no tags, but for the harmless ones of a
-// service's descriptions.
+// TestShopTexts: texts are stored without tags, except for harmless ones in
+// the descriptions of a service.
 func TestShopTexts(t *testing.T) {
 	t.Parallel()
 	s, before := newShop(t)
@@ -394,8 +395,8 @@ func TestShopTexts(t *testing.T) {
 	}
 }
 
-// TestPaymentAmounts: amounts are decimals from the request to the column, and
-// every way to write one has its answer.
+// TestPaymentAmounts: amounts are decimals from the request to the column, in
+// every notation.
 func TestPaymentAmounts(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -450,8 +451,8 @@ func TestPaymentAmounts(t *testing.T) {
 	nothingWritten(t, "amounts", before)
 }
 
-// TestTenCentsAndTwenty: 0.1 and 0.2 are 0.3, and no cent less or more.
-func TestTenCentsAndTwenty(t *testing.T) {
+// TestAmountsAddUpExactly: 0.1 and 0.2 are exactly 0.3.
+func TestAmountsAddUpExactly(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	arrange(t, s.database, "UPDATE wp_latepoint_orders SET total = 0.3 WHERE id = 1403")
@@ -469,8 +470,9 @@ func TestTenCentsAndTwenty(t *testing.T) {
 	pay("0.2", "refund", "refunded")
 }
 
-// TestRequiredFields: the OpenAPI document requires what an empty body is told
-// to miss. A payment may name a booking in place of its order.
+// TestRequiredFields: the OpenAPI document requires the fields that are
+// reported as missing from an empty body. A payment may name a booking instead
+// of its order.
 func TestRequiredFields(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons())
