@@ -169,7 +169,7 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
 	account := serverAccount(t, database)
-	for _, c := range []struct{ lose, back, trouble, refused, served string }{
+	for _, c := range []struct{ lose, back, trouble, rejected, served string }{
 		{"REVOKE SELECT ON wp_latepoint_customers FROM " + account, "GRANT SELECT ON wp_latepoint_customers TO " + account,
 			"The database user may not read wp_latepoint_customers", "/customers", "/services"},
 		{"REVOKE SELECT ON wp_users FROM " + account, "GRANT SELECT ON wp_users TO " + account,
@@ -180,8 +180,8 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 			"Tables are missing: wp_bookside_api_keys", "/bookings", ""},
 	} {
 		arrange(t, database, c.lose)
-		if c.refused != "" {
-			s.get(c.refused).want(http.StatusServiceUnavailable)
+		if c.rejected != "" {
+			s.get(c.rejected).want(http.StatusServiceUnavailable)
 		}
 		if c.served != "" {
 			s.get(c.served).want(http.StatusOK)
@@ -189,8 +189,8 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 		wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
 		arrange(t, database, c.back)
 		wantReadiness(t, admin, ready)
-		if c.refused != "" {
-			s.get(c.refused).want(http.StatusOK)
+		if c.rejected != "" {
+			s.get(c.rejected).want(http.StatusOK)
 		}
 	}
 }
@@ -376,7 +376,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 			admin.Started(adapter.NewPlatform(wpdb.New(pool, "wp_"), fixedClock))
 			wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: c.want, Platform: "unknown"})
 			if r := probe(t, admin, http.MethodGet, "/readyz"); strings.Contains(r.Body.String(), secret) {
-				t.Errorf("a server's text is told: %s", r.Body)
+				t.Errorf("the response quotes the server: %s", r.Body)
 			}
 			mock.ExpectClose()
 			if err := pool.Close(); err != nil {

@@ -257,7 +257,7 @@ func withinDay(slots []string) []string {
 	return slices.DeleteFunc(slices.Clone(slots), func(slot string) bool { return slot >= "24:00" })
 }
 
-// offersFewer tells whether a day offers no start that the plugin would not
+// offersFewer reports whether a day offers no start that the plugin would not
 // book. Its calendar takes a booking until midnight for one of the next day,
 // too, so that seats are not compared.
 func offersFewer(t *testing.T, day dayAnswer, c fixtures.AvailabilityCase) bool {

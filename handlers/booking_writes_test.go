@@ -111,12 +111,12 @@ func TestUnavailableSlotNamesConflict(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA())
 	made := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
-	taken := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
-	if taken.at("error", "details", "conflicting_booking_id") != made.at("data", "id") {
-		t.Errorf("in the way: %v", taken.at("error", "details", "conflicting_booking_id"))
+	conflict := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
+	if conflict.at("error", "details", "conflicting_booking_id") != made.at("data", "id") {
+		t.Errorf("in the way: %v", conflict.at("error", "details", "conflicting_booking_id"))
 	}
-	golden(t, "booking_conflict", taken.body)
-	free := taken.at("error", "details", "available_slots").([]any)
+	golden(t, "booking_conflict", conflict.body)
+	free := conflict.at("error", "details", "available_slots").([]any)
 	offered := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK).at("data", "available_slots")
 	if diff := cmp.Diff(offered, any(free)); diff != "" {
 		t.Errorf("free slots (-offered +told):\n%s", diff)
@@ -185,7 +185,7 @@ func TestDeleteBooking(t *testing.T) {
 	const gone = `{"success":true,"message":"Booking deleted successfully"}`
 	for status, force := range map[string]bool{"approved": true, "completed": true, "pending": false, "cancelled": false, "no_show": false} {
 		arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
-		kept := before.Again(t)
+		unchanged := before.Again(t)
 		if force {
 			for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
 				a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
@@ -194,7 +194,7 @@ func TestDeleteBooking(t *testing.T) {
 				}
 			}
 			wantRefusedAs(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), "invalid_request", "force")
-			nothingWritten(t, status, kept)
+			nothingWritten(t, status, unchanged)
 		}
 		query := map[bool]string{true: "?force=TRUE", false: ""}[force]
 		if a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK); string(a.body) != gone {
@@ -227,12 +227,12 @@ func TestWritesToUnknownBookings(t *testing.T) {
 }
 
 // refusal of a body: its status and the fields it names.
-type refused struct {
+type rejection struct {
 	status int
 	fields []string
 }
 
-func (r refused) check(t testing.TB, where string, a answer) {
+func (r rejection) check(t testing.TB, where string, a answer) {
 	t.Helper()
 	code := map[int]string{http.StatusBadRequest: "invalid_request", http.StatusUnprocessableEntity: "validation_failed"}[r.status]
 	var body struct {
@@ -256,9 +256,9 @@ func (r refused) check(t testing.TB, where string, a answer) {
 	}
 }
 
-func malformed(fields ...string) refused { return refused{http.StatusBadRequest, fields} }
+func malformed(fields ...string) rejection { return rejection{http.StatusBadRequest, fields} }
 
-func forbidden(fields ...string) refused { return refused{http.StatusUnprocessableEntity, fields} }
+func forbidden(fields ...string) rejection { return rejection{http.StatusUnprocessableEntity, fields} }
 
 // bodyFields are the fields of bodies by the kind of their value.
 var bodyFields = map[string]string{
@@ -308,7 +308,7 @@ func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for field, kind := range bodyFields {
 		for title, bad := range badFields {
-			var want refused
+			var want rejection
 			switch {
 			case slices.Contains(bad.malformed, kind):
 				want = malformed(field)
@@ -334,7 +334,7 @@ func TestRejectedBookings(t *testing.T) {
 	with := func(customer string) string { return friday("customer_id", "", "customer", customer) }
 	for name, c := range map[string]struct {
 		body string
-		want refused
+		want rejection
 	}{
 		"nothing":              {``, malformed("service_id", "agent_id", "start_date", "start_time", "customer")},
 		"unknown fields alone": {`{"serviceId":4}`, malformed("service_id", "agent_id", "start_date", "start_time", "customer")},
@@ -408,7 +408,7 @@ func TestRejectedBookingUpdates(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
 		body string
-		want refused
+		want rejection
 	}{
 		"no move":               {`{"status":"pending"}`, forbidden("status")},
 		"unknown status":        {`{"status":"confirmed"}`, forbidden("status")},

@@ -102,9 +102,9 @@ func (c client) customersAndServices(t *testing.T) {
 	if customer.at("success") != true || customer.at("message") != "Customer updated successfully" || customer.at("data", "phone") != "+52551234" {
 		t.Errorf("customer: %s", customer.body)
 	}
-	taken := c.ask(http.MethodPut, "/customers/9", formType, "email=customer12@example.test").want(http.StatusBadRequest)
-	if taken.at("code") != "customer_update_failed" {
-		t.Errorf("an e-mail that is taken: %s", taken.body)
+	conflict := c.ask(http.MethodPut, "/customers/9", formType, "email=customer12@example.test").want(http.StatusBadRequest)
+	if conflict.at("code") != "customer_update_failed" {
+		t.Errorf("an e-mail that is taken: %s", conflict.body)
 	}
 	service := c.ask(http.MethodPut, "/services/4", jsonType, `{"charge_amount":"150.00","duration":90}`).want(http.StatusOK)
 	if service.at("success") != true || service.at("message") != "Service updated successfully" {

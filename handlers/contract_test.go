@@ -346,7 +346,7 @@ func canonicalObject(schema *openapi3.SchemaRef, object map[string]any) map[stri
 	return object
 }
 
-// freeText tells a text of which even an empty one is a value.
+// freeText reports whether even an empty text is a valid value.
 func freeText(schema *openapi3.Schema) bool {
 	return schema.Type.Is(openapi3.TypeString) && len(schema.Enum) == 0 && schema.Pattern == "" && schema.Format == ""
 }
@@ -387,7 +387,7 @@ func whole(n json.Number) json.Number {
 }
 
 // judgeAnswer checks status, body and headers, and that an error's code is one
-// of those that are told.
+// of those that are documented.
 func (c *contract) judgeAnswer(input *openapi3filter.RequestValidationInput, method string, a answer) error {
 	output := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: a.status, Header: a.header, Options: input.Options}
 	if err := openapi3filter.ValidateResponse(input.Request.Context(), output); err != nil {
@@ -399,20 +399,20 @@ func (c *contract) judgeAnswer(input *openapi3filter.RequestValidationInput, met
 			return fmt.Errorf("the answer: %w", err)
 		}
 	}
-	told := response.Value
+	documented := response.Value
 	for name := range input.Route.Spec.Components.Headers {
-		if _, described := told.Headers[name]; !described && a.header.Get(name) != "" {
+		if _, described := documented.Headers[name]; !described && a.header.Get(name) != "" {
 			return fmt.Errorf("the header %s is not described", name)
 		}
 	}
 	if got := a.header.Get("Content-Type"); method != http.MethodHead && !strings.HasPrefix(got, "application/json") {
 		return fmt.Errorf("Content-Type %q", got)
 	}
-	return judgeCode(told, a)
+	return judgeCode(documented, a)
 }
 
 // judgeCode looks for the code of an error among the examples.
-func judgeCode(told *openapi3.Response, a answer) error {
+func judgeCode(documented *openapi3.Response, a answer) error {
 	var failure struct {
 		Code  string          `json:"code"`
 		Error json.RawMessage `json:"error"`
@@ -428,7 +428,7 @@ func judgeCode(told *openapi3.Response, a answer) error {
 			return err
 		}
 	}
-	if _, known := told.Content["application/json"].Examples[failure.Code]; failure.Code != "" && !known {
+	if _, known := documented.Content["application/json"].Examples[failure.Code]; failure.Code != "" && !known {
 		return fmt.Errorf("the code %s is not described", failure.Code)
 	}
 	return nil

@@ -41,8 +41,8 @@ func TestCoupons(t *testing.T) {
 		{query: "search=e&status=inactive", where: "k.id = 3"},
 		{query: "search=%25", none: true},
 	})
-	wantRefused(t, "the stored word", s.get("/coupons?status=disabled"), "status")
-	wantRefused(t, "several", s.get("/coupons?status=foo&page=0&per_page=1000"), "status", "page", "per_page")
+	wantRejected(t, "the stored word", s.get("/coupons?status=disabled"), "status")
+	wantRejected(t, "several", s.get("/coupons?status=foo&page=0&per_page=1000"), "status", "page", "per_page")
 }
 
 // TestCouponUsage compares the usage of each coupon with its orders, without
@@ -309,7 +309,7 @@ func TestCouponsWithoutTheAddOn(t *testing.T) {
 				}
 			}
 			s.wantNotFound(t, "/coupons/welcome10", "coupon_not_found", "Coupon with code WELCOME10 was not found")
-			wantRefused(t, name, s.get("/coupons?status=x"), "status")
+			wantRejected(t, name, s.get("/coupons?status=x"), "status")
 		})
 	}
 }

@@ -216,7 +216,7 @@ func TestRejectedCustomers(t *testing.T) {
 		}
 		return `"custom_fields":` + string(text)
 	}
-	for body, want := range map[string]refused{
+	for body, want := range map[string]rejection{
 		manyFields(201):               forbidden("custom_fields"),
 		manyFields(15_000):            forbidden("custom_fields"),
 		`"first_name":[]`:             malformed("first_name"),
@@ -304,7 +304,7 @@ func TestRejectedCustomers(t *testing.T) {
 	updateRefused(t, "a blank name", s.write(http.MethodPut, "/customers/9", `{"first_name":" ","status":"pending"}`), "first_name", "status")
 	for name, c := range map[string]struct {
 		body string
-		want refused
+		want rejection
 	}{
 		"nothing":          {"", malformed("first_name", "last_name")},
 		"blank":            {`{"first_name":"","last_name":" ","email":"x"}`, malformed("first_name", "last_name", "email")},
@@ -324,9 +324,9 @@ func TestRejectedCustomers(t *testing.T) {
 	if want := `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`; string(reused.body) != want {
 		t.Errorf("%s", reused.body)
 	}
-	taken := s.write(http.MethodPut, "/customers/9", `{"email":"customer12@example.test"}`)
-	if want := `{"code":"customer_update_failed","message":"Error updating customer: email: This email belongs to another customer","data":{"status":400,"details":{"email":"This email belongs to another customer"}}}`; string(taken.body) != want {
-		t.Errorf("%s", taken.body)
+	conflict := s.write(http.MethodPut, "/customers/9", `{"email":"customer12@example.test"}`)
+	if want := `{"code":"customer_update_failed","message":"Error updating customer: email: This email belongs to another customer","data":{"status":400,"details":{"email":"This email belongs to another customer"}}}`; string(conflict.body) != want {
+		t.Errorf("%s", conflict.body)
 	}
 }
 

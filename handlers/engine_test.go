@@ -72,14 +72,14 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 		arrange(t, database, "ALTER TABLE wp_"+table+" ENGINE=MyISAM")
 		old := newServer(t, database)
 		old.get("/status").want(http.StatusOK)
-		kept := before.Again(t)
+		unchanged := before.Again(t)
 		for _, name := range requests {
 			request := writeRequests[name]
 			a := old.write(request[0], request[1], request[2])
 			if want := `{"code":"platform_not_available","message":"The site's tables do not support transactions: nothing is written","data":{"status":503,"written":false}}`; a.status != http.StatusServiceUnavailable || string(a.body) != want {
 				t.Errorf("%s with %s: %d %s", name, table, a.status, a.body)
 			}
-			nothingWritten(t, name+" with "+table, kept)
+			nothingWritten(t, name+" with "+table, unchanged)
 		}
 		arrange(t, database, "ALTER TABLE wp_"+table+" ENGINE=InnoDB")
 	}

@@ -154,7 +154,7 @@ func TestDatabaseFaults(t *testing.T) {
 	}
 }
 
-// outdates tells whether an error means that the tables may have changed.
+// outdates reports whether an error means that the tables may have changed.
 func outdates(err error) bool {
 	var server *mysql.MySQLError
 	return errors.As(err, &server) && (server.Number == 1366 || server.Number == 4025)

@@ -19,9 +19,9 @@ import (
 // the history, which holds the record that it is about.
 type stored map[string]string
 
-// written tells what was stored, and of rows that were there before what
+// storedChanges returns what was stored, and of rows that existed before what
 // changed. id is that of the record that was made.
-func written(t testing.TB, where string, changes []fixtures.Change, id string) stored {
+func storedChanges(t testing.TB, where string, changes []fixtures.Change, id string) stored {
 	t.Helper()
 	columns := stored{}
 	shown := func(value any) string {
@@ -58,7 +58,7 @@ func written(t testing.TB, where string, changes []fixtures.Change, id string) s
 			}
 		case c.Op == fixtures.Insert:
 			for column, value := range c.Values {
-				if column != "id" && !drawn[column] {
+				if column != "id" && !randomColumns[column] {
 					put(table+"."+column, value)
 				}
 			}
@@ -71,8 +71,8 @@ func written(t testing.TB, where string, changes []fixtures.Change, id string) s
 	return columns
 }
 
-// drawn are the columns of random values that nobody can send.
-var drawn = map[string]bool{"access_key": true, "uuid": true, "password": true, "activation_key": true, "account_nonse": true}
+// randomColumns have random values, which no request can set.
+var randomColumns = map[string]bool{"access_key": true, "uuid": true, "password": true, "activation_key": true, "account_nonse": true}
 
 // with is columns with others.
 func (s stored) with(others ...stored) stored {
@@ -298,7 +298,7 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 					s.unchanged(t, body, func() { s.write(method, table.path, body).want(status) })
 				}
 				before.Restore(t)
-				return written(t, body, changes, id)
+				return storedChanges(t, body, changes, id)
 			}
 			always := table.always
 			if table.least != "" {

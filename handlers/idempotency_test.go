@@ -135,7 +135,7 @@ func (s *server) waitForLock(t testing.TB) {
 			return
 		}
 	}
-	t.Fatal("nobody waits")
+	t.Fatal("no request waits")
 }
 
 // fillLocks makes the rows of locks that a site in use has.
@@ -291,8 +291,8 @@ func TestIdempotencyAfterALostCommit(t *testing.T) {
 				t.Errorf("%d bookings after the cut", n)
 			}
 			again := s.again("/bookings", body, name).want(http.StatusCreated)
-			if told := again.header.Get("Idempotent-Replayed") == "true"; told != c.made {
-				t.Errorf("replayed: %t", told)
+			if replayed := again.header.Get("Idempotent-Replayed") == "true"; replayed != c.made {
+				t.Errorf("replayed: %t", replayed)
 			}
 			s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).replayed(t, again)
 			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != 1 {

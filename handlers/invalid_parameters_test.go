@@ -134,8 +134,8 @@ func TestInvalidParametersAreNamed(t *testing.T) {
 	}
 }
 
-// wantRefused wants a list's 400 that names just these parameters.
-func wantRefused(t *testing.T, where string, a answer, names ...string) {
+// wantRejected wants a list's 400 that names just these parameters.
+func wantRejected(t *testing.T, where string, a answer, names ...string) {
 	t.Helper()
 	wantRefusedAs(t, where, a, "invalid_parameters", names...)
 }
@@ -222,5 +222,5 @@ func TestParametersThatPHPAccepts(t *testing.T) {
 			t.Errorf("include_meta=%s shows no meta", yes)
 		}
 	}
-	wantRefused(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
+	wantRejected(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
 }

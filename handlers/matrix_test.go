@@ -98,8 +98,8 @@ func TestCORS(t *testing.T) {
 	}
 	exposed := strings.Split(header.Get("Access-Control-Expose-Headers"), ",")
 	for name := range header {
-		told := strings.Contains(name, "Ratelimit") || name == "X-Request-Id"
-		if told && !slices.ContainsFunc(exposed, func(e string) bool { return strings.EqualFold(e, name) }) {
+		mustExpose := strings.Contains(name, "Ratelimit") || name == "X-Request-Id"
+		if mustExpose && !slices.ContainsFunc(exposed, func(e string) bool { return strings.EqualFold(e, name) }) {
 			t.Errorf("%s is not exposed: %v", name, exposed)
 		}
 	}

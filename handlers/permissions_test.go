@@ -402,7 +402,7 @@ func TestUsersCannotBeProbed(t *testing.T) {
 		s.key = s.newKey(key...)
 		s.get("/status").want(http.StatusOK)
 		before := before.Again(t)
-		for user, want := range map[string]refused{
+		for user, want := range map[string]rejection{
 			"2147483647": malformed("cms_user_id"), "1": forbidden("cms_user_id"), "7": forbidden("cms_user_id"),
 			"803": forbidden("cms_user_id"), "804": forbidden("cms_user_id"), "802": forbidden("cms_user_id"),
 		} {

@@ -67,7 +67,7 @@ func TestBookingWritesUseIndexes(t *testing.T) {
 	}
 }
 
-// reads tells whether a statement is about one of the tables.
+// reads reports whether a statement is about one of the tables.
 func reads(shown statement, tables []string) bool {
 	for _, table := range tables {
 		if strings.Contains(shown.text, "`"+table+"`") {

@@ -21,7 +21,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 		then                      []string // where one statement cannot do it on every server
 		why                       string   // the booking is refused; "" for not
 		silent                    bool     // no statement fails
-		untold                    bool     // only the failure tells
+		unannounced               bool     // only the failure tells
 	}{
 		{name: "a column that takes a zero", update: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh varchar(20) NOT NULL"},
 		{name: "a column with a default", update: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh enum('a', 'b') NOT NULL DEFAULT 'a'"},
@@ -29,7 +29,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 		{name: "a rule that a zero keeps", update: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh int NOT NULL CHECK (fresh < 5)"},
 		{name: "a rule that a zero breaks", update: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh int NOT NULL",
 			then: []string{"UPDATE wp_latepoint_bookings SET fresh = 1", "ALTER TABLE wp_latepoint_bookings ADD CONSTRAINT positive CHECK (fresh > 0)"},
-			undo: "ALTER TABLE wp_latepoint_bookings DROP CONSTRAINT positive", why: "wp_latepoint_bookings: a CHECK refuses the row", untold: true},
+			undo: "ALTER TABLE wp_latepoint_bookings DROP CONSTRAINT positive", why: "wp_latepoint_bookings: a CHECK refuses the row", unannounced: true},
 		{name: "a type that takes JSON alone", update: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL",
 			undo: "ALTER TABLE wp_latepoint_bookings DROP COLUMN fresh", why: "wp_latepoint_bookings: it demands a value for fresh (json)"},
 		{name: "a number that became a word", known: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh int NOT NULL",
@@ -100,7 +100,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				for _, path := range []string{"/bookings", "/bookings/53", "/orders", "/customers", "/availability?service_id=4&agent_id=5&date=2027-02-05"} {
 					s.get(path).want(http.StatusOK)
 				}
-				if !test.untold {
+				if !test.unannounced {
 					ready.Writes = "LatePoint tables cannot be written: " + test.why
 				}
 				wantReadiness(t, admin, ready)

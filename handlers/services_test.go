@@ -165,7 +165,7 @@ func TestServiceIncludes(t *testing.T) {
 		checkIncluded(t, include, record, serviceCategoryOfOneShape, serviceAgentOfOneShape)
 	}
 	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
-		wantRefused(t, path, s.get(path), "include")
+		wantRejected(t, path, s.get(path), "include")
 	}
 }
 
@@ -210,7 +210,7 @@ func TestUnknownService(t *testing.T) {
 	for _, id := range []string{"7", "0", "8388607", "8388608", "99999999999999999999"} {
 		s.wantNotFound(t, "/services/"+id, "service_not_found", "Service with ID "+id+" was not found")
 	}
-	wantRefused(t, "unknown id and include", s.get("/services/7?include=x"), "include")
+	wantRejected(t, "unknown id and include", s.get("/services/7?include=x"), "include")
 }
 
 func TestServicesOfTheEdgeSite(t *testing.T) {

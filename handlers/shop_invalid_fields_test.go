@@ -115,9 +115,9 @@ var paymentWords = map[string]string{
 	"payment_method": "payment method", "payment_portion": "payment portion", "receipt_number": "receipt number",
 }
 
-// wantRefusal checks a refusal in the endpoint's own shape: payments tell of the
+// wantRejection checks a refusal in the endpoint's own shape: payments tell of the
 // first field alone.
-func (b shopBody) wantRefusal(t testing.TB, where string, a answer, want refused) {
+func (b shopBody) wantRejection(t testing.TB, where string, a answer, want rejection) {
 	t.Helper()
 	if !strings.HasPrefix(b.path, "/payments") {
 		want.check(t, where, a)
@@ -164,7 +164,7 @@ func TestInvalidShopFieldsAreNamed(t *testing.T) {
 					if slices.Contains(bad.forbidden, kind) {
 						want = forbidden(field)
 					}
-					body.wantRefusal(t, where, s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, bad.raw))), want)
+					body.wantRejection(t, where, s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, bad.raw))), want)
 				}
 				nothingWritten(t, field, before)
 			}
@@ -201,8 +201,8 @@ func TestAllInvalidShopFieldsAreNamedTogether(t *testing.T) {
 		}
 		if strings.HasPrefix(body.path, "/payments") {
 			first := map[bool]string{true: "order_id", false: "amount"}[body.least != ""]
-			body.wantRefusal(t, name+": lists", send(lists), malformed(first))
-			body.wantRefusal(t, name+": forbidden", send(forbiddens), malformed("amount"))
+			body.wantRejection(t, name+": lists", send(lists), malformed(first))
+			body.wantRejection(t, name+": forbidden", send(forbiddens), malformed("amount"))
 			continue
 		}
 		malformed(names...).check(t, name+": lists", send(lists))
@@ -226,7 +226,7 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 		body := shopBodies[c.body]
 		for _, id := range []string{"999999", `"8388607"`} {
 			a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", c.field, id)))
-			body.wantRefusal(t, c.body+" "+c.field+" "+id, a, malformed(c.field))
+			body.wantRejection(t, c.body+" "+c.field+" "+id, a, malformed(c.field))
 		}
 	}
 	// A booking that is of another order than the one that is named.
@@ -320,7 +320,7 @@ func TestLongestTexts(t *testing.T) {
 					t.Errorf("%s: %d, %d characters stored: %.300s", where, fits.status, got, fits.body)
 				}
 				before.Restore(t)
-				body.wantRefusal(t, where+" and one", s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%q", field, strings.Repeat("x", longest+1)))), forbidden(field))
+				body.wantRejection(t, where+" and one", s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%q", field, strings.Repeat("x", longest+1)))), forbidden(field))
 				nothingWritten(t, where, before)
 			}
 		}
@@ -360,7 +360,7 @@ func TestShopEmoji(t *testing.T) {
 	for name, body := range shopBodies {
 		for field, kind := range body.fields {
 			if strings.Contains(kind, "text") || kind == "code" {
-				body.wantRefusal(t, name+" "+field, old.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁"`, field))), forbidden(field))
+				body.wantRejection(t, name+" "+field, old.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁"`, field))), forbidden(field))
 			}
 		}
 	}

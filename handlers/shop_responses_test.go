@@ -46,14 +46,14 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithCoupons())
 	before := s.database.Snapshot(t)
 	const noRoute = `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
-	told := func(code, noun string) string {
+	notFound := func(code, noun string) string {
 		return `{"status":"error","error":{"code":"` + code + `_not_found","message":"` + noun + ` with %s was not found"}}`
 	}
 	for _, c := range []struct{ methods, path, want string }{
-		{"PUT", "/services/%s", told("service", "Service")},
-		{"PUT", "/orders/%s", told("order", "Order")},
-		{"PUT", "/orders/%s/invoices/10", told("order", "Order")},
-		{"PUT", "/orders/10/invoices/%s", told("invoice", "Invoice")},
+		{"PUT", "/services/%s", notFound("service", "Service")},
+		{"PUT", "/orders/%s", notFound("order", "Order")},
+		{"PUT", "/orders/%s/invoices/10", notFound("order", "Order")},
+		{"PUT", "/orders/10/invoices/%s", notFound("invoice", "Invoice")},
 		{"PUT DELETE", "/payments/%s", `{"success":false,"error":"Payment not found"}`},
 	} {
 		for id, known := range map[string]bool{"0": true, "999999": true, "8388608": true, "99999999999999999999999": true, "abc": false, "-1": false, "1.5": false, "1e3": false} {
@@ -73,7 +73,7 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 	for path, code := range map[string]string{"NOBODY": "NOBODY", "no%20body": "NO BODY", "%F0%9F%98%80": "😀"} {
 		for _, method := range []string{http.MethodPut, http.MethodDelete} {
 			a := s.write(method, "/coupons/"+path, `{"name":[]}`)
-			if want := fmt.Sprintf(told("coupon", "Coupon"), "code "+code); a.status != http.StatusNotFound || string(a.body) != want {
+			if want := fmt.Sprintf(notFound("coupon", "Coupon"), "code "+code); a.status != http.StatusNotFound || string(a.body) != want {
 				t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
 			}
 		}

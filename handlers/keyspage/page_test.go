@@ -311,17 +311,17 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 			t.Errorf("%s: the input: %s", path, diff)
 		}
 	}
-	kept := amended(typed, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
-	kept.Del("kind")
+	accepted := amended(typed, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
+	accepted.Del("kind")
 	sent := v.fill("/keys/new", typed)
-	check(sent, "/keys/new", kept)
+	check(sent, "/keys/new", accepted)
 	sent.says(http.StatusUnprocessableEntity, `id="kind-error">Write live or test.`)
 	v.fill("/keys/new", nil).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
 	before, err := k.keys.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(v.fill("/keys/1", typed), "/keys/1", kept)
+	check(v.fill("/keys/1", typed), "/keys/1", accepted)
 	after, err := k.keys.List(t.Context())
 	if diff := cmp.Diff(before, after); err != nil || diff != "" {
 		t.Error(diff, err)

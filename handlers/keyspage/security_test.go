@@ -125,8 +125,8 @@ func TestLoginsAreLimited(t *testing.T) {
 	for range 19 {
 		guesser.post("/keys/login", url.Values{"token": {"guess"}}).says(http.StatusForbidden)
 	}
-	refused := guesser.post("/keys/login", url.Values{"token": {token}}).says(http.StatusTooManyRequests, "Wait a minute.")
-	if got := refused.header.Get("Retry-After"); got != "60" {
+	rejected := guesser.post("/keys/login", url.Values{"token": {token}}).says(http.StatusTooManyRequests, "Wait a minute.")
+	if got := rejected.header.Get("Retry-After"); got != "60" {
 		t.Errorf("Retry-After %q", got)
 	}
 	v.open("/keys").says(http.StatusOK)
