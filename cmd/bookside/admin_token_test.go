@@ -11,7 +11,7 @@ import (
 	"bookside/fixtures"
 )
 
-// logIn sends a token to the page for keys and returns the status.
+// logIn sends a token to the keys page and returns the status.
 func logIn(t *testing.T, admin, token string) (client *http.Client, status int) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
