@@ -109,22 +109,38 @@ func (plan *updatePlan) alone() bool {
 	return order != nil && len(order.items) == 1 && order.items[0].Variant != bundleItem
 }
 
-// planSlot decides whether the update needs a slot, and which one.
-func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+// slotChange is the slot that an update gives to a booking.
+type slotChange struct {
+	at                                   availability.Moment
+	startKnown                           bool // both date and time of at
+	service, agent, location             int64
+	duration                             int64 // minutes
+	timeChanged, serviceChanged, changed bool  // changed reports a change of any field
+}
+
+// slotChange applies the patch to the slot of the booking.
+func (plan *updatePlan) slotChange() slotChange {
 	b := plan.before.booking
 	day, dayKnown := availability.ParseDay(string(b.StartDate))
-	at, timeKnown := availability.Moment{Day: day}, b.StartTime != nil
+	c := slotChange{at: availability.Moment{Day: day}, service: b.serviceID(), agent: b.Agent.ID, location: b.locationID(), duration: b.Duration}
+	timeKnown := b.StartTime != nil
 	if timeKnown {
-		at.Minutes = *b.StartTime
+		c.at.Minutes = *b.StartTime
 	}
-	newTime := changes(&at.Day, plan.StartDate, dayKnown)
-	newTime = changes(&at.Minutes, plan.StartTime, timeKnown) || newTime
-	serviceID, agent, location := b.serviceID(), b.Agent.ID, b.locationID()
-	newService := changes(&serviceID, plan.ServiceID, true)
-	plan.moved = changes(&agent, plan.AgentID, true) || newTime || newService
-	plan.moved = changes(&location, plan.LocationID, true) || plan.moved
-	duration := b.Duration
-	plan.moved = changes(&duration, plan.Duration, true) || plan.moved
+	c.timeChanged = changes(&c.at.Day, plan.StartDate, dayKnown)
+	c.timeChanged = changes(&c.at.Minutes, plan.StartTime, timeKnown) || c.timeChanged
+	c.startKnown = (dayKnown || plan.StartDate != nil) && (timeKnown || plan.StartTime != nil)
+	c.serviceChanged = changes(&c.service, plan.ServiceID, true)
+	c.changed = changes(&c.agent, plan.AgentID, true) || c.timeChanged || c.serviceChanged
+	c.changed = changes(&c.location, plan.LocationID, true) || c.changed
+	c.changed = changes(&c.duration, plan.Duration, true) || c.changed
+	return c
+}
+
+// planSlot decides whether the update needs a slot, and which one.
+func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+	b, c := plan.before.booking, plan.slotChange()
+	plan.moved = c.changed
 	statuses, err := s.blockingStatuses(ctx)
 	if err != nil {
 		return err
@@ -132,39 +148,46 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 	if !plan.moved && (blocks(statuses, b.Status) || !blocks(statuses, plan.status)) {
 		return nil
 	}
-	if !dayKnown && plan.StartDate == nil || !timeKnown && plan.StartTime == nil {
-		p.Reject("start_time", "This booking has no start: send start_date and start_time")
-	}
-	if newTime && at.Day < availability.MomentOf(s.localNow()).Day {
-		p.Reject(sentFirst(plan), "May not be in the past")
-	}
-	if newTime {
-		s.checkClock(p, at)
-	}
+	s.checkNewStart(plan, c, p)
 	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil} {
 		if sent && p.Has(field) {
 			return nil
 		}
 	}
-	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, serviceID, agent, location); err != nil {
+	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, c.service, c.agent, c.location); err != nil {
 		return err
 	}
 	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
 	plan.slot = &slotRequest{
 		Request: availability.Request{
-			Agent: agent, Location: location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
+			Agent: c.agent, Location: c.location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
 			BufferBefore: Minutes(b.BufferBefore), BufferAfter: Minutes(b.BufferAfter),
 		},
-		at: at, window: newTime,
+		at: c.at, window: c.timeChanged,
 	}
-	if newService {
+	if c.serviceChanged {
 		plan.slot.BufferBefore, plan.slot.BufferAfter = plan.service.BufferBefore, plan.service.BufferAfter
 		if plan.Duration == nil {
-			duration = plan.service.duration
+			c.duration = plan.service.duration
 		}
 	}
-	plan.slot.Duration = Minutes(duration)
+	plan.slot.Duration = Minutes(c.duration)
 	return nil
+}
+
+// checkNewStart rejects a slot without a start, and a new start that is in the past or
+// that the clock skips.
+func (s *Site) checkNewStart(plan *updatePlan, c slotChange, p *domain.Validation) {
+	if !c.startKnown {
+		p.Reject("start_time", "This booking has no start: send start_date and start_time")
+	}
+	if !c.timeChanged {
+		return
+	}
+	if c.at.Day < availability.MomentOf(s.localNow()).Day {
+		p.Reject(sentFirst(plan), "May not be in the past")
+	}
+	s.checkClock(p, c.at)
 }
 
 // changes stores the value that was sent, if any, and reports whether it differs from the

@@ -189,7 +189,7 @@ func TestDeleteBooking(t *testing.T) {
 		if force {
 			for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
 				a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
-				if want := `{"code":"force_required","message":"Bookings that are approved or completed are deleted with force=true only","data":{"status":400}}`; string(a.body) != want {
+				if want := `{"code":"force_required","message":"Approved or completed bookings can only be deleted with force=true","data":{"status":400}}`; string(a.body) != want {
 					t.Errorf("%s: %s", status, a.body)
 				}
 			}

@@ -1,9 +1,11 @@
-// Package availability computes which start times of a day are free: the slots
-// of LatePoint 5.6.5, from rows that the caller has read. It knows no database,
-// no HTTP and no clock, and imports the standard library alone.
+// Package availability computes which start times of a day are free: the slots of
+// LatePoint 5.6.5, from rows that the caller has read. It uses no database, no HTTP and
+// no clock.
 //
-// A [Calendar] is made of one service's connections, working hours, bookings
-// and limits; [Calendar.Day] answers for one day, [Calendar.Assign] chooses
-// agent and location for a start. Days and minutes are of the site's zone, and
-// daylight saving plays no part in them: a day has 1440 minutes.
+// A [Calendar] consists of the connections, working hours, bookings and limits of one
+// service. [Calendar.Day] returns the grid of a day, [Calendar.Assign] chooses agent and
+// location for a start. Days and minutes are those of the site's zone. Daylight saving
+// does not matter: a day has 1440 minutes.
+//
+// It imports nothing but the standard library.
 package availability

@@ -1,6 +1,7 @@
-// Package domain holds what every part of the booking domain shares: the clock,
-// stored timestamps, errors with their codes, and the validation of fields.
+// Package domain has what all parts of the booking domain share: the clock, stored
+// timestamps, the text forms of ids and amounts, errors with their codes, and the
+// validation of fields.
 //
-// It imports nothing of Bookside but adapter/availability, so that every other
-// package may import it.
+// It imports no package of Bookside but adapter/availability, so that all others may
+// import it.
 package domain

@@ -16,7 +16,7 @@ type Code string
 const (
 	CodeUnauthorized        Code = "unauthorized"             // no valid key
 	CodeForbidden           Code = "insufficient_permissions" // the key lacks a permission
-	CodeInvalidParameters   Code = "invalid_parameters"       // query parameters of a read
+	CodeInvalidParameters   Code = "invalid_parameters"       // parameters of a list
 	CodeInvalidRequest      Code = "invalid_request"          // malformed, or refers to something that does not exist
 	CodeValidationFailed    Code = "validation_failed"        // well-formed, but not allowed
 	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict has the details
@@ -119,7 +119,7 @@ func SlotUnavailable(conflict SlotConflict) error {
 // ForceRequired returns the error for deleting an approved or completed booking without
 // force.
 func ForceRequired() error {
-	return &Error{Code: CodeForceRequired, Message: "Bookings that are approved or completed are deleted with force=true only"}
+	return &Error{Code: CodeForceRequired, Message: "Approved or completed bookings can only be deleted with force=true"}
 }
 
 // CustomerHasBookings returns the error for deleting a customer with count bookings.

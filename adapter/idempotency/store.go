@@ -24,7 +24,7 @@ type Key struct {
 // Response is the response to a request, or to one of its items.
 type Response struct {
 	Item   int // 0 where the request has no items
-	Status int // of HTTP
+	Status int // as the caller defines it
 	Body   []byte
 }
 
@@ -51,7 +51,7 @@ func (r *Request) Responses() []Response {
 const retention = 24 * time.Hour
 
 // Store keeps responses in a table of Bookside's own. Now is the present instant of the
-// HTTP request that uses it.
+// request that uses it.
 type Store struct {
 	DB     *wpdb.DB
 	Now    time.Time
