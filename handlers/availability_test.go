@@ -371,7 +371,7 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 		"service_id=&agent_id=&date=+": {"service_id": "Required", "agent_id": "Required", "date": "Required"},
 		"service_id=1&agent_id=1":      {"date": "Required"},
 		"service_id=0&agent_id=0&location_id=0&total_attendees=0&duration=0&date=2026-11-23": {
-			"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1", "location_id": "Minimum allowed value is 1",
+			"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1", // of ids that are not required 0 counts as not sent
 			"total_attendees": "Minimum allowed value is 1", "duration": "Minimum allowed value is 1",
 		},
 		"service_id=any&agent_id=all&location_id=-2&date=23.11.2026&date_to=2026-02-30&explain=why": {

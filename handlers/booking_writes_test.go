@@ -273,7 +273,7 @@ var badFields = map[string]struct {
 	malformed, forbidden []string
 }{
 	"a word":            {`"abc"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
-	"zero":              {`0`, []string{"id", "id or any", "date", "time"}, []string{"integer", "status"}},
+	"zero":              {`0`, []string{"date", "time"}, []string{"integer", "status"}}, // an id of 0 counts as not sent
 	"negative":          {`-5`, []string{"id", "id or any", "date", "time"}, []string{"integer", "price", "status"}},
 	"a year":            {`525600`, []string{"date", "time"}, []string{"integer", "status"}},
 	"beyond the column": {`99999999999`, []string{"id", "id or any", "date", "time"}, []string{"integer", "status"}},
@@ -344,7 +344,7 @@ func TestRejectedBookings(t *testing.T) {
 		"no date":              {friday("start_date", `null`), malformed("start_date")},
 		"no time":              {friday("start_time", `" "`), malformed("start_time")},
 		"nobody":               {friday("customer_id", ""), malformed("customer")},
-		"customer 0":           {friday("customer_id", "0"), malformed("customer_id")},
+		"customer 0":           {friday("customer_id", "0"), malformed("customer")},
 		"unknown service":      {friday("service_id", "8388607"), malformed("service_id")},
 		"unknown agent":        {friday("agent_id", "8388607"), malformed("agent_id")},
 		"unknown location":     {friday("location_id", "8388607"), malformed("location_id")},

@@ -74,7 +74,7 @@ var shopValues = map[string]struct {
 	refused, forbidden []string
 }{
 	"a word":            {`"abc"`, numbersAndWords, []string{"word"}},
-	"zero":              {`0`, []string{"count", "id", "date", "word"}, []string{"count", "word"}},
+	"zero":              {`0`, []string{"count", "date", "word"}, []string{"count", "word"}}, // an id of 0 counts as not sent
 	"negative":          {`-5`, numbersAndWords, []string{"count", "number", "id or none", "amount", "word"}},
 	"negative fraction": {`"-0.5"`, numbersAndWords, []string{"amount", "word"}},
 	"beyond the column": {`99999999999`, []string{"count", "number", "id", "id or none", "date", "boolean", "word"}, []string{"count", "number", "id or none", "word"}},
