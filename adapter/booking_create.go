@@ -100,7 +100,7 @@ func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPl
 	if err != nil {
 		return snapshot{}, err
 	}
-	stored, err := tx.Order(ctx, orderID)
+	stored, err := tx.storedOrder(ctx, orderID)
 	return snapshot{
 		customer: booking.Customer,
 		booking:  &bookingSnapshot{Booking: booking, keys: keys},

@@ -75,7 +75,7 @@ type CategoryName struct {
 // BookingOrder is the part of an order that bookings show.
 type BookingOrder struct {
 	ID              int64
-	PaymentStatus   string
+	PaymentStatus   string // in lists as the API shows it; a single booking's Order has both
 	CustomerComment *string
 }
 
@@ -140,7 +140,7 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	if err != nil {
 		return Page[Booking]{}, err
 	}
-	records, err := s.bookingsByID(ctx, ids, f.WithMeta)
+	records, err := s.listedBookings(ctx, ids, f.WithMeta)
 	return Page[Booking]{Paging: f.Paging, Records: records, Total: total}, err
 }
 
@@ -160,7 +160,7 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	q = filterReference(q, "b.agent_id", f.AgentID)
 	q = filterReference(q, "b.service_id", f.ServiceID)
 	q = filterReference(q, "b.location_id", f.LocationID)
-	q = filterEqual(q, "o.payment_status", f.PaymentStatus)
+	q = s.filterPaymentStatus(q, f.PaymentStatus)
 	q = filterRange(q, "b.start_date", f.DateFrom, f.DateTo)
 	q = filterCreated(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterRange(q, "b.duration", f.DurationMin, f.DurationMax)
@@ -266,8 +266,18 @@ func pastDate(date *string, asc bool) sq.Sqlizer {
 }
 
 // bookingsByID reads bookings with their to-one associations, each by primary key, in the
-// order of the ids.
+// order of the ids. Their payment status is the stored one.
 func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]Booking, error) {
+	return s.readBookings(ctx, ids, withMeta, false)
+}
+
+// listedBookings is bookingsByID with the payment status that the API shows,
+// which costs a scan of the transactions.
+func (s *Site) listedBookings(ctx context.Context, ids []int64, withMeta bool) ([]Booking, error) {
+	return s.readBookings(ctx, ids, withMeta, true)
+}
+
+func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta, withRefunds bool) ([]Booking, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -277,7 +287,7 @@ func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]
 		"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
 		"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
 		"l.name", "l.full_address", "lc.id", "lc.name",
-		"b.order_item_id", "i.total", "o.id", "o.payment_status", "o.customer_comment")
+		"b.order_item_id", "i.total", "o.id", "o.customer_comment")
 	stmt := sq.Select(columns...).From(s.db.As(wpdb.Bookings, "b")).
 		LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
 		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
@@ -287,6 +297,13 @@ func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]
 		LeftJoin(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
 		LeftJoin(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
 		Where(sq.Eq{"b.id": ids})
+	if withRefunds {
+		orders := sq.Select("i.order_id").From(s.db.As(wpdb.Bookings, "b")).Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
+			Where(sq.Eq{"b.id": ids})
+		stmt = s.joinRefunds(stmt, orders).Column(displayPaymentStatus)
+	} else {
+		stmt = stmt.Column("o.payment_status")
+	}
 	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, scanBooking)
 	if err != nil {
 		return nil, err
@@ -313,7 +330,7 @@ func scanBooking(row wpdb.Scanner) (Booking, error) {
 		&agentID, wpdb.OrZero(&agentFirst), wpdb.OrZero(&agentLast), wpdb.OrZero(&b.Agent.Email), wpdb.OrZero(&b.Agent.Phone),
 		&serviceID, wpdb.OrZero(&service.Name), wpdb.OrZero(&service.ShortDescription), wpdb.OrZero(&service.Status), wpdb.OrZero(&service.Duration), &priceMin, &priceMax,
 		wpdb.OrZero(&b.Location.Name), wpdb.OrZero(&b.Location.FullAddress), &categoryID, wpdb.OrZero(&categoryName),
-		wpdb.OrZero(&b.OrderItemID), &price, &orderID, wpdb.OrZero(&paymentStatus), &comment)
+		wpdb.OrZero(&b.OrderItemID), &price, &orderID, &comment, wpdb.OrZero(&paymentStatus))
 	if err != nil {
 		return b, err
 	}
@@ -430,7 +447,7 @@ func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) 
 	if err != nil {
 		return nil, err
 	}
-	return s.bookingsByID(ctx, ids, f.WithMeta)
+	return s.listedBookings(ctx, ids, f.WithMeta)
 }
 
 func (b Booking) serviceID() int64 {

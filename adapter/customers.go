@@ -200,7 +200,7 @@ var noCounts = []string{"0", "0", "0", "0", "NULL", "NULL"}
 // transaction of the site would look up its order.
 func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
 	orders := sq.Select("id", "customer_id").Distinct().From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers})
-	return sq.Select("o.customer_id").Columns(noCounts...).Column(paidSum("t")).From(s.db.As(wpdb.Transactions, "t")).
+	return sq.Select("o.customer_id").Columns(noCounts...).Column("SUM(" + paidAmount + " - " + refundedAmount + ")").From(s.db.As(wpdb.Transactions, "t")).
 		JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")).GroupBy("o.customer_id")
 }
 

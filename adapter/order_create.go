@@ -47,7 +47,7 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	order, err := tx.Order(ctx, id)
+	order, err := tx.storedOrder(ctx, id)
 	if err != nil {
 		return Order{}, err
 	}

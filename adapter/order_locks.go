@@ -20,7 +20,7 @@ func (tx *Tx) lockOrderRow(ctx context.Context, id int64) (Order, error) {
 	if err := tx.lockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
 		return Order{}, err
 	}
-	return tx.Order(ctx, id)
+	return tx.storedOrder(ctx, id)
 }
 
 // lockCustomer reads the customer of an order or payment, and keeps PHP from deleting

@@ -29,7 +29,7 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	}
 	columns, metas := patch.changeset(before), patch.metas(before)
 	if len(columns)+len(metas) == 0 {
-		return before, nil
+		return tx.Order(ctx, id)
 	}
 	var moved []snapshot
 	if moves {
@@ -57,7 +57,7 @@ func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) 
 		order, err := tx.lockOrder(ctx, id)
 		return order, nil, err
 	}
-	order, err := tx.Order(ctx, id)
+	order, err := tx.storedOrder(ctx, id)
 	if err != nil {
 		return Order{}, nil, err
 	}

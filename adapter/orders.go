@@ -19,11 +19,14 @@ type Order struct {
 	DiscountTotal                             decimal.Decimal // stored in order_meta
 	CouponCode                                *string
 	Status, PaymentStatus, FulfillmentStatus  string
-	CustomerID                                int64
-	CustomerComment                           *string
-	Notes                                     string // stored in order_meta
-	IPAddress, SourceID, SourceURL            *string
-	CreatedAt, UpdatedAt                      domain.Timestamp
+	// DisplayPaymentStatus is the payment status shown by the API: refunded or
+	// partially_refunded if something was refunded, else PaymentStatus.
+	DisplayPaymentStatus           string
+	CustomerID                     int64
+	CustomerComment                *string
+	Notes                          string // stored in order_meta
+	IPAddress, SourceID, SourceURL *string
+	CreatedAt, UpdatedAt           domain.Timestamp
 }
 
 // The variants of order items.
@@ -76,7 +79,7 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
 	q = filterReference(q, "o.customer_id", f.CustomerID)
 	q = filterEqual(q, "o.status", f.Status)
-	q = filterEqual(q, "o.payment_status", f.PaymentStatus)
+	q = s.filterPaymentStatus(q, f.PaymentStatus)
 	q = filterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
 	q = filterText(q, "o.coupon_code", f.CouponCode)
 	q = filterRange(q, "o.total", f.TotalMin, f.TotalMax)
@@ -92,7 +95,17 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 
 // Order returns one order; a CodeNotFound if it does not exist.
 func (s *Site) Order(ctx context.Context, id int64) (Order, error) {
-	records, err := s.ordersByID(ctx, []int64{id})
+	return s.orderOf(ctx, id, s.ordersByID)
+}
+
+// storedOrder is an Order that is not looked at for refunds, which cost a scan:
+// its DisplayPaymentStatus is the stored one.
+func (s *Site) storedOrder(ctx context.Context, id int64) (Order, error) {
+	return s.orderOf(ctx, id, s.storedOrders)
+}
+
+func (s *Site) orderOf(ctx context.Context, id int64, read func(context.Context, []int64) ([]Order, error)) (Order, error) {
+	records, err := read(ctx, []int64{id})
 	if err != nil {
 		return Order{}, err
 	}
@@ -103,15 +116,26 @@ func (s *Site) Order(ctx context.Context, id int64) (Order, error) {
 }
 
 func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
+	orders := sq.Select("id AS order_id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": ids})
+	return s.readOrders(ctx, ids, s.joinRefunds(sq.Select(displayPaymentStatus), orders))
+}
+
+func (s *Site) storedOrders(ctx context.Context, ids []int64) ([]Order, error) {
+	return s.readOrders(ctx, ids, sq.Select("o.payment_status"))
+}
+
+// readOrders reads orders, o, in the order of the ids, with a statement that
+// selects the payment status to be shown.
+func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilder) ([]Order, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	stmt := sq.Select("id", "confirmation_code", "subtotal", "total", "tax_total", "coupon_discount", "coupon_code", "status", "payment_status",
-		"fulfillment_status", "customer_id", "customer_comment", "ip_address", "source_id", "source_url", "created_at", "updated_at").
-		From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": ids})
+	stmt = stmt.Columns("o.id", "o.confirmation_code", "o.subtotal", "o.total", "o.tax_total", "o.coupon_discount", "o.coupon_code", "o.status",
+		"o.payment_status", "o.fulfillment_status", "o.customer_id", "o.customer_comment", "o.ip_address", "o.source_id", "o.source_url",
+		"o.created_at", "o.updated_at").From(s.db.As(wpdb.Orders, "o")).Where(sq.Eq{"o.id": ids})
 	records, err := wpdb.All(ctx, s.db, "read orders", stmt, func(row wpdb.Scanner) (o Order, err error) {
 		var subtotal, total, tax, discount decimal.NullDecimal
-		err = row.Scan(&o.ID, wpdb.OrZero(&o.ConfirmationCode), &subtotal, &total, &tax, &discount, &o.CouponCode, &o.Status, &o.PaymentStatus,
+		err = row.Scan(&o.DisplayPaymentStatus, &o.ID, wpdb.OrZero(&o.ConfirmationCode), &subtotal, &total, &tax, &discount, &o.CouponCode, &o.Status, &o.PaymentStatus,
 			&o.FulfillmentStatus, &o.CustomerID, &o.CustomerComment, &o.IPAddress, &o.SourceID, &o.SourceURL,
 			wpdb.OrZero((*string)(&o.CreatedAt)), wpdb.OrZero((*string)(&o.UpdatedAt)))
 		o.Subtotal, o.Total, o.TaxTotal, o.CouponDiscount = subtotal.Decimal, total.Decimal, tax.Decimal, discount.Decimal

@@ -76,7 +76,7 @@ func (tx *Tx) notifyPayment(ctx context.Context, payment Payment) error {
 	if err != nil || len(automations) == 0 {
 		return err
 	}
-	order, err := tx.Order(ctx, *payment.OrderID)
+	order, err := tx.storedOrder(ctx, *payment.OrderID)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int
 		{"token", n.Token}, {"invoice_id", nil}, {"order_id", order}, {"customer_id", n.CustomerID},
 		{"processor", orDefault(n.Processor, "manual")}, {"payment_method", orDefault(n.PaymentMethod, "other")},
 		{"payment_portion", orDefault(n.PaymentPortion, "full")}, {"kind", orDefault(n.Kind, kindCapture)},
-		{"status", orDefault(n.Status, paymentSucceeded)}, {"amount", orAmount(n.Amount)},
+		{"status", orDefault(n.Status, paymentSucceeded)}, {"amount", domain.AmountText(storedAmount(domain.ValueOr(n.Kind, ""), *n.Amount))},
 		{"receipt_number", receipt}, {"access_key", key}, {"notes", n.Notes},
 	}, tx.newTimestamps()...))
 }
@@ -214,7 +214,10 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 // changeset returns the changed columns.
 func (patch PaymentPatch) changeset(v Payment) changeset {
 	var e changeset
-	e.amount("amount", patch.Amount, v.Amount)
+	kind, amount := domain.ValueOr(patch.Kind, v.Kind), domain.ValueOr(patch.Amount, v.DisplayAmount())
+	if !amount.Equal(v.DisplayAmount()) || isRefund(kind) != isRefund(v.Kind) {
+		e.amount("amount", new(storedAmount(kind, amount)), v.Amount)
+	}
 	e.text("processor", patch.Processor, v.Processor)
 	e.text("payment_method", patch.PaymentMethod, v.PaymentMethod)
 	e.text("payment_portion", patch.PaymentPortion, v.PaymentPortion)

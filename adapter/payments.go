@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -24,13 +25,36 @@ type Payment struct {
 	PaymentMethod        string
 	PaymentPortion       string
 	Kind                 string
-	Amount               decimal.Decimal
+	Amount               decimal.Decimal // as stored; see DisplayAmount
 	Status               string
 	Notes                *string
 	ReceiptNumber        *string
 	AccessKey            *string
 	CreatedAt, UpdatedAt domain.Timestamp
 }
+
+// DisplayAmount is the amount as the API shows it: that of a refund is positive.
+// It is stored negative, because the plugin adds up all transactions of an order
+// (OsOrderModel::get_total_amount_paid_from_transactions, LatePoint 5.6.5);
+// positive ones are of others.
+func (p Payment) DisplayAmount() decimal.Decimal {
+	if isRefund(p.Kind) {
+		return p.Amount.Abs()
+	}
+	return p.Amount
+}
+
+// storedAmount is an amount of a kind of payment as its column holds it.
+func storedAmount(kind string, amount decimal.Decimal) decimal.Decimal {
+	if isRefund(kind) {
+		return amount.Abs().Neg()
+	}
+	return amount
+}
+
+// isRefund reports whether a kind of payment gives money back. The column
+// compares without regard to case.
+func isRefund(kind string) bool { return strings.EqualFold(kind, kindRefund) }
 
 // PaymentSort is a sort order of payments.
 type PaymentSort int
@@ -46,7 +70,7 @@ const (
 var paymentOrder = map[PaymentSort][]string{
 	PaymentsByCreation: {"t.created_at", "t.id"},
 	PaymentsByID:       {"t.id"},
-	PaymentsByAmount:   {"t.amount", "t.id"},
+	PaymentsByAmount:   {"CASE WHEN t.kind = 'refund' THEN ABS(t.amount) ELSE t.amount END", "t.id"},
 	PaymentsByStatus:   {"t.status", "t.id"},
 }
 
@@ -71,7 +95,7 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterEqual(q, "t.status", f.Status)
 	q = filterText(q, "t.payment_method", f.PaymentMethod)
 	q = filterText(q, "t.processor", f.Processor)
-	q = filterRange(q, "t.amount", f.AmountMin, f.AmountMax)
+	q = filterDisplayAmount(q, f.AmountMin, f.AmountMax)
 	q = filterCreated(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	ids, total, err := s.pageIDs(ctx, "list payments", list{id: "t.id", filter: q}, f.Paging, sortColumns(paymentOrder[f.Sort], f.Descending)...)
@@ -81,6 +105,19 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	records, err := s.payments(ctx, sq.Eq{"t.id": ids})
 	records = inOrder(ids, records, func(p Payment) int64 { return p.ID })
 	return Page[Payment]{Paging: f.Paging, Records: records, Total: total}, err
+}
+
+// filterDisplayAmount adds the bounds of DisplayAmount. They are compared with
+// the column itself, because servers compare other expressions with texts as
+// floating-point numbers.
+func filterDisplayAmount(q sq.SelectBuilder, least, most *decimal.Decimal) sq.SelectBuilder {
+	if least != nil {
+		q = q.Where(sq.Or{sq.GtOrEq{"t.amount": *least}, sq.And{sq.Eq{"t.kind": kindRefund}, sq.LtOrEq{"t.amount": least.Neg()}}})
+	}
+	if most != nil {
+		q = q.Where(sq.LtOrEq{"t.amount": *most}).Where(sq.Or{sq.NotEq{"COALESCE(t.kind, '')": kindRefund}, sq.GtOrEq{"t.amount": most.Neg()}})
+	}
+	return q
 }
 
 // Payment returns one payment; a CodeNotFound if it does not exist.

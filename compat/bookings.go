@@ -252,6 +252,7 @@ func (v View) bookingDetail(d adapter.BookingDetail, times BookingTimes) Booking
 		record.CreatedDatetime = rfc3339(&created)
 	}
 	if d.Order != nil {
+		record.PaymentStatus = d.Order.DisplayPaymentStatus
 		order := v.orderRow(*d.Order)
 		record.Order = &order
 	}

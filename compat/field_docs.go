@@ -136,7 +136,7 @@ var fieldDocs = map[string]fieldDoc{
 
 	// money
 	"price":                 {"Amount", "80.0000", moneyForm},
-	"amount":                {"Amount", "80.0000", moneyForm},
+	"amount":                {"Amount; that of a refund is positive", "80.0000", moneyForm},
 	"WrittenPayment.amount": {"Amount without trailing zeros", "80", `^-?[0-9]+(\.[0-9]+)?$`},
 	"price_min":             {"Lowest price", "80.0000", moneyForm},
 	"price_max":             {"Highest price", "80.0000", moneyForm},
@@ -158,7 +158,7 @@ var fieldDocs = map[string]fieldDoc{
 	"max_discount_amount":   {"Highest discount", "20", ""},
 	"usage_limit":           {"How often the coupon may be used; 0 for any number", "0", ""},
 	"usage_count":           {"How often the coupon was used", "2", ""},
-	"payment_status":        {"Status of payment of the order", "not_paid", ""},
+	"payment_status":        {"Payment status of the order; refunded or partially_refunded if something was refunded", "not_paid", ""},
 	"fulfillment_status":    {"Status of fulfilment of the order", "not_fulfilled", ""},
 	"payment_method":        {"Means of payment", "cash", ""},
 	"payment_portion":       {"full, deposit, partial or another word", "full", ""},

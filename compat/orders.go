@@ -113,7 +113,7 @@ func orderWith[ID string | int64](v View, o adapter.Order, id func(int64) ID) or
 		ID: id(o.ID), ConfirmationCode: o.ConfirmationCode,
 		Subtotal: domain.AmountText(o.Subtotal), Total: domain.AmountText(o.Total), TaxTotal: domain.AmountText(o.TaxTotal),
 		DiscountTotal: domain.AmountText(o.DiscountTotal), CouponDiscount: domain.AmountText(o.CouponDiscount), CouponCode: o.CouponCode,
-		Status: o.Status, PaymentStatus: o.PaymentStatus, FulfillmentStatus: o.FulfillmentStatus,
+		Status: o.Status, PaymentStatus: o.DisplayPaymentStatus, FulfillmentStatus: o.FulfillmentStatus,
 		CustomerID: id(o.CustomerID), CustomerComment: o.CustomerComment, Notes: o.Notes,
 		IPAddress: o.IPAddress, SourceID: o.SourceID, SourceURL: o.SourceURL,
 		CreatedAt: v.timestamp(o.CreatedAt), UpdatedAt: v.timestamp(o.UpdatedAt),

@@ -95,7 +95,7 @@ func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
 	return WrittenPayment{
 		ID: domain.IDText(p.ID), BookingID: domain.OptionalIDText(p.BookingID), CustomerID: domain.IDText(p.CustomerID),
 		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,
-		Amount: p.Amount.String(), Status: p.Status, Token: p.Token, Notes: p.Notes,
+		Amount: p.DisplayAmount().String(), Status: p.Status, Token: p.Token, Notes: p.Notes,
 		OrderID: domain.ValueOr(domain.OptionalIDText(p.OrderID), ""), InvoiceID: domain.OptionalIDText(p.InvoiceID), ReceiptNumber: domain.ValueOr(p.ReceiptNumber, ""),
 		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
 	}

@@ -172,7 +172,7 @@ var fieldTables = map[string]fieldTable{
 		`"amount":0.1`:                      {"transactions.amount": "0.1000"},
 		`"customer_id":12`:                  {"transactions.customer_id": "12"},
 		`"processor":"stripe"`:              {"transactions.processor": "stripe"},
-		`"kind":"refund"`:                   {"transactions.kind": "refund"},
+		`"kind":"refund"`:                   {"transactions.kind": "refund", "transactions.amount": "-1.0000"},
 		`"status":"succeeded"`:              stored{"transactions.status": "succeeded"}.with(orderPaid("1403", "partially_paid")),
 		`"status":"Processing"`:             stored{"transactions.status": "processing"}.with(orderPaid("1403", "processing")),
 		`"status":null,"amount":135`: stored{
@@ -185,7 +185,7 @@ var fieldTables = map[string]fieldTable{
 		`"amount":80`:          stored{"transactions.amount": "80.0000"}.with(orderPaid("10", "partially_paid")),
 		`"amount":"85.0001"`:   {"transactions.amount": "85.0001"},
 		`"processor":"square"`: {"transactions.processor": "square"},
-		`"kind":"refund"`:      stored{"transactions.kind": "refund"}.with(orderPaid("10", "refunded")),
+		`"kind":"refund"`:      stored{"transactions.kind": "refund", "transactions.amount": "-85.0000"}.with(orderPaid("10", "not_paid")),
 		`"status":"failed"`:    stored{"transactions.status": "failed"}.with(orderPaid("10", "not_paid")),
 	})},
 	"new order": {path: "/orders", least: `"customer_id":9,"subtotal":1,"total":1`, fields: joined(orderColumns, map[string]stored{
