@@ -167,8 +167,8 @@ func manageKeys(k *keyboard, keys *keysPage, copies cdp.PermissionSetting) {
 		t.Errorf("%d characters were copied of %d", len(got), len(secret))
 	}
 	header := http.Header{"X-Api-Key": {secret}}
-	keys.do(http.MethodGet, "/v1/bookings", header).want(http.StatusOK)
-	keys.do(http.MethodGet, "/v1/services", header).want(http.StatusForbidden)
+	keys.get("/v1/bookings", header).want(http.StatusOK)
+	keys.get("/v1/services", header).want(http.StatusForbidden)
 	k.activate("I have copied it: back to all keys")
 
 	k.arrives("API keys")
@@ -182,18 +182,18 @@ func manageKeys(k *keyboard, keys *keysPage, copies cdp.PermissionSetting) {
 	if got := k.eval(focused); got != "Key 2 was changed. The change is in effect." {
 		t.Errorf("the focus is on %q", got)
 	}
-	keys.do(http.MethodGet, "/v1/services", header).want(http.StatusOK)
+	keys.get("/v1/services", header).want(http.StatusOK)
 
 	k.activate("Revoke Kasse <1> b")
 	k.arrives("Revoke key 2?")
 	k.activate("Keep it")
 	k.arrives("API keys")
-	keys.do(http.MethodGet, "/v1/services", header).want(http.StatusOK)
+	keys.get("/v1/services", header).want(http.StatusOK)
 	k.activate("Revoke Kasse <1> b")
 	k.arrives("Revoke key 2?")
 	k.activate("Revoke the key")
 	k.arrives("API keys")
-	keys.do(http.MethodGet, "/v1/services", header).want(http.StatusUnauthorized)
+	keys.get("/v1/services", header).want(http.StatusUnauthorized)
 	k.activate("Revoked and expired keys (1)")
 	k.until("document.querySelector('details').open && document.querySelector('details').innerText.includes('Kasse <1> b')")
 	k.dark()

@@ -224,8 +224,8 @@ func TestLifeOfAKey(t *testing.T) {
 	}).says(http.StatusOK, "Kasse 1", "only time")
 	secret := made.secret()
 	header := http.Header{"X-Api-Key": {secret}}
-	k.do(http.MethodGet, "/v1/bookings", header).want(http.StatusOK)
-	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusForbidden)
+	k.get("/v1/bookings", header).want(http.StatusOK)
+	k.get("/v1/customers", header).want(http.StatusForbidden)
 	v.open("/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", "<code>192.0.2.0/24</code><br><code>2001:db8::7</code>", "100 a minute</span>", "70 an hour</span>",
 		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
 
@@ -243,9 +243,9 @@ func TestLifeOfAKey(t *testing.T) {
 
 	v.fill("/keys/2", url.Values{"name": {"Kasse 2"}, "permissions": {"read"}, "networks": {"198.51.100.0/24"}}).leadsTo("/keys?done=changed&id=2")
 	v.open("/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
-	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusUnauthorized)
+	k.get("/v1/customers", header).want(http.StatusUnauthorized)
 	v.fill("/keys/2", url.Values{"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}}).leadsTo("/keys?done=changed&id=2")
-	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusOK)
+	k.get("/v1/customers", header).want(http.StatusOK)
 	five := int64(5)
 	stored, _, err := k.keys.Find(t.Context(), 2)
 	stored.Start, stored.LastFour = "", ""
@@ -264,10 +264,10 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 
 	v.open("/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be undone")
-	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusOK)
+	k.get("/v1/customers", header).want(http.StatusOK)
 	v.fill("/keys/2/revoke", nil).leadsTo("/keys?done=revoked&id=2")
 	v.open("/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired keys (1)")
-	k.do(http.MethodGet, "/v1/customers", header).want(http.StatusUnauthorized)
+	k.get("/v1/customers", header).want(http.StatusUnauthorized)
 	v.open("/keys/2").says(http.StatusConflict, "is revoked")
 	v.open("/keys/2/revoke").says(http.StatusConflict, "is revoked")
 	v.open("/keys/3").says(http.StatusNotFound, "no such key")

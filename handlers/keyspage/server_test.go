@@ -72,10 +72,10 @@ func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
 	return db
 }
 
-// do sends a request to the API.
-func (a *api) do(method, path string, header http.Header) response {
+// get sends a request to the API.
+func (a *api) get(path string, header http.Header) response {
 	a.t.Helper()
-	request := httptest.NewRequestWithContext(a.t.Context(), method, path, nil)
+	request := httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, path, nil)
 	maps.Copy(request.Header, header)
 	recorder := httptest.NewRecorder()
 	a.handler.ServeHTTP(recorder, request)
@@ -91,12 +91,11 @@ type response struct {
 }
 
 // want fails the test unless the response has this status.
-func (r response) want(status int) response {
+func (r response) want(status int) {
 	r.t.Helper()
 	if r.status != status {
 		r.t.Fatalf("status %d, want %d: %.2000s", r.status, status, r.body)
 	}
-	return r
 }
 
 // execute runs statements on a database.
