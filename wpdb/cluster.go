@@ -12,7 +12,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// ClusterKind is how a server shares its data with others.
+// ClusterKind is how a server shares its data with other servers.
 type ClusterKind string
 
 // The kinds of clusters.
@@ -20,26 +20,26 @@ const (
 	Standalone       ClusterKind = "none"
 	Galera           ClusterKind = "galera"
 	GroupReplication ClusterKind = "group_replication"
-	Replica          ClusterKind = "replica" // of a server whose changes it repeats
+	Replica          ClusterKind = "replica" // of another server
 )
 
-// Cluster is what a server says of those that it shares its data with.
+// Cluster describes a server as a member of a cluster.
 type Cluster struct {
 	Kind          ClusterKind
-	Members       int    // 0 where it is not known
-	State         string // of this member, in the server's word, as Synced or ONLINE; empty where it is not known
-	Serving       bool   // false where this member refuses statements, having lost the others or being behind
-	SinglePrimary bool   // of Group Replication: one member takes all writes
-	ReadOnly      bool   // this server takes no writes
-	Balanced      bool   // two connections led to different servers: a proxy stands between
+	Members       int    // 0 if unknown
+	State         string // of this member in the server's words, such as Synced or ONLINE; empty if unknown
+	Serving       bool   // false if this member rejects statements because it lost the others or lags behind
+	SinglePrimary bool   // of Group Replication: one member accepts all writes
+	ReadOnly      bool   // this server accepts no writes
+	Balanced      bool   // two connections led to different servers, so there is a proxy
 }
 
-// MultiPrimary tells whether several members take writes.
+// MultiPrimary reports whether several members accept writes.
 func (c Cluster) MultiPrimary() bool {
 	return c.Kind == Galera || c.Kind == GroupReplication && !c.SinglePrimary
 }
 
-// identityVariables are the variables in which servers differ from each other.
+// identityVariables are variables that differ between servers.
 var identityVariables = []string{"hostname", "port", "server_id", "server_uuid", "datadir", "wsrep_node_name"}
 
 var clusterVariables = []string{
@@ -48,9 +48,9 @@ var clusterVariables = []string{
 
 var clusterStatuses = []string{"wsrep_cluster_size", "wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_ready", "Slaves_running"}
 
-// Cluster asks the server. Its variables and statuses may be read by everybody;
-// what MySQL tells of its members only in the performance_schema is left out
-// where the account may not read that.
+// Cluster queries the server's role in a cluster. Every account may read the
+// variables and statuses it needs. The members of a MySQL group are only in the
+// performance_schema and are omitted if the account may not read that.
 func (db *DB) Cluster(ctx context.Context) (Cluster, error) {
 	variables, balanced, err := db.clusterVariables(ctx)
 	if err != nil {
@@ -72,8 +72,8 @@ func (db *DB) Cluster(ctx context.Context) (Cluster, error) {
 	return c, err
 }
 
-// clusterVariables asks over two connections at a time, where there may be two,
-// whether they end at the same server.
+// clusterVariables uses two connections at a time, if the pool allows, to find
+// out whether they lead to the same server.
 func (db *DB) clusterVariables(ctx context.Context) (variables map[string]string, balanced bool, err error) {
 	const op = "read cluster variables"
 	stmt := showing("VARIABLES", slices.Concat(clusterVariables, identityVariables))
@@ -96,7 +96,7 @@ func (db *DB) clusterVariables(ctx context.Context) (variables map[string]string
 	return variables, balanced, err
 }
 
-// showing is a SHOW of some variables or statuses.
+// showing returns a SHOW of some variables or statuses.
 func showing(what string, names []string) sq.Sqlizer {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(names)), ", ")
 	args := make([]any, len(names))
@@ -106,7 +106,7 @@ func showing(what string, names []string) sq.Sqlizer {
 	return sq.Expr("SHOW GLOBAL "+what+" WHERE Variable_name IN ("+marks+")", args...)
 }
 
-// lowered has names in lower case; servers differ in theirs.
+// lowered returns a copy with the names in lower case, because servers differ.
 func lowered(values map[string]string) map[string]string {
 	low := make(map[string]string, len(values))
 	for name, value := range maps.All(values) {
@@ -130,10 +130,11 @@ func clusterOf(variables, statuses map[string]string) Cluster {
 	return c
 }
 
-// isOn reads a switch; some servers have more words than ON.
+// isOn parses a switch; some servers have more values than ON and OFF.
 func isOn(value string) bool { return value != "" && value != "OFF" && value != "0" }
 
-// addMembers asks a MySQL server for its group and for those it repeats.
+// addMembers asks a MySQL server for the members of its group and for the
+// servers that it replicates.
 func (db *DB) addMembers(ctx context.Context, c *Cluster) error {
 	stmt := sq.Select().
 		Column("(SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE')").

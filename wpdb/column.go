@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Zero is a column that an INSERT must fill though nobody knows it, and what
-// with.
+// Zero is a column that an INSERT has to set, and its zero value.
 type Zero struct {
 	Name  string
 	Value any
 }
 
-// Zeros are the columns of a table that take no NULL, have no default and are
-// not among the given ones: rows of older versions and of add-ons. PHP, whose
-// sessions are not strict, stores the zero of the type in them.
+// Zeros returns the columns of a table, other than the given ones, that are NOT
+// NULL and have no default: columns of older versions and of add-ons. PHP,
+// whose sessions are not strict, stores the zero value of the type in them.
 func (s *Schema) Zeros(t Table, given []string) []Zero {
 	var zeros []Zero
 	for name, c := range s.columns[t] {
@@ -31,8 +30,8 @@ func (s *Schema) Zeros(t Table, given []string) []Zero {
 	return zeros
 }
 
-// zero is what PHP would store in a column that it does not know; nil for a type
-// that has no such value.
+// zero returns what PHP stores in a column that it does not set, or nil for a
+// type without such a value.
 func (c Column) zero() any {
 	switch c.Type {
 	case "date":
@@ -48,13 +47,13 @@ func (c Column) zero() any {
 	}
 }
 
-// Holds tells whether a text fits the column, in length and in character set.
+// Holds reports whether a text fits the column, in length and in character set.
 func (c Column) Holds(text string) bool {
 	_, unknown := c.Unknown(text)
 	return !unknown && c.Fits(text)
 }
 
-// Fits tells whether a text is short enough for the column.
+// Fits reports whether a text is short enough for the column.
 func (c Column) Fits(text string) bool {
 	if strings.HasSuffix(c.Type, "text") {
 		return int64(len(text)) <= c.MaxLength
@@ -62,12 +61,12 @@ func (c Column) Fits(text string) bool {
 	return int64(utf8.RuneCountInString(text)) <= c.MaxLength
 }
 
-// windows1252 are the characters of MySQL's latin1 from 0x80 to 0x9f.
+// windows1252 contains the characters of MySQL's latin1 from 0x80 to 0x9f.
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
 
-// Unknown is the first character of a text that the column's character set lacks;
-// ok is false where it lacks none. Only the sets that WordPress has used by
-// default are known here: of others the server alone can tell.
+// Unknown returns the first character of a text that the column's character set
+// lacks; ok is false if there is none. It knows only the character sets that
+// WordPress has used by default; for others only the server can tell.
 func (c Column) Unknown(text string) (first rune, ok bool) {
 	var known func(rune) bool
 	switch c.Charset {

@@ -50,20 +50,20 @@ func TestTableNames(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesSettings(t *testing.T) {
+func TestOpenRejectsInvalidConfig(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		dsn, prefix string
 		want        string
 	}{
-		"no data source":     {"", "wp_", "the data source name cannot be used: it has no database"},
-		"not a data source":  {"user:secret@tcp(db:3306", "wp_", "the data source name cannot be used"},
-		"host without net":   {"user:secret@db:3306/shop", "wp_", "the data source name cannot be used"},
-		"bad parameter":      {"user:secret@tcp(db:3306)/shop?parseTime=secret", "wp_", "the data source name cannot be used"},
-		"a URL":              {"mysql://user:secret@db/shop", "wp_", "the data source name cannot be used"},
-		"no database":        {"user:secret@tcp(db:3306)/", "wp_", "the data source name cannot be used: it has no database"},
-		"unknown TLS":        {"user:secret@tcp(db:3306)/shop?tls=secret", "wp_", "the data source name cannot be used: it is written user:password@tcp(host:3306)/database; see too that the driver knows the parameters behind the ?"},
-		"bad escape":         {"user:secret@tcp(db:3306)/shop?foo=%zzsecret", "wp_", "the data source name cannot be used: it is written user:password@tcp(host:3306)/database; see too that the driver knows the parameters behind the ?"},
+		"no data source":     {"", "wp_", "invalid data source name: it names no database"},
+		"not a data source":  {"user:secret@tcp(db:3306", "wp_", "invalid data source name"},
+		"host without net":   {"user:secret@db:3306/shop", "wp_", "invalid data source name"},
+		"bad parameter":      {"user:secret@tcp(db:3306)/shop?parseTime=secret", "wp_", "invalid data source name"},
+		"a URL":              {"mysql://user:secret@db/shop", "wp_", "invalid data source name"},
+		"no database":        {"user:secret@tcp(db:3306)/", "wp_", "invalid data source name: it names no database"},
+		"unknown TLS":        {"user:secret@tcp(db:3306)/shop?tls=secret", "wp_", "invalid data source name: write user:password@tcp(host:3306)/database; parameters after ?"},
+		"bad escape":         {"user:secret@tcp(db:3306)/shop?foo=%zzsecret", "wp_", "invalid data source name: write user:password@tcp(host:3306)/database; parameters after ?"},
 		"no prefix":          {"user:secret@tcp(db:3306)/shop", "", `table prefix ""`},
 		"prefix with a tick": {"user:secret@tcp(db:3306)/shop", "wp`_", "table prefix \"wp`_\""},
 		"prefix with blanks": {"user:secret@tcp(db:3306)/shop", "wp _", `table prefix "wp _"`},

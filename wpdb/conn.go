@@ -10,7 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// driverConn is what the driver's connections can do.
+// driverConn is the set of interfaces that the driver's connections implement.
 type driverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -23,33 +23,33 @@ type driverConn interface {
 	driver.Validator
 }
 
-// conn is a connection whose calls return only when the server has ended their
-// statement. When a context ends, the driver alone would close the socket, and
-// the server's thread would go on waiting for its lock. So the driver never sees
-// a context that ends: the statement is killed on the server, and its answer is
-// awaited. Where it cannot be killed, the time limits of its session end it.
-// COMMIT and ROLLBACK are never killed.
+// conn is a connection whose calls return only after the server has ended their
+// statement. When a context ends, the driver itself would close the socket,
+// while the server's thread would keep waiting for its lock. So the driver
+// never gets a context that ends: the statement is killed on the server, and
+// conn waits for its answer. If it cannot be killed, the time limits of the
+// session end it. COMMIT and ROLLBACK are never killed.
 type conn struct {
 	driverConn
 	socket *link
 	killer *killer
 	thread thread
-	limit  time.Duration // after which the server has ended whatever ran
-	spoilt bool          // not to be used again
+	limit  time.Duration // after which the server has ended any statement
+	broken bool          // must not be used again
 }
 
-// running is a statement from before it is sent until its answer was read. The
-// channels and stop are nil where the statement cannot be killed.
+// running is a statement, from before it is sent until its answer has been
+// read. The channels and stop are nil if the statement cannot be killed.
 type running struct {
 	conn   *conn
 	ctx    context.Context
-	stop   func() bool   // keeps kill from starting; false where it has started
-	ended  chan struct{} // closed when the answer was read
-	killed chan struct{} // closed when kill sends no further KILL
+	stop   func() bool   // prevents kill from starting; false if it has started
+	ended  chan struct{} // closed after the answer was read
+	killed chan struct{} // closed when kill is done
 }
 
-// run begins a statement, unless its context has ended. The context it returns
-// is for the driver, and never ends.
+// run starts a statement, unless its context has ended. The returned context is
+// for the driver and never ends.
 func (c *conn) run(ctx context.Context) (*running, context.Context, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -62,15 +62,14 @@ func (c *conn) run(ctx context.Context) (*running, context.Context, error) {
 	return r, context.WithoutCancel(ctx), nil
 }
 
-// kill sends one KILL after another until the statement has ended or cannot be
-// killed: a KILL that overtakes the statement on its way to the server does
-// nothing.
+// kill sends KILLs until the statement has ended or cannot be killed: a KILL
+// that overtakes the statement on its way to the server has no effect.
 func (r *running) kill() {
 	defer close(r.killed)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := r.conn.killer.kill(killStatement, r.conn.thread)
 		if errors.Is(err, errUnanswered) {
-			r.conn.spoilt = true // the KILL may still reach the server, during another statement
+			r.conn.broken = true // the KILL may yet arrive, during another statement
 		}
 		if err != nil {
 			return
@@ -83,25 +82,26 @@ func (r *running) kill() {
 	}
 }
 
-// end is called with the error of the statement when its answer was read. It
-// returns when the connection can be used again, or when it is useless and its
+// end takes the error of the statement after its answer has been read. It
+// returns when the connection can be used again, or when it is unusable and its
 // thread on the server has ended.
 func (r *running) end(err error) error {
 	if r.stop != nil && !r.stop() {
 		close(r.ended)
 		<-r.killed
-		// The ping takes a KILL that came after the statement's end, and would hit the
-		// next one. Where it fails, the driver knows that the connection is useless.
+		// The ping absorbs a KILL that arrived after the end of the statement
+		// and would hit the next one. If it fails, the driver marks the
+		// connection as unusable.
 		_ = r.conn.Ping(context.Background())
 	}
 	return r.conn.settle(r.reason(err))
 }
 
-// interrupted is the number of a statement that was killed.
+// interrupted is the server's error number of a killed statement.
 const interrupted = 1317
 
-// reason is the error of the context where that is why the statement was killed,
-// or else the statement's own.
+// reason returns the error of the context if that is why the statement was
+// killed, and the statement's own error otherwise.
 func (r *running) reason(err error) error {
 	var server *mysql.MySQLError
 	if errors.As(err, &server) && server.Number == interrupted && r.ctx.Err() != nil {
@@ -110,9 +110,10 @@ func (r *running) reason(err error) error {
 	return err
 }
 
-// settle returns the error of a statement. Where the connection failed and its
-// thread may still work on the server, that thread has ended by then: nobody else
-// may use its connection before.
+// settle returns the error of a statement. If the connection failed while its
+// thread may still be working on the server, it first waits for that thread to
+// end, so that the server never has more of our threads than the pool has
+// connections.
 func (c *conn) settle(err error) error {
 	if err != nil && !c.driverConn.IsValid() && c.socket.orphan.Load() {
 		awaitEnd(c.killer, c.thread, c.limit)
@@ -120,8 +121,8 @@ func (c *conn) settle(err error) error {
 	return err
 }
 
-// awaitEnd kills a thread of the server and returns when it is gone. Where it
-// cannot be killed, it returns after limit, when the server has ended it.
+// awaitEnd kills a thread of the server and returns when it is gone. If it
+// cannot be killed, awaitEnd returns after limit, when the server has ended it.
 func awaitEnd(k *killer, t thread, limit time.Duration) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -141,11 +142,11 @@ func awaitEnd(k *killer, t thread, limit time.Duration) {
 	}
 }
 
-// IsValid tells whether the connection can be used again.
-func (c *conn) IsValid() bool { return !c.spoilt && c.driverConn.IsValid() }
+// IsValid reports whether the connection can be used again.
+func (c *conn) IsValid() bool { return !c.broken && c.driverConn.IsValid() }
 
-// Ping is for a connection that no statement runs on. It is answered at once, or
-// fails by the time-outs of the socket, whatever ctx says.
+// Ping requires that no statement is running on the connection. It is answered
+// at once or fails at the timeouts of the socket, regardless of ctx.
 func (c *conn) Ping(ctx context.Context) error {
 	return c.settle(c.driverConn.Ping(context.WithoutCancel(ctx)))
 }
@@ -170,7 +171,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return r.rows(found, err)
 }
 
-// connRows are the rows of a statement that still runs.
+// connRows are the rows of a statement that is still running.
 type connRows struct {
 	driver.Rows
 	running *running
@@ -186,17 +187,17 @@ func (r *running) rows(found driver.Rows, err error) (driver.Rows, error) {
 // Next reads a row.
 func (r *connRows) Next(dest []driver.Value) error {
 	err := r.Rows.Next(dest)
-	if err == nil || err == io.EOF { //nolint:errorlint // drivers return it as it is
+	if err == nil || err == io.EOF { //nolint:errorlint // drivers return it unwrapped
 		return err
 	}
 	return r.running.reason(err)
 }
 
-// Close reads what is left.
+// Close reads the remaining rows.
 func (r *connRows) Close() error { return r.running.end(r.Rows.Close()) }
 
-// PrepareContext is for a statement into which the driver cannot write the
-// arguments, as it does with most, because it would exceed a packet.
+// PrepareContext is used for statements that would exceed a packet with the
+// arguments interpolated; the driver interpolates all others.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	r, within, err := c.run(ctx)
 	if err != nil {
@@ -259,21 +260,21 @@ type connTx struct {
 	conn *conn
 }
 
-// Commit leaves no transaction open where it fails: the next one on this
+// Commit leaves no open transaction behind if it fails: the next one on this
 // connection would commit it.
 func (t connTx) Commit() error {
 	err := t.Tx.Commit()
 	var server *mysql.MySQLError
 	if errors.As(err, &server) {
 		_, rollback := t.conn.driverConn.ExecContext(context.Background(), "ROLLBACK", nil)
-		t.conn.spoilt = t.conn.spoilt || rollback != nil
+		t.conn.broken = t.conn.broken || rollback != nil
 	}
 	return t.conn.settle(err)
 }
 
-// Rollback gives up the connection where it fails.
+// Rollback discards the connection if it fails.
 func (t connTx) Rollback() error {
 	err := t.Tx.Rollback()
-	t.conn.spoilt = t.conn.spoilt || err != nil
+	t.conn.broken = t.conn.broken || err != nil
 	return t.conn.settle(err)
 }

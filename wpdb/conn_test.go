@@ -134,9 +134,9 @@ func abandoned(ctx context.Context, db *wpdb.DB, kind int) error {
 	}
 }
 
-// TestAbandonedByTheDriver: the driver gives up a server that does not answer in
+// TestConnectionsAbandonedByTheDriver: the driver gives up a server that does not answer in
 // time, which may just be busy. Its thread is gone before anybody is told.
-func TestAbandonedByTheDriver(t *testing.T) {
+func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, noKill := range map[string]bool{"killed": false, "ended by its limit": true} {
@@ -160,10 +160,10 @@ func TestAbandonedByTheDriver(t *testing.T) {
 	}
 }
 
-// TestKillsNothingElsewhere: a killer whose connection was lost, as when the
+// TestKillerSparesOtherServers: a killer whose connection was lost, as when the
 // server starts again and numbers its threads anew, kills no thread that was
 // there before.
-func TestKillsNothingElsewhere(t *testing.T) {
+func TestKillerSparesOtherServers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())

@@ -11,13 +11,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// DB is an open WordPress database, seen as one site of it. It is safe for
+// DB is an open WordPress database, seen as one of its sites. It is safe for
 // concurrent use.
 type DB struct {
 	pool      *sql.DB
 	semaphore *poolSemaphore // nil for no limit
-	on        runner         // where statements go: the pool, or a connection or transaction
-	session   *session       // nil where statements go to the pool
+	on        runner         // the pool, a connection or a transaction
+	session   *session       // nil if statements go to the pool
 	version   string
 	prefix    string
 	base      string
@@ -25,31 +25,31 @@ type DB struct {
 	conflicts *atomic.Int64
 }
 
-// runner is what runs statements: *sql.DB, *sql.Conn or *sql.Tx.
+// runner runs statements: *sql.DB, *sql.Conn or *sql.Tx.
 type runner interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// running is the same database with its statements going elsewhere.
+// running returns the same database with another runner.
 func (db *DB) running(on runner) *DB {
 	bound := *db
 	bound.on = on
 	return &bound
 }
 
-// connectionLifetime stays well below the idle limits of servers and proxies.
+// connectionLifetime is well below the idle limits of servers and proxies.
 const connectionLifetime = 3 * time.Minute
 
-// Open connects, reads the server's version and sets every connection's
-// session accordingly. It does not wait for a server that is down: see
+// Open connects, reads the server's version and configures the session of every
+// connection accordingly. It does not wait for a server that is down; see
 // OpenWhenUp.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	c, driver, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	version, err := askApart(ctx, driver, c, "SELECT VERSION()") // the session of the pool's connections depends on it
+	version, err := askApart(ctx, driver, c, "SELECT VERSION()") // the sessions of the pool depend on it
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +75,15 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return db, nil
 }
 
-// New wraps a pool that is open already; its sessions and limits are the
-// caller's affair.
+// New wraps an open pool, whose sessions and limits are up to the caller.
 // prefix is the site's table prefix.
 func New(pool *sql.DB, prefix string) *DB {
 	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64)}
 }
 
-// OpenWhenUp opens as Open does, and while the server cannot be reached tries
-// again with growing pauses until wait has passed. Wrong credentials and a
-// missing database fail at once. waiting is told of each failed try.
+// OpenWhenUp is Open, but retries with growing pauses while the server cannot
+// be reached, until wait has passed. Invalid credentials and a missing database
+// fail at once. waiting is called with the error of each failed attempt.
 func OpenWhenUp(ctx context.Context, c Config, wait time.Duration, waiting func(error)) (*DB, error) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
@@ -104,8 +103,7 @@ func OpenWhenUp(ctx context.Context, c Config, wait time.Duration, waiting func(
 	}
 }
 
-// askApart asks for one text over a connection of its own, before there is a
-// pool.
+// askApart queries one text over a separate connection, before there is a pool.
 func askApart(ctx context.Context, driver *mysql.Config, c Config, query string) (string, error) {
 	conn, err := newConnector(driver, c, "")
 	if err != nil {
@@ -117,29 +115,29 @@ func askApart(ctx context.Context, driver *mysql.Config, c Config, query string)
 	return answer, errors.Join(wrap("open database", err), pool.Close())
 }
 
-// Close ends all connections, after a while for what still runs: statements of
-// requests that were cut off are killed first.
+// Close closes all connections. It first waits a while for running statements;
+// those of canceled requests are killed.
 func (db *DB) Close() error {
 	defer db.semaphore.drain()()
 	return db.pool.Close()
 }
 
-// Version is the server's own, such as 10.11.19-MariaDB.
+// Version returns the server's version, such as 10.11.19-MariaDB.
 func (db *DB) Version() string { return db.version }
 
-// Prefix is the site's table prefix.
+// Prefix returns the site's table prefix.
 func (db *DB) Prefix() string { return db.prefix }
 
-// TransactionConflicts is how many transactions failed because of a deadlock, a lock that
-// could not be had in time or, on a cluster, a rival on another node. Most were
-// run again.
+// TransactionConflicts returns the number of transactions that failed because
+// of a deadlock, a lock timeout or, on a cluster, a conflict with another node.
+// Most of them were retried.
 func (db *DB) TransactionConflicts() int64 { return db.conflicts.Load() }
 
-// PoolStats are the figures of a pool of connections.
+// PoolStats are statistics of the connection pool.
 type PoolStats = sql.DBStats
 
-// Stats are the pool's. WaitCount is how often a connection was waited for, in
-// vain or not; how long is not known.
+// Stats returns the statistics of the pool. WaitCount counts the waits for a
+// connection, successful or not; the time spent waiting is not recorded.
 func (db *DB) Stats() PoolStats {
 	stats := db.pool.Stats()
 	if db.semaphore != nil {

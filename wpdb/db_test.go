@@ -16,9 +16,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestCloseLeavesNothing is not parallel, so that no other test's goroutines
+// TestCloseClosesAllConnections is not parallel, so that no other test's goroutines
 // are about.
-func TestCloseLeavesNothing(t *testing.T) {
+func TestCloseClosesAllConnections(t *testing.T) {
 	database := fixtures.Shared(t, fixtures.Legacy())
 	before := goleak.IgnoreCurrent()
 	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
@@ -222,9 +222,9 @@ func TestPoolExhausted(t *testing.T) {
 	}
 }
 
-// TestBusy: with all connections in use, whatever needs one fails once it has
+// TestAcquireTimeoutIsBusy: with all connections in use, whatever needs one fails once it has
 // waited, and says that it was not its own deadline; what has one goes on.
-func TestBusy(t *testing.T) {
+func TestAcquireTimeoutIsBusy(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c.MaxOpen, c.AcquireTimeout = 1, time.Millisecond

@@ -1,8 +1,8 @@
-// Package wpdb is the mechanics of a WordPress database on MySQL or MariaDB:
-// credentials, connections and their session, the table prefix, the schema as
-// it really is, options, PHP-serialised values, queries, transactions, and
-// driver errors by name.
+// Package wpdb has the mechanics of a WordPress database on MySQL or MariaDB:
+// connections and their sessions, the table prefix, the actual schema,
+// privileges, options, PHP's serialised values, queries, transactions, named
+// driver errors, and the definitions of our own tables.
 //
-// It knows tables and columns but nothing of bookings, and imports no other
-// package of this module. It is the only package that imports the driver.
+// It knows tables and columns but nothing about bookings. It imports no other
+// package of this module. Only it and wpdb/wpconfig import the driver.
 package wpdb

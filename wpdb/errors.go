@@ -13,31 +13,32 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// What a failed statement or connection means to a caller. Test with
-// errors.Is; server texts are never compared, and never part of an error's
-// text, because they quote rows.
+// What a failed statement or connection means to a caller. Use errors.Is. The
+// server's messages are never compared, nor part of an error's text, because
+// they quote rows.
 var (
-	ErrUnavailable  = errors.New("database unavailable")           // no server, or its connections are used up
-	ErrBusy         = errors.New("all connections are in use")     // of the pool, for longer than a request waits
-	ErrAccessDenied = errors.New("access denied")                  // user, password or grants
-	ErrNoDatabase   = errors.New("unknown database")               //
-	ErrSchema       = errors.New("unknown table or column")        // or one that demands a value, or another type: the schema changed since it was probed
-	ErrDuplicate    = errors.New("duplicate key")                  //
-	ErrConflict     = errors.New("deadlock or lock wait")          // the whole transaction may be tried again
-	ErrReadOnly     = errors.New("database is read-only")          //
-	ErrBadValue     = errors.New("value does not fit column")      // out of range, too long, characters it does not know
-	ErrRefused      = errors.New("row breaks a rule of its table") // a CHECK
-	ErrTimeout      = errors.New("statement took too long")        //
-	ErrLinkLost     = errors.New("connection lost")                // a write may or may not have happened
-	// ErrOutcomeUnknown comes with the error of a transaction whose COMMIT was sent:
-	// it may have been done. Without it, a transaction that failed wrote nothing.
+	ErrUnavailable  = errors.New("database unavailable")                   // no server, or no more connections
+	ErrBusy         = errors.New("all connections are in use")             // of the pool, for longer than the timeout
+	ErrAccessDenied = errors.New("access denied")                          // user, password or privileges
+	ErrNoDatabase   = errors.New("unknown database")                       //
+	ErrSchema       = errors.New("unknown table or column")                // or a required value, or another type: the schema changed since the probe
+	ErrDuplicate    = errors.New("duplicate key")                          //
+	ErrConflict     = errors.New("deadlock or lock wait")                  // the whole transaction may be retried
+	ErrReadOnly     = errors.New("database is read-only")                  //
+	ErrBadValue     = errors.New("value does not fit column")              // out of range, too long, unsupported characters
+	ErrRefused      = errors.New("row violates a constraint of its table") // a CHECK constraint
+	ErrTimeout      = errors.New("statement took too long")                //
+	ErrLinkLost     = errors.New("connection lost")                        // a write may or may not have happened
+	// ErrOutcomeUnknown accompanies the error of a transaction whose COMMIT was
+	// sent and may have succeeded. Without it, a failed transaction wrote
+	// nothing.
 	ErrOutcomeUnknown = errors.New("outcome of the transaction unknown")
 	ErrTooManyRows    = errors.New("more rows than a query may return") //
 	ErrTooMuch        = errors.New("more data than a request may read") // see Allow
-	ErrUnreadable     = errors.New("row cannot be read")                // a column holds another type than expected
+	ErrUnreadable     = errors.New("row cannot be read")                // a column has another type than expected
 )
 
-// numbers names the server's error numbers.
+// numbers maps the server's error numbers.
 var numbers = map[uint16]error{
 	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
@@ -46,14 +47,14 @@ var numbers = map[uint16]error{
 	1062: ErrDuplicate, 1586: ErrDuplicate,
 	lockWaitTimeout: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
 	3101:     ErrConflict,                                                // Group Replication: another member was first
-	notReady: ErrUnavailable, 3032: ErrUnavailable, 3168: ErrUnavailable, // a server that takes no work at present
-	3100: ErrUnavailable, 3797: ErrUnavailable, 3798: ErrUnavailable, // a member of a group that has lost the others
-	1135: ErrUnavailable, 1206: ErrUnavailable, 1637: ErrUnavailable, // threads, locks or transactions used up
-	2002: ErrUnavailable, 2003: ErrUnavailable, 9001: ErrUnavailable, 9002: ErrUnavailable, // proxies without a server behind them
+	notReady: ErrUnavailable, 3032: ErrUnavailable, 3168: ErrUnavailable, // a server that is not ready
+	3100: ErrUnavailable, 3797: ErrUnavailable, 3798: ErrUnavailable, // a member that lost its group
+	1135: ErrUnavailable, 1206: ErrUnavailable, 1637: ErrUnavailable, // no more threads, locks or transactions
+	2002: ErrUnavailable, 2003: ErrUnavailable, 9001: ErrUnavailable, 9002: ErrUnavailable, // proxies without a backend
 	9004: ErrUnavailable,
 	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,
 	1264: ErrBadValue, 1265: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
-	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3854: ErrBadValue, 3988: ErrBadValue, // a text beyond the character set of what it is compared with
+	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3854: ErrBadValue, 3988: ErrBadValue, // a text outside of the character set it is compared with
 	3819: ErrRefused, 4025: ErrRefused,
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
 	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost, 2055: ErrLinkLost,
@@ -61,26 +62,26 @@ var numbers = map[uint16]error{
 	1180: ErrLinkLost, // an engine failed at COMMIT
 }
 
-// notReady is how a node of a Galera cluster refuses every statement while it is
-// not part of the primary component.
+// notReady is the error of every statement on a Galera node that is not part of
+// the primary component.
 const notReady = 1047
 
-// lockWaitTimeout is the number of a wait for a lock that took too long.
+// lockWaitTimeout is the error number of a lock timeout.
 const lockWaitTimeout = 1205
 
-// Error is a failed statement: what was being done, what it means, and the
-// server's number, 0 where the server said nothing.
+// Error is a failed statement: the operation, what the error means, and the
+// server's error number, 0 if there is none.
 type Error struct {
 	Op     string
 	Kind   error // one of the Err values, or nil for a number without a name
 	Number uint16
 	cause  error
-	// unknown tells that a COMMIT was sent which may have been done.
+	// unknown is set if a COMMIT was sent that may have succeeded.
 	unknown bool
 }
 
-// Error leaves out the texts of the server and of a Scan, which may quote a
-// person's data.
+// Error omits the messages of the server and of Scan, which may quote personal
+// data.
 func (e *Error) Error() string {
 	switch {
 	case e.Kind != nil && e.Number != 0:
@@ -94,7 +95,8 @@ func (e *Error) Error() string {
 	}
 }
 
-// Unwrap gives errors.Is the meaning and errors.As the driver's error.
+// Unwrap returns the meaning for errors.Is and the driver's error for
+// errors.As.
 func (e *Error) Unwrap() []error {
 	chain := []error{e.cause}
 	if e.Kind != nil {
@@ -106,10 +108,10 @@ func (e *Error) Unwrap() []error {
 	return chain
 }
 
-// wrapCommit names the error of a COMMIT; nil stays nil. Nothing was written
-// where it was not sent, because the pool had rolled back or the connection was
-// seen to be closed, and where the answer says that it was refused. Every other
-// error leaves the outcome open.
+// wrapCommit wraps the error of a COMMIT; nil stays nil. Nothing was written if
+// it was not sent, because the pool had rolled back or the connection was found
+// closed, or if the server rejected it. Every other error leaves the outcome
+// unknown.
 func wrapCommit(op string, err error) error {
 	if err == nil {
 		return nil
@@ -126,7 +128,7 @@ func wrapCommit(op string, err error) error {
 	return e
 }
 
-// wrap names the error of an operation; nil stays nil.
+// wrap wraps the error of an operation; nil stays nil.
 func wrap(op string, err error) error {
 	if err == nil {
 		return nil
@@ -139,7 +141,7 @@ func wrap(op string, err error) error {
 		e.Number = server.Number
 		e.Kind = numbers[server.Number]
 	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
-		e.Kind = ErrUnavailable // also a dial that timed out, which is a deadline too
+		e.Kind = ErrUnavailable // including dial timeouts, which are deadlines too
 	case errors.Is(err, ErrBusy):
 		e.Kind = ErrBusy
 	case errors.Is(err, context.DeadlineExceeded):

@@ -166,9 +166,9 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}
 }
 
-// TestLettersBeyondTheColumn: servers differ in whether they find nothing or
+// TestCharactersOutsideTheCharset: servers differ in whether they find nothing or
 // refuse to look for an emoji in a column that cannot hold one.
-func TestLettersBeyondTheColumn(t *testing.T) {
+func TestCharactersOutsideTheCharset(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
@@ -219,8 +219,8 @@ func TestReadOnlyTransaction(t *testing.T) {
 	}
 }
 
-// TestKilled: what an administrator can do to a connection and its statement.
-func TestKilled(t *testing.T) {
+// TestKilledStatement: what an administrator can do to a connection and its statement.
+func TestKilledStatement(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.Legacy())

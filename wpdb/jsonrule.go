@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// definitionTokens splits what SHOW CREATE TABLE prints in our sessions: texts,
-// with backslash escapes or doubled quotes; names in backticks; comments; words;
-// single characters. Of a comment that only some versions of the server execute,
-// the start and the end are tokens, and its contents count.
+// definitionTokens matches the tokens in the output of SHOW CREATE TABLE in our
+// sessions: texts, with backslash escapes or doubled quotes; names in
+// backticks; comments; words; single characters. Of a comment that only some
+// versions of the server execute, start and end are tokens, and so is its
+// content.
 var definitionTokens = regexp.MustCompile("(?s)" + strings.Join([]string{
 	`'(?:[^'\\]|''|\\.)*'`,
 	`"(?:[^"\\]|""|\\.)*"`,
@@ -20,9 +21,9 @@ var definitionTokens = regexp.MustCompile("(?s)" + strings.Join([]string{
 	`[^\s]`,
 }, "|"))
 
-// jsonColumns lists the columns for which a table's definition has the rule
-// CHECK (json_valid(column)), which is all that MariaDB makes of the type json.
-// Rules that combine this with other conditions do not count.
+// jsonColumns returns the columns for which a table's definition has the
+// constraint CHECK (json_valid(column)), to which MariaDB translates the type
+// json. Constraints that combine it with other conditions do not count.
 func jsonColumns(definition string) []string {
 	var tokens []string
 	for _, token := range definitionTokens.FindAllString(definition, -1) {
@@ -51,8 +52,8 @@ func jsonColumns(definition string) []string {
 	return columns
 }
 
-// parenthesised splits tokens that start with a parenthesis into its contents and
-// what follows it. Both are nil where there is none, or where it is never closed.
+// parenthesised splits tokens that start with a parenthesis into its content
+// and the rest. Both are nil if there is no parenthesis or it is not closed.
 func parenthesised(tokens []string) (inner, rest []string) {
 	depth := 0
 	for i, token := range tokens {
@@ -72,7 +73,7 @@ func parenthesised(tokens []string) (inner, rest []string) {
 	return nil, nil
 }
 
-// unquoteName undoes quoteName. A name without quotes is returned as it is.
+// unquoteName reverses quoteName. A name without quotes is returned unchanged.
 func unquoteName(name string) string {
 	if inner, ok := strings.CutPrefix(name, "`"); ok {
 		return strings.ReplaceAll(strings.TrimSuffix(inner, "`"), "``", "`")

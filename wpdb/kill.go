@@ -13,38 +13,41 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// killer ends what other connections of the pool run, over a connection of its
-// own. An account may always end its own connections.
+// killer ends statements and threads of the pool's other connections, over a
+// connection of its own. An account may always kill its own threads.
 //
-// A number names a thread of one server process only, so a thread is killed
-// only over a connection that was there before it, has not been replaced since,
-// and leads to the same server. Behind a proxy that shares connections the
-// number of the greeting and CONNECTION_ID() differ: nothing is killed there.
+// A thread's number is valid within one server process only. So a thread is
+// killed only over a connection that was opened before it, has not been
+// replaced since, and leads to the same server. Behind a proxy that multiplexes
+// connections, the number in the greeting and CONNECTION_ID() differ; nothing
+// is killed there.
 type killer struct {
 	connect func(context.Context) (driverConn, *link, error)
 
 	failures atomic.Int64 // to connect
 
 	mu     sync.Mutex
-	conn   driverConn // nil where there is none
-	server string     // that it leads to
-	era    int        // counts the connections there were
-	strays int        // connections of the pool in a row that led elsewhere
+	conn   driverConn // nil if there is none
+	server string     // that conn leads to
+	era    int        // counts the connections so far
+	strays int        // successive connections of the pool that led elsewhere
 }
 
-// maxStrays is after how many connections to other servers the name is taken to
-// lead elsewhere, as after a failover. A balancer leads elsewhere now and then.
+// maxStrays is the number of successive connections to other servers after
+// which the killer reconnects: the name then leads elsewhere, as after a
+// failover. With a load balancer single connections lead elsewhere.
 const maxStrays = 5
 
-// thread is what a connection is on the server. The zero value cannot be killed.
+// thread is the server's thread of a connection. The zero value cannot be
+// killed.
 type thread struct {
 	id  int64
 	era int
 }
 
-// ready opens the killer's connection where there is none. era is 0 where the
-// server refuses it, as one does whose connections are used up. Those who wait
-// while somebody else fails do not try again.
+// ready opens the killer's connection if there is none. era is 0 if the server
+// rejects it, for example because its connections are used up. Callers that
+// wait while another attempt fails do not retry.
 func (k *killer) ready(ctx context.Context) (era int, err error) {
 	if k == nil {
 		return 0, nil
@@ -72,14 +75,15 @@ func (k *killer) ready(ctx context.Context) (era int, err error) {
 	k.strays = 0
 	k.conn = conn
 	k.server, _ = locate(ctx, conn, socket)
-	// It is used seldom, and many servers close what is idle for a minute. Where
-	// this is refused, it is opened again when it is missed.
+	// The connection is rarely used, and many servers close connections that
+	// are idle for a minute. If the setting is rejected, the connection is
+	// reopened when needed.
 	_, _ = conn.ExecContext(ctx, "SET SESSION wait_timeout = 28800", nil)
 	return k.era, nil
 }
 
-// reach tells under which number the killer can end a connection that was opened
-// after it was ready in that era.
+// reach returns the thread by which the killer can end a connection that was
+// opened while it was ready in that era.
 func (k *killer) reach(ctx context.Context, era int, conn driverConn, socket *link) thread {
 	if era == 0 {
 		return thread{}
@@ -100,8 +104,8 @@ func (k *killer) reach(ctx context.Context, era int, conn driverConn, socket *li
 	return thread{id: id, era: era}
 }
 
-// locate tells which server a connection leads to, and its number there: 0 where
-// something between us and the server has numbers of its own.
+// locate returns which server a connection leads to and its number there, or 0
+// if something between us and the server uses other numbers.
 func locate(ctx context.Context, conn driverConn, socket *link) (server string, id int64) {
 	const query = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@server_id, @@datadir, CONNECTION_ID())"
 	rows, err := conn.QueryContext(ctx, query, nil)
@@ -119,15 +123,15 @@ func locate(ctx context.Context, conn driverConn, socket *link) (server string, 
 		return "", 0
 	}
 	id, err = strconv.ParseInt(text[space+1:], 10, 64)
-	if err != nil || socket.thread == 0 || uint32(id) != socket.thread { //nolint:gosec // the greeting has the lower four bytes
+	if err != nil || socket.thread == 0 || uint32(id) != socket.thread { //nolint:gosec // the greeting contains the lower four bytes
 		return text[:space], 0
 	}
 	return text[:space], id
 }
 
-// What a KILL can lead to besides its being done.
+// The outcomes of a KILL other than success.
 var (
-	errGone       = errors.New("there is no such thread")
+	errGone       = errors.New("no such thread")
 	errNoKill     = errors.New("the thread cannot be killed from here")
 	errUnanswered = errors.New("the KILL was not answered")
 )
@@ -139,8 +143,8 @@ const (
 	killConnection = "KILL ?"
 )
 
-// kill sends a KILL and waits for its answer: nil, errGone, errNoKill or
-// errUnanswered.
+// kill sends a KILL and waits for its answer. It returns nil, errGone,
+// errNoKill or errUnanswered.
 func (k *killer) kill(statement string, t thread) error {
 	if k == nil || t.id == 0 {
 		return errNoKill
@@ -165,7 +169,7 @@ func (k *killer) kill(statement string, t thread) error {
 	}
 }
 
-// close ends the killer's connection.
+// close closes the killer's connection.
 func (k *killer) close() {
 	if k == nil {
 		return
@@ -177,7 +181,7 @@ func (k *killer) close() {
 
 func (k *killer) drop() {
 	if k.conn != nil {
-		_ = k.conn.Close() // nobody is waiting for it
+		_ = k.conn.Close() // an error is harmless
 		k.conn = nil
 	}
 }

@@ -174,9 +174,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestNothingIsKilled where the number of the thread is not the server's, or is
+// TestLocate: the number of a thread is unknown if it is not the server's, or is
 // that of another server.
-func TestNothingIsKilled(t *testing.T) {
+func TestLocate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer  string

@@ -11,20 +11,21 @@ import (
 	"syscall"
 )
 
-// link is the socket of a connection. It keeps what the driver does not tell:
-// the number of the server's thread, and whether that thread may outlive the
-// connection.
+// link is the socket of a connection. It records what the driver does not
+// expose: the number of the server's thread, and whether that thread may
+// outlive the connection.
 type link struct {
 	net.Conn
 	greeted  bool
-	greeting []byte      // what has come of it
-	thread   uint32      // 0 where the greeting did not tell
-	orphan   atomic.Bool // the connection failed without the server's knowing: its thread may still work
+	greeting []byte      // the bytes received so far
+	thread   uint32      // 0 if the greeting does not contain it
+	orphan   atomic.Bool // the connection failed unnoticed by the server, whose thread may still be working
 }
 
 type linkKey struct{}
 
-// dialLink dials for the driver. The link is stored where the context says.
+// dialLink dials for the driver and stores the link where the context points
+// to.
 func dialLink(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
@@ -37,7 +38,7 @@ func dialLink(ctx context.Context, network, address string) (net.Conn, error) {
 	return l, nil
 }
 
-// Read is part of net.Conn.
+// Read implements net.Conn.
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
 	if !l.greeted {
@@ -47,8 +48,8 @@ func (l *link) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// greet reads the number of the thread once the greeting has come so far, in
-// however many pieces.
+// greet parses the thread's number as soon as enough of the greeting has
+// arrived, in any number of pieces.
 func (l *link) greet(piece []byte) {
 	l.greeting = append(l.greeting, piece...)
 	thread, complete := greetingThread(l.greeting)
@@ -57,15 +58,15 @@ func (l *link) greet(piece []byte) {
 	}
 }
 
-// Write is part of net.Conn.
+// Write implements net.Conn.
 func (l *link) Write(p []byte) (int, error) {
 	n, err := l.Conn.Write(p)
 	l.note(err)
 	return n, err
 }
 
-// note tells a time-out, or a network that failed, from a server that closed the
-// connection.
+// note distinguishes timeouts and network failures from a connection that the
+// server closed.
 func (l *link) note(err error) {
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
@@ -74,7 +75,7 @@ func (l *link) note(err error) {
 	}
 }
 
-// SyscallConn lets the driver see whether an idle connection was closed.
+// SyscallConn lets the driver detect whether an idle connection was closed.
 func (l *link) SyscallConn() (syscall.RawConn, error) {
 	socket, ok := l.Conn.(syscall.Conn)
 	if !ok {
@@ -83,13 +84,13 @@ func (l *link) SyscallConn() (syscall.RawConn, error) {
 	return socket.SyscallConn()
 }
 
-// maxGreeting is more than any server's greeting has before the number.
+// maxGreeting is more than any server sends before the number.
 const maxGreeting = 1 << 10
 
-// greetingThread is the number of the connection in the first packet of a
-// server: a header of four bytes, the protocol's version, the server's as a
-// text that ends with a zero byte, and the number in four bytes. It is not
-// complete where more has to come, and 0 where the server greets otherwise.
+// greetingThread returns the connection's number in a server's first packet: a
+// header of four bytes, the protocol version, the server's version as a text
+// that ends with a zero byte, and the number in four bytes. complete is false
+// if more data is needed; the number is 0 for other greetings.
 func greetingThread(packet []byte) (thread uint32, complete bool) {
 	const header, protocol = 4, 10
 	if len(packet) <= header {

@@ -18,9 +18,9 @@ import (
 	"bookside/wpdb"
 )
 
-// TestExecRefusesTablesOfPHP: nothing but the functions that serialise what they
+// TestExecRejectsTablesOfPHP: nothing but the functions that serialise what they
 // store reaches a table whose values PHP unserialises.
-func TestExecRefusesTablesOfPHP(t *testing.T) {
+func TestExecRejectsTablesOfPHP(t *testing.T) {
 	t.Parallel()
 	db, _ := mocked(t) // accepts no statement
 	tables := []string{"wp_7_options", "WP_UserMeta", "`wp`.`wp_usermeta`", "wp_postmeta", "wp_termmeta", "wp_commentmeta", "wp_blogmeta", "wp_latepoint_sessions"}
@@ -36,7 +36,7 @@ func TestExecRefusesTablesOfPHP(t *testing.T) {
 			"a joined one":  sq.Expr("UPDATE wp_users AS u, " + table + " SET a = ? WHERE u.ID = 1"),
 			"on duplicates": sq.Insert(table).Columns("a").Values("b").Suffix("ON DUPLICATE KEY UPDATE a = 'b'"),
 		} {
-			if _, err := wpdb.Exec(t.Context(), db, "change", stmt); err == nil || !strings.Contains(err.Error(), "refused: PHP unserialises") {
+			if _, err := wpdb.Exec(t.Context(), db, "change", stmt); err == nil || !strings.Contains(err.Error(), "not allowed: PHP unserialises") {
 				t.Errorf("%s %s: error %v", name, table, err)
 			}
 		}
@@ -48,8 +48,8 @@ func TestExecRefusesTablesOfPHP(t *testing.T) {
 	}
 }
 
-// TestExecTakesOtherTables: no other table that is written is refused.
-func TestExecTakesOtherTables(t *testing.T) {
+// TestExecAllowsOtherTables: no other table that is written is refused.
+func TestExecAllowsOtherTables(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
 	for _, table := range wpdb.Tables() {
@@ -63,10 +63,10 @@ func TestExecTakesOtherTables(t *testing.T) {
 	}
 }
 
-// TestWaysToTheServer: a statement that changes rows is run by Exec and by
+// TestOnlyExecChangesRows: a statement that changes rows is run by Exec and by
 // changeUserMeta alone, and nothing but AddUserMeta and UpdateUserMeta calls
 // that one.
-func TestWaysToTheServer(t *testing.T) {
+func TestOnlyExecChangesRows(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
 		"buildChange":       {"Exec", "changeUserMeta"},

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// PHPArray is a PHP array: pairs in the order they were written, with keys
-// that are int64 or string and values as UnserializePHP describes them. The zero
-// value is an empty one.
+// PHPArray is a PHP array: pairs in insertion order, with keys of type int64 or
+// string and values as described at UnserializePHP. The zero value is an empty
+// array.
 type PHPArray struct {
 	pairs []phpPair
 	index map[any]int
@@ -20,10 +20,10 @@ type PHPArray struct {
 
 type phpPair struct{ key, value any }
 
-// Len is the number of pairs.
+// Len returns the number of pairs.
 func (a *PHPArray) Len() int { return len(a.pairs) }
 
-// All yields the pairs in their order.
+// All iterates over the pairs in their order.
 func (a *PHPArray) All() iter.Seq2[any, any] {
 	return func(yield func(key, value any) bool) {
 		for _, p := range a.pairs {
@@ -34,10 +34,10 @@ func (a *PHPArray) All() iter.Seq2[any, any] {
 	}
 }
 
-// Index is the value under an integer key.
+// Index returns the value of an integer key.
 func (a *PHPArray) Index(key int64) (value any, ok bool) { return a.lookup(key) }
 
-// Get is the value under a string key; as in PHP "7" is the integer key 7.
+// Get returns the value of a string key; as in PHP, "7" is the integer key 7.
 func (a *PHPArray) Get(key string) (value any, ok bool) { return a.lookup(phpArrayKey(key)) }
 
 func (a *PHPArray) lookup(key any) (value any, ok bool) {
@@ -48,10 +48,10 @@ func (a *PHPArray) lookup(key any) (value any, ok bool) {
 	return a.pairs[i].value, true
 }
 
-// Set stores a value under a string key; as in PHP "7" is the integer key 7.
+// Set sets the value of a string key; as in PHP, "7" is the integer key 7.
 func (a *PHPArray) Set(key string, value any) { a.set(phpArrayKey(key), value) }
 
-// set gives a key that comes again its new value in its old place, as PHP does.
+// set keeps the position of a key that already exists, as PHP does.
 func (a *PHPArray) set(key, value any) {
 	if i, ok := a.index[key]; ok {
 		a.pairs[i].value = value
@@ -64,7 +64,7 @@ func (a *PHPArray) set(key, value any) {
 	a.pairs = append(a.pairs, phpPair{key, value})
 }
 
-// phpArrayKey turns a string that PHP would write for an integer into it.
+// phpArrayKey converts a string that PHP treats as an integer key.
 func phpArrayKey(s string) any {
 	if n, ok := parsePHPInt(s); ok {
 		return n
@@ -72,18 +72,18 @@ func phpArrayKey(s string) any {
 	return s
 }
 
-// parsePHPInt accepts only what PHP writes: no plus sign, no leading zeros.
+// parsePHPInt accepts only PHP's own format: no plus sign, no leading zeros.
 func parsePHPInt(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// ErrPHPObject marks a value with an object, an enumeration or a reference in
-// it, which this package does not read.
-var ErrPHPObject = errors.New("an object or a reference, which are not read")
+// ErrPHPObject is the error of values that contain an object, an enumeration or
+// a reference.
+var ErrPHPObject = errors.New("objects and references are not supported")
 
-// PHPSerialError says where a serialised value cannot be read. It never carries
-// any of the value.
+// PHPSerialError is the position of an error in a serialised value. It never
+// contains any of the value.
 type PHPSerialError struct {
 	Offset int // in bytes
 	Err    error
@@ -93,7 +93,7 @@ func (e *PHPSerialError) Error() string {
 	return fmt.Sprintf("serialised PHP value, offset %d: %v", e.Offset, e.Err)
 }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e *PHPSerialError) Unwrap() error { return e.Err }
 
 const (
@@ -102,9 +102,10 @@ const (
 	minPHPSerialPair  = len("i:0;N;")
 )
 
-// UnserializePHP reads one value as PHP's serialize writes it: nil, bool,
-// int64, float64, string or *PHPArray. Anything else, also after the value, is
-// a *PHPSerialError. Values are at most 4 MiB long and 32 arrays deep.
+// UnserializePHP parses a value written by PHP's serialize. It returns nil,
+// bool, int64, float64, string or *PHPArray. Anything else, including data
+// after the value, is a *PHPSerialError. Values are limited to 4 MiB and 32
+// nested arrays.
 func UnserializePHP(s string) (any, error) {
 	r := phpSerialReader{s: s}
 	if len(s) > maxPHPSerial {
@@ -120,7 +121,7 @@ func UnserializePHP(s string) (any, error) {
 	return value, nil
 }
 
-// serializePHP writes what UnserializePHP reads.
+// serializePHP is the inverse of UnserializePHP.
 func serializePHP(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -157,7 +158,7 @@ func (r *phpSerialReader) fail(reason string) error {
 	return &PHPSerialError{Offset: r.pos, Err: errors.New(reason)}
 }
 
-// value reads the next value, which stands inside of depth arrays.
+// value parses the next value, which is nested in depth arrays.
 func (r *phpSerialReader) value(depth int) (any, error) {
 	if r.skip("N;") {
 		return nil, nil
@@ -176,7 +177,7 @@ func (r *phpSerialReader) value(depth int) (any, error) {
 	return nil, r.fail("not a value")
 }
 
-// skip moves over token if it comes next.
+// skip moves past token if it is next.
 func (r *phpSerialReader) skip(token string) bool {
 	if !strings.HasPrefix(r.s[r.pos:], token) {
 		return false
@@ -217,8 +218,8 @@ func phpScalar(kind byte, text string) (value any, ok bool) {
 	return f, err == nil && phpFloat.MatchString(text)
 }
 
-// length reads the length in front of a string or array, with the kind before
-// it and the opening behind it.
+// length parses the length of a string or array, including the type before it
+// and the opening after it.
 func (r *phpSerialReader) length(opening string) (int, error) {
 	text, rest, _ := strings.Cut(r.s[r.pos+len("s:"):], ":")
 	n, ok := parsePHPInt(text)
@@ -253,7 +254,7 @@ func (r *phpSerialReader) array(depth int) (any, error) {
 	if n > (len(r.s)-r.pos)/minPHPSerialPair {
 		return nil, r.fail("an array of more pairs than can follow")
 	}
-	a := &PHPArray{} // not made for n pairs: n is only a claim
+	a := &PHPArray{} // not preallocated: n is not trusted
 	for range n {
 		key, err := r.key()
 		if err != nil {

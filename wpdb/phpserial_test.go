@@ -115,7 +115,7 @@ func TestUnserializePHPAsDeepAsPossible(t *testing.T) {
 	}
 }
 
-func TestUnserializePHPRefuses(t *testing.T) {
+func TestUnserializePHPRejects(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		in     string

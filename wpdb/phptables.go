@@ -1,12 +1,13 @@
-// The tables whose values PHP unserialises. A text stored there as it is can
-// become an object of any class that the site has loaded, so that everything
-// that is written to them passes MaybeSerialize, and everything that is read
-// from them MaybeUnserialize.
+// Some tables have values that PHP unserialises. A text stored there unchanged
+// could become an object of any class that the site has loaded. So everything
+// that is written to them goes through MaybeSerialize, and everything that is
+// read from them through MaybeUnserialize.
 //
-// WordPress reads its options and the metas of users, posts and terms this way,
-// the plugin its settings and sessions (OsSettingsHelper, OsSessionsHelper). The
-// plugin's own metas, of bookings, customers, agents, services and orders, are
-// plain texts (OsMetaModel), and so are its columns of JSON.
+// WordPress treats its options and the metadata of users, posts and terms this
+// way, and the plugin its settings and sessions (OsSettingsHelper,
+// OsSessionsHelper). The plugin's own metadata, of bookings, customers, agents,
+// services and orders, is plain text (OsMetaModel), and so are its JSON
+// columns.
 
 package wpdb
 
@@ -20,17 +21,17 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// phpTable finds the name of such a table in a statement, whatever its prefix.
+// phpTable matches the name of such a table in a statement, with any prefix.
 var phpTable = regexp.MustCompile(`(?i)\b\w*(?:(?:user|post|term|comment|blog|site)meta|options|latepoint_(?:settings|sessions))\b`)
 
-// PHPValue is what such a table is given: a PHPText or a *PHPArray.
+// PHPValue is a value for such a table: a PHPText or a *PHPArray.
 type PHPValue interface {
-	// stored is the value as WordPress stores it (maybe_serialize).
+	// stored returns the value as WordPress stores it (maybe_serialize).
 	stored() string
 }
 
-// PHPText is a text. One that WordPress would take for something serialised is
-// serialised once more, so that it reads as the text again.
+// PHPText is a text. If WordPress would mistake it for a serialised value, it
+// is serialised once more, so that it reads as the text again.
 type PHPText string
 
 func (t PHPText) stored() string {
@@ -42,12 +43,12 @@ func (t PHPText) stored() string {
 
 func (a *PHPArray) stored() string { return serializePHP(a) }
 
-// MaybeSerialize is a value as WordPress stores it (maybe_serialize).
+// MaybeSerialize returns a value as WordPress stores it (maybe_serialize).
 func MaybeSerialize(value PHPValue) string { return value.stored() }
 
-// MaybeUnserialize is the value that WordPress reads from what is stored
-// (maybe_unserialize), as UnserializePHP describes it. A text that was not
-// serialised is itself.
+// MaybeUnserialize returns the value that WordPress reads from a stored text
+// (maybe_unserialize), as described at UnserializePHP. A text that is not
+// serialised is returned unchanged.
 func MaybeUnserialize(stored string) (any, error) {
 	if !isSerialized(stored, true) {
 		return stored, nil
@@ -55,8 +56,8 @@ func MaybeUnserialize(stored string) (any, error) {
 	return UnserializePHP(strings.Trim(stored, phpBlanks))
 }
 
-// PlainText is the text that WordPress reads from what is stored. Arrays, and
-// what cannot be read, stay as they are stored.
+// PlainText returns the text that WordPress reads from a stored one. Arrays and
+// unreadable values are returned as they are stored.
 func PlainText(stored string) string {
 	value, err := MaybeUnserialize(stored)
 	if err != nil {
@@ -80,7 +81,7 @@ func PlainText(stored string) string {
 	return stored
 }
 
-// phpBlanks are what PHP's trim takes off.
+// phpBlanks are the characters that PHP's trim removes.
 const phpBlanks = " \t\n\r\x00\x0b"
 
 var (
@@ -89,9 +90,9 @@ var (
 	serializedNumberStrict = regexp.MustCompile(`^[bid]:[0-9.E+-]+;$`)
 )
 
-// isSerialized tells whether WordPress takes a text for something serialised
-// (is_serialized). Strict looks at the end of the text too, as WordPress does
-// before it reads; without it more texts count, as before it writes.
+// isSerialized reports whether WordPress takes a text for a serialised value
+// (is_serialized). With strict it also checks the end of the text, as WordPress
+// does before reading; without it more texts match, as before writing.
 func isSerialized(text string, strict bool) bool {
 	text = strings.Trim(text, phpBlanks)
 	if text == "N;" {
@@ -130,7 +131,8 @@ type UserMeta struct {
 	Value PHPValue
 }
 
-// AddUserMeta adds metas of a user who has none of these keys (add_user_meta).
+// AddUserMeta adds metadata to a user who has none with these keys
+// (add_user_meta).
 func (db *DB) AddUserMeta(ctx context.Context, user int64, metas ...UserMeta) error {
 	stmt := sq.Insert(db.Name(Usermeta)).Columns("user_id", "meta_key", "meta_value")
 	for _, m := range metas {
@@ -140,7 +142,7 @@ func (db *DB) AddUserMeta(ctx context.Context, user int64, metas ...UserMeta) er
 	return err
 }
 
-// UpdateUserMeta stores a meta of a user, who may not have it yet
+// UpdateUserMeta sets metadata of a user, adding it if necessary
 // (update_user_meta).
 func (db *DB) UpdateUserMeta(ctx context.Context, user int64, meta UserMeta) error {
 	stmt := sq.Update(db.Name(Usermeta)).Set("meta_value", MaybeSerialize(meta.Value)).Where(sq.Eq{"user_id": user, "meta_key": meta.Key})
@@ -151,7 +153,7 @@ func (db *DB) UpdateUserMeta(ctx context.Context, user int64, meta UserMeta) err
 	return db.AddUserMeta(ctx, user, meta)
 }
 
-// changeUserMeta is Exec for the one table of these that we write.
+// changeUserMeta is Exec for the only one of these tables that we write.
 func (db *DB) changeUserMeta(ctx context.Context, op string, stmt sq.Sqlizer) (Result, error) {
 	c, err := buildChange(op, stmt)
 	if err != nil {
@@ -160,11 +162,11 @@ func (db *DB) changeUserMeta(ctx context.Context, op string, stmt sq.Sqlizer) (R
 	return c.apply(ctx, db)
 }
 
-// refusePHPTables refuses a statement that names a table whose values PHP
-// unserialises.
+// refusePHPTables returns an error if the statement names a table whose values
+// PHP unserialises.
 func (c change) refusePHPTables() error {
 	if table := phpTable.FindString(c.text); table != "" {
-		return fmt.Errorf("%s: refused: PHP unserialises what %s holds", c.op, table)
+		return fmt.Errorf("%s: not allowed: PHP unserialises the values of %s", c.op, table)
 	}
 	return nil
 }

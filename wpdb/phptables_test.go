@@ -103,8 +103,8 @@ func FuzzMaybeSerialize(f *testing.F) {
 	})
 }
 
-// TestPHPReadsTheText: what is stored becomes a string in PHP, whatever it says.
-func TestPHPReadsTheText(t *testing.T) {
+// TestPHPReadsStoredText: what is stored becomes a string in PHP, whatever it says.
+func TestPHPReadsStoredText(t *testing.T) {
 	t.Parallel()
 	php := fixtures.RequireTool(t, "php")
 	recorded, _ := fixtures.Sanitized(t)
@@ -145,7 +145,7 @@ func TestPHPReadsTheText(t *testing.T) {
 	}
 }
 
-func TestMaybeUnserializeRefusesObjects(t *testing.T) {
+func TestMaybeUnserializeRejectsObjects(t *testing.T) {
 	t.Parallel()
 	if _, err := MaybeUnserialize(` O:8:"stdClass":0:{} `); !errors.Is(err, ErrPHPObject) {
 		t.Errorf("error %v, want ErrPHPObject", err)

@@ -13,11 +13,11 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// maxRows bounds every answer of the database, so that no statement can fill
-// the memory. A page is at most 100 records and their associations.
+// maxRows limits every result, so that no statement can exhaust the memory. A
+// page has at most 100 records and their associations.
 const maxRows = 100_000
 
-// Scanner is one row: *sql.Rows without the loop.
+// Scanner is a row: the part of *sql.Rows without the loop.
 type Scanner interface {
 	Scan(dest ...any) error
 }
@@ -31,12 +31,13 @@ func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 	return db.semaphore.acquire(ctx)
 }
 
-// retriable is false on a connection of its own: once it is lost, a transaction
-// and its locks are gone, and the last statement run again would run alone.
+// retriable is false on a separate connection: if it is lost, so are its
+// transaction and its locks, and repeating the last statement would run it
+// alone.
 func (db *DB) retriable() bool { return db.session == nil }
 
-// All runs a SELECT and scans each row into a T. It is the only rows loop. A
-// read whose connection was lost is run once more.
+// All runs a SELECT and scans each row into a T. It has the only loop over
+// rows. A read whose connection was lost is repeated once.
 func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) ([]T, error) {
 	text, args, err := stmt.ToSql()
 	if err != nil {
@@ -84,7 +85,7 @@ func collect[T any](ctx context.Context, db *DB, text string, args []any, scan f
 	return found, rows.Err()
 }
 
-// One runs a SELECT for at most one row; ok is false where there is none.
+// One runs a SELECT for at most one row; ok is false if there is none.
 func One[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) (record T, ok bool, err error) {
 	found, err := All(ctx, db, op, stmt, scan)
 	if err != nil || len(found) == 0 {
@@ -93,13 +94,13 @@ func One[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan fu
 	return found[0], true, nil
 }
 
-// weighedRow is a row whose texts are weighed.
+// weighedRow is a row whose texts count towards the limit of Allow.
 type weighedRow struct {
 	Scanner
 	texts int64
 }
 
-// Scan is part of Scanner.
+// Scan implements Scanner.
 func (r *weighedRow) Scan(dest ...any) error {
 	if err := r.Scanner.Scan(dest...); err != nil {
 		return err
@@ -121,8 +122,8 @@ func (r *weighedRow) Scan(dest ...any) error {
 	return nil
 }
 
-// weightOf is about the length of a text in JSON, where control characters take
-// six bytes. Short texts are not looked at: there are few in a row.
+// weightOf estimates the length of a text in JSON, where control characters
+// take six bytes. Short texts are not inspected: a row has few of them.
 func weightOf(text string) int64 {
 	weight := int64(len(text))
 	if len(text) <= 64 {
@@ -139,14 +140,14 @@ func weightOf(text string) int64 {
 	return weight
 }
 
-// Value scans a row of one column.
+// Value scans a row with one column.
 func Value[T any](row Scanner) (T, error) {
 	var value T
 	err := row.Scan(&value)
 	return value, err
 }
 
-// Map runs a SELECT of a key and a value. Where a key stands twice the first row
+// Map runs a SELECT for a key and a value. If a key occurs twice, the first row
 // counts; NULL is the zero value.
 func Map[K comparable, V any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer) (map[K]V, error) {
 	type pair struct {
@@ -169,16 +170,16 @@ func Map[K comparable, V any](ctx context.Context, db *DB, op string, stmt sq.Sq
 	return values, nil
 }
 
-// Result is what a statement did.
+// Result is the effect of a statement.
 type Result struct {
-	Rows int64 // that it found, changed or not
-	ID   int64 // of the first row it inserted
+	Rows int64 // number of matched rows, changed or not
+	ID   int64 // of the first inserted row
 }
 
-// Exec runs a statement that changes rows. An UPDATE or DELETE must say which:
-// squirrel builds one without WHERE, or with WHERE (1=1), without complaint.
-// Tables whose values PHP unserialises are refused: UpdateUserMeta and
-// AddUserMeta write those.
+// Exec runs a statement that changes rows. An UPDATE or DELETE without a
+// condition is an error, because squirrel builds one without WHERE, or with
+// WHERE (1=1). So is a statement on a table whose values PHP unserialises: use
+// UpdateUserMeta and AddUserMeta.
 func Exec(ctx context.Context, db *DB, op string, stmt sq.Sqlizer) (Result, error) {
 	c, err := buildChange(op, stmt)
 	if err == nil {
@@ -202,7 +203,7 @@ func buildChange(op string, stmt sq.Sqlizer) (change, error) {
 		return change{}, fmt.Errorf("%s: build statement: %w", op, err)
 	}
 	if changesRows(stmt) && (!strings.Contains(outside(text), " WHERE ") || strings.Contains(text, "(1=1)")) {
-		return change{}, fmt.Errorf("%s: refused: the statement would change every row", op)
+		return change{}, fmt.Errorf("%s: not allowed: the statement would change every row", op)
 	}
 	return change{op, text, args}, nil
 }
@@ -234,8 +235,8 @@ func changesRows(stmt sq.Sqlizer) bool {
 
 var innermost = regexp.MustCompile(`\([^()]*\)`)
 
-// outside is a statement without all that stands in parentheses, where a
-// subquery may have a WHERE of its own.
+// outside returns a statement without the text in parentheses, where a subquery
+// may have its own WHERE.
 func outside(text string) string {
 	for innermost.MatchString(text) {
 		text = innermost.ReplaceAllString(text, "")
@@ -243,28 +244,28 @@ func outside(text string) string {
 	return text
 }
 
-// Contains is a LIKE pattern that finds text anywhere, its own % and _ meant
-// literally.
+// Contains returns a LIKE pattern that matches texts containing text, with its
+// own % and _ escaped.
 func Contains(text string) string {
 	return "%" + likeEscaper.Replace(text) + "%"
 }
 
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// Usage is what one request asked of the database.
+// Usage counts the database work of one request.
 type Usage struct {
 	queries, rows atomic.Int64
-	weight, most  atomic.Int64 // of what was read since Allow, in bytes
+	weight, most  atomic.Int64 // bytes read since Allow
 }
 
-// Queries is the number of statements so far.
+// Queries returns the number of statements so far.
 func (u *Usage) Queries() int64 { return u.queries.Load() }
 
-// Rows is the number of rows read so far.
+// Rows returns the number of rows read so far.
 func (u *Usage) Rows() int64 { return u.rows.Load() }
 
-// Allow bounds what is read under a context of WithUsage from now on: records in
-// memory, and their texts as JSON, in bytes. What goes beyond is an ErrTooMuch.
+// Allow limits what is read under a context of WithUsage from now on, in bytes:
+// records in memory plus their texts as JSON. Reading more is an ErrTooMuch.
 func Allow(ctx context.Context, most int64) {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
 		u.weight.Store(0)
@@ -272,7 +273,7 @@ func Allow(ctx context.Context, most int64) {
 	}
 }
 
-// weigh counts a record, and tells whether it may be kept.
+// weigh adds a record and reports whether it is within the limit.
 func weigh(ctx context.Context, bytes int64) bool {
 	u, ok := ctx.Value(usageKey{}).(*Usage)
 	if !ok {
@@ -284,7 +285,7 @@ func weigh(ctx context.Context, bytes int64) bool {
 
 type usageKey struct{}
 
-// WithUsage gives a context under which statements and rows are counted.
+// WithUsage returns a context that counts statements and rows.
 func WithUsage(ctx context.Context) (context.Context, *Usage) {
 	u := new(Usage)
 	return context.WithValue(ctx, usageKey{}, u), u
@@ -297,13 +298,13 @@ func count(ctx context.Context, queries, rows int) {
 	}
 }
 
-// OrZero scans a column into dest, and NULL as the zero value.
+// OrZero scans a column into dest, with NULL as the zero value.
 func OrZero[T any](dest *T) sql.Scanner { return orZero[T]{dest} }
 
 type orZero[T any] struct{ dest *T }
 
 func (z orZero[T]) Scan(src any) error {
-	// The usual case, without the reflection of the general one.
+	// The usual types, without the reflection of the general case.
 	if text, ok := any(z.dest).(*string); ok {
 		if raw, ok := src.([]byte); ok {
 			*text = string(raw)
@@ -316,7 +317,8 @@ func (z orZero[T]) Scan(src any) error {
 	return err
 }
 
-// NullIfZero returns the value to store in a column that holds NULL for the zero value.
+// NullIfZero returns the value to store in a column that has NULL for the zero
+// value.
 func NullIfZero[T comparable](value T) any {
 	var zero T
 	if value == zero {

@@ -99,9 +99,9 @@ func TestStatementShape(t *testing.T) {
 	}
 }
 
-// TestExecRefuses statements that would change every row. The driver never
+// TestExecRejectsUnboundedChanges statements that would change every row. The driver never
 // sees them.
-func TestExecRefuses(t *testing.T) {
+func TestExecRejectsUnboundedChanges(t *testing.T) {
 	t.Parallel()
 	db, _ := mocked(t)
 	table := db.Name(wpdb.Bookings)
@@ -121,8 +121,8 @@ func TestExecRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, usage := wpdb.WithUsage(t.Context())
 			_, err := wpdb.Exec(ctx, db, "change bookings", stmt)
-			if err == nil || !strings.HasPrefix(err.Error(), "change bookings: refused") {
-				t.Errorf("error %v, want a refusal", err)
+			if err == nil || !strings.HasPrefix(err.Error(), "change bookings: not allowed") {
+				t.Errorf("error %v, want it rejected", err)
 			}
 			if usage.Queries() != 0 {
 				t.Errorf("%d statements reached the database", usage.Queries())
@@ -212,9 +212,9 @@ func TestTooManyRows(t *testing.T) {
 	}
 }
 
-// TestErrorsAmongRows: a read whose link ends between rows starts anew, and
+// TestErrorsBetweenRows: a read whose link ends between rows starts anew, and
 // keeps nothing of the first run; other errors end it.
-func TestErrorsAmongRows(t *testing.T) {
+func TestErrorsBetweenRows(t *testing.T) {
 	t.Parallel()
 	rows := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}).AddRow("1").AddRow("2").AddRow("3") }
 	for name, c := range map[string]struct {

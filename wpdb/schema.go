@@ -11,46 +11,46 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// Column is one column as the server describes it.
+// Column is a column as the server describes it.
 type Column struct {
 	Name       string
-	Type       string // data type without length, such as mediumint; json also where it is a name for a longtext with a CHECK
+	Type       string // data type without length, such as mediumint; json also if MariaDB stores it as a longtext with a CHECK
 	Nullable   bool
-	HasDefault bool  // an INSERT may leave it out: a default, NULL too, or filled by the server itself
+	HasDefault bool  // an INSERT may omit it: it has a default, possibly NULL, or the server fills it
 	MaxLength  int64 // characters of a varchar, bytes of a text; 0 for other types
 	Charset    string
 }
 
-// Schema is what the plugin's tables and ours really look like, and of
-// WordPress's own Users and Usermeta. Sites upgraded over the years keep columns that newer versions
-// lack, and older ones lack some.
+// Schema is the actual schema of the plugin's tables, our own, and WordPress's
+// Users and Usermeta. Sites upgraded over the years have columns that newer
+// versions dropped, and lack some.
 type Schema struct {
 	// Version is the option latepoint_db_version at the time of the probe. The
-	// columns are not derived from it: upgrades have stopped half-way.
+	// columns are not derived from it, because upgrades have stopped half-way.
 	Version string
 	columns map[Table]map[string]Column
 	engines map[Table]string
 }
 
-// Has tells whether the table exists.
+// Has reports whether the table exists.
 func (s *Schema) Has(t Table) bool { return s.columns[t] != nil }
 
-// Expects tells whether a site that is served has the table: it is there, or it
-// is one of those that have to be.
+// Expects reports whether a site that can be served has the table: it exists,
+// or it is required.
 func (s *Schema) Expects(t Table) bool {
 	return s.Has(t) || t.Required() || t.Own() || t == Options || t == Users || t == Usermeta
 }
 
-// Column describes a column; ok is false where it does not exist.
+// Column returns a column; ok is false if it does not exist.
 func (s *Schema) Column(t Table, name string) (c Column, ok bool) {
 	c, ok = s.columns[t][name]
 	return c, ok
 }
 
-// Engine is the table's storage engine, such as InnoDB.
+// Engine returns the table's storage engine, such as InnoDB.
 func (s *Schema) Engine(t Table) string { return s.engines[t] }
 
-// Missing lists the required tables that do not exist.
+// Missing returns the required tables that do not exist.
 func (s *Schema) Missing() []Table {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(required)), s.Has)
 }
@@ -61,11 +61,11 @@ type TableColumn struct {
 	Column string
 }
 
-// String is the name without the site's prefix.
+// String returns the name without the site's prefix.
 func (c TableColumn) String() string { return string(c.Table) + "." + c.Column }
 
-// MissingColumns lists the columns that reads name and the tables that are
-// there lack. Requests that need none of them can be served all the same.
+// MissingColumns returns the columns that reads use and that existing tables
+// lack. Requests that use none of them can still be served.
 func (s *Schema) MissingColumns() []TableColumn {
 	var missing []TableColumn
 	for _, tables := range []map[Table][]string{required, optional} {
@@ -80,8 +80,8 @@ func (s *Schema) MissingColumns() []TableColumn {
 	return missing
 }
 
-// Columns names columns of the table under an alias, for a SELECT list. One
-// that this site lacks reads as NULL.
+// Columns returns columns of a table with an alias, for a SELECT list. A column
+// that this site lacks is NULL.
 func (s *Schema) Columns(t Table, alias string, names ...string) []string {
 	list := make([]string, len(names))
 	for i, name := range names {
@@ -90,7 +90,7 @@ func (s *Schema) Columns(t Table, alias string, names ...string) []string {
 	return list
 }
 
-// Expr is one column under an alias, or NULL where this site lacks it.
+// Expr returns a column with an alias, or NULL if this site lacks it.
 func (s *Schema) Expr(t Table, alias, name string) string {
 	if _, ok := s.Column(t, name); !ok {
 		return "NULL"
@@ -98,11 +98,11 @@ func (s *Schema) Expr(t Table, alias, name string) string {
 	return alias + "." + name
 }
 
-// Schema is the probed schema for a site whose option latepoint_db_version is
-// version. It is probed when first asked for, when the version differs from
-// the probed one, and after ForgetSchema. A schema that lacks required tables
-// or columns, or has tables that cannot be written, is not kept, so that their
-// return is seen at once.
+// Schema returns the schema of a site whose option latepoint_db_version is
+// version. It is probed at the first call, when the version differs from the
+// cached one, and after ForgetSchema. A schema is not cached if required tables
+// or columns are missing or tables cannot be written, so that a repair is
+// noticed at once.
 func (db *DB) Schema(ctx context.Context, version string) (*Schema, error) {
 	if s := db.schema.Load(); s != nil && s.Version == version {
 		return s, nil
@@ -117,13 +117,14 @@ func (db *DB) Schema(ctx context.Context, version string) (*Schema, error) {
 	return s, nil
 }
 
-// ForgetSchema makes the next Schema probe again.
+// ForgetSchema drops the cached schema.
 func (db *DB) ForgetSchema() { db.schema.Store(nil) }
 
 func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 	s := &Schema{Version: version, columns: map[Table]map[string]Column{}, engines: map[Table]string{}}
 	where := sq.And{sq.Expr("table_schema = DATABASE()"), sq.Or{
-		// Not the prefix alone: that of a network's first site begins those of all the others.
+		// Not only the prefix: the one of a network's first site begins those
+		// of all others.
 		sq.Like{"table_name": likeEscaper.Replace(db.prefix+"latepoint_") + "%"},
 		sq.Like{"table_name": likeEscaper.Replace(db.prefix+"bookside_") + "%"},
 		sq.Eq{"table_name": []string{db.FullName(Users), db.FullName(Usermeta)}},
@@ -141,14 +142,14 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		var fallback *string
 		err := row.Scan(&c.table, &c.Name, &c.Type, &nullable, &fallback, &extra, OrZero(&c.MaxLength), OrZero(&c.Charset))
 		c.Nullable = strings.EqualFold(nullable, "YES")
-		// Servers differ in whether a default NULL is one.
+		// Servers differ in whether a default of NULL counts as one.
 		c.HasDefault = c.Nullable || fallback != nil || strings.Contains(strings.ToLower(extra), "auto_increment")
 		return c, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	// A join of the two views would cost MariaDB twenty times as much.
+	// On MariaDB a join of the two views would take twenty times as long.
 	stmt = sq.Select("table_name", "engine").From("information_schema.tables").Where(where)
 	engines, err := Map[string, string](ctx, db, "probe engines", stmt)
 	if err != nil {
@@ -171,11 +172,12 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 	return s, nil
 }
 
-// probeJSON finds the columns that MariaDB calls longtext though they take only
-// JSON. information_schema hides CHECKs from an account with rights on single
-// tables, but the definition of the table shows them. It is read only for tables
-// with a column of which we may have to store the zero, so most sites cost no
-// further statement. Views have no CHECKs.
+// probeJSON finds the columns that MariaDB reports as longtext although they
+// accept only JSON. information_schema hides CHECK constraints from an account
+// with privileges on single tables, but the definition of the table shows them.
+// It is read only for tables with such a column that we may have to fill with a
+// zero value, so most sites need no additional statement. Views have no
+// constraints.
 func (db *DB) probeJSON(ctx context.Context, s *Schema) error {
 	for _, table := range slices.Sorted(maps.Keys(s.columns)) {
 		columns := slices.Collect(maps.Values(s.columns[table]))
@@ -197,8 +199,8 @@ func (db *DB) probeJSON(ctx context.Context, s *Schema) error {
 	return nil
 }
 
-// definition is what SHOW CREATE TABLE prints for a table, or "" where the account
-// may not see it or the table has just been dropped.
+// definition returns the output of SHOW CREATE TABLE, or an empty text if the
+// account may not see the table or it was just dropped.
 func (db *DB) definition(ctx context.Context, t Table) (string, error) {
 	op := "probe definition of " + db.FullName(t)
 	definition, _, err := One(ctx, db, op, sq.Expr("SHOW CREATE TABLE "+db.Name(t)), func(row Scanner) (text string, err error) {
@@ -212,11 +214,11 @@ func (db *DB) definition(ctx context.Context, t Table) (string, error) {
 	return definition, err
 }
 
-// maybeJSON tells whether MariaDB would show a json column that must be filled
-// like this one.
+// maybeJSON reports whether the column may be a required json column, judging
+// by how MariaDB reports those.
 func (c Column) maybeJSON() bool { return c.Type == "longtext" && !c.HasDefault }
 
-// tableNamed is the table of the site that has a full name.
+// tableNamed returns the table of the site with a full name.
 func (db *DB) tableNamed(full string) (t Table, ok bool) {
 	for _, shared := range []Table{Users, Usermeta} {
 		if full == db.FullName(shared) {
@@ -227,8 +229,8 @@ func (db *DB) tableNamed(full string) (t Table, ok bool) {
 	return Table(name), ok
 }
 
-// SitePrefixes lists the table prefixes under which this database holds
-// LatePoint tables, for a message to somebody who named another one.
+// SitePrefixes returns the table prefixes with LatePoint tables in this
+// database, to help a user who configured another one.
 func (db *DB) SitePrefixes(ctx context.Context) ([]string, error) {
 	stmt := sq.Select("table_name").From("information_schema.tables").
 		Where("table_schema = DATABASE()").

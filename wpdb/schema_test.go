@@ -154,7 +154,7 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
-	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it demands a value for fresh (json)"}}
+	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it requires a value for fresh (json)"}}
 	if diff := cmp.Diff(want, probed(t, open(t, configOf(database))).Unwritables()); diff != "" {
 		t.Error(diff)
 	}
@@ -351,9 +351,9 @@ func TestMissingColumns(t *testing.T) {
 	}
 }
 
-// TestNeighbours: sites of one database do not see each other's tables, and a
+// TestSitesWithSimilarPrefixes: sites of one database do not see each other's tables, and a
 // probe does not even read them: networks have thousands.
-func TestNeighbours(t *testing.T) {
+func TestSitesWithSimilarPrefixes(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge())

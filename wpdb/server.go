@@ -7,15 +7,15 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// ServerSettings are what a server does where a session does not ask for
-// something else, as ours do and those of WordPress do in part.
+// ServerSettings are the server's defaults, which our sessions override and
+// WordPress's only in part.
 type ServerSettings struct {
 	SQLMode  string
 	TimeZone string
 	Now      time.Time // by the server's clock, in UTC
 }
 
-// ServerSettings asks the server.
+// ServerSettings queries the server's settings.
 func (db *DB) ServerSettings(ctx context.Context) (ServerSettings, error) {
 	stmt := sq.Select("@@GLOBAL.sql_mode", "@@GLOBAL.time_zone", "@@system_time_zone", "UTC_TIMESTAMP()")
 	settings, _, err := One(ctx, db, "read server settings", stmt, func(row Scanner) (s ServerSettings, err error) {

@@ -13,25 +13,25 @@ import (
 )
 
 // sqlMode is strict, because ids are MEDIUMINT and a lenient session stores
-// 99999999 as 8388607, but keeps zero dates, which sites do have.
+// 99999999 as 8388607. It allows zero dates, which sites do have.
 const sqlMode = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 
-// connector opens connections whose session is always the same, whatever the
-// server's defaults and the given data source name say.
+// connector opens connections with the same session settings, whatever the
+// defaults of the server and the data source name.
 type connector struct {
 	driver.Connector
-	killer   *killer       // nil where nothing is killed
-	lockWait int64         // for a row, in seconds
-	limit    time.Duration // within which the server ends whatever runs
+	killer   *killer       // nil if nothing is killed
+	lockWait int64         // limit for row locks, in seconds
+	limit    time.Duration // within which the server ends any statement
 }
 
-// newConnector forces the session on a copy of the configuration. version is
-// the server's; an empty one leaves out what depends on it.
+// newConnector sets the session on a copy of the configuration. version is the
+// server's; if it is empty, settings that depend on it are omitted.
 func newConnector(base *mysql.Config, c Config, version string) (*connector, error) {
 	cfg := base.Clone()
-	cfg.ParseTime = false        // dates travel as the text the API prints
-	cfg.InterpolateParams = true // no server-side prepares: one round trip a query
-	cfg.ClientFoundRows = true   // an UPDATE counts matched rows, not changed ones
+	cfg.ParseTime = false        // dates stay texts, as the API prints them
+	cfg.InterpolateParams = true // one round trip per query, without preparing
+	cfg.ClientFoundRows = true   // an UPDATE returns matched rows, not changed ones
 	cfg.MultiStatements = false
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = c.ConnectTimeout, c.IOTimeout, c.IOTimeout
 	cfg.DialFunc = dialLink
@@ -40,7 +40,7 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	cfg.Params = map[string]string{
 		"sql_mode":          "'" + sqlMode + "'",
 		"time_zone":         "'+00:00'",
-		"lock_wait_timeout": strconv.FormatInt(lockWait, 10), // for a table, as while somebody alters it
+		"lock_wait_timeout": strconv.FormatInt(lockWait, 10), // for tables, such as during ALTER TABLE
 	}
 	switch {
 	case strings.Contains(version, "MariaDB"):
@@ -48,7 +48,8 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	case version != "":
 		cfg.Params["max_execution_time"] = strconv.FormatInt(c.StatementTimeout.Milliseconds(), 10)
 	}
-	// Some servers ignore the character set of the handshake, but none this.
+	// Some servers ignore the character set of the handshake, but none ignores
+	// this.
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
@@ -59,8 +60,8 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	return &connector{Connector: inner, lockWait: lockWait, limit: c.StatementTimeout + c.LockWait}, nil
 }
 
-// newKiller makes a killer for the same server. A KILL is answered at once, or
-// the server has other troubles.
+// newKiller returns a killer for the same server. Its time limits are short,
+// because a KILL is answered at once unless the server has other problems.
 func newKiller(base *mysql.Config, c Config) (*killer, error) {
 	c.IOTimeout = c.ConnectTimeout
 	own, err := newConnector(base, c, "")
@@ -70,7 +71,8 @@ func newKiller(base *mysql.Config, c Config) (*killer, error) {
 	return &killer{connect: own.open}, nil
 }
 
-// Connect logs in, which no context ends: the server's thread would outlive it.
+// Connect logs in, regardless of the end of its context: the server's thread
+// would outlive it.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx = context.WithoutCancel(ctx)
 	era, err := c.killer.ready(ctx)
@@ -87,7 +89,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &conn{driverConn: inner, socket: socket, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), limit: c.limit}, nil
 }
 
-// open logs in. The socket is nil where there was none.
+// open logs in. The socket is nil if there was none.
 func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
 	var socket *link
 	opened, err := c.Connector.Connect(context.WithValue(ctx, linkKey{}, &socket))
@@ -95,8 +97,8 @@ func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
 		return nil, socket, err
 	}
 	inner := opened.(driverConn)
-	// By statement, because the variable behind it has two names among the
-	// supported servers.
+	// By a statement, because the supported servers have two names for the
+	// variable.
 	_, err = inner.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
 	if err != nil {
 		return nil, socket, fmt.Errorf("set isolation level: %w", closeAfter(inner, err))
@@ -116,32 +118,32 @@ type serverSetting struct {
 	value driver.Value
 }
 
-// serverSettings are session variables that not every server has. One that does
-// not know a variable refuses it, and does not need it.
+// serverSettings are session variables that not every server has. A server that
+// rejects one as unknown does not need it.
 func (c *connector) serverSettings() []serverSetting {
 	return []serverSetting{
 		{"innodb_lock_wait_timeout", c.lockWait},
-		// On a cluster with several primaries, a transaction and a single SELECT
-		// see what other nodes committed before they began: a slot that was given
-		// away there, a key that was revoked.
+		// On a cluster with several primaries, a transaction and a single
+		// SELECT see what other nodes committed before: a slot booked there, a
+		// key revoked there.
 		{"wsrep_sync_wait", int64(1)},
 		{"group_replication_consistency", "BEFORE"},
 	}
 }
 
-// Close ends what the pool's own Close does not.
+// Close closes the killer, which the pool's own Close does not.
 func (c *connector) Close() error {
 	c.killer.close()
 	return nil
 }
 
-// closeAfter closes the connection and keeps the error that came first.
+// closeAfter closes the connection and keeps the first error.
 func closeAfter(conn driver.Conn, err error) error {
 	_ = conn.Close()
 	return err
 }
 
-// silent drops the driver's own log lines: every error also comes back to the
+// silent discards the driver's log lines: every error is also returned to the
 // caller, who logs it once and without data.
 type silent struct{}
 

@@ -93,9 +93,9 @@ func TestEverySession(t *testing.T) {
 	}
 }
 
-// TestReadsWaitForTheCluster: where the server has the setting, each read sees
+// TestReadsSeeCommitsOfOtherNodes: where the server has the setting, each read sees
 // what other nodes committed before it.
-func TestReadsWaitForTheCluster(t *testing.T) {
+func TestReadsSeeCommitsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.Legacy())
@@ -120,8 +120,8 @@ func TestReadsWaitForTheCluster(t *testing.T) {
 	}
 }
 
-// TestStrictButWithZeroDates: no value is bent to fit, and dates are text.
-func TestStrictButWithZeroDates(t *testing.T) {
+// TestStrictModeAllowsZeroDates: no value is bent to fit, and dates are text.
+func TestStrictModeAllowsZeroDates(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
@@ -164,9 +164,9 @@ func TestStrictButWithZeroDates(t *testing.T) {
 	}
 }
 
-// TestTextComesBack: whatever a text holds, and whatever charset the data
+// TestTextRoundTrips: whatever a text holds, and whatever charset the data
 // source name asks for.
-func TestTextComesBack(t *testing.T) {
+func TestTextRoundTrips(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
 	for name, settings := range map[string]string{"plain": "", "contrary": contrary} {
@@ -188,8 +188,8 @@ func TestTextComesBack(t *testing.T) {
 	}
 }
 
-// TestMatchedRowsCount: a row that has its new value already counts as changed.
-func TestMatchedRowsCount(t *testing.T) {
+// TestUpdateReturnsMatchedRows: a row that has its new value already counts as changed.
+func TestUpdateReturnsMatchedRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
 	c := configOf(database)
@@ -227,7 +227,7 @@ func TestStatementLimit(t *testing.T) {
 	}
 }
 
-func TestContextEndsStatement(t *testing.T) {
+func TestContextKillsStatement(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))

@@ -42,7 +42,7 @@ const (
 	WorkPeriods        Table = "latepoint_work_periods"
 )
 
-// The tables of our own, beside the site's. No table of the site is altered.
+// Our own tables, in the site's database. The site's tables are never altered.
 const (
 	AdminTokens    Table = "bookside_admin_tokens"
 	APIKeys        Table = "bookside_api_keys"
@@ -53,8 +53,8 @@ const (
 )
 
 // required are the tables without which no LatePoint 5 site can be served, and
-// the columns of each that reads name. Every version has them; what reads ask
-// for only where it is there, with Schema.Columns, is not among them.
+// their columns that reads use. Every version has them. Columns that reads use
+// only if they exist, with Schema.Columns, are not listed.
 var required = map[Table][]string{
 	Agents:         {"id", "first_name", "last_name", "display_name", "email", "phone", "bio", "features", "status", "created_at", "updated_at"},
 	AgentsServices: {"agent_id", "service_id", "location_id"},
@@ -93,8 +93,8 @@ var required = map[Table][]string{
 	WorkPeriods: {"agent_id", "service_id", "location_id", "start_time", "end_time", "week_day", "custom_date"},
 }
 
-// optional are the tables that sites may lack, and the columns that reads name
-// where there is such a table.
+// optional are the tables that a site may lack, and their columns that reads
+// use.
 var optional = map[Table][]string{
 	AgentMeta:          metaColumns,
 	BlockedPeriods:     {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
@@ -104,8 +104,8 @@ var optional = map[Table][]string{
 
 var metaColumns = []string{"id", "object_id", "meta_key", "meta_value"}
 
-// PluginTables are the plugin's tables that we read or write; sites may lack
-// some of them.
+// PluginTables returns the plugin's tables that we read or write; a site may
+// lack some of them.
 func PluginTables() []Table {
 	return []Table{
 		Activities, AgentMeta, Agents, AgentsServices, BlockedPeriods, BookingMeta, Bookings, Coupons, CustomerMeta, Customers,
@@ -114,21 +114,21 @@ func PluginTables() []Table {
 	}
 }
 
-// Required tells whether no LatePoint 5 site can be served without the table.
+// Required reports whether every site that can be served has the table.
 func (t Table) Required() bool { return required[t] != nil }
 
-// Optional tells whether some sites lack the table and are served all the same.
+// Optional reports whether sites without the table can be served.
 func (t Table) Optional() bool {
 	return t == Sitemeta || optional[t] != nil
 }
 
-// Name is the table's full name, quoted for SQL.
+// Name returns the table's full name, quoted for SQL.
 func (db *DB) Name(t Table) string { return "`" + db.FullName(t) + "`" }
 
-// As is the table's full name with an alias, for FROM and JOIN.
+// As returns the quoted full name with an alias, for FROM and JOIN.
 func (db *DB) As(t Table, alias string) string { return db.Name(t) + " AS " + alias }
 
-// FullName is the table's name with its prefix: the site's, or the network's.
+// FullName returns the table's name with the prefix of the site or the network.
 func (db *DB) FullName(t Table) string {
 	switch t {
 	case Users, Usermeta, Sitemeta:
@@ -138,7 +138,7 @@ func (db *DB) FullName(t Table) string {
 	}
 }
 
-// FullNames are those of some tables.
+// FullNames returns the full names of tables.
 func (db *DB) FullNames(tables []Table) []string {
 	names := make([]string, len(tables))
 	for i, t := range tables {

@@ -12,17 +12,18 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// How often a transaction is run before it is given up. A deadlock, and a commit
-// that a cluster refuses because another node was first, are told at once, and on
-// a cluster three tries were not enough for one create in eight while its agents
-// were in demand. A wait for a lock takes a good part of the request's time.
+// The number of attempts of a transaction. Deadlocks, and commits that a
+// cluster rejects because another node was first, are reported at once; on a
+// cluster, three attempts were not enough for one in eight creates while its
+// agents were in demand. Waiting for a lock takes a large part of the request's
+// time.
 const (
 	attempts  = 8
 	lockWaits = 3
 )
 
-// exhausted tells whether a transaction that met an ErrConflict is not run again.
-// waits counts those of its runs that waited for a lock in vain.
+// exhausted reports whether a transaction with an ErrConflict is not retried.
+// waits is the number of its attempts that timed out waiting for a lock.
 func exhausted(err error, attempt int, waits *int) bool {
 	var failed *Error
 	if errors.As(err, &failed) && failed.Number == lockWaitTimeout {
@@ -31,14 +32,14 @@ func exhausted(err error, attempt int, waits *int) bool {
 	return attempt == attempts || *waits == lockWaits
 }
 
-// errNested marks a transaction that was begun inside another one. The server would
-// commit the outer one without a word.
+// errNested is the error of a transaction inside another one. The server would
+// silently commit the outer one.
 var errNested = errors.New("a transaction inside a transaction")
 
-// Transact runs work in one transaction: committed when work returns nil, rolled back
-// on an error or a panic, and run again from the start after a deadlock or lock wait.
-// tx is the database as seen from inside the transaction. work must not keep anything
-// from a failed run.
+// Transact runs work in a transaction. It commits if work returns nil, rolls
+// back on an error or a panic, and runs work again from the start after a
+// deadlock or lock timeout. tx is the database inside the transaction. work
+// must not keep anything from a failed attempt.
 func (db *DB) Transact(ctx context.Context, op string, work func(tx *DB) error) error {
 	if _, running := db.on.(*sql.Tx); running {
 		return fmt.Errorf("%s: %w", op, errNested)
@@ -65,8 +66,8 @@ func (db *DB) Transact(ctx context.Context, op string, work func(tx *DB) error) 
 	}
 }
 
-// Change is Exec in a transaction of its own, so that a statement which met
-// a deadlock, or another node of a cluster that was first, is run again.
+// Change is Exec in a transaction of its own, so that it is retried after a
+// deadlock or a conflict with another node of a cluster.
 func (db *DB) Change(ctx context.Context, op string, stmt sq.Sqlizer) (result Result, err error) {
 	err = db.Transact(ctx, op, func(tx *DB) (err error) {
 		result, err = Exec(ctx, tx, op, stmt)
@@ -75,9 +76,9 @@ func (db *DB) Change(ctx context.Context, op string, stmt sq.Sqlizer) (result Re
 	return result, err
 }
 
-// beforeCommit is the error of a statement of a transaction. One that Group
-// Replication ends in favour of another member fails with the number of a failed
-// COMMIT, although none was sent.
+// beforeCommit returns the error of a statement in a transaction. If Group
+// Replication aborts it in favour of another member, the statement fails with
+// the number of a failed COMMIT although none was sent.
 func beforeCommit(err error) error {
 	var failed *Error
 	if errors.As(err, &failed) && failed.Number == failedCommit {
@@ -100,7 +101,7 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) err
 		if committed {
 			return
 		}
-		// Also on a panic, which goes on to the caller after the rollback.
+		// Also on a panic, which propagates to the caller after the rollback.
 		rollback := tx.Rollback()
 		if rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
 			err = errors.Join(err, wrap(op+": roll back", rollback))
@@ -113,16 +114,16 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) err
 	count(ctx, 1, 0)
 	err = tx.Commit()
 	if errors.Is(err, sql.ErrTxDone) {
-		err = errors.Join(ctx.Err(), err) // rolled back by the pool when ctx ended
+		err = errors.Join(ctx.Err(), err) // the pool rolled back when ctx ended
 	}
 	return wrapCommit(op, err)
 }
 
-// session is a connection that is kept for a while.
+// session is a connection reserved for several statements.
 type session struct{ conn *sql.Conn }
 
-// Session gives work one connection of its own: its statements and transactions
-// all use it.
+// Session gives work a connection of its own for all its statements and
+// transactions.
 func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
 	release, err := db.semaphore.acquire(ctx)
 	if err != nil {
@@ -139,12 +140,12 @@ func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err
 	bound.session = s
 	err = work(bound)
 	if errors.Is(err, ErrReadOnly) {
-		s.discard() // after a failover the name may lead to another server, which can be written
+		s.discard() // after a failover, the name may lead to another server that is writable
 	}
 	return err
 }
 
-// end gives the connection back.
+// end returns the connection to the pool.
 func (s *session) end(op string) error {
 	err := s.conn.Close()
 	if errors.Is(err, sql.ErrConnDone) {
@@ -153,7 +154,7 @@ func (s *session) end(op string) error {
 	return wrap(op, err)
 }
 
-// discard closes the connection in place of giving it back.
+// discard closes the connection instead of returning it to the pool.
 func (s *session) discard() {
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, and answers with that error
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it and returns that error
 }

@@ -181,8 +181,8 @@ func TestTransactAfterLockWait(t *testing.T) {
 	}
 }
 
-// TestTransactRuns: what the server says when, and what Transact makes of it.
-func TestTransactRuns(t *testing.T) {
+// TestTransactAttempts: what the server says when, and what Transact makes of it.
+func TestTransactAttempts(t *testing.T) {
 	t.Parallel()
 	const text = "UPDATE t SET x = 1"
 	begin := func(m sqlmock.Sqlmock) { m.ExpectBegin() }
@@ -299,9 +299,9 @@ func TestTransactStopsWaiting(t *testing.T) {
 	}
 }
 
-// TestTransactMeetsDeadline: a deadline that passes during the work undoes it,
+// TestTransactEndsAtDeadline: a deadline that passes during the work undoes it,
 // and the error says why.
-func TestTransactMeetsDeadline(t *testing.T) {
+func TestTransactEndsAtDeadline(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())

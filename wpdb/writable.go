@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// toStore are the columns beyond those that reads name without which a row that
-// is written would be wrong.
+// toStore are additional columns without which written rows would be wrong;
+// required has those that reads use.
 var toStore = map[Table][]string{
 	Activities:   {"code", "description", "initiated_by", "created_at"},
 	ProcessJobs:  {"process_id", "object_id", "object_model_type", "settings", "to_run_after_utc", "status"},
 	Transactions: {"token", "notes"},
 }
 
-// Unwritable is why rows of the table cannot be written, or "": it is not there,
-// its engine cannot take a write back, it lacks a column that is stored, or it
-// has one of which we know neither the meaning nor a value it would take.
+// Unwritable returns why rows of the table cannot be written, or an empty text:
+// it does not exist, its engine has no transactions, it lacks a column that we
+// store, or it has a required column for which we know no value.
 func (s *Schema) Unwritable(t Table) string {
 	if !s.Has(t) {
-		return "there is no such table"
+		return "it does not exist"
 	}
 	if engine := s.Engine(t); engine != "" && !strings.EqualFold(engine, "InnoDB") {
 		return "its engine is " + engine
@@ -43,7 +43,7 @@ func (s *Schema) Unwritable(t Table) string {
 		}
 	}
 	if len(columns) > 0 {
-		return "it demands a value for " + strings.Join(columns, ", ")
+		return "it requires a value for " + strings.Join(columns, ", ")
 	}
 	return ""
 }
@@ -54,8 +54,8 @@ type UnwritableTable struct {
 	Reason string
 }
 
-// Unwritables are all tables that requests cannot write; those that a site may
-// lack only where they are there.
+// Unwritables returns all tables that requests cannot write. Optional tables
+// are included only if they exist.
 func (s *Schema) Unwritables() []UnwritableTable {
 	var found []UnwritableTable
 	for _, t := range PluginTables() {

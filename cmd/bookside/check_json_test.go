@@ -196,5 +196,5 @@ func TestCheckUnwritable(t *testing.T) {
 	execute(t, db.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh enum('a', 'b') NOT NULL")
 	got := run(t, settingsFor(db), "", "check").want(t, exitOK)
 	wantTexts(t, got.stdout, "warning: requests that write wp_latepoint_orders will be refused: its engine is MyISAM\n",
-		"warning: requests that write wp_latepoint_bookings will be refused: it demands a value for fresh (enum)\n")
+		"warning: requests that write wp_latepoint_bookings will be refused: it requires a value for fresh (enum)\n")
 }

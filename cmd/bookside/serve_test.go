@@ -227,9 +227,9 @@ func TestServeFails(t *testing.T) {
 		{"no such host", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(db.invalid:3306)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exitUnreachable,
 			[]string{"the database at db.invalid:3306 cannot be reached"}},
 		{"DSN the driver refuses", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?timeout=s3cret"), exitUsage,
-			[]string{"db.dsn (BOOKSIDE_DB__DSN): the data source name cannot be used", "parameters behind the ?"}},
+			[]string{"db.dsn (BOOKSIDE_DB__DSN): invalid data source name", "parameters after ?"}},
 		{"DSN with unknown TLS", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?tls=s3cret"), exitUsage,
-			[]string{"db.dsn (BOOKSIDE_DB__DSN): the data source name cannot be used", "parameters behind the ?"}},
+			[]string{"db.dsn (BOOKSIDE_DB__DSN): invalid data source name", "parameters after ?"}},
 		{"wrong prefix", append(adminSettings(network), "BOOKSIDE_DB__PREFIX=wp_"), exitNoTables,
 			[]string{"no LatePoint tables with the prefix wp_; the database has these prefixes: wpx_7_; set db.prefix (BOOKSIDE_DB__PREFIX)"}},
 	}
