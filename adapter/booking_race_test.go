@@ -38,8 +38,8 @@ func newRivals(t *testing.T, setup ...string) rivals {
 	return r
 }
 
-// run lets everybody try at once, and counts who succeeded. Whoever did not was
-// told that the slot is taken, and by what.
+// run runs all tries concurrently and counts the successful ones. The others must have
+// got a CodeSlotUnavailable that names the conflicting booking.
 func (r rivals) run(tries []func(context.Context, *Site) error) (succeeded int) {
 	r.t.Helper()
 	errs := make([]error, len(tries))
@@ -172,8 +172,8 @@ func (r rivals) pendings(n int, at availability.Moment) []int64 {
 	return ids
 }
 
-// TestBookingsMoveOntoOneSlot: whoever comes to a slot by a change competes for
-// it like a new booking.
+// TestBookingsMoveOntoOneSlot: updates compete for a slot just as new bookings
+// do.
 func TestBookingsMoveOntoOneSlot(t *testing.T) {
 	t.Parallel()
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}

@@ -30,8 +30,8 @@ func arrange(t *testing.T, database *fixtures.Database, statements ...string) {
 	}
 }
 
-// TestConflictWatchReportsEachConflictOnce: whoever writes them, overlapping bookings are reported once
-// as long as they overlap.
+// TestConflictWatchReportsEachConflictOnce: overlapping bookings, whoever wrote them, are
+// reported once for as long as they overlap.
 func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(recordedNow()))
@@ -44,9 +44,9 @@ func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 		"1, 1, 1, 'approved', '2026-11-20', 540, '2026-11-20', 600, 0, 0, 1, 1",
 		"1, 1, 1, 'approved', '2026-11-20', 540, '2026-11-20', 600, 0, 0, 1, 1")
 	var log bytes.Buffer
-	var told []string
+	var reports []string
 	watch := NewConflictWatch(NewPlatform(openDatabase(t, database), recordedNow), slog.New(slog.NewJSONHandler(&log, nil)), func(found ConflictReport, fresh int) {
-		told = append(told, fmt.Sprintf("%d of %d, %d new, cut %v", len(found.Conflicts), found.Bookings, fresh, found.Cut))
+		reports = append(reports, fmt.Sprintf("%d of %d, %d new, cut %v", len(found.Conflicts), found.Bookings, fresh, found.Cut))
 	})
 	look := func() {
 		t.Helper()
@@ -63,8 +63,8 @@ func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 	arrange(t, database, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE start_time = 630")
 	look()
 	want := []string{"0 of 3, 0 new, cut false", "1 of 4, 1 new, cut false", "1 of 4, 0 new, cut false", "0 of 3, 0 new, cut false", "1 of 4, 1 new, cut false"}
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Errorf("-want +told:\n%s", diff)
+	if diff := cmp.Diff(want, reports); diff != "" {
+		t.Errorf("-want +reports:\n%s", diff)
 	}
 	if lines := strings.Count(log.String(), `"level":"WARN","msg":"bookings overlap","agent_id":1,"booking_ids":[`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
 		t.Errorf("log: %s", log.String())

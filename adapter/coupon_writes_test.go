@@ -21,21 +21,21 @@ func newCoupon(other map[string]any) fixtures.Change {
 		"rules": nil, "status": "active", "active_from": nil, "active_to": nil,
 	}
 	maps.Copy(values, other)
-	return added("latepoint_coupons", values)
+	return insertedRow("latepoint_coupons", values)
 }
 
 func TestCreateCoupon(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons())
 	create := func(n NewCoupon) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Coupon, error) {
 				return txCreate(ctx, site, (*Tx).CreateCoupon, n)
 			},
 			func(ctx context.Context, site *Site, _ Coupon) (Coupon, error) { return site.Coupon(ctx, n.Code) })
 	}
 	needed := CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50")}
-	history := told("coupon_created", "coupon_id", "<id:coupon:1>", nil)
+	history := activityEntry("coupon_created", "coupon_id", "<id:coupon:1>", nil)
 	s.try("code, type and value are enough", nil, create(NewCoupon{Code: " half ", CouponPatch: needed}), newCoupon(nil), history)
 	s.try("everything", nil, create(NewCoupon{Code: "HALF", CouponPatch: CouponPatch{
 		Name: new("Half <b>off</b>"), Description: new("a\r\nb"), DiscountType: new("fixed_amount"), DiscountValue: euros("12.3456"), Status: new("inactive"),
@@ -113,13 +113,13 @@ func TestUpdateCoupon(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons())
 	update := func(code string, patch CouponPatch) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Coupon, error) {
 				return txUpdate(ctx, site, (*Tx).UpdateCoupon, code, patch)
 			},
 			func(ctx context.Context, site *Site, _ Coupon) (Coupon, error) { return site.Coupon(ctx, code) })
 	}
-	history := func(id string) fixtures.Change { return told("coupon_updated", "coupon_id", id, nil) }
+	history := func(id string) fixtures.Change { return activityEntry("coupon_updated", "coupon_id", id, nil) }
 	untouched := func(row fixtures.Change) fixtures.Change { // by anybody before
 		row.Changed["updated_at"] = [2]any{nil, "<now_utc>"}
 		return row
@@ -133,18 +133,18 @@ func TestUpdateCoupon(t *testing.T) {
 	s.try("everything", nil, update("WELCOME10", CouponPatch{
 		Name: new("Five"), Description: new(""), DiscountType: new("fixed_amount"), DiscountValue: euros("500"), Status: new("inactive"),
 		ActiveFrom: new(Date("0000-00-00")), ActiveTo: new(Date("2026-12-31")), UsageLimit: new(int64(0)), MinOrderAmount: euros("49.99"), MaxDiscountAmount: euros("5"),
-	}), changed("latepoint_coupons", 1, "name", "Ten percent", "Five", "description", "For new customers", "", "discount_type", "percent", "fixed",
+	}), updatedRow("latepoint_coupons", 1, "name", "Ten percent", "Five", "description", "For new customers", "", "discount_type", "percent", "fixed",
 		"discount_value", "10.0000", "500.0000", "status", "active", "disabled", "active_from", "2026-01-01", nil, "active_to", "2027-12-31", "2026-12-31",
 		"rules", `{"limit_total":"100","limit_per_customer":"1"}`,
 		`{"limit_total":"","limit_per_customer":"1","min_order_amount":"49.99","max_discount_amount":"5"}`), history("1"))
 	s.try("rules of others stay", nil, update("MINUS5", CouponPatch{UsageLimit: new(int64(3))}),
-		changed("latepoint_coupons", 2, "rules", `{"limit_total":"","agent_ids":"","service_ids":"4"}`, `{"limit_total":"3","agent_ids":"","service_ids":"4"}`), history("2"))
+		updatedRow("latepoint_coupons", 2, "rules", `{"limit_total":"","agent_ids":"","service_ids":"4"}`, `{"limit_total":"3","agent_ids":"","service_ids":"4"}`), history("2"))
 	s.try("the first rule", nil, update("FOREVER", CouponPatch{UsageLimit: new(int64(3))}),
-		untouched(changed("latepoint_coupons", 4, "rules", nil, `{"limit_total":"3"}`)), history("4"))
+		untouched(updatedRow("latepoint_coupons", 4, "rules", nil, `{"limit_total":"3"}`)), history("4"))
 	s.try("zero dates become dates", nil, update("FOREVER", CouponPatch{ActiveFrom: new(Date("2026-12-01"))}),
-		untouched(changed("latepoint_coupons", 4, "active_from", "0000-00-00", "2026-12-01")), history("4"))
+		untouched(updatedRow("latepoint_coupons", 4, "active_from", "0000-00-00", "2026-12-01")), history("4"))
 	s.try("words that are there already", []string{"UPDATE wp_latepoint_coupons SET discount_type = 'odd', status = 'odd', discount_value = 0 WHERE id = 1"},
-		update("WELCOME10", CouponPatch{DiscountType: new("odd"), Status: new("odd"), Name: new("x")}), changed("latepoint_coupons", 1, "name", "Ten percent", "x"), history("1"))
+		update("WELCOME10", CouponPatch{DiscountType: new("odd"), Status: new("odd"), Name: new("x")}), updatedRow("latepoint_coupons", 1, "name", "Ten percent", "x"), history("1"))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		for _, code := range []string{"NONE", "Wélcome10", ""} {
 			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateCoupon, code, CouponPatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
@@ -166,7 +166,7 @@ func TestUpdateCoupon(t *testing.T) {
 func TestCouponsWithoutDates(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons(), "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
-	history := told("coupon_created", "coupon_id", "<id:coupon:1>", nil)
+	history := activityEntry("coupon_created", "coupon_id", "<id:coupon:1>", nil)
 	row := newCoupon(nil)
 	delete(row.Values, "active_from")
 	delete(row.Values, "active_to")
@@ -200,8 +200,8 @@ func TestCouponsNeedTheAddOn(t *testing.T) {
 	})
 }
 
-// TestConcurrentCouponsWithOneCodeLeaveOne: of many coupons with one code there is one in the end, and
-// all others are told.
+// TestConcurrentCouponsWithOneCodeLeaveOne: of many concurrent coupons with one code, one
+// is created and all others are rejected.
 func TestConcurrentCouponsWithOneCodeLeaveOne(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons())

@@ -82,9 +82,9 @@ var capabilities = map[string]struct {
 	"a customer here, an editor else": {"", true}, // see below
 }
 
-// TestPrivilegedUsersAreGuarded: whoever may write customers cannot reach a user
-// with more rights than a customer, by no way: not by e-mail, name, link, or a
-// new customer of the same e-mail.
+// TestPrivilegedUsersAreGuarded: the permission to write customers gives no access to a
+// user with more privileges than a customer: not by e-mail, name, link, or a new customer
+// with the same e-mail.
 func TestPrivilegedUsersAreGuarded(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA(), settle("wp_users_as_customers", "on"),
@@ -158,8 +158,8 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 	}
 }
 
-// TestPrivilegedUsersOfANetworkAreGuarded: users are shared by the sites of a network. Its super
-// admins, and whoever is more than a customer on any site, are out of reach.
+// TestPrivilegedUsersOfANetworkAreGuarded: users are shared by the sites of a network.
+// Super admins, and users who are more than a customer on any site, are guarded.
 func TestPrivilegedUsersOfANetworkAreGuarded(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.Prefixed())
@@ -322,8 +322,8 @@ func TestUserIsLinkedOnce(t *testing.T) {
 	}
 }
 
-// TestDeleteCustomerDeletesTheirRows: what belongs to a customer goes with them, whatever the
-// plugin leaves stays; bookings of others in their orders hold them.
+// TestDeleteCustomerDeletesTheirRows: deleting a customer deletes their rows, except for
+// those that the plugin leaves. Bookings of others in their orders prevent it.
 func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA(),

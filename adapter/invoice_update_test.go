@@ -14,7 +14,7 @@ func TestUpdateInvoice(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	update := func(order, id int64, patch InvoicePatch, force bool) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Invoice, error) {
 				return updateInvoice(ctx, site, order, id, patch, force)
 			},
@@ -29,7 +29,7 @@ func TestUpdateInvoice(t *testing.T) {
 		}
 	}
 	status := func(id int64, from, to string) fixtures.Change {
-		return changed("latepoint_order_invoices", id, "status", from, to)
+		return updatedRow("latepoint_order_invoices", id, "status", from, to)
 	}
 	pay := func(amount string) []string {
 		return []string{"INSERT INTO wp_latepoint_transactions (order_id, kind, status, amount) VALUES (1403, 'capture', 'succeeded', " + amount + ")"}
@@ -42,7 +42,7 @@ func TestUpdateInvoice(t *testing.T) {
 	s.try("another status", nil, update(1403, 1270, InvoicePatch{Status: new("void")}, false), status(1270, "open", "void"))
 	s.try("open again", nil, update(10, 10, InvoicePatch{Status: new("open")}, false), status(10, "paid", "open"))
 	s.try("another amount", nil, update(1403, 1270, InvoicePatch{ChargeAmount: euros("0.5")}, false),
-		changed("latepoint_order_invoices", 1270, "charge_amount", "135.0000", "0.5000"))
+		updatedRow("latepoint_order_invoices", 1270, "charge_amount", "135.0000", "0.5000"))
 	s.try("not covered", nil, refuse(1403, 1270, paid, "status"))
 	s.try("not quite covered", pay("134.9999"), refuse(1403, 1270, paid, "status"))
 	s.try("covered", pay("135"), update(1403, 1270, paid, false), status(1270, "open", "paid"))
@@ -50,12 +50,12 @@ func TestUpdateInvoice(t *testing.T) {
 		refuse(1403, 1270, paid, "status"))
 	s.try("forced", nil, update(1403, 1270, paid, true), status(1270, "open", "paid"))
 	s.try("less, and covered so", pay("100"), update(1403, 1270, InvoicePatch{Status: new("paid"), ChargeAmount: euros("100")}, false),
-		changed("latepoint_order_invoices", 1270, "status", "open", "paid", "charge_amount", "135.0000", "100.0000"))
+		updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid", "charge_amount", "135.0000", "100.0000"))
 	s.try("more, and not covered so", nil, refuse(10, 10, InvoicePatch{ChargeAmount: euros("85.0001")}, "charge_amount"))
 	s.try("more, and open so", nil, update(10, 10, InvoicePatch{Status: new("partially_paid"), ChargeAmount: euros("100")}, false),
-		changed("latepoint_order_invoices", 10, "status", "paid", "partially_paid", "charge_amount", "85.0000", "100.0000"))
+		updatedRow("latepoint_order_invoices", 10, "status", "paid", "partially_paid", "charge_amount", "85.0000", "100.0000"))
 	s.try("a status that is there already", []string{"UPDATE wp_latepoint_order_invoices SET status = 'odd' WHERE id = 10"},
-		update(10, 10, InvoicePatch{Status: new("odd"), ChargeAmount: euros("1")}, false), changed("latepoint_order_invoices", 10, "charge_amount", "85.0000", "1.0000"))
+		update(10, 10, InvoicePatch{Status: new("odd"), ChargeAmount: euros("1")}, false), updatedRow("latepoint_order_invoices", 10, "charge_amount", "85.0000", "1.0000"))
 	s.try("not allowed", nil, func(t *testing.T, site *Site) {
 		_, err := updateInvoice(t.Context(), site, 1403, 1270, InvoicePatch{Status: new("settled"), ChargeAmount: euros("-1")}, true)
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"status": "Unknown status", "charge_amount": notNegative})
@@ -95,7 +95,7 @@ func TestInvoicesOfEarlierVersions(t *testing.T) {
 		if _, err := updateInvoice(t.Context(), site, 3, 2, InvoicePatch{Status: new("paid")}, false); err != nil {
 			t.Error(err)
 		}
-	}, changed("latepoint_order_invoices", 2, "status", "not_paid", "paid"))
+	}, updatedRow("latepoint_order_invoices", 2, "status", "not_paid", "paid"))
 }
 
 // updateInvoice changes an invoice in a transaction of its own.

@@ -33,8 +33,8 @@ func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 	return found
 }
 
-// TestLocksChangeTheirRows: each lock that is taken changes its row, or a cluster
-// would not notice. Rows are made when they are first needed.
+// TestLocksChangeTheirRows: each lock changes its row, or a cluster would not notice.
+// Rows are created when they are first needed.
 func TestLocksChangeTheirRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())

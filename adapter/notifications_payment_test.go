@@ -19,8 +19,8 @@ func receipt(operator, property, value string) string {
 		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{order_agents_emails}}|{{manage_order_url_customer}}|{{booking_code}}|{{customer_notes}}"}}}]}]}],"time_offset":[]}]')`
 }
 
-// TestNewPaymentNotifies: order 1403 of customer 153 costs 135. A payment is told
-// of once it is made, and not when it is changed or deleted.
+// TestNewPaymentNotifies: order 1403 of customer 153 costs 135. Messages are sent for a
+// new payment, and not when it is changed or deleted.
 func TestNewPaymentNotifies(t *testing.T) {
 	t.Parallel()
 	payment := NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{
@@ -80,7 +80,7 @@ func TestNewPaymentNotifies(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := paymentJobs(t, database); len(got) != len(want) {
-				t.Errorf("a change or deletion was told of: %v", got)
+				t.Errorf("a change or deletion notified: %v", got)
 			}
 		})
 	}

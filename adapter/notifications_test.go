@@ -89,17 +89,17 @@ func TestNewBookingNotifies(t *testing.T) {
 		silent bool
 		jobs   []queuedJob
 		mails  int
-		told   bool
+		notified   bool
 	}{
-		"the site sends":                          {setup: []string{withJobCron, dayBefore}, jobs: []queuedJob{now, reminder}, told: true},
-		"the site sends, and we could":            {setup: []string{withJobCron}, outbox: true, jobs: []queuedJob{now}, told: true},
+		"the site sends":                          {setup: []string{withJobCron, dayBefore}, jobs: []queuedJob{now, reminder}, notified: true},
+		"the site sends, and we could":            {setup: []string{withJobCron}, outbox: true, jobs: []queuedJob{now}, notified: true},
 		"nobody wants a confirmation":             {setup: []string{withJobCron, dayBefore}, silent: true, jobs: []queuedJob{reminder}},
 		"nobody sends":                            {setup: []string{dayBefore}, jobs: []queuedJob{reminder}},
-		"we send":                                 {setup: []string{dayBefore}, outbox: true, jobs: []queuedJob{reminder}, mails: 1, told: true},
-		"mail is off on the site, we send":        {setup: []string{withJobCron, mailOff}, outbox: true, jobs: []queuedJob{}, mails: 1, told: true},
+		"we send":                                 {setup: []string{dayBefore}, outbox: true, jobs: []queuedJob{reminder}, mails: 1, notified: true},
+		"mail is off on the site, we send":        {setup: []string{withJobCron, mailOff}, outbox: true, jobs: []queuedJob{}, mails: 1, notified: true},
 		"mail is off on the site":                 {setup: []string{withJobCron, mailOff}, jobs: []queuedJob{}},
 		"an hour after the booking is made":       {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(11, "booking_created", `{"value":"1","unit":"hour","before_after":"after"}`)}, jobs: []queuedJob{{11, "booking", "2026-11-21 01:43:00"}}},
-		"orders and customers have their own":     {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(12, "order_created", "[]"), automation(13, "customer_created", "[]")}, jobs: []queuedJob{now}, told: true},
+		"orders and customers have their own":     {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(12, "order_created", "[]"), automation(13, "customer_created", "[]")}, jobs: []queuedJob{now}, notified: true},
 		"a reminder that would be late is none":   {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(14, "booking_start", `{"value":"8","unit":"day","before_after":"before"}`)}, jobs: []queuedJob{}},
 		"an automation that is switched off":      {setup: []string{withJobCron, "UPDATE wp_latepoint_processes SET status = 'disabled'"}, jobs: []queuedJob{}},
 		"a message to somebody else is none":      {setup: []string{withJobCron, "UPDATE wp_latepoint_processes SET actions_json = REPLACE(actions_json, '{{customer_email}}', '{{agent_email}}')"}, jobs: []queuedJob{now}},
@@ -113,8 +113,8 @@ func TestNewBookingNotifies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if made.ConfirmationSent != c.told {
-				t.Errorf("confirmation sent: %t, want %t", made.ConfirmationSent, c.told)
+			if made.ConfirmationSent != c.notified {
+				t.Errorf("confirmation sent: %t, want %t", made.ConfirmationSent, c.notified)
 			}
 			if diff := cmp.Diff(c.jobs, queuedJobs(t, database)); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
@@ -158,7 +158,7 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 	}
 	want = []queuedJob{confirmation, confirmation, {10, "booking", "2027-02-04 09:00:00"}}
 	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
-		t.Errorf("after a cancellation that the customer is told of (-want +got):\n%s", diff)
+		t.Errorf("after a cancellation that the customer is notified of (-want +got):\n%s", diff)
 	}
 	if err := site.Transact(t.Context(), "delete booking", func(tx *Tx) error { return tx.DeleteBooking(t.Context(), made.ID, false) }); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 	}
 }
 
-// TestRollbackRemovesMessages: what is rolled back was never said.
+// TestRollbackRemovesMessages: a rolled back transaction leaves no messages.
 func TestRollbackRemovesMessages(t *testing.T) {
 	t.Parallel()
 	database, site, b := announcing(t, true, dayBefore)

@@ -22,12 +22,12 @@ func newOrder(other map[string]any) fixtures.Change {
 		"coupon_discount": "0.0000", "tax_total": "0.0000", "initial_payment_data": `{"time":"later"}`,
 	}
 	maps.Copy(values, other)
-	return added("latepoint_orders", values)
+	return insertedRow("latepoint_orders", values)
 }
 
 // orderMeta returns a meta row of the new order.
 func orderMeta(place, key, value string) fixtures.Change {
-	return added("latepoint_order_meta", map[string]any{
+	return insertedRow("latepoint_order_meta", map[string]any{
 		"id": "<id:order_meta:" + place + ">", "object_id": "<id:order:1>", "meta_key": key, "meta_value": value,
 	})
 }
@@ -39,7 +39,7 @@ var keysOfOrder = []fixtures.Change{
 
 // newInvoice returns the invoice of the new order, whose subtotal is 100.
 func newInvoice(total string) fixtures.Change {
-	return added("latepoint_order_invoices", map[string]any{
+	return insertedRow("latepoint_order_invoices", map[string]any{
 		"id": "<id:invoice:1>", "order_id": "<id:order:1>", "invoice_number": nil, "status": "open", "charge_amount": total,
 		"due_at": "<now_utc>", "payment_portion": "full", "access_key": "<uuid:invoice.access_key:1>",
 		"data": `{"company":"Praxis am Stadtpark GmbH","from":"<br>","to":"S\u00f8ren Weber<br>customer12@example.test<br>+491719502293",` +
@@ -51,17 +51,17 @@ func TestCreateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewOrder) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Order, error) { return txCreate(ctx, site, (*Tx).CreateOrder, n) },
 			func(ctx context.Context, site *Site, made Order) (Order, error) { return site.Order(ctx, made.ID) })
 	}
 	needed := OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("100")}
-	history := told("order_created", "order_id", "<id:order:1>", `{"order_data_vars":{"id":<id:order:1>,"confirmation_code":"<code7:order.confirmation_code:1>",`+
+	history := activityEntry("order_created", "order_id", "<id:order:1>", `{"order_data_vars":{"id":<id:order:1>,"confirmation_code":"<code7:order.confirmation_code:1>",`+
 		`"customer_comment":"","status":"open","fulfillment_status":"not_fulfilled","payment_status":"not_paid","source_id":null,"source_url":"",`+
 		`"total":"100 \u20ac","subtotal":"100 \u20ac","created_datetime":"2026-11-21T00:43:00+00:00","customer":{"id":"12","first_name":"S\u00f8ren",`+
 		`"last_name":"Weber","full_name":"S\u00f8ren Weber","email":"customer12@example.test","phone":"+491719502293"},"transactions":[],"order_items":[]}}`)
-	anyHistory := told("order_created", "order_id", "<id:order:1>", anyText)
-	customer := changed("latepoint_customers", 12)
+	anyHistory := activityEntry("order_created", "order_id", "<id:order:1>", anyText)
+	customer := updatedRow("latepoint_customers", 12)
 
 	s.try("customer and amounts are enough", nil, create(NewOrder{OrderPatch: needed}),
 		append(keysOfOrder, newOrder(nil), newInvoice("100.0000"), history, customer)...)
@@ -152,7 +152,7 @@ func TestUpdateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	update := func(id int64, patch OrderPatch) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Order, error) {
 				return txUpdate(ctx, site, (*Tx).UpdateOrder, id, patch)
 			},
@@ -168,19 +168,19 @@ func TestUpdateOrder(t *testing.T) {
 		Subtotal: euros("90"), Total: euros("80"), TaxTotal: euros("1"), DiscountTotal: euros("10"), CouponDiscount: euros("2"),
 		CouponCode: new("SAVE"), CustomerComment: new("Second time"), Notes: new("inside"), Status: new("cancelled"), PaymentStatus: new("refunded"),
 		FulfillmentStatus: new("partially_fulfilled"), ConfirmationCode: new("X"), IPAddress: new(""), SourceID: new("s"), SourceURL: new("https://x.test/"),
-	}), changed("latepoint_orders", 10, "subtotal", "85.0000", "90.0000", "total", "85.0000", "80.0000", "tax_total", "0.0000", "1.0000",
+	}), updatedRow("latepoint_orders", 10, "subtotal", "85.0000", "90.0000", "total", "85.0000", "80.0000", "tax_total", "0.0000", "1.0000",
 		"coupon_discount", "0.0000", "2.0000", "coupon_code", nil, "SAVE", "customer_comment", "First time here", "Second time", "status", "open", "cancelled",
 		"payment_status", "fully_paid", "refunded", "fulfillment_status", "not_fulfilled", "partially_fulfilled", "confirmation_code", "RWCEU45", "X",
 		"ip_address", "127.0.0.1", "", "source_id", nil, "s", "source_url", "", "https://x.test/"),
-		added("latepoint_order_meta", map[string]any{"id": anyText, "object_id": "10", "meta_key": "discount_total", "meta_value": "10.0000"}),
-		added("latepoint_order_meta", map[string]any{"id": anyText, "object_id": "10", "meta_key": "notes", "meta_value": "inside"}),
+		insertedRow("latepoint_order_meta", map[string]any{"id": anyText, "object_id": "10", "meta_key": "discount_total", "meta_value": "10.0000"}),
+		insertedRow("latepoint_order_meta", map[string]any{"id": anyText, "object_id": "10", "meta_key": "notes", "meta_value": "inside"}),
 		orderTold(10))
 	s.try("fields without a column go again", []string{"INSERT INTO wp_latepoint_order_meta (id, object_id, meta_key, meta_value) VALUES (9001, 10, 'discount_total', '10'), (9002, 10, 'notes', 'x')"},
-		update(10, OrderPatch{DiscountTotal: euros("0"), Notes: new("")}), changed("latepoint_orders", 10), orderTold(10),
+		update(10, OrderPatch{DiscountTotal: euros("0"), Notes: new("")}), updatedRow("latepoint_orders", 10), orderTold(10),
 		fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9001"}, fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9002"})
 	s.try("words that are there already", []string{"UPDATE wp_latepoint_orders SET status = 'odd', payment_status = 'odd', fulfillment_status = 'odd', confirmation_code = NULL WHERE id = 10"},
 		update(10, OrderPatch{Status: new("odd"), PaymentStatus: new("odd"), FulfillmentStatus: new("odd"), ConfirmationCode: new(""), SourceID: new("s")}),
-		changed("latepoint_orders", 10, "source_id", nil, "s"), orderTold(10))
+		updatedRow("latepoint_orders", 10, "source_id", nil, "s"), orderTold(10))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		for _, patch := range []OrderPatch{{}, {CustomerID: new(int64(12))}} {
 			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {
@@ -200,11 +200,15 @@ func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 		}
 	}
 	item := func(id int64) fixtures.Change {
-		return changed("latepoint_order_items", id, "item_data", anyText, itemOf("12"))
+		return updatedRow("latepoint_order_items", id, "item_data", anyText, itemOf("12"))
 	}
-	booking := func(id int64) fixtures.Change { return changed("latepoint_bookings", id, "customer_id", "197", "12") }
-	bookingTold := func(id int64) fixtures.Change { return told("booking_updated", "booking_id", fmt.Sprint(id), anyText) }
-	order := changed("latepoint_orders", 888, "customer_id", "197", "12")
+	booking := func(id int64) fixtures.Change {
+		return updatedRow("latepoint_bookings", id, "customer_id", "197", "12")
+	}
+	bookingTold := func(id int64) fixtures.Change {
+		return activityEntry("booking_updated", "booking_id", fmt.Sprint(id), anyText)
+	}
+	order := updatedRow("latepoint_orders", 888, "customer_id", "197", "12")
 
 	s.try("its bookings go along", nil, transfer, order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderTold(888))
 	s.try("one is there already, one is gone", []string{"UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 916", "DELETE FROM wp_latepoint_bookings WHERE id = 917"}, transfer,
@@ -218,8 +222,8 @@ func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	}, transfer, order, item(916), item(917), booking(916), bookingTold(916), orderTold(888))
 	s.try("from a customer who is gone", []string{"DELETE FROM wp_latepoint_customers WHERE id = 197", "DELETE FROM wp_latepoint_booking_meta WHERE object_id = 916"}, transfer,
 		order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderTold(888),
-		added("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_agent", "meta_value": "<hex36:a.b:1>"}),
-		added("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_customer", "meta_value": "<hex36:a.b:2>"}))
+		insertedRow("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_agent", "meta_value": "<hex36:a.b:1>"}),
+		insertedRow("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_customer", "meta_value": "<hex36:a.b:2>"}))
 }
 
 // itemOf returns the item data of a customer's booking.

@@ -21,12 +21,12 @@ func newTransaction(amount string, other map[string]any) fixtures.Change {
 		"receipt_number": "<code8:transaction.receipt_number:1>", "access_key": "<uuid:transaction.access_key:1>", "notes": nil,
 	}
 	maps.Copy(values, other)
-	return added("latepoint_transactions", values)
+	return insertedRow("latepoint_transactions", values)
 }
 
 // statusChanged returns an order whose payment status follows, with its history.
 func statusChanged(order int64, from, to string) []fixtures.Change {
-	return []fixtures.Change{changed("latepoint_orders", order, "payment_status", from, to), orderTold(order)}
+	return []fixtures.Change{updatedRow("latepoint_orders", order, "payment_status", from, to), orderTold(order)}
 }
 
 // TestCreatePayment: order 1403 costs 135 and is not paid; invoice 1270 is open
@@ -35,7 +35,7 @@ func TestCreatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewPayment) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Payment, error) {
 				return txCreate(ctx, site, (*Tx).CreatePayment, n)
 			},
@@ -46,7 +46,7 @@ func TestCreatePayment(t *testing.T) {
 	order := func(patch PaymentPatch) NewPayment { return NewPayment{OrderID: new(int64(1403)), PaymentPatch: patch} }
 	part := statusChanged(1403, orderNotPaid, orderPartiallyPaid)
 	paid := statusChanged(1403, orderNotPaid, orderFullyPaid)
-	invoice := changed("latepoint_order_invoices", 1270, "status", "open", "paid")
+	invoice := updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid")
 	settled := map[string]any{"invoice_id": "1270"}
 
 	s.try("an amount is enough", nil, create(order(PaymentPatch{Amount: euros("0.5")})), append(part, newTransaction("0.5000", nil))...)
@@ -69,7 +69,7 @@ func TestCreatePayment(t *testing.T) {
 			" (9001, 1403, 'draft', 35), (9002, 1402, 'open', 35), (9003, 1403, 'open', 35), (9004, 1403, 'open', 35), (9005, 1403, 'open', NULL)",
 		"UPDATE wp_latepoint_order_invoices SET updated_at = '2026-01-01 00:00:00' WHERE id > 9000",
 	}, create(order(PaymentPatch{Amount: euros("35")})), append(part, newTransaction("35.0000", map[string]any{"invoice_id": "9003"}),
-		changed("latepoint_order_invoices", 9003, "status", "open", "paid"))...)
+		updatedRow("latepoint_order_invoices", 9003, "status", "open", "paid"))...)
 	s.try("a large amount to the last digit", []string{
 		"UPDATE wp_latepoint_order_invoices SET charge_amount = 9999999999999999.9999 WHERE id = 1270",
 		"UPDATE wp_latepoint_orders SET total = 9999999999999999.9999 WHERE id = 1403",
@@ -152,7 +152,7 @@ func TestUpdatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	update := func(id int64, patch PaymentPatch) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Payment, error) {
 				return txUpdate(ctx, site, (*Tx).UpdatePayment, id, patch)
 			},
@@ -164,27 +164,27 @@ func TestUpdatePayment(t *testing.T) {
 	s.try("nothing sent", nil, update(7, PaymentPatch{}))
 	s.try("nothing new", nil, update(7, PaymentPatch{Amount: euros("85.00"), Processor: new("paypal"), Status: new("succeeded"), Notes: new(""), ReceiptNumber: new("NUJPRRWR")}))
 	s.try("words alone", nil, update(7, PaymentPatch{Notes: new("Thanks"), ReceiptNumber: new("R-1"), Token: new("")}),
-		changed("latepoint_transactions", 7, "notes", "", "Thanks", "receipt_number", "NUJPRRWR", "R-1", "token", "TX8R5CKI27HT", ""))
+		updatedRow("latepoint_transactions", 7, "notes", "", "Thanks", "receipt_number", "NUJPRRWR", "R-1", "token", "TX8R5CKI27HT", ""))
 	s.try("less", nil, update(7, PaymentPatch{Amount: euros("80")}),
-		append(statusChanged(10, orderFullyPaid, orderPartiallyPaid), changed("latepoint_transactions", 7, "amount", "85.0000", "80.0000"))...)
+		append(statusChanged(10, orderFullyPaid, orderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"))...)
 	s.try("failed after all, and the invoice stays paid", nil, update(7, PaymentPatch{Status: new("failed")}),
-		append(statusChanged(10, orderFullyPaid, orderNotPaid), changed("latepoint_transactions", 7, "status", "succeeded", "failed"))...)
+		append(statusChanged(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"))...)
 	s.try("succeeded at last", []string{fmt.Sprintf(pending, "NULL")}, update(9001, PaymentPatch{Status: new("succeeded")}),
-		append(statusChanged(1403, orderNotPaid, orderFullyPaid), changed("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
-			changed("latepoint_order_invoices", 1270, "status", "open", "paid"))...)
+		append(statusChanged(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
+			updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid"))...)
 	s.try("succeeded for the invoice that it names", []string{another, fmt.Sprintf(pending, "9001")}, update(9001, PaymentPatch{Status: new("succeeded")}),
-		append(statusChanged(1403, orderNotPaid, orderFullyPaid), changed("latepoint_transactions", 9001, "status", "processing", "succeeded"),
-			changed("latepoint_order_invoices", 9001, "status", "open", "paid"))...)
+		append(statusChanged(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded"),
+			updatedRow("latepoint_order_invoices", 9001, "status", "open", "paid"))...)
 	s.try("what paid once pays no second invoice", []string{
 		"INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES (9001, 10, 'open', 85)", "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = 7",
-	}, update(7, PaymentPatch{Notes: new("x")}), changed("latepoint_transactions", 7, "notes", "", "x"))
+	}, update(7, PaymentPatch{Notes: new("x")}), updatedRow("latepoint_transactions", 7, "notes", "", "x"))
 	s.try("a status that is there already", []string{"UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 7"},
 		update(7, PaymentPatch{Status: new("refunded"), Notes: new("x")}),
-		append(statusChanged(10, orderFullyPaid, orderNotPaid), changed("latepoint_transactions", 7, "notes", "", "x"))...)
+		append(statusChanged(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"))...)
 	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 10"}, update(7, PaymentPatch{Amount: euros("1")}),
-		changed("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
+		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
 	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),
-		changed("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
+		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, 99999, PaymentPatch{Notes: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
@@ -239,7 +239,7 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 		if err := txDelete(t.Context(), site, (*Tx).DeletePayment, made.ID); err != nil {
 			t.Fatal(err)
 		}
-	}, changed("latepoint_orders", 1), updated, updated)
+	}, updatedRow("latepoint_orders", 1), updated, updated)
 }
 
 // TestConcurrentPaymentsSettleDistinctInvoices: of many payments at once each settles an invoice of
@@ -273,9 +273,9 @@ func TestConcurrentPaymentsSettleDistinctInvoices(t *testing.T) {
 	})
 }
 
-// TestConcurrentPaymentsKeepThePaymentStatus: payments are made, changed and deleted at once, with the
-// order and its invoice, and nobody waits in a circle. The payment status is
-// that of what is left.
+// TestConcurrentPaymentsKeepThePaymentStatus: payments are created, changed and deleted
+// concurrently with the order and its invoice, without deadlocks. The payment status is
+// that of the remaining payments.
 func TestConcurrentPaymentsKeepThePaymentStatus(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 1403",

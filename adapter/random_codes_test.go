@@ -10,8 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// TestCodeLetters: what the plugin hands out holds no two letters that people
-// mistake for each other.
+// TestCodeLetters: the plugin's codes have no letters that people confuse with each
+// other.
 func TestCodeLetters(t *testing.T) {
 	t.Parallel()
 	seen := map[rune]bool{}

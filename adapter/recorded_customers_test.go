@@ -13,8 +13,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestRecordedCustomerWrites does with customers what a real site's plugin was
-// made to do, as TestRecordedWrites does with bookings.
+// TestRecordedCustomerWrites repeats the customer writes recorded on a real site, as
+// TestRecordedWrites does for bookings.
 func TestRecordedCustomerWrites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -160,7 +160,7 @@ func statusFollows(order int64, status string) difference {
 
 // expectActivity expects one more entry of the history.
 func (e *expectation) expectActivity(code, about, id string, description any) {
-	entry := told(code, about, id, description)
+	entry := activityEntry(code, about, id, description)
 	entry.Values["id"] = "<id:activity:100>"
 	e.Rows = append(e.Rows, entry)
 }

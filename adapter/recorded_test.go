@@ -16,10 +16,9 @@ import (
 	"bookside/wpdb"
 )
 
-// TestRecordedAvailability asks what a real site was asked, for customers and
-// for administrators: with no deviation from the plugin its answers are equal,
-// and our own differ from them at the named points alone. Two databases share
-// the work.
+// TestRecordedAvailability repeats the queries recorded on a real site, for customers and
+// administrators. Without deviations from the plugin the answers are equal; our own
+// differ from them in the listed points only. Two databases share the work.
 func TestRecordedAvailability(t *testing.T) {
 	fixtures.RequireServer(t)
 	variants := fixtures.RecordedAvailability(t)

@@ -17,9 +17,9 @@ import (
 	"bookside/fixtures"
 )
 
-// TestRecordedWrites does what a real site's plugin was made to do, and compares
-// the rows with those that the plugin wrote. They are equal but for differences
-// that are named and meant. Two databases share the work.
+// TestRecordedWrites repeats the writes recorded on a real site, and compares the rows
+// with those that the plugin wrote. They are equal except for differences that are listed
+// and intended. Two databases share the work.
 func TestRecordedWrites(t *testing.T) {
 	fixtures.RequireServer(t)
 	wantEveryWriteNamed(t)

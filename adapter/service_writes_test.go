@@ -22,12 +22,12 @@ func newService(name string, other map[string]any) fixtures.Change {
 		"status": "active", "visibility": "visible",
 	}
 	maps.Copy(values, other)
-	return added("latepoint_services", values)
+	return insertedRow("latepoint_services", values)
 }
 
 // serviceMeta returns a new meta row of the new service.
 func serviceMeta(place, key, value string) fixtures.Change {
-	return added("latepoint_service_meta", map[string]any{
+	return insertedRow("latepoint_service_meta", map[string]any{
 		"id": "<id:service_meta:" + place + ">", "object_id": "<id:service:1>", "meta_key": key, "meta_value": value,
 	})
 }
@@ -36,7 +36,7 @@ func TestCreateService(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA())
 	create := func(n NewService) func(*testing.T, *Site) {
-		return answered(
+		return returnsStored(
 			func(ctx context.Context, site *Site) (Service, error) {
 				return txCreate(ctx, site, (*Tx).CreateService, n)
 			},
@@ -44,7 +44,7 @@ func TestCreateService(t *testing.T) {
 				return site.Service(ctx, made.ID, ServiceIncludes{Agents: true})
 			})
 	}
-	history := told("service_created", "service_id", "<id:service:1>", nil)
+	history := activityEntry("service_created", "service_id", "<id:service:1>", nil)
 	s.try("a name is enough", nil, create(NewService{ServicePatch{Name: new(" Bath\n<b>")}}),
 		newService("Bath", nil), serviceMeta("1", "durations", "[]"), history)
 	s.try("everything", nil, create(NewService{ServicePatch{
@@ -88,7 +88,7 @@ func TestUpdateService(t *testing.T) {
 			}
 		}
 	}
-	history := told("service_updated", "service_id", "4", nil)
+	history := activityEntry("service_updated", "service_id", "4", nil)
 	s.try("nothing sent", nil, update(4, ServicePatch{}))
 	s.try("nothing new", nil, update(4, ServicePatch{
 		Name: new("Physiotherapy"), Duration: new(int64(60)), ChargeAmount: euros("85"), Status: new("active"), CategoryID: new(int64(2)),
@@ -96,15 +96,15 @@ func TestUpdateService(t *testing.T) {
 	}))
 	// Service 4 has working hours of its own, and connections.
 	s.try("hours, connections and durations stay", nil, update(4, ServicePatch{Name: new("Physio"), ChargeAmount: euros("90.5"), CategoryID: new(int64(0))}),
-		changed("latepoint_services", 4, "name", "Physiotherapy", "Physio", "charge_amount", "85.0000", "90.5000", "category_id", "2", "0"), history)
+		updatedRow("latepoint_services", 4, "name", "Physiotherapy", "Physio", "charge_amount", "85.0000", "90.5000", "category_id", "2", "0"), history)
 	s.try("fields without a column", []string{"INSERT INTO wp_latepoint_service_meta (id, object_id, meta_key, meta_value) VALUES (70, 4, 'description', 'old'), (71, 4, 'customer_limit', '5')"},
 		update(4, ServicePatch{Description: new("new"), CustomerLimit: new("")}),
-		changed("latepoint_services", 4), history,
+		updatedRow("latepoint_services", 4), history,
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Update, Key: "70", Changed: map[string][2]any{"meta_value": {"old", "new"}, "updated_at": {nil, "<now_utc>"}}},
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Delete, Key: "71"})
 	s.try("words that are there already", []string{"UPDATE wp_latepoint_services SET status = 'archived', category_id = 99 WHERE id = 4"},
 		update(4, ServicePatch{Status: new("archived"), CategoryID: new(int64(99)), Duration: new(int64(61))}),
-		changed("latepoint_services", 4, "duration", "60", "61"), history)
+		updatedRow("latepoint_services", 4, "duration", "60", "61"), history)
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		if _, err := txUpdate(t.Context(), site, (*Tx).UpdateService, 99, ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)

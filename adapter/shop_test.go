@@ -67,8 +67,8 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site
 	})
 }
 
-// answered does a write, and wants to read what it answered.
-func answered[T any](write func(ctx context.Context, site *Site) (T, error), read func(ctx context.Context, site *Site, written T) (T, error)) func(*testing.T, *Site) {
+// returnsStored runs a write and checks that it returns what it stored.
+func returnsStored[T any](write func(ctx context.Context, site *Site) (T, error), read func(ctx context.Context, site *Site, written T) (T, error)) func(*testing.T, *Site) {
 	return func(t *testing.T, site *Site) {
 		written, err := write(t.Context(), site)
 		if err != nil {
@@ -79,17 +79,17 @@ func answered[T any](write func(ctx context.Context, site *Site) (T, error), rea
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(stored, written); diff != "" {
-			t.Errorf("answer (-read +written):\n%s", diff)
+			t.Errorf("answer (-stored +returned):\n%s", diff)
 		}
 	}
 }
 
-// anyText stands for a value that is not looked at.
+// anyText stands for a value that is not compared.
 const anyText = "<text:any>"
 
-// changed returns a row that changes now. Columns alternate with their values before
+// updatedRow returns a row that is updated now. Columns alternate with their values before
 // and after.
-func changed(table string, id int64, columns ...any) fixtures.Change {
+func updatedRow(table string, id int64, columns ...any) fixtures.Change {
 	row := fixtures.Change{Table: table, Op: fixtures.Update, Key: strconv.FormatInt(id, 10), Changed: map[string][2]any{"updated_at": {anyText, "<now_utc>"}}}
 	for i := 0; i < len(columns); i += 3 {
 		row.Changed[columns[i].(string)] = [2]any{columns[i+1], columns[i+2]}
@@ -97,26 +97,26 @@ func changed(table string, id int64, columns ...any) fixtures.Change {
 	return row
 }
 
-// added returns a row that is made now.
-func added(table string, values map[string]any) fixtures.Change {
+// insertedRow returns a row that is inserted now.
+func insertedRow(table string, values map[string]any) fixtures.Change {
 	values["created_at"], values["updated_at"] = "<now_utc>", "<now_utc>"
 	return fixtures.Change{Table: table, Op: fixtures.Insert, Values: values}
 }
 
-// told returns an entry of the history about a record.
-func told(code, about, id string, description any) fixtures.Change {
+// activityEntry returns an entry of the activity log about a record.
+func activityEntry(code, about, id string, description any) fixtures.Change {
 	values := map[string]any{
 		"id": anyText, "agent_id": nil, "booking_id": nil, "service_id": nil, "customer_id": nil, "location_id": nil,
 		"order_id": nil, "order_item_id": nil, "coupon_id": nil, "code": code, "description": description,
 		"initiated_by": "", "initiated_by_id": "0",
 	}
 	values[about] = id
-	return added("latepoint_activities", values)
+	return insertedRow("latepoint_activities", values)
 }
 
 // orderTold returns the entry about a changed order.
 func orderTold(id int64) fixtures.Change {
-	return told("order_updated", "order_id", strconv.FormatInt(id, 10), anyText)
+	return activityEntry("order_updated", "order_id", strconv.FormatInt(id, 10), anyText)
 }
 
 // wantFields wants an error about some fields and no others.
