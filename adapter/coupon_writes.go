@@ -93,8 +93,8 @@ func (s *Site) checkCouponCode(ctx context.Context, code string, p *domain.Valid
 		return nil
 	}
 	stmt := sq.Select("id").From(s.db.Name(wpdb.Coupons)).Where(sq.Eq{"code": code}).Limit(1)
-	_, taken, err := wpdb.One(ctx, s.db, "find coupon", stmt, wpdb.Value[int64])
-	if taken {
+	_, exists, err := wpdb.One(ctx, s.db, "find coupon", stmt, wpdb.Value[int64])
+	if exists {
 		p.Reject("code", duplicateCouponCode)
 	}
 	return err

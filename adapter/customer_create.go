@@ -113,8 +113,8 @@ func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *s
 
 // checkNewEmail rejects an e-mail address that another customer has.
 func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Validation) error {
-	_, taken, err := s.customerRow(ctx, sq.Eq{"email": email})
-	if taken {
+	_, exists, err := s.customerRow(ctx, sq.Eq{"email": email})
+	if exists {
 		p.Reject("email", "This email belongs to another customer")
 	}
 	return err
@@ -134,7 +134,7 @@ func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validati
 	if err != nil {
 		return err
 	}
-	_, taken, err := tx.customerRow(ctx, sq.Eq{"wordpress_user_id": id})
+	_, exists, err := tx.customerRow(ctx, sq.Eq{"wordpress_user_id": id})
 	switch {
 	case err != nil:
 		return err
@@ -142,7 +142,7 @@ func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validati
 		p.Invalid(v.UserField, "User not found")
 	case user.privileged:
 		p.Reject(v.UserField, "This user's role is not that of a customer")
-	case taken:
+	case exists:
 		p.Reject(v.UserField, "This user belongs to another customer")
 	}
 	return nil

@@ -70,11 +70,11 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 	if old.Email == customer.Email || p.Has(field) {
 		return user, nil
 	}
-	_, taken, err := s.customerRow(ctx, sq.And{sq.Eq{"email": customer.Email}, sq.NotEq{"id": customer.ID}})
+	_, exists, err := s.customerRow(ctx, sq.And{sq.Eq{"email": customer.Email}, sq.NotEq{"id": customer.ID}})
 	if err != nil {
 		return user, err
 	}
-	if taken {
+	if exists {
 		p.Reject(field, "This email belongs to another customer")
 	}
 	user, err = s.linkedUser(ctx, customer.ID)
@@ -90,8 +90,8 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 		return user, nil
 	}
 	stmt := sq.Select("ID").From(s.db.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
-	_, taken, err = wpdb.One(ctx, s.db, "find user", stmt, wpdb.Value[int64])
-	if taken {
+	_, exists, err = wpdb.One(ctx, s.db, "find user", stmt, wpdb.Value[int64])
+	if exists {
 		p.Reject(field, "This email belongs to another user of the site")
 	}
 	return user, err

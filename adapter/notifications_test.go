@@ -84,12 +84,12 @@ func TestNewBookingNotifies(t *testing.T) {
 	reminder := queuedJob{10, "booking", "2026-11-26 09:00:00"}
 	const mailOff = "UPDATE wp_latepoint_settings SET value = '' WHERE name = 'notifications_email_processor'"
 	for name, c := range map[string]struct {
-		setup  []string
-		outbox bool
-		silent bool
-		jobs   []queuedJob
-		mails  int
-		notified   bool
+		setup    []string
+		outbox   bool
+		silent   bool
+		jobs     []queuedJob
+		mails    int
+		notified bool
 	}{
 		"the site sends":                          {setup: []string{withJobCron, dayBefore}, jobs: []queuedJob{now, reminder}, notified: true},
 		"the site sends, and we could":            {setup: []string{withJobCron}, outbox: true, jobs: []queuedJob{now}, notified: true},

@@ -128,8 +128,8 @@ func (tx *Tx) connectUser(ctx context.Context, w writeSettings, id int64, c Book
 		return err
 	}
 	stmt := sq.Select("1").From(tx.db.Name(wpdb.Customers)).Where(sq.Eq{"wordpress_user_id": user.id}).Limit(1)
-	_, taken, err := wpdb.One(ctx, tx.db, "find customer of user", stmt, wpdb.Value[int64])
-	if err != nil || taken {
+	_, exists, err := wpdb.One(ctx, tx.db, "find customer of user", stmt, wpdb.Value[int64])
+	if err != nil || exists {
 		return err
 	}
 	return tx.update(ctx, wpdb.Customers, id, row{{"wordpress_user_id", user.id}, {"is_guest", 0}})
@@ -234,12 +234,12 @@ func (s *Site) freeNicename(ctx context.Context, login string) (string, error) {
 	base := strings.ReplaceAll(strings.ToLower(login[:min(len(login), longestNicename)]), ".", "-")
 	base = strings.Trim(nicenameGaps.ReplaceAllString(nicenameStrip.ReplaceAllString(base, ""), "-"), "-")
 	stmt := sq.Select("user_nicename").From(s.db.Name(wpdb.Users)).Where(sq.Or{sq.Eq{"user_nicename": base}, sq.Like{"user_nicename": base + "-%"}})
-	taken, err := wpdb.All(ctx, s.db, "find nice names", stmt, wpdb.Value[string])
+	existing, err := wpdb.All(ctx, s.db, "find nice names", stmt, wpdb.Value[string])
 	if err != nil {
 		return "", err
 	}
 	used := map[string]bool{}
-	for _, name := range taken {
+	for _, name := range existing {
 		used[strings.ToLower(name)] = true
 	}
 	name := base

@@ -84,8 +84,8 @@ func (s stay) conflicts(there []stay, rules Rules, capacity map[int64]int) (foun
 	}
 	crowded := seats > max(capacity[s.booking.Service], 1)
 	for _, other := range there {
-		held := rules.holds(other.booking, s.resource())
-		if held == holdsAll || held == holdsSeats && crowded {
+		hold := rules.holds(other.booking, s.resource())
+		if hold == holdsAll || hold == holdsSeats && crowded {
 			found = append(found, Conflict{
 				Agent: s.booking.Agent, First: other.booking.ID, Second: s.booking.ID, BuffersOnly: !other.time.overlaps(s.time),
 			})
