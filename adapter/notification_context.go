@@ -15,14 +15,33 @@ type messageContext struct {
 	customerNotes string
 	staff         []staffMember // at least one where there is a booking
 	orderKeys     manageKeys
+	order         *process.OrderContent // nil where no template shows it
+	logoURL       string                // "" likewise
 }
 
-// messageContext reads the context of a snapshot, once for all events that share it.
-func (tx *Tx) messageContext(ctx context.Context, of snapshot, known map[snapshot]messageContext) (messageContext, error) {
-	if found, ok := known[of]; ok {
+// messageContexts are the contexts of the snapshots of a write. Each is read once for all
+// events that share it, and only as far as templates show it.
+type messageContexts struct {
+	w       writeSettings
+	needs   templateNeeds
+	logoURL string
+	known   map[snapshot]messageContext
+}
+
+func (tx *Tx) newMessageContexts(ctx context.Context, w writeSettings, needs templateNeeds) (contexts messageContexts, err error) {
+	contexts = messageContexts{w: w, needs: needs, known: map[snapshot]messageContext{}}
+	if needs.logo {
+		contexts.logoURL, err = tx.logoURL(ctx, w)
+	}
+	return contexts, err
+}
+
+// of returns the context of a snapshot.
+func (c messageContexts) of(ctx context.Context, tx *Tx, of snapshot) (messageContext, error) {
+	if found, ok := c.known[of]; ok {
 		return found, nil
 	}
-	var read messageContext
+	read := messageContext{logoURL: c.logoURL}
 	var err error
 	notes := sq.Select("COALESCE(notes, '')").From(tx.db.Name(wpdb.Customers)).Where(sq.Eq{"id": of.customer.ID})
 	if read.customerNotes, _, err = wpdb.One(ctx, tx.db, "read notes of customer", notes, wpdb.Value[string]); err != nil {
@@ -32,10 +51,17 @@ func (tx *Tx) messageContext(ctx context.Context, of snapshot, known map[snapsho
 		return read, err
 	}
 	if of.order != nil {
-		read.orderKeys, err = tx.ensureOrderKeys(ctx, of.order)
+		if read.orderKeys, err = tx.ensureOrderKeys(ctx, of.order); err != nil {
+			return read, err
+		}
 	}
-	known[of] = read
-	return read, err
+	if of.order != nil && c.needs.order {
+		if read.order, err = tx.orderContent(ctx, c.w, of); err != nil {
+			return read, err
+		}
+	}
+	c.known[of] = read
+	return read, nil
 }
 
 // staffMember is the agent of a booking as templates show agents, with the category of

@@ -53,7 +53,7 @@ func (e event) activityData() any {
 func (s *Site) notificationSubject(w writeSettings, e event, context messageContext) process.Subject {
 	now := e.after
 	subject := process.Subject{Objects: s.conditionObjects(e), ActivityData: e.activityData()}
-	sources := []process.VariableSource{customerVariables(now.customer, context.customerNotes), w.businessVariables()}
+	sources := []process.VariableSource{customerVariables(now.customer, context.customerNotes), w.businessVariables(context.logoURL)}
 	if now.booking != nil {
 		sources = append(sources, s.bookingVariables(w, now.booking, context.staff[0].category), context.staff[0].AgentVariables)
 	}
@@ -63,7 +63,7 @@ func (s *Site) notificationSubject(w writeSettings, e event, context messageCont
 	if e.payment != nil {
 		sources = append(sources, w.transactionVariables(*e.payment))
 	}
-	subject.Variables = process.VariablesOf(sources...)
+	subject.Variables, subject.HTML = process.VariablesOf(sources...), process.HTMLOf(sources...)
 	return subject
 }
 
@@ -73,10 +73,10 @@ func customerVariables(c BookingCustomer, notes string) process.CustomerVariable
 	return process.CustomerVariables{FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Notes: notes}
 }
 
-func (w writeSettings) businessVariables() process.BusinessVariables {
+func (w writeSettings) businessVariables(logoURL string) process.BusinessVariables {
 	return process.BusinessVariables{
 		Name: w.settings[settingBusinessName], Phone: w.settings[settingBusinessPhone], Address: w.settings[settingBusinessAddress],
-		DashboardURL: w.pageURL(w.settings[settingDashboard]),
+		LogoURL: logoURL, DashboardURL: w.pageURL(w.settings[settingDashboard]),
 	}
 }
 
@@ -104,6 +104,7 @@ func (w writeSettings) orderVariables(o *orderSnapshot, context messageContext) 
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
 		PaymentsTotal: w.currency.Format(paid), BalanceDue: w.currency.Format(o.Total.Sub(paid)),
 		ManageURLForAgent: w.manageURL("order", context.orderKeys.agent), ManageURLForCustomer: w.manageURL("order", context.orderKeys.customer),
+		Content: context.order,
 	}
 	for _, member := range context.staff {
 		v.Agents = append(v.Agents, member.AgentVariables)

@@ -54,12 +54,15 @@ func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, all b
 		return false, err
 	}
 	d := deliveries{byCron: strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""}
-	contexts := map[snapshot]messageContext{}
+	contexts, err := tx.newMessageContexts(ctx, w, needsOf(processes))
+	if err != nil {
+		return false, err
+	}
 	for _, e := range events {
 		if !triggers(e, processes) {
 			continue
 		}
-		context, err := tx.messageContext(ctx, e.after, contexts)
+		context, err := contexts.of(ctx, tx, e.after)
 		if err != nil {
 			return false, err
 		}

@@ -42,6 +42,7 @@ const (
 	settingBusinessName    = "business_name"
 	settingBusinessPhone   = "business_phone"
 	settingBusinessAddress = "business_address"
+	settingBusinessLogo    = "business_logo"
 	settingOwnStatuses     = "additional_booking_statuses"
 
 	settingDashboard        = "page_url_customer_dashboard"
@@ -66,7 +67,7 @@ const on = "on"
 
 var writeSettingNames = append([]string{
 	settingDateFormat, settingTimeSystem, settingInvoices, settingFreeInvoices, settingInvoiceCompany, settingInvoiceFrom, settingInvoiceTo,
-	settingInvoiceTaxID, settingLogAddress, settingMailProcessor, settingBusinessName, settingBusinessPhone, settingBusinessAddress, settingOwnStatuses,
+	settingInvoiceTaxID, settingLogAddress, settingMailProcessor, settingBusinessName, settingBusinessPhone, settingBusinessAddress, settingBusinessLogo, settingOwnStatuses,
 	settingDashboard, settingTerseDates, settingUsersAsCustomers, settingCustomerRole,
 }, currencySettings...)
 
@@ -75,6 +76,7 @@ var writeSettingNames = append([]string{
 type writeSettings struct {
 	settings   map[string]string
 	siteURL    string
+	uploadURL  string // of the site's media, see uploadURL
 	cron       string // the option, serialised
 	dateFormat string // in PHP's notation
 	clock24    bool
@@ -87,12 +89,12 @@ func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
 	if err != nil {
 		return writeSettings{}, err
 	}
-	options, err := s.db.OptionValues(ctx, "siteurl", "cron")
+	options, err := s.db.OptionValues(ctx, "siteurl", "cron", "upload_path", "upload_url_path")
 	if err != nil {
 		return writeSettings{}, err
 	}
 	return writeSettings{
-		settings: settings, siteURL: wpdb.PlainText(options["siteurl"]), cron: options["cron"],
+		settings: settings, siteURL: wpdb.PlainText(options["siteurl"]), uploadURL: s.uploadURL(options), cron: options["cron"],
 		dateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), clock24: settings[settingTimeSystem] == "24", currency: currencyOf(settings),
 	}, nil
 }

@@ -62,7 +62,7 @@ var modules = map[string][]string{
 	"github.com/dolthub/go-mysql-server": {"fixtures"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker"},
-	"maragu.dev/gomponents":              {"handlers/keyspage"},
+	"maragu.dev/gomponents":              {"handlers/keyspage", "adapter/process"},
 	"html/template":                      {}, // executing a template makes the linker keep all methods
 	"text/template":                      {},
 	"github.com/DATA-DOG/go-sqlmock":     {},

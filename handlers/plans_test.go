@@ -86,14 +86,16 @@ func TestStatementsOfANewBooking(t *testing.T) {
 		return fmt.Sprintf(`INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (%d, 'P', 'booking_created', 'active',
 			'[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_%d","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C"}}}],"time_offset":[]}]')`, id, id)
 	}
-	cron := `INSERT INTO wp_options (option_name, option_value) VALUES ('cron', 'a:1:{i:1795000000;a:1:{s:32:"latepoint_process_scheduled_jobs";a:0:{}}}')`
 	for name, c := range map[string]struct {
 		setup []string
 		jobs  int
 	}{
-		"nobody sends mails":     {nil, 0},
-		"one notification":       {[]string{cron}, 1},
-		"several notifications ": {[]string{cron, automation(50), automation(51), automation(52)}, 4},
+		"nobody sends mails": {nil, 0},
+		"one notification":   {[]string{jobCron}, 1},
+		"the content of the order": {[]string{
+			jobCron, "DELETE FROM wp_latepoint_processes", "INSERT INTO wp_latepoint_settings (name, value) VALUES ('business_logo', '77')", showing(t, "booking_created"),
+		}, 1},
+		"several notifications ": {[]string{jobCron, automation(50), automation(51), automation(52)}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

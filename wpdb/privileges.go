@@ -120,7 +120,7 @@ func idColumn(t Table) string {
 		return "option_id"
 	case Usermeta:
 		return "umeta_id"
-	case Sitemeta:
+	case Sitemeta, Postmeta:
 		return "meta_id"
 	case CustomerFields:
 		return "meta_key"
@@ -134,7 +134,7 @@ func idColumn(t Table) string {
 // Tables returns all tables that are ever read or written: of WordPress, of the
 // plugin, and our own. A site may lack some of them.
 func Tables() []Table {
-	return slices.Concat([]Table{Options, Users, Usermeta, Sitemeta}, PluginTables(), OwnTables())
+	return slices.Concat([]Table{Options, Users, Usermeta, Sitemeta, Postmeta}, PluginTables(), OwnTables())
 }
 
 // GrantStatements returns the statements that give an account, such as

@@ -10,6 +10,7 @@ const (
 	Users    Table = "users"
 	Usermeta Table = "usermeta"
 	Sitemeta Table = "sitemeta"
+	Postmeta Table = "postmeta" // of media
 )
 
 // The plugin's tables.
@@ -21,6 +22,8 @@ const (
 	BlockedPeriods     Table = "latepoint_blocked_periods"
 	BookingMeta        Table = "latepoint_booking_meta"
 	Bookings           Table = "latepoint_bookings"
+	Bundles            Table = "latepoint_bundles"
+	BundlesServices    Table = "latepoint_bundles_services"
 	Coupons            Table = "latepoint_coupons"
 	CustomerMeta       Table = "latepoint_customer_meta"
 	Customers          Table = "latepoint_customers"
@@ -98,6 +101,8 @@ var required = map[Table][]string{
 var optional = map[Table][]string{
 	AgentMeta:          metaColumns,
 	BlockedPeriods:     {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
+	Bundles:            {"id", "name"},
+	BundlesServices:    {"id", "bundle_id", "service_id", "quantity"},
 	Coupons:            {"id", "code", "name", "status"},
 	TransactionRefunds: {"transaction_id", "amount"},
 }
@@ -108,7 +113,8 @@ var metaColumns = []string{"id", "object_id", "meta_key", "meta_value"}
 // lack some of them.
 func PluginTables() []Table {
 	return []Table{
-		Activities, AgentMeta, Agents, AgentsServices, BlockedPeriods, BookingMeta, Bookings, Coupons, CustomerMeta, Customers,
+		Activities, AgentMeta, Agents, AgentsServices, BlockedPeriods, BookingMeta, Bookings, Bundles, BundlesServices, Coupons,
+		CustomerMeta, Customers,
 		LocationCategories, Locations, OrderInvoices, OrderItems, OrderMeta, Orders, ProcessJobs, Processes,
 		ServiceCategories, ServiceMeta, Services, Settings, TransactionRefunds, Transactions, WorkPeriods,
 	}
@@ -119,7 +125,7 @@ func (t Table) Required() bool { return required[t] != nil }
 
 // Optional reports whether sites without the table can be served.
 func (t Table) Optional() bool {
-	return t == Sitemeta || optional[t] != nil
+	return t == Sitemeta || t == Postmeta || optional[t] != nil
 }
 
 // Name returns the table's full name, quoted for SQL.

@@ -3,6 +3,6 @@
 // replaced. It mirrors OsProcessJobsHelper, OsProcessModel and OsReplacerHelper,
 // LatePoint 5.6.5.
 //
-// It is pure: the caller passes rows, values and the present instant. It imports nothing
-// but the standard library.
+// It is pure: the caller passes rows, values and the present instant. It imports the
+// standard library, and gomponents for HTML.
 package process

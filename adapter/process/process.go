@@ -20,6 +20,8 @@ type Subject struct {
 	Objects map[string]map[string]string
 	// Variables are the values of template variables.
 	Variables Variables
+	// HTML are the variables that are HTML in the content of mails: HTMLOf the same records.
+	HTML Variables
 	// ActivityData says what a message is about in the activity log: an object
 	// with the members booking_id, agent_id, service_id, customer_id for a
 	// booking, order_id and customer_id for an order.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"maps"
 	"strings"
 	"unicode"
 )
@@ -9,6 +10,9 @@ import (
 // without a recipient are left out: the plugin only logs that they failed.
 func (s Subject) render(actions []action) []Action {
 	fill := s.Variables.replacer(func(_, value string) string { return value })
+	inMails := maps.Clone(s.Variables)
+	maps.Copy(inMails, s.HTML)
+	fillHTML := inMails.replacer(func(_, value string) string { return value })
 	fillRecipients := s.Variables.replacer(recipient)
 	var rendered []Action
 	for _, a := range actions {
@@ -18,7 +22,7 @@ func (s Subject) render(actions []action) []Action {
 		case SendEmail:
 			done.To = oneLine(fillRecipients.Replace(setting("to_email")))
 			done.Subject = oneLine(fill.Replace(setting("subject")))
-			done.Content = fill.Replace(setting("content"))
+			done.Content = fillHTML.Replace(setting("content"))
 			done.Attachments = split(commaList(a.settings.get("attachments")))
 		case SendSMS:
 			done.To = oneLine(fill.Replace(setting("to_phone")))

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	h "maragu.dev/gomponents/html"
 )
 
 // Variables are the values of template variables, by name without braces. Variables of a
@@ -20,12 +22,23 @@ type VariableSource interface {
 }
 
 // VariablesOf returns the variables of records (OsReplacerHelper, LatePoint 5.6.5).
-// Variables that stand for HTML of the plugin are blank. Values are not escaped, as in
-// the plugin.
+// Values are plain text and not escaped, as in the plugin.
 func VariablesOf(records ...VariableSource) Variables {
 	all := Variables{}
 	for _, record := range records {
 		maps.Copy(all, record.variables())
+	}
+	return all
+}
+
+// HTMLOf returns the variables of records that are HTML in the content of a mail. All
+// other variables are the same there as anywhere.
+func HTMLOf(records ...VariableSource) Variables {
+	all := Variables{}
+	for _, record := range records {
+		if source, ok := record.(interface{ html() Variables }); ok {
+			maps.Copy(all, source.html())
+		}
 	}
 	return all
 }
@@ -60,6 +73,11 @@ func (b BookingVariables) variables() Variables {
 	}
 }
 
+// When returns the day and the time at which the booking starts, as the site writes them.
+func (b BookingVariables) When() string {
+	return FormatDate(b.Date, b.DateFormat) + ", " + timeOfDay(b.Start, b.Clock24)
+}
+
 // OrderVariables is an order as templates show it. Amounts are formatted, except for
 // TaxTotal, which the plugin shows as stored.
 type OrderVariables struct {
@@ -70,6 +88,14 @@ type OrderVariables struct {
 	PaymentsTotal, BalanceDue                 string
 	Agents                                    []AgentVariables // of its bookings, in the order of the bookings
 	ManageURLForAgent, ManageURLForCustomer   string
+	Content                                   *OrderContent // nil where no template shows it
+}
+
+func (o OrderVariables) html() Variables {
+	if o.Content == nil {
+		return nil
+	}
+	return o.contentHTML()
 }
 
 func (o OrderVariables) variables() Variables {
@@ -83,17 +109,20 @@ func (o OrderVariables) variables() Variables {
 			names = append(names, name)
 		}
 	}
-	return Variables{
+	all := Variables{
 		"order_id": strconv.FormatInt(o.ID, 10), "order_confirmation_code": o.ConfirmationCode, "order_coupon_code": o.CouponCode,
 		"order_tax_total": o.TaxTotal, "order_coupon_discount": o.CouponDiscount, "order_subtotal": o.Subtotal, "order_total": o.Total,
 		"order_status":             label(orderStatuses, o.Status),
 		"order_fulfillment_status": label(fulfillmentStatuses, o.FulfillmentStatus),
 		"order_payment_status":     label(paymentStatuses, o.PaymentStatus),
 		"order_payments_total":     o.PaymentsTotal, "order_balance_due_total": o.BalanceDue,
-		"order_transactions_breakdown": "", "order_summary_breakdown": "", "order_items": "",
 		"order_agents_emails": strings.Join(emails, ", "), "order_agents_full_names": strings.Join(names, ", "),
 		"manage_order_url_agent": o.ManageURLForAgent, "manage_order_url_customer": o.ManageURLForCustomer,
 	}
+	if o.Content != nil {
+		maps.Copy(all, o.contentText())
+	}
+	return all
 }
 
 // CustomerVariables is a customer as templates show it.
@@ -147,9 +176,14 @@ type BusinessVariables struct {
 
 func (b BusinessVariables) variables() Variables {
 	return Variables{
-		"business_logo_image": "", "business_logo_url": b.LogoURL, "business_address": b.Address,
+		"business_logo_image": b.Name, "business_logo_url": b.LogoURL, "business_address": b.Address,
 		"business_phone": b.Phone, "business_name": b.Name, "customer_dashboard_url": b.DashboardURL,
 	}
+}
+
+func (b BusinessVariables) html() Variables {
+	logo := h.Img(h.Src(b.LogoURL), h.Alt(b.Name), h.Style("height:50px;width:auto;border:0"))
+	return Variables{"business_logo_image": markup(logo), "business_logo_url": escapeHTML.Replace(b.LogoURL)}
 }
 
 func fullName(first, last string) string { return strings.TrimSpace(first + " " + last) }

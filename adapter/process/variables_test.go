@@ -42,7 +42,6 @@ func TestVariablesOf(t *testing.T) {
 		"order_id": "5", "order_confirmation_code": "KLM1234", "order_coupon_code": "TEN", "order_tax_total": "0.0000", "order_coupon_discount": "10 €",
 		"order_subtotal": "95 €", "order_total": "85 €", "order_status": "Open", "order_fulfillment_status": "Not Fulfilled",
 		"order_payment_status": "Undefined Status", "order_payments_total": "5 €", "order_balance_due_total": "80 €",
-		"order_transactions_breakdown": "", "order_summary_breakdown": "", "order_items": "",
 		"order_agents_emails": "Ann Lee <ann@x.test>, Bo <bo@x.test>", "order_agents_full_names": "Ann Lee, Bo",
 		"manage_order_url_agent": "https://x/oa", "manage_order_url_customer": "https://x/oc",
 		"customer_full_name": "Zoë", "customer_first_name": "Zoë", "customer_last_name": "", "customer_email": "zoe@x.test",
@@ -51,7 +50,7 @@ func TestVariablesOf(t *testing.T) {
 		"agent_phone": "+49301", "agent_additional_emails": "a@x.test, b@x.test", "agent_additional_phones": "1, 2",
 		"transaction_token": "tok", "transaction_amount": "5 €", "transaction_processor": "p", "transaction_payment_method": "cash",
 		"transaction_kind": "capture", "transaction_status": "succeeded", "transaction_notes": "tn", "transaction_payment_portion": "full",
-		"business_logo_image": "", "business_logo_url": "https://x/logo.png", "business_address": "2 High Street", "business_phone": "+49303",
+		"business_logo_image": "Praxis", "business_logo_url": "https://x/logo.png", "business_address": "2 High Street", "business_phone": "+49303",
 		"business_name": "Praxis", "customer_dashboard_url": "https://x/me",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
