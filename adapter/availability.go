@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -10,13 +11,16 @@ import (
 	"bookside/adapter/domain"
 )
 
-// SlotQuery asks for the free start times of a range of days.
+// SlotQuery asks for the free start times of a range of days, for a new booking or for
+// one that is to move. Of the latter it takes whatever is not sent.
 type SlotQuery struct {
-	ServiceID           int64
-	AgentID, LocationID int64 // 0 for any
-	From, To            availability.Day
-	Duration            *int64 // minutes; nil for the service's own
-	Attendees           int64
+	BookingID  int64 // of the booking to move; 0 for a new one
+	ServiceID  int64
+	AgentID    *int64 // 0 for any
+	LocationID *int64 // 0 for any; nil for the first one where the service is offered
+	From, To   availability.Day
+	Duration   *int64 // minutes; nil for the service's own
+	Attendees  *int64 // nil for 1
 }
 
 // SlotGrid has the grid of each day of a query.
@@ -34,30 +38,31 @@ type SlotDay struct {
 }
 
 // Slots returns the grid of each day, as the site's public calendar shows it to a
-// customer. It returns a CodeInvalidRequest if the service, agent or location does not
-// exist or the service does not offer the duration.
+// customer. In the grid's query, whatever was not sent has the value that counted.
+//
+// It returns a CodeInvalidRequest if the booking, service, agent or location does not
+// exist or the service does not offer the duration; a CodeForbidden if the caller's key
+// does not permit to read the booking.
 func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
-	service, resources, missing, err := s.slotResources(ctx, q)
+	search, err := s.slotSearch(ctx, q)
 	if err != nil {
 		return SlotGrid{}, err
 	}
-	if q.Duration == nil {
-		q.Duration = &service.duration
-	}
-	grid := SlotGrid{SlotQuery: q, Missing: missing, Days: make([]SlotDay, 0, q.To-q.From+1)}
+	grid := SlotGrid{SlotQuery: search.SlotQuery, Missing: search.missing, Days: make([]SlotDay, 0, q.To-q.From+1)}
 	var calendar *availability.Calendar
-	if len(resources) > 0 {
-		calendar, err = s.calendar(ctx, service, resources, calendarQuery{from: q.From, to: q.To, customer: true})
+	if len(search.resources) > 0 {
+		calendar, err = s.calendar(ctx, search.service, search.resources, calendarQuery{
+			from: q.From, to: q.To, customer: true, anyLocation: isAny(search.LocationID),
+		})
 		if err != nil {
 			return SlotGrid{}, err
 		}
 		grid.Missing = MissingHours
 	}
-	request := service.request(*q.Duration, q.Attendees)
 	for day := q.From; day <= q.To; day++ {
 		d := SlotDay{Day: day}
 		if calendar != nil {
-			d.Slots = calendar.Day(day, request)
+			d.Slots = calendar.Day(day, search.request)
 		}
 		if len(d.Slots) > 0 {
 			grid.Missing = ""
@@ -67,22 +72,78 @@ func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
 	return grid, nil
 }
 
-// slotResources reads the service of a query and its bookable resources. Everything that
-// does not exist is reported at once.
-func (s *Site) slotResources(ctx context.Context, q SlotQuery) (service bookableService, resources []availability.Resource, missing Missing, err error) {
+// isAny reports whether any location was asked for.
+func isAny(location *int64) bool { return location != nil && *location == 0 }
+
+// slotSearch is a slot query with what was read for it.
+type slotSearch struct {
+	SlotQuery
+	service   bookableService
+	resources []availability.Resource
+	missing   Missing // says why there are no resources
+	request   availability.Request
+}
+
+// slotSearch reads the booking and the service of a query and the bookable resources.
+// Everything that does not exist is reported at once.
+func (s *Site) slotSearch(ctx context.Context, q SlotQuery) (slotSearch, error) {
+	found := slotSearch{SlotQuery: q}
 	var problems domain.Validation
-	service, err = s.bookableService(ctx, q.ServiceID)
+	booking, err := s.bookingToMove(ctx, &found.SlotQuery)
 	if err := problems.Absorb(err); err != nil {
-		return service, nil, "", err
+		return found, err
 	}
-	resources, missing, err = s.resources(ctx, service, q.AgentID, q.LocationID)
+	if found.ServiceID == 0 && problems.Err() != nil {
+		return found, problems.Err()
+	}
+	found.service, err = s.bookableService(ctx, found.ServiceID)
 	if err := problems.Absorb(err); err != nil {
-		return service, nil, "", err
+		return found, err
 	}
-	if q.Duration != nil && !problems.Has("service_id") && !slices.Contains(service.durations, *q.Duration) {
-		problems.Invalid("duration", "Must be one of the service's durations: "+joinNumbers(service.durations))
+	found.resources, found.missing, err = s.resources(ctx, found.service, domain.ValueOr(found.AgentID, 0), found.LocationID)
+	if err := problems.Absorb(err); err != nil {
+		return found, err
 	}
-	return service, resources, missing, problems.Err()
+	if found.LocationID == nil && len(found.resources) > 0 {
+		found.LocationID = &found.resources[0].Location
+	}
+	if booking != nil {
+		found.request = found.service.requestToMove(*booking, q.Duration, q.Attendees)
+	} else {
+		found.request = found.service.request(domain.ValueOr(q.Duration, found.service.duration), domain.ValueOr(q.Attendees, 1))
+	}
+	durations := found.service.durations
+	if booking != nil && !slices.Contains(durations, booking.Duration) {
+		durations = append(slices.Clone(durations), booking.Duration)
+	}
+	if q.Duration != nil && !problems.Has("service_id") && !slices.Contains(durations, *q.Duration) {
+		problems.Invalid("duration", "Must be one of the service's durations: "+joinNumbers(found.service.durations))
+	}
+	found.Duration = new(int64(found.request.Duration))
+	return found, problems.Err()
+}
+
+// bookingToMove reads the booking of a query, nil if it names none, and adds its service,
+// agent and location unless they are sent. It returns a CodeInvalidRequest if there is no
+// such booking.
+func (s *Site) bookingToMove(ctx context.Context, q *SlotQuery) (*Booking, error) {
+	if q.BookingID == 0 {
+		return nil, nil
+	}
+	if err := s.requirePermission("read_bookings"); err != nil {
+		return nil, err
+	}
+	booking, err := s.Booking(ctx, q.BookingID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return nil, domain.InvalidField("booking_id", "Booking not found")
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.ServiceID = cmp.Or(q.ServiceID, booking.serviceID())
+	q.AgentID = cmp.Or(q.AgentID, &booking.Agent.ID)
+	q.LocationID = cmp.Or(q.LocationID, booking.location())
+	return &booking, nil
 }
 
 // joinNumbers formats numbers for a message.
@@ -96,10 +157,11 @@ func joinNumbers(numbers []int64) string {
 
 // AgentSlotQuery asks which agents are free.
 type AgentSlotQuery struct {
-	ServiceID, LocationID int64                // 0 for any
-	At                    *availability.Moment // nil for all who work there
-	Duration              *int64               // minutes; nil for the service's own, else 60
-	Limit                 int64
+	ServiceID  int64                // 0 for any
+	LocationID *int64               // nil for any; 0 likewise, but who is busy at one location is not free
+	At         *availability.Moment // nil for all who work there
+	Duration   *int64               // minutes; nil for the service's own, else 60
+	Limit      int64
 }
 
 // extraBlockingStatuses are the booking statuses that keep an agent from being free, in
@@ -115,7 +177,7 @@ func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error
 	if err := problems.Absorb(err); err != nil {
 		return nil, err
 	}
-	free, _, err := s.resources(ctx, service, 0, q.LocationID)
+	free, _, err := s.resources(ctx, service, 0, cmp.Or(q.LocationID, new(int64)))
 	if err := problems.Absorb(err); err != nil {
 		return nil, err
 	}
@@ -134,7 +196,7 @@ func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error
 
 func (s *Site) freeAt(ctx context.Context, service bookableService, resources []availability.Resource, q AgentSlotQuery) ([]availability.Resource, error) {
 	calendar, err := s.calendar(ctx, service, resources, calendarQuery{
-		from: q.At.Day, to: q.At.Day, customer: true, also: extraBlockingStatuses,
+		from: q.At.Day, to: q.At.Day, customer: true, also: extraBlockingStatuses, anyLocation: isAny(q.LocationID),
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -34,6 +35,19 @@ func (v bookableService) request(duration, attendees int64) availability.Request
 		Duration: availability.Minutes(duration), Attendees: int(attendees),
 		BufferBefore: v.BufferBefore, BufferAfter: v.BufferAfter,
 	}
+}
+
+// requestToMove returns the request for a booking that is to move, perhaps from another
+// service: it keeps its duration and buffers if its service stays. Duration and attendees
+// are nil for those that the booking has.
+func (v bookableService) requestToMove(b Booking, duration, attendees *int64) availability.Request {
+	q := v.request(domain.ValueOr(duration, v.duration), domain.ValueOr(attendees, b.Attendees))
+	q.Exclude = []int64{b.ID}
+	if v.ID == b.serviceID() {
+		q.Duration = Minutes(domain.ValueOr(duration, b.Duration))
+		q.BufferBefore, q.BufferAfter = Minutes(b.BufferBefore), Minutes(b.BufferAfter)
+	}
+	return q
 }
 
 // Meta keys of services and agents.
@@ -149,13 +163,15 @@ func (v bookableService) price(duration int64) decimal.Decimal {
 // resources returns the bookable connections of a service, or of any service
 // (OsConnectorHelper::get_connections_that_satisfy_booking_request). If there are none,
 // it also returns what is missing. It returns a CodeInvalidRequest if the agent or
-// location does not exist.
-func (s *Site) resources(ctx context.Context, service bookableService, agent, location int64) ([]availability.Resource, Missing, error) {
+// location does not exist. A nil location stands for the one that firstLocation finds;
+// agent and location may be 0 for any.
+func (s *Site) resources(ctx context.Context, service bookableService, agent int64, location *int64) ([]availability.Resource, Missing, error) {
+	locationID := domain.ValueOr(location, 0)
 	stmt := sq.Select("x.agent_id", "x.service_id", "x.location_id").From(s.db.As(wpdb.AgentsServices, "x")).
 		Join(s.db.As(wpdb.Agents, "a") + " ON a.id = x.agent_id AND a.status <> 'disabled'").
 		Join(s.db.As(wpdb.Services, "s") + " ON s.id = x.service_id AND s.status = 'active'").
 		Join(s.db.As(wpdb.Locations, "l") + " ON l.id = x.location_id AND l.status = 'active'")
-	for _, narrow := range []connection{{"x.agent_id", &agent}, {"x.service_id", &service.ID}, {"x.location_id", &location}} {
+	for _, narrow := range []connection{{"x.agent_id", &agent}, {"x.service_id", &service.ID}, {"x.location_id", &locationID}} {
 		if *narrow.id != 0 {
 			stmt = stmt.Where(sq.Eq{narrow.column: *narrow.id})
 		}
@@ -169,10 +185,22 @@ func (s *Site) resources(ctx context.Context, service bookableService, agent, lo
 		return nil, "", err
 	}
 	if len(found) > 0 {
+		if location == nil {
+			found = firstLocation(found)
+		}
 		return found, "", nil
 	}
-	missing, err := s.missing(ctx, service, agent, location)
+	missing, err := s.missing(ctx, service, agent, locationID)
 	return nil, missing, err
+}
+
+// firstLocation keeps the resources of the location with the lowest id, where a booking
+// without a location takes place: at the plugin's default, the active location with the
+// lowest id, if the service is offered there. It is found before anybody looks at times,
+// so that the same booking sent twice finds its slot occupied.
+func firstLocation(resources []availability.Resource) []availability.Resource {
+	first := slices.MinFunc(resources, func(a, b availability.Resource) int { return cmp.Compare(a.Location, b.Location) }).Location
+	return slices.DeleteFunc(resources, func(r availability.Resource) bool { return r.Location != first })
 }
 
 // missing returns why nothing can be booked, or a CodeInvalidRequest that names what does

@@ -17,8 +17,8 @@ import (
 // named there are not checked again.
 type NewBooking struct {
 	ServiceID  int64
-	AgentID    int64 // 0 for any
-	LocationID int64 // 0 for the first free one
+	AgentID    int64  // 0 for any
+	LocationID *int64 // 0 for any; nil for the first one where the service is offered
 	Start      availability.Moment
 	Duration   *int64 // minutes; nil for the service's own
 	Attendees  int64
@@ -84,9 +84,9 @@ func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (b
 	plan.duration = domain.ValueOr(b.Duration, plan.service.duration)
 	plan.price = domain.ValueOr(b.Price, plan.service.price(plan.duration))
 	plan.slot = slotRequest{
-		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true,
+		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true, anyLocation: isAny(b.LocationID),
 	}
-	plan.slot.Agent, plan.slot.Location = b.AgentID, b.LocationID
+	plan.slot.Agent = b.AgentID
 	return plan, nil
 }
 

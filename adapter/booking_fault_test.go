@@ -84,7 +84,7 @@ func createOnFriday(t *testing.T, site *Site, n int) error {
 	t.Helper()
 	first, last, email := "Rita", "Neu", fmt.Sprintf("rita%d@example.test", n)
 	_, err := txCreate(t.Context(), site, (*Tx).CreateBooking, NewBooking{
-		ServiceID: 4, AgentID: 5, LocationID: 1, Attendees: 1,
+		ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Attendees: 1,
 		Start:    availability.Moment{Day: parseDay(t, "2027-02-05") + availability.Day(7*n), Minutes: 600},
 		Customer: CustomerFields{FirstName: &first, LastName: &last, Email: &email},
 	})

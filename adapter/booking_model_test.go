@@ -63,7 +63,7 @@ func (m *bookingModel) slot(t *rapid.T) (service, agent int64, at availability.M
 
 // offered asks what the API offers.
 func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability.Moment) bool {
-	grid, err := m.site.Slots(t.Context(), SlotQuery{ServiceID: service, AgentID: agent, LocationID: 1, From: at.Day, To: at.Day, Attendees: 1})
+	grid, err := m.site.Slots(t.Context(), SlotQuery{ServiceID: service, AgentID: &agent, LocationID: new(int64(1)), From: at.Day, To: at.Day})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability
 func (m *bookingModel) create(t *rapid.T) {
 	service, agent, at := m.slot(t)
 	offered := m.offered(t, service, agent, at)
-	made, err := txCreate(t.Context(), m.site, (*Tx).CreateBooking, NewBooking{ServiceID: service, AgentID: agent, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9})
+	made, err := txCreate(t.Context(), m.site, (*Tx).CreateBooking, NewBooking{ServiceID: service, AgentID: agent, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 	switch {
 	case offered && err != nil:
 		t.Fatalf("offered, and refused: %v", err)

@@ -95,7 +95,7 @@ func TestSlotIsBookedOnce(t *testing.T) {
 	t.Parallel()
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
 	group := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 540}
-	plain := NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9}
+	plain := NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}
 	for name, c := range map[string]struct {
 		setup []string
 		try   func(i int) NewBooking
@@ -124,7 +124,7 @@ func TestSlotIsBookedOnce(t *testing.T) {
 			setup: []string{settle("one_location_at_time", "on")},
 			try: func(i int) NewBooking {
 				b := plain
-				b.LocationID = int64(i%2) + 1
+				b.LocationID = new(int64(i%2) + 1)
 				return b
 			}, want: 1,
 		},
@@ -162,7 +162,7 @@ func (r rivals) pendings(n int, at availability.Moment) []int64 {
 	status := StatusPending
 	for i := range ids {
 		made, err := txCreate(r.t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{
-			ServiceID: 4, AgentID: 5, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9, Status: &status,
+			ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9, Status: &status,
 		})
 		if err != nil {
 			r.t.Fatal(err)
@@ -192,7 +192,7 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 			r := newRivals(t)
 			ids := r.pendings(40, c.from)
 			tries := times(40, func(int) NewBooking {
-				return NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9}
+				return NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}
 			})
 			for _, id := range ids {
 				tries = append(tries, func(ctx context.Context, s *Site) error {
@@ -225,7 +225,7 @@ func TestSwappedBookingsDoNotDeadlock(t *testing.T) {
 		if weekday := at.Day.Weekday(); weekday > 5 {
 			at.Day += 7
 		}
-		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{ServiceID: 2, AgentID: from, LocationID: 1, Start: at, Attendees: 1, CustomerID: 9})
+		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{ServiceID: 2, AgentID: from, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 		if err != nil {
 			continue // taken by an earlier one of the list
 		}
@@ -252,7 +252,7 @@ func TestLocksDoNotBlockTheSite(t *testing.T) {
 	}
 	defer site.Close()
 	err = r.sites[0].Transact(t.Context(), "create", func(tx *Tx) error {
-		if _, err := tx.CreateBooking(t.Context(), NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: slot, Attendees: 1, CustomerID: 9}); err != nil {
+		if _, err := tx.CreateBooking(t.Context(), NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}); err != nil {
 			return err
 		}
 

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -19,17 +20,17 @@ import (
 // BookingPatch changes a booking. A nil field stays as it is. Validation has the problems
 // found so far; fields named there are not checked again.
 type BookingPatch struct {
-	ServiceID, LocationID, CustomerID *int64
-	AgentID                           *int64 // 0 for any
-	StartDate                         *availability.Day
-	StartTime                         *Minutes
-	Duration                          *int64 // minutes
-	Status                            *string
-	Customer                          CustomerFields
-	Price                             *decimal.Decimal
-	Notes                             *string
-	Notify                            bool // send the messages of the site's automations; reminders are always sent
-	Validation                        domain.Validation
+	ServiceID, CustomerID *int64
+	AgentID, LocationID   *int64 // 0 for any
+	StartDate             *availability.Day
+	StartTime             *Minutes
+	Duration              *int64 // minutes
+	Status                *string
+	Customer              CustomerFields
+	Price                 *decimal.Decimal
+	Notes                 *string
+	Notify                bool // send the messages of the site's automations; reminders are always sent
+	Validation            domain.Validation
 }
 
 // updatePlan is a change to a booking, before it has its slot.
@@ -154,24 +155,16 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 			return nil
 		}
 	}
-	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, c.service, c.agent, c.location); err != nil {
+	location := cmp.Or(plan.LocationID, b.location())
+	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, c.service, c.agent, location); err != nil {
 		return err
 	}
 	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
 	plan.slot = &slotRequest{
-		Request: availability.Request{
-			Agent: c.agent, Location: c.location, Attendees: int(b.Attendees), Exclude: []int64{b.ID},
-			BufferBefore: Minutes(b.BufferBefore), BufferAfter: Minutes(b.BufferAfter),
-		},
-		at: c.at, window: c.timeChanged,
+		Request: plan.service.requestToMove(b.Booking, plan.Duration, nil),
+		at:      c.at, window: c.timeChanged, anyLocation: isAny(location),
 	}
-	if c.serviceChanged {
-		plan.slot.BufferBefore, plan.slot.BufferAfter = plan.service.BufferBefore, plan.service.BufferAfter
-		if plan.Duration == nil {
-			c.duration = plan.service.duration
-		}
-	}
-	plan.slot.Duration = Minutes(c.duration)
+	plan.slot.Agent = c.agent
 	return nil
 }
 

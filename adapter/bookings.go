@@ -459,6 +459,14 @@ func (b Booking) serviceID() int64 {
 
 func (b Booking) locationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
 
+// location returns the id of the location; nil where none is stored.
+func (b Booking) location() *int64 {
+	if b.locationID() == 0 {
+		return nil
+	}
+	return b.Location.ID
+}
+
 // addBookingMeta reads the visible meta of bookings.
 func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
 	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, notSecret("meta_key"))

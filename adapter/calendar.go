@@ -15,6 +15,10 @@ type calendarQuery struct {
 	from, to availability.Day
 	customer bool     // the booking window applies
 	also     []string // blocking statuses in addition to the site's
+	// anyLocation is set if any location will do. Then an agent with a booking at one
+	// location is not free at another, even if the site allows it: otherwise a booking
+	// sent twice would be made twice.
+	anyLocation bool
 }
 
 // calendar reads working hours, bookings and limits of a service's resources. The number
@@ -23,7 +27,7 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 	in := availability.Input{
 		Service: service.Service, Resources: resources, Deviations: availability.DefaultDeviations,
 		Rules: availability.Rules{
-			OneLocationAtTime:      service.settings[settingOneLocation] == on,
+			OneLocationAtTime:      service.settings[settingOneLocation] == on || q.anyLocation,
 			MultipleServicesAtTime: service.settings[settingManyServices] == on,
 			OneAgentAtLocation:     service.settings[settingOneAgent] == on,
 		},

@@ -385,7 +385,7 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	}
 	for i, id := range ids {
 		at := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
-		booking := NewBooking{ServiceID: 4, AgentID: 5, LocationID: 1, Start: at, Attendees: 1, Status: &pending}
+		booking := NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: at, Attendees: 1, Status: &pending}
 		tries = append(tries, func(ctx context.Context, s *Site) error {
 			return allow(txDelete(ctx, s, (*Tx).DeleteCustomer, id), domain.CodeCustomerHasBookings)
 		})

@@ -73,7 +73,7 @@ func announcing(t *testing.T, relays bool, setup ...string) (*fixtures.Database,
 		t.Fatal(err)
 	}
 	return database, site, NewBooking{
-		ServiceID: 4, AgentID: 5, LocationID: 1, CustomerID: 9, Attendees: 1, Confirm: true,
+		ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), CustomerID: 9, Attendees: 1, Confirm: true,
 		Start: availability.Moment{Day: parseDay(t, "2026-11-27"), Minutes: 600},
 	}
 }

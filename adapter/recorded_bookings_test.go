@@ -314,9 +314,7 @@ func placeBooking(ctx context.Context, s *Site, command json.RawMessage) error {
 	b := NewBooking{
 		ServiceID: *f.ServiceID, AgentID: anyID(f.AgentID), Start: availability.Moment{Day: *day, Minutes: *start}, Duration: f.Duration,
 		Attendees: 1, Status: f.Status, Customer: CustomerFields(f.Customer), Notes: f.Notes, Confirm: true, Address: address,
-	}
-	if f.LocationID != nil {
-		b.LocationID = *f.LocationID
+		LocationID: f.LocationID,
 	}
 	if f.CustomerID != nil {
 		b.CustomerID = *f.CustomerID

@@ -244,7 +244,7 @@ func (r recorded) calendar(service bookableService, key calendarKey) *availabili
 	if calendar, known := r.calendars[key]; known {
 		return calendar
 	}
-	resources, _, err := r.site.resources(r.t.Context(), service, key.agent, key.location)
+	resources, _, err := r.site.resources(r.t.Context(), service, key.agent, &key.location)
 	if domain.CodeOf(err) == domain.CodeInvalidRequest {
 		r.calendars[key] = nil
 		return nil

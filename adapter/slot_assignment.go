@@ -13,10 +13,10 @@ import (
 
 // serviceWithResources reads a service and its bookable resources. Unknown ids are
 // reported, those of agent and location even if the service is unknown.
-func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent, location int64) (bookableService, []availability.Resource, error) {
+func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent int64, location *int64) (bookableService, []availability.Resource, error) {
 	known, err := s.bookableService(ctx, service)
 	if domain.CodeOf(err) == domain.CodeInvalidRequest {
-		_, others := s.missing(ctx, known, agent, location)
+		_, others := s.missing(ctx, known, agent, domain.ValueOr(location, 0))
 		return known, nil, errors.Join(p.Absorb(err), p.Absorb(others))
 	}
 	if err != nil {
@@ -31,6 +31,8 @@ type slotRequest struct {
 	availability.Request
 	at     availability.Moment
 	window bool // the rules for customers apply: nothing in the past, and the booking window
+	// anyLocation is set if any location will do: see calendarQuery.
+	anyLocation bool
 }
 
 // chooseResource chooses the resource that gets the booking; a CodeSlotUnavailable if
@@ -41,7 +43,9 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 	if len(resources) == 0 {
 		return availability.Resource{}, domain.SlotUnavailable(conflict)
 	}
-	calendar, err := s.calendar(ctx, service, resources, calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window})
+	calendar, err := s.calendar(ctx, service, resources, calendarQuery{
+		from: q.at.Day, to: q.at.Day, customer: q.window, anyLocation: q.anyLocation,
+	})
 	if err != nil {
 		return availability.Resource{}, err
 	}

@@ -72,6 +72,9 @@ func (id idOrAny) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(id), 10), nil
 }
 
+// orAny returns an id that is nil for any.
+func orAny(id *int64) idOrAny { return idOrAny(domain.ValueOr(id, 0)) }
+
 // maxDays is how many days one question may cover.
 const maxDays = 62
 
@@ -95,13 +98,19 @@ type availabilityQuery struct {
 var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
 	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }),
 	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }),
-	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }),
-	value("agent_id", anyID(), func(a *availabilityQuery) *int64 { return &a.AgentID }),
-	value("location_id", anyID(), func(a *availabilityQuery) *int64 { return &a.LocationID }).about("Id of the location; any (or -1), as without one, where any will do"),
-	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(a *availabilityQuery) *int64 { return &a.Attendees }),
+	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, and its service, agent, location, duration and attendees count unless others are sent"),
+	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }).or("booking_id"),
+	optional("agent_id", anyID(), func(a *availabilityQuery) **int64 { return &a.AgentID }).or("booking_id"),
+	oneLocation(func(a *availabilityQuery) **int64 { return &a.LocationID }),
+	optional("total_attendees", integer(1, maxMediumInt), func(a *availabilityQuery) **int64 { return &a.Attendees }).about("Seats needed: 1, or those of the booking to move, unless sent"),
 	optional("date", day(), func(a *availabilityQuery) **availability.Day { return &a.date }),
 	optional("date_to", day(), func(a *availabilityQuery) **availability.Day { return &a.dateTo }),
 }.requiring("service_id", "agent_id", "date")...)
+
+// oneLocation declares the location of a booking.
+func oneLocation[T any](at func(*T) **int64) Field[T] {
+	return optional("location_id", anyID(), at).about("Id of the location; any (or -1) where any will do. Without it, the first one (by id) where the service is offered")
+}
 
 // AvailabilityRequest reads the parameters of GET /availability.
 func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
@@ -148,7 +157,7 @@ func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezon
 	day := grid.Days[0]
 	a := Availability{
 		Date: day.Day.String(), Timezone: timezone, ServiceID: grid.ServiceID,
-		AgentID: idOrAny(grid.AgentID), LocationID: idOrAny(grid.LocationID), Duration: *grid.Duration,
+		AgentID: orAny(grid.AgentID), LocationID: orAny(grid.LocationID), Duration: *grid.Duration,
 	}
 	offered := availability.Offered(day.Slots)
 	a.AvailableSlots = each(offered, startTime)
@@ -165,7 +174,7 @@ func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezon
 func availabilityDays(grid adapter.SlotGrid, timezone string) AvailabilityDays {
 	a := AvailabilityDays{
 		Date: grid.From.String(), DateTo: grid.To.String(), Timezone: timezone, ServiceID: grid.ServiceID,
-		AgentID: idOrAny(grid.AgentID), LocationID: idOrAny(grid.LocationID), Duration: *grid.Duration,
+		AgentID: orAny(grid.AgentID), LocationID: orAny(grid.LocationID), Duration: *grid.Duration,
 		Days: make(map[string][]string, len(grid.Days)),
 	}
 	for _, day := range grid.Days {
@@ -225,7 +234,7 @@ type freeAgentQuery struct {
 var FreeAgentParameters = parameters(domain.InvalidRequest,
 	optional("duration", integer(1, maxDuration), func(f *freeAgentQuery) **int64 { return &f.Duration }),
 	value("service_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.ServiceID }).about("Id of the service; any (or -1), as without one, for agents of any"),
-	value("location_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.LocationID }).about("Id of the location; any (or -1), as without one, for agents of any"),
+	optional("location_id", anyID(), func(f *freeAgentQuery) **int64 { return &f.LocationID }).about("Id of the location. Without it, agents of all locations; with any (or -1), only those who are busy at none of them"),
 	defaulted("limit", integer(1, 100), 50, func(f *freeAgentQuery) *int64 { return &f.Limit }),
 	optional("date", day(), func(f *freeAgentQuery) **availability.Day { return &f.date }),
 	optional("start_time", timeOrMinutes(), func(f *freeAgentQuery) **availability.Minutes { return &f.start }).about("Time of day as HH:MM or in minutes after midnight"),
@@ -245,7 +254,7 @@ func (v View) AgentSlotQuery(q *Query) (adapter.AgentSlotQuery, error) {
 // FreeAgents is the answer to GET /agents/availability.
 func (v View) FreeAgents(q adapter.AgentSlotQuery, agents []adapter.Agent) BothSingle[FreeAgents] {
 	f := FreeAgents{
-		ServiceID: idOrAny(q.ServiceID), LocationID: idOrAny(q.LocationID), Duration: q.Duration,
+		ServiceID: idOrAny(q.ServiceID), LocationID: orAny(q.LocationID), Duration: q.Duration,
 		Total: len(agents), Agents: each(agents, v.agent),
 	}
 	if q.At != nil {

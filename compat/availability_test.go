@@ -66,14 +66,15 @@ func TestAvailabilityRequest(t *testing.T) {
 	ninety := int64(90)
 	for query, want := range map[string]AvailabilityRequest{
 		"service_id=3&agent_id=2&date=2026-11-24": {SlotQuery: adapter.SlotQuery{
-			ServiceID: 3, AgentID: 2, From: day("2026-11-24"), To: day("2026-11-24"), Attendees: 1,
+			ServiceID: 3, AgentID: new(int64(2)), From: day("2026-11-24"), To: day("2026-11-24"),
 		}},
 		"service_id=3&agent_id=any&location_id=4&date=2026-11-24&duration=90&total_attendees=5&explain=on": {Explain: true, SlotQuery: adapter.SlotQuery{
-			ServiceID: 3, LocationID: 4, From: day("2026-11-24"), To: day("2026-11-24"), Attendees: 5, Duration: &ninety,
+			ServiceID: 3, AgentID: new(int64), LocationID: new(int64(4)), From: day("2026-11-24"), To: day("2026-11-24"), Attendees: new(int64(5)), Duration: &ninety,
 		}},
 		"service_id=3&agent_id=-1&location_id=ANY&date=2026-11-24&date_to=2027-01-24": {ManyDays: true, SlotQuery: adapter.SlotQuery{
-			ServiceID: 3, From: day("2026-11-24"), To: day("2027-01-24"), Attendees: 1,
+			ServiceID: 3, AgentID: new(int64), LocationID: new(int64), From: day("2026-11-24"), To: day("2027-01-24"),
 		}},
+		"booking_id=17&service_id=0&agent_id=0&date=2026-11-24": {SlotQuery: adapter.SlotQuery{BookingID: 17, From: day("2026-11-24"), To: day("2026-11-24")}},
 	} {
 		got, err := View{}.AvailabilityRequest(ParseQuery(query))
 		if err != nil {
@@ -83,7 +84,7 @@ func TestAvailabilityRequest(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 	}
-	for _, query := range []string{"", "service_id=3&agent_id=2&date=2026-11-24&date_to=2027-01-25", "service_id=3&agent_id=2&date=2026-11-24&date_to=2026-11-23"} {
+	for _, query := range []string{"", "booking_id=0&date=2026-11-24", "booking_id=17", "service_id=3&agent_id=2&date=2026-11-24&date_to=2027-01-25", "service_id=3&agent_id=2&date=2026-11-24&date_to=2026-11-23"} {
 		if _, err := (View{}).AvailabilityRequest(ParseQuery(query)); domain.CodeOf(err) != domain.CodeInvalidRequest {
 			t.Errorf("%q: %v", query, err)
 		}
@@ -98,7 +99,7 @@ func TestAgentSlotQuery(t *testing.T) {
 	}
 	day, _ := availability.ParseDay("2026-11-24")
 	thirty := int64(30)
-	want := adapter.AgentSlotQuery{ServiceID: 3, LocationID: 1, At: &availability.Moment{Day: day, Minutes: 870}, Duration: &thirty, Limit: 7}
+	want := adapter.AgentSlotQuery{ServiceID: 3, LocationID: new(int64(1)), At: &availability.Moment{Day: day, Minutes: 870}, Duration: &thirty, Limit: 7}
 	got, err = View{}.AgentSlotQuery(ParseQuery("service_id=3&location_id=1&date=2026-11-24&start_time=14:30&duration=30&limit=7"))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("everything sent: %v (-want +got):\n%s", err, diff)
@@ -110,7 +111,7 @@ func TestAgentSlotQuery(t *testing.T) {
 func grid() (AvailabilityRequest, adapter.SlotGrid) {
 	day, _ := availability.ParseDay("2026-11-24")
 	duration := int64(60)
-	query := adapter.SlotQuery{ServiceID: 3, AgentID: 2, From: day, To: day, Attendees: 1, Duration: &duration}
+	query := adapter.SlotQuery{ServiceID: 3, AgentID: new(int64(2)), From: day, To: day, Duration: &duration}
 	d := adapter.SlotDay{Day: day}
 	for start := availability.Minutes(8 * 60); start <= 17*60; start += 15 {
 		slot := availability.Slot{Start: start, Capacity: 1}
@@ -129,14 +130,14 @@ func TestAvailability(t *testing.T) {
 		{Start: 540, Capacity: 2}, {Start: 600, Reason: availability.Booked, Booking: 17}, {Start: 660, Capacity: 0, Reason: availability.Past},
 		{Start: 1380, Capacity: 1}, {Start: 1410, Capacity: 1},
 	}
-	asked.Explain, answer.LocationID = true, 0
+	asked.Explain, answer.LocationID = true, nil
 	want := `{"success":true,"status":"success","data":{"date":"2026-11-24","timezone":"UTC","service_id":3,"agent_id":2,"location_id":"any","duration":60,` +
 		`"available_slots":["09:00","23:00","23:30"],"slots":[{"start_time":"09:00","end_time":"10:00","available_capacity":2},` +
 		`{"start_time":"23:00","end_time":"24:00","available_capacity":1},{"start_time":"23:30","end_time":"00:30","available_capacity":1}],` +
 		`"explain":{"missing":null,"unavailable":[{"start_time":"10:00","reason":"booked","booking_id":17},{"start_time":"11:00","reason":"past"}]}}}`
 	wantJSON(t, want, View{}.Availability(asked, answer, "UTC"))
 
-	asked.Explain, asked.ManyDays, answer.AgentID = false, true, 0
+	asked.Explain, asked.ManyDays, answer.AgentID = false, true, nil
 	answer.Days = append([]adapter.SlotDay{{Day: answer.From - 1}}, answer.Days...)
 	answer.From--
 	want = `{"success":true,"status":"success","data":{"date":"2026-11-23","date_to":"2026-11-24","timezone":"UTC","service_id":3,"agent_id":"any","location_id":"any",` +

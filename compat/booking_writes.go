@@ -31,7 +31,7 @@ var bookingFields = Fields[adapter.NewBooking]{
 	value("customer_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.CustomerID }),
 	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *adapter.NewBooking) *adapter.CustomerFields { return &b.Customer }).
 		unless(func(in source, _ *adapter.NewBooking) bool { return sentID(in, "customer_id") }),
-	value("location_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.LocationID }),
+	oneLocation(func(b *adapter.NewBooking) **int64 { return &b.LocationID }),
 	optional("duration", integer(1, maxDuration), func(b *adapter.NewBooking) **int64 { return &b.Duration }),
 	optional("status", statusText(), func(b *adapter.NewBooking) **string { return &b.Status }),
 	value("notes", anyText(), func(b *adapter.NewBooking) *string { return &b.Notes }),
@@ -69,7 +69,7 @@ func statusText() kind[string] {
 var BookingPatchFields = Fields[adapter.BookingPatch]{
 	optional("service_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.ServiceID }),
 	optional("agent_id", anyID(), func(p *adapter.BookingPatch) **int64 { return &p.AgentID }),
-	optional("location_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.LocationID }).about("Id of the location"),
+	optional("location_id", anyID(), func(p *adapter.BookingPatch) **int64 { return &p.LocationID }).about("Id of the location; any (or -1) where any will do"),
 	optional("customer_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.CustomerID }),
 	optional("start_time", timeOfDay(), func(p *adapter.BookingPatch) **availability.Minutes { return &p.StartTime }),
 	optional("duration", integer(1, maxDuration), func(p *adapter.BookingPatch) **int64 { return &p.Duration }),

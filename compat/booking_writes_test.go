@@ -47,7 +47,7 @@ func TestNewBooking(t *testing.T) {
 		"everything": {
 			`{` + basis + `,"customer_id":9,"location_id":2,"duration":"90","status":" Pending","notes":" x\n","price":"12.50","total_attendees":3,"send_confirmation":"no","unknown":{}}`,
 			func(b *adapter.NewBooking) {
-				b.CustomerID, b.LocationID, b.Duration, b.Status, b.Notes = 9, 2, new(int64(90)), new("pending"), " x\n"
+				b.CustomerID, b.LocationID, b.Duration, b.Status, b.Notes = 9, new(int64(2)), new(int64(90)), new("pending"), " x\n"
 				b.Price, b.Attendees, b.Confirm = new(decimal.RequireFromString("12.5")), 3, false
 			},
 		},
@@ -55,8 +55,9 @@ func TestNewBooking(t *testing.T) {
 			`{` + basis + `,"customer_id":9,"location_id":"","duration":null,"status":"","notes":null,"price":"","total_attendees":"","send_confirmation":null}`,
 			func(b *adapter.NewBooking) { b.CustomerID = 9 },
 		},
-		"any agent": {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
-		"agent -1":  {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":-1`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
+		"any location": {`{` + basis + `,"customer_id":9,"location_id":"any"}`, func(b *adapter.NewBooking) { b.LocationID, b.CustomerID = new(int64), 9 }},
+		"any agent":    {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
+		"agent -1":     {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":-1`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
 	} {
 		want := plain
 		c.change(&want)

@@ -12,8 +12,9 @@ type Field[T any] struct {
 	name     string
 	doc      fieldDoc // replaces the field docs, as far as it is not empty
 	required bool
-	members  bool // an object, whose members may be sent one by one
-	standard any  // the default, as it would be sent; nil for none
+	instead  string // the id that may be sent in place of this field, if it is required
+	members  bool   // an object, whose members may be sent one by one
+	standard any    // the default, as it would be sent; nil for none
 	kind     description
 	skip     func(in source, into *T) bool // reports whether to ignore the field; may be nil
 	read     func(in source, into *T)      // sets a member of into if a value was sent
@@ -79,6 +80,12 @@ func (f Field[T]) unless(condition func(in source, into *T) bool) Field[T] {
 	return f
 }
 
+// or makes a required field optional where an id is sent.
+func (f Field[T]) or(id string) Field[T] {
+	f.instead = id
+	return f
+}
+
 // Fields are the fields of a query or a body, in the order of the document.
 type Fields[T any] []Field[T]
 
@@ -86,11 +93,12 @@ type Fields[T any] []Field[T]
 func (fields Fields[T]) read(in source, into *T) {
 	for i := range fields {
 		f := &fields[i]
-		if f.skip != nil && f.skip(in, into) || f.kind.id && !f.required && zero(in, f.name) {
+		needed := f.required && (f.instead == "" || !sentID(in, f.instead))
+		if f.skip != nil && f.skip(in, into) || f.kind.id && !needed && zero(in, f.name) {
 			continue
 		}
 		f.read(in, into)
-		if f.required && !f.sent(in) {
+		if needed && !f.sent(in) {
 			in.note(f.name, invalid(required))
 		}
 	}
@@ -114,7 +122,7 @@ func (fields Fields[T]) requiring(names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, members: f.members, standard: f.standard, kind: f.kind}
+		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, members: f.members, standard: f.standard, kind: f.kind}
 		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
 		if f.skip != nil {
 			fields[i].skip = func(in source, into *T) bool { return f.skip(in, at(into)) }
@@ -138,14 +146,14 @@ func (fields Fields[T]) Describe() []FieldDescription {
 	all := make([]FieldDescription, len(fields))
 	for i, f := range fields {
 		schema := f.kind.schema()
-		if f.kind.id && !f.required {
+		if f.kind.id && (!f.required || f.instead != "") {
 			allowZero(schema)
 		}
 		doc := fieldDocOf("", f.name)
 		fieldDoc{about: cmp.Or(f.doc.about, doc.about), example: cmp.Or(f.doc.example, doc.example)}.explain(schema)
 		schema.Default = f.standard
-		// A field that may be ignored is not always required.
-		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
+		// A field that may be ignored or replaced is not always required.
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.instead == "", Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
 	}
 	return all
 }

@@ -11,6 +11,7 @@ var getAvailability = operation{
 	size:    days,
 	cost:    compat.AvailabilityCost,
 	query:   compat.AvailabilityParameters,
+	also:    []also{{"read_bookings", "to send booking_id"}},
 	answers: []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)

@@ -82,6 +82,7 @@ const (
 	replayThrows        = "the plugin throws"
 	replayPastMidnight  = "a booking runs past midnight"
 	replayAfterMidnight = "starts after midnight"
+	replayAnyLocation   = "any location: who is busy at another location is not free"
 	replayNoCustomer    = "not asked: an administrator's question"
 	replayExclusion     = "not asked: leaves out a booking"
 	replayNobody        = "not asked: for no attendees"
@@ -119,11 +120,12 @@ func TestRecordedDays(t *testing.T) {
 		got[outcome] += n
 	}
 	want := map[string]int{
-		replayEqual:         5358,
+		replayEqual:         4514,
 		replayOtherDuration: 134,
 		replayUnknown:       24,
 		replayThrows:        29,
-		replayPastMidnight:  25,
+		replayPastMidnight:  46,
+		replayAnyLocation:   823,
 		replayAfterMidnight: 5,
 		replayNoCustomer:    1732,
 		replayExclusion:     60,
@@ -194,6 +196,8 @@ func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) 
 		return replayAfterMidnight
 	case r.variant == "cross_midnight_bookings" && offersFewer(t, day, c):
 		return replayPastMidnight
+	case strings.Trim(string(q.LocationID), `"`) == "any" && offersFewer(t, day, c):
+		return replayAnyLocation
 	}
 	t.Errorf("%s: %s (-want +got):\n%s", r.variant, query, cmp.Diff(calendar, got))
 	return "different"
@@ -288,8 +292,8 @@ func TestAvailability(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	for name, query := range map[string]string{
 		"availability":           "service_id=6&agent_id=2&location_id=2&date=2026-11-24&duration=120",
-		"availability_any":       "service_id=7&agent_id=any&date=2026-11-30&total_attendees=4",
-		"availability_explained": "service_id=7&agent_id=2&date=2026-12-01&total_attendees=4&explain=1",
+		"availability_any":       "service_id=7&agent_id=any&location_id=any&date=2026-11-30&total_attendees=4",
+		"availability_explained": "service_id=7&agent_id=2&location_id=2&date=2026-12-01&total_attendees=4&explain=1",
 		"availability_days":      "service_id=6&agent_id=1&date=2026-11-24&date_to=2026-11-27",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -305,10 +309,14 @@ func TestAvailabilityParameterSpellings(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	for query, same := range map[string][]string{
-		"service_id=6&agent_id=any&date=2026-11-24": {
-			"service_id=6&agent_id=-1&date=2026-11-24",
+		"service_id=6&agent_id=any&location_id=any&date=2026-11-24": {
 			"service_id=6&agent_id=ANY&location_id=Any&date=2026-11-24",
 			"service_id=6.0&agent_id=+any+&location_id=-1&date=+2026-11-24+",
+		},
+		"service_id=6&agent_id=any&date=2026-11-24": {
+			"service_id=6&agent_id=-1&date=2026-11-24",
+			"service_id=6&agent_id=any&location_id=1&date=2026-11-24",
+			"service_id=6&agent_id=any&location_id=0&booking_id=0&date=2026-11-24",
 			"service_id=6&agent_id=any&date=2026-11-24&duration=60&total_attendees=1",
 			"service_id=6&agent_id=any&date=2026-11-24&duration=60.0&total_attendees=&location_id=&date_to=&explain=",
 			"service_id=6&agent_id=any&date=2026-11-24&explain=no&unknown=1",
@@ -326,7 +334,7 @@ func TestAvailabilityParameterSpellings(t *testing.T) {
 			}
 		}
 	}
-	if all, one := s.day(t, "service_id=6&agent_id=any&date=2026-11-24"), s.day(t, "service_id=6&agent_id=any&location_id=1&date=2026-11-24"); len(one.Slots) == 0 || len(one.Slots) >= len(all.Slots) {
+	if all, one := s.day(t, "service_id=6&agent_id=any&location_id=any&date=2026-11-24"), s.day(t, "service_id=6&agent_id=any&location_id=1&date=2026-11-24"); len(one.Slots) == 0 || len(one.Slots) >= len(all.Slots) {
 		t.Errorf("%d slots anywhere, %d at one location", len(all.Slots), len(one.Slots))
 	}
 }
@@ -533,7 +541,7 @@ func TestExplainEveryReason(t *testing.T) {
 		},
 		"free elsewhere": {
 			appointments: []appointment{visit},
-			query:        "service_id=1&agent_id=1&date=" + next,
+			query:        "service_id=1&agent_id=1&location_id=2&date=" + next,
 			offered:      []string{"09:00", "09:30", "10:00", "10:30", "11:00"},
 		},
 		"another agent is free": {
@@ -791,11 +799,11 @@ func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 		want := []string{}
 		for agent := range 8 {
 			id := strconv.Itoa(agent + 1)
-			if slices.Contains(s.day(t, "service_id=2&agent_id="+id+"&date=2026-11-25").AvailableSlots, start) {
+			if slices.Contains(s.day(t, "service_id=2&agent_id="+id+"&location_id=2&date=2026-11-25").AvailableSlots, start) {
 				want = append(want, id)
 			}
 		}
-		if diff := cmp.Diff(want, s.freeAgents(t, "service_id=2&date=2026-11-25&start_time="+start)); diff != "" || len(want) == 0 {
+		if diff := cmp.Diff(want, s.freeAgents(t, "service_id=2&location_id=2&date=2026-11-25&start_time="+start)); diff != "" || len(want) == 0 {
 			t.Errorf("free at %s (-want +got):\n%s", start, diff)
 		}
 	}
@@ -1121,6 +1129,8 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 			"/availability?service_id=6&agent_id=1&location_id=1&date=2026-11-24&duration=90&explain=1": 7,
 			"/availability?service_id=6&agent_id=any&date=2026-11-24":                                   7,
 			"/availability?service_id=6&agent_id=any&date=2026-11-24&date_to=2027-01-24":                7,
+			"/availability?booking_id=7&date=2026-11-24":                                                9,
+			"/availability?booking_id=7&agent_id=any&location_id=any&date=2026-11-24":                   9,
 			"/availability?service_id=6&agent_id=1&date=2026-11-22":                                     7, // closed
 			"/availability?service_id=6&agent_id=1&date=2025-11-22":                                     7, // past
 			"/availability?service_id=12&agent_id=any&date=2026-11-24":                                  5, // disabled

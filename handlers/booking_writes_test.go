@@ -351,7 +351,7 @@ func TestRejectedBookings(t *testing.T) {
 		"unknown customer":     {friday("customer_id", "8388607"), malformed("customer_id")},
 		"everything unknown": {friday("service_id", "8388607", "agent_id", "8388606", "location_id", "8388605", "customer_id", "8388607", "duration", "0"),
 			malformed("service_id", "agent_id", "location_id", "customer_id", "duration")},
-		"any location":              {friday("location_id", "-1"), malformed("location_id")},
+		"location -2":               {friday("location_id", "-2"), malformed("location_id")},
 		"the hour that is skipped":  {friday("start_date", `"2027-03-28"`, "start_time", `"02:30"`), forbidden("start_time")},
 		"an empty customer":         {with(`{}`), malformed("customer.first_name", "customer.last_name", "customer.email")},
 		"an empty list of customer": {with(`[]`), malformed("customer.first_name", "customer.last_name", "customer.email")},

@@ -284,6 +284,7 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 	"take a phone away":         {http.MethodPut, "/bookings/7", `{"customer":{"phone":""}}`, "PUT /bookings/:id", "write_customers"},
 	"change another customer":   {http.MethodPut, "/bookings/7", `{"customer_id":9,"customer":{"phone":"+493099"}}`, "PUT /bookings/:id", "write_customers"},
 	"fill the e-mail of a user": {http.MethodPut, "/bookings/8", `{"customer":{"email":"new@example.test"}}`, "PUT /bookings/:id", "write_customers"},
+	"availability of a booking": {http.MethodGet, "/availability?booking_id=7&date=2027-02-05", "", "GET /availability", "read_bookings"},
 	"cancel what is completed":  {http.MethodPut, "/bookings/11", `{"status":"cancelled"}`, "PUT /bookings/:id", "delete_bookings"},
 }
 
@@ -320,7 +321,8 @@ func TestAdditionalPermissions(t *testing.T) {
 					t.Errorf("refused, and still: %s", change)
 				}
 			}
-			route := "write_" + strings.Split(c.path, "/")[1]
+			resource, _, _ := strings.Cut(strings.Split(c.path, "/")[1], "?")
+			route := map[string]string{http.MethodGet: "read_", http.MethodPost: "write_", http.MethodPut: "write_"}[c.method] + resource
 			if a := s.as([]string{route, c.also}, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
 				t.Errorf("with both: %d %s", a.status, a.body)
 			}

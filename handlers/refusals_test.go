@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -384,7 +385,8 @@ func (p *provoker) forbid(d documentedError, r request) answer {
 	route := d.method + " " + strings.NewReplacer("{", ":", "}", "").Replace(d.path)
 	for _, also := range alsoNeeded {
 		if also.route == route && also.also == required {
-			r.path, r.body = also.path, also.body
+			path, query, _ := strings.Cut(also.path, "?")
+			r.path, r.query, r.body = path, cmp.Or(query, r.query), also.body
 		}
 	}
 	if d.operation.OperationID == "getCustomer" && required == "read_bookings" {

@@ -1,0 +1,259 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// startsOf returns the starts of a day's grid, and those of them that are offered.
+func (s *server) startsOf(t testing.TB, query url.Values) (grid, offered []string) {
+	t.Helper()
+	day := s.day(t, query.Encode()+"&explain=1")
+	grid = slices.Clone(day.AvailableSlots)
+	for _, u := range day.Explain.Unavailable {
+		grid = append(grid, u.StartTime)
+	}
+	return grid, day.AvailableSlots
+}
+
+// firstDay returns the first date from a Tuesday on for which starts are offered; false
+// if there is none in eight weeks.
+func (s *server) firstDay(t testing.TB, query url.Values) (date string, ok bool) {
+	t.Helper()
+	query.Set("date", "2026-11-24")
+	var days map[string][]string
+	a := s.get("/availability?" + query.Encode() + "&date_to=2027-01-18").want(http.StatusOK)
+	raw, err := json.Marshal(a.at("data", "days"))
+	if err == nil {
+		err = json.Unmarshal(raw, &days)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for day, starts := range days {
+		if len(starts) > 0 && (date == "" || day < date) {
+			date = day
+		}
+	}
+	return date, date != ""
+}
+
+// TestOfferedStartsCanBeBooked: on every sample site, every start that GET /availability
+// offers can be booked with the same parameters, and no other start of the grid; with
+// booking_id, the booking can be moved to it, and to no other start but its own.
+func TestOfferedStartsCanBeBooked(t *testing.T) {
+	t.Parallel()
+	for name, site := range sites {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, site)
+			customer := s.ids(t, "SELECT MIN(id) FROM {customers} WHERE status = 'active'")[0]
+			booked, moved := 0, 0
+			for i, service := range s.ids(t, "SELECT id FROM {services} WHERE status = 'active' ORDER BY id LIMIT 6") {
+				for j, location := range []string{"", "any"} {
+					query := url.Values{"service_id": {service}, "agent_id": {"any"}}
+					if location != "" {
+						query.Set("location_id", location)
+					}
+					if agents := s.ids(t, "SELECT MIN(x.agent_id) FROM {agents_services} x JOIN {agents} a ON a.id = x.agent_id AND a.status <> 'disabled' WHERE x.service_id = "+service+" HAVING MIN(x.agent_id)"); len(agents) > 0 && (i+j)%2 == 0 {
+						query.Set("agent_id", agents[0])
+					}
+					date, ok := s.firstDay(t, query)
+					if !ok {
+						continue
+					}
+					query.Set("date", date)
+					booked += s.wantBookable(t, query, customer)
+					moved += s.wantMovable(t, query, customer)
+				}
+			}
+			if booked == 0 || moved == 0 {
+				t.Errorf("%d starts could be booked, %d moved to: the case shows nothing", booked, moved)
+			}
+		})
+	}
+}
+
+// newBooking is the body of a booking at a start, with the parameters of a question.
+func newBooking(query url.Values, start, customer string) string {
+	fields := map[string]string{"start_date": query.Get("date"), "start_time": start, "customer_id": customer}
+	for _, name := range []string{"service_id", "agent_id", "location_id"} {
+		if query.Has(name) {
+			fields[name] = query.Get(name)
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// wantBookable books every start of a day's grid, one at a time, and returns how many
+// could be booked.
+func (s *server) wantBookable(t *testing.T, query url.Values, customer string) int {
+	t.Helper()
+	grid, offered := s.startsOf(t, query)
+	for _, start := range grid {
+		a := s.write(http.MethodPost, "/bookings", newBooking(query, start, customer))
+		if can := a.status == http.StatusCreated; can != slices.Contains(offered, start) {
+			t.Errorf("%s, %s: offered %t, booking it answers %d: %.300s", query.Encode(), start, !can, a.status, a.body)
+		}
+		if a.status == http.StatusCreated {
+			s.forget(t, fmt.Sprint(a.at("data", "id")))
+		} else if a.status != http.StatusConflict {
+			t.Errorf("%s, %s: %d %.300s", query.Encode(), start, a.status, a.body)
+		}
+	}
+	return len(offered)
+}
+
+// forget deletes a booking, so that its slot is free again.
+func (s *server) forget(t testing.TB, id string) {
+	t.Helper()
+	if _, err := s.database.SQL.ExecContext(t.Context(), "DELETE FROM `"+s.database.Prefix+"latepoint_bookings` WHERE id = "+id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantMovable makes a booking, moves it to every start of the day that is asked for with
+// booking_id, and returns to how many it could be moved.
+func (s *server) wantMovable(t *testing.T, query url.Values, customer string) int {
+	t.Helper()
+	_, free := s.startsOf(t, query)
+	own := free[len(free)/2]
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", newBooking(query, own, customer)).want(http.StatusCreated).at("data", "id"))
+	defer s.forget(t, id)
+	move := func(start string) answer {
+		return s.write(http.MethodPut, "/bookings/"+id, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, query.Get("date"), start))
+	}
+	grid, offered := s.startsOf(t, url.Values{"booking_id": {id}, "date": {query.Get("date")}})
+	if !slices.Contains(offered, own) {
+		t.Errorf("%s: booking %s stands in its own way at %s", query.Encode(), id, own)
+	}
+	for _, start := range grid {
+		a := move(start)
+		if can := a.status == http.StatusOK; can != (slices.Contains(offered, start) || start == own) {
+			t.Errorf("%s, booking %s to %s: offered %t, moving it answers %d: %.300s", query.Encode(), id, start, !can, a.status, a.body)
+		}
+		if a.status == http.StatusOK {
+			move(own).want(http.StatusOK)
+		} else if a.status != http.StatusConflict {
+			t.Errorf("%s, %s: %d %.300s", query.Encode(), start, a.status, a.body)
+		}
+	}
+	return len(offered)
+}
+
+// TestBookingWithoutLocationIsMadeOnce: the same booking sent twice finds its slot
+// occupied, whether no location is sent or any, though the agent is free elsewhere.
+func TestBookingWithoutLocationIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	for name, location := range map[string]string{"none": "", "any": `"any"`, "minus one": `-1`, "zero": `0`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA())
+			arrange(t, s.database,
+				"UPDATE wp_latepoint_settings SET value = 'off' WHERE name = 'one_location_at_time'",
+				"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 5 AND service_id = 4",
+				"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 4, 2), (5, 4, 1)",
+				"DELETE FROM wp_latepoint_work_periods WHERE agent_id = 5 OR location_id IN (1, 2)")
+			s.write(http.MethodPost, "/bookings", friday("location_id", "2")).want(http.StatusCreated)
+			s.write(http.MethodPost, "/bookings", friday("location_id", "1")).want(http.StatusCreated) // the site allows both
+			body := friday("location_id", location, "start_time", `"13:00"`)
+			made := s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
+			if id := fmt.Sprint(made.at("data", "location", "id")); id != "1" {
+				t.Errorf("made at location %s, want the first one", id)
+			}
+			if again := s.write(http.MethodPost, "/bookings", body).want(http.StatusConflict); again.at("error", "details", "conflicting_booking_id") != made.at("data", "id") {
+				t.Errorf("%s", again.body)
+			}
+			s.write(http.MethodPost, "/bookings", friday("location_id", "2", "start_time", `"13:00"`)).want(http.StatusCreated)
+		})
+	}
+}
+
+// TestLocationOfABooking: without a location, the default one counts if the service is
+// offered there, else the first one where it is; the answer names it.
+func TestLocationOfABooking(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4",
+		"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 4, 2), (1, 4, 1), (5, 4, 1)")
+	located := func(query string) string {
+		t.Helper()
+		return fmt.Sprint(s.get("/availability?date=2027-02-05&service_id=4&"+query).want(http.StatusOK).at("data", "location_id"))
+	}
+	for _, c := range []struct{ change, query, want string }{
+		{"", "agent_id=5", "1"},
+		{"", "agent_id=any", "1"},
+		{"", "agent_id=5&location_id=0", "1"},
+		{"", "agent_id=5&location_id=any", "any"},
+		{"", "agent_id=5&location_id=-1", "any"},
+		{"", "agent_id=5&location_id=2", "2"},
+		{"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 5 AND location_id = 1 AND service_id = 4", "agent_id=5", "2"},
+		{"", "agent_id=any", "1"},
+		{"UPDATE wp_latepoint_agents SET status = 'disabled' WHERE id = 1", "agent_id=any", "2"},
+		{"UPDATE wp_latepoint_locations SET status = 'disabled' WHERE id = 2", "agent_id=any", "any"}, // nowhere
+	} {
+		if c.change != "" {
+			arrange(t, s.database, c.change)
+		}
+		if got := located(c.query); got != c.want {
+			t.Errorf("%s after %q: location %s, want %s", c.query, c.change, got, c.want)
+		}
+	}
+}
+
+// TestAvailabilityOfABooking: with booking_id, what is not sent is the booking's, its own
+// duration and buffers included.
+func TestAvailabilityOfABooking(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	made := s.write(http.MethodPost, "/bookings", friday("duration", "50")).want(http.StatusCreated)
+	id := fmt.Sprint(made.at("data", "id"))
+	ask := func(query string) answer { return s.get("/availability?date=2027-02-05&booking_id=" + id + query) }
+	fields := func(a answer) string {
+		return fmt.Sprintf("%v %v %v %v", a.at("data", "service_id"), a.at("data", "agent_id"), a.at("data", "location_id"), a.at("data", "duration"))
+	}
+	for query, want := range map[string]string{
+		"": "4 5 1 50", "&duration=50": "4 5 1 50", "&agent_id=any": "4 any 1 50", "&location_id=any": "4 5 any 50",
+		"&service_id=0&agent_id=0&location_id=0": "4 5 1 50", "&service_id=6&agent_id=1": "6 1 1 60",
+	} {
+		if got := fields(ask(query).want(http.StatusOK)); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	for query, details := range map[string]map[string]string{
+		"booking_id=" + id: {"date": "Required"},
+		"booking_id=" + id + "&duration=51&date=2027-02-05":    {"duration": durationMessage(51, s.durations(t)[4])},
+		"booking_id=99999&date=2027-02-05":                     {"booking_id": "Booking not found"},
+		"booking_id=99999&service_id=999&date=2027-02-05":      {"booking_id": "Booking not found", "service_id": "Service not found"},
+		"booking_id=x&date=2027-02-05&service_id=4&agent_id=5": {"booking_id": "Must be an integer"},
+		"booking_id=0&date=2027-02-05":                         {"service_id": "Required", "agent_id": "Required"},
+	} {
+		s.wantRequestRefused(t, "/availability?"+query, details)
+	}
+	full := s.key
+	s.key = s.newKey("read_availability")
+	if a := ask("").want(http.StatusForbidden); a.at("error", "details", "required_permission") != "read_bookings" {
+		t.Errorf("%s", a.body)
+	}
+	s.key = full
+
+	// Seats: the booking's own count unless others are sent.
+	arrange(t, s.database, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4", "UPDATE wp_latepoint_bookings SET total_attendees = 3 WHERE id = "+id)
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "10")).want(http.StatusCreated)
+	offers := func(query string) bool {
+		return slices.Contains(s.day(t, "date=2027-02-05&booking_id="+id+query).AvailableSlots, "13:00")
+	}
+	if offers("") || !offers("&total_attendees=2") {
+		t.Errorf("13:00 with one seat taken of three: offered for three %t, for two %t", offers(""), offers("&total_attendees=2"))
+	}
+}
