@@ -65,7 +65,7 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q := sq.Select().From(s.db.As(wpdb.Agents, "a"))
 	q = filterEqual(q, "a.status", f.Status)
 	q = filterText(q, "a.email", f.Email)
-	q = filterSearch(q, f.Phone, "a.phone")
+	q = filterPhone(q, f.Phone, "a.phone")
 	q = filterSearch(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
 	q = filterCreated(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = s.connected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})

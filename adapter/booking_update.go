@@ -171,7 +171,8 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	if plan.customer.ID != plan.before.customer.ID && plan.alone() {
 		changes = append(changes, column{"customer_id", plan.customer.ID})
 	}
-	if plan.Price != nil && item != nil && !plan.Price.Equal(item.Total) {
+	newPrice := plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
+	if newPrice {
 		more := domain.AmountText(plan.Price.Sub(item.Total))
 		changes = append(changes,
 			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
@@ -186,7 +187,13 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	if len(changes) == 0 {
 		return false, nil
 	}
-	return true, tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updateTimestamp()))
+	if err := tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updateTimestamp())); err != nil {
+		return false, err
+	}
+	if newPrice {
+		return true, tx.adjustPaymentStatus(ctx, order.ID)
+	}
+	return true, nil
 }
 
 // serviceName returns the name of the service that the booking will have.

@@ -167,7 +167,7 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	q = filterRange(q, "i.total", f.PriceMin, f.PriceMax)
 	q = filterSearch(q, f.Code, "b.booking_code")
 	q = filterSearch(q, f.CustomerEmail, "c.email")
-	q = filterSearch(q, f.CustomerPhone, "c.phone")
+	q = filterPhone(q, f.CustomerPhone, "c.phone")
 	q = filterSearch(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email", "b.booking_code")
 	if f.MetaKey != nil && f.MetaValue != nil {
 		meta := sq.Select("1").From(s.db.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").

@@ -14,7 +14,8 @@ import (
 // DeleteCustomer deletes a customer without bookings, with orders, payments and meta, as
 // the plugin does (OsCustomerModel::delete, LatePoint 5.6.5). Invoices and the WordPress
 // user stay. A customer with bookings, whatever their status, is a
-// CodeCustomerHasBookings.
+// CodeCustomerHasBookings, one whose orders have successful payments a
+// CodeCustomerHasPayments.
 func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	orders, err := tx.orderIDs(ctx, id)
 	if err != nil {
@@ -48,6 +49,13 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	if !slices.Equal(now, orders) { // the wrong orders are locked
 		return fmt.Errorf("orders of customer %d changed concurrently: %w", id, wpdb.ErrConflict)
 	}
+	payments, err := tx.paymentsOf(ctx, orders)
+	if err != nil {
+		return err
+	}
+	if payments > 0 {
+		return domain.CustomerHasPayments(payments)
+	}
 	return tx.deleteCustomerRows(ctx, id, orders)
 }
 
@@ -65,6 +73,16 @@ func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, erro
 		bookings = sq.Select("COUNT(*)").From(s.db.Name(wpdb.Bookings)).Where(sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_item_id": items}})
 	}
 	count, _, err := wpdb.One(ctx, s.db, "count bookings of customer", bookings, wpdb.Value[int64])
+	return count, err
+}
+
+// paymentsOf counts the successful payments of orders. No index helps: it scans.
+func (s *Site) paymentsOf(ctx context.Context, orders []int64) (int64, error) {
+	if len(orders) == 0 {
+		return 0, nil
+	}
+	stmt := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": orders, "status": paymentSucceeded})
+	count, _, err := wpdb.One(ctx, s.db, "count payments of customer", stmt, wpdb.Value[int64])
 	return count, err
 }
 

@@ -340,6 +340,12 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM wp_latepoint_bookings WHERE id IN (10, 703, 1707, 1713)"); err != nil {
 		t.Fatal(err)
 	}
+	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasPayments || known.Count != 3 {
+		t.Errorf("successful payments: %v", err)
+	}
+	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268"); err != nil {
+		t.Fatal(err)
+	}
 	before = database.Snapshot(t)
 	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	q = filterSearch(q, f.FirstName, "c.first_name")
 	q = filterSearch(q, f.LastName, "c.last_name")
 	q = filterSearch(q, f.Email, "c.email")
-	q = filterSearch(q, f.Phone, "c.phone")
+	q = filterPhone(q, f.Phone, "c.phone")
 	q = filterSearch(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email")
 	if f.IsGuest != nil {
 		q = q.Where(sq.Expr("(COALESCE(c.is_guest, 0) <> 0) = ?", *f.IsGuest))

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"strings"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -95,7 +96,28 @@ func filterSearch(filter sq.SelectBuilder, text *string, expressions ...string) 
 	if text == nil {
 		return filter
 	}
-	pattern := wpdb.Contains(*text)
+	return filterContains(filter, *text, expressions...)
+}
+
+// filterPhone adds a partial match of a telephone number, without regard to how it is
+// written.
+func filterPhone(filter sq.SelectBuilder, phone *string, column string) sq.SelectBuilder {
+	if phone == nil {
+		return filter
+	}
+	digits := *phone
+	for _, punctuation := range []string{" ", "(", ")", "-"} {
+		digits = strings.ReplaceAll(digits, punctuation, "")
+		column = "REPLACE(" + column + ", '" + punctuation + "', '')"
+	}
+	if digits == "" {
+		return filter
+	}
+	return filterContains(filter, digits, column)
+}
+
+func filterContains(filter sq.SelectBuilder, text string, expressions ...string) sq.SelectBuilder {
+	pattern := wpdb.Contains(text)
 	any := sq.Or{}
 	for _, e := range expressions {
 		any = append(any, sq.Expr(e+" LIKE ?", pattern))

@@ -40,6 +40,11 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	if err := tx.update(ctx, wpdb.Orders, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Order{}, err
 	}
+	if patch.PaymentStatus == nil && patch.Total != nil && !patch.Total.Equal(before.Total) {
+		if err := tx.adjustPaymentStatus(ctx, id); err != nil {
+			return Order{}, err
+		}
+	}
 	if err := tx.saveMeta(ctx, wpdb.OrderMeta, id, metas); err != nil {
 		return Order{}, err
 	}

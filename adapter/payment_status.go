@@ -14,6 +14,9 @@ import (
 const (
 	paymentSucceeded  = "succeeded"
 	paymentProcessing = "processing"
+	// statusRefunded is what clients send for a successful refund, and what the plugin's
+	// ability refund-transaction stores.
+	statusRefunded = "refunded"
 
 	kindCapture       = "capture"
 	kindRefund        = "refund"

@@ -19,7 +19,7 @@ import (
 type PaymentPatch struct {
 	Amount                                         *decimal.Decimal
 	Processor, PaymentMethod, PaymentPortion, Kind *string
-	Status                                         *string // succeeded, processing or failed
+	Status                                         *string // succeeded, processing or failed; refunded makes it a successful refund
 	Token, Notes, ReceiptNumber                    *string
 	Validation                                     domain.Validation
 }
@@ -148,6 +148,9 @@ func (s *Site) sanitizePayment(patch PaymentPatch, before Payment, p *domain.Val
 	s.sanitizeField(p, "payment_method", &patch.PaymentMethod, sanitize.TextField, wpdb.Transactions, "payment_method")
 	s.sanitizeField(p, "payment_portion", &patch.PaymentPortion, sanitize.TextField, wpdb.Transactions, "payment_portion")
 	s.sanitizeField(p, "kind", &patch.Kind, sanitize.TextField, wpdb.Transactions, "kind")
+	if domain.ValueOr(patch.Status, "") == statusRefunded && before.Status != statusRefunded {
+		patch.Status, patch.Kind = new(paymentSucceeded), new(kindRefund)
+	}
 	checkWord(p, "status", patch.Status, before.Status, paymentSucceeded, paymentProcessing, "failed")
 	s.sanitizeField(p, "token", &patch.Token, sanitize.TextField, wpdb.Transactions, "token")
 	s.sanitizeField(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.Transactions, "notes")
@@ -186,7 +189,8 @@ func orDefault(sent *string, fallback string) string {
 }
 
 // UpdatePayment changes a payment, with the same effects on its order and invoice as
-// CreatePayment. A settled invoice stays settled. Errors are those of CreatePayment, and
+// CreatePayment. The invoice that it had settled is open again once it is no longer
+// captured, and stays settled otherwise. Errors are those of CreatePayment, and
 // a CodeNotFound if the payment does not exist.
 func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (Payment, error) {
 	before, order, err := tx.lockPayment(ctx, id)
@@ -287,6 +291,9 @@ func (tx *Tx) applyPayment(ctx context.Context, order *Order, before *Payment, i
 	if settled != nil {
 		payment.InvoiceID = settled
 	}
+	if err := tx.reopenInvoice(ctx, before, payment); err != nil {
+		return Payment{}, err
+	}
 	return payment, tx.updatePaymentStatus(ctx, order)
 }
 
@@ -312,6 +319,41 @@ func (tx *Tx) settleInvoice(ctx context.Context, before *Payment, now Payment) (
 		return nil, err
 	}
 	return &id, tx.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
+}
+
+// reopenInvoice marks the invoice that a payment had settled as open again, once the
+// payment is no longer captured and others do not cover the invoice.
+func (tx *Tx) reopenInvoice(ctx context.Context, before *Payment, now Payment) error {
+	if before == nil || !before.captured() || now.captured() || domain.ValueOr(now.InvoiceID, 0) == 0 || !tx.invoicesHaveAmounts() {
+		return nil
+	}
+	others := sq.Select("COALESCE(SUM(t.amount), 0)").From(tx.db.As(wpdb.Transactions, "t")).
+		Where(sq.Eq{"t.invoice_id": *now.InvoiceID, "t.status": paymentSucceeded, "t.kind": kindCapture}).Where(sq.NotEq{"t.id": now.ID})
+	stmt := sq.Select("i.id").From(tx.db.As(wpdb.OrderInvoices, "i")).
+		Where(sq.Eq{"i.id": *now.InvoiceID, "i.order_id": now.OrderID, "i.status": invoicePaid}).Where(sq.Expr("i.charge_amount > (?)", others))
+	id, found, err := wpdb.One(ctx, tx.db, "find invoice to reopen", stmt, wpdb.Value[int64])
+	if err != nil || !found {
+		return err
+	}
+	return tx.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoiceOpen}, tx.updateTimestamp()})
+}
+
+// adjustPaymentStatus stores the payment status that an order has to have after a change
+// of its total. The caller has changed the order, so its row is locked.
+func (tx *Tx) adjustPaymentStatus(ctx context.Context, id int64) error {
+	order, err := tx.storedOrder(ctx, id)
+	if err != nil {
+		return err
+	}
+	totals, err := tx.paymentTotals(ctx, order)
+	if err != nil {
+		return err
+	}
+	status := totals.paymentStatus(order.PaymentStatus)
+	if status == order.PaymentStatus {
+		return nil
+	}
+	return tx.update(ctx, wpdb.Orders, id, row{{"payment_status", status}})
 }
 
 // updatePaymentStatus brings an order's payment status in step with its payments. The

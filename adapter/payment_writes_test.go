@@ -167,8 +167,9 @@ func TestUpdatePayment(t *testing.T) {
 		updatedRow("latepoint_transactions", 7, "notes", "", "Thanks", "receipt_number", "NUJPRRWR", "R-1", "token", "TX8R5CKI27HT", ""))
 	s.try("less", nil, update(7, PaymentPatch{Amount: euros("80")}),
 		append(statusChanged(10, orderFullyPaid, orderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"))...)
-	s.try("failed after all, and the invoice stays paid", nil, update(7, PaymentPatch{Status: new("failed")}),
-		append(statusChanged(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"))...)
+	s.try("failed after all, and the invoice is open again", nil, update(7, PaymentPatch{Status: new("failed")}),
+		append(statusChanged(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"),
+			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
 	s.try("succeeded at last", []string{fmt.Sprintf(pending, "NULL")}, update(9001, PaymentPatch{Status: new("succeeded")}),
 		append(statusChanged(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
 			updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid"))...)

@@ -111,6 +111,7 @@ var customerReplays = map[string]replay{
 		prepare: []string{
 			"DELETE FROM wp_latepoint_booking_meta WHERE object_id IN (SELECT id FROM wp_latepoint_bookings WHERE customer_id = 268)",
 			"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268",
+			"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268",
 		},
 		differ: []difference{noBookingsLeft},
 	},
@@ -150,8 +151,12 @@ var (
 			}
 		}
 	}}
+	// And their payments are no longer successful.
 	noBookingsLeft = difference{"bookings are deleted before their customer", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool { return strings.HasPrefix(row.Table, "latepoint_booking") })
+		for _, row := range e.rows("latepoint_transactions") {
+			row.Values["status"] = "failed"
+		}
 	}}
 )
 

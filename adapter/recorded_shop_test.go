@@ -39,19 +39,20 @@ func TestRecordedShopWrites(t *testing.T) {
 	}
 	delete(differences, equalAnswer)
 	want := map[string]int{
-		"a completed payment is not deleted":               1,
-		"a payment settles the invoice of its amount":      1,
-		"a refund is stored with a negative amount":        1,
-		"an empty source is an empty text in the history":  3,
-		"an empty text does not take the place of none":    1,
-		"an invoice keeps its day":                         1,
-		"an order's payment status follows its payments":   7,
-		"nobody offers a service that was just made":       1,
-		"the history tells of every change":                1,
-		"the order item is kept in step with its booking":  1,
-		"what a service does not have here stays as it is": 2,
-		"what does not change is not written":              7,
-		"what the form of a service takes away stays":      1,
+		"a completed payment is not deleted":                    1,
+		"a payment settles the invoice of its amount":           1,
+		"a payment that fails opens the invoice it had settled": 1,
+		"a refund is stored with a negative amount":             1,
+		"an empty source is an empty text in the history":       3,
+		"an empty text does not take the place of none":         1,
+		"an invoice keeps its day":                              1,
+		"an order's payment status follows its payments":        7,
+		"nobody offers a service that was just made":            1,
+		"the history tells of every change":                     1,
+		"the order item is kept in step with its booking":       1,
+		"what a service does not have here stays as it is":      2,
+		"what does not change is not written":                   7,
+		"what the form of a service takes away stays":           1,
 	}
 	if diff := cmp.Diff(want, differences); diff != "" {
 		t.Errorf("writes by difference (-want +got):\n%s", diff)
@@ -76,7 +77,7 @@ var shopReplays = map[string]replay{
 	"transaction_in_order_form_new":     {do: payInForm, differ: []difference{shopForm, statusFollows(1403, orderPartiallyPaid)}},
 	"transaction_update_order_form":     {do: payInForm, differ: []difference{shopForm}},
 	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{shopForm, noteStaysNone, invoiceSettled, statusFollows(249, orderFullyPaid)}},
-	"transaction_update_model":          {do: changePayment, differ: []difference{statusFollows(10, orderNotPaid)}},
+	"transaction_update_model":          {do: changePayment, differ: []difference{invoiceReopened, statusFollows(10, orderNotPaid)}},
 	"transaction_delete":                {do: deletePayment, code: domain.CodePaymentCompleted, differ: []difference{completedStays}},
 
 	"order_totals_form":          {do: changeOrder, differ: []difference{shopForm}},
@@ -132,6 +133,11 @@ var (
 		e.rows("latepoint_transactions")[0].Changed["invoice_id"] = [2]any{nil, "224"}
 		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "224", Changed: map[string][2]any{
 			"status": {invoiceOpen, invoicePaid}, "updated_at": {e.before.Row("latepoint_order_invoices", "224")["updated_at"], "<now_utc>"},
+		}})
+	}}
+	invoiceReopened = difference{"a payment that fails opens the invoice it had settled", func(e *expectation) {
+		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "10", Changed: map[string][2]any{
+			"status": {invoicePaid, invoiceOpen}, "updated_at": {e.before.Row("latepoint_order_invoices", "10")["updated_at"], "<now_utc>"},
 		}})
 	}}
 	completedStays = refused("a completed payment is not deleted")

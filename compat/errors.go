@@ -26,6 +26,7 @@ type Failure struct {
 	Message   string
 	Details   any    // nil for none; never in a TextError
 	Bookings  int64  // that are in the way, in a WordPressError
+	Payments  int64  // the same
 	RequestID string // for failures of ours
 	Written   WriteOutcome
 }
@@ -63,6 +64,7 @@ type errorData struct {
 	Status       int          `json:"status"`
 	Details      any          `json:"details,omitempty"`
 	BookingCount int64        `json:"booking_count,omitempty"`
+	PaymentCount int64        `json:"payment_count,omitempty"`
 	RequestID    string       `json:"request_id,omitempty"`
 	Written      WriteOutcome `json:"written,omitzero"` // of writes that may be tried again
 }
@@ -88,7 +90,7 @@ type textBody struct {
 func (f Failure) Body(shape ErrorShape) any {
 	switch shape {
 	case WordPressError:
-		data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, RequestID: f.RequestID, Written: f.Written}
+		data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, PaymentCount: f.Payments, RequestID: f.RequestID, Written: f.Written}
 		return wordPressBody{Code: f.Code, Message: f.Message, Data: data}
 	case TextError:
 		body := textBody{Error: f.Message}

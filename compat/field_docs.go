@@ -192,6 +192,7 @@ var fieldDocs = map[string]fieldDoc{
 	"next_booking_date":  {"Day of the next booking", "2026-12-01", dateForm},
 	"quantity":           {"Always 1", "1", ""},
 	"booking_count":      {"Number of bookings", "3", ""},
+	"payment_count":      {"Number of successful payments", "2", ""},
 	"index":              {"Position in the request, from 0", "0", ""},
 	"total_requested":    {"Number of bookings requested", "1", ""},
 	"successful":         {"Number of bookings created", "1", ""},

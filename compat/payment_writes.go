@@ -32,7 +32,13 @@ type WrittenPayment struct {
 	UpdatedAt      string  `json:"updated_at"`
 }
 
-var paymentStatuses = sameWords("succeeded", "processing", "failed")
+// paymentStatuses are the statuses of payments, with the words of older versions of the
+// API and of clients made for them.
+var paymentStatuses = map[string]string{
+	"succeeded": "succeeded", "completed": "succeeded",
+	"processing": "processing", "pending": "processing",
+	"failed": "failed", "refunded": "refunded",
+}
 
 // PaymentFields are those of PUT /payments/{id}.
 var PaymentFields = Fields[adapter.PaymentPatch]{
@@ -41,7 +47,9 @@ var PaymentFields = Fields[adapter.PaymentPatch]{
 	optional("payment_method", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentMethod }),
 	optional("payment_portion", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentPortion }),
 	optional("kind", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Kind }),
-	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *adapter.PaymentPatch) **string { return &p.Status }),
+	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *adapter.PaymentPatch) **string { return &p.Status }).
+		about("succeeded, processing or failed; completed means succeeded, pending means processing, refunded a successful payment of kind refund", "succeeded"),
+	optional("transaction_id", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
 	optional("token", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }),
 	optional("notes", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Notes }),
 	optional("receipt_number", anyText(), func(p *adapter.PaymentPatch) **string { return &p.ReceiptNumber }),
@@ -106,7 +114,7 @@ func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
 var paymentFields = []struct{ name, words string }{
 	{"order_id", "order ID"}, {"booking_id", "booking ID"}, {"amount", "amount"}, {"customer_id", "customer ID"}, {"status", "payment status"},
 	{"processor", "processor"}, {"payment_method", "payment method"}, {"payment_portion", "payment portion"}, {"kind", "kind"},
-	{"token", "token"}, {"notes", "notes"}, {"receipt_number", "receipt number"},
+	{"token", "token"}, {"transaction_id", "transaction ID"}, {"notes", "notes"}, {"receipt_number", "receipt number"},
 }
 
 // PaymentFault is what is wrong with a payment, in one sentence: all the fields

@@ -378,7 +378,7 @@ func TestUnexpectedErrorsOfCustomerWrites(t *testing.T) {
 	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
 		arrange(t, s.database, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_customers FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
 	}
-	arrange(t, s.database, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 268")
+	arrange(t, s.database, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 268", "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268")
 	before := s.database.Snapshot(t)
 	for request, want := range map[[3]string]string{
 		{http.MethodPost, "/customers", fullCustomer}:       `{"code":"server_error","message":"Failed to create customer"`,

@@ -115,10 +115,10 @@ var updateCustomer = operation{
 var deleteCustomer = operation{
 	id:       "deleteCustomer",
 	summary:  "Delete a customer",
-	about:    "Deletes a customer who has no bookings.",
+	about:    "Deletes a customer who has no bookings, and whose orders have no successful payment.",
 	path:     []pathParameter{customerID},
 	answers:  []response{ok(compat.CustomerDeleted)},
-	refusals: []error{domain.CustomerHasBookings(3)},
+	refusals: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2)},
 	errors:   errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)

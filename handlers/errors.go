@@ -151,7 +151,7 @@ func internalFailure(form errorForm, id string) (compat.Failure, compat.ErrorSha
 }
 
 func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
-	failure := compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e), Bookings: e.Count}
+	failure := compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}
 	switch e.Code {
 	case domain.CodeUnauthorized:
 		if form.list {
@@ -161,7 +161,13 @@ func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.Erro
 		return notFound(form, e)
 	case domain.CodeInvalidRequest, domain.CodeValidationFailed, domain.CodePaymentCompleted:
 		return invalidRequest(form, e, failure)
-	case domain.CodeCustomerHasBookings, domain.CodeForceRequired:
+	case domain.CodeCustomerHasBookings:
+		failure.Bookings = e.Count
+		return failure, compat.WordPressError
+	case domain.CodeCustomerHasPayments:
+		failure.Payments = e.Count
+		return failure, compat.WordPressError
+	case domain.CodeForceRequired:
 		return failure, compat.WordPressError
 	}
 	return failure, compat.ObjectError

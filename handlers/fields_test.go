@@ -100,6 +100,9 @@ func orderPaid(id, status string) stored {
 	return stored{"orders.payment_status": status, "orders.updated_at": "now", "activities[order_updated]": "order_id " + id}
 }
 
+// reopened is the invoice whose payment is no longer captured.
+var reopened = stored{"order_invoices.status": "open", "order_invoices.updated_at": "now"}
+
 // Fields that a new record and a change are stored alike in.
 var (
 	serviceColumns = map[string]stored{
@@ -179,14 +182,15 @@ var fieldTables = map[string]fieldTable{
 			"transactions.status": "succeeded", "transactions.amount": "135.0000", "transactions.invoice_id": "1270",
 			"order_invoices.status": "paid", "order_invoices.updated_at": "now",
 		}.with(orderPaid("1403", "fully_paid")),
-		`"invoice_id":1270,"access_key":"x","transaction_id":"x"`: {},
+		`"invoice_id":1270,"access_key":"x"`: {},
+		`"transaction_id":"x"`:               {"transactions.token": "x"},
 	})},
 	"payment": {path: "/payments/7", always: stored{"transactions.updated_at": "now"}, fields: joined(paymentColumns, map[string]stored{
 		`"amount":80`:          stored{"transactions.amount": "80.0000"}.with(orderPaid("10", "partially_paid")),
 		`"amount":"85.0001"`:   {"transactions.amount": "85.0001"},
 		`"processor":"square"`: {"transactions.processor": "square"},
-		`"kind":"refund"`:      stored{"transactions.kind": "refund", "transactions.amount": "-85.0000"}.with(orderPaid("10", "not_paid")),
-		`"status":"failed"`:    stored{"transactions.status": "failed"}.with(orderPaid("10", "not_paid")),
+		`"kind":"refund"`:      stored{"transactions.kind": "refund", "transactions.amount": "-85.0000"}.with(orderPaid("10", "not_paid"), reopened),
+		`"status":"failed"`:    stored{"transactions.status": "failed"}.with(orderPaid("10", "not_paid"), reopened),
 	})},
 	"new order": {path: "/orders", least: `"customer_id":9,"subtotal":1,"total":1`, fields: joined(orderColumns, map[string]stored{
 		`"customer_id":12`:                      {"orders.customer_id": "12"},

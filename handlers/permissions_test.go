@@ -347,7 +347,9 @@ func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 		`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (801, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}'), (802, 'wp_capabilities', 'a:1:{s:8:"customer";b:1;}')`,
 		`INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status, wordpress_user_id) VALUES
 			(8001, 'u8001', 'Known', 'Well', 'known@example.test', '+4930', 'active', NULL), (8002, 'u8002', 'Otto', 'User', '', '', 'active', 802),
-			(8003, 'u8003', '', '', 'unknown@example.test', '', 'active', NULL)`,
+			(8003, 'u8003', '', '', 'unknown@example.test', '', 'active', NULL), (8044, 'u8044', 'Paid', 'Only', '', '', 'active', NULL)`,
+		"INSERT INTO wp_latepoint_orders (id, customer_id, status, fulfillment_status, payment_status) VALUES (8044, 8044, 'open', 'not_fulfilled', 'fully_paid')",
+		"INSERT INTO wp_latepoint_transactions (order_id, kind, status, amount) VALUES (8044, 'capture', 'succeeded', 5)",
 		"UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 8001 WHERE id = 7",
 		"UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 8002 WHERE id = 8",
 		"UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 8003 WHERE id = 10",

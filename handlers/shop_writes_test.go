@@ -102,15 +102,15 @@ func TestPaymentWrites(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for request, want := range map[string]string{
 		"POST /payments {}": "Missing required fields: order_id, amount",
-		"POST /payments {\"order_id\":999999,\"amount\":1}":                     "Invalid order ID provided",
-		"POST /payments {\"booking_id\":999999,\"amount\":1}":                   "Invalid booking ID provided",
-		"POST /payments {\"order_id\":1,\"amount\":\"12,50\"}":                  "Invalid amount provided",
-		"POST /payments {\"order_id\":1,\"amount\":\"1e3\"}":                    "Invalid amount provided",
-		"POST /payments {\"order_id\":1,\"amount\":-5}":                         "Invalid amount provided",
-		"POST /payments {\"order_id\":1,\"amount\":\"1.23456\"}":                "Invalid amount provided",
-		"POST /payments {\"order_id\":1,\"amount\":1,\"status\":\"completed\"}": "Invalid payment status provided",
-		"PUT /payments/999999 {}":                                               "Payment not found",
-		"DELETE /payments/" + id + " ":                                          "Cannot delete payment with completed status. Please refund first.",
+		"POST /payments {\"order_id\":999999,\"amount\":1}":                    "Invalid order ID provided",
+		"POST /payments {\"booking_id\":999999,\"amount\":1}":                  "Invalid booking ID provided",
+		"POST /payments {\"order_id\":1,\"amount\":\"12,50\"}":                 "Invalid amount provided",
+		"POST /payments {\"order_id\":1,\"amount\":\"1e3\"}":                   "Invalid amount provided",
+		"POST /payments {\"order_id\":1,\"amount\":-5}":                        "Invalid amount provided",
+		"POST /payments {\"order_id\":1,\"amount\":\"1.23456\"}":               "Invalid amount provided",
+		"POST /payments {\"order_id\":1,\"amount\":1,\"status\":\"complete\"}": "Invalid payment status provided",
+		"PUT /payments/999999 {}":                                              "Payment not found",
+		"DELETE /payments/" + id + " ":                                         "Cannot delete payment with completed status. Please refund first.",
 	} {
 		var method, path, body string
 		if _, err := fmt.Sscanf(request, "%s %s %s", &method, &path, &body); err != nil && method != http.MethodDelete {

@@ -21,6 +21,7 @@ const (
 	CodeValidationFailed    Code = "validation_failed"        // well-formed, but not allowed
 	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict has the details
 	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count has their number
+	CodeCustomerHasPayments Code = "customer_has_payments"    // Error.Count has their number
 	CodeForceRequired       Code = "force_required"           // deletion that needs force=true
 	CodePaymentCompleted    Code = "payment_completed"        // deletion of a successful payment
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
@@ -54,7 +55,7 @@ type Error struct {
 	Resource Resource          // with CodeNotFound
 	Key      string            // the id or code that was not found
 	Conflict *SlotConflict     // with CodeSlotUnavailable
-	Count    int64             // with CodeCustomerHasBookings
+	Count    int64             // with CodeCustomerHasBookings and CodeCustomerHasPayments
 	// Required and Granted are permissions, with CodeForbidden.
 	Required string
 	Granted  []string
@@ -125,6 +126,12 @@ func ForceRequired() error {
 // CustomerHasBookings returns the error for deleting a customer with count bookings.
 func CustomerHasBookings(count int64) error {
 	return &Error{Code: CodeCustomerHasBookings, Message: "Cannot delete customer with existing bookings", Count: count}
+}
+
+// CustomerHasPayments returns the error for deleting a customer whose orders have count
+// successful payments.
+func CustomerHasPayments(count int64) error {
+	return &Error{Code: CodeCustomerHasPayments, Message: "Cannot delete customer with existing payments", Count: count}
 }
 
 // PaymentCompleted returns the error for deleting a successful payment.
