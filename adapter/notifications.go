@@ -53,7 +53,7 @@ func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, all b
 	if err != nil || len(processes) == 0 {
 		return false, err
 	}
-	d := deliveries{byCron: strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""}
+	d := deliveries{w: w, byCron: strings.Contains(w.cron, jobCron) && w.settings[settingMailProcessor] != ""}
 	contexts, err := tx.newMessageContexts(ctx, w, needsOf(processes))
 	if err != nil {
 		return false, err
@@ -81,6 +81,7 @@ func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, all b
 
 // deliveries are the jobs and mails that automations make of events.
 type deliveries struct {
+	w        writeSettings
 	byCron   bool // the site's cron sends what is due now
 	jobs     []row
 	mails    []outbox.Mail
@@ -88,24 +89,41 @@ type deliveries struct {
 }
 
 // deliver adds what automations make of an event. A job that is due now becomes mails of
-// our outbox, unless the site's cron sends it.
+// our outbox, unless the site's cron sends it. Even then mails with a calendar file go to
+// our outbox if there is one: the site can attach only files of its own disk.
 func (s *Site) deliver(d *deliveries, e event, processes []process.Process, subject process.Subject) error {
 	for _, eventType := range eventTypes[e.kind] {
 		subject.At = s.eventTime(e, eventType)
 		for _, job := range process.Jobs(processes, eventType, subject, s.Now) {
-			switch later := job.DueAt.After(s.Now); {
-			case later || d.byCron:
-				stored, err := s.jobRow(e, job, subject, later)
+			later := job.DueAt.After(s.Now)
+			queued, own := job, process.Job{}
+			switch {
+			case later:
+			case d.byCron && s.outbox != nil:
+				queued.Actions, own.Actions = withoutCalendar(job.Actions)
+			case d.byCron:
+			case s.outbox != nil:
+				queued, own = process.Job{}, job
+			default:
+				continue
+			}
+			if len(queued.Actions) > 0 {
+				stored, err := s.jobRow(e, queued, subject, later)
 				if err != nil {
 					return err
 				}
 				d.jobs = append(d.jobs, stored)
-			case s.outbox != nil:
-				d.mails = append(d.mails, mailsOf(job)...)
-			default:
-				continue
 			}
-			d.notified = d.notified || !job.DueAt.After(s.Now) && mailsTo(job, e.after.customer.Email)
+			for _, m := range mailsOf(own) {
+				if m.Calendar.Name != "" {
+					m.Calendar.Content = s.calendarFile(d.w, e.after.booking.Booking)
+				}
+				if m.Calendar.Content == "" {
+					m.Calendar = outbox.Attachment{}
+				}
+				d.mails = append(d.mails, m)
+			}
+			d.notified = d.notified || !later && mailsTo(job, e.after.customer.Email)
 		}
 	}
 	return nil
@@ -204,16 +222,28 @@ func mailsTo(job process.Job, address string) bool {
 	})
 }
 
-// mailsOf returns the mails that a job sends.
+// mailsOf returns the mails that a job sends. Of calendar files they have the name.
 func mailsOf(job process.Job) []outbox.Mail {
 	var mails []outbox.Mail
 	for _, a := range job.Actions {
 		if a.Type != process.SendEmail {
 			continue
 		}
-		mails = append(mails, outbox.Mail{To: a.To, Subject: a.Subject, Content: a.Content})
+		mails = append(mails, outbox.Mail{To: a.To, Subject: a.Subject, Content: a.Content, Calendar: outbox.Attachment{Name: a.Calendar}})
 	}
 	return mails
+}
+
+// withoutCalendar separates actions from mails with a calendar file.
+func withoutCalendar(actions []process.Action) (without, with []process.Action) {
+	for _, a := range actions {
+		if a.Calendar == "" {
+			without = append(without, a)
+		} else {
+			with = append(with, a)
+		}
+	}
+	return without, with
 }
 
 // deleteJobs deletes jobs, on sites that have them.

@@ -24,9 +24,10 @@ var rooms = map[string][]string{
 	"compat": {"adapter", "adapter/availability", "adapter/domain"},
 
 	"adapter": {
-		"adapter/availability", "adapter/domain", "adapter/idempotency", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize", "wpdb",
+		"adapter/availability", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize", "wpdb",
 	},
 	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/keys", "wpdb"},
+	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/keys":         {"adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/outbox":       {"adapter/domain", "adapter/sanitize", "wpdb"},
@@ -58,6 +59,7 @@ var modules = map[string][]string{
 	"github.com/go-sql-driver/mysql":     {"wpdb", "fixtures", "docker"},
 	"github.com/Masterminds/squirrel":    {"adapter", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd"},
+	"github.com/arran4/golang-ical":      {"adapter/icalendar"},
 	"github.com/wneessen/go-mail":        {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},

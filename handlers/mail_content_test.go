@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/outbox"
 	"bookside/fixtures"
 	"bookside/fixtures/browser"
 )
@@ -138,4 +140,75 @@ func fitsItsLayout(t *testing.T, name, content string) {
 		t.Errorf("the mail is %d pixels wider than a phone", overflow)
 	}
 	browser.Screenshot(chromium, t, name)
+}
+
+// withCalendar is an automation that mails the customer with the booking as a calendar
+// file, and sends a text message.
+const withCalendar = `INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) SELECT 'P', event_type, 'active',
+	'[{"type":"group","trigger_condition":false,"items":[
+	{"type":"action","id":"pa_mail","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C","attach_calendar":"on","ics_filename_prefix":"{{service_name}} {{unknown}}"}}},
+	{"type":"action","id":"pa_text","settings":{"status":"active","type":"send_sms","settings":{"to_phone":"+49301","content":"C"}}}],"time_offset":[]}]'
+	FROM (SELECT 'booking_created' event_type UNION SELECT 'booking_updated' UNION SELECT 'order_created') types`
+
+// TestMailsCarryTheBookingAsACalendarFile: also where the site's cron sends, because the
+// site could not attach it. The text message is the site's all the same. Mails about
+// orders have no booking to attach, as in the plugin.
+func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		setup        []string
+		mails, texts int
+	}{
+		"the site's cron sends": {[]string{jobCron}, 1, 2}, // the mail about the order is among the site's
+		"Bookside sends":        {nil, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA())
+			s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
+			arrange(t, s.database, append(c.setup, "DELETE FROM wp_latepoint_processes", withCalendar)...)
+			made := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
+			if made.at("confirmation_sent") != true {
+				t.Errorf("no confirmation: %s", made.body)
+			}
+			code := made.at("data", "booking_code")
+			if got := scalar[int](t, s, "SELECT COUNT(*) FROM wp_bookside_outbox"); got != c.mails {
+				t.Errorf("%d mails, want %d", got, c.mails)
+			}
+			if got := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_process_jobs WHERE settings LIKE '%pa_text%'"); got != c.texts {
+				t.Errorf("%d jobs with a text message, want %d", got, c.texts)
+			}
+			if got := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_process_jobs WHERE settings LIKE '%pa_mail%' AND settings LIKE '%booking_id%'"); got != 0 {
+				t.Errorf("%d jobs would mail without the file", got)
+			}
+			if got := scalar[string](t, s, "SELECT calendar_name FROM wp_bookside_outbox WHERE calendar IS NOT NULL AND calendar <> ''"); got != "Physiotherapy.ics" {
+				t.Errorf("the file is called %q", got)
+			}
+			file := scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox WHERE calendar_name <> ''")
+			for _, line := range []string{
+				fmt.Sprintf("UID:%v@127.0.0.1", code), "DTSTART:20270205T090000Z", "DTEND:20270205T100000Z",
+				"SUMMARY:Appointment with Sophie Dubois for Physiotherapy", "STATUS:CONFIRMED",
+			} {
+				if !strings.Contains(file, line+"\r\n") {
+					t.Errorf("no %q in:\n%s", line, file)
+				}
+			}
+
+			arrange(t, s.database, "DELETE FROM wp_bookside_outbox")
+			s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", made.at("data", "id")), `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
+			file = scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox")
+			if !strings.Contains(file, fmt.Sprintf("UID:%v@127.0.0.1\r\n", code)) || !strings.Contains(file, "STATUS:CANCELLED\r\n") {
+				t.Errorf("the calendar keeps a cancelled booking:\n%s", file)
+			}
+		})
+	}
+}
+
+// scalar reads one value from the site's database.
+func scalar[T any](t *testing.T, s *server, query string) (value T) {
+	t.Helper()
+	if err := s.database.SQL.QueryRowContext(t.Context(), query).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
 }

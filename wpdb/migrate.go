@@ -85,6 +85,8 @@ var ownTables = map[Table]string{
 		failure VARCHAR(190) NOT NULL,
 		created_at DATETIME NOT NULL,
 		finished_at DATETIME NULL,
+		calendar_name VARCHAR(190) NOT NULL DEFAULT '',
+		calendar MEDIUMTEXT NULL,
 		PRIMARY KEY (id),
 		KEY due (status, due_at)
 	)`,

@@ -15,7 +15,12 @@ type Mail struct {
 	To      string
 	Subject string
 	Content string // HTML
+	// Calendar is a calendar file to attach; its name is empty for none.
+	Calendar Attachment
 }
+
+// Attachment is a file that comes with a mail.
+type Attachment struct{ Name, Content string }
 
 // Recipients returns the people named in To, each address once. What is no address
 // is left out, so there may be none. A comma parts recipients, unless what

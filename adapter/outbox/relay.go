@@ -24,6 +24,8 @@ type Message struct {
 	Subject string // of one line
 	Content string // HTML
 	Queued  time.Time
+	// Calendar is a calendar file to attach; its name is empty for none.
+	Calendar Attachment
 }
 
 // Sender hands messages to a mail server. Its errors hold nothing of a message:
@@ -154,13 +156,13 @@ func (r *Relay) claim(ctx context.Context) (q queuedMail, ok bool, err error) {
 
 // next uses the index on status and due_at.
 func (r *Relay) next(ctx context.Context) (queuedMail, bool, error) {
-	stmt := sq.Select("id", "name", "address", "subject", "content", "tries", "created_at").From(r.db.Name(wpdb.Outbox)).
+	stmt := sq.Select("id", "name", "address", "subject", "content", "calendar_name", "COALESCE(calendar, '')", "tries", "created_at").From(r.db.Name(wpdb.Outbox)).
 		Where(sq.Eq{"status": waiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(r.now())}).OrderBy("due_at", "id").Limit(1)
 	return wpdb.One(ctx, r.db, "find mail to send", stmt, r.scan)
 }
 
 func (r *Relay) scan(row wpdb.Scanner) (q queuedMail, err error) {
-	err = row.Scan(&q.id, &q.To.Name, &q.To.Address, &q.Subject, &q.Content, &q.tries, (*string)(&q.created))
+	err = row.Scan(&q.id, &q.To.Name, &q.To.Address, &q.Subject, &q.Content, &q.Calendar.Name, &q.Calendar.Content, &q.tries, (*string)(&q.created))
 	q.Queued, _ = q.created.Time()
 	// A hash, because ids count the site's bookings, and sites of a network may
 	// have equal ones.

@@ -186,6 +186,25 @@ func (p *postOffice) queue(subjects ...string) {
 	}
 }
 
+// TestCalendarFileIsSent: with the mail that it came with.
+func TestCalendarFileIsSent(t *testing.T) {
+	t.Parallel()
+	p := newPostOffice(t)
+	file := Attachment{Name: "visit.ics", Content: "BEGIN:VCALENDAR\r\n"}
+	if err := p.add([]Mail{{To: "jane@example.com", Subject: "with", Content: "C", Calendar: file}, {To: "jane@example.com", Subject: "without", Content: "C"}}); err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]Attachment{}
+	p.reply = func(_ context.Context, m Message) error {
+		sent[m.Subject] = m.Calendar
+		return nil
+	}
+	p.deliver("with", "without")
+	if diff := cmp.Diff(map[string]Attachment{"with": file, "without": {}}, sent); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // deliver lets a process send what is due, and wants these subjects sent.
 func (p *postOffice) deliver(want ...string) {
 	p.t.Helper()

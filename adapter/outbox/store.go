@@ -23,11 +23,11 @@ const (
 // Nudge the Relay after the commit.
 func Add(ctx context.Context, tx *wpdb.DB, now time.Time, mails []Mail) error {
 	stmt := sq.Insert(tx.Name(wpdb.Outbox)).
-		Columns("name", "address", "subject", "content", "status", "tries", "due_at", "failure", "created_at")
+		Columns("name", "address", "subject", "content", "calendar_name", "calendar", "status", "tries", "due_at", "failure", "created_at")
 	created, empty := domain.Stamp(now), true
 	for _, m := range mails {
 		for _, to := range m.Recipients() {
-			stmt = stmt.Values(to.Name, to.Address, oneLine(m.Subject), m.Content, waiting, 0, created, "", created)
+			stmt = stmt.Values(to.Name, to.Address, oneLine(m.Subject), m.Content, oneLine(m.Calendar.Name), m.Calendar.Content, waiting, 0, created, "", created)
 			empty = false
 		}
 	}

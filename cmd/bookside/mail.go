@@ -115,6 +115,9 @@ func (m *mailer) compose(message outbox.Message) *gomail.Msg {
 	composed.SetMessageIDWithValue(message.ID + "@" + m.domain)
 	composed.SetGenHeader("Auto-Submitted", "auto-generated") // prevents out-of-office replies
 	composed.SetBodyString(gomail.TypeTextHTML, message.Content)
+	if file := message.Calendar; file.Name != "" {
+		composed.AttachReadSeeker(file.Name, strings.NewReader(file.Content), gomail.WithFileContentType("text/calendar; charset=UTF-8; method=PUBLISH"))
+	}
 	return composed
 }
 

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"mime"
+	"mime/multipart"
 	"mime/quotedprintable"
 	"net/mail"
 	"slices"
@@ -126,6 +128,50 @@ func TestMailer(t *testing.T) {
 }
 
 // Nothing in a message adds a line to its head, or a recipient.
+// TestMailerAttachesCalendar: the file comes beside the text, as mail programs expect it.
+func TestMailerAttachesCalendar(t *testing.T) {
+	t.Parallel()
+	server := newSMTPServer(t)
+	message := confirmation()
+	message.Calendar = outbox.Attachment{Name: "Größe.ics", Content: "BEGIN:VCALENDAR\r\nSUMMARY:Zoë\r\nEND:VCALENDAR\r\n"}
+	if err := mailConfig(t, server).newMailer(server.roots).Send(t.Context(), message); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := mail.ReadMessage(strings.NewReader(server.received()[0].data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, parameters, err := mime.ParseMediaType(parsed.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/mixed" {
+		t.Fatalf("%s, %v", kind, err)
+	}
+	parts := multipart.NewReader(parsed.Body, parameters["boundary"])
+	text, err := parts.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text.Header.Get("Content-Type"); got != "text/html; charset=UTF-8" {
+		t.Errorf("first part is %s", got)
+	}
+	file, err := parts.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, parameters, err = mime.ParseMediaType(file.Header.Get("Content-Type"))
+	if err != nil || kind != "text/calendar" || parameters["method"] != "PUBLISH" || parameters["charset"] != "UTF-8" {
+		t.Errorf("second part is %s, %v, %v", kind, parameters, err)
+	}
+	content, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, file))
+	if err != nil || string(content) != message.Calendar.Content {
+		t.Errorf("the file is %q, %v", content, err)
+	}
+	_, parameters, err = mime.ParseMediaType(file.Header.Get("Content-Disposition"))
+	name, wordErr := new(mime.WordDecoder).DecodeHeader(parameters["filename"])
+	if err != nil || wordErr != nil || name != message.Calendar.Name {
+		t.Errorf("the file is called %q, %v, %v", name, err, wordErr)
+	}
+}
+
 func TestMailerInjection(t *testing.T) {
 	t.Parallel()
 	const inject = "x\r\nBcc: all@example.com\r\n\r\nbody"

@@ -1,0 +1,61 @@
+package icalendar
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	ics "github.com/arran4/golang-ical"
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	now   = time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC)
+	visit = Event{
+		UID: "ABC1234@example.com", Sequence: 7, Summary: "Appointment with Zoë; Physio, 60\r\nBEGIN:VALARM", Location: "1 High Street,\n10115 Berlin",
+		URL: "https://example.com", Start: time.Date(2026, time.November, 27, 10, 0, 0, 0, time.FixedZone("", 3600)),
+		End: time.Date(2026, time.November, 27, 11, 0, 0, 0, time.FixedZone("", 3600)), Status: Confirmed,
+	}
+)
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	want := strings.Join([]string{
+		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Bookside//Bookside//EN", "METHOD:PUBLISH",
+		"BEGIN:VEVENT", "UID:ABC1234@example.com", "DTSTAMP:20261121T093000Z", "SEQUENCE:7", "DTSTART:20261127T090000Z", "DTEND:20261127T100000Z",
+		`SUMMARY:Appointment with Zoë\; Physio\, 60 BEGIN:VALARM`, `LOCATION:1 High Street\, 10115 Berlin`, "URL:https://example.com", "STATUS:CONFIRMED",
+		"END:VEVENT", "END:VCALENDAR", "",
+	}, "\r\n")
+	if diff := cmp.Diff(want, File(visit, now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLongLinesAreFolded: no line is longer than 75 bytes, and the texts survive.
+func TestLongLinesAreFolded(t *testing.T) {
+	t.Parallel()
+	long := visit
+	long.Summary = "Termin mit " + strings.Repeat("Größe 🎁 ", 40) + "Ende"
+	file := File(long, now)
+	for line := range strings.SplitSeq(file, "\r\n") {
+		if len(line) > 75 {
+			t.Errorf("a line of %d bytes: %q", len(line), line)
+		}
+	}
+	calendar, err := ics.ParseCalendar(strings.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := calendar.Events()[0].GetProperty(ics.ComponentPropertySummary).Value; got != long.Summary {
+		t.Errorf("the summary is %q", got)
+	}
+}
+
+func TestNoLocation(t *testing.T) {
+	t.Parallel()
+	online := visit
+	online.Location, online.Status = " \n", Cancelled
+	if file := File(online, now); strings.Contains(file, "LOCATION") || !strings.Contains(file, "STATUS:CANCELLED") {
+		t.Error(file)
+	}
+}
