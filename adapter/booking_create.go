@@ -43,6 +43,7 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	if err != nil {
 		return CreatedBooking{}, err
 	}
+	tx.assigned.Exclude = append(tx.assigned.Exclude, created.booking.ID)
 	events := []event{
 		{kind: bookingCreated, after: created, newCustomer: plan.customerIsNew},
 		{kind: orderCreated, after: created, newCustomer: plan.customerIsNew},

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -36,26 +37,26 @@ type slotRequest struct {
 }
 
 // chooseResource chooses the resource that gets the booking; a CodeSlotUnavailable if
-// none is free. The locks of the slot are held, so that bookings read from here on do not
-// change.
-func (s *Site) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
+// none is free. The locks of the slot are held, so that no other server of ours takes it
+// meanwhile; PHP, which takes no locks, may: see confirmSlot.
+func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
 	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
 	if len(resources) == 0 {
 		return availability.Resource{}, domain.SlotUnavailable(conflict)
 	}
-	calendar, err := s.calendar(ctx, service, resources, calendarQuery{
-		from: q.at.Day, to: q.at.Day, customer: q.window, anyLocation: q.anyLocation,
-	})
+	covers := calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window, anyLocation: q.anyLocation}
+	calendar, err := tx.calendar(ctx, service, resources, covers)
 	if err != nil {
 		return availability.Resource{}, err
 	}
-	choice := availability.Choice{Order: availability.AgentOrder(service.settings[settingAgentOrder]), Pick: s.pick}
+	choice := availability.Choice{Order: availability.AgentOrder(service.settings[settingAgentOrder]), Pick: tx.pick}
 	if q.Agent == 0 && (choice.Order == availability.BusiestAgent || choice.Order == availability.IdlestAgent) {
-		if choice.Load, err = s.bookingsOfDay(ctx, q.at.Day, scopeOf(resources).agents); err != nil {
+		if choice.Load, err = tx.bookingsOfDay(ctx, q.at.Day, scopeOf(resources).agents); err != nil {
 			return availability.Resource{}, err
 		}
 	}
 	if chosen, ok := calendar.Assign(q.at, q.Request, choice); ok {
+		tx.assigned = &assignedSlot{slotRequest: q, resource: chosen, service: service, covers: covers, input: calendar.Input}
 		return chosen, nil
 	}
 	for _, slot := range calendar.Day(q.at.Day, q.Request) {
@@ -66,6 +67,35 @@ func (s *Site) chooseResource(ctx context.Context, service bookableService, reso
 		}
 	}
 	return availability.Resource{}, domain.SlotUnavailable(conflict)
+}
+
+// assignedSlot is the slot that a transaction gives to a booking, with what is needed to
+// check it again.
+type assignedSlot struct {
+	slotRequest
+	resource availability.Resource
+	service  bookableService
+	covers   calendarQuery
+	input    availability.Input
+}
+
+// confirmSlot reads the bookings of the assigned slot again. It is the last statement
+// before COMMIT: a booking that PHP added since chooseResource wins, and the transaction
+// is run again, to find the slot occupied.
+func (tx *Tx) confirmSlot(ctx context.Context) error {
+	if tx.assigned == nil {
+		return nil
+	}
+	a := *tx.assigned
+	a.input.Resources = []availability.Resource{a.resource}
+	var err error
+	if a.input.Bookings, err = tx.blockingBookings(ctx, a.service, scopeOf(a.input.Resources), a.covers, a.input); err != nil {
+		return err
+	}
+	if len(availability.NewCalendar(a.input).Free(a.at, a.Request)) == 0 {
+		return fmt.Errorf("slot was booked concurrently: %w", wpdb.ErrConflict)
+	}
+	return nil
 }
 
 // slotLocks returns the locks of everything over which bookings can collide: their

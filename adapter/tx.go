@@ -14,6 +14,7 @@ import (
 type Tx struct {
 	*Site
 	progress lockProgress
+	assigned *assignedSlot // the slot that the transaction gives to a booking; nil for none
 }
 
 // Transact runs work in one transaction: either all of it happens, or nothing. After a
@@ -45,7 +46,11 @@ func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) er
 	return s.db.Transact(ctx, op, func(db *wpdb.DB) error {
 		within := *s
 		within.db = db
-		return work(&Tx{Site: &within})
+		tx := &Tx{Site: &within}
+		if err := work(tx); err != nil {
+			return err
+		}
+		return tx.confirmSlot(ctx)
 	})
 }
 

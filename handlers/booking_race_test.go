@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -76,5 +77,61 @@ func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 		"SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status = 'approved' AND agent_id = 5 AND start_date = '2027-02-05'").Scan(&held)
 	if err != nil || held != 1 {
 		t.Errorf("%d bookings hold the slot, want 1 (%v)", held, err)
+	}
+}
+
+// TestBookingOfThePluginWins: the plugin takes no locks, so that it may book a slot after
+// we found it free. A booking that it commits before we do wins: ours gets the 409 that
+// names it, and leaves nothing behind.
+func TestBookingOfThePluginWins(t *testing.T) {
+	t.Parallel()
+	const customer = "SELECT id FROM wp_latepoint_customers WHERE id = 9 FOR UPDATE"
+	for name, c := range map[string]struct {
+		method, path, body string
+		row                string // that is written after the slot is found free
+		bulk               bool
+	}{
+		"a new booking":  {http.MethodPost, "/bookings", friday(), customer, false},
+		"a bulk booking": {http.MethodPost, "/bookings/bulk", `[` + friday() + `]`, customer, true},
+		"a booking that moves": {http.MethodPut, "/bookings/7", `{"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00"}`,
+			"SELECT id FROM wp_latepoint_order_items WHERE id = (SELECT order_item_id FROM wp_latepoint_bookings WHERE id = 7) FOR UPDATE", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA())
+			arrange(t, s.database, fillLocks)
+			other, err := s.database.SQL.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Rollback() //nolint:errcheck // committed below
+			if _, err := other.ExecContext(t.Context(), c.row); err != nil {
+				t.Fatal(err)
+			}
+			before := s.database.Snapshot(t)
+			answers := make(chan answer, 1)
+			go func() { answers <- s.write(c.method, c.path, c.body, "Idempotency-Key", "x") }()
+			s.waitForLock(t)
+			theirs := appointment{id: 5001, agent: 5, service: 4, location: 1, date: "2027-02-05", start: "10:30", end: "11:30"}
+			if _, err := other.ExecContext(t.Context(), theirs.sql(t)); err != nil {
+				t.Fatal(err)
+			}
+			if err := other.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			a := <-answers
+			if c.bulk {
+				if a.want(http.StatusBadRequest).at("results", "errors", 0, "error") != "Time slot not available" {
+					t.Errorf("%s", a.body)
+				}
+			} else if id := fmt.Sprint(a.want(http.StatusConflict).at("error", "details", "conflicting_booking_id")); id != "5001" {
+				t.Errorf("in the way: %s", id)
+			}
+			for _, change := range changed(fixtures.Changes(before, before.Again(t))) {
+				if !(strings.HasPrefix(change, "bookings insert") && strings.Contains(change, "start_time=630")) && !strings.HasPrefix(change, "bookside_") {
+					t.Errorf("left behind: %s", change)
+				}
+			}
+		})
 	}
 }
