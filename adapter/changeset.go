@@ -21,6 +21,15 @@ func (e *changeset) text(name string, sent *string, stored string) {
 	}
 }
 
+// nullable changes a text column, or clears it if it is among nulls and no text was sent.
+func (e *changeset) nullable(name string, sent, stored *string, nulls []string) {
+	if sent != nil || !slices.Contains(nulls, name) {
+		e.text(name, sent, domain.ValueOr(stored, ""))
+	} else if stored != nil {
+		e.set(name, nil)
+	}
+}
+
 func (e *changeset) number(name string, sent *int64, stored int64) {
 	if sent != nil && *sent != stored {
 		e.set(name, *sent)

@@ -26,6 +26,7 @@ type CouponPatch struct {
 	ActiveFrom, ActiveTo              *Date   // "" or 0000-00-00 for none
 	UsageLimit                        *int64  // 0 is unlimited
 	MinOrderAmount, MaxDiscountAmount *decimal.Decimal
+	NoMaxDiscount                     bool // clears MaxDiscountAmount
 	Validation                        domain.Validation
 }
 
@@ -291,6 +292,8 @@ func (patch CouponPatch) rules(stored CouponRules) (string, error) {
 	}
 	if most := patch.MaxDiscountAmount; most != nil && (stored.MaxDiscountAmount == nil || !most.Equal(*stored.MaxDiscountAmount)) {
 		set("max_discount_amount", most.String())
+	} else if most == nil && patch.NoMaxDiscount && stored.MaxDiscountAmount != nil {
+		set("max_discount_amount", "")
 	}
 	if len(changes) == 0 {
 		return stored.Stored, nil

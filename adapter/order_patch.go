@@ -19,6 +19,7 @@ type OrderPatch struct {
 	PaymentStatus                                    *string // not_paid, partially_paid, fully_paid, processing, refunded or partially_refunded
 	FulfillmentStatus                                *string // not_fulfilled, partially_fulfilled or fulfilled
 	ConfirmationCode, IPAddress, SourceID, SourceURL *string
+	Nulls                                            []string // columns of an existing order to clear
 	Validation                                       domain.Validation
 }
 
@@ -54,15 +55,15 @@ func (patch OrderPatch) changeset(o Order) changeset {
 	e.amount("total", patch.Total, o.Total)
 	e.amount("tax_total", patch.TaxTotal, o.TaxTotal)
 	e.amount("coupon_discount", patch.CouponDiscount, o.CouponDiscount)
-	e.text("coupon_code", patch.CouponCode, domain.ValueOr(o.CouponCode, ""))
-	e.text("customer_comment", patch.CustomerComment, domain.ValueOr(o.CustomerComment, ""))
+	e.nullable("coupon_code", patch.CouponCode, o.CouponCode, patch.Nulls)
+	e.nullable("customer_comment", patch.CustomerComment, o.CustomerComment, patch.Nulls)
 	e.text("status", patch.Status, o.Status)
 	e.text("payment_status", patch.PaymentStatus, o.PaymentStatus)
 	e.text("fulfillment_status", patch.FulfillmentStatus, o.FulfillmentStatus)
 	e.text("confirmation_code", patch.ConfirmationCode, o.ConfirmationCode)
-	e.text("ip_address", patch.IPAddress, domain.ValueOr(o.IPAddress, ""))
-	e.text("source_id", patch.SourceID, domain.ValueOr(o.SourceID, ""))
-	e.text("source_url", patch.SourceURL, domain.ValueOr(o.SourceURL, ""))
+	e.nullable("ip_address", patch.IPAddress, o.IPAddress, patch.Nulls)
+	e.nullable("source_id", patch.SourceID, o.SourceID, patch.Nulls)
+	e.nullable("source_url", patch.SourceURL, o.SourceURL, patch.Nulls)
 	return e
 }
 

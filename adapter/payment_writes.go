@@ -21,6 +21,7 @@ type PaymentPatch struct {
 	Processor, PaymentMethod, PaymentPortion, Kind *string
 	Status                                         *string // succeeded, processing or failed; refunded makes it a successful refund
 	Token, Notes, ReceiptNumber                    *string
+	Nulls                                          []string // columns of an existing payment to clear
 	Validation                                     domain.Validation
 }
 
@@ -227,8 +228,8 @@ func (patch PaymentPatch) changeset(v Payment) changeset {
 	e.text("payment_portion", patch.PaymentPortion, v.PaymentPortion)
 	e.text("kind", patch.Kind, v.Kind)
 	e.text("status", patch.Status, v.Status)
-	e.text("token", patch.Token, domain.ValueOr(v.Token, ""))
-	e.text("notes", patch.Notes, domain.ValueOr(v.Notes, ""))
+	e.nullable("token", patch.Token, v.Token, patch.Nulls)
+	e.nullable("notes", patch.Notes, v.Notes, patch.Nulls)
 	e.text("receipt_number", patch.ReceiptNumber, domain.ValueOr(v.ReceiptNumber, ""))
 	return e
 }

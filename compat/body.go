@@ -172,6 +172,12 @@ func (b *Body) sent(name string) (value node, ok bool) {
 	return value, ok && !value.null()
 }
 
+// null reports whether null was sent under a name.
+func (b *Body) null(name string) bool {
+	value, ok := b.fields[name]
+	return ok && value.null()
+}
+
 // present reports whether anything but nothing was sent under a name.
 func (b *Body) present(name string) bool {
 	value, ok := b.sent(name)

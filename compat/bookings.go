@@ -35,11 +35,12 @@ type Booking struct {
 
 // BookingCustomer is the customer in a booking.
 type BookingCustomer struct {
-	ID        int64  `json:"id"`
-	FirstName string `json:"first_name"`
-	LastName  string `json:"last_name"`
-	Email     string `json:"email"`
-	Phone     string `json:"phone"`
+	ID        int64   `json:"id"`
+	FirstName string  `json:"first_name"`
+	LastName  string  `json:"last_name"`
+	FullName  *string `json:"full_name,omitempty"` // in single reads only
+	Email     string  `json:"email"`
+	Phone     string  `json:"phone"`
 }
 
 // BookingAgent is the agent in a booking.
@@ -242,6 +243,7 @@ func (v View) bookingDetail(d adapter.BookingDetail, times BookingTimes) Booking
 		Transactions: each(d.Payments, v.payment),
 		Meta:         d.Meta,
 	}
+	record.Booking.Customer.FullName = new(strings.TrimSpace(d.Customer.FirstName + " " + d.Customer.LastName))
 	if d.Service != nil {
 		record.ServiceName = d.Service.Name
 	}

@@ -43,11 +43,14 @@ var CouponFields = Fields[adapter.CouponPatch]{
 	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *adapter.CouponPatch) **string { return &c.DiscountType }),
 	optional("discount_value", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.DiscountValue }),
 	optional("status", word(couponStatuses, oneOf("active", "inactive")), func(c *adapter.CouponPatch) **string { return &c.Status }),
-	optional("active_from", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveFrom }),
-	optional("active_to", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveTo }),
+	optional("active_from", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveFrom }).
+		orNull(func(c *adapter.CouponPatch) { c.ActiveFrom = new(adapter.Date) }),
+	optional("active_to", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveTo }).
+		orNull(func(c *adapter.CouponPatch) { c.ActiveTo = new(adapter.Date) }),
 	optional("usage_limit", integer(0, maxInt), func(c *adapter.CouponPatch) **int64 { return &c.UsageLimit }),
 	optional("min_order_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }),
-	optional("max_discount_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }),
+	optional("max_discount_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }).
+		orNull(func(c *adapter.CouponPatch) { c.NoMaxDiscount = true }),
 }
 
 // NewCouponFields are those of POST /coupons.

@@ -21,7 +21,8 @@ var customerValueFields = slices.Concat(
 		optional("notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.Notes }),
 		optional("admin_notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.AdminNotes }),
 		optional("is_guest", boolean(), func(c *adapter.CustomerPatch) **bool { return &c.IsGuest }),
-		optional("avatar_image_id", idOrNone(), func(c *adapter.CustomerPatch) **int64 { return &c.AvatarImageID }),
+		optional("avatar_image_id", idOrNone(), func(c *adapter.CustomerPatch) **int64 { return &c.AvatarImageID }).
+			orNull(func(c *adapter.CustomerPatch) { c.AvatarImageID = new(int64) }),
 		profile("address", anyText()),
 		profile("city", anyText()),
 		profile("state", anyText()),
@@ -74,10 +75,11 @@ func userID() kind[int64] {
 
 var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 
-// profile is a field for which the platform has no column. An empty text removes
-// it.
+// profile is a field for which the platform has no column. null and an empty text
+// remove it.
 func profile(name string, k kind[string]) Field[adapter.CustomerPatch] {
-	return custom(name, k, func(c *adapter.CustomerPatch, text string) { c.Profile[name] = text })
+	return custom(name, k, func(c *adapter.CustomerPatch, text string) { c.Profile[name] = text }).
+		orNull(func(c *adapter.CustomerPatch) { c.Profile[name] = "" })
 }
 
 // removable is a kind of which an empty text is a value too.

@@ -68,6 +68,20 @@ func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	}
 }
 
+// orNull makes null clear the field, in place of counting as not sent.
+func (f Field[T]) orNull(clear func(into *T)) Field[T] {
+	name, read, schema := f.name, f.read, f.kind.schema
+	f.kind.schema = func() *Schema { return nullable(schema()) }
+	f.read = func(in source, into *T) {
+		if in.(*Body).null(name) {
+			clear(into)
+			return
+		}
+		read(in, into)
+	}
+	return f
+}
+
 // about replaces what the field docs say, and perhaps their example.
 func (f Field[T]) about(about string, example ...string) Field[T] {
 	f.doc.about, f.doc.example = about, strings.Join(example, "")

@@ -18,8 +18,10 @@ var OrderFields = Fields[adapter.OrderPatch]{
 	optional("tax_total", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.TaxTotal }),
 	optional("discount_total", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.DiscountTotal }),
 	optional("coupon_discount", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.CouponDiscount }),
-	optional("coupon_code", anyText(), func(o *adapter.OrderPatch) **string { return &o.CouponCode }),
-	optional("customer_comment", anyText(), func(o *adapter.OrderPatch) **string { return &o.CustomerComment }),
+	optional("coupon_code", anyText(), func(o *adapter.OrderPatch) **string { return &o.CouponCode }).
+		orNull(func(o *adapter.OrderPatch) { o.Nulls = append(o.Nulls, "coupon_code") }),
+	optional("customer_comment", anyText(), func(o *adapter.OrderPatch) **string { return &o.CustomerComment }).
+		orNull(func(o *adapter.OrderPatch) { o.Nulls = append(o.Nulls, "customer_comment") }),
 	optional("notes", anyText(), func(o *adapter.OrderPatch) **string { return &o.Notes }),
 	optional("status", word(orderStatuses, oneOf("open", "cancelled", "completed")), func(o *adapter.OrderPatch) **string { return &o.Status }),
 	optional("payment_status", word(orderPaymentStatuses, oneOf("not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded")),
@@ -27,9 +29,12 @@ var OrderFields = Fields[adapter.OrderPatch]{
 	optional("fulfillment_status", word(fulfillmentStatuses, oneOf("not_fulfilled", "partially_fulfilled", "fulfilled")),
 		func(o *adapter.OrderPatch) **string { return &o.FulfillmentStatus }),
 	optional("confirmation_code", anyText(), func(o *adapter.OrderPatch) **string { return &o.ConfirmationCode }),
-	optional("ip_address", anyText(), func(o *adapter.OrderPatch) **string { return &o.IPAddress }),
-	optional("source_id", anyText(), func(o *adapter.OrderPatch) **string { return &o.SourceID }),
-	optional("source_url", anyText(), func(o *adapter.OrderPatch) **string { return &o.SourceURL }),
+	optional("ip_address", anyText(), func(o *adapter.OrderPatch) **string { return &o.IPAddress }).
+		orNull(func(o *adapter.OrderPatch) { o.Nulls = append(o.Nulls, "ip_address") }),
+	optional("source_id", anyText(), func(o *adapter.OrderPatch) **string { return &o.SourceID }).
+		orNull(func(o *adapter.OrderPatch) { o.Nulls = append(o.Nulls, "source_id") }),
+	optional("source_url", anyText(), func(o *adapter.OrderPatch) **string { return &o.SourceURL }).
+		orNull(func(o *adapter.OrderPatch) { o.Nulls = append(o.Nulls, "source_url") }),
 }
 
 // NewOrderFields are those of POST /orders.

@@ -49,9 +49,12 @@ var PaymentFields = Fields[adapter.PaymentPatch]{
 	optional("kind", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Kind }),
 	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *adapter.PaymentPatch) **string { return &p.Status }).
 		about("succeeded, processing or failed; completed means succeeded, pending means processing, refunded a successful payment of kind refund", "succeeded"),
-	optional("transaction_id", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
-	optional("token", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }),
-	optional("notes", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Notes }),
+	optional("transaction_id", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).
+		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
+	optional("token", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).
+		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "token") }),
+	optional("notes", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Notes }).
+		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "notes") }),
 	optional("receipt_number", anyText(), func(p *adapter.PaymentPatch) **string { return &p.ReceiptNumber }),
 }
 

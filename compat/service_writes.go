@@ -37,7 +37,8 @@ type WrittenService struct {
 var ServiceFields = Fields[adapter.ServicePatch]{
 	optional("name", anyText(), func(s *adapter.ServicePatch) **string { return &s.Name }),
 	optional("short_description", anyText(), func(s *adapter.ServicePatch) **string { return &s.ShortDescription }),
-	optional("description", anyText(), func(s *adapter.ServicePatch) **string { return &s.Description }),
+	optional("description", anyText(), func(s *adapter.ServicePatch) **string { return &s.Description }).
+		orNull(func(s *adapter.ServicePatch) { s.Description = new(string) }),
 	optional("duration", integer(1, maxInt), func(s *adapter.ServicePatch) **int64 { return &s.Duration }),
 	optional("price_min", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.PriceMin }),
 	optional("price_max", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.PriceMax }),
@@ -49,7 +50,8 @@ var ServiceFields = Fields[adapter.ServicePatch]{
 	optional("selection_image_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.SelectionImageID }),
 	optional("status", word(enabledStatuses, enabledMessage), func(s *adapter.ServicePatch) **string { return &s.Status }),
 	optional("visibility", word(visibilities, visibilityMessage), func(s *adapter.ServicePatch) **string { return &s.Visibility }),
-	optional("category_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.CategoryID }),
+	optional("category_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.CategoryID }).
+		orNull(func(s *adapter.ServicePatch) { s.CategoryID = new(int64) }),
 	optional("customer_limit", anyText(), func(s *adapter.ServicePatch) **string { return &s.CustomerLimit }),
 }
 

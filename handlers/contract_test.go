@@ -305,7 +305,7 @@ func canonicalValue(schema *openapi3.SchemaRef, value any) any {
 	case string:
 		return canonicalScalar(schema.Value, sent)
 	case json.Number:
-		if schema.Value.Type.Is(openapi3.TypeString) {
+		if schema.Value.Type.Includes(openapi3.TypeString) {
 			return sent.String()
 		}
 		return canonicalScalar(schema.Value, sent.String())
@@ -348,7 +348,7 @@ func canonicalObject(schema *openapi3.SchemaRef, object map[string]any) map[stri
 
 // freeText reports whether even an empty text is a valid value.
 func freeText(schema *openapi3.Schema) bool {
-	return schema.Type.Is(openapi3.TypeString) && len(schema.Enum) == 0 && schema.Pattern == "" && schema.Format == ""
+	return schema.Type.Includes(openapi3.TypeString) && len(schema.Enum) == 0 && schema.Pattern == "" && schema.Format == ""
 }
 
 func canonicalScalar(schema *openapi3.Schema, text string) any {
@@ -360,13 +360,13 @@ func canonicalScalar(schema *openapi3.Schema, text string) any {
 		return whole(number)
 	case len(schema.AnyOf) > 0:
 		return trimmed
-	case schema.Type.Is(openapi3.TypeBoolean) && slices.Contains([]string{"1", "true", "yes", "on"}, trimmed):
+	case schema.Type.Includes(openapi3.TypeBoolean) && slices.Contains([]string{"1", "true", "yes", "on"}, trimmed):
 		return true
-	case schema.Type.Is(openapi3.TypeBoolean) && slices.Contains([]string{"0", "false", "no", "off"}, trimmed):
+	case schema.Type.Includes(openapi3.TypeBoolean) && slices.Contains([]string{"0", "false", "no", "off"}, trimmed):
 		return false
-	case schema.Type.Is(openapi3.TypeInteger) && notNumber == nil:
+	case schema.Type.Includes(openapi3.TypeInteger) && notNumber == nil:
 		return whole(number)
-	case schema.Type.Is(openapi3.TypeNumber) && notNumber == nil:
+	case schema.Type.Includes(openapi3.TypeNumber) && notNumber == nil:
 		return number
 	case len(schema.Enum) > 0:
 		return trimmed

@@ -1,0 +1,98 @@
+package handlers_test
+
+import (
+	"net/http"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// TestNullClears sends null to every field of an update that can be null, for a record that
+// has a value there, and twice: the second one has nothing to clear.
+func TestNullClears(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	arrange(t, s.database,
+		`INSERT INTO wp_latepoint_coupons (id, code, name, description, discount_type, discount_value, status, active_from, active_to, rules) VALUES
+			(900, 'ONE', 'One', '', 'percent', 5, 'active', '2027-01-01', '2027-02-01', '{"limit_total":"7","max_discount_amount":"9.5","x":[1, 2]}')`)
+	before := s.database.Snapshot(t)
+	for _, c := range []struct {
+		path, field, value string
+		cleared            any // as it is shown
+	}{
+		{"/payments/7", "token", `"tok"`, nil},
+		{"/payments/7", "notes", `"note"`, nil},
+		{"/orders/10", "coupon_code", `"SAVE"`, nil},
+		{"/orders/10", "customer_comment", `"comment"`, nil},
+		{"/orders/10", "ip_address", `"192.0.2.1"`, nil},
+		{"/orders/10", "source_id", `"s"`, nil},
+		{"/orders/10", "source_url", `"https://x.test/"`, nil},
+		{"/coupons/ONE", "max_discount_amount", `20`, nil},
+		{"/coupons/ONE", "active_from", `"2027-01-02"`, "0000-00-00"},
+		{"/coupons/ONE", "active_to", `"2027-02-02"`, "0000-00-00"},
+		{"/services/4", "category_id", `2`, nil},
+		{"/services/4", "description", `"Long"`, ""},
+		{"/customers/9", "address", `"Hof 1"`, nil},
+		{"/customers/9", "city", `"Ulm"`, nil},
+		{"/customers/9", "state", `"BW"`, nil},
+		{"/customers/9", "zipcode", `"89073"`, nil},
+		{"/customers/9", "country", `"DE"`, nil},
+		{"/customers/9", "date_of_birth", `"2000-02-29"`, nil},
+		{"/customers/9", "gender", `"other"`, nil},
+		{"/customers/9", "avatar_image_id", `12`, nil},
+	} {
+		t.Run(c.path[1:]+" "+c.field, func(t *testing.T) { // one after the other: they share the records
+			put := func(value string) any {
+				return s.write(http.MethodPut, c.path, `{"`+c.field+`":`+value+`}`).want(http.StatusOK).record()[c.field]
+			}
+			set := put(c.value)
+			if set == c.cleared && c.path != "/customers/9" {
+				t.Fatalf("not set: %v", set)
+			}
+			if got := put("null"); got != c.cleared {
+				t.Errorf("answered %#v, want %#v", got, c.cleared)
+			}
+			shown := s.get(c.path).want(http.StatusOK).record()[c.field]
+			if c.field == "category_id" {
+				c.cleared = "0" // as it is stored
+			}
+			if c.path == "/customers/9" && shown == "" || c.field == "description" && shown == nil {
+				shown = c.cleared
+			}
+			if shown != c.cleared {
+				t.Errorf("shown %#v, want %#v", shown, c.cleared)
+			}
+			after := s.database.Snapshot(t)
+			put("null")
+			nothingWritten(t, "null again", after)
+			before.Restore(t)
+		})
+	}
+	// The name that older clients use for the token, and a token beside it.
+	if got := s.write(http.MethodPut, "/payments/7", `{"transaction_id":null}`).want(http.StatusOK).record()["token"]; got != nil {
+		t.Errorf("token %v", got)
+	}
+	if got := s.write(http.MethodPut, "/payments/7", `{"transaction_id":null,"token":"tok"}`).want(http.StatusOK).record()["token"]; got != "tok" {
+		t.Errorf("token %v", got)
+	}
+}
+
+// TestFullNameOfABookingsCustomer: single reads and writes of bookings show it, lists do not.
+func TestFullNameOfABookingsCustomer(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "UPDATE wp_latepoint_customers SET first_name = 'Zoë', last_name = NULL WHERE id = 9")
+	s.write(http.MethodPut, "/bookings/10", `{"customer_id":9}`).want(http.StatusOK)
+	if got := s.get("/bookings/10").want(http.StatusOK).at("data", "customer", "full_name"); got != "Zoë" {
+		t.Errorf("without a last name: %v", got)
+	}
+	a := s.write(http.MethodPut, "/bookings/10", `{"customer":{"last_name":"Braun"}}`).want(http.StatusOK)
+	if got := a.at("data", "customer", "full_name"); got != "Zoë Braun" {
+		t.Errorf("%v", got)
+	}
+	for _, record := range s.get("/bookings?customer_id=9").want(http.StatusOK).records() {
+		if _, shown := record["customer"].(map[string]any)["full_name"]; shown {
+			t.Errorf("lists have %v", record["customer"])
+		}
+	}
+}
