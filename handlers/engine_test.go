@@ -42,7 +42,9 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
 	arrange(t, database,
 		"INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')",
-		"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268", "DELETE FROM wp_latepoint_activities", "DELETE FROM wp_latepoint_process_jobs",
+		"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268",
+		"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE order_id IN (SELECT id FROM wp_latepoint_orders WHERE customer_id = 268)",
+		"DELETE FROM wp_latepoint_activities", "DELETE FROM wp_latepoint_process_jobs",
 		"INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (7, 'a', 'b')",
 		`INSERT INTO wp_options (option_name, option_value) VALUES ('cron', 'a:1:{i:1795000000;a:1:{s:32:"latepoint_process_scheduled_jobs";a:0:{}}}')
 			ON DUPLICATE KEY UPDATE option_value = VALUES(option_value)`)

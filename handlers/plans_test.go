@@ -21,7 +21,7 @@ var grown = []string{
 }
 
 // unindexed are tables that the plugin finds by nothing but their id.
-var unindexed = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions"}
+var unindexed = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions", "wp_latepoint_transaction_refunds"}
 
 // TestBookingWritesUseIndexes explains every statement of a create, an update
 // and a deletion: none scans a table that has an index.
