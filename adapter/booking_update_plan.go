@@ -25,7 +25,6 @@ type BookingPatch struct {
 	StartDate             *availability.Day
 	StartTime             *Minutes
 	Duration              *int64 // minutes
-	Attendees             *int64
 	Status                *string
 	Customer              CustomerFields
 	Price                 *decimal.Decimal
@@ -44,7 +43,6 @@ type updatePlan struct {
 	slot      *slotRequest          // nil if no slot is needed
 	present   availability.Resource // the resource that the booking has now
 	moved     bool                  // to another time, service, agent or location
-	newSpan   bool                  // another start, duration or service
 	status    string
 	customer  BookingCustomer // of the booking, with its changes
 	fields    row             // changed columns of the customer
@@ -118,16 +116,14 @@ type slotChange struct {
 	startKnown                           bool // both date and time of at
 	service, agent, location             int64
 	duration                             int64 // minutes
-	attendees                            int64
-	spanChanged                          bool // start or end
-	timeChanged, serviceChanged, changed bool // changed reports a change of any field
+	timeChanged, serviceChanged, changed bool  // changed reports a change of any field
 }
 
 // slotChange applies the patch to the slot of the booking.
 func (plan *updatePlan) slotChange() slotChange {
 	b := plan.before.booking
 	day, dayKnown := availability.ParseDay(string(b.StartDate))
-	c := slotChange{at: availability.Moment{Day: day}, service: b.serviceID(), agent: b.Agent.ID, location: b.locationID(), duration: b.Duration, attendees: b.Attendees}
+	c := slotChange{at: availability.Moment{Day: day}, service: b.serviceID(), agent: b.Agent.ID, location: b.locationID(), duration: b.Duration}
 	timeKnown := b.StartTime != nil
 	if timeKnown {
 		c.at.Minutes = *b.StartTime
@@ -138,8 +134,7 @@ func (plan *updatePlan) slotChange() slotChange {
 	c.serviceChanged = changes(&c.service, plan.ServiceID, true)
 	c.changed = changes(&c.agent, plan.AgentID, true) || c.timeChanged || c.serviceChanged
 	c.changed = changes(&c.location, plan.LocationID, true) || c.changed
-	c.spanChanged = changes(&c.duration, plan.Duration, true) || c.timeChanged || c.serviceChanged
-	c.changed = changes(&c.attendees, plan.Attendees, true) || c.spanChanged || c.changed
+	c.changed = changes(&c.duration, plan.Duration, true) || c.changed
 	return c
 }
 
@@ -155,7 +150,7 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 		return nil
 	}
 	s.checkNewStart(plan, c, p)
-	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil, "total_attendees": plan.Attendees != nil} {
+	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil} {
 		if sent && p.Has(field) {
 			return nil
 		}
@@ -166,13 +161,10 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 	}
 	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
 	plan.slot = &slotRequest{
-		Request: plan.service.requestToMove(b.Booking, plan.Duration, plan.Attendees),
+		Request: plan.service.requestToMove(b.Booking, plan.Duration, nil),
 		at:      c.at, window: c.timeChanged, anyLocation: isAny(location),
 	}
 	plan.slot.Agent = c.agent
-	if plan.newSpan = c.spanChanged; !c.spanChanged {
-		plan.slot.Duration = b.length()
-	}
 	return nil
 }
 
