@@ -243,7 +243,7 @@ func (v View) bookingDetail(d adapter.BookingDetail, times BookingTimes) Booking
 		Transactions: each(d.Payments, v.payment),
 		Meta:         d.Meta,
 	}
-	record.Booking.Customer.FullName = new(strings.TrimSpace(d.Customer.FirstName + " " + d.Customer.LastName))
+	record.Customer.FullName = new(strings.TrimSpace(d.Customer.FirstName + " " + d.Customer.LastName))
 	if d.Service != nil {
 		record.ServiceName = d.Service.Name
 	}
