@@ -106,7 +106,7 @@ func TestEmptyBooking(t *testing.T) {
 	list := `{"id":0,"booking_code":"","status":"","start_date":"","start_time":"","end_time":"","duration":0,"price":"0.0000","payment_status":"",` +
 		`"customer":{"id":0,"first_name":"","last_name":"","email":"","phone":""},"agent":{"id":"0","full_name":"","email":"","phone":""},"service":[],` +
 		`"location":{"id":"","name":"","full_address":"","category":[]},"total_attendees":0,"notes":"","created_at":"","updated_at":""`
-	detail := list + `,"start_datetime":null,"end_datetime":null,"end_date":"","timezone":"","service_name":"","customer_comment":null,"created_datetime":null,` +
+	detail := strings.Replace(list, `"last_name":"",`, `"last_name":"","full_name":"",`, 1) + `,"start_datetime":null,"end_datetime":null,"end_date":"","timezone":"","service_name":"","customer_comment":null,"created_datetime":null,` +
 		`"buffer_before":0,"buffer_after":0,"transactions":[],"order":null,"meta":{}`
 	for name, c := range map[string]struct {
 		record any

@@ -21,7 +21,7 @@ func TestCustomerBodies(t *testing.T) {
 		"nothing": {body: `{}`, want: adapter.CustomerPatch{Profile: map[string]string{}}},
 		"nulls": {
 			body: `{"first_name":null,"status":null,"is_guest":null,"avatar_image_id":null,"city":null,"country":null,"custom_fields":null,"cms_user_id":null}`,
-			want: adapter.CustomerPatch{Profile: map[string]string{}},
+			want: adapter.CustomerPatch{AvatarImageID: new(int64(0)), Profile: map[string]string{"city": "", "country": ""}},
 		},
 		"texts": {
 			body: `{"first_name":" A ","last_name":5,"email":"","phone":" ","notes":"a\n","admin_notes":"","cms_user_id":0,"wordpress_user_id":"7"}`,
