@@ -259,7 +259,7 @@ func TestLocksDoNotBlockTheSite(t *testing.T) {
 		for _, statement := range []string{
 			"SET SESSION innodb_lock_wait_timeout = 1",
 			"INSERT INTO wp_latepoint_bookings (booking_code, start_date, end_date, start_time, end_time, status, customer_id, service_id, agent_id, location_id, buffer_before, buffer_after)" +
-				" VALUES ('PHP0001', '2027-02-05', '2027-02-05', 720, 780, 'approved', 1, 4, 5, 1, 0, 0), ('PHP0002', '2027-02-05', '2027-02-05', 600, 660, 'approved', 1, 4, 1, 1, 0, 0)",
+				" VALUES ('PHP0001', '2027-02-05', '2027-02-05', 720, 780, 'approved', 1, 4, 5, 1, 0, 0), ('PHP0002', '2027-02-05', '2027-02-05', 780, 840, 'approved', 1, 4, 1, 1, 0, 0)",
 			"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7",
 			"UPDATE wp_latepoint_customers SET phone = '1' WHERE id = 10",
 			"INSERT INTO wp_latepoint_orders (customer_id, status) VALUES (1, 'open')",
