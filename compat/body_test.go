@@ -493,11 +493,11 @@ func FuzzFormsAreJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, outer, inner, value, flat, text string) {
 		for _, name := range []string{outer, inner, flat} {
 			if name == "" || strings.ContainsAny(name, "[]") || strings.HasPrefix(name, " ") || !utf8.ValidString(name) || strings.Trim(name, "-0123456789") == "" {
-				t.Skip("PHP reads such a name otherwise in a form")
+				t.Skip("PHP gives brackets, leading spaces and indexes in a form's name a meaning that JSON has not")
 			}
 		}
 		if outer == inner || outer == flat || outer == "list" || flat == "list" || !utf8.ValidString(value) || !utf8.ValidString(text) {
-			t.Skip("the names stand for one field, or JSON cannot hold the texts")
+			t.Skip("two names stand for one field, or the texts are not UTF-8, which JSON cannot hold")
 		}
 		tree := map[string]any{
 			outer: map[string]any{inner: value}, flat: text,
