@@ -8,6 +8,7 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // bookingTables are the tables that a new booking adds rows to.
@@ -37,7 +38,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA())
 			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
-			db := openAt(t, dsn, database.Prefix, 1)
+			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
 			platform := NewPlatform(db, recordedNow)
 			for n := 0; ; n++ {
 				site, err := platform.Site(t.Context()) // over a link that stands

@@ -10,6 +10,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // modelBooking is what the model knows of a booking.
@@ -24,7 +25,7 @@ type modelBooking struct {
 func TestBookingsAgainstModel(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
-	db := openDatabase(t, database)
+	db := wpdbtest.Open(t, database, 2)
 	site, err := NewPlatform(db, recordedNow).Site(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // rivals are two programs on one database, as two sidecars are.
@@ -28,7 +29,7 @@ func newRivals(t *testing.T, setup ...string) rivals {
 		}
 	}
 	for i := range r.sites {
-		db := openAt(t, r.database.DSN, r.database.Prefix, 10)
+		db := wpdbtest.Open(t, r.database, 10)
 		site, err := NewPlatform(db, recordedNow).Site(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // BenchmarkConflicts looks for conflicts on the recorded site, and on it with
 // 100,000 bookings to come.
 func BenchmarkConflicts(b *testing.B) {
 	database := fixtures.New(b, fixtures.SiteA())
-	platform := NewPlatform(openDatabase(b, database), recordedNow)
+	platform := NewPlatform(wpdbtest.Open(b, database, 2), recordedNow)
 	look := func(b *testing.B) {
 		for b.Loop() {
 			report, err := platform.Conflicts(b.Context())

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // insertBookings adds rows to the bookings of the small site: agent, service,
@@ -45,7 +46,7 @@ func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 		"1, 1, 1, 'approved', '2026-11-20', 540, '2026-11-20', 600, 0, 0, 1, 1")
 	var log bytes.Buffer
 	var reports []string
-	watch := NewConflictWatch(NewPlatform(openDatabase(t, database), recordedNow), slog.New(slog.NewJSONHandler(&log, nil)), func(found ConflictReport, fresh int) {
+	watch := NewConflictWatch(NewPlatform(wpdbtest.Open(t, database, 2), recordedNow), slog.New(slog.NewJSONHandler(&log, nil)), func(found ConflictReport, fresh int) {
 		reports = append(reports, fmt.Sprintf("%d of %d, %d new, cut %v", len(found.Conflicts), found.Bookings, fresh, found.Cut))
 	})
 	look := func() {

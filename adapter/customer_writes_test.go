@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // customerSite returns a site at the moment of the recording, with changes.
@@ -26,7 +27,7 @@ func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fi
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	db := openDatabase(t, database)
+	db := wpdbtest.Open(t, database, 2)
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +454,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 				}
 			}
 			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
-			db := openAt(t, dsn, database.Prefix, 1)
+			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
 			if err := db.CreateOwnTables(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -38,7 +39,7 @@ func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 func TestLocksChangeTheirRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
-	site, err := NewPlatform(openDatabase(t, database), recordedNow).Site(t.Context())
+	site, err := NewPlatform(wpdbtest.Open(t, database, 2), recordedNow).Site(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestLocksChangeTheirRows(t *testing.T) {
 // others, or after rows of the site, ends before it can.
 func TestLocksOutOfOrderAreRefused(t *testing.T) {
 	t.Parallel()
-	site, err := NewPlatform(openDatabase(t, fixtures.New(t, fixtures.SiteA())), recordedNow).Site(t.Context())
+	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA()), 2), recordedNow).Site(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/outbox"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // queuedJob is a row of process_jobs, as far as it matters here.
@@ -60,10 +61,7 @@ func announcing(t *testing.T, relays bool, setup ...string) (*fixtures.Database,
 			t.Fatal(err)
 		}
 	}
-	db := openDatabase(t, database)
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := wpdbtest.Open(t, database, 2)
 	platform := NewPlatform(db, recordedNow)
 	if relays {
 		platform.Outbox = outbox.NewRelay(db, recordedNow, nil, slog.New(slog.DiscardHandler))

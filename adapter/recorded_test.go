@@ -13,6 +13,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -29,7 +30,7 @@ func TestRecordedAvailability(t *testing.T) {
 				t.Parallel()
 				original := fixtures.Shared(t, fixtures.SiteA())
 				database := fixtures.New(t, fixtures.SiteA())
-				db := openDatabase(t, database)
+				db := wpdbtest.Open(t, database, 2)
 				for i := share; i < len(variants); i += len(shares) {
 					undo := database.Vary(t, original, variants[i].SQL)
 					compareVariant(t, db, variants[i], differences)

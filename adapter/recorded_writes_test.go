@@ -15,6 +15,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // TestRecordedWrites repeats the writes recorded on a real site, and compares the rows
@@ -107,7 +108,7 @@ type replayer struct {
 func newReplayer(t *testing.T, differences map[string]int) *replayer {
 	t.Helper()
 	r := &replayer{t: t, database: fixtures.New(t, fixtures.SiteA()), differences: differences}
-	r.platform = NewPlatform(openDatabase(t, r.database), func() time.Time { return r.now })
+	r.platform = NewPlatform(wpdbtest.Open(t, r.database, 2), func() time.Time { return r.now })
 	r.original = r.database.Snapshot(t)
 	return r
 }

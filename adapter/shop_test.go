@@ -11,6 +11,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 )
 
 // shop is a site of a test's own, whose rows are what they were after each try.
@@ -25,7 +26,7 @@ func newShop(t *testing.T, site fixtures.Site, setup ...string) *shop {
 	t.Helper()
 	s := &shop{t: t, database: fixtures.New(t, site)}
 	s.execute(t, setup...)
-	s.platform = NewPlatform(openDatabase(t, s.database), recordedNow)
+	s.platform = NewPlatform(wpdbtest.Open(t, s.database, 2), recordedNow)
 	s.original = s.database.Snapshot(t)
 	return s
 }

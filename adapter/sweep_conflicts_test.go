@@ -1,24 +1,20 @@
 package adapter
 
 import (
-	"errors"
 	"log/slog"
 	"testing"
 
+	"bookside/fixtures/wpdbtest"
+
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
-
-	"bookside/wpdb"
 )
 
 // TestSweepConflictsAreRetried: two servers that sweep on two nodes of a cluster do not
 // stop each other.
 func TestSweepConflictsAreRetried(t *testing.T) {
 	t.Parallel()
-	pool, mock, err := sqlmock.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, mock := wpdbtest.Mock(t)
 	ids := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}) }
 	mock.ExpectQuery("SELECT id FROM .*idempotency").WillReturnRows(ids().AddRow(1))
 	mock.ExpectBegin()
@@ -29,9 +25,7 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	mock.ExpectCommit()
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
-	mock.ExpectClose()
-	_, err = NewSweeper(wpdb.New(pool, "wp_"), recordedNow, slog.New(slog.DiscardHandler)).Sweep(t.Context())
-	if err := errors.Join(err, pool.Close(), mock.ExpectationsWereMet()); err != nil {
+	if _, err := NewSweeper(db, recordedNow, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

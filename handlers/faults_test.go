@@ -22,6 +22,7 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -33,19 +34,7 @@ const admittedKey = "lp_0123456789abcdef"
 // it has let the key in.
 func faulty(t *testing.T, admits bool, err error) *server {
 	t.Helper()
-	pool, mock, mockErr := sqlmock.New()
-	if mockErr != nil {
-		t.Fatal(mockErr)
-	}
-	t.Cleanup(func() {
-		if err := mock.ExpectationsWereMet(); err != nil {
-			t.Error(err)
-		}
-		mock.ExpectClose()
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db, mock := wpdbtest.Mock(t)
 	if admits {
 		sum := sha256.Sum256([]byte(admittedKey))
 		rows := sqlmock.NewRows(strings.Fields("id key_hash name kind key_start last_four permissions networks status created_at last_used_at expires_at " +
@@ -63,7 +52,6 @@ func faulty(t *testing.T, admits bool, err error) *server {
 	if admits && outdates(err) {
 		mock.ExpectQuery("SELECT").WillReturnError(err) // the tables are looked at again
 	}
-	db := wpdb.New(pool, "wp_")
 	s := &server{t: t, log: &logBuffer{}, keys: keys.NewStore(db, fixedClock, strings.NewReader("")), key: admittedKey}
 	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
 		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})

@@ -43,6 +43,7 @@ var rooms = map[string][]string{
 	"fixtures":                 {"fixtures/embedded"},
 	"fixtures/browser":         {"fixtures"},
 	"fixtures/dump":            {"fixtures"},
+	"fixtures/wpdbtest":        {"fixtures", "wpdb"},
 	"fixtures/embedded":        {},
 	"docker/attack/unfinished": {},
 	"docker/bench/baseline":    {"handlers", "adapter/keys", "wpdb"},
@@ -67,7 +68,7 @@ var modules = map[string][]string{
 	"maragu.dev/gomponents":              {"handlers/keyspage", "adapter/process"},
 	"html/template":                      {}, // executing a template makes the linker keep all methods
 	"text/template":                      {},
-	"github.com/DATA-DOG/go-sqlmock":     {},
+	"github.com/DATA-DOG/go-sqlmock":     {"fixtures/wpdbtest"},
 	"github.com/chromedp/":               {"fixtures/browser"},
 	"github.com/getkin/kin-openapi":      {},
 	"github.com/santhosh-tekuri/":        {},

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -20,6 +19,7 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -46,22 +46,7 @@ type server struct {
 }
 
 // logBuffer keeps the log lines of a server.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
+type logBuffer struct{ fixtures.Buffer }
 
 // last is the last request's log line.
 func (l *logBuffer) last(t testing.TB) logLine {
@@ -128,16 +113,7 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 
 func openDatabase(t testing.TB, database *fixtures.Database, connections int, wait time.Duration) *wpdb.DB {
 	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait, LockWait: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait, LockWait: time.Minute})
 }
 
 // newKey makes a key with permissions.

@@ -18,6 +18,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -26,19 +27,7 @@ func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatement
 // openStore opens a store on a database, as one server does.
 func openStore(t *testing.T, database *fixtures.Database, connections int) Store {
 	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return Store{DB: db, Now: time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), Random: rand.Reader}
+	return Store{DB: wpdbtest.Open(t, database, connections), Now: time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), Random: rand.Reader}
 }
 
 func newStore(t *testing.T) Store {
@@ -235,10 +224,7 @@ func TestUnfinishedRequestContinues(t *testing.T) {
 // the same expired rows does not fail the request.
 func TestExpiredResponsesAreDeletedAgain(t *testing.T) {
 	t.Parallel()
-	pool, mock, err := sqlmock.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, mock := wpdbtest.Mock(t)
 	expired := sqlmock.NewRows([]string{"id", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at"}).
 		AddRow(1, 0, "", 201, []byte("{}"), "", nil, "2026-11-01 00:00:00")
 	mock.ExpectQuery("SELECT .*idempotency").WillReturnRows(expired)
@@ -249,12 +235,8 @@ func TestExpiredResponsesAreDeletedAgain(t *testing.T) {
 	mock.ExpectExec("DELETE FROM .*idempotency").WillReturnResult(sqlmock.NewResult(0, 1))
 	mock.ExpectCommit()
 	mock.ExpectExec("INSERT INTO .*idempotency").WillReturnResult(sqlmock.NewResult(2, 1))
-	mock.ExpectClose()
-	s := Store{DB: wpdb.New(pool, "wp_"), Now: time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), Random: rand.Reader}
+	s := Store{DB: db, Now: time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), Random: rand.Reader}
 	if _, err := s.Begin(t.Context(), keyOf(1)); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(pool.Close(), mock.ExpectationsWereMet()); err != nil {
 		t.Error(err)
 	}
 }

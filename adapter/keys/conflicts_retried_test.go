@@ -8,27 +8,9 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
-
-// mocked returns a database of which a test says how it answers.
-func mocked(t *testing.T) (*wpdb.DB, sqlmock.Sqlmock) {
-	t.Helper()
-	pool, mock, err := sqlmock.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := mock.ExpectationsWereMet(); err != nil {
-			t.Error(err)
-		}
-		mock.ExpectClose()
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return wpdb.New(pool, "wp_"), mock
-}
 
 // TestConflictsAreRetried: a statement is run again where another node of a cluster was
 // first, so that a key is revoked at once.
@@ -66,7 +48,7 @@ func TestConflictsAreRetried(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, mock := mocked(t)
+			db, mock := wpdbtest.Mock(t)
 			if c.before != nil {
 				c.before(mock)
 			}
@@ -93,7 +75,7 @@ func TestUseIsRecordedByAnotherNode(t *testing.T) {
 	}{"conflict": {1213, false}, "read-only": {1290, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, mock := mocked(t)
+			db, mock := wpdbtest.Mock(t)
 			mock.ExpectExec("UPDATE .*api_keys").WillReturnError(&mysql.MySQLError{Number: c.number})
 			if err := NewStore(db, time.Now, nil).Used(t.Context(), Key{ID: 1}); (err != nil) != c.fails {
 				t.Errorf("error %v", err)

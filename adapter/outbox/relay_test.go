@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,6 +22,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/sanitize"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -90,7 +90,7 @@ type postOffice struct {
 	t        *testing.T
 	database *fixtures.Database
 	db       *wpdb.DB
-	log      *syncBuffer
+	log      *fixtures.Buffer
 
 	mu    sync.Mutex
 	now   time.Time
@@ -100,27 +100,9 @@ type postOffice struct {
 
 func newPostOffice(t *testing.T) *postOffice {
 	t.Helper()
-	p := &postOffice{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &syncBuffer{}, now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
-	p.db = openDatabase(t, p.database)
+	p := &postOffice{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &fixtures.Buffer{}, now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
+	p.db = wpdbtest.Open(t, p.database, 2)
 	return p
-}
-
-// openDatabase opens a database with at most two connections, and makes our own tables.
-func openDatabase(t *testing.T, database *fixtures.Database) *wpdb.DB {
-	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2, AcquireTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return db
 }
 
 func (p *postOffice) clock() time.Time {
@@ -254,24 +236,6 @@ func (p *postOffice) wantStored(want ...storedMail) {
 	if diff := cmp.Diff(want, p.stored()); diff != "" {
 		p.t.Errorf("outbox (-want +got):\n%s", diff)
 	}
-}
-
-// syncBuffer may be written while it is read.
-type syncBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *syncBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(text)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 func TestQueueMail(t *testing.T) {
@@ -445,7 +409,7 @@ func TestRelayProcesses(t *testing.T) {
 	var processes sync.WaitGroup
 	var senders sync.Map // by subject
 	for process := range 3 {
-		db := openDatabase(t, p.database)
+		db := wpdbtest.Open(t, p.database, 2)
 		sender := senderFunc(func(_ context.Context, m Message) error {
 			if other, twice := senders.LoadOrStore(m.Subject, process); twice {
 				t.Errorf("%s was sent by process %d and by %v", m.Subject, process, other)

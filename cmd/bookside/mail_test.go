@@ -491,7 +491,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	var passed atomic.Int64
-	var log output
+	var log fixtures.Buffer
 	outbox := outbox.NewRelay(site, func() time.Time { return now.Add(time.Duration(passed.Load())) },
 		mailConfig(t, server).newMailer(nil), slog.New(slog.NewJSONHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -32,24 +30,6 @@ func TestMain(m *testing.M) {
 
 // now is the present of the sample site; the program's clock stands still there.
 var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
-
-// output is what a program wrote. It may be read while the program runs.
-type output struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.String()
-}
 
 // settingsFor is the environment for a program on a sample site.
 func settingsFor(db *fixtures.Database, more ...string) []string {
@@ -82,7 +62,7 @@ type finished struct {
 // run runs a command to its end.
 func run(t *testing.T, env []string, stdin string, args ...string) finished {
 	t.Helper()
-	var stdout, stderr output
+	var stdout, stderr fixtures.Buffer
 	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: fixedClock}
 	code := report(&stderr, p.run(t.Context(), args))
 	return finished{code, stdout.String(), stderr.String()}
@@ -114,7 +94,7 @@ func wantTexts(t *testing.T, got string, texts ...string) {
 type serving struct {
 	t      *testing.T
 	url    string // of the API
-	stderr *output
+	stderr *fixtures.Buffer
 	cancel context.CancelFunc
 	ended  chan error
 }
@@ -140,7 +120,7 @@ func launch(t *testing.T, env []string) (s *serving, stdout io.Reader) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
-	s = &serving{t: t, stderr: &output{}, cancel: cancel, ended: make(chan error, 1)}
+	s = &serving{t: t, stderr: &fixtures.Buffer{}, cancel: cancel, ended: make(chan error, 1)}
 	p := program{env: env, stdin: strings.NewReader(""), stdout: writer, stderr: s.stderr, now: fixedClock}
 	go func() {
 		err := p.run(ctx, []string{"serve"})
@@ -239,7 +219,7 @@ func TestProcess(t *testing.T) {
 			command := exec.CommandContext(t.Context(), os.Args[0], "serve")
 			db := fixtures.Shared(t, fixtures.Small(now))
 			command.Env = append(settingsFor(db), beProgram)
-			var stderr output
+			var stderr fixtures.Buffer
 			command.Stderr = &stderr
 			stdout, err := command.StdoutPipe()
 			if err != nil {

@@ -214,7 +214,7 @@ func record(at string, into chan<- seen) http.Handler {
 type proxy struct {
 	scheme, address string
 	client          *http.Client
-	stderr          *output
+	stderr          *fixtures.Buffer
 	logs            string // folder of its logs; "" where all goes to stderr
 }
 
@@ -371,7 +371,7 @@ func startCaddy(t *testing.T, bookside, php string) *proxy {
 // run starts the proxy and ends it with the test.
 func (p *proxy) run(t *testing.T, command *exec.Cmd) {
 	t.Helper()
-	p.stderr = &output{}
+	p.stderr = &fixtures.Buffer{}
 	command.Stderr = p.stderr
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	if err := command.Start(); err != nil {

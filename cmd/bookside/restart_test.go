@@ -30,7 +30,7 @@ type supervisor struct {
 	port  *os.File
 	word  net.PacketConn
 	child *exec.Cmd
-	log   *output
+	log   *fixtures.Buffer
 }
 
 func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
@@ -51,7 +51,7 @@ func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 	}
 	t.Cleanup(func() { _ = word.Close(); _ = port.Close() })
 	env = append(slices.Clone(env), beProgram, "LISTEN_FDS=1", "NOTIFY_SOCKET="+socket)
-	return &supervisor{t: t, env: env, port: port, word: word, log: &output{}}, listener.Addr().String()
+	return &supervisor{t: t, env: env, port: port, word: word, log: &fixtures.Buffer{}}, listener.Addr().String()
 }
 
 // start ends when the program has said that it is ready.

@@ -32,13 +32,13 @@ type keysPage struct {
 	*api
 	tokens *keys.AdminTokens
 	admin  *httptest.Server
-	pages  *logBuffer // what the page logs
+	pages  *fixtures.Buffer // what the page logs
 }
 
 // newKeysPage serves the page for a database, also under the given host names.
 func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *keysPage {
 	t.Helper()
-	k := &keysPage{api: newAPI(t, database), pages: &logBuffer{}}
+	k := &keysPage{api: newAPI(t, database), pages: &fixtures.Buffer{}}
 	clock := func() time.Time { return k.clock }
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))

@@ -1,14 +1,12 @@
 package keyspage_test
 
 import (
-	"bytes"
 	"crypto/rand"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"sync"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -16,6 +14,7 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -35,7 +34,7 @@ type api struct {
 	keys    *keys.Store
 	key     string // with all permissions
 	clock   time.Time
-	log     *logBuffer
+	log     *fixtures.Buffer
 }
 
 func newAPI(t testing.TB, database *fixtures.Database) *api {
@@ -44,7 +43,7 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a := &api{t: t, clock: now, log: &logBuffer{}}
+	a := &api{t: t, clock: now, log: &fixtures.Buffer{}}
 	clock := func() time.Time { return a.clock }
 	a.keys = keys.NewStore(db, clock, rand.Reader)
 	secret, _, err := a.keys.Create(t.Context(), keys.NewKey{Name: t.Name(), Kind: keys.Live, Permissions: []string{"read", "write", "delete"}})
@@ -60,16 +59,7 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 
 func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
 	t.Helper()
-	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4, AcquireTimeout: time.Minute, LockWait: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4, AcquireTimeout: time.Minute, LockWait: time.Minute})
 }
 
 // get sends a request to the API.
@@ -106,22 +96,4 @@ func execute(t testing.TB, database *fixtures.Database, statements ...string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-}
-
-// logBuffer keeps log lines.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -1,7 +1,6 @@
 package ratelimit_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,14 +29,14 @@ type server struct {
 	t       *testing.T
 	handler http.Handler
 	clock   time.Time
-	log     *logBuffer
+	log     *fixtures.Buffer
 }
 
 // newServer limits all keys to so many requests. shared makes a counter that
 // several servers have in common; nil counts in the server.
 func newServer(t *testing.T, limits ratelimit.Limits, shared func(s *server) *ratelimit.SharedCounter) *server {
 	t.Helper()
-	s := &server{t: t, clock: start, log: &logBuffer{}}
+	s := &server{t: t, clock: start, log: &fixtures.Buffer{}}
 	options := ratelimit.Options{Enabled: true, Live: limits}
 	if shared != nil {
 		options.Shared = shared(s)
@@ -71,24 +70,6 @@ func (s *server) get(key int64) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
 	return recorder
-}
-
-// logBuffer keeps log lines.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // wantStatuses sends requests with a key at the same time, to each of the servers
