@@ -1,11 +1,13 @@
 package handlers
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -114,16 +116,30 @@ func (a *api) addIndex(e *echo.Echo, base string) {
 	if !found {
 		return // not a path of WordPress
 	}
-	e.Match([]string{http.MethodGet, http.MethodHead}, base, func(c echo.Context) error {
-		origin := a.origin(c)
-		root := origin + strings.TrimSuffix(base, namespace)
-		return send(c, ok(namespaceIndex{
+	root := strings.TrimSuffix(base, namespace)
+	// The same for everybody but for the origin, so that it is made once.
+	index := sync.OnceValues(func() ([]byte, error) {
+		return encoded(namespaceIndex{
 			Namespace: namespace,
-			Routes:    indexedRoutes(namespace, origin+base),
-			Links:     compat.Members{{"up", []link{{Href: root}}}},
-		}))
+			Routes:    indexedRoutes(namespace, originInIndex+base),
+			Links:     compat.Members{{"up", []link{{Href: originInIndex + root}}}},
+		})
+	})
+	e.Match([]string{http.MethodGet, http.MethodHead}, base, func(c echo.Context) error {
+		content, err := index()
+		if err != nil {
+			return err
+		}
+		origin, err := encoded(a.origin(c))
+		if err != nil {
+			return err
+		}
+		return c.Blob(http.StatusOK, contentType, bytes.ReplaceAll(content, []byte(originInIndex), bytes.Trim(origin, `"`)))
 	})
 }
+
+// originInIndex stands for the origin of a request in an index that is kept.
+const originInIndex = "origin:"
 
 // indexedRoutes returns the index itself and the routes of the table, by path.
 func indexedRoutes(namespace, address string) compat.Members {
