@@ -21,6 +21,10 @@ const (
 	headerLineCost = 128 // per line, which may be as short as "a:"
 )
 
+// headerGrace is how long a connection may take to send a header before a new one can
+// replace it because the requests in progress leave no memory.
+const headerGrace = time.Second
+
 // headerCost returns the memory that a part of a header uses while the request is
 // read.
 func headerCost(p []byte) int64 {
@@ -76,6 +80,7 @@ type connection struct {
 	header int64  // cost of the bytes received of a header
 	queue  *queue // nil while it has a request, and after it was dropped
 	place  *linked.Element
+	since  time.Time // when it joined the queue
 	gone   bool // dropped
 	busy   bool // has a request
 	// unread is the cost of the last read: at the end of a request net/http may
@@ -85,7 +90,7 @@ type connection struct {
 
 func (c *connection) join(q *queue) {
 	c.leave()
-	c.queue, c.place = q, q.PushBack(c)
+	c.queue, c.place, c.since = q, q.PushBack(c), time.Now()
 	q.used += c.used
 }
 
@@ -156,7 +161,9 @@ func (c *connections) admit(conn *connection) error {
 			conn.join(&c.unfinished)
 			return nil
 		}
+		graceOver := time.AfterFunc(headerGrace, c.changed.Broadcast)
 		c.changed.Wait()
+		graceOver.Stop()
 	}
 	return net.ErrClosed
 }
@@ -193,6 +200,9 @@ func (c *connections) makeRoom(needed int64) {
 			victim = c.idle.oldest()
 		case c.used-c.leaving+needed > c.size:
 			victim = c.unfinished.oldest()
+			if victim != nil && needed > 0 && time.Since(victim.since) < headerGrace {
+				return // its header may have arrived already
+			}
 		}
 		if victim == nil {
 			return
