@@ -81,8 +81,8 @@ type connection struct {
 	queue  *queue // nil while it has a request, and after it was dropped
 	place  *linked.Element
 	since  time.Time // when it joined the queue
-	gone   bool // dropped
-	busy   bool // has a request
+	gone   bool      // dropped
+	busy   bool      // has a request
 	// unread is the cost of the last read: at the end of a request net/http may
 	// not have processed it.
 	unread int64
