@@ -513,7 +513,7 @@ func (s *server) wantInvalid(t testing.TB, path string, details map[string]strin
 		wrong[name] = message
 	}
 	want := map[string]any{"status": "error", "error": map[string]any{"code": "invalid_parameters", "message": "Invalid query parameters", "details": wrong}}
-	if diff := cmp.Diff(want, s.get(readable(path)).want(http.StatusBadRequest).object()); diff != "" {
+	if diff := cmp.Diff(want, s.get(escaped(path)).want(http.StatusBadRequest).object()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }

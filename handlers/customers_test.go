@@ -301,7 +301,7 @@ func TestBookingsOfACustomer(t *testing.T) {
 		"bookings_limit=3&bookings_status=pending":                            {},
 	} {
 		t.Run(query, func(t *testing.T) {
-			a := s.get("/customers/188?" + readable(query)).want(http.StatusOK)
+			a := s.get("/customers/188?" + escaped(query)).want(http.StatusOK)
 			record := a.at("data").(map[string]any)
 			for _, name := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
 				statement, asked := want[name]

@@ -154,12 +154,12 @@ func TestServiceIncludes(t *testing.T) {
 		"category,agents,locations":              includedShape,
 		",locations,,agents,category,locations,": includedShape,
 	} {
-		list := s.get("/services?include=" + readable(include)).want(http.StatusOK)
+		list := s.get("/services?include=" + escaped(include)).want(http.StatusOK)
 		shape{"success true", "data array", "pagination object"}.check(t, include, list.body)
 		for _, record := range serviceShape.and(added...).elements(t, include, dataOf(t, list)) {
 			checkIncluded(t, include, record, serviceCategoryShape, serviceAgentShape)
 		}
-		single := s.get("/services/3?include=" + readable(include)).want(http.StatusOK)
+		single := s.get("/services/3?include=" + escaped(include)).want(http.StatusOK)
 		shape{"success true", "data object"}.check(t, include, single.body)
 		record := serviceDetailShape.and(added...).check(t, include, dataOf(t, single))
 		checkIncluded(t, include, record, serviceCategoryOfOneShape, serviceAgentOfOneShape)

@@ -1,0 +1,279 @@
+package handlers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// listing is a list route and the SQL that selects the same records.
+type listing struct {
+	path   string
+	from   string // a table in braces, without its prefix, and an alias: "{agents} a"
+	order  string // SQL
+	shape  shape
+	nested map[string]shape // of the elements of arrays, by field
+}
+
+// find is a query string and the SQL condition that finds the same records.
+// Without none or all, the condition must match some records but not all.
+type find struct {
+	query     string // unescaped
+	where     string // "" for all records
+	order     string // "" for the list's default order
+	none, all bool   // the query finds no record, or every one
+}
+
+// ids runs a SELECT of one column.
+func (s *server) ids(t testing.TB, query string) []string {
+	t.Helper()
+	query = regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(query, "`"+s.database.Prefix+"latepoint_$1`")
+	rows, err := s.database.SQL.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	found := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		found = append(found, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return found
+}
+
+// alias returns the alias of the listed table.
+func (l listing) alias() string {
+	_, alias, _ := strings.Cut(l.from, " ")
+	return alias
+}
+
+// sql returns the SELECT of the ids that a query must find, in their order.
+func (l listing) sql(f find) string {
+	where, order := f.where, f.order
+	if where == "" {
+		where = "TRUE"
+	}
+	if order == "" {
+		order = l.order
+	}
+	return fmt.Sprintf("SELECT %s.id FROM %s WHERE %s ORDER BY %s", l.alias(), l.from, where, order)
+}
+
+// idsOf returns the ids of a list of records, whether numbers or strings.
+func idsOf(records any) []string {
+	ids := []string{}
+	for _, record := range records.([]any) {
+		ids = append(ids, fmt.Sprint(record.(map[string]any)["id"]))
+	}
+	return ids
+}
+
+// escaped escapes blanks and characters that may not stand in a URL.
+func escaped(query string) string {
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`<>"{}\`, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// allIDs reads a list page by page, a hundred records each, and returns the ids.
+func (l listing) allIDs(t testing.TB, s *server, query string) []string {
+	t.Helper()
+	found := []string{}
+	for page := 1; ; page++ {
+		a := s.get(fmt.Sprintf("%s?per_page=100&page=%d&%s", l.path, page, escaped(query))).want(http.StatusOK)
+		body := a.object()
+		pagination, ok := body["pagination"].(map[string]any)
+		if !ok {
+			t.Fatalf("no pagination: %.1000s", a.body)
+		}
+		found = append(found, idsOf(body["data"])...)
+		if next, _ := pagination["has_next_page"].(bool); !next {
+			if total := fmt.Sprint(pagination["total"]); total != fmt.Sprint(len(found)) {
+				t.Errorf("total %s of %d records", total, len(found))
+			}
+			return found
+		}
+	}
+}
+
+// finds sends the queries and compares the ids and their order with the SQL.
+func (l listing) finds(t *testing.T, s *server, queries []find) {
+	t.Helper()
+	every := len(s.ids(t, l.sql(find{})))
+	for _, f := range queries {
+		name := f.query
+		if name == "" {
+			name = "everything"
+		}
+		t.Run(name, func(t *testing.T) {
+			want := []string{}
+			if !f.none {
+				want = s.ids(t, l.sql(f))
+				if len(want) == 0 || (len(want) == every) != (f.where == "" || f.all) {
+					t.Fatalf("the SQL finds %d of %d records: the case proves nothing", len(want), every)
+				}
+			}
+			if diff := cmp.Diff(want, l.allIDs(t, s, f.query)); diff != "" {
+				t.Errorf("ids (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// pages reads pages of several sizes: the first two, the last, and some past the
+// end.
+func (l listing) pages(t *testing.T, s *server) {
+	t.Helper()
+	if size := s.get(l.path).want(http.StatusOK).at("pagination", "per_page"); size != json.Number("10") {
+		t.Errorf("default per_page %v", size)
+	}
+	every := s.ids(t, l.sql(find{}))
+	for _, size := range []int{1, 3, 100} {
+		last := (len(every) + size - 1) / size
+		for _, page := range []int{1, 2, last, last + 1, last + 1_000_000, 9007199254740992} {
+			t.Run(fmt.Sprintf("page %d of %d", page, size), func(t *testing.T) {
+				a := s.get(fmt.Sprintf("%s?page=%d&per_page=%d", l.path, page, size)).want(http.StatusOK)
+				want := []string{}
+				if page <= last {
+					want = every[(page-1)*size : min(page*size, len(every))]
+				}
+				if diff := cmp.Diff(want, idsOf(a.at("data"))); diff != "" {
+					t.Errorf("ids (-want +got):\n%s", diff)
+				}
+				pagination := fmt.Sprintf(`"pagination":{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}}`,
+					page, size, len(every), last, page < last, page > 1)
+				if !bytes.HasSuffix(a.body, []byte(pagination)) {
+					t.Errorf("pagination %v, want %s", a.at("pagination"), pagination)
+				}
+			})
+		}
+	}
+}
+
+// wantNotFound checks for a 404 in the shape ObjectError.
+func (s *server) wantNotFound(t testing.TB, path, code, message string) {
+	t.Helper()
+	a := s.get(path).want(http.StatusNotFound)
+	want := fmt.Sprintf(`{"status":"error","error":{"code":%q,"message":%q}}`, code, message)
+	if string(a.body) != want {
+		t.Errorf("%s: %s, want %s", path, a.body, want)
+	}
+}
+
+// wantFields compares some fields of the record in "data".
+func (s *server) wantFields(t testing.TB, path string, want map[string]any) {
+	t.Helper()
+	record, ok := s.get(path).want(http.StatusOK).object()["data"].(map[string]any)
+	if !ok {
+		t.Fatalf("%s: no record in data", path)
+	}
+	for name, value := range want {
+		if got, known := record[name]; !known || !cmp.Equal(got, value) {
+			t.Errorf("%s: %s is %#v, want %#v", path, name, got, value)
+		}
+	}
+}
+
+// shape lists the keys of a record in their order, each with the kinds of JSON
+// value that it may have, as in "token text|null".
+type shape []string
+
+// kinds are the kinds of JSON value in records.
+var kinds = map[string]*regexp.Regexp{
+	"text":      regexp.MustCompile(`^"`),
+	"id":        regexp.MustCompile(`^"\d+"$`), // any whole number as a string
+	"money":     regexp.MustCompile(`^"-?\d+\.\d{4}"$`),
+	"date":      regexp.MustCompile(`^"\d{4}-\d\d-\d\d"$`),
+	"timestamp": regexp.MustCompile(`^"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)?"$`),
+	"integer":   regexp.MustCompile(`^-?\d+$`),
+	"number":    regexp.MustCompile(`^-?\d+(\.\d+)?$`),
+	"true":      regexp.MustCompile(`^true$`),
+	"null":      regexp.MustCompile(`^null$`),
+	"array":     regexp.MustCompile(`^\[`),
+	"object":    regexp.MustCompile(`^\{`),
+}
+
+// and returns the shape with more keys at its end.
+func (s shape) and(more ...string) shape { return append(slices.Clone(s), more...) }
+
+// before returns the shape with another key in front of key.
+func (s shape) before(key, more string) shape {
+	i := slices.IndexFunc(s, func(line string) bool { return strings.HasPrefix(line, key+" ") })
+	return slices.Insert(slices.Clone(s), i, more)
+}
+
+// check compares an object with the shape and returns the object's values.
+func (s shape) check(t testing.TB, where string, object json.RawMessage) map[string]json.RawMessage {
+	t.Helper()
+	keys, values := members(t, object)
+	want := make([]string, len(s))
+	for i, line := range s {
+		name, allowed, _ := strings.Cut(line, " ")
+		want[i] = name
+		value, known := values[name]
+		if known && !slices.ContainsFunc(strings.Split(allowed, "|"), func(kind string) bool { return kinds[kind].Match(value) }) {
+			t.Errorf("%s: %s is %s, want %s", where, name, value, allowed)
+		}
+	}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("%s: keys (-want +got):\n%s", where, diff)
+	}
+	return values
+}
+
+// elements compares the elements of an array with the shape and returns their
+// values.
+func (s shape) elements(t testing.TB, where string, array json.RawMessage) []map[string]json.RawMessage {
+	t.Helper()
+	var list []json.RawMessage
+	if err := json.Unmarshal(array, &list); err != nil || list == nil {
+		t.Fatalf("%s: no array: %.200s", where, array)
+	}
+	checked := make([]map[string]json.RawMessage, len(list))
+	for i, element := range list {
+		checked[i] = s.check(t, fmt.Sprintf("%s %d", where, i), element)
+	}
+	return checked
+}
+
+// members returns the keys of an object in their order, and its values.
+func members(t testing.TB, object json.RawMessage) (keys []string, values map[string]json.RawMessage) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		t.Fatalf("no object: %.200s", object)
+	}
+	values = map[string]json.RawMessage{}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key.(string))
+		values[key.(string)] = value
+	}
+	return keys, values
+}
