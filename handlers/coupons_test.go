@@ -341,39 +341,6 @@ func TestCouponTimestampsInTheSitesZone(t *testing.T) {
 	s.wantFields(t, "/coupons/NOTHING", map[string]any{"active_from": "0000-00-00", "last_usage_date": "n/a", "created_at": ""})
 }
 
-// TestFiltersBeyondTheCharacterSet filters by letters that the tables of older
-// sites cannot store: no record matches, and other filters work.
-func TestFiltersBeyondTheCharacterSet(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	for _, charset := range []string{"utf8mb3", "latin1"} {
-		t.Run(charset, func(t *testing.T) {
-			t.Parallel()
-			database := fixtures.New(t, fixtures.Small(now))
-			for _, table := range []string{"agents", "services", "service_meta", "locations", "transactions", "orders", "coupons"} {
-				arrange(t, database, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET "+charset)
-			}
-			s := newServer(t, database)
-			for _, list := range []string{
-				"/agents?search=", "/agents?email=", "/agents?phone=", "/services?search=", "/services?name=", "/locations?search=",
-				"/payments?search=", "/payments?status=", "/payments?processor=", "/payments?payment_method=", "/orders?search=", "/orders?coupon_code=", "/coupons?search=",
-			} {
-				for _, page := range []int{1, 2} {
-					a := s.get(list + fmt.Sprintf("%%F0%%9F%%8E%%81&page=%d", page)).want(http.StatusOK)
-					if got, total := idsOf(a.at("data")), a.at("pagination", "total"); len(got) > 0 || total != json.Number("0") {
-						t.Errorf("%s: %v of %v", list, got, total)
-					}
-				}
-			}
-			s.wantNotFound(t, "/coupons/%F0%9F%8E%81", "coupon_not_found", "Coupon with code 🎁 was not found")
-			s.wantFields(t, "/coupons/welcome10", map[string]any{"id": "1"})
-			agentList.finds(t, s, []find{{query: "search=jörg", where: "a.id = 2"}})
-			locationList.finds(t, s, []find{{query: "search=uferstraße", where: "l.id = 2"}})
-			orderList.finds(t, s, []find{{query: "coupon_code=welcome10", where: "o.coupon_code = 'WELCOME10'"}})
-		})
-	}
-}
-
 // TestCouponCodeWithAccents: a code with accents differs from the one without.
 func TestCouponCodeWithAccents(t *testing.T) {
 	t.Parallel()

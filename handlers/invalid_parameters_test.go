@@ -9,20 +9,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bookside/fixtures"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// parameters are the query parameters of every route that has some, by the
-// kind of their value.
+// parameters are the query parameters of the GET routes, by the kind of their
+// value.
 var parameters = map[string]map[string]string{
 	"/bookings": {
 		"page": "page", "per_page": "integer", "status": "word", "customer_id": "integer", "agent_id": "integer", "service_id": "integer", "location_id": "integer",
 		"date_from": "date", "date_to": "date", "created_date_from": "date", "created_date_to": "date", "booking_code": "text", "payment_status": "text",
 		"duration_min": "integer", "duration_max": "integer", "price_min": "number", "price_max": "number", "customer_email": "text", "customer_phone": "text",
-		"include_meta": "boolean", "search": "text", "sort": "word", "order": "word",
+		"include_meta": "boolean", "meta_key": "text", "meta_value": "text", "search": "text", "sort": "word", "order": "word",
 	},
 	"/customers": {
 		"page": "page", "per_page": "integer", "status": "word", "created_after": "date", "created_before": "date", "has_bookings": "boolean",
-		"first_name": "text", "last_name": "text", "email": "text", "phone": "text", "is_guest": "boolean", "cms_user_id": "integer",
+		"first_name": "text", "last_name": "text", "email": "text", "phone": "text", "is_guest": "boolean", "cms_user_id": "integer", "wordpress_user_id": "integer",
 		"created_at": "date", "updated_at": "date", "search": "text",
 	},
 	"/customers/1": {"include": "word", "bookings_limit": "integer", "bookings_status": "word"},
@@ -51,7 +55,7 @@ var parameters = map[string]map[string]string{
 	"/orders/1/transactions": {"page": "page", "per_page": "integer"},
 	"/coupons":               {"page": "page", "per_page": "integer", "status": "word", "search": "text"},
 	"/availability": {
-		"service_id": "integer", "agent_id": "id or any", "location_id": "id or any", "date": "date", "date_to": "date", "duration": "integer",
+		"booking_id": "integer", "service_id": "integer", "agent_id": "id or any", "location_id": "id or any", "date": "date", "date_to": "date", "duration": "integer",
 		"total_attendees": "integer", "explain": "boolean",
 	},
 	"/agents/availability": {
@@ -59,10 +63,13 @@ var parameters = map[string]map[string]string{
 	},
 }
 
-// valid are the parameters without which a route refuses anything.
+// valid are values for the required parameters of a route.
 var valid = map[string]string{"/availability": "service_id=1&agent_id=1&date=2026-11-24&"}
 
-// refusal is the code with which a route refuses parameters.
+// companions are valid values for parameters that another one needs.
+var companions = map[string]string{"meta_key": "meta_value=b&", "meta_value": "meta_key=a&"}
+
+// refusal returns the code with which a route rejects parameters.
 func refusal(path string) string {
 	if strings.HasSuffix(path, "/availability") {
 		return "invalid_request"
@@ -77,8 +84,8 @@ var (
 	everyKind     = append(slices.Clone(allButText), "text")
 )
 
-// badValues are raw (still encoded) values, with the kinds that refuse them;
-// for the other kinds the answer is a list without a record that was not meant.
+// badValues are URL-encoded values, with the kinds for which they are invalid. For
+// the other kinds they are valid, but match nothing.
 var badValues = map[string]struct {
 	raw     string
 	refused []string
@@ -113,19 +120,19 @@ var badValues = map[string]struct {
 	"broken escape":     {"%zz", allButText},
 }
 
-// TestInvalidParametersAreNamed sends every invalid value in every parameter:
-// the response is a 400 that names it, or correct, and never an internal
-// error.
+// TestInvalidParametersAreNamed sends each bad value in each parameter. The
+// response is a 400 that names the parameter or, if the value is valid, an empty
+// list, but never an internal error.
 func TestInvalidParametersAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for path, kinds := range parameters {
 		for name, kind := range kinds {
 			for title, bad := range badValues {
-				a := s.get(path + "?" + valid[path] + name + "=" + bad.raw)
+				a := s.get(path + "?" + valid[path] + companions[name] + name + "=" + bad.raw)
 				where := fmt.Sprintf("%s?%s= %s", path, name, title)
 				if !slices.Contains(bad.refused, kind) {
-					wantNothingOfTheKind(t, where, a)
+					wantNoMatches(t, where, a)
 					continue
 				}
 				wantRefusedAs(t, where, a, refusal(path), name)
@@ -134,13 +141,14 @@ func TestInvalidParametersAreNamed(t *testing.T) {
 	}
 }
 
-// wantRejected wants a list's 400 that names just these parameters.
+// wantRejected checks for the 400 of a list that names exactly these parameters.
 func wantRejected(t *testing.T, where string, a answer, names ...string) {
 	t.Helper()
 	wantRefusedAs(t, where, a, "invalid_parameters", names...)
 }
 
-// wantRefusedAs wants a 400 of this code that names just these parameters.
+// wantRefusedAs checks for a 400 with this code that names exactly these
+// parameters.
 func wantRefusedAs(t *testing.T, where string, a answer, code string, names ...string) {
 	t.Helper()
 	if a.status != http.StatusBadRequest {
@@ -165,15 +173,15 @@ func wantRefusedAs(t *testing.T, where string, a answer, code string, names ...s
 	}
 }
 
-// wantNothingOfTheKind wants a list, and an empty one where a text was looked
-// for that no row of the small site has.
-func wantNothingOfTheKind(t *testing.T, where string, a answer) {
+// wantNoMatches checks for a list that is empty, unless the value may match rows of
+// the small site.
+func wantNoMatches(t *testing.T, where string, a answer) {
 	t.Helper()
 	if a.status != http.StatusOK {
 		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)
 		return
 	}
-	// Numbers that fit their parameter, and what names do hold, may match something.
+	// Some of these are valid numbers, and names contain quotes.
 	if strings.Contains(where, " quote") || strings.Contains(where, "beyond the column") || strings.Contains(where, "negative") || strings.Contains(where, "fraction") || strings.Contains(where, "letters") {
 		return
 	}
@@ -182,7 +190,7 @@ func wantNothingOfTheKind(t *testing.T, where string, a answer) {
 	}
 }
 
-// TestAllInvalidParametersAreNamedTogether sends several at the same time.
+// TestAllInvalidParametersAreNamedTogether sends several bad values in one request.
 func TestAllInvalidParametersAreNamedTogether(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -223,4 +231,70 @@ func TestParametersThatPHPAccepts(t *testing.T) {
 		}
 	}
 	wantRejected(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
+}
+
+// TestEveryDocumentedParameterIsTested compares the parameters that the tests of
+// this file send with those in the OpenAPI document.
+func TestEveryDocumentedParameterIsTested(t *testing.T) {
+	t.Parallel()
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string][]string{}
+	for path, item := range c.document.Paths.Map() {
+		if item.Get == nil {
+			continue
+		}
+		if names := queryNames(item.Get); len(names) > 0 {
+			slices.Sort(names)
+			documented[strings.NewReplacer("{id}", "1").Replace(path)] = names
+		}
+	}
+	tested := map[string][]string{}
+	for path, kinds := range parameters {
+		tested[path] = slices.Sorted(maps.Keys(kinds))
+	}
+	if diff := cmp.Diff(documented, tested); diff != "" {
+		t.Errorf("parameters (-documented +tested):\n%s", diff)
+	}
+}
+
+// TestFiltersBeyondTheCharacterSet sends each text parameter of each list a letter
+// that the tables of older sites cannot store: no record matches. Other letters
+// still match.
+func TestFiltersBeyondTheCharacterSet(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for _, charset := range []string{"utf8mb3", "latin1"} {
+		t.Run(charset, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Small(now))
+			for _, table := range []string{
+				"agents", "booking_meta", "bookings", "coupons", "customers", "locations", "order_items", "orders", "service_meta", "services", "transactions",
+			} {
+				arrange(t, database, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET "+charset)
+			}
+			s := newServer(t, database)
+			for path, kinds := range parameters {
+				for name, kind := range kinds {
+					if kind != "text" {
+						continue
+					}
+					for _, page := range []int{1, 2} {
+						query := fmt.Sprintf("%s?%s%s=%%F0%%9F%%8E%%81&page=%d", path, companions[name], name, page)
+						a := s.get(query).want(http.StatusOK)
+						if got, total := idsOf(a.at("data")), a.at("pagination", "total"); len(got) > 0 || total != json.Number("0") {
+							t.Errorf("%s: %v of %v", query, got, total)
+						}
+					}
+				}
+			}
+			s.wantNotFound(t, "/coupons/%F0%9F%8E%81", "coupon_not_found", "Coupon with code 🎁 was not found")
+			s.wantFields(t, "/coupons/welcome10", map[string]any{"id": "1"})
+			agentList.finds(t, s, []find{{query: "search=jörg", where: "a.id = 2"}})
+			locationList.finds(t, s, []find{{query: "search=uferstraße", where: "l.id = 2"}})
+			orderList.finds(t, s, []find{{query: "coupon_code=welcome10", where: "o.coupon_code = 'WELCOME10'"}})
+		})
+	}
 }
