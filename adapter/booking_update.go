@@ -113,7 +113,11 @@ func (plan *updatePlan) bookingColumns(s *Site) row {
 	if !plan.moved {
 		return columns
 	}
-	columns = append(columns, s.spanOf(plan.slot.at, int64(plan.slot.Duration)).columns()...)
+	duration := b.Duration
+	if plan.newSpan {
+		duration = int64(plan.slot.Duration)
+		columns = append(columns, s.spanOf(plan.slot.at, duration).columns()...)
+	}
 	for _, c := range []struct {
 		name     string
 		old, new int64
@@ -121,7 +125,8 @@ func (plan *updatePlan) bookingColumns(s *Site) row {
 		{"service_id", b.serviceID(), plan.resource.Service},
 		{"agent_id", b.Agent.ID, plan.resource.Agent},
 		{"location_id", b.locationID(), plan.resource.Location},
-		{"duration", b.Duration, int64(plan.slot.Duration)},
+		{"duration", b.Duration, duration},
+		{"total_attendees", b.Attendees, int64(plan.slot.Attendees)},
 		{"buffer_before", b.BufferBefore, int64(plan.slot.BufferBefore)},
 		{"buffer_after", b.BufferAfter, int64(plan.slot.BufferAfter)},
 	} {
@@ -176,13 +181,13 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 		more := domain.AmountText(plan.Price.Sub(item.Total))
 		changes = append(changes,
 			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
-		if plan.alone() {
-			breakdown, err := process.EncodePHP(breakdownOf(serviceName(plan), *plan.Price))
-			if err != nil {
-				return false, err
-			}
-			changes = append(changes, column{"price_breakdown", breakdown})
+	}
+	if breakdown, ok := plan.breakdown(); ok {
+		stored, err := process.EncodePHP(breakdown)
+		if err != nil {
+			return false, err
 		}
+		changes = append(changes, column{"price_breakdown", stored})
 	}
 	if len(changes) == 0 {
 		return false, nil
@@ -194,6 +199,17 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 		return true, tx.adjustPaymentStatus(ctx, order.ID)
 	}
 	return true, nil
+}
+
+// breakdown returns the price breakdown of the order, if the price changes. That of an
+// order with several items stays.
+func (plan *updatePlan) breakdown() (breakdown priceBreakdown, changed bool) {
+	item := plan.before.bookingItem()
+	if item == nil || !plan.alone() {
+		return breakdown, false
+	}
+	price := domain.ValueOr(plan.Price, item.Total)
+	return breakdownOf(serviceName(*plan), price), !price.Equal(item.Total)
 }
 
 // serviceName returns the name of the service that the booking will have.

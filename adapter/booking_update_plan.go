@@ -25,6 +25,7 @@ type BookingPatch struct {
 	StartDate             *availability.Day
 	StartTime             *Minutes
 	Duration              *int64 // minutes
+	Attendees             *int64
 	Status                *string
 	Customer              CustomerFields
 	Price                 *decimal.Decimal
@@ -43,6 +44,7 @@ type updatePlan struct {
 	slot      *slotRequest          // nil if no slot is needed
 	present   availability.Resource // the resource that the booking has now
 	moved     bool                  // to another time, service, agent or location
+	newSpan   bool                  // another start, duration or service
 	status    string
 	customer  BookingCustomer // of the booking, with its changes
 	fields    row             // changed columns of the customer
@@ -116,14 +118,16 @@ type slotChange struct {
 	startKnown                           bool // both date and time of at
 	service, agent, location             int64
 	duration                             int64 // minutes
-	timeChanged, serviceChanged, changed bool  // changed reports a change of any field
+	attendees                            int64
+	spanChanged                          bool // start or end
+	timeChanged, serviceChanged, changed bool // changed reports a change of any field
 }
 
 // slotChange applies the patch to the slot of the booking.
 func (plan *updatePlan) slotChange() slotChange {
 	b := plan.before.booking
 	day, dayKnown := availability.ParseDay(string(b.StartDate))
-	c := slotChange{at: availability.Moment{Day: day}, service: b.serviceID(), agent: b.Agent.ID, location: b.locationID(), duration: b.Duration}
+	c := slotChange{at: availability.Moment{Day: day}, service: b.serviceID(), agent: b.Agent.ID, location: b.locationID(), duration: b.Duration, attendees: b.Attendees}
 	timeKnown := b.StartTime != nil
 	if timeKnown {
 		c.at.Minutes = *b.StartTime
@@ -134,7 +138,8 @@ func (plan *updatePlan) slotChange() slotChange {
 	c.serviceChanged = changes(&c.service, plan.ServiceID, true)
 	c.changed = changes(&c.agent, plan.AgentID, true) || c.timeChanged || c.serviceChanged
 	c.changed = changes(&c.location, plan.LocationID, true) || c.changed
-	c.changed = changes(&c.duration, plan.Duration, true) || c.changed
+	c.spanChanged = changes(&c.duration, plan.Duration, true) || c.timeChanged || c.serviceChanged
+	c.changed = changes(&c.attendees, plan.Attendees, true) || c.spanChanged || c.changed
 	return c
 }
 
@@ -150,7 +155,7 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 		return nil
 	}
 	s.checkNewStart(plan, c, p)
-	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil} {
+	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil, "total_attendees": plan.Attendees != nil} {
 		if sent && p.Has(field) {
 			return nil
 		}
@@ -161,10 +166,13 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 	}
 	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}
 	plan.slot = &slotRequest{
-		Request: plan.service.requestToMove(b.Booking, plan.Duration, nil),
+		Request: plan.service.requestToMove(b.Booking, plan.Duration, plan.Attendees),
 		at:      c.at, window: c.timeChanged, anyLocation: isAny(location),
 	}
 	plan.slot.Agent = c.agent
+	if plan.newSpan = c.spanChanged; !c.spanChanged {
+		plan.slot.Duration = b.length()
+	}
 	return nil
 }
 

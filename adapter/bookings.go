@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
@@ -402,11 +403,33 @@ func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
 	return s.Zone.Instant(b.StartDate, *b.StartTime)
 }
 
-// End returns start plus duration. It does not use the stored UTC columns, which the
-// plugin leaves NULL or a day late around midnight.
+// End returns the instant at which the booking ends, in the site's zone: start plus
+// duration, as in the plugin, unless an administrator changed the stored end without the
+// duration. It does not use the stored UTC columns, which the plugin leaves NULL or a day
+// late around midnight.
 func (s *Site) End(b Booking) (instant time.Time, ok bool) {
+	if b.length() != Minutes(b.Duration) {
+		if end, ok := s.Zone.Instant(b.EndDate, *b.EndTime); ok {
+			return end, true
+		}
+	}
 	start, ok := s.Start(b)
 	return start.Add(time.Duration(b.Duration) * time.Minute), ok
+}
+
+// endsWithinDay reports whether the stored end is a time of day other than midnight.
+func (b Booking) endsWithinDay() bool { return IsTime(b.EndTime) && *b.EndTime%minutesPerDay != 0 }
+
+// length returns how long the booking lasts on the wall clock, by the same end as End.
+func (b Booking) length() Minutes {
+	first, startKnown := availability.ParseDay(string(b.StartDate))
+	last, endKnown := availability.ParseDay(string(b.EndDate))
+	if startKnown && endKnown && b.endsWithinDay() && b.StartTime != nil {
+		if length := Minutes(last-first)*minutesPerDay + *b.EndTime - *b.StartTime; length > 0 {
+			return length
+		}
+	}
+	return Minutes(b.Duration)
 }
 
 // bookingStatuses are the booking statuses of every site.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,10 +45,11 @@ func TestRecordedAvailability(t *testing.T) {
 		got[difference] += n
 	}
 	want := map[string]int{
-		equalAnswer:   8424,
+		equalAnswer:   8401,
 		pluginThrows:  41,
 		pastMidnight:  25,
 		afterMidnight: 6,
+		missingHour:   23,
 		pastDay:       4,
 		windowOfADate: 1,
 	}
@@ -88,6 +90,7 @@ const (
 	pastMidnight  = "a booking runs past midnight"
 	afterMidnight = "starts after midnight"
 	pastDay       = "the day is past"
+	missingHour   = "the clock skips the hour"
 	// A last day given as a date ends bookings at its first minute, though the
 	// calendar offers that day up to the present time of day.
 	windowOfADate = "the window ends on a date"
@@ -95,6 +98,12 @@ const (
 
 // midnightVariant has bookings that run past midnight.
 const midnightVariant = "cross_midnight_bookings"
+
+// changesClock reports whether the variant is of a day on which the clock changes.
+func (r recorded) changesClock() bool { return strings.HasPrefix(r.variant, "dst:") }
+
+// skipped reports whether a start is in the hour that all recorded spring changes skip.
+func skipped(start int) bool { return 120 <= start && start < 180 }
 
 // compare asks for a day. The day question of the plugin, which decides about
 // a booking, is what the engine mirrors; customers are shown what its calendar
@@ -126,6 +135,8 @@ func (r recorded) compare(c fixtures.AvailabilityCase) {
 		r.differences[equalAnswer]++
 	case slices.Equal(ours, withinDay):
 		r.differences[afterMidnight]++
+	case r.changesClock() && slices.Equal(ours, slices.DeleteFunc(slices.Clone(calendar), func(s slot) bool { return skipped(s.Start) })):
+		r.differences[missingHour]++
 	case r.variant == midnightVariant && subset(ours, plain):
 		r.differences[pastMidnight]++
 	default:
@@ -148,6 +159,8 @@ func (r recorded) check(c fixtures.AvailabilityCheck) {
 		r.differences[equalAnswer]++
 	case !free && at.Before(availability.MomentOf(r.site.Now.In(r.site.Zone.Location))):
 		r.differences[pastDay]++
+	case !free && r.changesClock() && skipped(int(at.Minutes)):
+		r.differences[missingHour]++
 	case free && r.variant == "latest_global:date":
 		r.differences[windowOfADate]++
 	default:

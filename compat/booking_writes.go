@@ -73,6 +73,7 @@ var BookingPatchFields = Fields[adapter.BookingPatch]{
 	optional("customer_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.CustomerID }),
 	optional("start_time", timeOfDay(), func(p *adapter.BookingPatch) **availability.Minutes { return &p.StartTime }),
 	optional("duration", integer(1, maxDuration), func(p *adapter.BookingPatch) **int64 { return &p.Duration }),
+	optional("total_attendees", integer(1, maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.Attendees }),
 	optional("status", statusText(), func(p *adapter.BookingPatch) **string { return &p.Status }),
 	optional("price", price(), func(p *adapter.BookingPatch) **decimal.Decimal { return &p.Price }),
 	optional("notes", anyText(), func(p *adapter.BookingPatch) **string { return &p.Notes }),

@@ -615,7 +615,7 @@ func TestBookingsOfTheEdgeSite(t *testing.T) {
 		"18, metadata twice":               {"meta": map[string]any{"cf_reason": "first"}},
 		"21, seats":                        {"total_attendees": number(2), "price": "0.0000"},
 		"23, capitals and a blank":         {"status": "Approved "},
-		"24, no seats, no duration":        {"booking_code": "", "total_attendees": number(1), "duration": number(0), "end_datetime": "2026-12-16T10:00:00+01:00", "order": nil},
+		"24, no seats, no duration":        {"booking_code": "", "total_attendees": number(1), "duration": number(0), "end_datetime": "2026-12-16T11:00:00+01:00", "order": nil},
 		"26, an order of another customer": {"payment_status": "unknown"},
 	} {
 		t.Run(id, func(t *testing.T) {

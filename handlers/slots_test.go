@@ -257,3 +257,23 @@ func TestAvailabilityOfABooking(t *testing.T) {
 		t.Errorf("13:00 with one seat taken of three: offered for three %t, for two %t", offers(""), offers("&total_attendees=2"))
 	}
 }
+
+// TestAttendeesOfABookingCanBeChanged: a change of total_attendees checks the slot again
+// and leaves the rest of the booking alone, an end that an administrator changed included.
+func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4")
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("total_attendees", "1")).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated)
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id)
+	a := s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"2"}`).want(http.StatusOK)
+	if got := fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")); got != "2 11:05 2027-02-05T11:05:00+01:00 60" {
+		t.Errorf("%s", got)
+	}
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":3}`).want(http.StatusConflict)
+	malformed("total_attendees").check(t, "no attendees", s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"x"}`))
+	s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":2}`).want(http.StatusOK)
+	nothingWritten(t, "refused or unchanged", before)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -227,6 +228,11 @@ func TestDeviations(t *testing.T) {
 	pastMidnight := bookedAt(1, "23-1", func(b *Booking) { b.End = Moment{monday + 1, 60} })
 	toMidnight := bookedAt(1, "23-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
 	incomplete := bookedAt(1, "20-21", func(b *Booking) { b.Incomplete = true })
+	spring, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	winter := NewWindow(time.Date(2027, 1, 1, 12, 0, 0, 0, spring), Bounds{}, Bounds{}, DefaultDeviations)
 	tuesday := bookedAt(1, "0-1", func(b *Booking) { b.Start.Day, b.End.Day = monday+1, monday+1 })
 	for _, c := range []struct {
 		name         string
@@ -240,6 +246,11 @@ func TestDeviations(t *testing.T) {
 		{"a new one past midnight", example{hours: long, duration: 90, bookings: []Booking{tuesday}}, "22:00 22:30 23:00 23:30 24:00 24:30", "22:00 22:30", Deviations{BlockAcrossMidnight: true}},
 		{"starts after midnight", example{hours: long}, "22:00 22:30 23:00 23:30 24:00 24:30 25:00", "22:00 22:30 23:00 23:30", Deviations{StartWithinDay: true}},
 		{"days before today", example{hours: late, window: &Window{Now: Moment{monday + 1, 0}, Opens: Moment{monday + 1, 0}}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Deviations{RejectPast: true}},
+		{
+			"the hour that the clock skips",
+			example{hours: []WorkPeriod{{Weekday: 7, Start: 60, End: 270}}, day: mustDay("2027-03-28"), window: winter},
+			"01:00 01:30 02:00 02:30 03:00 03:30", "01:00 01:30 03:00 03:30", Deviations{SkipMissingHour: true},
+		},
 		{"rows that cannot be read are passed over", example{hours: late, bookings: []Booking{incomplete}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", DefaultDeviations},
 	} {
 		t.Run(c.name, func(t *testing.T) {

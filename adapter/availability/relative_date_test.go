@@ -2,6 +2,7 @@ package availability
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -103,7 +104,7 @@ func TestNewWindow(t *testing.T) {
 		"an opening date has passed": {Bounds{}, Bounds{"2026-11-01", ""}, Window{Opens: at("2026-11-24 10:17")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.want.Now = at("2026-11-24 10:17")
+			c.want.Now, c.want.zone = at("2026-11-24 10:17"), time.UTC
 			if got := NewWindow(now, c.service, c.general, DefaultDeviations); *got != c.want {
 				t.Errorf("%s: %+v, want %+v", name, *got, c.want)
 			}
@@ -111,5 +112,37 @@ func TestNewWindow(t *testing.T) {
 	}
 	if got := NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Deviations{}); got.Opens != at("2026-11-01 10:17") {
 		t.Errorf("as the plugin, a window opens at %+v", got.Opens)
+	}
+}
+
+// TestMissingHour: the part of a day that no clock of a zone shows.
+func TestMissingHour(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ zone, day, want string }{
+		"spring in Berlin":                {"Europe/Berlin", "2027-03-28", "02:00-03:00"},
+		"spring in New York":              {"America/New_York", "2027-03-14", "02:00-03:00"},
+		"half an hour on Lord Howe":       {"Australia/Lord_Howe", "2026-10-04", "02:00-02:30"},
+		"the first hour in Beirut":        {"Asia/Beirut", "2027-03-28", "00:00-01:00"},
+		"a whole day in Apia":             {"Pacific/Apia", "2011-12-30", "00:00-24:00"},
+		"the day before spring in Berlin": {"Europe/Berlin", "2027-03-27", ""},
+		"the day after spring in Berlin":  {"Europe/Berlin", "2027-03-29", ""},
+		"autumn in Berlin":                {"Europe/Berlin", "2026-10-25", ""},
+		"a zone without summer time":      {"UTC", "2027-03-28", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			zone, err := time.LoadLocation(c.zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := NewWindow(time.Date(2011, 1, 1, 12, 0, 0, 0, zone), Bounds{}, Bounds{}, DefaultDeviations)
+			missing, got := w.missingHour(mustDay(c.day)), ""
+			if missing.end > missing.start {
+				got = fmt.Sprintf("%02d:%02d-%02d:%02d", missing.start/60, missing.start%60, missing.end/60, missing.end%60)
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }

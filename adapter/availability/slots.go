@@ -42,10 +42,13 @@ type Deviations struct {
 	RejectPast bool
 	// StartWithinDay offers no start at or after 24:00, even if hours go on.
 	StartWithinDay bool
+	// SkipMissingHour offers customers no start in the hour that a spring change of
+	// the clock skips.
+	SkipMissingHour bool
 }
 
 // DefaultDeviations are the deviations of this program.
-var DefaultDeviations = Deviations{BlockAcrossMidnight: true, RejectPast: true, StartWithinDay: true}
+var DefaultDeviations = Deviations{BlockAcrossMidnight: true, RejectPast: true, StartWithinDay: true, SkipMissingHour: true}
 
 // Input is the data of a Calendar. The order of rows does not matter.
 type Input struct {
@@ -168,10 +171,17 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 		return grid
 	}
 	taken := c.occupancyOn(day, r, q)
+	var missing period
+	if c.Window != nil && c.Deviations.SkipMissingHour {
+		missing = c.Window.missingHour(day)
+	}
 	for _, h := range hours {
 		for start := h.start; start <= h.end-q.Duration; start += c.Service.Step {
 			if start >= dayEnd && c.Deviations.StartWithinDay {
 				break
+			}
+			if missing.start <= start && start < missing.end {
+				continue
 			}
 			grid = append(grid, c.slot(Moment{day, start}, q, taken))
 		}
