@@ -6,7 +6,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
-	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 
@@ -182,12 +181,12 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 		changes = append(changes,
 			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
 	}
-	if breakdown, ok := plan.breakdown(); ok {
-		stored, err := process.EncodePHP(breakdown)
-		if err != nil {
-			return false, err
-		}
-		changes = append(changes, column{"price_breakdown", stored})
+	breakdown, differs, err := tx.newBreakdown(ctx, plan)
+	if err != nil {
+		return false, err
+	}
+	if differs {
+		changes = append(changes, column{"price_breakdown", breakdown})
 	}
 	if len(changes) == 0 {
 		return false, nil
@@ -201,15 +200,28 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	return true, nil
 }
 
-// breakdown returns the price breakdown of the order, if the price changes. That of an
-// order with several items stays.
-func (plan *updatePlan) breakdown() (breakdown priceBreakdown, changed bool) {
+// newBreakdown returns the price breakdown of the order for another price or service. That
+// of an order with several items stays, and so do the parts after the subtotal.
+func (tx *Tx) newBreakdown(ctx context.Context, plan updatePlan) (breakdown string, differs bool, err error) {
 	item := plan.before.bookingItem()
 	if item == nil || !plan.alone() {
-		return breakdown, false
+		return "", false, nil
 	}
-	price := domain.ValueOr(plan.Price, item.Total)
-	return breakdownOf(serviceName(*plan), price), !price.Equal(item.Total)
+	newPrice := plan.Price != nil && !plan.Price.Equal(item.Total)
+	newService := plan.moved && plan.service.ID != plan.before.booking.serviceID()
+	if !newPrice && !newService {
+		return "", false, nil
+	}
+	stored, err := tx.priceBreakdown(ctx, plan.before.order.ID)
+	if err != nil {
+		return "", false, err
+	}
+	if newPrice {
+		breakdown, err = withBooking(stored, serviceName(plan), *plan.Price)
+	} else {
+		breakdown, err = withService(stored, serviceName(plan))
+	}
+	return breakdown, breakdown != stored, err
 }
 
 // serviceName returns the name of the service that the booking will have.

@@ -35,9 +35,8 @@ func needsOf(processes []process.Process) (needs templateNeeds) {
 // orderContent reads what the order of a snapshot consists of.
 func (s *Site) orderContent(ctx context.Context, w writeSettings, of snapshot) (*process.OrderContent, error) {
 	content := &process.OrderContent{FormatAmount: w.formatAmount, Paid: netPaid(of.order.payments).IsPositive()}
-	stmt := sq.Select("COALESCE(price_breakdown, '')").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": of.order.ID})
 	var err error
-	if content.Breakdown, _, err = wpdb.One(ctx, s.db, "read price breakdown", stmt, wpdb.Value[string]); err != nil {
+	if content.Breakdown, err = s.priceBreakdown(ctx, of.order.ID); err != nil {
 		return nil, err
 	}
 	for _, p := range of.order.payments {

@@ -78,12 +78,13 @@ var bookingReplays = map[string]replay{
 
 	"change_agent":                      {do: changeBooking, differ: []difference{itemInStep}},
 	"change_agent_order_form":           {do: saveOrderForm, differ: []difference{orderForm, itemInStep}},
-	"change_service_order_form":         {do: saveOrderForm, differ: []difference{orderForm, itemInStep}},
-	"change_service_model":              {do: changeBooking, differ: []difference{serviceComesWhole, itemInStep}},
+	"change_service_order_form":         {do: saveOrderForm, differ: []difference{labelFollows, itemsInOrder, orderForm, itemInStep}},
+	"change_service_model":              {do: changeBooking, differ: []difference{serviceComesWhole, labelFollows, itemsInOrder, orderForm, itemInStep}},
 	"change_location_order_form":        {do: saveOrderForm, prepare: []string{allDay}, differ: []difference{orderForm, itemInStep}},
 	"change_customer_order_form":        {do: saveOrderForm, differ: []difference{orderForm, itemInStep}},
 	"change_customer_booking_model":     {do: changeBooking, differ: []difference{orderFollows, itemInStep}},
 	"change_customer_fields_order_form": {do: saveOrderForm, differ: []difference{orderForm, bookingUnchanged}},
+	"attendees_order_form":              {do: saveOrderForm, differ: []difference{orderForm}},
 	"notes_order_form":                  {do: saveOrderForm, differ: []difference{orderForm, oldNote}},
 
 	"delete_booking_pending":        {do: deleteBooking, differ: []difference{keysOfTheDeleted}},
@@ -140,7 +141,22 @@ var (
 	}}
 	serviceComesWhole = difference{"a service comes with its duration and buffers", func(e *expectation) {
 		e.become("change_service_order_form")
-		e.forgetForm()
+	}}
+	labelFollows = difference{"the price breakdown names the new service", func(e *expectation) {
+		for _, row := range e.rows("latepoint_orders") {
+			stored := fmt.Sprint(e.before.Row(row.Table, row.Key)["price_breakdown"])
+			row.Changed["price_breakdown"] = [2]any{stored, strings.Replace(stored, `"label":"Physiotherapy"`, `"label":"Follow-up consultation"`, 1)}
+		}
+	}}
+	itemsInOrder = difference{"the history of an order tells what was before and what is now", func(e *expectation) {
+		for _, row := range e.rows("latepoint_activities") {
+			if row.Values["code"] == "order_updated" {
+				// The form computes prices anew; here a price changes only if one is sent.
+				description := strings.ReplaceAll(fmt.Sprint(row.Values["description"]), "60.0000", "85.0000")
+				items := regexp.MustCompile(`"order_items":\[.*?\]`).FindAllString(description, 2)
+				row.Values["description"] = strings.NewReplacer(items[0], items[1], items[1], items[0]).Replace(description)
+			}
+		}
 	}}
 	numbersAsLoaded = difference{"what is loaded from the database is a text in the history", func(e *expectation) {
 		e.durationsAsTexts()
@@ -384,7 +400,7 @@ func patchBooking(ctx context.Context, s *Site, id int64, f commandFields, notes
 		return err
 	}
 	patch := BookingPatch{
-		ServiceID: f.ServiceID, LocationID: f.LocationID, CustomerID: f.CustomerID, StartDate: day, StartTime: start, Duration: f.Duration,
+		ServiceID: f.ServiceID, LocationID: f.LocationID, CustomerID: f.CustomerID, StartDate: day, StartTime: start, Duration: f.Duration, Attendees: f.Attendees,
 		Status: f.Status, Customer: CustomerFields(f.Customer), Notes: notes, Notify: true,
 	}
 	if agent := anyID(f.AgentID); agent != 0 {

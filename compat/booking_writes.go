@@ -1,8 +1,10 @@
 package compat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -225,7 +227,7 @@ type BulkError struct {
 	Index       int               `json:"index"`
 	Error       string            `json:"error"`
 	BookingData json.RawMessage   `json:"booking_data"`
-	Details     map[string]string `json:"details,omitempty"` // where the text does not name the field
+	Details     map[string]string `json:"details,omitempty"` // all reasons, by field
 	Written     WriteOutcome      `json:"written,omitzero"`  // where it may be tried again
 }
 
@@ -235,7 +237,8 @@ var requiredFields = []string{
 	"service_id", "agent_id", "start_date", "start_time", "customer", "customer.first_name", "customer.last_name", "customer.email",
 }
 
-// BulkRefused is a booking that was refused, for a reason of its own.
+// BulkRefused is a booking that was refused, for a reason of its own. Its text is the
+// first reason in the order of the fields.
 func BulkRefused(index int, submitted json.RawMessage, reason *domain.Error, written WriteOutcome) BulkError {
 	e := BulkError{Index: index, BookingData: submitted, Error: reason.Message, Details: reason.Fields, Written: written}
 	missing := slices.IndexFunc(requiredFields, func(field string) bool { return reason.Fields[field] == required })
@@ -244,6 +247,11 @@ func BulkRefused(index int, submitted json.RawMessage, reason *domain.Error, wri
 		e.Error, e.Details = "Missing required field: "+requiredFields[missing], nil
 	case reason.Code == domain.CodeSlotUnavailable:
 		e.Error = "Time slot not available"
+	case len(reason.Fields) > 0:
+		first := slices.MinFunc(slices.Sorted(maps.Keys(reason.Fields)), func(a, b string) int {
+			return cmp.Compare(bookingFields.position(a), bookingFields.position(b))
+		})
+		e.Error = first + ": " + reason.Fields[first]
 	}
 	return e
 }

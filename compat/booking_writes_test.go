@@ -179,8 +179,13 @@ func TestBulkRefused(t *testing.T) {
 		"no slot": {domain.Error{Code: domain.CodeSlotUnavailable, Message: "x"}, `"error":"Time slot not available","booking_data":{"a":"<b>"}}`},
 		"others": {
 			domain.Error{Code: domain.CodeValidationFailed, Message: "Validation failed", Fields: map[string]string{"price": "May not be negative"}},
-			`"error":"Validation failed","booking_data":{"a":"<b>"},"details":{"price":"May not be negative"}}`,
+			`"error":"price: May not be negative","booking_data":{"a":"<b>"},"details":{"price":"May not be negative"}}`,
 		},
+		"the first of several": {
+			domain.Error{Code: domain.CodeValidationFailed, Message: "Validation failed", Fields: map[string]string{"customer.phone": "b", "customer.email": "a", "price": "c", "status": "d"}},
+			`"error":"customer.email: a","booking_data":{"a":"<b>"},"details":{"customer.email":"a","customer.phone":"b","price":"c","status":"d"}}`,
+		},
+		"no reason of a field": {domain.Error{Message: "The booking platform is not available"}, `"error":"The booking platform is not available","booking_data":{"a":"<b>"}}`},
 	} {
 		var b strings.Builder
 		encoder := json.NewEncoder(&b)

@@ -103,6 +103,17 @@ func (f Field[T]) or(id string) Field[T] {
 // Fields are the fields of a query or a body, in the order of the document.
 type Fields[T any] []Field[T]
 
+// position returns where a field stands; a member of an object, also under its dotted
+// name, stands where the object does. Other names come last.
+func (fields Fields[T]) position(name string) int {
+	name, _, _ = strings.Cut(name, ".")
+	at := slices.IndexFunc(fields, func(f Field[T]) bool { return f.name == name })
+	if at < 0 {
+		return len(fields)
+	}
+	return at
+}
+
 // read sets the members of into, and notes in the source what is wrong.
 func (fields Fields[T]) read(in source, into *T) {
 	for i := range fields {

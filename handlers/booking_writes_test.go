@@ -647,3 +647,50 @@ func TestBookingTexts(t *testing.T) {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 }
+
+// TestPriceBreakdownFollowsTheBooking: the order's price breakdown names the new service
+// and price of its only booking; discounts, and what cannot be read, stay.
+func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
+	t.Parallel()
+	const (
+		form     = `{"before_subtotal":[{"heading":"Service","items":[{"value":"85.00","label":"Physiotherapy","style":"","type":"","note":"","badge":"","raw_value":"85.0000"}],"sub_items":[]}]}`
+		discount = `,"after_subtotal":{"discounts":{"items":[{"label":"Coupon","badge":"TEN","raw_value":"-10.0000"}]}}}`
+		public   = `{"before_subtotal":[{"heading":"Service","items":[{"label":"Physiotherapy","raw_value":"85.0000","value":"$85"}]}]` + discount
+		two      = `{"before_subtotal":[{"heading":"Service","items":[{"label":"A"},{"label":"B"}]}]}`
+	)
+	renamed := func(breakdown string) string {
+		return strings.Replace(breakdown, `"Physiotherapy"`, `"Sports \u201cmassage\u201d \/ 90"`, 1)
+	}
+	repriced := func(breakdown string) string {
+		return strings.NewReplacer(`"85.00"`, `"70.00"`, `"85.0000"`, `"70.0000"`).Replace(breakdown)
+	}
+	s := newWriter(t, fixtures.SiteA())
+	arrange(t, s.database, `UPDATE wp_latepoint_services SET name = 'Sports “massage” / 90', buffer_before = 0, buffer_after = 0 WHERE id = 3`,
+		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 5 AND service_id = 3", "INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 3, 1)")
+	for name, c := range map[string]struct{ stored, change, want string }{
+		"another service":                {form, `{"service_id":3}`, renamed(form)},
+		"of the public form":             {public, `{"service_id":3}`, renamed(public)},
+		"another price":                  {form, `{"price":70}`, repriced(form)},
+		"another price, with a discount": {public, `{"price":70}`, repriced(strings.TrimSuffix(form, "}")) + discount},
+		"both":                           {form, `{"service_id":3,"price":"70"}`, renamed(repriced(form))},
+		"another agent's, same service":  {form, `{"service_id":4,"agent_id":5,"price":85}`, form},
+		"two items":                      {two, `{"service_id":3}`, two},
+		"nothing":                        {``, `{"service_id":3}`, ``},
+		"nothing, another price":         {``, `{"price":70}`, repriced(form)},
+		"no JSON":                        {`a:0:{}`, `{"service_id":3}`, `a:0:{}`},
+		"parts of no list":               {`{"before_subtotal":{}}`, `{"service_id":3}`, `{"before_subtotal":{}}`},
+		"items of no object":             {`{"before_subtotal":[{"items":[1]}]}`, `{"service_id":3}`, `{"before_subtotal":[{"items":[1]}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := s.database.Snapshot(t)
+			defer before.Restore(t)
+			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("price", "85")).want(http.StatusCreated).at("data", "id"))
+			order := "(SELECT order_id FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = " + id + ")"
+			arrange(t, s.database, "UPDATE wp_latepoint_orders o JOIN "+order+" x ON x.order_id = o.id SET o.price_breakdown = '"+strings.ReplaceAll(c.stored, `'`, `''`)+"'")
+			s.write(http.MethodPut, "/bookings/"+id, c.change).want(http.StatusOK)
+			if got := s.texts("SELECT price_breakdown FROM wp_latepoint_orders WHERE id = " + order); len(got) != 1 || got[0] != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

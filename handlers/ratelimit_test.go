@@ -91,7 +91,7 @@ func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 }
 
 // TestMessageOfABulkOverTheLimit: a bulk request larger than the limit of a window
-// is told to split itself, one that only comes too early is not.
+// is told to split itself; one that comes too early, what is left and until when.
 func TestMessageOfABulkOverTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -99,7 +99,8 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 		used         int
 		message      string
 	}{
-		"too early":        {3, 100, 1, "Rate limit exceeded"},
+		"too early":        {3, 100, 1, "Rate limit exceeded: this request counts as 3 and the key has 1 left in this minute, which ends in 60 seconds"},
+		"too early, hour":  {100, 4, 2, "Rate limit exceeded: this request counts as 3 and the key has 1 left in this hour, which ends in 1020 seconds"},
 		"more than minute": {2, 100, 0, "Rate limit exceeded: this request counts as 3 and the key has 2 in one minute, so it must be split"},
 		"more than hour":   {100, 2, 0, "Rate limit exceeded: this request counts as 3 and the key has 2 in one hour, so it must be split"},
 	} {

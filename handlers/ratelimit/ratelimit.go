@@ -138,15 +138,20 @@ func (l *Limiter) Charge(c echo.Context, cost int64) error {
 	if hour.remaining < cost-charged {
 		exhausted = hour
 	}
-	return &Error{Message: message(cost, minute, hour), RetryAfter: exhausted.reset - used.Now}
+	wait := exhausted.reset - used.Now
+	return &Error{Message: message(cost, wait, exhausted, minute, hour), RetryAfter: wait}
 }
 
-// message says whether a request has to wait, or can never succeed as it is.
-func message(cost int64, windows ...state) string {
+// message says whether a request has to wait, and how long in seconds, or can never
+// succeed as it is.
+func message(cost, wait int64, exhausted state, windows ...state) string {
 	for _, w := range windows {
 		if cost > max(w.limit, 1) {
 			return fmt.Sprintf(Message+": this request counts as %d and the key has %d in one %s, so it must be split", cost, w.limit, w.name)
 		}
+	}
+	if cost > 1 {
+		return fmt.Sprintf(Message+": this request counts as %d and the key has %d left in this %s, which ends in %d seconds", cost, exhausted.remaining, exhausted.name, wait)
 	}
 	return Message
 }
