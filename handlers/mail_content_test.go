@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bookside/adapter/outbox"
 	"bookside/fixtures"
@@ -201,6 +204,44 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 				t.Errorf("the calendar keeps a cancelled booking:\n%s", file)
 			}
 		})
+	}
+}
+
+// TestCalendarFilesAreReadByOthers: an independent implementation reads the file of a
+// booking whose texts need escapes and whose end an administrator changed.
+func TestCalendarFilesAreReadByOthers(t *testing.T) {
+	t.Parallel()
+	python := fixtures.RequirePython(t, "icalendar")
+	s := newWriter(t, fixtures.SiteA())
+	s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
+	arrange(t, s.database, "DELETE FROM wp_latepoint_processes", withCalendar,
+		`UPDATE wp_latepoint_services SET name = 'Größe; "a", b \\\\ 🎁' WHERE id = 4`,
+		`UPDATE wp_latepoint_locations SET full_address = 'Allee 1,\n10115 Berlin' WHERE id = 1`)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated).at("data", "id"))
+	arrange(t, s.database, "DELETE FROM wp_bookside_outbox", "UPDATE wp_latepoint_bookings SET end_time = end_time + 30 WHERE id = "+id)
+	s.write(http.MethodPut, "/bookings/"+id, `{"notes":"n","send_notification":true}`).want(http.StatusOK)
+	read := exec.CommandContext(t.Context(), python, "../adapter/icalendar/testdata/read.py")
+	read.Stdin = strings.NewReader(scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox WHERE calendar_name <> ''"))
+	output, err := read.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	var calendar struct {
+		Method string              `json:"method"`
+		Events []map[string]string `json:"events"`
+	}
+	if err := json.Unmarshal(output, &calendar); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	want := []map[string]string{{
+		"SUMMARY": `Appointment with Sophie Dubois for Größe; "a", b \ 🎁`, "LOCATION": "Allee 1, 10115 Berlin", "STATUS": "CONFIRMED",
+		"DTSTART": "2027-02-05T09:00:00+00:00", "DTEND": "2027-02-05T10:30:00+00:00",
+	}}
+	ours := cmpopts.IgnoreMapEntries(func(name, _ string) bool {
+		return !slices.Contains([]string{"SUMMARY", "LOCATION", "STATUS", "DTSTART", "DTEND"}, name)
+	})
+	if diff := cmp.Diff(want, calendar.Events, ours); diff != "" || calendar.Method != "PUBLISH" {
+		t.Errorf("%s (-want +got):\n%s", calendar.Method, diff)
 	}
 }
 

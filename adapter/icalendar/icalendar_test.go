@@ -1,12 +1,17 @@
 package icalendar
 
 import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	ics "github.com/arran4/golang-ical"
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
 )
 
 var (
@@ -57,5 +62,52 @@ func TestNoLocation(t *testing.T) {
 	online.Location, online.Status = " \n", Cancelled
 	if file := File(online, now); strings.Contains(file, "LOCATION") || !strings.Contains(file, "STATUS:CANCELLED") {
 		t.Error(file)
+	}
+}
+
+// TestPythonReadsFiles: an independent implementation finds in a file what was put into it.
+func TestPythonReadsFiles(t *testing.T) {
+	t.Parallel()
+	python := fixtures.RequirePython(t, "icalendar")
+	text := strings.Repeat("Größe 🎁; a,b \\: \"q\" ", 20) + "Ende"
+	long := visit
+	long.Summary, long.Location, long.Status = text, text, Tentative
+	bare := visit
+	bare.Location, bare.URL, bare.Sequence, bare.Status = "", "", 0, Cancelled
+	event := func(summary, status string, sequence int) map[string]any {
+		return map[string]any{
+			"UID": "ABC1234@example.com", "DTSTAMP": "2026-11-21T09:30:00+00:00", "SEQUENCE": fmt.Sprint(sequence), "SUMMARY": summary,
+			"DTSTART": "2026-11-27T09:00:00+00:00", "DTEND": "2026-11-27T10:00:00+00:00", "STATUS": status,
+		}
+	}
+	with := func(event map[string]any, location string) map[string]any {
+		event["LOCATION"], event["URL"] = location, "https://example.com"
+		return event
+	}
+	for name, c := range map[string]struct {
+		event Event
+		want  map[string]any
+	}{
+		"a visit":    {visit, with(event("Appointment with Zoë; Physio, 60 BEGIN:VALARM", "CONFIRMED", 7), "1 High Street, 10115 Berlin")},
+		"long texts": {long, with(event(text, "TENTATIVE", 7), text)},
+		"the least":  {bare, event("Appointment with Zoë; Physio, 60 BEGIN:VALARM", "CANCELLED", 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read := exec.CommandContext(t.Context(), python, "testdata/read.py")
+			read.Stdin = strings.NewReader(File(c.event, now))
+			output, err := read.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, output)
+			}
+			var got map[string]any
+			if err := json.Unmarshal(output, &got); err != nil {
+				t.Fatalf("%v: %s", err, output)
+			}
+			want := map[string]any{"method": "PUBLISH", "version": "2.0", "events": []any{c.want}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -127,7 +127,6 @@ func TestMailer(t *testing.T) {
 	}
 }
 
-// Nothing in a message adds a line to its head, or a recipient.
 // TestMailerAttachesCalendar: the file comes beside the text, as mail programs expect it.
 func TestMailerAttachesCalendar(t *testing.T) {
 	t.Parallel()
@@ -172,6 +171,7 @@ func TestMailerAttachesCalendar(t *testing.T) {
 	}
 }
 
+// TestMailerInjection: nothing in a message adds a line to its head, or a recipient.
 func TestMailerInjection(t *testing.T) {
 	t.Parallel()
 	const inject = "x\r\nBcc: all@example.com\r\n\r\nbody"
