@@ -1,6 +1,5 @@
-// Package outbox queues mails in a table of Bookside's own, in the transaction of what
-// they report, and sends them from there.
+// Package outbox queues mails in one of Bookside's own tables, in the transaction of the
+// change that they report, and sends them from there.
 //
-// It imports wpdb for the database, adapter/domain and adapter/sanitize, and no other
-// part of the domain.
+// It may import wpdb, adapter/domain and adapter/sanitize, and no other part of the domain.
 package outbox

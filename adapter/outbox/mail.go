@@ -10,8 +10,8 @@ import (
 
 // Mail is a rendered notification.
 type Mail struct {
-	// To names one or more recipients as the plugin's processes do, such as
-	// Jane Doe <jane@example.com>, office@example.com.
+	// To lists one or more recipients in the form of the plugin's processes, such
+	// as Jane Doe <jane@example.com>, office@example.com.
 	To      string
 	Subject string
 	Content string // HTML
@@ -19,22 +19,22 @@ type Mail struct {
 	Calendar Attachment
 }
 
-// Attachment is a file that comes with a mail.
+// Attachment is a file attached to a mail.
 type Attachment struct{ Name, Content string }
 
-// Recipients returns the people named in To, each address once. What is no address
-// is left out, so there may be none. A comma parts recipients, unless what
-// stands before it is none: then it belongs to the next one's name.
+// Recipients returns the recipients in To, each address once. Invalid addresses are
+// left out, so there may be none. Commas separate recipients; text before a comma
+// that is no recipient belongs to the name of the next one, as in Doe, Jane <...>.
 func (m Mail) Recipients() []mail.Address {
 	var found []mail.Address
-	var name []string // what came since the last address
+	var name []string // the parts since the last address
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(m.To, ",") {
 		shown, address, bracketed := splitRecipient(part)
 		if !sanitize.ValidEmail(address) {
 			name = append(name, shown)
 			if bracketed {
-				name = nil // of somebody without an address
+				name = nil // the name of somebody without a valid address
 			}
 			continue
 		}
@@ -44,14 +44,14 @@ func (m Mail) Recipients() []mail.Address {
 		name = nil
 		if key := strings.ToLower(address); !seen[key] {
 			seen[key] = true
-			found = append(found, mail.Address{Name: shownName(shown), Address: address})
+			found = append(found, mail.Address{Name: unquoted(shown), Address: address})
 		}
 	}
 	return found
 }
 
-// splitRecipient parts Name <address>. Without brackets the whole may be an
-// address, or else a piece of a name.
+// splitRecipient splits Name <address>. A text without brackets is an address or
+// part of a name.
 func splitRecipient(text string) (name, address string, bracketed bool) {
 	text = oneLine(text)
 	start := strings.LastIndexByte(text, '<')
@@ -64,10 +64,11 @@ func splitRecipient(text string) (name, address string, bracketed bool) {
 	return strings.TrimSpace(text[:start]), strings.TrimSpace(text[start+1 : len(text)-1]), true
 }
 
-// shownName takes off the quotes of a name.
-func shownName(text string) string { return strings.TrimSpace(strings.Trim(text, `"`)) }
+// unquoted returns a name without quotes around it.
+func unquoted(text string) string { return strings.TrimSpace(strings.Trim(text, `"`)) }
 
-// oneLine keeps a text from ending the line of a mail's head that it stands in.
+// oneLine replaces line breaks and control characters by spaces, so that a text
+// cannot add header lines to a mail.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

@@ -18,54 +18,55 @@ import (
 
 // Message is a mail to one recipient.
 type Message struct {
-	// ID is the same whenever the mail is tried, and no other mail's.
+	// ID is unique to the mail and the same in each attempt to send it.
 	ID      string
 	To      mail.Address
-	Subject string // of one line
+	Subject string // a single line
 	Content string // HTML
 	Queued  time.Time
 	// Calendar is a calendar file to attach; its name is empty for none.
 	Calendar Attachment
 }
 
-// Sender hands messages to a mail server. Its errors hold nothing of a message:
-// they are logged and stored.
+// Sender passes messages to a mail server. Its errors are logged and stored, so
+// they must not contain any part of a message.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// What a Sender says about a message that the server did not take. Every other
-// error is about the server itself, and keeps the mails behind waiting too.
+// Errors of a Sender about one message. Any other error is about the server, so
+// that there is no point in sending it the next message.
 var (
-	ErrMailRefused = errors.New("mail refused") // for good
-	ErrMailPutOff  = errors.New("mail put off") // for now
+	ErrMailRejected = errors.New("mail rejected") // permanently
+	ErrMailDeferred = errors.New("mail deferred") // worth another attempt
 )
 
-// Limits of the outbox. claimFor is much longer than a try, because the clocks
-// of the processes may differ.
+// Limits of the outbox. claimTime is much longer than an attempt, because the
+// clocks of the processes may differ.
 const (
-	sendLimit = 2 * time.Minute     // of one try; some servers look at a mail for long
-	claimFor  = 10 * time.Minute    // then a mail that was being tried is free again: its process is gone
-	tooLate   = 48 * time.Hour      // then a mail misleads more than it helps
-	retention = 30 * 24 * time.Hour // once they are sent or given up
-	pollEvery = 30 * time.Second    // for retries, and for what other processes queued
+	sendLimit    = 2 * time.Minute     // for one attempt; some servers inspect a mail for long
+	claimTime    = 10 * time.Minute    // until another process may send a mail whose process has died
+	expiry       = 48 * time.Hour      // after that, a mail misleads more than it helps
+	retention    = 30 * 24 * time.Hour // of sent and failed mails
+	pollInterval = 30 * time.Second    // to find retries and mails from other processes
 )
 
-// retryPauses follow the failed tries of a mail, a day and an hour in all.
-var retryPauses = []time.Duration{
+// retryDelays are the times between attempts to send a mail: a day and an hour in
+// all.
+var retryDelays = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// notePauses follow failed tries to store what became of a mail.
-var notePauses = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}
+// storeDelays are the times between attempts to store the outcome.
+var storeDelays = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}
 
-// Relay sends the mails that were queued in a table of ours, where the site
-// does not send them. Any number of processes may do so on one database.
+// Relay sends the mails in the outbox. Any number of processes may run one on the
+// same database.
 //
-// A mail is claimed by raising its number of tries, which only one process can
-// do, and a claim outlasts the longest try. So a mail is sent twice only where a
-// process is lost, or loses the database, between the server's yes and noting
-// it; both then have the same Message.ID.
+// A process claims a mail by incrementing its number of attempts, which only one
+// process can do, and a claim outlasts the longest attempt. A mail is sent twice
+// only if a process dies or loses the database after the mail server accepted the
+// mail and before that is stored. Both then have the same Message.ID.
 type Relay struct {
 	db     *wpdb.DB
 	now    domain.Clock
@@ -74,27 +75,27 @@ type Relay struct {
 	nudged chan struct{}
 }
 
-// NewRelay sends from db through sender. The log gets ids of mails, and never
-// what is in them.
+// NewRelay returns a Relay that sends mails from db through sender. It logs the ids
+// of mails but nothing of their content.
 func NewRelay(db *wpdb.DB, now domain.Clock, sender Sender, log *slog.Logger) *Relay {
 	return &Relay{db: db, now: now, sender: sender, log: log, nudged: make(chan struct{}, 1)}
 }
 
-// Nudge says that mails were queued. It does not wait.
+// Nudge makes Run look for mails at once. It does not block.
 func (r *Relay) Nudge() {
 	select {
 	case r.nudged <- struct{}{}:
-	default: // it will look anyway
+	default: // Run has been nudged already
 	}
 }
 
-// Run sends until ctx ends. A try that is running then may go on for grace;
-// one that is cut off is made again later, like any failed one.
+// Run sends mails until ctx ends. An attempt that is running then may take as long
+// as grace; if it is canceled, it counts as failed and is retried later.
 func (r *Relay) Run(ctx context.Context, grace time.Duration) {
-	poll := time.NewTicker(pollEvery)
+	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for {
-		r.complain(r.deliver(ctx, grace))
+		r.logFailure(r.deliver(ctx, grace))
 		select {
 		case <-ctx.Done():
 			return
@@ -104,26 +105,26 @@ func (r *Relay) Run(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// complain logs why the outbox stands still. The next round tries again.
-func (r *Relay) complain(err error) {
+// logFailure logs why a round of deliveries ended early. The next round retries.
+func (r *Relay) logFailure(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		r.log.Error("the outbox stands still", "error", err)
+		r.log.Error("mail delivery interrupted", "error", err)
 	}
 }
 
-// deliver tries all mails that are due, the longest due first, up to the first
-// that the server itself is in the way of.
+// deliver sends all mails that are due, oldest first, until the mail server itself
+// fails.
 func (r *Relay) deliver(ctx context.Context, grace time.Duration) error {
 	for ctx.Err() == nil {
 		q, ok, err := r.claim(ctx)
 		if err != nil || !ok {
 			return err
 		}
-		failure := r.try(ctx, grace, q)
-		if err := r.note(ctx, q, r.judge(q, failure)); err != nil {
+		failure := r.send(ctx, grace, q)
+		if err := r.storeOutcome(ctx, q, r.outcomeOf(q, failure)); err != nil {
 			return err
 		}
-		if failure != nil && !errors.Is(failure, ErrMailRefused) && !errors.Is(failure, ErrMailPutOff) {
+		if failure != nil && !errors.Is(failure, ErrMailRejected) && !errors.Is(failure, ErrMailDeferred) {
 			return nil
 		}
 	}
@@ -134,27 +135,27 @@ func (r *Relay) deliver(ctx context.Context, grace time.Duration) error {
 type queuedMail struct {
 	Message
 	id      int64
-	tries   int // with the one that the mail is claimed for
+	tries   int // attempts, including the current one
 	created domain.Timestamp
 }
 
-// claim finds the next mail that is due and keeps other processes from it; ok is
-// false where none is due.
+// claim claims the next mail that is due, so that no other process sends it; ok is
+// false if there is none.
 func (r *Relay) claim(ctx context.Context) (q queuedMail, ok bool, err error) {
 	for {
 		q, ok, err = r.next(ctx)
 		if err != nil || !ok {
 			return q, false, err
 		}
-		taken, err := r.take(ctx, q)
-		if err != nil || taken {
+		claimed, err := r.tryClaim(ctx, q)
+		if err != nil || claimed {
 			q.tries++
-			return q, taken, err
+			return q, claimed, err
 		}
 	}
 }
 
-// next uses the index on status and due_at.
+// next finds the mail that is due first, by the index on status and due_at.
 func (r *Relay) next(ctx context.Context) (queuedMail, bool, error) {
 	stmt := sq.Select("id", "name", "address", "subject", "content", "calendar_name", "COALESCE(calendar, '')", "tries", "created_at").From(r.db.Name(wpdb.Outbox)).
 		Where(sq.Eq{"status": waiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(r.now())}).OrderBy("due_at", "id").Limit(1)
@@ -164,29 +165,29 @@ func (r *Relay) next(ctx context.Context) (queuedMail, bool, error) {
 func (r *Relay) scan(row wpdb.Scanner) (q queuedMail, err error) {
 	err = row.Scan(&q.id, &q.To.Name, &q.To.Address, &q.Subject, &q.Content, &q.Calendar.Name, &q.Calendar.Content, &q.tries, (*string)(&q.created))
 	q.Queued, _ = q.created.Time()
-	// A hash, because ids count the site's bookings, and sites of a network may
-	// have equal ones.
+	// A hash, because plain ids would reveal how many mails the site sends, and
+	// the sites of a network may have equal ones.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.db.Prefix(), q.id, q.created))
 	q.ID = hex.EncodeToString(sum[:16])
 	return q, err
 }
 
-// take returns false where another process was quicker. The statement touches one
-// row by its key, so that processes do not wait for each other in a circle.
-func (r *Relay) take(ctx context.Context, q queuedMail) (bool, error) {
-	stmt := sq.Update(r.db.Name(wpdb.Outbox)).Set("tries", q.tries+1).Set("due_at", domain.Stamp(r.now().Add(claimFor))).
+// tryClaim returns false if another process was faster. The statement locks only
+// one row, by its primary key, so that processes cannot deadlock.
+func (r *Relay) tryClaim(ctx context.Context, q queuedMail) (bool, error) {
+	stmt := sq.Update(r.db.Name(wpdb.Outbox)).Set("tries", q.tries+1).Set("due_at", domain.Stamp(r.now().Add(claimTime))).
 		Where(sq.Eq{"id": q.id, "tries": q.tries, "status": waiting})
 	result, err := wpdb.Exec(ctx, r.db, "claim mail", stmt)
 	if errors.Is(err, wpdb.ErrConflict) {
-		return false, nil // two primaries of a cluster
+		return false, nil // another node of a cluster was faster
 	}
 	return result.Rows == 1, err
 }
 
-// try sends a claimed mail.
-func (r *Relay) try(ctx context.Context, grace time.Duration, q queuedMail) error {
-	if r.now().Sub(q.Queued) > tooLate {
-		return fmt.Errorf("%w: it is older than %v", ErrMailRefused, tooLate)
+// send sends a claimed mail.
+func (r *Relay) send(ctx context.Context, grace time.Duration, q queuedMail) error {
+	if r.now().Sub(q.Queued) > expiry {
+		return fmt.Errorf("%w: it is older than %v", ErrMailRejected, expiry)
 	}
 	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendLimit)
 	defer cancel()
@@ -201,67 +202,68 @@ func (r *Relay) try(ctx context.Context, grace time.Duration, q queuedMail) erro
 	return r.sender.Send(sending, q.Message)
 }
 
-// verdict is what becomes of a mail after a try.
-type verdict struct {
+// outcome is the new state of a mail after an attempt.
+type outcome struct {
 	status  string
 	due     time.Time
 	failure error
 }
 
-func (r *Relay) judge(q queuedMail, failure error) verdict {
+func (r *Relay) outcomeOf(q queuedMail, failure error) outcome {
 	now := r.now()
 	switch {
 	case failure == nil:
-		return verdict{sent, now.Add(retention), nil}
-	case errors.Is(failure, ErrMailRefused), q.tries > len(retryPauses):
-		return verdict{failed, now.Add(retention), failure}
+		return outcome{sent, now.Add(retention), nil}
+	case errors.Is(failure, ErrMailRejected), q.tries > len(retryDelays):
+		return outcome{failed, now.Add(retention), failure}
 	default:
-		return verdict{waiting, now.Add(retryPauses[q.tries-1]), failure}
+		return outcome{waiting, now.Add(retryDelays[q.tries-1]), failure}
 	}
 }
 
-// note stores a verdict. It does not give up soon, because a mail that was sent
-// and not noted is sent again. Once ctx has ended, the try at hand is the last.
-func (r *Relay) note(ctx context.Context, q queuedMail, v verdict) error {
+// storeOutcome stores the outcome of an attempt. It tries for a while, because a
+// mail whose success is not stored is sent again. If ctx ends, it stops after the
+// current try.
+func (r *Relay) storeOutcome(ctx context.Context, q queuedMail, o outcome) error {
 	for attempt := 0; ; attempt++ {
-		err := r.store(context.WithoutCancel(ctx), q, v)
-		if err == nil || attempt == len(notePauses) {
+		err := r.store(context.WithoutCancel(ctx), q, o)
+		if err == nil || attempt == len(storeDelays) {
 			return err
 		}
 		select {
-		case <-time.After(notePauses[attempt]):
+		case <-time.After(storeDelays[attempt]):
 		case <-ctx.Done():
 			return err
 		}
 	}
 }
 
-func (r *Relay) store(ctx context.Context, q queuedMail, v verdict) error {
-	stmt := sq.Update(r.db.Name(wpdb.Outbox)).Set("status", v.status).Set("due_at", domain.Stamp(v.due)).Set("failure", v.reason()).
+func (r *Relay) store(ctx context.Context, q queuedMail, o outcome) error {
+	stmt := sq.Update(r.db.Name(wpdb.Outbox)).Set("status", o.status).Set("due_at", domain.Stamp(o.due)).Set("failure", o.reason()).
 		Where(sq.Eq{"id": q.id, "tries": q.tries})
-	if v.status != waiting {
+	if o.status != waiting {
 		stmt = stmt.Set("finished_at", domain.Stamp(r.now()))
 	}
-	if _, err := wpdb.Exec(ctx, r.db, "note what became of a mail", stmt); err != nil {
+	if _, err := wpdb.Exec(ctx, r.db, "store the outcome of a mail", stmt); err != nil {
 		return err
 	}
 	about := []any{"outbox_id", q.id, "tries", q.tries}
-	switch v.status {
+	switch o.status {
 	case sent:
 		r.log.Info("mail sent", about...)
 	case failed:
-		r.log.Error("mail given up", append(about, "error", v.failure)...)
+		r.log.Error("mail failed", append(about, "error", o.failure)...)
 	default:
-		r.log.Warn("mail not sent yet", append(about, "error", v.failure, "next_try", domain.Stamp(v.due))...)
+		r.log.Warn("mail not sent yet", append(about, "error", o.failure, "next_try", domain.Stamp(o.due))...)
 	}
 	return nil
 }
 
-// reason fits its column.
-func (v verdict) reason() string {
-	if v.failure == nil {
+// reason returns the text of the failure, cut to the length of its column.
+func (o outcome) reason() string {
+	if o.failure == nil {
 		return ""
 	}
-	runes := []rune(v.failure.Error())
+	runes := []rune(o.failure.Error())
 	return string(runes[:min(len(runes), 190)])
 }

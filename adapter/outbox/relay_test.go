@@ -85,17 +85,17 @@ func FuzzRecipients(f *testing.F) {
 	})
 }
 
-// postOffice is a site with an outbox, and a mail server that does as it is told.
+// postOffice is a site with an outbox, and a mail server whose replies a test sets.
 type postOffice struct {
 	t        *testing.T
 	database *fixtures.Database
 	db       *wpdb.DB
 	log      *fixtures.Buffer
 
-	mu    sync.Mutex
-	now   time.Time
-	reply func(ctx context.Context, m Message) error // nil takes everything
-	took  []Message
+	mu       sync.Mutex
+	now      time.Time
+	reply    func(ctx context.Context, m Message) error // nil accepts everything
+	messages []Message                                  // accepted
 }
 
 func newPostOffice(t *testing.T) *postOffice {
@@ -129,29 +129,29 @@ func (p *postOffice) Send(ctx context.Context, m Message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
-		p.took = append(p.took, m)
+		p.messages = append(p.messages, m)
 	}
 	return err
 }
 
-// taken returns the subjects of what was sent since it was last asked.
-func (p *postOffice) taken() []string {
+// subjects returns the subjects of the messages accepted since the last call.
+func (p *postOffice) subjects() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	subjects := []string{}
-	for _, m := range p.took {
+	for _, m := range p.messages {
 		subjects = append(subjects, m.Subject)
 	}
-	p.took = nil
+	p.messages = nil
 	return subjects
 }
 
-// relay returns that of one process.
+// relay returns the relay of another process.
 func (p *postOffice) relay() *Relay {
 	return NewRelay(p.db, p.clock, p, slog.New(slog.NewTextHandler(p.log, nil)))
 }
 
-// add puts mails into the outbox in a transaction of its own.
+// add adds mails to the outbox, in one transaction.
 func (p *postOffice) add(mails []Mail) error {
 	return p.db.Transact(p.t.Context(), "queue", func(tx *wpdb.DB) error { return Add(p.t.Context(), tx, p.clock(), mails) })
 }
@@ -168,7 +168,6 @@ func (p *postOffice) queue(subjects ...string) {
 	}
 }
 
-// TestCalendarFileIsSent: with the mail that it came with.
 func TestCalendarFileIsSent(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
@@ -187,20 +186,20 @@ func TestCalendarFileIsSent(t *testing.T) {
 	}
 }
 
-// deliver lets a process send what is due, and wants these subjects sent.
+// deliver sends the mails that are due and compares their subjects.
 func (p *postOffice) deliver(want ...string) {
 	p.t.Helper()
 	if err := p.relay().deliver(p.t.Context(), 0); err != nil {
 		p.t.Fatal(err)
 	}
-	if diff := cmp.Diff(append([]string{}, want...), p.taken()); diff != "" {
+	if diff := cmp.Diff(append([]string{}, want...), p.subjects()); diff != "" {
 		p.t.Errorf("sent at %s (-want +got):\n%s", p.clock(), diff)
 	}
 }
 
-// refuse makes the server answer mails of a subject with an error; "" is every
-// subject.
-func (p *postOffice) refuse(subject string, err error) {
+// reject makes the server reply with an error to mails with a subject; "" matches
+// all.
+func (p *postOffice) reject(subject string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reply = func(_ context.Context, m Message) error {
@@ -238,7 +237,7 @@ func (p *postOffice) wantStored(want ...storedMail) {
 	}
 }
 
-func TestQueueMail(t *testing.T) {
+func TestMailsAreQueuedPerRecipient(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	mails := []Mail{
@@ -246,15 +245,15 @@ func TestQueueMail(t *testing.T) {
 		{To: "Nobody <>", Subject: "none", Content: "<p>2</p>"},
 		{To: "al@example.com", Subject: strings.Repeat("ä", 40_000), Content: strings.Repeat("ü", 70_000)},
 	}
-	lost := errors.New("changed our mind")
+	rollback := errors.New("rolled back")
 	err := p.db.Transact(t.Context(), "queue and roll back", func(tx *wpdb.DB) error {
 		if err := Add(t.Context(), tx, p.clock(), mails); err != nil {
 			return err
 		}
-		return lost
+		return rollback
 	})
-	if !errors.Is(err, lost) {
-		t.Errorf("error %v, want %v", err, lost)
+	if !errors.Is(err, rollback) {
+		t.Errorf("error %v, want %v", err, rollback)
 	}
 	p.wantStored()
 	p.deliver()
@@ -274,7 +273,7 @@ func TestQueueMail(t *testing.T) {
 	}
 }
 
-func TestRelaySends(t *testing.T) {
+func TestMailIsSentOnce(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	if err := p.add([]Mail{{To: "Zoë <zoe@example.com>", Subject: "Größe 🎁", Content: "<p>é</p>"}}); err != nil {
@@ -285,91 +284,93 @@ func TestRelaySends(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Message{{
-		ID: p.took[0].ID, To: mail.Address{Name: "Zoë", Address: "zoe@example.com"}, Subject: "Größe 🎁", Content: "<p>é</p>",
+		ID: p.messages[0].ID, To: mail.Address{Name: "Zoë", Address: "zoe@example.com"}, Subject: "Größe 🎁", Content: "<p>é</p>",
 		Queued: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC),
 	}}
-	if diff := cmp.Diff(want, p.took); diff != "" {
+	if diff := cmp.Diff(want, p.messages); diff != "" {
 		t.Error(diff)
 	}
-	if id := p.took[0].ID; len(id) != 32 {
+	if id := p.messages[0].ID; len(id) != 32 {
 		t.Errorf("id %q", id)
 	}
-	p.taken()
+	p.subjects()
 	p.wantStored(storedMail{Address: "zoe@example.com", Subject: "Größe 🎁", Status: "sent", Tries: 1, Due: "2026-12-21 09:31:00", Finished: "2026-11-21 09:31:00"})
 	p.pass(48 * time.Hour)
 	p.deliver()
 }
 
-func TestRelayRetries(t *testing.T) {
+func TestRetriesEndAfterADay(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
-	p.refuse("", fmt.Errorf("%w: 450", ErrMailPutOff))
+	p.reject("", fmt.Errorf("%w: 450", ErrMailDeferred))
 	for i, pause := range []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
 		if pause > 0 {
 			p.pass(pause - time.Second)
 			p.deliver()
 			if tries := p.stored()[0].Tries; tries != i {
-				t.Errorf("%d tries before the pause of %s is over, want %d", tries, pause, i)
+				t.Errorf("%d attempts before a delay of %s has passed, want %d", tries, pause, i)
 			}
 			p.pass(time.Second)
 		}
 		p.deliver()
 		if tries := p.stored()[0].Tries; tries != i+1 {
-			t.Errorf("%d tries, want %d", tries, i+1)
+			t.Errorf("%d attempts, want %d", tries, i+1)
 		}
 	}
 	end := domain.Stamp(p.clock())
-	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail put off: 450", Due: domain.Stamp(p.clock().Add(retention)), Finished: end})
-	p.refuse("nothing", nil)
+	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail deferred: 450", Due: domain.Stamp(p.clock().Add(retention)), Finished: end})
+	p.reject("nothing", nil)
 	p.pass(time.Hour)
 	p.deliver()
 }
 
-func TestRelayRefused(t *testing.T) {
+func TestRejectedMailIsNotRetried(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a", "b", "c")
-	p.refuse("b", fmt.Errorf("%w: 550 5.1.1", ErrMailRefused))
+	p.reject("b", fmt.Errorf("%w: 550 5.1.1", ErrMailRejected))
 	p.deliver("a", "c")
-	if got := p.stored()[1]; got.Status != "failed" || got.Tries != 1 || got.Failure != "mail refused: 550 5.1.1" {
+	if got := p.stored()[1]; got.Status != "failed" || got.Tries != 1 || got.Failure != "mail rejected: 550 5.1.1" {
 		t.Errorf("refused mail: %+v", got)
 	}
-	p.refuse("nothing", nil)
+	p.reject("nothing", nil)
 	p.pass(time.Hour)
 	p.deliver()
 }
 
-func TestRelayPutOff(t *testing.T) {
+func TestDeferredMailIsRetried(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a", "b", "c")
-	p.refuse("b", fmt.Errorf("%w: 451", ErrMailPutOff))
+	p.reject("b", fmt.Errorf("%w: 451", ErrMailDeferred))
 	p.deliver("a", "c")
-	p.refuse("nothing", nil)
+	p.reject("nothing", nil)
 	p.deliver()
 	p.pass(time.Minute)
 	p.deliver("b")
 }
 
-// A server that is down is not asked for each mail anew.
-func TestRelayServerDown(t *testing.T) {
+// TestServerThatIsDownIsTriedOnce: a failure of the server ends the round, so that
+// it is not tried for each mail.
+func TestServerThatIsDownIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a", "b")
-	p.refuse("", errors.New("connection refused"))
+	p.reject("", errors.New("connection refused"))
 	p.deliver()
 	if rows := p.stored(); rows[0].Tries != 1 || rows[1].Tries != 0 {
-		t.Errorf("tries %d and %d, want one of the first mail", rows[0].Tries, rows[1].Tries)
+		t.Errorf("attempts %d and %d, want only one, for the first mail", rows[0].Tries, rows[1].Tries)
 	}
-	p.refuse("nothing", nil)
+	p.reject("nothing", nil)
 	p.deliver("b")
 	p.pass(time.Minute)
 	p.deliver("a")
 }
 
-// A mail that a lost process was sending is sent by another, under the same id.
-func TestRelayLostProcess(t *testing.T) {
+// TestMailOfDeadProcessIsSentByAnother: a mail whose process died while sending it
+// is sent again, with the same id, when the claim has expired.
+func TestMailOfDeadProcessIsSentByAnother(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
@@ -379,17 +380,17 @@ func TestRelayLostProcess(t *testing.T) {
 		t.Fatalf("claimed: %t, error %v", ok, err)
 	}
 	p.deliver()
-	p.pass(claimFor - time.Second)
+	p.pass(claimTime - time.Second)
 	p.deliver()
 	p.pass(time.Second)
 	if err := p.relay().deliver(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.took) != 1 || p.took[0].ID != claimed.ID {
-		t.Errorf("sent %+v, want one with the id %s", p.took, claimed.ID)
+	if len(p.messages) != 1 || p.messages[0].ID != claimed.ID {
+		t.Errorf("sent %+v, want one with the id %s", p.messages, claimed.ID)
 	}
-	// It was only slow: what it says now changes nothing.
-	if err := lost.note(t.Context(), claimed, lost.judge(claimed, errors.New("connection lost"))); err != nil {
+	// If the first process was only slow, its late outcome changes nothing.
+	if err := lost.storeOutcome(t.Context(), claimed, lost.outcomeOf(claimed, errors.New("connection lost"))); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.stored()[0]; got.Status != "sent" || got.Tries != 2 {
@@ -397,7 +398,7 @@ func TestRelayLostProcess(t *testing.T) {
 	}
 }
 
-func TestRelayProcesses(t *testing.T) {
+func TestEachMailIsSentByOneProcess(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	p := newPostOffice(t)
@@ -444,8 +445,8 @@ type senderFunc func(ctx context.Context, m Message) error
 
 func (f senderFunc) Send(ctx context.Context, m Message) error { return f(ctx, m) }
 
-// A sent mail is noted as soon as the database is back.
-func TestRelayDatabaseAway(t *testing.T) {
+// TestSuccessIsStoredWhenDatabaseReturns loses the database while a mail is sent.
+func TestSuccessIsStoredWhenDatabaseReturns(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
@@ -471,7 +472,7 @@ func TestRelayDatabaseAway(t *testing.T) {
 	}
 }
 
-func TestRelayTooLate(t *testing.T) {
+func TestExpiredMailIsNotSent(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
@@ -481,16 +482,16 @@ func TestRelayTooLate(t *testing.T) {
 	p.queue("c")
 	p.pass(48*time.Hour + time.Second)
 	p.deliver()
-	if got := p.stored()[2]; got.Status != "failed" || got.Failure != "mail refused: it is older than 48h0m0s" {
+	if got := p.stored()[2]; got.Status != "failed" || got.Failure != "mail rejected: it is older than 48h0m0s" {
 		t.Errorf("stored %+v", got)
 	}
 }
 
-func TestOldMails(t *testing.T) {
+func TestOldMailsAreSelected(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
-	p.queue("sent", "refused")
-	p.refuse("refused", ErrMailRefused)
+	p.queue("sent", "rejected")
+	p.reject("rejected", ErrMailRejected)
 	p.deliver("sent")
 	p.pass(retention - time.Second)
 	p.queue("waiting")
@@ -511,11 +512,11 @@ func TestOldMails(t *testing.T) {
 	old()
 	p.pass(time.Second)
 	old(1, 2)
-	p.pass(tooLate + retention)
+	p.pass(expiry + retention)
 	old(1, 2, 3)
 }
 
-// running returns a Relay that runs until cancel is called; then ended is closed.
+// running starts a Relay that runs until cancel is called; then ended is closed.
 func (p *postOffice) running(grace time.Duration) (relay *Relay, cancel func(), ended <-chan struct{}) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	relay = p.relay()
@@ -531,7 +532,7 @@ func (p *postOffice) running(grace time.Duration) (relay *Relay, cancel func(), 
 	return relay, cancel, done
 }
 
-func TestRelayRun(t *testing.T) {
+func TestRunSendsUntilCanceled(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	sent := make(chan string)
@@ -561,7 +562,7 @@ func TestRelayRun(t *testing.T) {
 	}
 }
 
-func TestRelayStops(t *testing.T) {
+func TestRunEndsWithinGrace(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name        string
@@ -603,13 +604,14 @@ func TestRelayStops(t *testing.T) {
 	}
 }
 
-// The log tells what happens to a mail, and nothing of what is in it.
-func TestRelayLog(t *testing.T) {
+// TestLogHasNoContentOfMails: the log has the outcome of each mail, but nothing of
+// its content.
+func TestLogHasNoContentOfMails(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
-	p.queue("sent", "put off", "refused")
+	p.queue("sent", "deferred", "rejected")
 	p.reply = func(_ context.Context, m Message) error {
-		return map[string]error{"put off": ErrMailPutOff, "refused": ErrMailRefused}[m.Subject]
+		return map[string]error{"deferred": ErrMailDeferred, "rejected": ErrMailRejected}[m.Subject]
 	}
 	p.deliver("sent")
 	table := p.database.Prefix + string(wpdb.Outbox)
@@ -617,13 +619,13 @@ func TestRelayLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	outbox := p.relay()
-	outbox.complain(outbox.deliver(t.Context(), 0))
+	outbox.logFailure(outbox.deliver(t.Context(), 0))
 	log := p.log.String()
 	for _, want := range []string{
 		`level=INFO msg="mail sent" outbox_id=1 tries=1`,
-		`level=WARN msg="mail not sent yet" outbox_id=2 tries=1 error="mail put off" next_try="2026-11-21 09:31:00"`,
-		`level=ERROR msg="mail given up" outbox_id=3 tries=1 error="mail refused"`,
-		`level=ERROR msg="the outbox stands still" error="find mail to send: unknown table or column (error 1146)"`,
+		`level=WARN msg="mail not sent yet" outbox_id=2 tries=1 error="mail deferred" next_try="2026-11-21 09:31:00"`,
+		`level=ERROR msg="mail failed" outbox_id=3 tries=1 error="mail rejected"`,
+		`level=ERROR msg="mail delivery interrupted" error="find mail to send: unknown table or column (error 1146)"`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no line with %s in:\n%s", want, log)

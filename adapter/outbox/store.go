@@ -11,8 +11,8 @@ import (
 	"bookside/wpdb"
 )
 
-// The states of a mail in the outbox. Its due_at is when it is to be tried while
-// it waits, and when it is to be deleted after that.
+// The states of a mail in the outbox. The column due_at is the time of the next
+// attempt while the mail is waiting, and the time of its deletion afterwards.
 const (
 	waiting = "waiting"
 	sent    = "sent"
@@ -38,8 +38,8 @@ func Add(ctx context.Context, tx *wpdb.DB, now time.Time, mails []Mail) error {
 	return err
 }
 
-// Count counts the mails in the outbox by state. All states are there, also those of no
-// mail. Uses the index on status.
+// Count returns the number of mails in each state, including 0. It uses the index on
+// status.
 func Count(ctx context.Context, db *wpdb.DB) (map[string]int, error) {
 	stmt := sq.Select("status", "COUNT(*)").From(db.Name(wpdb.Outbox)).GroupBy("status")
 	counts, err := wpdb.Map[string, int](ctx, db, "count mails", stmt)
@@ -48,17 +48,17 @@ func Count(ctx context.Context, db *wpdb.DB) (map[string]int, error) {
 	return all, err
 }
 
-// Finished selects the ids of mails that were sent or given up, and kept long enough.
-// Uses the index on status and due_at, which says when they are to be deleted.
+// Finished selects the ids of sent and failed mails whose retention has expired. It uses
+// the index on status and due_at.
 func Finished(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Outbox)).
 		Where(sq.Eq{"status": []string{sent, failed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now)}).OrderBy("due_at", "id")
 }
 
-// Abandoned selects the ids of mails that wait although nobody sends mails any more, as
-// after mail.enabled was switched off. Uses the index on status and due_at: a mail is due
-// no later than it is too late for it.
+// Abandoned selects the ids of mails that are still waiting long after they expired,
+// because no process sends mails any more, for example after mail.enabled was switched
+// off. It uses the index on status and due_at; no attempt is due later than the expiry.
 func Abandoned(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": waiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-tooLate - retention))}).OrderBy("due_at", "id")
+		Where(sq.Eq{"status": waiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-expiry - retention))}).OrderBy("due_at", "id")
 }

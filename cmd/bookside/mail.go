@@ -143,9 +143,9 @@ func explainSending(ctx context.Context, err error) error {
 	}
 	switch failure.ErrorCode() / 100 {
 	case 4:
-		return fmt.Errorf("%w: %w", outbox.ErrMailPutOff, err)
+		return fmt.Errorf("%w: %w", outbox.ErrMailDeferred, err)
 	case 5:
-		return fmt.Errorf("%w: %w", outbox.ErrMailRefused, err)
+		return fmt.Errorf("%w: %w", outbox.ErrMailRejected, err)
 	default:
 		return err
 	}

@@ -221,11 +221,11 @@ func TestMailerReportsRejections(t *testing.T) {
 		{"greeting", "", "421 4.3.2 too busy for zoe@example.com", nil, `mail server: dial failed: 421 "4.3.2 too busy`},
 		{"login", "AUTH", "535 5.7.8 wrong password", nil, `535 "5.7.8 wrong password"`},
 		{"sender", "MAIL", "550 5.7.1 <office@practice.example> not yours", nil, "mail server: sending SMTP MAIL FROM command: 550 5.7.1"},
-		{"recipient", "RCPT", "550 5.1.1 <zoe@example.com> unknown", outbox.ErrMailRefused, "mail refused: mail server: sending SMTP RCPT TO command: 550 5.1.1"},
-		{"recipient for now", "RCPT", "450 4.2.0 <zoe@example.com> greylisted", outbox.ErrMailPutOff, "mail put off: mail server: sending SMTP RCPT TO command: 450 4.2.0"},
-		{"data", "DATA", "554 5.7.1 no", outbox.ErrMailRefused, "mail refused: mail server: sending SMTP DATA command: 554 5.7.1"},
-		{"content", ".", "552 5.3.4 too big for zoe@example.com", outbox.ErrMailRefused, "mail refused: mail server: closing SMTP DATA writer: 552 5.3.4"},
-		{"content for now", ".", "451 4.3.0 come back", outbox.ErrMailPutOff, "mail put off: mail server: closing SMTP DATA writer: 451 4.3.0"},
+		{"recipient", "RCPT", "550 5.1.1 <zoe@example.com> unknown", outbox.ErrMailRejected, "mail rejected: mail server: sending SMTP RCPT TO command: 550 5.1.1"},
+		{"recipient for now", "RCPT", "450 4.2.0 <zoe@example.com> greylisted", outbox.ErrMailDeferred, "mail deferred: mail server: sending SMTP RCPT TO command: 450 4.2.0"},
+		{"data", "DATA", "554 5.7.1 no", outbox.ErrMailRejected, "mail rejected: mail server: sending SMTP DATA command: 554 5.7.1"},
+		{"content", ".", "552 5.3.4 too big for zoe@example.com", outbox.ErrMailRejected, "mail rejected: mail server: closing SMTP DATA writer: 552 5.3.4"},
+		{"content for now", ".", "451 4.3.0 come back", outbox.ErrMailDeferred, "mail deferred: mail server: closing SMTP DATA writer: 451 4.3.0"},
 		{"lost before the answer", ".", hangUp, nil, "mail server: closing SMTP DATA writer: no response"},
 		{"lost at the recipient", "RCPT", hangUp, nil, "mail server: sending SMTP RCPT TO command: no response"},
 		{"lost after the answer", "QUIT", hangUp, nil, ""},
@@ -254,7 +254,7 @@ func TestMailerReportsRejections(t *testing.T) {
 			if err == nil {
 				t.Fatal("sent")
 			}
-			for _, about := range []error{outbox.ErrMailRefused, outbox.ErrMailPutOff} {
+			for _, about := range []error{outbox.ErrMailRejected, outbox.ErrMailDeferred} {
 				if errors.Is(err, about) != errors.Is(test.want, about) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
