@@ -1,8 +1,11 @@
 package handlers_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"mime/multipart"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -14,12 +17,16 @@ import (
 type client struct {
 	*server
 	header http.Header
+	encode func(t testing.TB, document string) (contentType, body string) // of JSON; nil for JSON itself
 }
 
 // ask sends a request with a body of a type.
 func (c client) ask(method, path, contentType, body string) answer {
 	c.t.Helper()
 	header := c.header.Clone()
+	if c.encode != nil && contentType == jsonType && strings.HasPrefix(body, "{") {
+		contentType, body = c.encode(c.t, body)
+	}
 	if contentType != "" {
 		header.Set("Content-Type", contentType)
 	}
@@ -33,21 +40,66 @@ func (c client) item(a answer) map[string]any {
 	return a.object()
 }
 
-// TestAutomationNode replays the requests of an automation tool's node for
-// this API: as JSON and as forms, with ids as texts, and with its own words
-// where they differ from the contract's.
+// formPairs returns the members of an object as names and values of a form. Lists and
+// objects are JSON texts, as automation tools send them.
+func formPairs(t testing.TB, document string) url.Values {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(document), &members); err != nil {
+		t.Fatalf("%s: %v", document, err)
+	}
+	pairs := url.Values{}
+	for name, value := range members {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		pairs.Set(name, text)
+	}
+	return pairs
+}
+
+func urlEncoded(t testing.TB, document string) (contentType, body string) {
+	t.Helper()
+	return formType, formPairs(t, document).Encode()
+}
+
+func multipartForm(t testing.TB, document string) (contentType, body string) {
+	t.Helper()
+	var parts strings.Builder
+	writer := multipart.NewWriter(&parts)
+	for name, values := range formPairs(t, document) {
+		if err := writer.WriteField(name, values[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return writer.FormDataContentType(), parts.String()
+}
+
+// TestAutomationNode replays the requests of an automation tool's node for this API: with
+// both headers for the key, as JSON and as both kinds of forms, with ids as texts, and with
+// its own words where they differ from the contract's.
 func TestAutomationNode(t *testing.T) {
 	t.Parallel()
-	for name, header := range map[string]func(key string) http.Header{
-		"key header": func(key string) http.Header { return http.Header{"X-Api-Key": {key}} },
-		"bearer":     func(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} },
+	byHeader := func(key string) http.Header { return http.Header{"X-Api-Key": {key}} }
+	for name, variant := range map[string]struct {
+		header func(key string) http.Header
+		encode func(t testing.TB, document string) (contentType, body string)
+	}{
+		"key header":      {byHeader, nil},
+		"bearer":          {func(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} }, nil},
+		"URL-encoded":     {byHeader, urlEncoded},
+		"multipart forms": {byHeader, multipartForm},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithCoupons())
 			arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'one_location_at_time'",
 				"INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
-			c := client{s, header(s.key)}
+			c := client{s, variant.header(s.key), variant.encode}
 			c.header.Set("Accept", "application/json")
 			c.bookings(t)
 			c.customersAndServices(t)
@@ -68,9 +120,15 @@ func (c client) bookings(t *testing.T) {
 		t.Errorf("bulk: %s", made.body)
 	}
 	// The same array without a wrapper: the slot is taken now.
-	again := c.ask(http.MethodPost, "/bookings/bulk", jsonType, bulk).want(http.StatusBadRequest)
-	if again.at("success") != false || again.at("results", "errors", 0, "error") != "Time slot not available" {
-		t.Errorf("bulk again: %s", again.body)
+	text, err := json.Marshal(bulk) // the node's field holds the list as a text
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{bulk, `{"bookings":` + string(text) + `,"send_confirmation":false}`} {
+		again := c.ask(http.MethodPost, "/bookings/bulk", jsonType, body).want(http.StatusBadRequest)
+		if again.at("success") != false || again.at("results", "errors", 0, "error") != "Time slot not available" {
+			t.Errorf("bulk again: %s", again.body)
+		}
 	}
 
 	one := c.ask(http.MethodPost, "/bookings", jsonType, `{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"13:00",
@@ -196,7 +254,7 @@ func TestConnectionCheck(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
 	check := func(key string) string {
-		c := client{s, http.Header{"X-Api-Key": {key}, "Accept": {"application/json"}}}
+		c := client{s, http.Header{"X-Api-Key": {key}, "Accept": {"application/json"}}, nil}
 		switch status := c.ask(http.MethodGet, "/status", "", "").status; {
 		case status/100 == 2:
 			return "connected"
@@ -222,7 +280,7 @@ func TestConnectionCheck(t *testing.T) {
 			}
 		})
 	}
-	services := client{s, http.Header{"X-Api-Key": {s.key}, "Accept": {"application/json"}}}.ask(http.MethodGet, "/services?per_page=1", "", "").want(http.StatusOK)
+	services := client{s, http.Header{"X-Api-Key": {s.key}, "Accept": {"application/json"}}, nil}.ask(http.MethodGet, "/services?per_page=1", "", "").want(http.StatusOK)
 	if n := len(services.records()); n != 1 {
 		t.Errorf("%d services with per_page=1", n)
 	}

@@ -303,6 +303,9 @@ func canonicalValue(schema *openapi3.SchemaRef, value any) any {
 		}
 		return sent
 	case string:
+		if decoded, ok := jsonText(schema.Value, sent); ok {
+			return canonicalValue(schema, decoded)
+		}
 		return canonicalScalar(schema.Value, sent)
 	case json.Number:
 		if schema.Value.Type.Includes(openapi3.TypeString) {
@@ -314,6 +317,15 @@ func canonicalValue(schema *openapi3.SchemaRef, value any) any {
 	default:
 		return value
 	}
+}
+
+// jsonText decodes a list or an object that is sent as a JSON text.
+func jsonText(schema *openapi3.Schema, text string) (value any, ok bool) {
+	if !schema.Type.Is(openapi3.TypeArray) && !schema.Type.Is(openapi3.TypeObject) {
+		return nil, false
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	return value, err == nil
 }
 
 func canonicalObject(schema *openapi3.SchemaRef, object map[string]any) map[string]any {

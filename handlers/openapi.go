@@ -61,8 +61,8 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 }
 
 const introduction = "Input is read leniently: numbers and booleans may be sent as strings, " +
-	"booleans also as 1, 0, yes, no, on and off, words in any letter case, and members of objects under dotted names. " +
-	"An empty value and null count as not sent, and so does 0 for an id that is not required. Fields that a body lacks are taken from the query. Unknown parameters and fields are ignored; if a parameter is sent twice, the last one counts. " +
+	"booleans also as 1, 0, yes, no, on and off, words in any letter case, members of objects under dotted names, and lists and objects as JSON texts. " +
+	"An empty value counts as not sent, and so do null and, for an id that is not required, 0; but null clears a field of an update that can be null. Fields that a body lacks are taken from the query. Unknown parameters and fields are ignored; if a parameter is sent twice, the last one counts. " +
 	"Any other value that does not match its description is rejected with an error that names the field.\n\n" +
 	"Every path that answers GET also answers HEAD. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key. Any other path or method answers 404 with the code rest_no_route."
 

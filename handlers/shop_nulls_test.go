@@ -2,7 +2,10 @@ package handlers_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"bookside/fixtures"
 )
@@ -16,7 +19,7 @@ func TestNullClears(t *testing.T) {
 		`INSERT INTO wp_latepoint_coupons (id, code, name, description, discount_type, discount_value, status, active_from, active_to, rules) VALUES
 			(900, 'ONE', 'One', '', 'percent', 5, 'active', '2027-01-01', '2027-02-01', '{"limit_total":"7","max_discount_amount":"9.5","x":[1, 2]}')`)
 	before := s.database.Snapshot(t)
-	for _, c := range []struct {
+	cases := []struct {
 		path, field, value string
 		cleared            any // as it is shown
 	}{
@@ -40,7 +43,11 @@ func TestNullClears(t *testing.T) {
 		{"/customers/9", "date_of_birth", `"2000-02-29"`, nil},
 		{"/customers/9", "gender", `"other"`, nil},
 		{"/customers/9", "avatar_image_id", `12`, nil},
-	} {
+	}
+	documented := nullableFields(t)
+	for _, c := range cases {
+		resource, _, _ := strings.Cut(c.path[1:], "/")
+		delete(documented, resource+"."+c.field)
 		t.Run(c.path[1:]+" "+c.field, func(t *testing.T) { // one after the other: they share the records
 			put := func(value string) any {
 				return s.write(http.MethodPut, c.path, `{"`+c.field+`":`+value+`}`).want(http.StatusOK).record()[c.field]
@@ -68,6 +75,10 @@ func TestNullClears(t *testing.T) {
 			before.Restore(t)
 		})
 	}
+	delete(documented, "payments.transaction_id") // another name for token
+	for field := range documented {
+		t.Errorf("%s can be null, and no case clears it", field)
+	}
 	// The name that older clients use for the token, and a token beside it.
 	if got := s.write(http.MethodPut, "/payments/7", `{"transaction_id":null}`).want(http.StatusOK).record()["token"]; got != nil {
 		t.Errorf("token %v", got)
@@ -75,6 +86,32 @@ func TestNullClears(t *testing.T) {
 	if got := s.write(http.MethodPut, "/payments/7", `{"transaction_id":null,"token":"tok"}`).want(http.StatusOK).record()["token"]; got != "tok" {
 		t.Errorf("token %v", got)
 	}
+}
+
+// nullableFields returns the fields of updates that can be null by the document, each as
+// resource.field.
+func nullableFields(t *testing.T) map[string]bool {
+	t.Helper()
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]bool{}
+	for path, item := range c.document.Paths.Map() {
+		if item.Put == nil {
+			continue
+		}
+		resource, _, _ := strings.Cut(path[1:], "/")
+		for name, property := range item.Put.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+			if property.Value.Type.Includes(openapi3.TypeNull) {
+				fields[resource+"."+name] = true
+			}
+		}
+	}
+	if len(fields) == 0 {
+		t.Error("no field can be null")
+	}
+	return fields
 }
 
 // TestFullNameOfABookingsCustomer: single reads and writes of bookings show it, lists do not.
