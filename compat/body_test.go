@@ -151,9 +151,11 @@ func TestMultipart(t *testing.T) {
 		"a broken head":     {"multipart/form-data; boundary=x", "--x\r\nnothing\r\n\r\n1\r\n" + end, broken},
 		"nothing but ended": {"multipart/form-data; boundary=x", end, `{}`},
 	} {
-		if got := parsed(t, c.contentType, c.sent); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := parsed(t, c.contentType, c.sent); got != c.want {
+				t.Errorf("%s: %s, want %s", name, got, c.want)
+			}
+		})
 	}
 }
 
@@ -388,11 +390,13 @@ func TestBodyGetters(t *testing.T) {
 		},
 	}
 	for name, getter := range getters {
-		for raw, want := range getter.want {
-			if got := getter.get(t, raw); got != want {
-				t.Errorf("%s: %.100s gives %q, want %q", name, raw, got, want)
+		t.Run(name, func(t *testing.T) {
+			for raw, want := range getter.want {
+				if got := getter.get(t, raw); got != want {
+					t.Errorf("%s: %.100s gives %q, want %q", name, raw, got, want)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -59,16 +59,18 @@ func TestNewBooking(t *testing.T) {
 		"any agent":    {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
 		"agent -1":     {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":-1`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
 	} {
-		want := plain
-		c.change(&want)
-		got := NewBooking(bodyOf(t, c.body))
-		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if err := got.Validation.Err(); err != nil {
-			_, fields := faultsIn(t, err)
-			t.Errorf("%s: %v", name, fields)
-		}
+		t.Run(name, func(t *testing.T) {
+			want := plain
+			c.change(&want)
+			got := NewBooking(bodyOf(t, c.body))
+			if diff := cmp.Diff(want, got, bookingsEqual); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+			if err := got.Validation.Err(); err != nil {
+				_, fields := faultsIn(t, err)
+				t.Errorf("%s: %v", name, fields)
+			}
+		})
 	}
 }
 
@@ -144,20 +146,22 @@ func TestBulkBookings(t *testing.T) {
 		`{"bookings":{"service_id":1}}`: {wrong: map[string]string{"bookings": "Must be a list"}},
 		`{"bookings":"x","send_confirmation":[]}`: {wrong: map[string]string{"bookings": "Must be a list", "send_confirmation": notSingle}},
 	} {
-		document, err := ParseBody(typeJSON, []byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		bookings, err := BulkBookings(document)
-		code, fields := faultsIn(t, err)
-		if diff := cmp.Diff(want.wrong, fields); diff != "" || err != nil && code != domain.CodeInvalidRequest || len(bookings) != want.n {
-			t.Errorf("%.60s: %d bookings, %s (-want +got):\n%s", body, len(bookings), code, diff)
-		}
-		for _, b := range bookings {
-			if b.Confirm != want.confirm || b.Validation.Has("send_confirmation") {
-				t.Errorf("%.60s: confirm %t", body, b.Confirm)
+		t.Run(body, func(t *testing.T) {
+			document, err := ParseBody(typeJSON, []byte(body))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			bookings, err := BulkBookings(document)
+			code, fields := faultsIn(t, err)
+			if diff := cmp.Diff(want.wrong, fields); diff != "" || err != nil && code != domain.CodeInvalidRequest || len(bookings) != want.n {
+				t.Errorf("%.60s: %d bookings, %s (-want +got):\n%s", body, len(bookings), code, diff)
+			}
+			for _, b := range bookings {
+				if b.Confirm != want.confirm || b.Validation.Has("send_confirmation") {
+					t.Errorf("%.60s: confirm %t", body, b.Confirm)
+				}
+			}
+		})
 	}
 }
 
@@ -187,15 +191,17 @@ func TestBulkRefused(t *testing.T) {
 		},
 		"no reason of a field": {domain.Error{Message: "The booking platform is not available"}, `"error":"The booking platform is not available","booking_data":{"a":"<b>"}}`},
 	} {
-		var b strings.Builder
-		encoder := json.NewEncoder(&b)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(BulkRefused(3, submitted, &c.reason, WriteNotReported)); err != nil {
-			t.Fatal(err)
-		}
-		if want := `{"index":3,` + c.want + "\n"; b.String() != want {
-			t.Errorf("%s: %swant %s", name, b.String(), want)
-		}
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			encoder := json.NewEncoder(&b)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(BulkRefused(3, submitted, &c.reason, WriteNotReported)); err != nil {
+				t.Fatal(err)
+			}
+			if want := `{"index":3,` + c.want + "\n"; b.String() != want {
+				t.Errorf("%s: %swant %s", name, b.String(), want)
+			}
+		})
 	}
 }
 

@@ -65,15 +65,17 @@ func TestBookingFilter(t *testing.T) {
 		"by status":             {url.Values{"sort": {"status"}}, func(f *adapter.BookingFilter) { f.Sort = adapter.BookingsByStatus }},
 		"by id, ascending":      {url.Values{"sort": {"id"}, "order": {"asc"}}, func(f *adapter.BookingFilter) { f.Sort, f.Descending = adapter.BookingsByID, false }},
 	} {
-		want := unfiltered
-		c.change(&want)
-		got, err := View{}.BookingFilter(t.Context(), ParseQuery(c.query.Encode()), known)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			want := unfiltered
+			c.change(&want)
+			got, err := View{}.BookingFilter(t.Context(), ParseQuery(c.query.Encode()), known)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		})
 	}
 }
 
@@ -118,13 +120,15 @@ func TestEmptyBooking(t *testing.T) {
 		"a list":                {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 1, PerPage: 20}}), `{"success":true,"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0,"has_next_page":false,"has_previous_page":false}}`},
 		"a page beyond the end": {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 9, PerPage: 20}, Total: 41}), `{"success":true,"data":[],"pagination":{"page":9,"per_page":20,"total":41,"total_pages":3,"has_next_page":false,"has_previous_page":true}}`},
 	} {
-		got, err := json.Marshal(c.record)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != c.want {
-			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := json.Marshal(c.record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != c.want {
+				t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+			}
+		})
 	}
 }
 

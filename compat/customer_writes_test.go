@@ -51,28 +51,30 @@ func TestCustomerBodies(t *testing.T) {
 		},
 		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: adapter.CustomerPatch{Profile: map[string]string{}, CustomFields: map[string]string{}}},
 	} {
-		ignore := cmpopts.IgnoreFields(adapter.CustomerPatch{}, "Validation")
-		patch := CustomerPatch(bodyOf(t, c.body))
-		if diff := cmp.Diff(c.want, patch, ignore); diff != "" {
-			t.Errorf("%s, change (-want +got):\n%s", name, diff)
-		}
-		c.want.WordPressUserID, c.want.UserField = c.user, c.as
-		made := NewCustomer(bodyOf(t, c.body))
-		if diff := cmp.Diff(c.want, made, ignore); diff != "" {
-			t.Errorf("%s, new (-want +got):\n%s", name, diff)
-		}
-		if err := patch.Validation.Err(); err != nil {
-			t.Errorf("%s, change: %v", name, err)
-		}
-		missing := map[string]string{}
-		for _, field := range []string{"first_name", "last_name"} {
-			if !bodyOf(t, c.body).present(field) {
-				missing[field] = "Required"
+		t.Run(name, func(t *testing.T) {
+			ignore := cmpopts.IgnoreFields(adapter.CustomerPatch{}, "Validation")
+			patch := CustomerPatch(bodyOf(t, c.body))
+			if diff := cmp.Diff(c.want, patch, ignore); diff != "" {
+				t.Errorf("%s, change (-want +got):\n%s", name, diff)
 			}
-		}
-		if _, fields := faultsIn(t, made.Validation.Err()); len(missing)+len(fields) > 0 && !maps.Equal(missing, fields) {
-			t.Errorf("%s, new: wrong are %v", name, fields)
-		}
+			c.want.WordPressUserID, c.want.UserField = c.user, c.as
+			made := NewCustomer(bodyOf(t, c.body))
+			if diff := cmp.Diff(c.want, made, ignore); diff != "" {
+				t.Errorf("%s, new (-want +got):\n%s", name, diff)
+			}
+			if err := patch.Validation.Err(); err != nil {
+				t.Errorf("%s, change: %v", name, err)
+			}
+			missing := map[string]string{}
+			for _, field := range []string{"first_name", "last_name"} {
+				if !bodyOf(t, c.body).present(field) {
+					missing[field] = "Required"
+				}
+			}
+			if _, fields := faultsIn(t, made.Validation.Err()); len(missing)+len(fields) > 0 && !maps.Equal(missing, fields) {
+				t.Errorf("%s, new: wrong are %v", name, fields)
+			}
+		})
 	}
 }
 

@@ -44,10 +44,12 @@ func TestGuardHides(t *testing.T) {
 		"null":                 {`{"data":{"inner":null,"parts":null}}`, `{"data":{"inner":null,"parts":null}}`, nil},
 		"nothing in it":        {`{}`, `{}`, nil},
 	} {
-		got, err := guard.Hide([]byte(c.answer), func(p string) bool { return slices.Contains(c.may, p) })
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := guard.Hide([]byte(c.answer), func(p string) bool { return slices.Contains(c.may, p) })
+			if err != nil || string(got) != c.want {
+				t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
+			}
+		})
 	}
 	for _, broken := range []string{`{"data":`, `{"data":{}`, `{"data":[{]}`, `{`} {
 		if got, err := guard.Hide([]byte(broken), func(string) bool { return false }); err == nil {

@@ -500,12 +500,14 @@ func TestQueryLimits(t *testing.T) {
 		"one level more":      {"a" + strings.Repeat("[b]", 65) + "=1", tooDeep},
 		"one that is escaped": {"a" + strings.Repeat("%5Bb%5D", 65) + "=1", tooDeep},
 	} {
-		got := ""
-		if err := ParseQuery(c.raw).Readable(); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := ParseQuery(c.raw).Readable(); err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		})
 	}
 }

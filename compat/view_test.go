@@ -41,9 +41,11 @@ func TestTimestamp(t *testing.T) {
 		{"zero day", berlin, "2026-11-00 00:00:00", "2026-11-00 00:00:00"},
 		{"zero date as stored", nil, "0000-00-00 00:00:00", "0000-00-00 00:00:00"},
 	} {
-		if got := (View{Location: c.in}).timestamp(c.stored); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := (View{Location: c.in}).timestamp(c.stored); got != c.want {
+				t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			}
+		})
 	}
 }
 
@@ -82,11 +84,13 @@ func TestDatesCoverTheirDay(t *testing.T) {
 		{"not sent", berlin, "", []string{"", ""}},
 		{"no date", berlin, "2026-02-30", []string{"", ""}},
 	} {
-		q := ParseQuery("a=" + c.date)
-		q.zone = c.in
-		if diff := cmp.Diff(c.want, instants(valueOf(q, "a", beginning()), valueOf(q, "a", end()))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			q := ParseQuery("a=" + c.date)
+			q.zone = c.in
+			if diff := cmp.Diff(c.want, instants(valueOf(q, "a", beginning()), valueOf(q, "a", end()))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.name, diff)
+			}
+		})
 	}
 }
 
@@ -117,18 +121,20 @@ func TestSpan(t *testing.T) {
 		{name: "a time", text: "2026-11-21 10", bad: true},
 		{name: "letters", text: "November", bad: true},
 	} {
-		q := ParseQuery("a=" + c.text)
-		q.zone = c.in
-		var got []string
-		if span := valueOf(q, "a", span()); span != nil {
-			got = instants(&span.From, &span.Before)
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
-		if bad := q.Err() != nil; bad != c.bad {
-			t.Errorf("%s: %v", c.name, q.Err())
-		}
+		t.Run(c.name, func(t *testing.T) {
+			q := ParseQuery("a=" + c.text)
+			q.zone = c.in
+			var got []string
+			if span := valueOf(q, "a", span()); span != nil {
+				got = instants(&span.From, &span.Before)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.name, diff)
+			}
+			if bad := q.Err() != nil; bad != c.bad {
+				t.Errorf("%s: %v", c.name, q.Err())
+			}
+		})
 	}
 }
 
@@ -171,10 +177,12 @@ func TestRFC3339(t *testing.T) {
 		{location(t, "America/Montevideo"), "2026-11-20T21:43:00-03:00"},
 		{time.FixedZone("+05:30", 5*3600+1800), "2026-11-21T06:13:00+05:30"},
 	} {
-		local := moment.In(c.in)
-		if got := rfc3339(&local); got == nil || *got != c.want {
-			t.Errorf("%v, want %s", got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			local := moment.In(c.in)
+			if got := rfc3339(&local); got == nil || *got != c.want {
+				t.Errorf("%v, want %s", got, c.want)
+			}
+		})
 	}
 	if got := rfc3339(nil); got != nil {
 		t.Errorf("no instant is %s", *got)

@@ -349,9 +349,11 @@ func TestTrackedClientsAreBounded(t *testing.T) {
 		{"192.0.2.2:1", http.StatusTooManyRequests},
 		{"192.0.3.2:1", http.StatusUnauthorized},
 	} {
-		if got := s.guess(sender{peer: c.peer}); got != c.want {
-			t.Errorf("%s got %d, want %d", c.peer, got, c.want)
-		}
+		t.Run(c.peer, func(t *testing.T) {
+			if got := s.guess(sender{peer: c.peer}); got != c.want {
+				t.Errorf("%s got %d, want %d", c.peer, got, c.want)
+			}
+		})
 	}
 	for i := range 10_000 { // more networks than are tracked
 		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})

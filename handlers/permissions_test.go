@@ -255,20 +255,22 @@ func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 		"/orders":   {`{"customer_id":9,"subtotal":5,"total":5,"ip_address":"192.0.2.9"}`, []any{"ip_address"}},
 		"/payments": {`{"order_id":888,"amount":5,"token":"tok_1"}`, []any{"data", "token"}},
 	} {
-		may("read", "write")
-		first := s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusCreated)
-		if first.at(c.member...) == nil {
-			t.Fatalf("%s: nothing to hide: %s", path, first.body)
-		}
-		may("write")
-		again := s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusCreated)
-		if again.at(c.member...) != nil || again.header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("%s: %s", path, again.body)
-		}
-		may("read", "write")
-		s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").replayed(t, first)
-		may("read")
-		s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusForbidden)
+		t.Run(path, func(t *testing.T) {
+			may("read", "write")
+			first := s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusCreated)
+			if first.at(c.member...) == nil {
+				t.Fatalf("%s: nothing to hide: %s", path, first.body)
+			}
+			may("write")
+			again := s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusCreated)
+			if again.at(c.member...) != nil || again.header.Get("Idempotent-Replayed") != "true" {
+				t.Errorf("%s: %s", path, again.body)
+			}
+			may("read", "write")
+			s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").replayed(t, first)
+			may("read")
+			s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusForbidden)
+		})
 	}
 }
 
@@ -446,29 +448,31 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 		"with others":       {[]string{"zoom_join_url", "ZOOM_MEETING_ID", "not_there"}, append(slices.Clone(defined), "zoom_join_url", "Zoom_Meeting_ID")},
 		"with a secret one": {[]string{"key_to_manage_for_me", "key_to_manage_for_agent"}, defined},
 	} {
-		s.platform.BookingMetaKeys = c.listed
-		want := map[string]any{}
-		for _, key := range c.shown {
-			want[key] = values[key]
-		}
-		if diff := cmp.Diff(any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta")); diff != "" {
-			t.Errorf("%s, single (-want +got):\n%s", name, diff)
-		}
-		list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
-		if diff := cmp.Diff(any(want), list.at("data", 0, "meta")); diff != "" {
-			t.Errorf("%s, list (-want +got):\n%s", name, diff)
-		}
-		for key := range maps.Keys(values) {
-			if key == "" {
-				continue // which is no parameter
+		t.Run(name, func(t *testing.T) {
+			s.platform.BookingMetaKeys = c.listed
+			want := map[string]any{}
+			for _, key := range c.shown {
+				want[key] = values[key]
 			}
-			found := len(s.get("/bookings?meta_key="+key+"&meta_value="+values[key]).want(http.StatusOK).records()) > 0
-			if found != slices.Contains(c.shown, key) {
-				t.Errorf("%s: %s is found: %v", name, key, found)
+			if diff := cmp.Diff(any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta")); diff != "" {
+				t.Errorf("%s, single (-want +got):\n%s", name, diff)
 			}
-		}
-		if !strings.Contains(fmt.Sprint(s.get("/bookings?meta_key=VEHICLE&meta_value=A4").records()), "id:1 ") {
-			t.Errorf("%s: not found in another letter case", name)
-		}
+			list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
+			if diff := cmp.Diff(any(want), list.at("data", 0, "meta")); diff != "" {
+				t.Errorf("%s, list (-want +got):\n%s", name, diff)
+			}
+			for key := range maps.Keys(values) {
+				if key == "" {
+					continue // which is no parameter
+				}
+				found := len(s.get("/bookings?meta_key="+key+"&meta_value="+values[key]).want(http.StatusOK).records()) > 0
+				if found != slices.Contains(c.shown, key) {
+					t.Errorf("%s: %s is found: %v", name, key, found)
+				}
+			}
+			if !strings.Contains(fmt.Sprint(s.get("/bookings?meta_key=VEHICLE&meta_value=A4").records()), "id:1 ") {
+				t.Errorf("%s: not found in another letter case", name)
+			}
+		})
 	}
 }

@@ -60,22 +60,24 @@ func TestUnavailablePlatform(t *testing.T) {
 	s := newServer(t, database)
 	before := s.get("/bookings").want(http.StatusOK)
 	for _, c := range cases {
-		arrange(t, database, c.away)
-		for range 2 {
-			a := s.get("/bookings").want(http.StatusServiceUnavailable)
-			want := fmt.Sprintf(`{"code":"platform_not_available","message":"%s","data":{"status":503}}`, c.message)
-			if string(a.body) != want || a.header.Get("Retry-After") == "" {
-				t.Errorf("%s: %s, Retry-After %q", c.name, a.body, a.header.Get("Retry-After"))
+		t.Run(c.name, func(t *testing.T) {
+			arrange(t, database, c.away)
+			for range 2 {
+				a := s.get("/bookings").want(http.StatusServiceUnavailable)
+				want := fmt.Sprintf(`{"code":"platform_not_available","message":"%s","data":{"status":503}}`, c.message)
+				if string(a.body) != want || a.header.Get("Retry-After") == "" {
+					t.Errorf("%s: %s, Retry-After %q", c.name, a.body, a.header.Get("Retry-After"))
+				}
 			}
-		}
-		if a := s.get("/status"); a.status != http.StatusServiceUnavailable {
-			t.Errorf("%s: /status answers %d", c.name, a.status)
-		}
-		s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
-		arrange(t, database, c.back)
-		if after := s.get("/bookings").want(http.StatusOK); string(after.body) != string(before.body) {
-			t.Errorf("%s: not as before", c.name)
-		}
+			if a := s.get("/status"); a.status != http.StatusServiceUnavailable {
+				t.Errorf("%s: /status answers %d", c.name, a.status)
+			}
+			s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
+			arrange(t, database, c.back)
+			if after := s.get("/bookings").want(http.StatusOK); string(after.body) != string(before.body) {
+				t.Errorf("%s: not as before", c.name)
+			}
+		})
 	}
 }
 

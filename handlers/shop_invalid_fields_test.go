@@ -223,11 +223,13 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 		{"new service", "category_id"}, {"service", "category_id"}, {"new order", "customer_id"}, {"order", "customer_id"},
 		{"new payment", "order_id"}, {"new payment", "booking_id"}, {"new payment", "customer_id"},
 	} {
-		body := shopBodies[c.body]
-		for _, id := range []string{"999999", `"8388607"`} {
-			a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", c.field, id)))
-			body.wantRejection(t, c.body+" "+c.field+" "+id, a, malformed(c.field))
-		}
+		t.Run(c.body+" "+c.field, func(t *testing.T) {
+			body := shopBodies[c.body]
+			for _, id := range []string{"999999", `"8388607"`} {
+				a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", c.field, id)))
+				body.wantRejection(t, c.body+" "+c.field+" "+id, a, malformed(c.field))
+			}
+		})
 	}
 	// A booking that is of another order than the one that is named.
 	if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"booking_id":10,"amount":1}`); string(a.body) != `{"success":false,"error":"Invalid booking ID provided"}` {
@@ -424,20 +426,22 @@ func TestPaymentAmounts(t *testing.T) {
 		`"9999999999999999.9999"`: {"9999999999999999.9999", "9999999999999999.9999"},
 		`9007199254740993`:        {"9007199254740993.0000", "9007199254740993"},
 	} {
-		for method, path := range map[string]string{http.MethodPost: "/payments", http.MethodPut: "/payments/3"} {
-			a := s.write(method, path, `{"order_id":1403,"status":"failed","amount":`+sent+`}`)
-			id := a.record()["id"]
-			if got := a.record()["amount"]; got != c.shown {
-				t.Errorf("%s %s: %v, want %s: %s", method, sent, got, c.shown, a.body)
+		t.Run(sent, func(t *testing.T) {
+			for method, path := range map[string]string{http.MethodPost: "/payments", http.MethodPut: "/payments/3"} {
+				a := s.write(method, path, `{"order_id":1403,"status":"failed","amount":`+sent+`}`)
+				id := a.record()["id"]
+				if got := a.record()["amount"]; got != c.shown {
+					t.Errorf("%s %s: %v, want %s: %s", method, sent, got, c.shown, a.body)
+				}
+				if n := s.count("latepoint_transactions", fmt.Sprintf("id = %v AND CAST(amount AS CHAR) = '%s'", id, c.stored)); n != 1 {
+					t.Errorf("%s %s is not stored as %s", method, sent, c.stored)
+				}
+				if read := s.get(fmt.Sprintf("/payments/%v", id)).want(http.StatusOK).at("data", "amount"); read != c.stored {
+					t.Errorf("%s %s: read as %v, want %s", method, sent, read, c.stored)
+				}
+				before.Restore(t)
 			}
-			if n := s.count("latepoint_transactions", fmt.Sprintf("id = %v AND CAST(amount AS CHAR) = '%s'", id, c.stored)); n != 1 {
-				t.Errorf("%s %s is not stored as %s", method, sent, c.stored)
-			}
-			if read := s.get(fmt.Sprintf("/payments/%v", id)).want(http.StatusOK).at("data", "amount"); read != c.stored {
-				t.Errorf("%s %s: read as %v, want %s", method, sent, read, c.stored)
-			}
-			before.Restore(t)
-		}
+		})
 	}
 	for _, sent := range []string{
 		`-5`, `"-0.01"`, `1e3`, `"1e3"`, `1E-2`, `"12,50"`, `"1,000.00"`, `"1.2.3"`, `"5-"`, `"+5"`, `"5."`, `".5"`, `"0x1F"`, `"NaN"`, `"٣"`, `1.23456`, `"0.00001"`,

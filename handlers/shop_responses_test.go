@@ -34,8 +34,10 @@ func TestResponsesToShopWrites(t *testing.T) {
 			"active_to":"2027-12-31","usage_limit":7,"min_order_amount":20,"max_discount_amount":"9.5"}`},
 		{"coupon_updated", http.MethodPut, "/coupons/old", `{"discount_value":12.5,"usage_limit":3}`},
 	} {
-		status := map[string]int{http.MethodPost: http.StatusCreated, http.MethodPut: http.StatusOK}[c.method]
-		golden(t, c.name, s.write(c.method, c.path, c.body).want(status).body)
+		t.Run(c.name, func(t *testing.T) {
+			status := map[string]int{http.MethodPost: http.StatusCreated, http.MethodPut: http.StatusOK}[c.method]
+			golden(t, c.name, s.write(c.method, c.path, c.body).want(status).body)
+		})
 	}
 }
 
@@ -56,19 +58,21 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 		{"PUT", "/orders/10/invoices/%s", notFound("invoice", "Invoice")},
 		{"PUT DELETE", "/payments/%s", `{"success":false,"error":"Payment not found"}`},
 	} {
-		for id, known := range map[string]bool{"0": true, "999999": true, "8388608": true, "99999999999999999999999": true, "abc": false, "-1": false, "1.5": false, "1e3": false} {
-			for _, method := range strings.Fields(c.methods) {
-				want := noRoute
-				if known {
-					want = strings.ReplaceAll(c.want, "%s", "ID "+id)
-				}
-				path := strings.ReplaceAll(c.path, "%s", id)
-				// Wrong fields do not matter where there is no record.
-				if a := s.write(method, path, `{"notes":[],"status":[]}`); a.status != http.StatusNotFound || string(a.body) != want {
-					t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+		t.Run(c.methods+" "+c.path, func(t *testing.T) {
+			for id, known := range map[string]bool{"0": true, "999999": true, "8388608": true, "99999999999999999999999": true, "abc": false, "-1": false, "1.5": false, "1e3": false} {
+				for _, method := range strings.Fields(c.methods) {
+					want := noRoute
+					if known {
+						want = strings.ReplaceAll(c.want, "%s", "ID "+id)
+					}
+					path := strings.ReplaceAll(c.path, "%s", id)
+					// Wrong fields do not matter where there is no record.
+					if a := s.write(method, path, `{"notes":[],"status":[]}`); a.status != http.StatusNotFound || string(a.body) != want {
+						t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+					}
 				}
 			}
-		}
+		})
 	}
 	for path, code := range map[string]string{"NOBODY": "NOBODY", "no%20body": "NO BODY", "%F0%9F%98%80": "😀"} {
 		for _, method := range []string{http.MethodPut, http.MethodDelete} {

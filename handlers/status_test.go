@@ -34,12 +34,14 @@ func TestTimeZoneOfTheSite(t *testing.T) {
 		{"", "-0.5", "+00:30", "2026-11-21T01:13:00+00:30"},
 		{"Mars/Olympus", "2", "UTC", "2026-11-21T00:43:00+00:00"},
 	} {
-		arrange(t, database, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
-			"UPDATE wp_options SET option_value = '"+test.offset+"' WHERE option_name = 'gmt_offset'")
-		want := `{"status":"success","data":{"timezone":"` + test.wantZone + `","current_time":"` + test.wantTime + `"}}`
-		if got := string(s.get("/status").want(http.StatusOK).body); got != want {
-			t.Errorf("zone %q, offset %q: %s, want %s", test.zone, test.offset, got, want)
-		}
+		t.Run(test.zone+" "+test.offset, func(t *testing.T) {
+			arrange(t, database, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
+				"UPDATE wp_options SET option_value = '"+test.offset+"' WHERE option_name = 'gmt_offset'")
+			want := `{"status":"success","data":{"timezone":"` + test.wantZone + `","current_time":"` + test.wantTime + `"}}`
+			if got := string(s.get("/status").want(http.StatusOK).body); got != want {
+				t.Errorf("zone %q, offset %q: %s, want %s", test.zone, test.offset, got, want)
+			}
+		})
 	}
 	arrange(t, database, "DELETE FROM wp_options WHERE option_name IN ('timezone_string', 'gmt_offset')")
 	s.wantFields(t, "/status", map[string]any{"timezone": "+00:00"})

@@ -21,9 +21,11 @@ func TestSitePrefix(t *testing.T) {
 		{"wp_", 2, "wp_2_"},
 		{"shop_", 731, "shop_731_"},
 	} {
-		if got := wpdb.SitePrefix(c.base, c.site); got != c.want {
-			t.Errorf("site %d of %s has %s, want %s", c.site, c.base, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := wpdb.SitePrefix(c.base, c.site); got != c.want {
+				t.Errorf("site %d of %s has %s, want %s", c.site, c.base, got, c.want)
+			}
+		})
 	}
 }
 
@@ -38,15 +40,17 @@ func TestTableNames(t *testing.T) {
 		{"7_", "`7_options`", "`7_users`", "`7_usermeta`", "`7_sitemeta`"},
 		{"WP", "`WPoptions`", "`WPusers`", "`WPusermeta`", "`WPsitemeta`"},
 	} {
-		db := wpdb.New(nil, c.prefix)
-		got := []string{db.Prefix(), db.Name(wpdb.Options), db.Name(wpdb.Users), db.Name(wpdb.Usermeta), db.Name(wpdb.Sitemeta)}
-		want := []string{c.prefix, c.options, c.users, c.usermeta, c.sitemeta}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("prefix %s: %s", c.prefix, diff)
-		}
-		if got, want := db.As(wpdb.Options, "o"), c.options+" AS o"; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		t.Run(c.prefix, func(t *testing.T) {
+			db := wpdb.New(nil, c.prefix)
+			got := []string{db.Prefix(), db.Name(wpdb.Options), db.Name(wpdb.Users), db.Name(wpdb.Usermeta), db.Name(wpdb.Sitemeta)}
+			want := []string{c.prefix, c.options, c.users, c.usermeta, c.sitemeta}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("prefix %s: %s", c.prefix, diff)
+			}
+			if got, want := db.As(wpdb.Options, "o"), c.options+" AS o"; got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }
 

@@ -118,10 +118,12 @@ func TestPluginActive(t *testing.T) {
 		"between blanks":       {" " + phpList("latepoint/latepoint.php") + "\n", true},
 		"serialised two times": {`s:47:"` + phpList("latepoint/latepoint.php") + `";`, false},
 	} {
-		got, err := db.PluginActive(t.Context(), c.plugins, "latepoint.php")
-		if err != nil || got != c.want {
-			t.Errorf("%s: %t, error %v, want %t", name, got, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := db.PluginActive(t.Context(), c.plugins, "latepoint.php")
+			if err != nil || got != c.want {
+				t.Errorf("%s: %t, error %v, want %t", name, got, err, c.want)
+			}
+		})
 	}
 }
 

@@ -222,9 +222,11 @@ func TestPHPArrayLookup(t *testing.T) {
 		"absent number":            {get(array.Index(0)), found{}},
 		"text that only resembles": {get(array.Get("+7")), found{}},
 	} {
-		if tc.got != tc.want {
-			t.Errorf("%s: got %v, want %v", name, tc.got, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if tc.got != tc.want {
+				t.Errorf("%s: got %v, want %v", name, tc.got, tc.want)
+			}
+		})
 	}
 	for range array.All() {
 		break // a caller may stop early

@@ -31,15 +31,17 @@ func TestHasPrivilege(t *testing.T) {
 		"SELECT, DELETE":                 {wpdb.Select, wpdb.Delete},
 		"INSERT":                         {wpdb.Insert},
 	} {
-		db := open(t, user(t, database, granted))
-		for _, table := range tables {
-			for _, privilege := range readAndWrite {
-				got, err := db.HasPrivilege(t.Context(), privilege, table)
-				if err != nil || got != slices.Contains(want, privilege) {
-					t.Errorf("with %s: %s on %s: %t, %v", granted, privilege, table, got, err)
+		t.Run(granted, func(t *testing.T) {
+			db := open(t, user(t, database, granted))
+			for _, table := range tables {
+				for _, privilege := range readAndWrite {
+					got, err := db.HasPrivilege(t.Context(), privilege, table)
+					if err != nil || got != slices.Contains(want, privilege) {
+						t.Errorf("with %s: %s on %s: %t, %v", granted, privilege, table, got, err)
+					}
 				}
 			}
-		}
+		})
 	}
 	if after := stored(t, database.SQL, rows); after != before {
 		t.Errorf("%s rows, before %s", after, before)
@@ -57,9 +59,11 @@ func TestHasPrivilegeOnMissingTable(t *testing.T) {
 
 	db := open(t, userOf(t, database, "SELECT", "wp_options"))
 	for table, want := range map[wpdb.Table]bool{wpdb.Options: true, wpdb.Bookings: false, wpdb.Coupons: false} {
-		if got, err := db.HasPrivilege(t.Context(), wpdb.Select, table); err != nil || got != want {
-			t.Errorf("%s: %t, %v; want %t", table, got, err, want)
-		}
+		t.Run(string(table), func(t *testing.T) {
+			if got, err := db.HasPrivilege(t.Context(), wpdb.Select, table); err != nil || got != want {
+				t.Errorf("%s: %t, %v; want %t", table, got, err, want)
+			}
+		})
 	}
 }
 
@@ -82,13 +86,15 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 		{"INSERT, UPDATE, CREATE", "wp_bookside_api_keys", []wpdb.Privilege{wpdb.Insert, wpdb.Update, wpdb.Create}},
 		{"SELECT", "wp_options", nil},
 	} {
-		db := open(t, userOf(t, database, test.granted, test.on))
-		for _, privilege := range everything {
-			allowed, err := db.HasPrivilege(t.Context(), privilege, wpdb.APIKeys)
-			if got, want := errors.Is(err, wpdb.ErrSchema), slices.Contains(test.want, privilege); got != want || allowed || !got && err != nil {
-				t.Errorf("with %s on %s: %s: %t, %v; want the privilege: %t", test.granted, test.on, privilege, allowed, err, want)
+		t.Run(test.granted+" on "+test.on, func(t *testing.T) {
+			db := open(t, userOf(t, database, test.granted, test.on))
+			for _, privilege := range everything {
+				allowed, err := db.HasPrivilege(t.Context(), privilege, wpdb.APIKeys)
+				if got, want := errors.Is(err, wpdb.ErrSchema), slices.Contains(test.want, privilege); got != want || allowed || !got && err != nil {
+					t.Errorf("with %s on %s: %s: %t, %v; want the privilege: %t", test.granted, test.on, privilege, allowed, err, want)
+				}
 			}
-		}
+		})
 	}
 	if n := stored(t, database.SQL, count); n != "0" {
 		t.Errorf("%s tables of ours were created", n)

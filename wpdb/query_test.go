@@ -59,10 +59,12 @@ func TestOne(t *testing.T) {
 		{"the first of two", names, "Olga", true},
 		{"none", names.Where(sq.Eq{"id": 3}), "", false},
 	} {
-		got, ok, err := wpdb.One(t.Context(), db, "read agent", c.stmt, wpdb.Value[string])
-		if err != nil || got != c.want || ok != c.ok {
-			t.Errorf("%s: %q, %t, error %v", c.name, got, ok, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			got, ok, err := wpdb.One(t.Context(), db, "read agent", c.stmt, wpdb.Value[string])
+			if err != nil || got != c.want || ok != c.ok {
+				t.Errorf("%s: %q, %t, error %v", c.name, got, ok, err)
+			}
+		})
 	}
 	if _, ok, err := wpdb.One(t.Context(), db, "read agent", sq.Select("a").From("not_there"), wpdb.Value[string]); !errors.Is(err, wpdb.ErrSchema) || ok {
 		t.Errorf("%t, error %v, want %v", ok, err, wpdb.ErrSchema)

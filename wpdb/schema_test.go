@@ -92,10 +92,12 @@ func TestColumn(t *testing.T) {
 		{wpdb.Processes, wpdb.Column{Name: "zero", Type: "int", HasDefault: true}},
 		{wpdb.Processes, wpdb.Column{Name: "long_text", Type: "longtext", MaxLength: 1<<32 - 1, Charset: "utf8mb4"}},
 	} {
-		got, ok := s.Column(c.table, c.want.Name)
-		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
-			t.Errorf("%s.%s: %s", c.table, c.want.Name, diff)
-		}
+		t.Run(wpdb.TableColumn{Table: c.table, Column: c.want.Name}.String(), func(t *testing.T) {
+			got, ok := s.Column(c.table, c.want.Name)
+			if diff := cmp.Diff(c.want, got); diff != "" || !ok {
+				t.Errorf("%s.%s: %s", c.table, c.want.Name, diff)
+			}
+		})
 	}
 	for _, table := range []wpdb.Table{wpdb.Bookings, "not_there"} {
 		if c, ok := s.Column(table, "not_there"); ok || c != (wpdb.Column{}) {
@@ -142,9 +144,11 @@ func TestColumnOfJSON(t *testing.T) {
 		{wpdb.Bookings, "fresh", "json"}, {wpdb.Bookings, "odd `name", "json"}, {wpdb.Bookings, "plain", "longtext"}, {wpdb.Bookings, "ruled", "int"},
 		{wpdb.OrderItems, "fresh", "longtext"}, {wpdb.Processes, "fresh", "longtext"},
 	} {
-		if got, ok := s.Column(c.table, c.name); got.Type != c.want || !ok {
-			t.Errorf("%s.%s: there %t, type %s, want %s", c.table, c.name, ok, got.Type, c.want)
-		}
+		t.Run(wpdb.TableColumn{Table: c.table, Column: c.name}.String(), func(t *testing.T) {
+			if got, ok := s.Column(c.table, c.name); got.Type != c.want || !ok {
+				t.Errorf("%s.%s: there %t, type %s, want %s", c.table, c.name, ok, got.Type, c.want)
+			}
+		})
 	}
 }
 
@@ -383,13 +387,15 @@ func TestSitesWithSimilarPrefixes(t *testing.T) {
 		uuid    bool
 		coupons bool
 	}{{"wp_", true, true}, {"wpx_", false, false}, {"WPX_", true, true}, {"wp_7_", false, false}, {"old_site_", false, false}} {
-		_, s := columns(c.prefix)
-		if missing := s.Missing(); len(missing) > 0 {
-			t.Errorf("%s: missing: %v", c.prefix, missing)
-		}
-		if _, ok := s.Column(wpdb.Customers, "uuid"); ok != c.uuid || s.Has(wpdb.Coupons) != c.coupons {
-			t.Errorf("%s has uuid: %t, coupons: %t", c.prefix, ok, s.Has(wpdb.Coupons))
-		}
+		t.Run(c.prefix, func(t *testing.T) {
+			_, s := columns(c.prefix)
+			if missing := s.Missing(); len(missing) > 0 {
+				t.Errorf("%s: missing: %v", c.prefix, missing)
+			}
+			if _, ok := s.Column(wpdb.Customers, "uuid"); ok != c.uuid || s.Has(wpdb.Coupons) != c.coupons {
+				t.Errorf("%s has uuid: %t, coupons: %t", c.prefix, ok, s.Has(wpdb.Coupons))
+			}
+		})
 	}
 	if now, _ := columns("wp_"); now != alone {
 		t.Errorf("the probe read %d columns, alone in the database %d", now, alone)

@@ -49,25 +49,27 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 		{"failure", errOurs, "Main Location!"},
 		{"success again", nil, "Main Location!!"},
 	} {
-		err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error {
-			if err := change(t.Context(), tx, mark); err != nil {
-				return err
+		t.Run(c.name, func(t *testing.T) {
+			err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error {
+				if err := change(t.Context(), tx, mark); err != nil {
+					return err
+				}
+				seen, err := read(t.Context(), tx, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
+				if err != nil {
+					return err
+				}
+				if outside := markOf(t, database); len(outside) != len(seen[0])-1 {
+					t.Errorf("%s: others see %s, we see %s", c.name, outside, seen[0])
+				}
+				return c.fails
+			})
+			if !errors.Is(err, c.fails) {
+				t.Errorf("%s: error %v, want %v", c.name, err, c.fails)
 			}
-			seen, err := read(t.Context(), tx, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
-			if err != nil {
-				return err
+			if got := markOf(t, database); got != c.want {
+				t.Errorf("%s: stored %s, want %s", c.name, got, c.want)
 			}
-			if outside := markOf(t, database); len(outside) != len(seen[0])-1 {
-				t.Errorf("%s: others see %s, we see %s", c.name, outside, seen[0])
-			}
-			return c.fails
 		})
-		if !errors.Is(err, c.fails) {
-			t.Errorf("%s: error %v, want %v", c.name, err, c.fails)
-		}
-		if got := markOf(t, database); got != c.want {
-			t.Errorf("%s: stored %s, want %s", c.name, got, c.want)
-		}
 	}
 	if got := db.Stats().InUse; got != 0 {
 		t.Errorf("%d connections are still in use", got)

@@ -14,8 +14,8 @@ import (
 func TestKeyHolds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		held, asked string
-		want        bool
+		granted, required string
+		want              bool
 	}{
 		{"read", "read_bookings", true},
 		{"read_bookings", "read_bookings", true},
@@ -27,9 +27,9 @@ func TestKeyHolds(t *testing.T) {
 		{"", "read_bookings", false},
 		{"write", "write_users", false},
 	} {
-		t.Run(c.held+" has "+c.asked, func(t *testing.T) {
-			if got := (Key{Permissions: []string{c.held}}).Holds(c.asked); got != c.want {
-				t.Errorf("a key with %q holds %q: %v", c.held, c.asked, got)
+		t.Run(c.required+" with "+c.granted, func(t *testing.T) {
+			if got := (Key{Permissions: []string{c.granted}}).Holds(c.required); got != c.want {
+				t.Errorf("a key with %q holds %q: %v", c.granted, c.required, got)
 			}
 		})
 	}
@@ -52,12 +52,12 @@ func TestNewSecret(t *testing.T) {
 			wrong := []byte(secret)
 			wrong[20] = base62[(strings.IndexByte(base62, wrong[20])+1)%62]
 			if !misspelt(string(wrong)) {
-				t.Errorf("%q passes for a key", wrong)
+				t.Errorf("%q passes the checksum", wrong)
 			}
 		}
 	}
-	// Bytes from 248 on are passed over, or the first characters would come more
-	// often than the others.
+	// Bytes from 248 on are skipped; otherwise the first characters would be more
+	// frequent than the others.
 	fixed := bytes.NewReader(append(bytes.Repeat([]byte{255, 248, 61}, 64), make([]byte, 64)...))
 	secret, err := newSecret(fixed, Live)
 	if err != nil || !strings.HasPrefix(secret, "lp_live_"+strings.Repeat("z", 32)) {
@@ -68,7 +68,7 @@ func TestNewSecret(t *testing.T) {
 	}
 }
 
-// TestShownPartsOfSecrets: no more than a third of a secret is told, and nothing of a very
+// TestShownPartsOfSecrets: at most a third of a secret is shown, and nothing of a very
 // weak one.
 func TestShownPartsOfSecrets(t *testing.T) {
 	t.Parallel()
@@ -91,18 +91,18 @@ func TestShownPartsOfSecrets(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d characters", len(c.secret)), func(t *testing.T) {
 			if start, end := shown(c.secret); start != c.start || end != c.end {
-				t.Errorf("of %q: %q…%q, want %q…%q", c.secret, start, end, c.start, c.end)
+				t.Errorf("%q is shown as %q…%q, want %q…%q", c.secret, start, end, c.start, c.end)
 			}
 		})
 	}
 	for length := 1; length <= maxSecret; length++ {
 		if start, end := shown(varied(length)); 3*len(start+end) > length {
-			t.Errorf("of %d characters %d are shown", length, len(start+end))
+			t.Errorf("%d of %d characters are shown", len(start+end), length)
 		}
 	}
 }
 
-// varied returns a text of so many characters that repeats nothing soon.
+// varied returns a text of a length without short repetitions.
 func varied(length int) string {
 	text := make([]byte, length)
 	for i := range text {
@@ -111,13 +111,13 @@ func varied(length int) string {
 	return string(text)
 }
 
-// TestWeakSecret: short texts, texts of few characters and short texts repeated
-// can be guessed; no key that a program made at random can.
+// TestWeakSecret: texts that are short, have few different characters or repeat
+// themselves can be guessed; random keys cannot.
 func TestWeakSecret(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		secret string
-		want   string // a word of the reason; "" where it is strong
+		want   string // part of the reason; "" for a strong secret
 	}{
 		"nothing":                       {"", "16 characters"},
 		"15 characters":                 {"mR8xQz31LkPw0aB", "16 characters"},
@@ -161,14 +161,14 @@ func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	for _, foreign := range []string{"", "lp_", "lp_live_", "lp_live_short", "lp_" + strings.Repeat("a", 40), "lp_live_" + strings.Repeat("a", 39), strings.Repeat("x", 46)} {
 		t.Run(foreign, func(t *testing.T) {
 			if misspelt(foreign) {
-				t.Errorf("%q is taken for a misspelt key of ours", foreign)
+				t.Errorf("%q is mistaken for a misspelt key of ours", foreign)
 			}
 		})
 	}
 }
 
-// TestWeakness: of each length, what is shown of a key reports whether it is short;
-// what earlier versions showed is told from that.
+// TestWeakness: the stored parts of a key's secret reveal whether the secret is short.
+// Earlier versions stored other parts, which leave a few lengths in doubt.
 func TestWeakness(t *testing.T) {
 	t.Parallel()
 	earlier := func(secret string) Key {
@@ -193,10 +193,10 @@ func TestWeakness(t *testing.T) {
 			t.Errorf("%d characters: %v, want %v", length, got, want)
 		}
 		if got := earlier(secret).Weakness(); got != wantEarlier {
-			t.Errorf("%d characters, shown by an earlier version: %v, want %v", length, got, wantEarlier)
+			t.Errorf("%d characters, stored by an earlier version: %v, want %v", length, got, wantEarlier)
 		}
-		if told := len(start) + len(end); told > length/3 {
-			t.Errorf("%d of %d characters are shown", told, length)
+		if n := len(start) + len(end); n > length/3 {
+			t.Errorf("%d of %d characters are shown", n, length)
 		}
 	}
 }

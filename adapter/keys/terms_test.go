@@ -40,8 +40,8 @@ func TestParsePermissions(t *testing.T) {
 	}
 }
 
-// TestHolds: a verb alone stands for every resource, and for nothing that has to
-// be named.
+// TestHolds: a verb alone covers every resource, but no permission that has to be
+// granted by name.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	all := Key{Permissions: []string{"read", "write", "delete"}}
@@ -59,7 +59,7 @@ func TestHolds(t *testing.T) {
 	}
 	users := Key{Permissions: []string{"write_users"}}
 	if !users.Holds("write_users") || users.Holds("write_customers") || users.Holds("write") || !users.Holds("") {
-		t.Error("write_users is more, or less, than itself")
+		t.Error("write_users must grant exactly write_users")
 	}
 	if err := users.Require("read_bookings"); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("required: %v", err)
@@ -106,8 +106,7 @@ func TestParseNetworks(t *testing.T) {
 	}
 }
 
-// FuzzParseNetworks: what is read is stored within its column, and read again
-// as the same.
+// FuzzParseNetworks: parsed networks fit their column and survive being stored.
 func FuzzParseNetworks(f *testing.F) {
 	for _, text := range []string{"", "any", "192.0.2.7/24", "2001:db8::7, ::/0", "::ffff:192.0.2.7", "fe80::1%eth0"} {
 		f.Add(text)
@@ -127,12 +126,12 @@ func FuzzParseNetworks(f *testing.F) {
 	})
 }
 
-// TestCheckNetwork: also addresses as sockets and proxies write them.
+// TestCheckNetwork includes the forms of addresses that sockets and proxies use.
 func TestCheckNetwork(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stored, address string
-		taken           bool
+		allowed         bool
 	}{
 		"anywhere":                  {"", "203.0.113.9", true},
 		"anywhere, unknown address": {"", "", true},
@@ -151,7 +150,7 @@ func TestCheckNetwork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address, _ := netip.ParseAddr(c.address)
 			err := Key{Networks: storedNetworks(c.stored)}.CheckNetwork(address)
-			if (err == nil) != c.taken || err != nil && domain.CodeOf(err) != domain.CodeUnauthorized {
+			if (err == nil) != c.allowed || err != nil && domain.CodeOf(err) != domain.CodeUnauthorized {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -169,10 +168,12 @@ func TestParseExpiry(t *testing.T) {
 		{"2026-12-31", "2027-01-01T00:00:00Z"},
 	}
 	for _, test := range tests {
-		got, err := ParseExpiry(test.text, now)
-		if err != nil || got.Format(time.RFC3339) != test.want {
-			t.Errorf("%s: %v, %v; want %s", test.text, got, err, test.want)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			got, err := ParseExpiry(test.text, now)
+			if err != nil || got.Format(time.RFC3339) != test.want {
+				t.Errorf("%s: %v, %v; want %s", test.text, got, err, test.want)
+			}
+		})
 	}
 	if got, err := ParseExpiry("never", now); got != nil || err != nil {
 		t.Errorf("never: %v, %v", got, err)

@@ -411,11 +411,13 @@ func TestPrintConfigPrefix(t *testing.T) {
 		{[]string{"--prefix", "abc_"}, "prefix: abc_\n"},
 		{[]string{"--set", "wordpress.site_id=7"}, "prefix: wpx_\n"},
 	} {
-		got := run(t, nil, "", append([]string{"serve", "--print-config", "--wp-config", path}, test.args...)...).want(t, exitOK)
-		wantTexts(t, got.stdout, test.want)
-		if strings.Contains(got.stdout, "s3cret") {
-			t.Error("the password is printed")
-		}
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			got := run(t, nil, "", append([]string{"serve", "--print-config", "--wp-config", path}, test.args...)...).want(t, exitOK)
+			wantTexts(t, got.stdout, test.want)
+			if strings.Contains(got.stdout, "s3cret") {
+				t.Error("the password is printed")
+			}
+		})
 	}
 	run(t, nil, "", "serve", "--print-config", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "no such file")
 }
@@ -520,10 +522,12 @@ func TestRequestMemory(t *testing.T) {
 		"configured":           {100, 192 << 20, 100 << 20},
 		"configured, no limit": {100, math.MaxInt64, 100 << 20},
 	} {
-		var c config
-		c.Server.MemoryMiB = test.configured
-		if got := c.requestMemory(test.limit); got != test.wanted {
-			t.Errorf("%s: %d bytes, want %d", name, got, test.wanted)
-		}
+		t.Run(name, func(t *testing.T) {
+			var c config
+			c.Server.MemoryMiB = test.configured
+			if got := c.requestMemory(test.limit); got != test.wanted {
+				t.Errorf("%s: %d bytes, want %d", name, got, test.wanted)
+			}
+		})
 	}
 }

@@ -19,8 +19,10 @@ func TestCommitOf(t *testing.T) {
 		{"short", []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}, "abc"},
 	}
 	for _, test := range tests {
-		if got := commitOf(test.settings); got != test.want {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := commitOf(test.settings); got != test.want {
+				t.Errorf("%s: %q, want %q", test.name, got, test.want)
+			}
+		})
 	}
 }
