@@ -44,6 +44,7 @@ type api struct {
 	limiter  *ratelimit.Limiter
 	slots    slots
 	memory   memory
+	reads    sharedReads
 	metrics  *Metrics
 }
 
@@ -73,6 +74,7 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 		limiter:  ratelimit.New(options.RateLimit, now, keyOf),
 		slots:    newSlots(options.MaxConcurrent),
 		memory:   newMemory(options.Memory, options.MemoryWait),
+		reads:    newSharedReads(),
 		metrics:  metrics,
 	}
 }
@@ -115,17 +117,22 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
 			return err
 		}
+		request := &request{api: a, route: r, guard: guard, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query}
+		if r.method == http.MethodGet {
+			return a.reads.deliver(c, request)
+		}
 		body, release, err := a.readBody(c)
 		if err != nil {
 			return err
 		}
 		defer release()
-		request := &request{api: a, route: r, guard: guard, echo: c, query: query, rawBody: body}
+		request.echo, request.rawBody = c, body
 		response, err := request.run()
 		if err != nil {
 			return err
 		}
-		return request.deliver(response)
+		defer response.discard()
+		return c.Blob(response.status, contentType, response.body.Bytes())
 	}
 }
 

@@ -139,7 +139,7 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 	if got := statuses("192.0.2.1:1", wrong...); !maps.Equal(got, want) {
 		t.Errorf("wrong keys got %v, want %v", got, want)
 	}
-	if n := statements.Load(); n != limit {
+	if n := statements.Load(); n == 0 || n > limit { // several keys may share one
 		t.Errorf("%d statements for a limit of %d", n, limit)
 	}
 	// Neither was used from this address before, and one was never used.

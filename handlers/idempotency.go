@@ -91,8 +91,7 @@ func validIdempotencyKey(sent []string) bool {
 // scope identifies all attempts of a request: by the API key, the endpoint under any
 // base path, and the client's key for the request.
 func (r *request) scope(name string) string {
-	principal, _ := principalOf(r.echo)
-	return hashOf(fmt.Appendf(nil, "%d %s %s %q %s", principal.ID, r.route.method, r.route.path, r.echo.ParamValues(), name))
+	return hashOf(fmt.Appendf(nil, "%d %s %s %q %s", r.principal.ID, r.route.method, r.route.path, r.path.values, name))
 }
 
 func hashOf(text []byte) string {

@@ -17,7 +17,7 @@ var rooms = map[string][]string{
 	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/keys", "adapter/outbox", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
 
-	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/domain", "adapter/idempotency", "adapter/keys", "wpdb"},
+	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/keys", "wpdb"},
 	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "wpdb"},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
@@ -29,10 +29,11 @@ var rooms = map[string][]string{
 	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/keys", "wpdb"},
 	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},
-	"adapter/keys":         {"adapter/domain", "adapter/sanitize", "wpdb"},
+	"adapter/keys":         {"adapter/coalesce", "adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/outbox":       {"adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/domain":       {"adapter/availability"},
 	"adapter/availability": {},
+	"adapter/coalesce":     {},
 	"adapter/process":      {},
 	"adapter/sanitize":     {},
 

@@ -129,13 +129,17 @@ func (r *route) memory(query *compat.Query, sent int) int64 {
 	return min(bytes, maxWork)
 }
 
-// encodedResponse is a response that is ready to be sent.
+// encodedResponse is a response that is ready to be sent. Its memory is counted, or
+// that of a write as far as there was some left, until it is discarded.
 type encodedResponse struct {
-	status int
-	body   *bytes.Buffer
-	heavy  bool
-	// release frees the memory of processing.
+	status  int
+	body    *bytes.Buffer
 	release func()
+}
+
+func (e encodedResponse) discard() {
+	e.release()
+	buffers.put(e.body)
 }
 
 // run processes a request with its estimated memory, and if the database returns more
@@ -156,19 +160,15 @@ func exceedsMemory(err error) bool {
 	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows)
 }
 
-func (r *request) runWithin(bytes int64) (encodedResponse, error) {
+// runWithin processes a request with so many bytes. They are free again when it
+// returns, however slowly the client reads the response.
+func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	memory := &r.api.memory
-	release, err := memory.work(bytes).acquire(r.ctx(), bytes, memory.wait)
+	done, err := memory.work(bytes).acquire(r.ctx(), bytes, memory.wait)
 	if err != nil {
 		return encodedResponse{}, err
 	}
-	encoded := encodedResponse{body: buffers.get(), heavy: bytes > maxOrdinary, release: release}
-	complete := false
-	defer func() {
-		if !complete { // after a panic too
-			encoded.discard()
-		}
-	}()
+	defer done()
 	r.mayRead = bytes
 	if r.route.method == http.MethodGet {
 		r.mayRead /= readFactor
@@ -178,25 +178,29 @@ func (r *request) runWithin(bytes int64) (encodedResponse, error) {
 	if err != nil {
 		return encodedResponse{}, err
 	}
-	encoded.status = response.status
-	if err := encode(encoded.body, response.body); err != nil {
+	body := buffers.get()
+	complete := false
+	defer func() {
+		if !complete { // after a panic too
+			buffers.put(body)
+		}
+	}()
+	if err := encode(body, response.body); err != nil {
+		return encodedResponse{}, err
+	}
+	release, err := r.acquireResponse(int64(body.Len()), bytes > maxOrdinary)
+	if err != nil {
 		return encodedResponse{}, err
 	}
 	complete = true
-	return encoded, nil
-}
-
-func (e *encodedResponse) discard() {
-	e.release()
-	buffers.put(e.body)
+	return encodedResponse{response.status, body, release}, nil
 }
 
 // serve calls the route's operation on the site as it is now, and removes from its
 // response what the key may not see.
 func (r *request) serve() (response response, err error) {
-	principal, _ := principalOf(r.echo)
 	err = r.api.slots.do(func() error {
-		return r.api.platform.Serve(r.ctx(), principal, func(site *adapter.Site) (err error) {
+		return r.api.platform.Serve(r.ctx(), r.principal, func(site *adapter.Site) (err error) {
 			r.site, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {
 				r.view.Location = site.Zone.Location
@@ -206,33 +210,21 @@ func (r *request) serve() (response response, err error) {
 		})
 	})
 	if err == nil {
-		response.body, err = visible(r.guard, response.body, principal.Key)
+		response.body, err = visible(r.guard, response.body, r.principal.Key)
 	}
 	return response, err
 }
 
-// deliver sends the response. The memory of processing is freed before, however
-// slowly the client reads. If too many clients read slowly, the response to a read is
-// replaced by an error; the response to a write is always sent.
-func (r *request) deliver(response encodedResponse) error {
-	defer buffers.put(response.body)
-	release, err := r.acquireResponse(response)
-	response.release()
-	if err != nil {
-		return err
-	}
-	defer release()
-	return r.echo.Blob(response.status, contentType, response.body.Bytes())
-}
-
-// acquireResponse acquires the memory of the response itself.
-func (r *request) acquireResponse(response encodedResponse) (release func(), err error) {
+// acquireResponse acquires the memory of a response. If too many clients read slowly,
+// the response to a read is replaced by an error; the response to a write is always
+// sent.
+func (r *request) acquireResponse(bytes int64, heavy bool) (release func(), err error) {
 	writes := r.route.method != http.MethodGet
 	wait := r.api.memory.wait
-	if writes || !response.heavy {
+	if writes || !heavy {
 		wait = 0
 	}
-	release, err = r.api.memory.responses.acquire(r.ctx(), countedBytes(int64(response.body.Len())), wait)
+	release, err = r.api.memory.responses.acquire(r.ctx(), countedBytes(bytes), wait)
 	if err != nil && writes {
 		return func() {}, nil
 	}

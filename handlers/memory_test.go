@@ -73,8 +73,8 @@ func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	unlock := locked(t, database)
 	running := make(chan answer)
 	// 62 days cost 8 MiB each, of 32 for all that is heavy.
-	for range 4 {
-		go func() { running <- s.get(heavy) }()
+	for i := range 4 { // not equal: those share one execution
+		go func() { running <- s.get(fmt.Sprintf("%s&n=%d", heavy, i)) }()
 	}
 	untilWaiting(t, database, 4)
 	a := s.get(heavy).want(http.StatusServiceUnavailable)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/compat"
 )
 
@@ -20,17 +22,21 @@ type request struct {
 	api     *api
 	route   *route
 	guard   *compat.Guard // of the route's responses
-	echo    echo.Context
+	context context.Context
+	echo    echo.Context // nil for a read: others may share it, see sharedReads
+	path    pathValues
 	site    *adapter.Site
-	view    compat.View
-	query   *compat.Query
-	rawBody []byte
+	// principal is the holder of the key.
+	principal keys.Principal
+	view      compat.View
+	query     *compat.Query
+	rawBody   []byte
 	// mayRead is the number of bytes that the operation may read from the database,
 	// see wpdb.Allow.
 	mayRead int64
 }
 
-func (r *request) ctx() context.Context { return r.echo.Request().Context() }
+func (r *request) ctx() context.Context { return r.context }
 
 // errNoRoute is the error for a path that no route serves.
 var errNoRoute = errors.New("no route")
@@ -64,17 +70,39 @@ func (r *request) id(p pathParameter) (int64, error) {
 // code returns a code from the path. In echo the last parameter of a path can
 // contain slashes; no route serves such a path.
 func (r *request) code(p pathParameter) (string, error) {
-	if strings.Contains(r.echo.Param(p.name), "/") {
+	if strings.Contains(r.path.encoded(p.name), "/") {
 		return "", errNoRoute
 	}
 	return r.param(p.name), nil
 }
 
-// param returns a decoded parameter of the path. echo leaves it encoded if the path
-// contains an encoded slash.
-func (r *request) param(name string) string {
-	text := r.echo.Param(name)
-	if r.echo.Request().URL.RawPath == "" {
+// param returns a decoded parameter of the path.
+func (r *request) param(name string) string { return r.path.decoded(name) }
+
+// pathValues are the parameters of a request's path.
+type pathValues struct {
+	names, values []string
+	escaped       bool // echo leaves the values encoded if the path contains an encoded slash
+}
+
+// pathValuesOf copies the parameters of a path, because echo reuses their memory.
+func pathValuesOf(c echo.Context) pathValues {
+	if len(c.ParamNames()) == 0 {
+		return pathValues{}
+	}
+	return pathValues{slices.Clone(c.ParamNames()), slices.Clone(c.ParamValues()), c.Request().URL.RawPath != ""}
+}
+
+func (p pathValues) encoded(name string) string {
+	if i := slices.Index(p.names, name); i >= 0 {
+		return p.values[i]
+	}
+	return ""
+}
+
+func (p pathValues) decoded(name string) string {
+	text := p.encoded(name)
+	if !p.escaped {
 		return text
 	}
 	decoded, err := url.PathUnescape(text)

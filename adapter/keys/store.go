@@ -12,10 +12,12 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/coalesce"
 	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
@@ -106,14 +108,18 @@ type Patch struct {
 
 // Store has the API keys of a site, in a table of Bookside's own.
 type Store struct {
-	db     *wpdb.DB
-	now    domain.Clock
-	random io.Reader
+	db      *wpdb.DB
+	now     domain.Clock
+	random  io.Reader
+	lookups coalesce.Queue[string, map[string]storedPrincipal] // by hash
+	lookup  atomic.Uint64                                      // number of the last
 }
 
 // NewStore returns the keys in db. random must be fit for secrets, as crypto/rand is.
 func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader) *Store {
-	return &Store{db: db, now: now, random: random}
+	s := &Store{db: db, now: now, random: random}
+	s.lookups.Run = s.find
+	return s
 }
 
 // Create creates a key and returns its secret, which is stored nowhere.
@@ -302,18 +308,21 @@ func (s *Store) Find(ctx context.Context, id int64) (key Key, ok bool, err error
 type Principal struct {
 	Key
 	Options domain.Options
+	// Lookup numbers the statements that find keys in the order in which they began.
+	Lookup uint64
 }
 
 // Authenticate finds the valid key with a secret; a CodeUnauthorized if there is none.
-// The same statement reads the platform's options, because every request needs both. A
-// misspelt key costs no query. Nothing is cached: revoking takes effect at once. Uses the
-// unique index on key_hash.
+// The same statement reads the platform's options, because every request needs both.
+// Requests that wait at the same time share a statement. A misspelt key costs no query.
+// Nothing is cached: revoking takes effect at once. Uses the unique index on key_hash.
 func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
 		return Principal{}, domain.Unauthorized()
 	}
 	hash := hashSecret(secret)
-	found, ok, err := s.find(ctx, hash)
+	all, _, _, err := s.lookups.Do(ctx, hash)
+	found, ok := all[hash]
 	if errors.Is(err, wpdb.ErrSchema) {
 		// Either the table of keys is missing, or the WordPress tables: query the key
 		// alone to find out which.
@@ -329,21 +338,25 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, err
 	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Status(now) != Active {
 		return Principal{}, domain.Unauthorized()
 	}
-	return Principal{Key: found.Key, Options: found.options}, nil
+	return Principal{Key: found.Key, Options: found.options, Lookup: found.lookup}, nil
 }
 
 type storedPrincipal struct {
 	storedKey
 	options domain.Options
+	lookup  uint64
 }
 
-func keyByHash(db *wpdb.DB, hash string) sq.SelectBuilder {
-	return sq.Select(keyColumns...).From(db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.key_hash": hash})
+func keyByHash(db *wpdb.DB, hashes ...string) sq.SelectBuilder {
+	return sq.Select(keyColumns...).From(db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.key_hash": hashes})
 }
 
-// find reads the key in as many rows as there are options, at least one.
-func (s *Store) find(ctx context.Context, hash string) (found storedPrincipal, ok bool, err error) {
-	stmt := keyByHash(s.db, hash).Columns("o.option_name", "o.option_value").
+// find reads the keys with some hashes, each in as many rows as there are options, at
+// least one.
+func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPrincipal, error) {
+	lookup := s.lookup.Add(1)
+	slices.Sort(hashes)
+	stmt := keyByHash(s.db, slices.Compact(hashes)...).Columns("o.option_name", "o.option_value").
 		JoinClause(sq.ConcatExpr("LEFT JOIN ", s.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": domain.OptionNames}))
 	type option struct {
 		storedKey
@@ -353,14 +366,19 @@ func (s *Store) find(ctx context.Context, hash string) (found storedPrincipal, o
 		o.storedKey, err = scanKey(row, wpdb.OrZero(&o.name), wpdb.OrZero(&o.value))
 		return o, err
 	})
-	if err != nil || len(rows) == 0 {
-		return found, false, err
+	if err != nil {
+		return nil, err
 	}
-	found = storedPrincipal{storedKey: rows[0].storedKey, options: domain.Options{}}
+	found := make(map[string]storedPrincipal, 1)
 	for _, row := range rows {
-		found.options[row.name] = row.value
+		principal, known := found[row.hash]
+		if !known {
+			principal = storedPrincipal{row.storedKey, domain.Options{}, lookup}
+			found[row.hash] = principal
+		}
+		principal.options[row.name] = row.value
 	}
-	return found, true, nil
+	return found, nil
 }
 
 // Used records that a key was used now, at most once a minute.

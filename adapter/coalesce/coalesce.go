@@ -1,0 +1,222 @@
+// Package coalesce lets callers who wait at the same time for the same thing
+// share one execution of it. Nothing is cached: an execution serves only callers
+// who arrived before it began, so that each sees at least what an execution of
+// its own would have seen. It imports nothing of the project.
+package coalesce
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// patience is how long callers wait for an execution that began before they
+// arrived. After that the next one begins beside it, so that a slow execution
+// delays others by no more than that.
+const patience = 5 * time.Millisecond
+
+// Queue runs work for callers, each of whom adds an input. A caller that finds
+// nothing running is served at once. The others wait until the running execution
+// has ended and then share the next. The zero Queue is not usable; set Run.
+type Queue[In, Out any] struct {
+	// Run executes the work for the inputs of all callers who share it. Its
+	// context has the values of one of them and ends when all have left.
+	Run func(ctx context.Context, inputs []In) (Out, error)
+	// Free is called with a result that nobody uses any more; nil for nothing to
+	// free.
+	Free func(Out)
+
+	mu      sync.Mutex
+	running int                 // executions
+	next    *execution[In, Out] // that has not begun; nil for none
+}
+
+// execution is a shared one.
+type execution[In, Out any] struct {
+	inputs []In
+	users  int // callers who wait for the result or use it
+	ctx    context.Context
+	cancel context.CancelFunc
+	timer  *time.Timer
+	done   chan struct{} // closed when out and err are set
+	out    Out
+	err    error
+}
+
+// Do returns the result of an execution that begins after Do was called. The
+// caller must call release when it no longer uses the result; release is never
+// nil. shared reports whether others may use the same result.
+func (q *Queue[In, Out]) Do(ctx context.Context, input In) (out Out, shared bool, release func(), err error) {
+	e := q.join(ctx, input)
+	if e == nil {
+		out, release, err = q.alone(ctx, input)
+		return out, false, release, err
+	}
+	select {
+	case <-e.done:
+		return e.out, true, func() { q.leave(e) }, e.err
+	case <-ctx.Done():
+		q.leave(e)
+		return out, true, func() {}, ctx.Err()
+	}
+}
+
+// join adds the caller to the next execution, or returns nil if it need not wait.
+func (q *Queue[In, Out]) join(ctx context.Context, input In) *execution[In, Out] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.next == nil {
+		if q.running == 0 {
+			q.running++
+			return nil
+		}
+		e := &execution[In, Out]{done: make(chan struct{})}
+		e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		e.timer = time.AfterFunc(patience, func() { q.begin(e) })
+		q.next = e
+	}
+	q.next.inputs = append(q.next.inputs, input)
+	q.next.users++
+	return q.next
+}
+
+// alone runs the work for one caller, on its own goroutine.
+func (q *Queue[In, Out]) alone(ctx context.Context, input In) (out Out, release func(), err error) {
+	defer q.ended()
+	out, err = q.Run(ctx, []In{input})
+	if err != nil || q.Free == nil {
+		return out, func() {}, err
+	}
+	return out, func() { q.Free(out) }, nil
+}
+
+// begin starts an execution, unless it has begun. Nobody can join it any more.
+func (q *Queue[In, Out]) begin(e *execution[In, Out]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.next == e {
+		q.beginNext()
+	}
+}
+
+// ended notes the end of an execution and starts the next.
+func (q *Queue[In, Out]) ended() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running--
+	if q.next != nil {
+		q.beginNext()
+	}
+}
+
+func (q *Queue[In, Out]) beginNext() {
+	e := q.next
+	q.next = nil
+	q.running++
+	e.timer.Stop()
+	go q.execute(e)
+}
+
+func (q *Queue[In, Out]) execute(e *execution[In, Out]) {
+	defer q.ended()
+	defer e.cancel()
+	e.out, e.err = q.protected(e)
+	q.mu.Lock()
+	abandoned := e.users == 0
+	close(e.done)
+	q.mu.Unlock()
+	if abandoned {
+		q.free(e)
+	}
+}
+
+// protected runs the work and turns a panic into an error, because it happens on
+// a goroutine that no middleware protects.
+func (q *Queue[In, Out]) protected(e *execution[In, Out]) (out Out, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+		}
+	}()
+	return q.Run(e.ctx, e.inputs)
+}
+
+// leave removes a caller. The last one to leave ends the execution, or frees its
+// result.
+func (q *Queue[In, Out]) leave(e *execution[In, Out]) {
+	q.mu.Lock()
+	e.users--
+	last := e.users == 0
+	complete := false
+	select {
+	case <-e.done:
+		complete = true
+	default:
+		if last {
+			e.cancel()
+			if q.next == e { // it need not begin
+				q.next = nil
+				e.timer.Stop()
+			}
+		}
+	}
+	q.mu.Unlock()
+	if last && complete {
+		q.free(e)
+	}
+}
+
+func (q *Queue[In, Out]) free(e *execution[In, Out]) {
+	if e.err == nil && q.Free != nil {
+		q.Free(e.out)
+	}
+}
+
+// Queues are a Queue for each key that callers currently wait for.
+type Queues[Key comparable, In, Out any] struct {
+	run  func(ctx context.Context, inputs []In) (Out, error)
+	free func(Out)
+
+	mu     sync.Mutex
+	queues map[Key]*counted[In, Out]
+}
+
+type counted[In, Out any] struct {
+	Queue[In, Out]
+	callers int
+}
+
+// NewQueues returns queues with a Run and a Free, see Queue.
+func NewQueues[Key comparable, In, Out any](run func(ctx context.Context, inputs []In) (Out, error), free func(Out)) *Queues[Key, In, Out] {
+	return &Queues[Key, In, Out]{run: run, free: free, queues: make(map[Key]*counted[In, Out])}
+}
+
+// Do is Queue.Do in the queue of a key.
+func (s *Queues[Key, In, Out]) Do(ctx context.Context, key Key, input In) (out Out, shared bool, release func(), err error) {
+	q := s.enter(key)
+	defer s.exit(key, q)
+	return q.Do(ctx, input)
+}
+
+func (s *Queues[Key, In, Out]) enter(key Key) *counted[In, Out] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[key]
+	if q == nil {
+		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.run, Free: s.free}}
+		s.queues[key] = q
+	}
+	q.callers++
+	return q
+}
+
+func (s *Queues[Key, In, Out]) exit(key Key, q *counted[In, Out]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.callers--
+	if q.callers == 0 {
+		delete(s.queues, key)
+	}
+}

@@ -1,0 +1,208 @@
+package coalesce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestResultsAreNeverOlderThanTheirRequest runs readers and a writer in random
+// orders, on a clock of their own. An execution sees what was written when it
+// began; a reader must see at least what was written when it asked.
+func TestResultsAreNeverOlderThanTheirRequest(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { interleave(t, rand.New(rand.NewPCG(seed, 1))) })
+		})
+	}
+}
+
+func interleave(t *testing.T, random *rand.Rand) {
+	var written, executions, freed, results atomic.Int64
+	pauses := make([]time.Duration, 64)
+	for i := range pauses {
+		pauses[i] = time.Duration(random.IntN(12)) * time.Millisecond
+	}
+	pause := func(i int) { time.Sleep(pauses[i%len(pauses)]) }
+	queues := NewQueues[string](func(ctx context.Context, inputs []int) (int64, error) {
+		n := int(executions.Add(1))
+		seen := written.Load()
+		pause(n) // the answer is on its way
+		if ctx.Err() == nil {
+			results.Add(1)
+		}
+		return seen, ctx.Err()
+	}, func(int64) { freed.Add(1) })
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i := range 50 {
+			pause(3 * i)
+			written.Add(1)
+		}
+	})
+	for reader := range 12 {
+		all.Go(func() {
+			key := fmt.Sprint(reader % 2)
+			for i := range 10 {
+				pause(reader + 5*i)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*pauses[(reader*i)%len(pauses)]+time.Microsecond)
+				asked := written.Load()
+				seen, _, release, err := queues.Do(ctx, key, i)
+				if err == nil && seen < asked {
+					t.Errorf("a reader saw write %d, but %d had happened when it asked", seen, asked)
+				}
+				if err != nil && !errors.Is(err, ctx.Err()) {
+					t.Errorf("error %v, want that of the context", err)
+				}
+				pause(i)
+				release()
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	synctest.Wait()
+	if len(queues.queues) != 0 {
+		t.Errorf("%d queues are left", len(queues.queues))
+	}
+	if executions.Load() >= 120 {
+		t.Errorf("%d executions for 120 readers: nothing was shared", executions.Load())
+	}
+	if freed.Load() != results.Load() {
+		t.Errorf("%d of %d results were freed", freed.Load(), results.Load())
+	}
+}
+
+func TestCallersShareTheNextExecution(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var inputs [][]string
+		q := Queue[string, int]{Run: func(_ context.Context, in []string) (int, error) {
+			inputs = append(inputs, in)
+			time.Sleep(patience / 2)
+			return len(inputs), nil
+		}}
+		var all sync.WaitGroup
+		got := make([]string, 5)
+		for i := range 5 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i))
+				n, shared, release, err := q.Do(t.Context(), string(rune('a'+i)))
+				got[i] = fmt.Sprint(n, shared, err)
+				release()
+			})
+		}
+		all.Wait()
+		if want := "[[a] [b c d e]]"; fmt.Sprint(inputs) != want {
+			t.Errorf("executions with %v, want %s", inputs, want)
+		}
+		if want := "1 false <nil>,2 true <nil>,2 true <nil>,2 true <nil>,2 true <nil>"; strings.Join(got, ",") != want {
+			t.Errorf("results %s, want %s", strings.Join(got, ","), want)
+		}
+	})
+}
+
+func TestSlowExecutionDelaysOthersByNoMoreThanPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first := true
+		q := Queue[int, int]{Run: func(context.Context, []int) (int, error) {
+			if first {
+				first = false
+				time.Sleep(time.Hour)
+			}
+			return 0, nil
+		}}
+		go func() { _, _, _, _ = q.Do(t.Context(), 0) }()
+		synctest.Wait()
+		start := time.Now()
+		_, _, release, err := q.Do(t.Context(), 0)
+		release()
+		if waited := time.Since(start); waited != patience || err != nil {
+			t.Errorf("waited %v (error %v), want %v", waited, err, patience)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+func TestAbandonedExecutions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		leave     time.Duration // after which both callers leave
+		cancelled bool          // whether the execution had begun by then
+	}{
+		{"before it begins", patience / 4, false},
+		{"while it runs", patience, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				runs, cancelled := 0, false
+				q := Queue[int, int]{Run: func(ctx context.Context, _ []int) (int, error) {
+					runs++
+					if runs == 1 {
+						time.Sleep(patience / 2)
+						return 0, nil
+					}
+					<-ctx.Done()
+					cancelled = true
+					return 0, ctx.Err()
+				}}
+				ctx, cancel := context.WithTimeout(t.Context(), c.leave)
+				defer cancel()
+				go func() { _, _, _, _ = q.Do(t.Context(), 0) }()
+				synctest.Wait()
+				var all sync.WaitGroup
+				for range 2 {
+					all.Go(func() {
+						_, _, release, err := q.Do(ctx, 0)
+						release()
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Errorf("error %v, want that of the caller's context", err)
+						}
+					})
+				}
+				all.Wait()
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if cancelled != c.cancelled || q.running != 0 || q.next != nil {
+					t.Errorf("cancelled %t, want %t; %d running, next %v", cancelled, c.cancelled, q.running, q.next)
+				}
+			})
+		})
+	}
+}
+
+func TestPanicsReachTheCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		q := Queue[int, int]{Run: func(context.Context, []int) (int, error) {
+			runs++
+			time.Sleep(time.Millisecond)
+			if runs == 2 {
+				panic("broken")
+			}
+			return 0, nil
+		}}
+		go func() { _, _, _, _ = q.Do(t.Context(), 0) }()
+		synctest.Wait()
+		_, _, release, err := q.Do(t.Context(), 0)
+		release()
+		if err == nil || !strings.HasPrefix(err.Error(), "panic: broken") {
+			t.Errorf("error %v, want the panic", err)
+		}
+		if _, _, _, err := q.Do(t.Context(), 0); err != nil {
+			t.Errorf("the queue does not work after a panic: %v", err)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter/coalesce"
+)
+
+// sharedReads let equal reads that wait at the same time share one execution, which
+// began after each of them arrived. Nothing is kept for later reads.
+type sharedReads struct {
+	queues *coalesce.Queues[readKey, *request, encodedResponse]
+}
+
+// readKey identifies equal reads: what is read, and what the key may see of it.
+type readKey struct {
+	route       *route
+	path        string
+	query       string
+	permissions string
+}
+
+func newSharedReads() sharedReads {
+	return sharedReads{coalesce.NewQueues[readKey](runRead, encodedResponse.discard)}
+}
+
+// deliver sends the response of a read.
+func (s sharedReads) deliver(c echo.Context, r *request) error {
+	response, _, release, err := s.queues.Do(r.ctx(), r.key(c), r)
+	defer release()
+	if err != nil {
+		return err
+	}
+	return c.Blob(response.status, contentType, response.body.Bytes())
+}
+
+func (r *request) key(c echo.Context) readKey {
+	return readKey{
+		route:       r.route,
+		path:        strings.Join(r.path.values, "\x00"),
+		query:       withoutParameter(c.Request().URL.RawQuery, r.api.options.QueryParameter),
+		permissions: strings.Join(r.principal.Permissions, " "),
+	}
+}
+
+// withoutParameter removes a parameter from a query: the key, which may differ
+// between equal reads.
+func withoutParameter(query, name string) string {
+	if name == "" || !strings.Contains(query, name) {
+		return query
+	}
+	parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
+		sent, _, _ := strings.Cut(part, "=")
+		return sent == name
+	})
+	return strings.Join(parts, "&")
+}
+
+// runRead runs equal reads once, with the platform's options that were read last:
+// that was after all of them arrived.
+func runRead(ctx context.Context, equal []*request) (encodedResponse, error) {
+	latest := slices.MaxFunc(equal, func(a, b *request) int { return cmp.Compare(a.principal.Lookup, b.principal.Lookup) })
+	shared := *latest
+	shared.context = ctx
+	return shared.run()
+}

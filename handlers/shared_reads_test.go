@@ -1,0 +1,188 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// TestSharedReadsAreFresh: equal reads at the same time share executions, and
+// still each sees what another connection committed before it was sent.
+func TestSharedReadsAreFresh(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	const writes = 150
+	var committed atomic.Int64
+	write := func(n int) {
+		if _, err := s.database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_agents SET phone = ? WHERE id = 1", n); err != nil {
+			t.Error(err)
+		}
+		committed.Store(int64(n))
+	}
+	write(0)
+	over := make(chan struct{})
+	var readers sync.WaitGroup
+	var reads atomic.Int64
+	for range 16 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				before := committed.Load()
+				a := s.get("/agents/1").want(http.StatusOK)
+				seen, err := strconv.ParseInt(fmt.Sprint(a.at("data", "phone")), 10, 64)
+				if err != nil || seen < before {
+					t.Errorf("a read shows %d, but %d was committed before it was sent (%v)", seen, before, err)
+				}
+				reads.Add(1)
+			}
+		})
+	}
+	for n := range writes {
+		write(n + 1)
+	}
+	close(over)
+	readers.Wait()
+	statements := int64(0)
+	for line := range strings.Lines(s.log.String()) {
+		if !strings.Contains(line, `"queries":0`) {
+			statements++
+		}
+	}
+	if statements >= reads.Load() {
+		t.Errorf("each of %d reads had statements of its own", reads.Load())
+	}
+}
+
+// TestRevokedKeysAreRefusedAtOnce: however many requests wait with a key, those
+// sent after it was revoked are refused.
+func TestRevokedKeysAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.FailedKeysPerMinute = 0 })
+	other := s.newKey("read")
+	secret := s.newKey("read")
+	key, err := s.keys.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var revoked atomic.Bool
+	var readers sync.WaitGroup
+	for i := range 16 {
+		readers.Go(func() {
+			for refused := false; !refused; {
+				before := revoked.Load()
+				sent := secret
+				if i%4 == 0 {
+					sent = other // in the same statements
+				}
+				status := s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {sent}}).status
+				switch {
+				case sent == other:
+					refused = before
+					if status != http.StatusOK {
+						t.Errorf("another key got %d", status)
+					}
+				case status == http.StatusUnauthorized:
+					refused = true
+				case before:
+					t.Errorf("a revoked key got %d", status)
+					refused = true
+				}
+			}
+		})
+	}
+	for range 20 {
+		s.get("/status").want(http.StatusOK)
+	}
+	if ok, err := s.keys.Revoke(t.Context(), key[len(key)-1].ID); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	revoked.Store(true)
+	readers.Wait()
+}
+
+// TestReadsOfOtherRightsAreNotShared: a key never gets what another one may see.
+func TestReadsOfOtherRightsAreNotShared(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	all, some := s.newKey("read"), s.newKey("read_bookings")
+	const path = "/v1/bookings/53"
+	ask := func(key string) string {
+		return string(s.do(http.MethodGet, path, http.Header{"X-Api-Key": {key}}).want(http.StatusOK).body)
+	}
+	want := map[string]string{all: ask(all), some: ask(some)}
+	if want[all] == want[some] {
+		t.Fatal("both keys see the same")
+	}
+	var readers sync.WaitGroup
+	for i := range 16 {
+		key := all
+		if i%2 == 0 {
+			key = some
+		}
+		readers.Go(func() {
+			for range 20 {
+				if got := ask(key); got != want[key] {
+					t.Errorf("got %s, want %s", got, want[key])
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
+// TestKeysInQueriesAreShared: the key in a query is no difference between reads,
+// and every other difference is one.
+func TestKeysInQueriesAreShared(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.QueryParameter = "api_key" })
+	page := func(key string, n int) string {
+		return string(s.do(http.MethodGet, fmt.Sprintf("/v1/bookings?api_key=%s&per_page=3&page=%d", key, n), nil).want(http.StatusOK).body)
+	}
+	pages := []string{page(s.key, 1), page(s.key, 2), page(s.key, 3)}
+	var readers sync.WaitGroup
+	for i := range 16 {
+		readers.Go(func() {
+			key := s.newKey("read")
+			for range 10 {
+				if n := i % len(pages); page(key, n+1) != pages[n] {
+					t.Errorf("page %d is another", n+1)
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
+// BenchmarkConcurrentReads asks with 16 clients, equal and different requests.
+func BenchmarkConcurrentReads(b *testing.B) {
+	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))
+	for _, c := range []struct {
+		name string
+		path func(n int64) string
+	}{
+		{"equal", func(int64) string { return "/v1/bookings?per_page=20" }},
+		{"different", func(n int64) string { return fmt.Sprintf("/v1/bookings?per_page=20&page=%d", n%50+1) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var next atomic.Int64
+			b.SetParallelism(8)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					s.do(http.MethodGet, c.path(next.Add(1)), http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+		})
+	}
+}
