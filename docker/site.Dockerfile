@@ -1,5 +1,5 @@
-# A database that holds a small practice, for compose.yml. DATABASE is an official image of
-# MariaDB or MySQL; it loads the dump when it starts for the first time.
+# A database with a small practice, for compose.yml. DATABASE is an official image of MariaDB or
+# MySQL, which loads the dump when it starts for the first time.
 ARG DATABASE=mariadb:11.4
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS dump

@@ -1,12 +1,13 @@
 <?php
-// Makes the sample practice a whole WordPress, for compose.yml: the tables, options and roles that it
-// lacks, LatePoint from wordpress.org, and a password for its administrator. Does nothing twice.
+// Turns the sample practice into a complete WordPress, for compose.yml: it adds the missing tables,
+// options and roles, LatePoint from wordpress.org, and a password for the administrator. It can be run
+// repeatedly.
 
-define( 'WP_INSTALLING', true ); // no plugin is loaded: LatePoint is listed, but not there yet
+define( 'WP_INSTALLING', true ); // loads no plugin: LatePoint is active, but not installed yet
 const ADDRESS = 'http://127.0.0.1:8000';
-$_SERVER['HTTP_HOST'] = '127.0.0.1:8000'; // WordPress asks for it
+$_SERVER['HTTP_HOST'] = '127.0.0.1:8000'; // required by WordPress
 
-// Nobody is told of the new site by mail.
+// No mail about the new site.
 function wp_new_blog_notification() {}
 
 require '/var/www/html/wp-load.php';

@@ -1,5 +1,5 @@
-// Command unfinished opens connections to a server and sends the lines of a
-// header over each without ever ending it:
+// Command unfinished opens connections to a server and sends header lines on each
+// without ever completing the header:
 //
 //	unfinished ADDRESS COUNT DURATION
 package main
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// maxOpen is less than what a process may usually open.
+// maxOpen is below the usual limit of open files per process.
 const maxOpen = 10_000
 
 func run(ctx context.Context, args []string) error {

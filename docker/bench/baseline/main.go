@@ -1,9 +1,9 @@
-// Command baseline serves the route that the load test compares with: /bench
+// Command baseline serves the route with which the benchmark compares: /bench
 // authenticates the key as every route does and then reads one row by primary key.
 //
 // It takes BOOKSIDE_DB__DSN, BOOKSIDE_DB__PREFIX and BOOKSIDE_SERVER__LISTEN
-// from the environment, logs a line per request to the standard error and prints
-// its address once it listens, as the program itself does.
+// from the environment, logs a line per request to standard error and prints its
+// address when it listens, as bookside does.
 package main
 
 import (
@@ -55,7 +55,7 @@ func run(ctx context.Context) (err error) {
 	return server.Serve(listener)
 }
 
-// statement is a statement without parameters.
+// statement is an SQL statement without parameters.
 type statement string
 
 // ToSql returns the statement.

@@ -16,13 +16,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// cluster is the nodes of one database and the sidecars that use them.
+// cluster is the nodes of a database cluster and their sidecars.
 type cluster struct {
 	database string
-	galera   bool // else MySQL Group Replication, where there is more than one node
+	galera   bool // otherwise MySQL Group Replication, if there are several nodes
 	nodes    []*node
 	proxy    *proxy
-	sidecars []*sidecar // one for each node, then the one behind the proxy
+	sidecars []*sidecar // one per node, then the one behind the proxy
 	key      string
 }
 
@@ -48,7 +48,7 @@ func openCluster(ctx context.Context, sockets []string, database string) (*clust
 	c.galera = strings.Contains(version, "MariaDB")
 	for _, socket := range sockets {
 		n := &node{name: strings.TrimSuffix(filepath.Base(socket), ".sock"), socket: socket}
-		// A read waits until the node has applied what the others committed.
+		// Reads wait until the node has applied all commits of the others.
 		switch {
 		case len(sockets) == 1:
 			n.db = sql.OpenDB(connector(socket, database, nil))
@@ -67,30 +67,30 @@ func openCluster(ctx context.Context, sockets []string, database string) (*clust
 	return c, err
 }
 
-// connector reaches a node as its root, who has no password.
+// connector connects to a node as root, without a password.
 func connector(socket, database string, session map[string]string) driver.Connector {
 	config := mysql.NewConfig()
 	config.User, config.Net, config.Addr, config.DBName, config.InterpolateParams, config.Params = "root", "unix", socket, database, true, session
-	made, err := mysql.NewConnector(config)
+	c, err := mysql.NewConnector(config)
 	if err != nil {
-		panic(err) // nothing in it comes from outside but the names
+		panic(err) // only the names come from outside
 	}
-	return made
+	return c
 }
 
-// dsn is how a sidecar reaches an address.
+// dsn returns the environment variable for a sidecar with the DSN of an address.
 func (c *cluster) dsn(network, address string) string {
 	return "BOOKSIDE_DB__DSN=root@" + network + "(" + address + ")/" + c.database
 }
 
-// startSidecars makes a key and starts the sidecars: with one node a single one.
+// startSidecars creates a key and starts the sidecars. A single node has only one.
 func (c *cluster) startSidecars(ctx context.Context, program, folder string) error {
 	direct := c.dsn("unix", c.nodes[0].socket)
 	create := exec.CommandContext(ctx, program, "keys", "create", "--name", "cluster run", "--permissions", "read,write,delete", "--expires", "1d", "--quiet")
 	create.Env, create.Stderr = append(os.Environ(), direct), os.Stderr
 	key, err := create.Output()
 	if err != nil {
-		return fmt.Errorf("make a key: %w", err)
+		return fmt.Errorf("create a key: %w", err)
 	}
 	c.key = strings.TrimSpace(string(key))
 	for _, n := range c.nodes {
@@ -127,21 +127,21 @@ func (c *cluster) startSidecar(ctx context.Context, program, folder, name, dsn s
 			return nil
 		}
 	}
-	return fmt.Errorf("the sidecar %s ended by itself: %w; see %s", name, errors.Join(lines.Err(), command.Wait()), log.Name())
+	return fmt.Errorf("the sidecar %s exited: %w; see %s", name, errors.Join(lines.Err(), command.Wait()), log.Name())
 }
 
-// stopSidecars ends them at once.
+// stopSidecars kills the sidecars.
 func (c *cluster) stopSidecars() error {
 	var problems []error
 	for _, s := range c.sidecars {
 		problems = append(problems, s.process.Process.Kill())
-		_ = s.process.Wait() // it was killed, which is no news
+		_ = s.process.Wait() // it was killed
 	}
 	c.sidecars = nil
 	return errors.Join(problems...)
 }
 
-// close ends all that was started.
+// close stops everything that was started.
 func (c *cluster) close() error {
 	problems := []error{c.stopSidecars(), c.proxy.close()}
 	for _, n := range c.nodes {
@@ -150,7 +150,7 @@ func (c *cluster) close() error {
 	return errors.Join(problems...)
 }
 
-// counters are what the servers count of conflicts, summed over the nodes.
+// counters are the servers' counters of conflicts, summed over the nodes.
 type counters struct{ refused, aborted, deadlocks int }
 
 func (a counters) minus(b counters) counters {
@@ -170,13 +170,13 @@ func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
 	return sum, nil
 }
 
-// What the servers count, as name and value.
+// Queries for the counters, as names and values.
 const (
 	galeraCounts = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_cert_failures', 'wsrep_local_bf_aborts', 'Innodb_deadlocks')"
 	groupCounts  = "SELECT 'conflicts', COUNT_CONFLICTS_DETECTED FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid"
 )
 
-// add adds what the node counts.
+// add adds the node's counters to sum.
 func (n *node) add(ctx context.Context, query string, sum *counters) error {
 	rows, err := n.db.QueryContext(ctx, query)
 	if err != nil {
@@ -201,7 +201,7 @@ func (n *node) add(ctx context.Context, query string, sum *counters) error {
 	return rows.Err()
 }
 
-// execute runs statements as the site's PHP would, on the first node.
+// execute runs statements on the first node, as the site's PHP would.
 func (c *cluster) execute(ctx context.Context, statements ...string) error {
 	for _, statement := range statements {
 		if _, err := c.nodes[0].db.ExecContext(ctx, statement); err != nil {
@@ -211,13 +211,13 @@ func (c *cluster) execute(ctx context.Context, statements ...string) error {
 	return c.sync(ctx)
 }
 
-// sync waits until every node has what was committed on any.
+// sync waits until every node has applied all commits.
 func (c *cluster) sync(ctx context.Context) error {
 	_, err := c.counts(ctx, "SELECT COUNT(*) FROM wp_latepoint_settings")
 	return err
 }
 
-// counts is the one number a query gives, on every node.
+// counts returns the number that a query returns on each node.
 func (c *cluster) counts(ctx context.Context, query string, args ...any) ([]int, error) {
 	numbers := make([]int, len(c.nodes))
 	for i, n := range c.nodes {

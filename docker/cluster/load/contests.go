@@ -16,7 +16,7 @@ import (
 // body is a JSON object.
 type body = map[string]any
 
-// with is the same object with other members.
+// with returns the object with other members.
 func with(b, more body) body {
 	b = maps.Clone(b)
 	maps.Copy(b, more)
@@ -30,7 +30,7 @@ func at(s start, service int, agent any) body {
 	return body{"service_id": service, "agent_id": agent, "location_id": 1, "customer_id": 1, "start_date": s.Day, "start_time": s.Time, "send_confirmation": false}
 }
 
-// contests holds all of them.
+// contests runs all contests.
 func (l *load) contests(ctx context.Context, pairs, storms, size int) error {
 	kinds := []struct {
 		name    string
@@ -51,7 +51,7 @@ func (l *load) contests(ctx context.Context, pairs, storms, size int) error {
 				if err != nil {
 					return err
 				}
-				if err := l.hold(ctx, c, i); err != nil {
+				if err := l.runContest(ctx, c, i); err != nil {
 					return err
 				}
 			}
@@ -68,18 +68,18 @@ func (l *load) contests(ctx context.Context, pairs, storms, size int) error {
 		return err
 	}
 	if !l.galera {
-		return nil // no statement takes a member of a group out of service and keeps its connections
+		return nil // group replication cannot disable a member and keep its connections
 	}
 	return l.measure(ctx, "node out of service", func() error { return l.outOfService(ctx) })
 }
 
-// slotIsGone is the answer to who comes too late for a slot.
+// slotIsGone reports whether a request lost the contest for a slot.
 func slotIsGone(a answer) bool {
 	return a.status == http.StatusConflict && a.code() == "time_slot_unavailable"
 }
 
 // book is POST /bookings.
-func (l *load) book(b body) try {
+func (l *load) book(b body) attempt {
 	return l.compete(request{method: http.MethodPost, path: "/bookings", body: b}, func(a answer) (int, bool) {
 		if a.status == http.StatusCreated {
 			return 1, true
@@ -89,7 +89,7 @@ func (l *load) book(b body) try {
 }
 
 // bulk is POST /bookings/bulk.
-func (l *load) bulk(bookings ...body) try {
+func (l *load) bulk(bookings ...body) attempt {
 	return l.compete(request{method: http.MethodPost, path: "/bookings/bulk", body: body{"bookings": bookings}}, func(a answer) (int, bool) {
 		var answered struct {
 			Results struct {
@@ -109,8 +109,8 @@ func (l *load) bulk(bookings ...body) try {
 	})
 }
 
-// move is PUT /bookings/{id} of a booking that holds nothing so far.
-func (l *load) move(ctx context.Context, to body) (try, error) {
+// move is PUT /bookings/{id}, which approves a pending booking.
+func (l *load) move(ctx context.Context, to body) (attempt, error) {
 	id, err := l.create(ctx, "/bookings", with(to, body{"status": "pending"}))
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (l *load) move(ctx context.Context, to body) (try, error) {
 	}), nil
 }
 
-// create makes a record before a contest, and gives its id.
+// create creates a record before a contest and returns its id.
 func (l *load) create(ctx context.Context, path string, b body) (id string, err error) {
 	for deadline := time.Now().Add(patience); ; pause() {
 		a, retryAfter, err := l.send(ctx, l.sidecars[0], request{method: http.MethodPost, path: path, body: b})
@@ -143,7 +143,7 @@ func (l *load) create(ctx context.Context, path string, b body) (id string, err 
 	}
 }
 
-// slotContest is one whose winners' bookings hold a slot.
+// slotContest is a contest for a slot; each winner has an approved booking.
 func (l *load) slotContest(name string, s slot, service, capacity int) contest {
 	return contest{
 		name: name, capacity: capacity,
@@ -152,50 +152,50 @@ func (l *load) slotContest(name string, s slot, service, capacity int) contest {
 	}
 }
 
-// slotPair is two requests for what one of them can have.
+// slotPair is two requests of which only one can succeed.
 func (l *load) slotPair(ctx context.Context, i, _ int) (contest, error) {
 	if i%7 == 6 {
 		s, err := l.slots.takeCourse()
 		c := l.slotContest("four of six places, twice", s, courseService, 1)
 		four := l.book(with(at(s.start, courseService, courseAgent), body{"total_attendees": 4}))
-		c.tries = []try{four, four}
+		c.attempts = []attempt{four, four}
 		return c, err
 	}
 	s, err := l.slots.take(one)
 	if err != nil {
 		return contest{}, err
 	}
-	given, whoever := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
+	oneAgent, anyone := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
 	c := l.slotContest("", s, shortService, 1)
 	switch i % 7 {
 	case 0:
-		c.name, c.tries = "one agent, twice", []try{l.book(given), l.book(given)}
+		c.name, c.attempts = "one agent, twice", []attempt{l.book(oneAgent), l.book(oneAgent)}
 	case 1:
-		c.name, c.tries = "any agent, twice", []try{l.book(whoever), l.book(whoever)}
+		c.name, c.attempts = "any agent, twice", []attempt{l.book(anyone), l.book(anyone)}
 	case 2:
-		c.name, c.tries = "any agent and one", []try{l.book(whoever), l.book(given)}
+		c.name, c.attempts = "any agent and one", []attempt{l.book(anyone), l.book(oneAgent)}
 	case 3:
-		c.name, c.tries = "bulk and one", []try{l.bulk(given, whoever), l.book(given)}
+		c.name, c.attempts = "bulk and one", []attempt{l.bulk(oneAgent, anyone), l.book(oneAgent)}
 	case 4:
-		moved, err := l.move(ctx, given)
-		c.name, c.tries = "move and one", []try{moved, l.book(given)}
+		moved, err := l.move(ctx, oneAgent)
+		c.name, c.attempts = "move and one", []attempt{moved, l.book(oneAgent)}
 		return c, err
 	case 5:
-		moved, err := l.move(ctx, given)
-		other, otherErr := l.move(ctx, given)
-		c.name, c.tries = "move, twice", []try{moved, other}
+		moved, err := l.move(ctx, oneAgent)
+		other, otherErr := l.move(ctx, oneAgent)
+		c.name, c.attempts = "move, twice", []attempt{moved, other}
 		return c, errors.Join(err, otherErr)
 	}
 	return c, nil
 }
 
-// repeat is n tries, by turns of the kinds.
-func repeat(n int, kinds ...try) []try {
-	tries := make([]try, n)
-	for i := range tries {
-		tries[i] = kinds[i%len(kinds)]
+// repeat returns n attempts that cycle through kinds.
+func repeat(n int, kinds ...attempt) []attempt {
+	attempts := make([]attempt, n)
+	for i := range attempts {
+		attempts[i] = kinds[i%len(kinds)]
 	}
-	return tries
+	return attempts
 }
 
 // slotStorm is many requests for one slot.
@@ -206,44 +206,44 @@ func (l *load) slotStorm(ctx context.Context, i, n int) (c contest, err error) {
 	case 1:
 		s, err := l.slots.take(several)
 		c := l.slotContest("any of several agents", s, shortService, len(s.agents))
-		c.tries = repeat(n, l.book(at(s.start, shortService, anyAgent)))
+		c.attempts = repeat(n, l.book(at(s.start, shortService, anyAgent)))
 		return c, err
 	default:
 		s, err := l.slots.takeCourse()
 		each := i%4 - 1
 		c := l.slotContest(fmt.Sprintf("places of a course by %d", each), s, courseService, seats/each)
 		b := with(at(s.start, courseService, courseAgent), body{"total_attendees": each})
-		c.tries = repeat(n, l.book(b), l.book(b), l.bulk(b))
+		c.attempts = repeat(n, l.book(b), l.book(b), l.bulk(b))
 		return c, err
 	}
 }
 
-// mixedStorm is requests of every kind.
+// mixedStorm is requests of every kind for one slot.
 func (l *load) mixedStorm(ctx context.Context, n int) (contest, error) {
 	s, err := l.slots.take(one)
 	if err != nil {
 		return contest{}, err
 	}
-	given, whoever := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
+	oneAgent, anyone := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
 	c := l.slotContest("requests of every kind", s, shortService, 1)
 	for i := range n {
-		next := l.book(given)
+		next := l.book(oneAgent)
 		switch i % 6 {
 		case 1:
-			next = l.book(whoever)
+			next = l.book(anyone)
 		case 3:
-			next = l.bulk(whoever, given)
+			next = l.bulk(anyone, oneAgent)
 		case 5:
-			if next, err = l.move(ctx, given); err != nil {
+			if next, err = l.move(ctx, oneAgent); err != nil {
 				return c, err
 			}
 		}
-		c.tries = append(c.tries, next)
+		c.attempts = append(c.attempts, next)
 	}
 	return c, nil
 }
 
-// under holds contests while settings of the site are others.
+// under runs work while a setting of the site has another value.
 func (l *load) under(ctx context.Context, name, value string, work func() error) error {
 	remove := "DELETE FROM wp_latepoint_settings WHERE name = '" + name + "'"
 	if err := l.execute(ctx, remove, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('"+name+"', '"+value+"')"); err != nil {
@@ -265,9 +265,9 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 				return err
 			}
 			c := l.slotContest("one agent at a location", s, shortService, 1)
-			c.tries = repeat(n, l.book(at(s.start, shortService, anyAgent)), l.book(at(s.start, shortService, 1)),
+			c.attempts = repeat(n, l.book(at(s.start, shortService, anyAgent)), l.book(at(s.start, shortService, 1)),
 				l.book(at(s.start, shortService, 2)), l.book(at(s.start, shortService, 3)))
-			if err := l.hold(ctx, c, i); err != nil {
+			if err := l.runContest(ctx, c, i); err != nil {
 				return err
 			}
 		}
@@ -284,8 +284,8 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 			}
 			c := l.slotContest("one location at a time", s, shortService, 1)
 			here := at(s.start, shortService, 1)
-			c.tries = repeat(n, l.book(here), l.book(with(here, body{"location_id": 2})))
-			if err := l.hold(ctx, c, i); err != nil {
+			c.attempts = repeat(n, l.book(here), l.book(with(here, body{"location_id": 2})))
+			if err := l.runContest(ctx, c, i); err != nil {
 				return err
 			}
 		}
@@ -306,14 +306,14 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 			}
 			c := contest{name: "a service's bookings of a day", capacity: perDay, rows: "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE start_date = ? AND service_id = ?",
 				args: []any{day[0].Day, limitedService}}
-			var kinds []try
+			var kinds []attempt
 			for _, s := range day {
 				for _, agent := range s.agents {
 					kinds = append(kinds, l.book(at(s.start, limitedService, agent)))
 				}
 			}
-			c.tries = repeat(n, kinds...)
-			if err := l.hold(ctx, c, i); err != nil {
+			c.attempts = repeat(n, kinds...)
+			if err := l.runContest(ctx, c, i); err != nil {
 				return err
 			}
 		}
@@ -321,48 +321,47 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 	})
 }
 
-// parked are bookings that are pending: they hold nothing, so that they do not
-// compete for more than a contest is about. All of them are for one slot.
-func (l *load) parked(b body) body {
+// pendingBooking is a booking that blocks no slot, so that any number of them can be
+// created.
+func (l *load) pendingBooking(b body) body {
 	s := l.slots.parking
 	return with(at(s.start, shortService, s.agents[0]), with(body{"status": "pending"}, b))
 }
 
-// emailContest is requests that each would make a customer with the same e-mail
-// address, or give it to one. Only one customer may have it; bookings are all
-// made, for that one.
+// emailContest is requests that create or change customers to the same e-mail
+// address. Only one customer may get it; bookings all succeed, for that customer.
 func (l *load) emailContest(ctx context.Context, i, n int) (contest, error) {
 	email := strings.ToLower(rand.Text()) + "@example.test"
 	person := body{"first_name": "Rita", "last_name": "Neu", "email": email}
-	shouting := with(person, body{"email": strings.ToUpper(email)})
-	booking := l.parked(body{"notes": email, "customer": person})
+	upperCase := with(person, body{"email": strings.ToUpper(email)})
+	booking := l.pendingBooking(body{"notes": email, "customer": person})
 	delete(booking, "customer_id")
-	loud := with(booking, body{"customer": shouting})
+	upperCaseBooking := with(booking, body{"customer": upperCase})
 	c := contest{capacity: 1, silent: true, rows: "SELECT COUNT(*) FROM wp_latepoint_customers WHERE email = ?", args: []any{email}}
 	changed, err := l.emailChange(ctx, person)
 	if err != nil {
 		return c, err
 	}
 	create, book := l.person(http.MethodPost, "/customers", person), l.bookFor(booking)
-	switch kinds := [][]try{
-		{create, book}, {book, l.bookFor(loud)}, {create, l.person(http.MethodPost, "/customers", shouting)}, {changed, book}, {changed, create},
+	switch kinds := [][]attempt{
+		{create, book}, {book, l.bookFor(upperCaseBooking)}, {create, l.person(http.MethodPost, "/customers", upperCase)}, {changed, book}, {changed, create},
 	}; n {
 	case 2:
-		c.name, c.tries = "one e-mail, twice", kinds[i%len(kinds)]
+		c.name, c.attempts = "one e-mail, twice", kinds[i%len(kinds)]
 	default:
-		c.name, c.tries = "one e-mail", repeat(n, create, book, l.bookFor(loud), changed)
+		c.name, c.attempts = "one e-mail", repeat(n, create, book, l.bookFor(upperCaseBooking), changed)
 	}
 	return c, nil
 }
 
-// emailChange is PUT /customers/{id} of somebody else.
-func (l *load) emailChange(ctx context.Context, person body) (try, error) {
+// emailChange is PUT /customers/{id} of another customer.
+func (l *load) emailChange(ctx context.Context, person body) (attempt, error) {
 	id, err := l.create(ctx, "/customers", with(person, body{"email": strings.ToLower(rand.Text()) + "@example.test"}))
 	return l.person(http.MethodPut, "/customers/"+id, body{"email": person["email"]}), err
 }
 
-// person is a request that gives a customer an e-mail.
-func (l *load) person(method, path string, b body) try {
+// person is a request that sets a customer's e-mail address.
+func (l *load) person(method, path string, b body) attempt {
 	return l.compete(request{method: method, path: path, body: b}, func(a answer) (int, bool) {
 		if a.status == http.StatusCreated || a.status == http.StatusOK {
 			return 1, true
@@ -372,25 +371,25 @@ func (l *load) person(method, path string, b body) try {
 	})
 }
 
-// bookFor is a booking that brings its customer along.
-func (l *load) bookFor(b body) try {
+// bookFor is POST /bookings with the customer's data.
+func (l *load) bookFor(b body) attempt {
 	return l.compete(request{method: http.MethodPost, path: "/bookings", body: b}, func(a answer) (int, bool) {
 		return 1, a.status == http.StatusCreated
 	})
 }
 
-// onceContest is one request with an Idempotency-Key, sent many times. Nothing
-// else keeps it from being done each time.
+// onceContest is one request with an Idempotency-Key, sent many times. Without the
+// key, each of them would succeed.
 func (l *load) onceContest(ctx context.Context, i, n int) (contest, error) {
 	note := rand.Text()
-	r := request{method: http.MethodPost, path: "/bookings", idempotency: note, body: l.parked(body{"notes": note})}
+	r := request{method: http.MethodPost, path: "/bookings", idempotency: note, body: l.pendingBooking(body{"notes": note})}
 	c := contest{name: "one Idempotency-Key", capacity: 1, rows: "SELECT COUNT(*) FROM wp_latepoint_orders WHERE customer_comment = ?", args: []any{note}}
 	switch i % 3 {
 	case 1:
 		r.path, r.body = "/payments", body{"order_id": 1, "amount": "1.00", "notes": note}
 		c.rows = "SELECT COUNT(*) FROM wp_latepoint_transactions WHERE notes = ?"
 	case 2:
-		r.path, r.body = "/bookings/bulk", body{"bookings": []body{l.parked(body{"notes": note})}}
+		r.path, r.body = "/bookings/bulk", body{"bookings": []body{l.pendingBooking(body{"notes": note})}}
 	}
 	var mu sync.Mutex
 	var first []byte
@@ -402,7 +401,7 @@ func (l *load) onceContest(ctx context.Context, i, n int) (contest, error) {
 		}
 		return string(first) == string(content)
 	}
-	c.tries = repeat(n, l.compete(r, func(a answer) (int, bool) {
+	c.attempts = repeat(n, l.compete(r, func(a answer) (int, bool) {
 		switch {
 		case a.status == http.StatusCreated && a.replayed:
 			return 0, same(a.body)
@@ -415,13 +414,11 @@ func (l *load) onceContest(ctx context.Context, i, n int) (contest, error) {
 	return c, nil
 }
 
-// cutEvery is often enough to hit requests, and leaves most of their tries time
-// to end.
+// cutEvery is short enough to hit requests, and long enough for most attempts to end.
 const cutEvery = 200 * time.Millisecond
 
-// cutStorms are contests in which the proxy breaks its connections off all the
-// time. Each request has an Idempotency-Key and is sent until it is answered, as
-// a careful client does.
+// cutStorms runs contests while the proxy keeps cutting its connections. Each request
+// has an Idempotency-Key and is repeated until it gets a response.
 func (l *load) cutStorms(ctx context.Context, n int) error {
 	stop := make(chan struct{})
 	var cutting sync.WaitGroup
@@ -449,23 +446,23 @@ func (l *load) cutStorms(ctx context.Context, n int) error {
 		}
 		for range n {
 			r := request{method: http.MethodPost, path: "/bookings", idempotency: rand.Text(), careful: true, body: b}
-			c.tries = append(c.tries, l.compete(r, func(a answer) (int, bool) {
+			c.attempts = append(c.attempts, l.compete(r, func(a answer) (int, bool) {
 				if a.status == http.StatusCreated {
 					return 1, true
 				}
 				return 0, slotIsGone(a)
 			}))
 		}
-		if err := l.hold(ctx, c, i); err != nil {
+		if err := l.runContest(ctx, c, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// outOfService has the last node refuse every statement, as one does that has
-// lost the others. Its sidecar must ask to come again later, and those of other
-// nodes must not notice.
+// outOfService makes the last node reject every statement, like a node that has lost
+// the others. Its sidecar must answer 503 with Retry-After, and the other nodes'
+// sidecars must work.
 func (l *load) outOfService(ctx context.Context) (err error) {
 	node, sidecar := l.nodes[len(l.nodes)-1], l.sidecars[len(l.nodes)-1]
 	reject := func(ctx context.Context, queries string) error {
@@ -475,11 +472,11 @@ func (l *load) outOfService(ctx context.Context) (err error) {
 	if err := reject(ctx, "ALL"); err != nil {
 		return err
 	}
-	// A cluster that was there before must not be left like this, whatever happens.
+	// The cluster may not be ours: never leave it like this.
 	defer func() { err = errors.Join(err, reject(context.WithoutCancel(ctx), "NONE")) }()
 	for _, r := range []request{
 		{method: http.MethodGet, path: "/bookings"},
-		{method: http.MethodPost, path: "/bookings", body: l.parked(nil)},
+		{method: http.MethodPost, path: "/bookings", body: l.pendingBooking(nil)},
 	} {
 		l.count(func(s *stage) { s.requests++ })
 		a, retryAfter, err := l.send(ctx, sidecar, r)
@@ -492,16 +489,16 @@ func (l *load) outOfService(ctx context.Context) (err error) {
 			l.unexpected(sidecar, r, a)
 		}
 	}
-	made := l.bookFor(l.parked(nil))
-	made(ctx, l.sidecars[0])
+	book := l.bookFor(l.pendingBooking(nil))
+	book(ctx, l.sidecars[0])
 	if err := reject(ctx, "NONE"); err != nil {
 		return err
 	}
-	made(ctx, sidecar)
+	book(ctx, sidecar)
 	return nil
 }
 
-// throughput is how many bookings a second are made of different slots.
+// throughput measures how many bookings of different slots are created per second.
 func (l *load) throughput(ctx context.Context, n int) error {
 	over := map[string][]*sidecar{"creates on one node": l.sidecars[:1]}
 	names := []string{"creates on one node"}
@@ -510,17 +507,17 @@ func (l *load) throughput(ctx context.Context, n int) error {
 		over[names[1]], over[names[2]] = l.sidecars[:len(l.nodes)], l.sidecars[len(l.nodes):]
 	}
 	for _, name := range names {
-		var tries []try
-		for len(tries) < n {
+		var attempts []attempt
+		for len(attempts) < n {
 			s, err := l.slots.take(anybody)
 			if err != nil {
 				return err
 			}
 			for _, agent := range s.agents {
-				tries = append(tries, l.book(at(s.start, shortService, agent)))
+				attempts = append(attempts, l.book(at(s.start, shortService, agent)))
 			}
 		}
-		if err := l.measure(ctx, name, func() error { return l.all(ctx, tries[:n], over[name]) }); err != nil {
+		if err := l.measure(ctx, name, func() error { return l.all(ctx, attempts[:n], over[name]) }); err != nil {
 			return err
 		}
 		l.now().rate = true
@@ -528,23 +525,23 @@ func (l *load) throughput(ctx context.Context, n int) error {
 	return nil
 }
 
-// clients is how many send at a time where throughput is measured.
+// clients is the number of concurrent clients when measuring throughput.
 const clients = 8
 
-// all sends each try once. All of them must win.
-func (l *load) all(ctx context.Context, tries []try, to []*sidecar) error {
+// all runs each attempt once. All of them must win.
+func (l *load) all(ctx context.Context, attempts []attempt, to []*sidecar) error {
 	next := make(chan int)
 	var all sync.WaitGroup
 	for range clients {
 		all.Go(func() {
 			for i := range next {
-				if tries[i](ctx, to[i%len(to)]) == 0 {
-					l.problem("a free slot was refused")
+				if attempts[i](ctx, to[i%len(to)]) == 0 {
+					l.problem("a booking of a free slot was rejected")
 				}
 			}
 		})
 	}
-	for i := range tries {
+	for i := range attempts {
 		next <- i
 	}
 	close(next)

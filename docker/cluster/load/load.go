@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// load sends requests and keeps the figures.
+// load sends requests and collects the results.
 type load struct {
 	*cluster
 	client  *http.Client
 	slots   *slots
-	lastOld int // id of the last booking that the sample site has by itself
+	lastOld int // id of the sample site's last booking
 
 	mu       sync.Mutex
 	stages   []*stage
@@ -32,12 +32,12 @@ type load struct {
 type stage struct {
 	name                   string
 	contests, requests     int
-	won, refused, replayed int // answers
-	later                  int // answers 503 with Retry-After; the request was sent again
-	failed                 int // other answers of 5xx
-	wrong                  int // contests that gave away more or less than there was
+	won, refused, replayed int // responses
+	later                  int // 503 with Retry-After; the request was repeated
+	failed                 int // other 5xx
+	wrong                  int // contests with more or fewer winners than there should be
 	took                   time.Duration
-	rate                   bool // what was won is told for a second too
+	rate                   bool // report the number of winners per second too
 	problems               []string
 	counters
 }
@@ -51,7 +51,7 @@ func newLoad(ctx context.Context, c *cluster) (*load, error) {
 	return l, err
 }
 
-// measure adds a line to the report for what work does.
+// measure runs work and adds a line to the report for it.
 func (l *load) measure(ctx context.Context, name string, work func() error) error {
 	fmt.Fprintln(os.Stderr, name)
 	l.stages = append(l.stages, &stage{name: name})
@@ -72,14 +72,14 @@ func (l *load) measure(ctx context.Context, name string, work func() error) erro
 
 func (l *load) now() *stage { return l.stages[len(l.stages)-1] }
 
-// count changes the figures of the stage that runs.
+// count changes the figures of the current stage.
 func (l *load) count(change func(*stage)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l.now())
 }
 
-// examples is how many problems of a stage are shown.
+// examples is the maximum number of problems shown for a stage.
 const examples = 5
 
 func (l *load) problem(format string, args ...any) {
@@ -93,7 +93,7 @@ func (l *load) problem(format string, args ...any) {
 
 func (l *load) report() string {
 	var text strings.Builder
-	// Nothing fails while text is kept in memory.
+	// Writing to memory cannot fail.
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(table, "\tcontests\trequests\twon\trefused\treplayed\t503\tother 5xx\tcertification\taborts\tdeadlocks\tseconds\twrong\t")
 	for _, s := range l.stages {
@@ -112,11 +112,11 @@ func (l *load) report() string {
 	return text.String()
 }
 
-// request is what is sent. Sent again, it is the same.
+// request is a request that may be sent repeatedly.
 type request struct {
 	method, path string
 	idempotency  string
-	careful      bool // sent again, too, while an earlier try of it may still run
+	careful      bool // repeat it while an earlier attempt of it is in progress
 	body         any
 }
 
@@ -126,24 +126,24 @@ type answer struct {
 	replayed bool
 }
 
-// code is that of an error, "" for any other answer.
+// code returns the code of an error, or "" for any other response.
 func (a answer) code() string {
 	var body struct {
 		Code  string
 		Error struct{ Code string }
 	}
-	_ = json.Unmarshal(a.body, &body) // what is no JSON has no code
+	_ = json.Unmarshal(a.body, &body) // a response that is not JSON has no code
 	return body.Error.Code + body.Code
 }
 
-// inProgress is the code of a request with an Idempotency-Key while an earlier
-// one is worked on.
+// inProgress is the error code for an Idempotency-Key whose first request is still
+// being processed.
 const inProgress = "idempotency_in_progress"
 
-// patience is how long a request is sent again while the answer is 503.
+// patience limits how long a request is repeated while it gets a 503.
 const patience = time.Minute
 
-// ask sends a request until the answer is no 503.
+// ask sends a request until the response is not a 503.
 func (l *load) ask(ctx context.Context, to *sidecar, r request) (answer, error) {
 	l.count(func(s *stage) { s.requests++ })
 	deadline := time.Now().Add(patience)
@@ -164,7 +164,7 @@ func (l *load) ask(ctx context.Context, to *sidecar, r request) (answer, error) 
 	}
 }
 
-// pause is far shorter than Retry-After asks for: nobody else is kept waiting.
+// pause is much shorter than Retry-After, because there are no other clients to spare.
 func pause() { time.Sleep(20*time.Millisecond + rand.N(80*time.Millisecond)) }
 
 func (l *load) send(ctx context.Context, to *sidecar, r request) (a answer, retryAfter string, err error) {
@@ -187,17 +187,16 @@ func (l *load) send(ctx context.Context, to *sidecar, r request) (a answer, retr
 	if err != nil {
 		return a, "", err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read to its end, or reading failed
+	defer response.Body.Close() //nolint:errcheck // the error of reading it is enough
 	a.status, a.replayed = response.StatusCode, response.Header.Get("Idempotent-Replayed") == "true"
 	a.body, err = io.ReadAll(response.Body)
 	return a, response.Header.Get("Retry-After"), err
 }
 
-// try is a request of a contest. It tells how much of what there was to give
-// away it got.
-type try func(ctx context.Context, to *sidecar) (won int)
+// attempt sends a request of a contest and returns how much it won.
+type attempt func(ctx context.Context, to *sidecar) (won int)
 
-// unexpected notes an answer that no loser may get.
+// unexpected records a response that neither a winner nor a loser should get.
 func (l *load) unexpected(to *sidecar, r request, a answer) {
 	if a.status >= http.StatusInternalServerError {
 		l.count(func(s *stage) { s.failed++ })
@@ -205,9 +204,9 @@ func (l *load) unexpected(to *sidecar, r request, a answer) {
 	l.problem("%s %s through %s: %d %.300s", r.method, r.path, to.name, a.status, a.body)
 }
 
-// compete makes a try of a request. judge tells how much an answer has won, and
-// whether it is one that may be given at all.
-func (l *load) compete(r request, judge func(answer) (won int, fair bool)) try {
+// compete returns an attempt that sends a request. judge returns how much a response
+// has won, and whether it is a response that the request may get.
+func (l *load) compete(r request, judge func(answer) (won int, fair bool)) attempt {
 	return func(ctx context.Context, to *sidecar) int {
 		a, err := l.ask(ctx, to, r)
 		if err != nil {
@@ -227,27 +226,27 @@ func (l *load) compete(r request, judge func(answer) (won int, fair bool)) try {
 	}
 }
 
-// contest is requests that want the same at the same time.
+// contest is concurrent requests that compete for the same thing.
 type contest struct {
 	name     string
-	capacity int // how many may win
-	tries    []try
+	capacity int // number of winners
+	attempts []attempt
 	rows     string // a query for the number of winners' rows
 	args     []any
-	silent   bool // answers do not tell who won
+	silent   bool // responses do not reveal the winner
 }
 
-// hold sends all tries of a contest at once, by turns to the sidecars from the
-// given one on, and looks at what is left on each node.
-func (l *load) hold(ctx context.Context, c contest, first int) error {
+// runContest runs all attempts of a contest at once, spread over the sidecars from
+// first on, and compares the winners with the rows on each node.
+func (l *load) runContest(ctx context.Context, c contest, first int) error {
 	l.count(func(s *stage) { s.contests++ })
-	won := make([]int, len(c.tries))
+	won := make([]int, len(c.attempts))
 	gate := make(chan struct{})
 	var all sync.WaitGroup
-	for i, try := range c.tries {
+	for i, attempt := range c.attempts {
 		all.Go(func() {
 			<-gate
-			won[i] = try(ctx, l.sidecars[(first+i)%len(l.sidecars)])
+			won[i] = attempt(ctx, l.sidecars[(first+i)%len(l.sidecars)])
 		})
 	}
 	close(gate)
@@ -260,18 +259,18 @@ func (l *load) hold(ctx context.Context, c contest, first int) error {
 	if err != nil {
 		return err
 	}
-	told := sum
+	reported := sum
 	if c.silent {
-		told = c.capacity
+		reported = c.capacity
 	}
-	if told != c.capacity || slices.ContainsFunc(rows, func(n int) bool { return n != c.capacity }) {
+	if reported != c.capacity || slices.ContainsFunc(rows, func(n int) bool { return n != c.capacity }) {
 		l.count(func(s *stage) { s.wrong++ })
-		l.problem("%s: %d may win, %d were told that they did, and the nodes have %v rows", c.name, c.capacity, told, rows)
+		l.problem("%s: %d can win, %d won according to their responses, and the nodes have %v rows", c.name, c.capacity, reported, rows)
 	}
 	return nil
 }
 
-// compareNodes fails unless all nodes hold the same rows, and no agent has two
+// compareNodes checks that all nodes have the same rows, and that no agent has two
 // bookings at once.
 func (l *load) compareNodes(ctx context.Context) error {
 	return l.measure(ctx, "comparison of nodes", func() error {
@@ -286,7 +285,7 @@ func (l *load) compareNodes(ctx context.Context) error {
 			return err
 		}
 		if slices.Max(overlaps) > 0 {
-			l.problem("pairs of bookings that overlap on each node: %v", overlaps)
+			l.problem("pairs of overlapping bookings on each node: %v", overlaps)
 		}
 		tables, err := l.tables(ctx)
 		if err != nil {
@@ -302,7 +301,7 @@ func (l *load) compareNodes(ctx context.Context) error {
 				sums = append(sums, sum)
 			}
 			if len(slices.Compact(sums)) > 1 {
-				l.problem("the nodes hold different rows of %s", table)
+				l.problem("the nodes have different rows of %s", table)
 			}
 		}
 		return nil

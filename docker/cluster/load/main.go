@@ -1,14 +1,13 @@
-// Command load proves what several sidecars on one cluster promise: a slot, an
-// e-mail address and an Idempotency-Key are given away once, whichever nodes the
-// requests reach.
+// Command load checks that several sidecars on one cluster assign a slot, an e-mail
+// address and an Idempotency-Key only once, whichever nodes the requests reach.
 //
 //	load -bookside PATH -folder PATH -nodes /tmp/x/a.sock,/tmp/x/b.sock
 //
-// It starts a sidecar on each node and one behind a proxy that takes turns
-// between the nodes, sends rival requests to them at the same time, and compares
-// the answers and the rows on every node with what there was to give away. With
-// one node it only measures how many bookings a second are made. Nodes are of
-// MariaDB Galera Cluster, or of MySQL Group Replication with several primaries.
+// It starts a sidecar on each node and one behind a round-robin proxy, sends
+// competing requests to them at the same time, and compares the responses and the
+// rows on every node with what was available. With one node it only measures how many
+// bookings are created per second. The nodes belong to a MariaDB Galera Cluster, or to
+// MySQL Group Replication with several primaries.
 package main
 
 import (
@@ -31,14 +30,14 @@ func main() {
 }
 
 func run(ctx context.Context) (err error) {
-	program := flag.String("bookside", "", "the program under test")
-	folder := flag.String("folder", ".", "where the sidecars' logs are written")
+	program := flag.String("bookside", "", "path of the program to test")
+	folder := flag.String("folder", ".", "directory for the sidecars' logs")
 	sockets := flag.String("nodes", "", "sockets of the nodes, separated by commas")
 	database := flag.String("database", "site", "name of the site's database")
 	pairs := flag.Int("pairs", 200, "contests of two requests")
 	storms := flag.Int("storms", 20, "contests of many requests")
 	size := flag.Int("size", 60, "requests in each storm")
-	creates := flag.Int("creates", 300, "bookings made for each measurement")
+	creates := flag.Int("creates", 300, "bookings to create for each measurement")
 	flag.Parse()
 
 	c, err := openCluster(ctx, strings.Split(*sockets, ","), *database)

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// proxy gives each new connection to the next of the sockets, as a balancer in
-// front of a cluster does.
+// proxy forwards each new connection to the next of the sockets, like a load balancer
+// in front of a cluster.
 type proxy struct {
 	listener net.Listener
 	sockets  []string
@@ -49,7 +49,7 @@ func (p *proxy) serve(ctx context.Context) {
 
 func (p *proxy) forward(ctx context.Context, client net.Conn) {
 	var dialer net.Dialer
-	server, err := dialer.DialContext(ctx, "unix", p.turn())
+	server, err := dialer.DialContext(ctx, "unix", p.nextSocket())
 	if err != nil {
 		_ = client.Close()
 		return
@@ -65,23 +65,23 @@ func (p *proxy) forward(ctx context.Context, client net.Conn) {
 		p.mu.Unlock()
 	}()
 	ended := make(chan struct{}, 2)
-	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+	for _, direction := range [][2]net.Conn{{client, server}, {server, client}} {
 		go func() {
-			_, _ = io.Copy(way[0], way[1]) // an end of either is the end of both
+			_, _ = io.Copy(direction[0], direction[1]) // when either direction ends, both are closed
 			ended <- struct{}{}
 		}()
 	}
 	<-ended
 }
 
-func (p *proxy) turn() string {
+func (p *proxy) nextSocket() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next++
 	return p.sockets[p.next%len(p.sockets)]
 }
 
-// cut breaks all connections off.
+// cut closes all connections.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,50 +14,50 @@ import (
 	"time"
 )
 
-// Of the sample site fixtures.Small: services and what is known of them.
+// Services and agents of the sample site fixtures.Small.
 const (
-	shortService   = 1 // 15 minutes, every agent, one place
+	shortService   = 1 // 15 minutes, all agents, one place
 	courseService  = 4 // an hour, the third agent, six places
-	limitedService = 5 // 30 minutes, every agent; it gets a limit of bookings a day
+	limitedService = 5 // 30 minutes, all agents; gets a limit of bookings per day
 	courseAgent    = 3
 	seats          = 6
 	agents         = 3
 )
 
-// start is when a booking begins.
+// start is the time at which a booking begins.
 type start struct {
 	Day  string `json:"start_date"`
 	Time string `json:"start_time"`
 }
 
-// minutes are those since midnight.
+// minutes returns the minutes since midnight.
 func (s start) minutes() int {
 	at, err := time.Parse("15:04", s.Time)
 	if err != nil {
-		panic(err) // the API's own form
+		panic(err) // the API sent it
 	}
 	return at.Hour()*60 + at.Minute()
 }
 
-// slot is a start with the agents who are free then.
+// slot is a start and the agents who are free at that time.
 type slot struct {
 	start
 	agents []int
 }
 
-// slots are what the site offers at the first location and was not used yet.
+// slots are the unused slots at the first location.
 type slots struct {
 	short   []slot
-	parking slot // a short one that no contest is about
+	parking slot // a short one for pending bookings
 	courses []slot
 	limited map[string][]slot // by day
 }
 
-// learn asks for the starts that are free. Each service has days of its own.
+// learn reads the available slots. Each service uses different days.
 func (l *load) learn(ctx context.Context) (*slots, error) {
 	s := &slots{limited: map[string][]slot{}}
 	var err error
-	// Nobody is booked from the 46th day on.
+	// The sample site has no bookings from the 46th day on.
 	if s.short, err = l.offers(ctx, shortService, 2, 45, 1, 2, 3); err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (l *load) learn(ctx context.Context) (*slots, error) {
 	return s, nil
 }
 
-// offers are the free starts of agents, in an order that is the same each time
-// and no calendar's.
+// offers returns the free starts of agents, in an order that looks random but is the
+// same each time.
 func (l *load) offers(ctx context.Context, service, first, last int, agents ...int) (found []slot, err error) {
 	by := map[start][]int{}
 	for _, agent := range agents {
@@ -119,9 +119,9 @@ func (l *load) offers(ctx context.Context, service, first, last int, agents ...i
 
 var errNoSlot = errors.New("the sample site has no more slots of the kind; ask for fewer contests")
 
-// take removes a short slot with such agents.
-func (s *slots) take(such func(free []int) bool) (slot, error) {
-	i := slices.IndexFunc(s.short, func(at slot) bool { return such(at.agents) })
+// take removes and returns a short slot whose free agents match.
+func (s *slots) take(match func(free []int) bool) (slot, error) {
+	i := slices.IndexFunc(s.short, func(at slot) bool { return match(at.agents) })
 	if i < 0 {
 		return slot{}, errNoSlot
 	}
@@ -130,13 +130,13 @@ func (s *slots) take(such func(free []int) bool) (slot, error) {
 	return at, nil
 }
 
-// Who is free.
+// Conditions for the free agents of a slot.
 func anybody(free []int) bool   { return len(free) > 0 }
 func one(free []int) bool       { return len(free) == 1 }
 func several(free []int) bool   { return len(free) > 1 }
 func everybody(free []int) bool { return len(free) == agents }
 
-// takeCourse removes a start of the course.
+// takeCourse removes and returns a slot of the course.
 func (s *slots) takeCourse() (slot, error) {
 	if len(s.courses) == 0 {
 		return slot{}, errNoSlot
@@ -146,7 +146,7 @@ func (s *slots) takeCourse() (slot, error) {
 	return at, nil
 }
 
-// takeDay removes all starts of a day of the limited service.
+// takeDay removes and returns all slots of the limited service on one day.
 func (s *slots) takeDay() ([]slot, error) {
 	days := make([]string, 0, len(s.limited))
 	for day := range s.limited {

@@ -1,12 +1,12 @@
-// Command load is the clients of the endurance run: they read, book, move and
-// delete without a pause, try again what was answered with 503, and hold every
-// answer against what it must be. Others go away before they are answered.
+// Command load runs the clients of the endurance run. They read, book, move and
+// delete without a pause, retry requests that get a 503, and check every response.
+// Other clients disconnect before they get a response.
 //
 //	KEY=lp_live_… load -url http://127.0.0.1:8080 -duration 10m -folder /tmp/x
 //
-// Into the folder it writes bookings.tsv, by note the number of bookings that
-// must be there in the end (0 or 1), and refused.tsv, the time in seconds and
-// the call of every 503.
+// It writes two files into the folder: bookings.tsv has, for each booking's note,
+// how many bookings must exist in the end (0 or 1); refused.tsv has the time in
+// seconds, the method and the path of each 503.
 package main
 
 import (
@@ -36,9 +36,9 @@ func main() {
 }
 
 func run() error {
-	url := flag.String("url", "", "where the server listens")
-	duration := flag.Duration("duration", time.Minute, "how long clients go on")
-	folder := flag.String("folder", ".", "where results are written")
+	url := flag.String("url", "", "URL of the server")
+	duration := flag.Duration("duration", time.Minute, "duration of the load")
+	folder := flag.String("folder", ".", "directory for the results")
 	flag.Parse()
 	l := &load{url: *url + "/v1", key: os.Getenv("KEY"), statuses: map[string]int{}, expected: map[string]int{},
 		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
@@ -61,33 +61,34 @@ func run() error {
 	}
 	fmt.Println(l.summary())
 	if len(l.wrong) > 0 {
-		return fmt.Errorf("%d wrong answers, such as\n%s", len(l.wrong), strings.Join(l.wrong[:min(len(l.wrong), 20)], "\n"))
+		return fmt.Errorf("%d wrong responses, such as\n%s", len(l.wrong), strings.Join(l.wrong[:min(len(l.wrong), 20)], "\n"))
 	}
 	return nil
 }
 
-// writers is the number of clients that write; as many read. Leavers go away.
+// The numbers of clients.
 const (
-	writers = 6
+	writers = 6 // and as many that read
 	leavers = 20
 )
 
-// contested is the booking whose row the run keeps locked most of the time.
-const contested = "/bookings/1"
+// lockedBooking is the booking whose row docker/endurance/run keeps locked most of
+// the time.
+const lockedBooking = "/bookings/1"
 
-// load is what all clients share.
+// load is shared by all clients.
 type load struct {
-	url, key string
-	client   *http.Client
-	still    map[string][]byte // answers that no client changes, by path
-	starts   []start           // all that was offered in the beginning
+	url, key  string
+	client    *http.Client
+	constants map[string][]byte // responses that must not change, by path
+	starts    []start           // the starts offered at the beginning
 
 	mu       sync.Mutex
 	statuses map[string]int // by method and status
 	expected map[string]int // bookings by note
 	refused  []string
 	wrong    []string
-	left     int // requests that were given up
+	left     int // requests whose client disconnected
 }
 
 // start is when a booking begins.
@@ -96,15 +97,15 @@ type start struct {
 	Time string `json:"start_time"`
 }
 
-// learn reads what later answers are held against.
+// learn reads the responses and the starts that the clients use later.
 func (l *load) learn() error {
-	l.still = map[string][]byte{}
+	l.constants = map[string][]byte{}
 	for _, path := range []string{"/agents", "/services", "/services/categories", "/locations", "/coupons", "/services/1", "/agents/1", "/customers/2"} {
 		status, body, err := l.send(http.MethodGet, path, "", nil)
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("GET %s: %d %w", path, status, err)
 		}
-		l.still[path] = body
+		l.constants[path] = body
 	}
 	first := time.Now().AddDate(0, 0, 2)
 	path := "/availability?service_id=1&agent_id=any&date=" + first.Format(time.DateOnly) + "&date_to=" + first.AddDate(0, 0, 60).Format(time.DateOnly)
@@ -124,7 +125,7 @@ func (l *load) learn() error {
 		}
 	}
 	if len(l.starts) == 0 {
-		return errors.New("nothing is offered in the next two months")
+		return errors.New("no start is offered in the next two months")
 	}
 	return nil
 }
@@ -156,8 +157,8 @@ func (l *load) send(method, path, idempotency string, body any) (status int, ans
 	return status, answer, errors.Join(err, response.Body.Close())
 }
 
-// ask sends a request until the answer is no 503, and tells how often it was
-// sent. An answer that is not wanted is wrong.
+// ask sends a request until the response is not a 503, and returns how often it was
+// sent. It records a status that is not in want as a failure.
 func (l *load) ask(method, path string, body any, want ...int) (status int, answer []byte, sent int) {
 	idempotency := ""
 	if method == http.MethodPost {
@@ -174,7 +175,7 @@ func (l *load) ask(method, path string, body any, want ...int) (status int, answ
 		case status == http.StatusServiceUnavailable:
 			l.refuse(method, path)
 			time.Sleep(100 * time.Millisecond)
-		// A first try that was cut off may still hold the key for a moment.
+		// An earlier try that was interrupted may still hold the key for a moment.
 		case sent > 1 && status == http.StatusConflict && bytes.Contains(answer, []byte("idempotency_in_progress")):
 			time.Sleep(100 * time.Millisecond)
 		case !slices.Contains(want, status):
@@ -206,12 +207,12 @@ func (l *load) fail(format string, args ...any) {
 
 func (l *load) read(ctx context.Context) {
 	for ctx.Err() == nil {
-		for path, want := range l.still {
+		for path, want := range l.constants {
 			if _, got, _ := l.ask(http.MethodGet, path, nil, http.StatusOK); got != nil && !bytes.Equal(got, want) {
 				l.fail("GET %s has changed: %s", path, got)
 			}
 		}
-		// A page lacks what is deleted while it is read.
+		// A page lacks bookings that are deleted while it is read.
 		_, body, _ := l.ask(http.MethodGet, "/bookings?per_page=20", nil, http.StatusOK)
 		var list struct{ Data []json.RawMessage }
 		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) > 20 || len(list.Data) < 20-writers {
@@ -223,7 +224,7 @@ func (l *load) read(ctx context.Context) {
 
 func (l *load) anyStart() start { return l.starts[mathrand.IntN(len(l.starts))] }
 
-// write books, looks at the booking, moves it, and deletes most again.
+// write creates a booking, reads it, moves it and, nine times out of ten, deletes it.
 func (l *load) write(ctx context.Context) {
 	for ctx.Err() == nil {
 		note, at := rand.Text(), l.anyStart()
@@ -244,7 +245,7 @@ func (l *load) write(ctx context.Context) {
 		if mathrand.IntN(10) == 0 {
 			continue
 		}
-		// A deletion that was cut off may have been done.
+		// A DELETE that was interrupted may have succeeded.
 		if status, body, sent := l.ask(http.MethodDelete, path+"?force=true", nil, http.StatusOK, http.StatusNotFound); status == http.StatusNotFound && sent == 1 {
 			l.fail("DELETE %s: %d %s", path, status, body)
 		}
@@ -252,12 +253,12 @@ func (l *load) write(ctx context.Context) {
 	}
 }
 
-// leave sends requests that wait for a lock or read much, and does not wait for
-// their answers.
+// leave sends requests that wait for a lock or are expensive, and disconnects before
+// their response.
 func (l *load) leave(ctx context.Context) {
 	for ctx.Err() == nil {
 		patience, cancel := context.WithTimeout(ctx, time.Duration(5+mathrand.IntN(200))*time.Millisecond)
-		method, path, body := http.MethodPut, contested, `{"notes":"`+rand.Text()+`"}`
+		method, path, body := http.MethodPut, lockedBooking, `{"notes":"`+rand.Text()+`"}`
 		if mathrand.IntN(4) == 0 {
 			method, path, body = http.MethodGet, "/bookings?per_page=100&search="+rand.Text(), ""
 		}
@@ -270,7 +271,7 @@ func (l *load) leave(ctx context.Context) {
 		request.Header.Set("X-API-Key", l.key)
 		request.Header.Set("Content-Type", "application/json")
 		if response, err := l.client.Do(request); err == nil {
-			_ = response.Body.Close() // whatever it says
+			_ = response.Body.Close() // any response will do
 		} else if patience.Err() != nil {
 			l.mu.Lock()
 			l.left++
@@ -287,7 +288,7 @@ func (l *load) expect(note string, bookings int) {
 	l.expected[note] = bookings
 }
 
-// begins reads a booking, which must begin then.
+// begins reads a booking and checks when it begins.
 func (l *load) begins(path string, want start) {
 	_, body, _ := l.ask(http.MethodGet, path, nil, http.StatusOK)
 	var answer struct{ Data start }
@@ -317,13 +318,13 @@ func (l *load) store(folder string) error {
 	)
 }
 
-// summary is how often each answer came.
+// summary returns the number of responses by method and status.
 func (l *load) summary() string {
 	var lines []string
 	for what, n := range l.statuses {
 		lines = append(lines, fmt.Sprintf("%-10s %8d", what, n))
 	}
 	slices.Sort(lines)
-	lines = append(lines, fmt.Sprintf("%-10s %8d", "given up", l.left))
+	lines = append(lines, fmt.Sprintf("%-10s %8d", "left", l.left))
 	return strings.Join(lines, "\n")
 }

@@ -1,10 +1,10 @@
-// Command licenses writes the licences of everything that a binary of bookside
-// was made of: those of the modules that are linked into it, of Go's standard
-// library, and of what is embedded. It fails where one has none.
+// Command licenses prints the licences of everything in a bookside binary: of the
+// linked modules, of Go's standard library, and of embedded files. It fails if a
+// module has no licence.
 //
 //	go run ./docker/release/licenses dist/bookside-linux-amd64
 //
-// It runs in the repository that the binary was built from.
+// Run it in the repository from which the binary was built.
 package main
 
 import (
@@ -55,21 +55,21 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return err
 }
 
-// module is one whose packages are linked into a binary.
+// module is a module with packages in a binary.
 type module struct {
 	name, version string
-	root          string          // its folder
-	folders       map[string]bool // below root, of packages and of files that they embed
+	root          string          // its directory
+	folders       map[string]bool // directories below root of packages and of the files they embed
 }
 
-// source is where a module's source can be had, as some licences demand to be
-// told.
+// source returns where to get a module's source code, which some licences require
+// to be stated.
 func (m *module) source() string {
 	switch m.name {
 	case goModule:
 		return "https://go.dev/dl/"
 	case ownModule:
-		return "where this program comes from"
+		return "from the same place as this program"
 	default:
 		return "go mod download " + m.name + "@" + m.version
 	}
@@ -77,10 +77,10 @@ func (m *module) source() string {
 
 const (
 	ownModule = "bookside"
-	goModule  = "Go" // its standard library, which has no module
+	goModule  = "Go" // the standard library, which has no module
 )
 
-// listed is what go list tells of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	Dir, ImportPath string
 	Standard        bool
@@ -91,7 +91,7 @@ type listed struct {
 	}
 }
 
-// linkedModules are the modules of the packages that a binary was built from.
+// linkedModules returns the modules of the packages that a binary is built from.
 func linkedModules(ctx context.Context, info *buildinfo.BuildInfo) (map[string]*module, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,ImportPath,Standard,EmbedFiles,Module", info.Path)
 	list.Env = os.Environ()
@@ -136,7 +136,7 @@ func linkedModules(ctx context.Context, info *buildinfo.BuildInfo) (map[string]*
 	}
 }
 
-// sameModules fails where the binary was built from other modules.
+// sameModules returns an error if the binary was built from other modules.
 func sameModules(info *buildinfo.BuildInfo, modules map[string]*module) error {
 	linked := map[string]bool{goModule: true, ownModule: true}
 	for _, dep := range info.Deps {
@@ -145,22 +145,22 @@ func sameModules(info *buildinfo.BuildInfo, modules map[string]*module) error {
 		}
 		linked[dep.Path] = true
 		if m, ok := modules[dep.Path]; !ok || m.version != dep.Version {
-			return fmt.Errorf("it was not built from this repository as it is: %s %s is linked", dep.Path, dep.Version)
+			return fmt.Errorf("the binary was built from another state of the repository: it contains %s %s", dep.Path, dep.Version)
 		}
 	}
 	for name := range modules {
 		if !linked[name] {
-			return fmt.Errorf("it was not built from this repository as it is: %s is not linked", name)
+			return fmt.Errorf("the binary was built from another state of the repository: it lacks %s", name)
 		}
 	}
 	return nil
 }
 
-// licenseFile is a name such as LICENSE, COPYING.txt or bundle.js.LICENSE.txt.
+// licenseFile matches names such as LICENSE, COPYING.txt or bundle.js.LICENSE.txt.
 var licenseFile = regexp.MustCompile(`(?i)^(.*[._-])?(un)?(licen[cs]es?|copying|copyright|notice|patents)([._-].*)?$`)
 
-// texts are the licences of a module: those in its folders and in the ones
-// above, by path.
+// texts returns the licences of a module by path: those in its directories and in
+// their parents up to root.
 func (m *module) texts() (map[string]string, error) {
 	found := map[string]string{}
 	visited := map[string]bool{}
@@ -198,7 +198,8 @@ func (m *module) texts() (map[string]string, error) {
 	return found, nil
 }
 
-// notice is the list of the modules, and each text once, below what it is for.
+// notice returns the list of modules, followed by each licence once, below the names
+// of its modules.
 func notice(modules map[string]*module) ([]byte, error) {
 	sorted := slices.SortedFunc(maps.Values(modules), func(a, b *module) int {
 		return cmp.Or(cmp.Compare(rank(a.name), rank(b.name)), cmp.Compare(a.name, b.name))
@@ -227,7 +228,7 @@ func notice(modules map[string]*module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// rank puts the program itself first, then Go.
+// rank sorts the program itself first, then Go.
 func rank(name string) int {
 	switch name {
 	case ownModule:

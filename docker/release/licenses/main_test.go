@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestLicensesOfTheBinary: all modules that the linker was given are named with
-// their licences, and so are Go and the page of documents.
+// TestLicensesOfTheBinary: all linked modules are listed with their licences, and so
+// are Go and Swagger UI.
 func TestLicensesOfTheBinary(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "bookside")
@@ -52,8 +52,8 @@ func TestLicensesOfTheBinary(t *testing.T) {
 	}
 }
 
-// TestModuleWithoutLicence: a licence of a package alone does not stand for its
-// module, and a Go file for none.
+// TestModuleWithoutLicence: the licence of one package does not count for its module,
+// and a Go file is no licence.
 func TestModuleWithoutLicence(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -80,7 +80,7 @@ func TestModuleWithoutLicence(t *testing.T) {
 	}
 }
 
-// TestOtherBinary: texts of other modules than the binary's are not written.
+// TestOtherBinary: a binary with other modules than the repository's is an error.
 func TestOtherBinary(t *testing.T) {
 	t.Parallel()
 	linked := func(path, version string) *buildinfo.BuildInfo {
