@@ -45,12 +45,16 @@ func overrideMethod(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // effectiveMethod keeps methods that no route has out of logs, and OPTIONS from CORS, which
-// would answer it.
+// would answer it. HEAD becomes GET: whoever sent a POST waits for the body.
 func effectiveMethod(method string) string {
-	if method = strings.ToUpper(strings.TrimSpace(method)); method == http.MethodOptions {
+	switch method = strings.ToUpper(strings.TrimSpace(method)); method {
+	case http.MethodOptions:
 		return otherMethod
+	case http.MethodHead:
+		return http.MethodGet
+	default:
+		return knownMethod(method)
 	}
-	return knownMethod(method)
 }
 
 // plainRoute serves requests in the form of sites without permalinks, such as

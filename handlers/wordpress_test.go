@@ -1,7 +1,10 @@
 package handlers_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -60,6 +63,30 @@ func TestMethodOverride(t *testing.T) {
 	s.exchange(t, "POST", "/v1/customers/1?_method=GET", "")
 	if line := s.log.last(t); line.Route != "/v1/customers/:id" || line.Method != http.MethodGet {
 		t.Errorf("logged %s %s", line.Method, line.Route)
+	}
+}
+
+// TestPostAsHeadHasABody: whoever sent a POST waits for as many bytes as its Content-Length
+// says. The server decides about that by the request's method.
+func TestPostAsHeadHasABody(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	listening := httptest.NewServer(s.handler)
+	defer listening.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, listening.URL+"/v1/status?_method=HEAD", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Api-Key", s.key)
+	response, err := listening.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), `"timezone"`) {
+		t.Errorf("status %d, %v: %q", response.StatusCode, err, body)
 	}
 }
 

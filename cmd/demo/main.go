@@ -55,7 +55,8 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 	if err != nil {
 		return errors.Join(err, engine.Close())
 	}
-	err = serve(ctx, db, now, *address, stdout)
+	failures := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	err = serve(ctx, db, now, *address, stdout, failures)
 	return errors.Join(err, db.Close(), engine.Close())
 }
 
@@ -72,7 +73,7 @@ func open(ctx context.Context, dsn string, site fixtures.Site) (*wpdb.DB, error)
 	return wpdb.Open(ctx, wpdb.Config{DSN: dsn, Prefix: site.Prefix})
 }
 
-func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, stdout io.Writer) error {
+func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, stdout io.Writer, log *slog.Logger) error {
 	if err := db.CreateOwnTables(ctx); err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, s
 	if err != nil {
 		return err
 	}
-	api := handlers.New(adapter.NewPlatform(db, now), store, now, slog.New(slog.NewTextHandler(io.Discard, nil)), handlers.Options{
+	api := handlers.New(adapter.NewPlatform(db, now), store, now, log, handlers.Options{
 		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
 		QueryParameter: "api_key",
 		RequestTimeout: time.Minute,

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,63 @@ func TestDemo(t *testing.T) {
 	if url == "" {
 		t.Fatalf("no curl line was printed: %v", <-ended)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	var list struct {
+		Success    bool
+		Data       []map[string]any
+		Pagination struct{ Total int }
+	}
+	if status := ask(t, http.MethodGet, url, key, "", &list); status != http.StatusOK || !list.Success || len(list.Data) != 2 || list.Pagination.Total < 250 {
+		t.Errorf("status %d, success %v, %d of %d bookings", status, list.Success, len(list.Data), list.Pagination.Total)
+	}
+	bookings, _, _ := strings.Cut(url, "?")
+	wantWrites(t, bookings, key)
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("the demo ended with %v", err)
+	}
+}
+
+// wantWrites creates, moves and deletes a booking.
+func wantWrites(t *testing.T, bookings, key string) {
+	t.Helper()
+	day := time.Now().AddDate(0, 0, 1)
+	for day.Weekday() != time.Wednesday {
+		day = day.AddDate(0, 0, 1)
+	}
+	date := day.Format(time.DateOnly)
+	var free struct {
+		Data struct {
+			Slots []string `json:"available_slots"`
+		}
+	}
+	available := strings.Replace(bookings, "/bookings", "/availability", 1) + "?service_id=2&agent_id=1&date=" + date
+	if status := ask(t, http.MethodGet, available, key, "", &free); status != http.StatusOK || len(free.Data.Slots) < 2 {
+		t.Fatalf("status %d, free on %s: %v", status, date, free.Data.Slots)
+	}
+	first, last := free.Data.Slots[0], free.Data.Slots[len(free.Data.Slots)-1]
+	var made struct {
+		Data struct {
+			ID    int
+			Start string `json:"start_time"`
+		}
+	}
+	body := `{"service_id":2,"agent_id":1,"start_date":"` + date + `","start_time":"` + first + `","customer":{"first_name":"A","last_name":"B","email":"a@example.org"}}`
+	if status := ask(t, http.MethodPost, bookings, key, body, &made); status != http.StatusCreated || made.Data.Start != first {
+		t.Fatalf("create: status %d, %+v", status, made)
+	}
+	booking := bookings + "/" + strconv.Itoa(made.Data.ID)
+	if status := ask(t, http.MethodPut, booking, key, `{"start_time":"`+last+`"}`, &made); status != http.StatusOK || made.Data.Start != last {
+		t.Errorf("move: status %d, %+v", status, made)
+	}
+	if status := ask(t, http.MethodDelete, booking+"?force=true", key, "", nil); status != http.StatusOK {
+		t.Errorf("delete: status %d", status)
+	}
+}
+
+// ask sends a request, and decodes the answer.
+func ask(t *testing.T, method, url, key, body string, into any) (status int) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,24 +103,11 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := response.Body.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	var list struct {
-		Success    bool
-		Data       []map[string]any
-		Pagination struct{ Total int }
+	if into != nil {
+		err = json.NewDecoder(response.Body).Decode(into)
 	}
-	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
+	if err := errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if response.StatusCode != http.StatusOK || !list.Success || len(list.Data) != 2 || list.Pagination.Total < 250 {
-		t.Errorf("status %d, success %v, %d of %d bookings", response.StatusCode, list.Success, len(list.Data), list.Pagination.Total)
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("the demo ended with %v", err)
-	}
+	return response.StatusCode
 }
