@@ -30,6 +30,9 @@ type Config struct {
 	// NoKill disables killing abandoned statements: they end at their time
 	// limits.
 	NoKill bool
+	// TextOnly disables preparing statements on the server, for proxies that
+	// share connections without keeping track of it.
+	TextOnly bool
 }
 
 // ErrDSN is the error of an invalid Config.DSN.

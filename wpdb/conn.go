@@ -36,6 +36,9 @@ type conn struct {
 	thread thread
 	limit  time.Duration // after which the server has ended any statement
 	broken bool          // must not be used again
+
+	prepared map[string]driverStmt // by text, see Prepared
+	textOnly bool                  // nothing is prepared any more
 }
 
 // running is a statement, from before it is sent until its answer has been
@@ -167,7 +170,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.driverConn.QueryContext(within, query, args)
+	found, err := c.query(within, query, args)
 	return r.rows(found, err)
 }
 

@@ -39,7 +39,7 @@ func (db *DB) retriable() bool { return db.session == nil }
 // All runs a SELECT and scans each row into a T. It has the only loop over
 // rows. A read whose connection was lost is repeated once.
 func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) ([]T, error) {
-	text, args, err := stmt.ToSql()
+	ctx, text, args, err := toSQL(ctx, stmt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: build statement: %w", op, err)
 	}

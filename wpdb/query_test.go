@@ -3,6 +3,7 @@ package wpdb_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -381,5 +382,43 @@ func TestEndedContext(t *testing.T) {
 	ran := false
 	if err := db.Transact(ctx, "transact", func(*wpdb.DB) error { ran = true; return nil }); !errors.Is(err, context.Canceled) || ran {
 		t.Errorf("transaction: error %v, ran %t, want %v", err, ran, context.Canceled)
+	}
+}
+
+// TestPreparedOnce: a marked statement is prepared once on a connection and
+// executed by its number afterwards, with the same values as a text returns.
+func TestPreparedOnce(t *testing.T) {
+	t.Parallel()
+	config := configOf(fixtures.Shared(t, fixtures.Small(now)))
+	config.MaxOpen = 1
+	db := open(t, config)
+	read := func(prepared bool) string {
+		stmt := sq.Sqlizer(sq.Select("id", "first_name", "created_at", "NULL", "1.50").From(db.Name(wpdb.Agents)).Where(sq.Eq{"id": 1}))
+		if prepared {
+			stmt = wpdb.Prepared(stmt)
+		}
+		row, ok, err := wpdb.One(t.Context(), db, "read agent", stmt, func(row wpdb.Scanner) (string, error) {
+			var id, name, created, price string
+			var null *string
+			err := row.Scan(&id, &name, &created, &null, &price)
+			return fmt.Sprint(id, name, created, null, price), err
+		})
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		return row
+	}
+	text := read(false)
+	for range 3 {
+		if got := read(true); got != text {
+			t.Errorf("prepared: %s, as a text: %s", got, text)
+		}
+	}
+	for name, want := range map[string]string{"Com_stmt_prepare": "1", "Com_stmt_execute": "3"} {
+		stmt := sq.Expr("SHOW SESSION STATUS WHERE Variable_name = ?", name)
+		counts, err := wpdb.Map[string, string](t.Context(), db, "read status", stmt)
+		if err != nil || counts[name] != want {
+			t.Errorf("%s is %s, want %s (%v)", name, counts[name], want, err)
+		}
 	}
 }

@@ -23,6 +23,7 @@ type connector struct {
 	killer   *killer       // nil if nothing is killed
 	lockWait int64         // limit for row locks, in seconds
 	limit    time.Duration // within which the server ends any statement
+	textOnly bool          // see Config.TextOnly
 }
 
 // newConnector sets the session on a copy of the configuration. version is the
@@ -57,7 +58,7 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	if err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	return &connector{Connector: inner, lockWait: lockWait, limit: c.StatementTimeout + c.LockWait}, nil
+	return &connector{Connector: inner, lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly}, nil
 }
 
 // newKiller returns a killer for the same server. Its time limits are short,
@@ -86,7 +87,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 		return nil, err
 	}
-	return &conn{driverConn: inner, socket: socket, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), limit: c.limit}, nil
+	return &conn{driverConn: inner, socket: socket, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), limit: c.limit, textOnly: c.textOnly}, nil
 }
 
 // open logs in. The socket is nil if there was none.

@@ -355,14 +355,13 @@ func keyByHash(db *wpdb.DB, hashes ...string) sq.SelectBuilder {
 // least one.
 func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPrincipal, error) {
 	lookup := s.lookup.Add(1)
-	slices.Sort(hashes)
-	stmt := keyByHash(s.db, slices.Compact(hashes)...).Columns("o.option_name", "o.option_value").
+	stmt := keyByHash(s.db, fixedNumber(hashes)...).Columns("o.option_name", "o.option_value").
 		JoinClause(sq.ConcatExpr("LEFT JOIN ", s.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": domain.OptionNames}))
 	type option struct {
 		storedKey
 		name, value string
 	}
-	rows, err := wpdb.All(ctx, s.db, "find key", stmt, func(row wpdb.Scanner) (o option, err error) {
+	rows, err := wpdb.All(ctx, s.db, "find key", wpdb.Prepared(stmt), func(row wpdb.Scanner) (o option, err error) {
 		o.storedKey, err = scanKey(row, wpdb.OrZero(&o.name), wpdb.OrZero(&o.value))
 		return o, err
 	})
@@ -379,6 +378,18 @@ func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPri
 		principal.options[row.name] = row.value
 	}
 	return found, nil
+}
+
+// fixedNumber sorts hashes, removes those that occur twice, and repeats the last so
+// that their number is a power of four: statements of few shapes can be prepared.
+func fixedNumber(hashes []string) []string {
+	slices.Sort(hashes)
+	hashes = slices.Compact(hashes)
+	number := 1
+	for number < len(hashes) {
+		number *= 4
+	}
+	return append(hashes, slices.Repeat(hashes[len(hashes)-1:], number-len(hashes))...)
 }
 
 // Used records that a key was used now, at most once a minute.

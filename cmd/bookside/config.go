@@ -19,6 +19,7 @@ type config struct {
 		ConnectWait      time.Duration `koanf:"connect_wait"`
 		StatementTimeout time.Duration `koanf:"statement_timeout"`
 		KillAbandoned    bool          `koanf:"kill_abandoned"`
+		Prepare          bool          `koanf:"prepare"`
 	} `koanf:"db"`
 	WordPress struct {
 		Config string `koanf:"config"`
@@ -96,6 +97,7 @@ func defaultConfig() config {
 	c.DB.ConnectWait = 30 * time.Second
 	c.DB.StatementTimeout = 10 * time.Second
 	c.DB.KillAbandoned = true
+	c.DB.Prepare = true
 	c.Server.Listen = "127.0.0.1:8080"
 	c.Server.BasePaths = []string{"/wp-json/latepoint-api/v1", "/v1"}
 	c.Server.TrustedProxies = []string{}

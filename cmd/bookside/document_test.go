@@ -47,7 +47,7 @@ func TestSettingDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"db.dsn": "", "db.prefix": "", "wordpress.site_id": "0", "db.max_open": "10", "db.kill_abandoned": "true",
+		"db.dsn": "", "db.prefix": "", "wordpress.site_id": "0", "db.max_open": "10", "db.kill_abandoned": "true", "db.prepare": "true",
 		"conflicts.interval": "5m", "server.drain_delay": "1s", "server.base_paths": "/wp-json/latepoint-api/v1,/v1", "mail.smtp.tls": "starttls",
 	}
 	for _, s := range settings {
