@@ -46,7 +46,7 @@ func TestParseDSN(t *testing.T) {
 	}
 }
 
-// Whatever the password, all of it is hidden, and nothing else.
+// FuzzMaskDSN: the whole password is masked, and nothing else.
 func FuzzMaskDSN(f *testing.F) {
 	f.Add("wp", "secret")
 	f.Add("", "x@unix(/s)/site?x=a@b/c")

@@ -112,8 +112,8 @@ func TestImportKey(t *testing.T) {
 	run(t, env, "", append(args, secret)...).want(t, exitUsage, "keys import: it takes flags only, got 1")
 }
 
-// Keys that can be guessed are imported only where that is asked for. Nothing of
-// them is ever shown, and no more than a third of others.
+// TestImportWeakKeys: keys that can be guessed are imported only with --weak. At most a
+// third of any other key is shown, and nothing of a weak one.
 func TestImportWeakKeys(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -157,8 +157,8 @@ func TestImportWeakKeys(t *testing.T) {
 	run(t, env, strings.Repeat("x", 256), "keys", "import", "--name", "long", "--permissions", "read").want(t, exitFailure, "longer than 255 characters")
 }
 
-// check warns of valid keys that can be guessed, those included that an earlier
-// version imported and showed more of.
+// TestCheckWarnsOfWeakKeys: check warns of valid keys that can be guessed, including
+// those that an earlier version imported and showed more of.
 func TestCheckWarnsOfWeakKeys(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -208,7 +208,7 @@ func TestCheckWarnsOfWeakKeys(t *testing.T) {
 	wantNoWarning()
 }
 
-// Help tells the real difference between the kinds.
+// TestKindsInHelp: the help text explains how the kinds differ.
 func TestKindsInHelp(t *testing.T) {
 	t.Parallel()
 	c := defaultConfig().RateLimit
@@ -259,8 +259,8 @@ func TestKeyFlags(t *testing.T) {
 	}
 }
 
-// A key's terms change for a running server at once: what the flags name, and
-// nothing else.
+// TestRestrictKey: a change takes effect at once on a running server, and changes only
+// what the flags name.
 func TestRestrictKey(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -314,7 +314,7 @@ func TestRestrictRejectsInvalidFlags(t *testing.T) {
 	}
 }
 
-// A table of ours that an earlier version made is told, with what to do.
+// TestOwnTableOfAnEarlierVersion: the error about an outdated table says what to do.
 func TestOwnTableOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -343,7 +343,7 @@ func TestLongestName(t *testing.T) {
 	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, name)
 }
 
-// Keys are not made beside a site that is not there.
+// TestKeysRequireSite: without a site, no key is created.
 func TestKeysRequireSite(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))

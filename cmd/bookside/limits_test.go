@@ -17,8 +17,8 @@ import (
 	"bookside/fixtures"
 )
 
-// Under load, with mails to send and probes, no more connections are open than
-// are allowed, nobody is turned away for that, and all of them are used.
+// TestConnectionBudget: under load, with mails and probes, the program opens no more
+// connections than configured, uses all of them, and rejects no request for lack of one.
 func TestConnectionBudget(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -71,13 +71,13 @@ func TestConnectionBudget(t *testing.T) {
 	if text := failed.Load(); text != nil {
 		t.Error(*text)
 	}
-	// One more may be open to end statements whose clients went away.
+	// One more may be open to kill statements of clients that have disconnected.
 	if got := <-most; got < budget || got > budget+1 {
 		t.Errorf("%d connections at a time, want %d, or one more", got, budget)
 	}
 }
 
-// mostConnections counts those of a user over and over.
+// mostConnections samples the number of a user's connections and returns the maximum.
 func mostConnections(t *testing.T, db *fixtures.Database, user string, done <-chan struct{}) (most int) {
 	for {
 		select {
@@ -94,14 +94,14 @@ func mostConnections(t *testing.T, db *fixtures.Database, user string, done <-ch
 	}
 }
 
-// userOf is the database user of the setting of a DSN.
+// userOf returns the database user in a DSN.
 func userOf(setting string) string {
 	_, dsn, _ := strings.Cut(setting, "=")
 	user, _, _ := strings.Cut(dsn, ":")
 	return user
 }
 
-// tryPost sends JSON once, over a connection of its own.
+// tryPost sends JSON once, over a new connection.
 func tryPost(ctx context.Context, url, key, name, text string) (status int, body string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(text))
 	if err != nil {
@@ -111,7 +111,7 @@ func tryPost(ctx context.Context, url, key, name, text string) (status int, body
 	return sendOnce(request)
 }
 
-// dialRaw connects to the address of a URL.
+// dialRaw connects to the host of a URL.
 func dialRaw(t *testing.T, url string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
@@ -122,7 +122,7 @@ func dialRaw(t *testing.T, url string) net.Conn {
 	return conn
 }
 
-// Clients that send slowly are cut, and what is too large is refused.
+// TestRawClients: slow senders are disconnected, and requests over a limit are rejected.
 func TestRawClients(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_SERVER__HEADER_TIMEOUT=3s", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=3s")
@@ -151,14 +151,15 @@ func TestRawClients(t *testing.T) {
 			if c.heard == "" && err == nil || c.heard != "" && strings.TrimSpace(first) != c.heard {
 				t.Errorf("heard %q, %v", first, err)
 			}
-			if _, err := io.Copy(io.Discard, conn); err != nil { // until it is cut
+			if _, err := io.Copy(io.Discard, conn); err != nil { // until the server disconnects
 				t.Logf("cut with %v", err)
 			}
 		})
 	}
 }
 
-// A client that does not read its answer is cut.
+// TestSlowReaderIsDisconnected: a client that does not read its response is
+// disconnected.
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	c := defaultConfig()
@@ -170,7 +171,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	}
 	written := make(chan error, 1)
 	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, err := w.Write(make([]byte, 8<<20)) // more than both sides buffer
+		_, err := w.Write(make([]byte, 8<<20)) // more than the buffers of both sides
 		written <- err
 	}), adminMemory)
 	conn := dialRaw(t, listener.Addr().String())

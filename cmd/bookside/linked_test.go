@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// TestLinkerDropsUnusedMethods: who looks up methods by a name that is known at
-// run time only, as templates do when they are executed, makes the linker keep
-// every exported method of every type, which is half a program more. Some
-// modules have functions that execute templates; they are dropped as long as
-// nothing is looked up so, and kept by anything that does.
+// TestLinkerDropsUnusedMethods: code that looks up methods by a name known only at run
+// time, as the execution of a template does, makes the linker keep every exported method
+// of every type, which adds half the program's size. Some modules contain functions that
+// execute templates; the linker drops those functions as long as nothing reachable looks
+// up methods in this way.
 func TestLinkerDropsUnusedMethods(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "bookside")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Env = append(os.Environ(), "GOOS=linux") // for its format
+	build.Env = append(os.Environ(), "GOOS=linux") // the test reads the ELF format
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, output)
 	}

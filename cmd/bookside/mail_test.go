@@ -25,7 +25,7 @@ import (
 	"bookside/wpdb"
 )
 
-// mailConfig is a configuration for a mail server of the test.
+// mailConfig returns a configuration for a mail server of the test.
 func mailConfig(t *testing.T, s *smtpServer) config {
 	t.Helper()
 	c := defaultConfig()
@@ -46,7 +46,7 @@ func confirmation() outbox.Message {
 	}
 }
 
-// wantMail compares a message that came with the one that was sent.
+// wantMail compares a received message with the one that was sent.
 func wantMail(t *testing.T, got smtpMessage, want outbox.Message) {
 	t.Helper()
 	parsed, err := mail.ReadMessage(strings.NewReader(got.data))
@@ -90,7 +90,7 @@ func TestMailer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, tls, auth, user string
-		want                  string // who logged in
+		want                  string // user that logged in
 	}{
 		{"plain", mailPlain, "AUTH PLAIN", "", ""},
 		{"STARTTLS", mailStartTLS, "AUTH PLAIN", "", ""},
@@ -127,7 +127,8 @@ func TestMailer(t *testing.T) {
 	}
 }
 
-// TestMailerAttachesCalendar: the file comes beside the text, as mail programs expect it.
+// TestMailerAttachesCalendar: the calendar file is an attachment, as mail clients
+// expect.
 func TestMailerAttachesCalendar(t *testing.T) {
 	t.Parallel()
 	server := newSMTPServer(t)
@@ -171,7 +172,7 @@ func TestMailerAttachesCalendar(t *testing.T) {
 	}
 }
 
-// TestMailerInjection: nothing in a message adds a line to its head, or a recipient.
+// TestMailerInjection: no field of a message can add a header line or a recipient.
 func TestMailerInjection(t *testing.T) {
 	t.Parallel()
 	const inject = "x\r\nBcc: all@example.com\r\n\r\nbody"
@@ -213,10 +214,10 @@ func TestMailerReportsRejections(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		line   string // that the server says no to
+		line   string // the line that the server rejects
 		answer string
-		want   error  // about the message; nil for an error about the server
-		text   string // "" for sent
+		want   error  // expected class; nil for an error about the server itself
+		text   string // "" if the mail was sent
 	}{
 		{"greeting", "", "421 4.3.2 too busy for zoe@example.com", nil, `mail server: dial failed: 421 "4.3.2 too busy`},
 		{"login", "AUTH", "535 5.7.8 wrong password", nil, `535 "5.7.8 wrong password"`},
@@ -270,7 +271,7 @@ func TestMailerReportsRejections(t *testing.T) {
 	}
 }
 
-// A connection that is not protected as configured carries nothing.
+// TestMailerRequiresEncryption: without the configured encryption nothing is sent.
 func TestMailerRequiresEncryption(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -308,7 +309,8 @@ func TestMailerRequiresEncryption(t *testing.T) {
 	}
 }
 
-// A server that does not answer holds a message no longer than its context.
+// TestMailerTimesOut: a server that does not answer cannot block longer than the
+// context.
 func TestMailerTimesOut(t *testing.T) {
 	t.Parallel()
 	for _, silentAt := range []string{"", "EHLO", "."} {
@@ -339,7 +341,7 @@ func TestMailerTimesOut(t *testing.T) {
 	}
 }
 
-// mailSettings are those of a program that sends through the server.
+// mailSettings returns the settings of a program that sends through the server.
 func mailSettings(db *fixtures.Database, s *smtpServer, more ...string) []string {
 	return settingsFor(db, append([]string{
 		"BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__FROM=office@practice.example", "BOOKSIDE_MAIL__FROM_NAME=Praxis Müller",
@@ -347,10 +349,10 @@ func mailSettings(db *fixtures.Database, s *smtpServer, more ...string) []string
 	}, more...)...)
 }
 
-// queueMails puts mails into the outbox, as the writes of another process would.
+// queueMails adds mails to the outbox, as the writes of another process would.
 func queueMails(t *testing.T, db *fixtures.Database, subjects ...string) {
 	t.Helper()
-	newKey(t, settingsFor(db)) // makes the tables
+	newKey(t, settingsFor(db)) // creates the tables
 	for _, subject := range subjects {
 		_, err := db.SQL.ExecContext(t.Context(), "INSERT INTO "+db.Prefix+"bookside_outbox"+
 			" (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES ('Zoë Doe', 'zoe@example.com', ?, '<p>Grüße</p>', 'waiting', 0, ?, '', ?)",
@@ -361,7 +363,7 @@ func queueMails(t *testing.T, db *fixtures.Database, subjects ...string) {
 	}
 }
 
-// outboxStates are "status, tries" of the mails.
+// outboxStates returns "status, tries" of each mail.
 func outboxStates(t *testing.T, db *fixtures.Database) []string {
 	t.Helper()
 	rows, err := db.SQL.QueryContext(t.Context(), "SELECT CONCAT(status, ', ', tries) FROM "+db.Prefix+"bookside_outbox ORDER BY id")
@@ -397,7 +399,7 @@ func subjectsOf(t *testing.T, messages []smtpMessage) []string {
 	return subjects
 }
 
-// Two programs on one database send each mail once.
+// TestServeSendsMails: two programs on one database send each mail once.
 func TestServeSendsMails(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -442,8 +444,8 @@ func TestServeWithoutMail(t *testing.T) {
 	}
 }
 
-// A program that ends cuts off a mail server that does not answer, and the next
-// one sends the mail under the same id.
+// TestServeResumesMails: a program that is stopped cancels an attempt that hangs, and
+// the next program sends the mail under the same id.
 func TestServeResumesMails(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -479,7 +481,7 @@ func TestServeResumesMails(t *testing.T) {
 	}
 }
 
-// Mails outlast a server that is down.
+// TestMailServerDownAndUp: mails are kept while the mail server is down.
 func TestMailServerDownAndUp(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -501,7 +503,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 		ended <- site.Close()
 	}()
 	s := &serving{t: t, stderr: &log}
-	// The try is counted before it is made, and told when its end is known.
+	// An attempt is counted before it begins, and logged when it has ended.
 	s.eventually("a try", func() bool {
 		return slices.Equal(outboxStates(t, db), []string{"waiting, 1", "waiting, 0"}) && strings.Contains(log.String(), `"msg":"mail not sent yet"`)
 	})
@@ -521,7 +523,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 	wantTexts(t, log.String(), `"msg":"mail not sent yet"`, "connection refused")
 }
 
-// A user who may not create the table of mails cannot send any.
+// TestMailWithoutTable: a user who may not create the outbox cannot send mails.
 func TestMailWithoutTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -538,7 +540,7 @@ func TestValidateMail(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*config)
-		want   string // "" for valid
+		want   string // "" if valid
 	}{
 		{"valid", func(*config) {}, ""},
 		{"login", func(c *config) { c.Mail.SMTP.User, c.Mail.SMTP.Password = "u", "p" }, ""},

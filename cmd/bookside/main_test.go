@@ -18,7 +18,7 @@ import (
 	"bookside/wpdb"
 )
 
-// beProgram makes the test binary behave as the program itself.
+// beProgram is an environment variable that makes the test binary run as the program.
 const beProgram = "BE_BOOKSIDE=1"
 
 func TestMain(m *testing.M) {
@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements))
 }
 
-// now is the present of the sample site; the program's clock stands still there.
+// now is the sample site's date, at which the program's clock stands still.
 var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
-// settingsFor is the environment for a program on a sample site.
+// settingsFor returns the environment for a program on a sample site.
 func settingsFor(db *fixtures.Database, more ...string) []string {
 	return append([]string{
 		"BOOKSIDE_DB__DSN=" + db.DSN,
@@ -42,24 +42,25 @@ func settingsFor(db *fixtures.Database, more ...string) []string {
 	}, more...)
 }
 
-// adminSettings are those of an account that sees every table, or its absence.
+// adminSettings returns the environment with an account that can see whether any table
+// exists.
 func adminSettings(db *fixtures.Database) []string {
 	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN))
 }
 
-// small is a database of the test's own, with the usual site.
+// small returns a new database with the usual site.
 func small(t *testing.T) *fixtures.Database {
 	t.Helper()
 	return fixtures.New(t, fixtures.Small(now))
 }
 
-// finished is a program that has ended.
+// finished is the result of a program that has exited.
 type finished struct {
 	code           int
 	stdout, stderr string
 }
 
-// run runs a command to its end.
+// run runs a command until it exits.
 func run(t *testing.T, env []string, stdin string, args ...string) finished {
 	t.Helper()
 	var stdout, stderr fixtures.Buffer
@@ -70,8 +71,8 @@ func run(t *testing.T, env []string, stdin string, args ...string) finished {
 
 func fixedClock() time.Time { return now }
 
-// want fails the test unless the program ended with the code, having said all
-// of the texts to the standard error.
+// want fails the test unless the program exited with the code and printed all of the
+// texts to standard error.
 func (f finished) want(t *testing.T, code int, texts ...string) finished {
 	t.Helper()
 	if f.code != code {
@@ -90,16 +91,16 @@ func wantTexts(t *testing.T, got string, texts ...string) {
 	}
 }
 
-// serving is a program that serves.
+// serving is a running server.
 type serving struct {
 	t      *testing.T
-	url    string // of the API
+	url    string // URL of the API
 	stderr *fixtures.Buffer
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-// serve starts the program and waits until it answers.
+// serve starts the program and waits until it listens.
 func serve(t *testing.T, env []string) *serving {
 	t.Helper()
 	s, stdout := launch(t, env)
@@ -115,7 +116,7 @@ func serve(t *testing.T, env []string) *serving {
 	return s
 }
 
-// launch starts the program; stdout ends with it.
+// launch starts the program; stdout is closed when it exits.
 func launch(t *testing.T, env []string) (s *serving, stdout io.Reader) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -136,13 +137,13 @@ func launch(t *testing.T, env []string) (s *serving, stdout io.Reader) {
 	return s, reader
 }
 
-// stop ends the program and returns its error.
+// stop stops the program and returns its error.
 func (s *serving) stop() error {
 	s.cancel()
 	return <-s.ended
 }
 
-// admin is the address of the probes, as the log tells it.
+// admin returns the address of the probes, from the log.
 func (s *serving) admin() string {
 	s.t.Helper()
 	var address string
@@ -158,7 +159,7 @@ func (s *serving) admin() string {
 	return address
 }
 
-// eventually waits for something that another goroutine or process does.
+// eventually waits for a change made by another goroutine or process.
 func (s *serving) eventually(what string, happened func() bool) {
 	s.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -170,7 +171,7 @@ func (s *serving) eventually(what string, happened func() bool) {
 	}
 }
 
-// get asks over a connection of its own.
+// get sends a GET over a new connection.
 func get(t *testing.T, url, key string) (status int, body string) {
 	t.Helper()
 	status, body, err := tryGet(t.Context(), url, key)
@@ -189,7 +190,7 @@ func tryGet(ctx context.Context, url, key string) (status int, body string, err 
 	return sendOnce(request)
 }
 
-// sendOnce sends over a connection of its own.
+// sendOnce sends a request over a new connection.
 func sendOnce(request *http.Request) (status int, body string, err error) {
 	request.Close = true
 	response, err := http.DefaultClient.Do(request)
@@ -200,14 +201,14 @@ func sendOnce(request *http.Request) (status int, body string, err error) {
 	return response.StatusCode, string(text), errors.Join(err, response.Body.Close())
 }
 
-// newKey makes a key by the command line.
+// newKey creates a key with the command line.
 func newKey(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	args = append([]string{"keys", "create", "--quiet", "--name", "test", "--permissions", "read"}, args...)
 	return strings.TrimSpace(run(t, env, "", args...).want(t, exitOK).stdout)
 }
 
-// The process itself: signals, standard streams, exit code.
+// TestProcess runs a real process: signals, standard streams, exit code.
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

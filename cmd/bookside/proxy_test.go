@@ -26,17 +26,18 @@ import (
 
 // seen is a request as it arrived behind the proxy.
 type seen struct {
-	at, uri string // at is bookside or PHP
+	at, uri string // at is "bookside" or "PHP"
 	header  http.Header
 	body    int // bytes
 }
 
-// What goes to Bookside, what to PHP, and in which form.
+// TestProxySamples checks which requests go to Bookside and which to PHP, and in which
+// form.
 func TestProxySamples(t *testing.T) {
 	t.Parallel()
 	const path, plain = "/wp-json/latepoint-api/v1", "rest_route=/latepoint-api/v1"
 	const encoded = "rest_route=%2Flatepoint-api%2Fv1%2F"
-	tests := []struct{ name, uri, want string }{ // want is what Bookside sees, "" where PHP is asked
+	tests := []struct{ name, uri, want string }{ // want is the URI that Bookside gets, "" for requests to PHP
 		{"list", path + "/bookings?per_page=2&search=a%20b", path + "/bookings?per_page=2&search=a%20b"},
 		{"trailing slash", path + "/bookings/?page=2", path + "/bookings/?page=2"},
 		{"encoded slash", path + "/coupons/A%2FB%20C", path + "/coupons/A%2FB%20C"},
@@ -72,7 +73,7 @@ func TestProxySamples(t *testing.T) {
 					t.Errorf("%s: %s arrived as %s, want %s", test.name, test.uri, got.uri, test.want)
 				}
 			}
-			// Larger than Bookside takes, so that the answer to it is Bookside's.
+			// Larger than Bookside's own limit, so that the response is Bookside's.
 			p.send(t, http.MethodPost, path+"/bookings", strings.Repeat("a", 1<<20+1))
 			got := <-requests
 			addresses := strings.Split(got.header.Get("X-Forwarded-For"), ", ")
@@ -83,12 +84,12 @@ func TestProxySamples(t *testing.T) {
 	}
 }
 
-// Neither what the proxies log of requests nor what they log of failures holds a
-// key, however it was sent. The rest of the request is there.
+// TestProxyLogsContainNoKey: however a key was sent, neither the access log nor the
+// error log contains it. The rest of the request is logged.
 func TestProxyLogsContainNoKey(t *testing.T) {
 	t.Parallel()
 	const path, secret = "/wp-json/latepoint-api/v1/bookings", "KEYofSomebody"
-	// Each is logged up to the key at least.
+	// Each URI is logged up to the key at least.
 	uris := []string{
 		path + "?page=2&api_key=" + secret,
 		path + "?api_key=" + secret + "&page=2",
@@ -111,7 +112,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 		"/wp-json/latepoint-api/v2/bookings?api_key=" + secret,
 		"/?rest_route=/other/v1&api_key=" + secret,
 	}
-	// These go to a PHP that redirects, and to a Bookside that hangs up.
+	// These reach a PHP that redirects, and a Bookside that closes the connection.
 	failing := []string{"/redirect?api_key=" + secret, path + "/broken?api_key=" + secret, "/?rest_route=/latepoint-api/v1/broken&%61pi_key=" + secret}
 	const plainPage, plainList = "/first-page?a=1", path + "?page=2&search=a%20b&date_from=2026-11-22"
 
@@ -154,7 +155,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 			}
 			for _, uri := range append(uris, failing...) {
 				before, _, _ := strings.Cut(uri, secret)
-				if strings.Count(log, before+"***") < 2 { // the URL, and where the request came from
+				if strings.Count(log, before+"***") < 2 { // the URL and the referrer
 					t.Errorf("%s*** is not logged", before)
 				}
 			}
@@ -162,8 +163,8 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 	}
 }
 
-// withoutSlash drops a slash at the end of the path of a call in the plain
-// form, where it means nothing.
+// withoutSlash removes a slash at the end of the path of a plain-form URI, where it has
+// no meaning.
 func withoutSlash(uri string) string {
 	if before, after, ok := strings.Cut(uri, "?"); ok && strings.Contains(after, "rest_route=") {
 		return strings.TrimSuffix(before, "/") + "?" + after
@@ -171,7 +172,7 @@ func withoutSlash(uri string) string {
 	return uri
 }
 
-// recordBookside is a server in the place of Bookside. It gives its address.
+// recordBookside starts a server in place of Bookside and returns its address.
 func recordBookside(t *testing.T, into chan<- seen) string {
 	t.Helper()
 	server := httptest.NewServer(record("bookside", into))
@@ -179,7 +180,7 @@ func recordBookside(t *testing.T, into chan<- seen) string {
 	return server.Listener.Addr().String()
 }
 
-// recordPHP is a server in the place of PHP. It gives its socket.
+// recordPHP starts a server in place of PHP and returns its socket.
 func recordPHP(t *testing.T, into chan<- seen) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "php")
@@ -205,20 +206,20 @@ func record(at string, into chan<- seen) http.Handler {
 		case strings.HasSuffix(r.URL.Path, "/broken"):
 			panic(http.ErrAbortHandler)
 		}
-		n, _ := io.Copy(io.Discard, r.Body) // what is missing is seen in n
+		n, _ := io.Copy(io.Discard, r.Body) // the test checks n, not the error
 		into <- seen{at, r.RequestURI, r.Header, int(n)}
 	})
 }
 
-// proxy is one that runs with the sample configuration in docker/.
+// proxy is a running proxy with the sample configuration in docker/.
 type proxy struct {
 	scheme, address string
 	client          *http.Client
 	stderr          *fixtures.Buffer
-	logs            string // folder of its logs; "" where all goes to stderr
+	logs            string // directory of its logs; "" if it logs to stderr
 }
 
-// logged is all that the proxy has logged so far.
+// logged returns everything that the proxy has logged so far.
 func (p *proxy) logged(t *testing.T) string {
 	t.Helper()
 	all := p.stderr.String()
@@ -235,7 +236,7 @@ func (p *proxy) logged(t *testing.T) string {
 	return all
 }
 
-// request is one to the proxy, as written in uri.
+// request returns a request with exactly this URI.
 func (p *proxy) request(ctx context.Context, method, uri, body string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, p.scheme+"://"+p.address+uri, strings.NewReader(body))
 	if err == nil {
@@ -259,8 +260,8 @@ func (p *proxy) send(t *testing.T, method, uri, body string) {
 	}
 }
 
-// sample is a file of docker/ with other texts in some places, each of which it
-// must have.
+// sample returns a file of docker/ with some texts replaced, all of which it must
+// contain.
 func sample(t *testing.T, name string, replaced ...string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docker", filepath.FromSlash(name)))
@@ -275,15 +276,15 @@ func sample(t *testing.T, name string, replaced ...string) string {
 	return strings.NewReplacer(replaced...).Replace(string(content))
 }
 
-// startNginx starts nginx with its samples in front of Bookside at an address
-// and PHP at a socket.
+// startNginx starts nginx with its samples, in front of Bookside at an address and PHP
+// at a socket.
 func startNginx(t *testing.T, bookside, php string) *proxy {
 	t.Helper()
 	command := fixtures.RequireTool(t, "nginx")
 	folder := t.TempDir()
 	certificate, trust := certify(t, folder)
-	// The ports are handed over open, as nginx does to its own successor: so
-	// they are free.
+	// nginx inherits open listeners, as it does from its own predecessor on an upgrade,
+	// so the ports are free.
 	plain, plainFile := openPort(t)
 	port, portFile := openPort(t)
 	write := func(name, content string) {
@@ -309,7 +310,7 @@ fastcgi_param SERVER_PROTOCOL $server_protocol;
 		"/var/www/html", filepath.Join(folder, "html"), "/run/php/php-fpm.sock", php, "/var/log/nginx", folder))
 	user := ""
 	if os.Geteuid() == 0 {
-		user = "user root;" // the workers need the test's folder
+		user = "user root;" // the workers need access to the test's directory
 	}
 	write("nginx.conf", user+`
 daemon off;
@@ -337,8 +338,8 @@ http {
 	return p
 }
 
-// startCaddy starts Caddy with its sample in front of Bookside at an address
-// and PHP at a socket, without a certificate, for which it would ask around.
+// startCaddy starts Caddy with its sample, in front of Bookside at an address and PHP at
+// a socket. It uses no certificate, because it would try to get one from the internet.
 func startCaddy(t *testing.T, bookside, php string) *proxy {
 	t.Helper()
 	command := fixtures.RequireTool(t, "caddy")
@@ -347,7 +348,7 @@ func startCaddy(t *testing.T, bookside, php string) *proxy {
 		t.Fatal(err)
 	}
 	port, file := openPort(t)
-	if err := file.Close(); err != nil { // Caddy takes none that is open
+	if err := file.Close(); err != nil { // Caddy rejects an open file
 		t.Fatal(err)
 	}
 	configuration := sample(t, "Caddyfile", "\n{\n", "\n{\n\tadmin off\n", "\nexample.com {", "\nhttp://"+port+" {",
@@ -368,7 +369,7 @@ func startCaddy(t *testing.T, bookside, php string) *proxy {
 	return p
 }
 
-// run starts the proxy and ends it with the test.
+// run starts the proxy and stops it at the end of the test.
 func (p *proxy) run(t *testing.T, command *exec.Cmd) {
 	t.Helper()
 	p.stderr = &fixtures.Buffer{}
@@ -388,7 +389,7 @@ func (p *proxy) run(t *testing.T, command *exec.Cmd) {
 	})
 }
 
-// openPort is a port on which nobody accepts connections yet.
+// openPort returns a port that is open but does not accept connections yet.
 func openPort(t *testing.T) (address string, file *os.File) {
 	t.Helper()
 	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
@@ -405,7 +406,7 @@ func openPort(t *testing.T) (address string, file *os.File) {
 	return listener.Addr().String(), file
 }
 
-// certify writes a certificate for example.com, with its key in the same file.
+// certify writes a certificate for example.com and its key to one file.
 func certify(t *testing.T, folder string) (path string, trust *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

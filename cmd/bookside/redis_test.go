@@ -36,8 +36,8 @@ func TestMaskRedis(t *testing.T) {
 	}
 }
 
-// The URL is a secret: it may come from a file, and is shown and refused
-// without its password.
+// TestRedisURL: the URL is a secret. It may come from a file, and it is printed and
+// rejected without its password.
 func TestRedisURL(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "redis", "redis://u:s3cret@h:1/2\n")
@@ -50,11 +50,11 @@ func TestRedisURL(t *testing.T) {
 	}
 }
 
-// quotingRedis refuses every command in the words of servers that do not know
-// it: with what they were sent. It returns its address.
+// quotingRedis is a server that rejects every command and quotes it, as some servers do.
+// It returns its address.
 func quotingRedis(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at the end of the test
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func quotingRedis(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// What a Redis says may quote the password it was sent.
+// TestRedisErrorsHideURL: an error of Redis may quote the password, ours must not.
 func TestRedisErrorsHideURL(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@"+quotingRedis(t)+"?read_timeout=30s")
@@ -99,7 +99,7 @@ func TestRedisErrorsHideURL(t *testing.T) {
 	}
 }
 
-// check tries a Redis; one that fails is no outage.
+// TestCheckRedis: check reports whether Redis works; a failure is not fatal.
 func TestCheckRedis(t *testing.T) {
 	t.Parallel()
 	server := fixtures.NewRedis(t)
@@ -122,8 +122,8 @@ func TestCheckRedis(t *testing.T) {
 	}
 }
 
-// Two servers of one site and a Redis between them count together, and go on by
-// themselves without it.
+// TestServersShareCounts: two servers of one site count requests together in Redis, and
+// each by itself if Redis fails.
 func TestServersShareCounts(t *testing.T) {
 	t.Parallel()
 	server := fixtures.NewRedis(t)

@@ -21,9 +21,8 @@ import (
 	"bookside/fixtures"
 )
 
-// supervisor starts and ends the program as systemd does with the units in
-// docker/: it holds the port open all the time and is told when the program is
-// ready.
+// supervisor starts and stops the program as systemd does with the units in docker/: it
+// keeps the port open all the time and is notified when the program is ready.
 type supervisor struct {
 	t     *testing.T
 	env   []string
@@ -35,7 +34,7 @@ type supervisor struct {
 
 func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 	t.Helper()
-	// A listening socket of Go accepts nothing before it is asked to.
+	// A listening socket of Go accepts nothing until Accept is called.
 	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +53,7 @@ func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 	return &supervisor{t: t, env: env, port: port, word: word, log: &fixtures.Buffer{}}, listener.Addr().String()
 }
 
-// start ends when the program has said that it is ready.
+// start returns when the program has notified that it is ready.
 func (s *supervisor) start() {
 	s.t.Helper()
 	s.child = withSocket(s.t, s.env, s.port)
@@ -65,7 +64,7 @@ func (s *supervisor) start() {
 	s.hear(stateReady)
 }
 
-// stop ends when the program has.
+// stop returns when the program has exited.
 func (s *supervisor) stop() {
 	s.t.Helper()
 	if err := s.child.Process.Signal(syscall.SIGTERM); err != nil {
@@ -89,12 +88,12 @@ func (s *supervisor) hear(want string) {
 	}
 }
 
-// Clients of a proxy see nothing of a restart: none of their requests fails,
-// and each booking that they were told of is there once.
+// TestRestartBehindProxy: clients behind a proxy do not notice a restart. None of their
+// requests fails, and each confirmed booking exists once.
 func TestRestartBehindProxy(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	db := fixtures.New(t, fixtures.Small(time.Now())) // the program has the machine's clock
+	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
 	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=100ms", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
 	before := countBookings(t, db)
 	program, address := newSupervisor(t, env)
@@ -137,16 +136,16 @@ func countBookings(t *testing.T, db *fixtures.Database) (n int64) {
 	return n
 }
 
-// load is what clients of a proxy do.
+// load is the clients of a proxy.
 type load struct {
 	t                             *testing.T
 	proxy                         *proxy
 	key                           string
-	starts                        []string // the members of a booking that tell when
+	starts                        []string // JSON members of a booking that set its start
 	taken, served, booked, failed atomic.Int64
 }
 
-// ask sends a request and expects one of the answers.
+// ask sends a request and expects one of the statuses.
 func (l *load) ask(method, path, body string, want ...int) (status int, answer []byte) {
 	request, err := l.proxy.request(l.t.Context(), method, "/wp-json/latepoint-api/v1"+path, body)
 	if err != nil {
@@ -171,7 +170,7 @@ func (l *load) ask(method, path, body string, want ...int) (status int, answer [
 	return status, answer
 }
 
-// findStarts asks for all that is offered in two months.
+// findStarts reads all starts offered in two months.
 func (l *load) findStarts() {
 	l.t.Helper()
 	first := time.Now().AddDate(0, 0, 2)
@@ -193,7 +192,7 @@ func (l *load) findStarts() {
 	}
 }
 
-// book takes the next start, which may overlap with one that is booked by now.
+// book books the next start, which may overlap with another booking by now.
 func (l *load) book() {
 	start := l.starts[int(l.taken.Add(1))%len(l.starts)]
 	status, _ := l.ask(http.MethodPost, "/bookings", `{"service_id":1,"agent_id":"any","customer_id":1,`+start+`}`,

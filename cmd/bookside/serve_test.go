@@ -67,8 +67,8 @@ func TestProbes(t *testing.T) {
 		want(t, exitFailure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
 }
 
-// The configured names of the admin address are let in, on every path, and no
-// others; the health check of a container asks it by localhost.
+// TestAdminNames: the configured host names of the admin address are accepted on every
+// path, and no others. The health check of a container uses localhost.
 func TestAdminNames(t *testing.T) {
 	t.Parallel()
 	s := serve(t, append(settingsFor(small(t)), "BOOKSIDE_ADMIN__HOSTS=bookside", "BOOKSIDE_ADMIN__LISTEN=:0", "BOOKSIDE_ADMIN__PPROF=true"))
@@ -111,8 +111,8 @@ func TestAdminNames(t *testing.T) {
 	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=:" + port}, "", "check", "--live").want(t, exitOK)
 }
 
-// A site without a column is served as far as that goes, and said not to be
-// ready.
+// TestServeWithoutColumn: a site that lacks a column is served as far as possible, but
+// is not ready.
 func TestServeWithoutColumn(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -156,7 +156,8 @@ func TestServeWithoutAdminAddress(t *testing.T) {
 	}
 }
 
-// While the database is down the process lives, is not ready, and can be ended.
+// TestWaitingForDatabase: while the database is down the process is live but not ready,
+// and can be stopped.
 func TestWaitingForDatabase(t *testing.T) {
 	t.Parallel()
 	s, _ := launch(t, []string{
@@ -177,7 +178,8 @@ func TestWaitingForDatabase(t *testing.T) {
 	}
 }
 
-// A program that is ended while it looks at the site has not failed.
+// TestStoppedBeforeServing: stopping the program while it checks the site is not a
+// failure.
 func TestStoppedBeforeServing(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -271,7 +273,7 @@ func TestSiteOfNetwork(t *testing.T) {
 	}
 }
 
-// withCredentials is the data source name with another user.
+// withCredentials returns the DSN with another user.
 func withCredentials(dsn, user, password string) string {
 	return user + ":" + password + dsn[strings.LastIndex(dsn, "@"):]
 }
@@ -301,14 +303,14 @@ func TestDatabaseRejectsAccess(t *testing.T) {
 	}
 }
 
-// reader makes a database user who may only read.
+// reader creates a database user who can only read.
 func reader(t *testing.T, db *fixtures.Database) (env []string) {
 	t.Helper()
 	return account(t, db, "SELECT ON *")
 }
 
-// account makes a database user with some grants, such as SELECT ON * for all
-// tables of the database.
+// account creates a database user with some grants, such as SELECT ON * for all tables
+// of the database.
 func account(t *testing.T, db *fixtures.Database, grants ...string) (env []string) {
 	t.Helper()
 	parts, _ := parseDSN(db.DSN)
@@ -337,7 +339,7 @@ func TestReadOnlyUser(t *testing.T) {
 	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusServiceUnavailable {
 		t.Errorf("before there is a table of keys: status %d", status)
 	}
-	key := newKey(t, settingsFor(db)) // by somebody who may
+	key := newKey(t, settingsFor(db)) // as a user who may write
 	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, body)
 	}
@@ -347,7 +349,8 @@ func TestReadOnlyUser(t *testing.T) {
 	}
 }
 
-// A plugin that is off, or half of its tables, is no reason not to start.
+// TestServeBeforePlugin: the program starts even if the plugin is inactive or some of
+// its tables are missing.
 func TestServeBeforePlugin(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -371,7 +374,7 @@ func TestServeBeforePlugin(t *testing.T) {
 	}
 }
 
-// A request that runs when the program is told to end is answered.
+// TestDrain: a request that is running when the program is stopped gets its response.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -440,7 +443,7 @@ func waitsForLock(t *testing.T, db *fixtures.Database) bool {
 	return waiting > 0
 }
 
-// A request that does not end is cut off.
+// TestDrainCancelsRequests: a request that does not end is canceled.
 func TestDrainCancelsRequests(t *testing.T) {
 	t.Parallel()
 	c := defaultConfig()
@@ -472,7 +475,7 @@ func TestDrainCancelsRequests(t *testing.T) {
 	close(release)
 }
 
-// A listener that breaks ends the program.
+// TestServeEndsWithListener: a listener that fails ends the program.
 func TestServeEndsWithListener(t *testing.T) {
 	t.Parallel()
 	s := bareService(defaultConfig())
@@ -507,7 +510,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// Settings of the server reach the handlers.
+// TestHandlerOptions: the settings reach the handlers.
 func TestHandlerOptions(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_SERVER__BASE_PATHS=/api", "BOOKSIDE_AUTH__QUERY_PARAMETER=token", "BOOKSIDE_RATE_LIMIT__TEST_PER_MINUTE=1")
@@ -524,8 +527,8 @@ func TestHandlerOptions(t *testing.T) {
 	}
 }
 
-// Nothing runs on once the program has ended. Not parallel: tests that are
-// would be taken for leaks.
+// TestServeLeaksNoGoroutines: no goroutine is left when the program has ended. It is not
+// parallel, because the goroutines of other tests would count as leaks.
 func TestServeLeaksNoGoroutines(t *testing.T) {
 	env := settingsFor(small(t))
 	key := newKey(t, env)

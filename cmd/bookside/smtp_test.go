@@ -17,39 +17,39 @@ import (
 	"time"
 )
 
-// smtpServer is a mail server for tests: it keeps what it is given, and says no
-// where it is told to.
+// smtpServer is a mail server for tests. It stores the messages it gets and rejects what
+// a test says.
 type smtpServer struct {
 	t        *testing.T
 	address  string
 	roots    *x509.CertPool
 	identity *tls.Config
-	encrypts bool // from the start
+	encrypts bool // TLS from the start
 	offers   []string
-	// answer overrules the answer to a line, or to the end of a message, which
-	// comes as "."; "" does not. It may wait.
+	// answer replaces the reply to a line, or to the end of a message, which is passed
+	// as "."; "" keeps it. It may block.
 	answer func(line string) string
 
 	mu       sync.Mutex
 	listener net.Listener
 	open     map[net.Conn]bool
 	dialed   int
-	lines    []string // commands as they came
+	lines    []string // commands received
 	messages []smtpMessage
 	handlers sync.WaitGroup
 }
 
-// smtpMessage is what a client handed over.
+// smtpMessage is a message that a client has sent.
 type smtpMessage struct {
 	hello, user, from string
 	to                []string
 	data              string
 }
 
-// hangUp as an answer ends the connection instead.
+// hangUp as an answer closes the connection instead.
 const hangUp = "hang up"
 
-// newSMTPServer listens on a free port of this machine.
+// newSMTPServer listens on a free port of the loopback interface.
 func newSMTPServer(t *testing.T, change ...func(*smtpServer)) *smtpServer {
 	t.Helper()
 	s := &smtpServer{
@@ -65,7 +65,7 @@ func newSMTPServer(t *testing.T, change ...func(*smtpServer)) *smtpServer {
 	return s
 }
 
-// newIdentity is a certificate of 127.0.0.1 and the roots that trust it.
+// newIdentity returns a certificate for 127.0.0.1 and a pool that trusts it.
 func newIdentity(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -119,7 +119,7 @@ func (s *smtpServer) start(address string) {
 	})
 }
 
-// stop ends the server and its connections; start makes it listen again.
+// stop closes the listener and all connections; start listens again.
 func (s *smtpServer) stop() {
 	s.mu.Lock()
 	_ = s.listener.Close()
@@ -130,17 +130,17 @@ func (s *smtpServer) stop() {
 	s.handlers.Wait()
 }
 
-// port as the configuration has it.
+// port returns the port as in the configuration.
 func (s *smtpServer) port() string { return s.address[strings.LastIndexByte(s.address, ':')+1:] }
 
-// received are the messages taken so far.
+// received returns the messages accepted so far.
 func (s *smtpServer) received() []smtpMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]smtpMessage{}, s.messages...)
 }
 
-// conversation tells the connections so far and the commands in them.
+// conversation returns the number of connections and the commands so far.
 func (s *smtpServer) conversation() (dialed int, lines string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *smtpSession) encrypt() {
 	s.secure = true
 }
 
-// say answers a line; false ends the connection.
+// say sends a reply; it returns false if the connection is to be closed.
 func (s *smtpSession) say(line, usual string) bool {
 	answer := s.answer(line)
 	if answer == "" {

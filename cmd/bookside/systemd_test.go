@@ -10,17 +10,17 @@ import (
 	"bookside/fixtures"
 )
 
-// withSocket is the program that serves, to which a file is handed over.
+// withSocket returns a command that runs the program with an inherited file.
 func withSocket(t *testing.T, env []string, file *os.File) *exec.Cmd {
 	t.Helper()
-	// The number of the process is known in it only.
+	// Only the child knows its own process id.
 	command := exec.CommandContext(t.Context(), "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, os.Args[0])
 	command.Env, command.ExtraFiles = env, []*os.File{file}
 	return command
 }
 
-// A socket that systemd hands over and that is not one TCP port ends the
-// program, which would else listen where nobody asks it.
+// TestInvalidInheritedSockets: an inherited socket that is not a single TCP port ends
+// the program, because it would otherwise listen elsewhere.
 func TestInvalidInheritedSockets(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
@@ -60,8 +60,8 @@ func TestInvalidInheritedSockets(t *testing.T) {
 	}
 }
 
-// Sockets that are meant for another process are left alone, and a systemd that
-// cannot be told is no reason to end.
+// TestSystemdUnreachable: sockets meant for another process are ignored, and a systemd
+// that cannot be notified is no reason to exit.
 func TestSystemdUnreachable(t *testing.T) {
 	t.Parallel()
 	s := serve(t, settingsFor(fixtures.Shared(t, fixtures.Small(now)), "LISTEN_PID=1", "LISTEN_FDS=1", "NOTIFY_SOCKET=/nowhere/notify"))
