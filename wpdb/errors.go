@@ -29,6 +29,9 @@ var (
 	ErrRefused      = errors.New("row violates a constraint of its table") // a CHECK constraint
 	ErrTimeout      = errors.New("statement took too long")                //
 	ErrLinkLost     = errors.New("connection lost")                        // a write may or may not have happened
+	ErrCopies       = errors.New("only possible by copying the table")     // a change of a table that was to happen in place
+	ErrKeyTooLong   = errors.New("columns are too long for an index")      //
+	ErrTooManyEdits = errors.New("too many rows changed meanwhile")        // to add an index while others write
 	// ErrOutcomeUnknown accompanies the error of a transaction whose COMMIT was
 	// sent and may have succeeded. Without it, a failed transaction wrote
 	// nothing.
@@ -44,7 +47,8 @@ var numbers = map[uint16]error{
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
 	1049: ErrNoDatabase,
 	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
-	1062: ErrDuplicate, 1586: ErrDuplicate,
+	1072: ErrSchema, 1091: ErrSchema, // columns to index, and indexes
+	1062: ErrDuplicate, 1586: ErrDuplicate, 1061: ErrDuplicate, // rows, and indexes
 	lockWaitTimeout: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
 	3101:     ErrConflict,                                                // Group Replication: another member was first
 	notReady: ErrUnavailable, 3032: ErrUnavailable, 3168: ErrUnavailable, // a server that is not ready
@@ -59,6 +63,9 @@ var numbers = map[uint16]error{
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
 	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost, 2055: ErrLinkLost,
 	1152: ErrLinkLost, 1158: ErrLinkLost, 1159: ErrLinkLost, 1160: ErrLinkLost, 1161: ErrLinkLost, 1184: ErrLinkLost,
+	1845: ErrCopies, 1846: ErrCopies,
+	1071: ErrKeyTooLong, 1709: ErrKeyTooLong,
+	1799: ErrTooManyEdits,
 	1180: ErrLinkLost, // an engine failed at COMMIT
 }
 

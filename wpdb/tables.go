@@ -45,7 +45,8 @@ const (
 	WorkPeriods        Table = "latepoint_work_periods"
 )
 
-// Our own tables, in the site's database. The site's tables are never altered.
+// Our own tables, in the site's database. The site's tables are
+// never altered, but for indexes that their administrator asks for: see AddIndex.
 const (
 	AdminTokens    Table = "bookside_admin_tokens"
 	APIKeys        Table = "bookside_api_keys"

@@ -1,0 +1,211 @@
+package wpdb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+)
+
+// ownIndexPrefix begins the names of all indexes that are ours, and of no others.
+const ownIndexPrefix = "bookside_"
+
+// Index is an index of one of the plugin's tables.
+type Index struct {
+	Table   Table
+	Name    string
+	Columns []string // the whole columns that it sorts by; none after one of which it has only the beginning
+	Ignored bool     // the optimiser was told not to use it
+}
+
+// OwnIndex returns the index of ours on columns of a table.
+func OwnIndex(t Table, columns ...string) Index {
+	return Index{Table: t, Name: ownIndexPrefix + strings.Join(columns, "_"), Columns: columns}
+}
+
+// Own reports whether the index is one of ours.
+func (i Index) Own() bool { return strings.HasPrefix(i.Name, ownIndexPrefix) }
+
+// Serves reports whether whatever uses the other index can use this one.
+func (i Index) Serves(other Index) bool {
+	return i.Table == other.Table && !i.Ignored && len(i.Columns) >= len(other.Columns) &&
+		slices.EqualFunc(i.Columns[:len(other.Columns)], other.Columns, strings.EqualFold)
+}
+
+// Indexes returns the indexes of the plugin's tables, by table and name.
+func (db *DB) Indexes(ctx context.Context) ([]Index, error) {
+	ignored, err := db.ignoredIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stmt := sq.Select("table_name", "index_name", "column_name", "sub_part IS NOT NULL", ignored).
+		From("information_schema.statistics").Where("table_schema = DATABASE()").Where("index_type = 'BTREE'").
+		Where(sq.Eq{"table_name": db.FullNames(PluginTables())}).OrderBy("table_name", "index_name", "seq_in_index")
+	type part struct {
+		table, index, column string
+		partial, ignored     bool
+	}
+	parts, err := All(ctx, db, "read indexes", stmt, func(row Scanner) (p part, err error) {
+		err = row.Scan(&p.table, &p.index, OrZero(&p.column), &p.partial, &p.ignored) // an expression has no column
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found []Index
+	ended := false // columns of the last index that are not counted follow
+	for _, p := range parts {
+		table, _ := db.tableNamed(p.table)
+		if last := len(found) - 1; last < 0 || found[last].Table != table || found[last].Name != p.index {
+			found, ended = append(found, Index{Table: table, Name: p.index, Ignored: p.ignored}), false
+		}
+		if ended = ended || p.partial || p.column == ""; !ended {
+			index := &found[len(found)-1]
+			index.Columns = append(index.Columns, p.column)
+		}
+	}
+	return found, nil
+}
+
+// ignoredIndex returns the condition that an index in information_schema.statistics
+// is ignored, which servers call differently, or that is never true.
+func (db *DB) ignoredIndex(ctx context.Context) (string, error) {
+	stmt := sq.Select("UPPER(column_name)").From("information_schema.columns").
+		Where(sq.Eq{"table_schema": "information_schema", "table_name": []string{"STATISTICS", "statistics"}}).
+		Where(sq.Eq{"column_name": []string{"IGNORED", "IS_VISIBLE"}})
+	names, err := All(ctx, db, "find how indexes are ignored", stmt, Value[string])
+	switch {
+	case err != nil:
+		return "", err
+	case slices.Contains(names, "IGNORED"):
+		return "ignored = 'YES'", nil
+	case slices.Contains(names, "IS_VISIBLE"):
+		return "is_visible = 'NO'", nil
+	default:
+		return "FALSE", nil
+	}
+}
+
+// Reaches reports whether the table has at least so many rows. It reads no more.
+func (db *DB) Reaches(ctx context.Context, t Table, rows int64) (bool, error) {
+	first := sq.Select("1").From(db.Name(t)).Limit(uint64(rows))
+	counted, _, err := One(ctx, db, "count up to a limit", sq.Select("COUNT(*)").FromSelect(first, "first"), Value[int64])
+	return counted >= rows, err
+}
+
+// DataSize returns how many bytes the rows of a table take, without indexes, as the
+// server estimates it.
+func (db *DB) DataSize(ctx context.Context, t Table) (int64, error) {
+	stmt := sq.Select("COALESCE(data_length, 0)").From("information_schema.tables").
+		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(t)})
+	size, _, err := One(ctx, db, "read size of table", stmt, Value[int64])
+	return size, err
+}
+
+// Plan is what EXPLAIN tells about a SELECT from one table.
+type Plan struct {
+	Index string // empty for none
+	Rows  int64  // to be examined, as the optimiser estimates
+}
+
+// Explain asks the server for its plan, without running the statement.
+func (db *DB) Explain(ctx context.Context, op string, stmt sq.SelectBuilder) (Plan, error) {
+	plan, _, err := One(ctx, db, op, stmt.Prefix("EXPLAIN FORMAT=TRADITIONAL"), func(row Scanner) (p Plan, err error) {
+		var ignored any
+		columns := make([]any, 10)
+		rows, key := 8, 5
+		if !db.mariaDB() { // it has two columns more
+			columns = make([]any, 12)
+			rows, key = 9, 6
+		}
+		for i := range columns {
+			columns[i] = &ignored
+		}
+		columns[key], columns[rows] = OrZero(&p.Index), OrZero(&p.Rows)
+		err = row.Scan(columns...)
+		return p, err
+	})
+	return plan, err
+}
+
+// Ignoring returns the table for FROM, without one of its indexes.
+func (db *DB) Ignoring(t Table, index string) string {
+	return db.Name(t) + " IGNORE INDEX (" + quoteName(index) + ")"
+}
+
+func (db *DB) mariaDB() bool { return strings.Contains(db.version, "MariaDB") }
+
+// indexLockWait is how long, in seconds, an index waits for others to leave the table. What
+// comes meanwhile waits with it.
+const indexLockWait = 2
+
+// AddIndex makes an index while others read and write the table. It is an ErrCopies
+// where the server cannot do that, and an ErrConflict if others used the table for too
+// long; either way, and if it is interrupted, there is no index. The statement takes
+// as long as the table is large: see Config.WithoutTimeouts. It needs the privilege
+// INDEX on the table. working is called with the id of the server's thread.
+func (db *DB) AddIndex(ctx context.Context, i Index, working func(thread int64)) error {
+	columns := make([]string, len(i.Columns))
+	for n, column := range i.Columns {
+		columns[n] = quoteName(column)
+	}
+	// Squirrel has no builder for definitions, which take no parameters. ALTER TABLE
+	// would do the same, and need more privileges.
+	statement := fmt.Sprintf("CREATE INDEX %s ON %s (%s) ALGORITHM=INPLACE LOCK=NONE", quoteName(i.Name), db.Name(i.Table), strings.Join(columns, ", "))
+	return db.changeIndex(ctx, "add index to "+db.FullName(i.Table), statement, working)
+}
+
+// DropIndex removes an index, as AddIndex makes it.
+func (db *DB) DropIndex(ctx context.Context, i Index, working func(thread int64)) error {
+	statement := fmt.Sprintf("DROP INDEX %s ON %s", quoteName(i.Name), db.Name(i.Table))
+	if !db.mariaDB() { // MariaDB has no words for it here; InnoDB never copies for this
+		statement += " ALGORITHM=INPLACE LOCK=NONE"
+	}
+	return db.changeIndex(ctx, "drop index of "+db.FullName(i.Table), statement, working)
+}
+
+func (db *DB) changeIndex(ctx context.Context, op, statement string, working func(thread int64)) error {
+	return db.Session(ctx, op, func(session *DB) error {
+		if _, err := Exec(ctx, session, op, sq.Expr("SET SESSION lock_wait_timeout = ?", indexLockWait)); err != nil {
+			return err
+		}
+		thread, _, err := One(ctx, session, op, sq.Select("CONNECTION_ID()"), Value[int64])
+		if err != nil {
+			return err
+		}
+		working(thread)
+		_, err = Exec(ctx, session, op, sq.Expr(statement))
+		session.session.discard() // its lock_wait_timeout is for this alone
+		return err
+	})
+}
+
+// Progress returns how much of its statement a thread has done, in percent. ok is
+// false where the server does not tell: only MariaDB does.
+func (db *DB) Progress(ctx context.Context, thread int64) (percent float64, ok bool, err error) {
+	if !db.mariaDB() {
+		return 0, false, nil
+	}
+	// A statement has several stages, each with a progress of its own.
+	stmt := sq.Select("COALESCE(GREATEST(stage - 1, 0) * 100 / max_stage + progress / max_stage, 0)").
+		From("information_schema.processlist").Where(sq.Eq{"id": thread}).Where("max_stage > 0")
+	return One(ctx, db, "read progress", stmt, Value[float64])
+}
+
+// longest is a time limit that nothing reaches.
+const longest = 7 * 24 * time.Hour
+
+// WithoutTimeouts returns the configuration for one connection whose statements may
+// take as long as they need.
+func (c Config) WithoutTimeouts() Config {
+	c.MaxOpen, c.StatementTimeout, c.IOTimeout = 1, longest, longest
+	return c
+}
+
+// IndexGrant returns the statement that lets an account add and drop indexes of a table.
+func (db *DB) IndexGrant(database, account string, t Table) string {
+	return fmt.Sprintf("GRANT INDEX ON %s.%s TO %s", quoteName(database), db.Name(t), account)
+}

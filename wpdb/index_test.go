@@ -1,0 +1,152 @@
+package wpdb_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// administered opens a sample site with all privileges.
+func administered(t *testing.T, database *fixtures.Database) *wpdb.DB {
+	t.Helper()
+	return open(t, wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2})
+}
+
+// TestAddIndex: an index is made and dropped, and found by its columns.
+func TestAddIndex(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := administered(t, fixtures.New(t, fixtures.Small(now)))
+	index := wpdb.OwnIndex(wpdb.Transactions, "kind", "order_id")
+	find := func() (found *wpdb.Index) {
+		t.Helper()
+		all, err := db.Indexes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := slices.IndexFunc(all, func(i wpdb.Index) bool { return i.Table == index.Table && i.Name == "bookside_kind_order_id" }); n >= 0 {
+			found = &all[n]
+		}
+		return found
+	}
+	var thread int64
+	working := func(id int64) { thread = id }
+	if err := db.AddIndex(t.Context(), index, working); err != nil {
+		t.Fatal(err)
+	}
+	if thread == 0 {
+		t.Error("the thread is unknown")
+	}
+	if diff := cmp.Diff(&index, find()); diff != "" {
+		t.Errorf("index (-want +got):\n%s", diff)
+	}
+	wantKind(t, db.AddIndex(t.Context(), index, working), wpdb.ErrDuplicate)
+	if err := db.DropIndex(t.Context(), index, working); err != nil {
+		t.Fatal(err)
+	}
+	if found := find(); found != nil {
+		t.Errorf("after it was dropped: %+v", found)
+	}
+	wantKind(t, db.DropIndex(t.Context(), index, working), wpdb.ErrSchema)
+}
+
+// TestAddIndexFails: nothing is left of an index that cannot be made in place, and the
+// next session is like any other.
+func TestAddIndexFails(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	db := administered(t, database)
+	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM",
+		"ALTER TABLE wp_latepoint_customers MODIFY first_name VARCHAR(3000), MODIFY last_name VARCHAR(3000)")
+	for name, c := range map[string]struct {
+		index wpdb.Index
+		want  error
+	}{
+		"by a copy":      {wpdb.OwnIndex(wpdb.Transactions, "order_id"), wpdb.ErrCopies},
+		"too long":       {wpdb.OwnIndex(wpdb.Customers, "first_name", "last_name"), wpdb.ErrKeyTooLong},
+		"no such column": {wpdb.OwnIndex(wpdb.Orders, "colour"), wpdb.ErrSchema},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantKind(t, db.AddIndex(t.Context(), c.index, func(int64) {}), c.want)
+			all, err := db.Indexes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if left := slices.IndexFunc(all, wpdb.Index.Own); left >= 0 {
+				t.Errorf("left: %+v", all[left])
+			}
+			wait, err := read(t.Context(), db, "SELECT @@lock_wait_timeout")
+			if err != nil || !slices.Equal(wait, []string{"5"}) {
+				t.Errorf("lock_wait_timeout %v, %v", wait, err)
+			}
+		})
+	}
+}
+
+func TestIndexServes(t *testing.T) {
+	t.Parallel()
+	wanted := wpdb.OwnIndex(wpdb.Orders, "status", "created_at")
+	for name, c := range map[string]struct {
+		index wpdb.Index
+		want  bool
+	}{
+		"the same":        {wpdb.Index{Table: wpdb.Orders, Name: "x", Columns: []string{"status", "created_at"}}, true},
+		"longer":          {wpdb.Index{Table: wpdb.Orders, Name: "x", Columns: []string{"Status", "created_at", "total"}}, true},
+		"shorter":         {wpdb.Index{Table: wpdb.Orders, Name: "x", Columns: []string{"status"}}, false},
+		"another order":   {wpdb.Index{Table: wpdb.Orders, Name: "x", Columns: []string{"created_at", "status"}}, false},
+		"another table":   {wpdb.Index{Table: wpdb.Bookings, Name: "x", Columns: []string{"status", "created_at"}}, false},
+		"ignored":         {wpdb.Index{Table: wpdb.Orders, Name: "x", Columns: []string{"status", "created_at"}, Ignored: true}, false},
+		"of no column":    {wpdb.Index{Table: wpdb.Orders, Name: "x"}, false},
+		"our own of more": {wpdb.OwnIndex(wpdb.Orders, "status", "created_at", "total"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.index.Serves(wanted); got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+// TestReaches counts no further than it has to.
+func TestReaches(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := open(t, configOf(fixtures.Shared(t, fixtures.SiteA())))
+	for rows, want := range map[int64]bool{1: true, 2000: true, 2001: false} {
+		got, err := db.Reaches(t.Context(), wpdb.Bookings, rows)
+		if err != nil || got != want {
+			t.Errorf("%d rows: %t, %v", rows, got, err)
+		}
+	}
+}
+
+// bookingsOf selects the bookings of a customer.
+func bookingsOf(table string) sq.SelectBuilder {
+	return sq.Select("service_id").From(table).Where(sq.Eq{"customer_id": 7})
+}
+
+// TestExplain: the plan without an index reads the whole table.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := open(t, configOf(fixtures.Shared(t, fixtures.SiteA())))
+	with, err := db.Explain(t.Context(), "explain", bookingsOf(db.Name(wpdb.Bookings)))
+	if err != nil || with.Index != "customer_id_index" || with.Rows > 1000 {
+		t.Errorf("with the index: %+v, %v", with, err)
+	}
+	without, err := db.Explain(t.Context(), "explain", bookingsOf(db.Ignoring(wpdb.Bookings, "customer_id_index")))
+	if err != nil || without.Index != "" || without.Rows < 1000 {
+		t.Errorf("without it: %+v, %v", without, err)
+	}
+	if _, err := db.Explain(t.Context(), "explain", bookingsOf("nothing")); !errors.Is(err, wpdb.ErrSchema) {
+		t.Errorf("of no table: %v", err)
+	}
+}
