@@ -14,7 +14,7 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var rooms = map[string][]string{
-	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/keys", "adapter/outbox", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/keys", "adapter/outbox", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
 
 	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/keys", "wpdb"},
@@ -26,9 +26,10 @@ var rooms = map[string][]string{
 	"adapter": {
 		"adapter/availability", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize", "wpdb",
 	},
-	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/keys", "wpdb"},
+	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/indexes", "adapter/keys", "wpdb"},
 	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},
+	"adapter/indexes":      {"adapter/domain", "wpdb"},
 	"adapter/keys":         {"adapter/coalesce", "adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/outbox":       {"adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/domain":       {"adapter/availability"},

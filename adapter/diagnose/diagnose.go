@@ -12,6 +12,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/indexes"
 	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
@@ -31,6 +32,7 @@ type Report struct {
 	OwnTables       OwnTables               // of this project
 	Keys            *Keys                   // nil if the table cannot be read
 	Conflicts       *adapter.ConflictReport // overlapping bookings; nil if the site cannot be served
+	Indexes         []indexes.Index         // that help on large sites; nil if the site cannot be served, or the server does not tell
 
 	// Problems are the reasons why the site cannot be served, each with its remedy.
 	Problems []string
@@ -170,6 +172,10 @@ func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error
 		return err
 	}
 	e.Platform.RunsJobs, e.Conflicts = &runs, &conflicts
+	// The site can be served without them, so an error is ignored.
+	if list, err := indexes.Survey(ctx, e.db); err == nil {
+		e.Indexes = list
+	}
 	return nil
 }
 

@@ -15,9 +15,9 @@ import (
 )
 
 const aboutCheck = `Connects to the database and reports what it finds: the server's version, the plugin, the tables,
-the privileges of the database user, the time zone, the API keys. It changes nothing. It exits
-with 0 if the site can be served, and otherwise says what to do. If Redis is configured, it is
-tried too.
+the privileges of the database user, the time zone, the API keys, and indexes that would make a
+large site faster. It changes nothing. It exits with 0 if the site can be served, and otherwise
+says what to do. If Redis is configured, it is tried too.
 
 Missing privileges are printed as GRANT statements; --grants prints all that are needed, even for
 a user that has none yet. --conflicts lists overlapping bookings of one agent from today on, and

@@ -42,9 +42,10 @@ type checkReport struct {
 		Missing    []string `json:"missing"`
 		Statements []string `json:"statements"` // that add missing columns
 	} `json:"own_tables"`
-	Keys      string         `json:"keys"`
-	WeakKeys  []int64        `json:"weak_keys"` // IDs of valid keys that can be guessed
-	Conflicts *conflictsJSON `json:"conflicts"` // null if unknown
+	MissingIndexes []string       `json:"missing_indexes"` // of large tables; see indexes
+	Keys           string         `json:"keys"`
+	WeakKeys       []int64        `json:"weak_keys"` // IDs of valid keys that can be guessed
+	Conflicts      *conflictsJSON `json:"conflicts"` // null if unknown
 }
 
 type clusterJSON struct {
@@ -100,6 +101,7 @@ func (f findings) json() (r checkReport) {
 	}
 	r.Platform.TimeZone, r.Platform.JobCron = clockLine(f.Platform.Clock), f.Platform.RunsJobs
 	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNull(f.OwnTables.Statements)
+	r.MissingIndexes = f.missingIndexes()
 	r.Keys, r.WeakKeys = keysLine(f.Keys), []int64{}
 	if f.Keys != nil {
 		for _, key := range f.Keys.Weak {

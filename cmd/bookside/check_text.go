@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bookside/adapter/diagnose"
+	"bookside/adapter/indexes"
 	"bookside/wpdb"
 )
 
@@ -25,6 +26,7 @@ func (f findings) text() string {
 		{"its version", cmp.Or(f.Platform.Version, "none")},
 		{"its tables", f.tablesLine()},
 		{"time zone", clockLine(f.Platform.Clock)},
+		{"indexes", f.indexesLine()},
 		{"own tables", f.ownTablesLine()},
 		{"API keys", keysLine(f.Keys)},
 		{"jobs", jobsLine(f.Platform.RunsJobs)},
@@ -107,6 +109,29 @@ func (f findings) tablesLine() string {
 	default:
 		return "complete"
 	}
+}
+
+// indexesLine recommends indexes; a site can be served without them.
+func (f findings) indexesLine() string {
+	if f.Indexes == nil {
+		return unknown
+	}
+	missing := f.missingIndexes()
+	if len(missing) == 0 {
+		return "none missing"
+	}
+	return fmt.Sprintf("%d missing, without which requests to large tables are slow, first of all %s; see bookside indexes", len(missing), missing[0])
+}
+
+// missingIndexes returns the indexes that this site should have, the most useful first.
+func (f findings) missingIndexes() []string {
+	missing := []string{}
+	for _, i := range f.Indexes {
+		if i.State == indexes.Missing {
+			missing = append(missing, indexColumns(f.db, i.Index))
+		}
+	}
+	return missing
 }
 
 func clockLine(c *diagnose.Clock) string {

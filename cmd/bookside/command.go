@@ -39,6 +39,7 @@ func commands() []command {
 	return []command{
 		{"serve", "", "serve the API", aboutServe, (*program).serve},
 		{"check", "", "check the database and the site", aboutCheck, (*program).check},
+		{"indexes", "", "list indexes that help on a large site, make or drop them", aboutIndexes, (*program).indexes},
 		{"keys create", "", "create an API key", aboutKeysCreate, (*program).createKey},
 		{"keys list", "", "list the API keys", aboutKeysList, (*program).listKeys},
 		{"keys restrict", "ID", "change an API key", aboutKeysRestrict, (*program).restrictKey},

@@ -1,0 +1,161 @@
+package indexes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// Changer makes and drops indexes, one by one, while others read and write their
+// tables. Whatever interrupts it leaves whole indexes only; another run does the rest.
+type Changer struct {
+	DB        *wpdb.DB // to look
+	Unhurried *wpdb.DB // to change: opened with wpdb.Config.WithoutTimeouts
+	Cluster   bool     // also on a cluster, which stands still meanwhile
+	Now       domain.Clock
+	// Report is called with each Event, never at the same time as another one.
+	Report func(Event)
+	// Pauses come before further attempts where others use the table.
+	Pauses []time.Duration
+	// Interval is that of reports on progress.
+	Interval time.Duration
+}
+
+// Pauses are the usual ones of a Changer.
+var Pauses = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second}
+
+// Event is a step of a Changer.
+type Event struct {
+	Index    wpdb.Index
+	Phase    Phase
+	Elapsed  time.Duration // since the index was started
+	Progress *float64      // in percent; nil if the server does not tell
+	Err      error         // of the phases Waiting and Failed
+	Pause    time.Duration // of the phase Waiting
+}
+
+// Phase is what an Event is about.
+type Phase int
+
+// The phases of an index.
+const (
+	Started Phase = iota
+	Running       // still
+	Waiting       // others use the table; another attempt follows
+	Done
+	Failed // this index; the next one follows
+)
+
+// ErrCluster is the error of a change on a cluster without Changer.Cluster.
+var ErrCluster = errors.New("a change of a table stops all writes on all nodes of a cluster until it is done")
+
+// Add makes indexes. It stops at an error that the others would share; one that
+// concerns a single index is reported, and part of the error.
+func (c Changer) Add(ctx context.Context, list []wpdb.Index) error {
+	return c.each(ctx, list, func(i wpdb.Index, working func(thread int64)) error {
+		err := c.Unhurried.AddIndex(ctx, i, working)
+		if errors.Is(err, wpdb.ErrDuplicate) {
+			return nil // somebody was faster
+		}
+		return err
+	})
+}
+
+// Drop drops indexes, with errors as those of Add.
+func (c Changer) Drop(ctx context.Context, list []wpdb.Index) error {
+	return c.each(ctx, list, func(i wpdb.Index, working func(thread int64)) error {
+		return c.Unhurried.DropIndex(ctx, i, working)
+	})
+}
+
+func (c Changer) each(ctx context.Context, list []wpdb.Index, change func(wpdb.Index, func(int64)) error) error {
+	if len(list) == 0 {
+		return nil
+	}
+	cluster, err := c.DB.Cluster(ctx)
+	if err != nil {
+		return err
+	}
+	if cluster.MultiPrimary() && !c.Cluster {
+		return ErrCluster
+	}
+	var failed []error
+	for _, i := range list {
+		err := c.one(ctx, i, change)
+		if err != nil {
+			err = fmt.Errorf("%s on %s: %w", i.Name, c.DB.FullName(i.Table), err)
+		}
+		switch {
+		case err == nil:
+		case concernsOne(err):
+			failed = append(failed, err)
+		default:
+			return errors.Join(append(failed, err)...)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// concernsOne reports whether other indexes may succeed after the error of one.
+func concernsOne(err error) bool {
+	for _, kind := range []error{wpdb.ErrConflict, wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrSchema} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// one changes one index, in several attempts if others use the table.
+func (c Changer) one(ctx context.Context, i wpdb.Index, change func(wpdb.Index, func(int64)) error) error {
+	start := c.Now()
+	report := func(e Event) {
+		e.Index, e.Elapsed = i, c.Now().Sub(start)
+		c.Report(e)
+	}
+	report(Event{Phase: Started})
+	for attempt := 0; ; attempt++ {
+		err := c.watched(ctx, report, func(working func(int64)) error { return change(i, working) })
+		switch {
+		case err == nil:
+			report(Event{Phase: Done})
+			return nil
+		case !errors.Is(err, wpdb.ErrConflict) || attempt == len(c.Pauses):
+			report(Event{Phase: Failed, Err: err})
+			return err
+		}
+		report(Event{Phase: Waiting, Err: err, Pause: c.Pauses[attempt]})
+		select {
+		case <-time.After(c.Pauses[attempt]):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// watched runs a change and reports its progress until it ends.
+func (c Changer) watched(ctx context.Context, report func(Event), change func(working func(int64)) error) error {
+	threads, done := make(chan int64, 1), make(chan error, 1)
+	go func() { done <- change(func(thread int64) { threads <- thread }) }()
+	ticker := time.NewTicker(c.Interval)
+	defer ticker.Stop()
+	var thread int64
+	for {
+		select {
+		case err := <-done:
+			return err
+		case thread = <-threads:
+		case <-ticker.C:
+			e := Event{Phase: Running}
+			// An error must not end the change, and its own is the one to report.
+			if percent, ok, err := c.DB.Progress(ctx, thread); ok && err == nil {
+				e.Progress = &percent
+			}
+			report(e)
+		}
+	}
+}

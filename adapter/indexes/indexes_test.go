@@ -1,0 +1,202 @@
+package indexes
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
+
+var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+
+// changing is a Changer of a sample site without pauses between attempts, and the
+// phases that it reports.
+func changing(t *testing.T, database *fixtures.Database) (c Changer, phases *[]Phase) {
+	t.Helper()
+	phases = new([]Phase)
+	config := wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2}
+	c = Changer{
+		DB: wpdbtest.OpenConfig(t, config), Unhurried: wpdbtest.OpenConfig(t, config.WithoutTimeouts()),
+		Now: func() time.Time { return now }, Interval: 100 * time.Millisecond,
+		Report: func(e Event) { *phases = append(*phases, e.Phase) },
+	}
+	return c, phases
+}
+
+// using opens a transaction that has read a table.
+func using(t *testing.T, database *fixtures.Database, table string) (end func()) {
+	t.Helper()
+	tx, err := database.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end = func() { _ = tx.Rollback() } // the second time without effect
+	t.Cleanup(end)
+	var count int
+	if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&count); err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+func ownNames(t *testing.T, db *wpdb.DB) (names []string) {
+	t.Helper()
+	own, err := Own(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range own {
+		names = append(names, string(i.Table)+"."+i.Name)
+	}
+	return names
+}
+
+// TestAddInSpiteOfOthers: a table that others use for too long keeps no other table from
+// its index, and gets its own as soon as it is free.
+func TestAddInSpiteOfOthers(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	c, phases := changing(t, database)
+	end := using(t, database, "wp_latepoint_customers")
+	list := []wpdb.Index{wpdb.OwnIndex(wpdb.Customers, "created_at"), wpdb.OwnIndex(wpdb.Orders, "created_at")}
+	if err := c.Add(t.Context(), list); !errors.Is(err, wpdb.ErrConflict) {
+		t.Errorf("while the table is used: %v", err)
+	}
+	if diff := cmp.Diff([]string{"latepoint_orders.bookside_created_at"}, ownNames(t, c.DB)); diff != "" {
+		t.Errorf("made while the table is used (-want +got):\n%s", diff)
+	}
+	withoutRunning := func() []Phase { return slices.DeleteFunc(*phases, func(p Phase) bool { return p == Running }) }
+	if diff := cmp.Diff([]Phase{Started, Failed, Started, Done}, withoutRunning()); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+
+	*phases, c.Pauses = nil, []time.Duration{time.Millisecond}
+	report := c.Report
+	c.Report = func(e Event) {
+		report(e)
+		if e.Phase == Waiting {
+			end()
+		}
+	}
+	if err := c.Add(t.Context(), list[:1]); err != nil {
+		t.Errorf("when the table is free: %v", err)
+	}
+	if diff := cmp.Diff([]Phase{Started, Waiting, Done}, withoutRunning()); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+	if got := ownNames(t, c.DB); len(got) != 2 {
+		t.Errorf("made %v", got)
+	}
+}
+
+// TestProgressIsReported: a long change is known to be alive.
+func TestProgressIsReported(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	c, phases := changing(t, database)
+	using(t, database, "wp_latepoint_customers")
+	c.Interval = 10 * time.Millisecond
+	if err := c.Add(t.Context(), []wpdb.Index{wpdb.OwnIndex(wpdb.Customers, "created_at")}); !errors.Is(err, wpdb.ErrConflict) {
+		t.Fatal(err)
+	}
+	if !slices.Contains(*phases, Running) {
+		t.Errorf("reported %v", *phases)
+	}
+}
+
+// TestAddStopsWhereOthersWouldFail: a lost database or a missing privilege is told once.
+func TestAddStopsWhereOthersWouldFail(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	c, phases := changing(t, database)
+	ctx, cancel := context.WithCancel(t.Context())
+	report := c.Report
+	c.Report = func(e Event) {
+		report(e)
+		if e.Phase == Done {
+			cancel()
+		}
+	}
+	list := []wpdb.Index{wpdb.OwnIndex(wpdb.Customers, "created_at"), wpdb.OwnIndex(wpdb.Orders, "created_at"), wpdb.OwnIndex(wpdb.Orders, "total")}
+	if err := c.Add(ctx, list); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if diff := cmp.Diff([]Phase{Started, Done, Started, Failed}, *phases); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"latepoint_customers.bookside_created_at"}, ownNames(t, c.DB)); diff != "" {
+		t.Errorf("made (-want +got):\n%s", diff)
+	}
+}
+
+// TestAddMadeByAnother: two administrators at once do no harm.
+func TestAddMadeByAnother(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	c, _ := changing(t, fixtures.New(t, fixtures.Small(now)))
+	list := []wpdb.Index{wpdb.OwnIndex(wpdb.Orders, "created_at")}
+	for range 2 {
+		if err := c.Add(t.Context(), list); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := ownNames(t, c.DB); len(got) != 1 {
+		t.Errorf("made %v", got)
+	}
+}
+
+func TestRowsPerValue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sample sample
+		want   int64 // in a table of a million rows
+	}{
+		"every row another value":      {sample{rows: 20_000, filled: 20_000, distinct: 20_000}, 1},
+		"some rows of each":            {sample{rows: 20_000, filled: 20_000, distinct: 8_000}, 3},
+		"five values":                  {sample{rows: 20_000, filled: 20_000, distinct: 5}, 200_000},
+		"five values in half the rows": {sample{rows: 20_000, filled: 10_000, distinct: 5}, 100_000},
+		"no value":                     {sample{rows: 20_000}, 1},
+		"no row":                       {sample{}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.sample.rowsPerValue(1_000_000); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestWantedIndexes: none is part of another one, their names are their own, and each is
+// good for something.
+func TestWantedIndexes(t *testing.T) {
+	t.Parallel()
+	for n, w := range wantedIndexes {
+		if len(w.uses) == 0 || !w.Own() || len(w.Name) > 64 {
+			t.Errorf("%s on %s: %d uses", w.Name, w.Table, len(w.uses))
+		}
+		for _, u := range w.uses {
+			if u.equal != "" && u.equal != w.Columns[0] {
+				t.Errorf("%s on %s: the use %q begins with another column", w.Name, w.Table, u.requests)
+			}
+		}
+		for m, other := range wantedIndexes {
+			if n != m && other.Serves(w.Index) {
+				t.Errorf("%s on %s is part of %s", w.Name, w.Table, other.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,471 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/indexes"
+	"bookside/fixtures"
+)
+
+// recorded is a database of the test's own with 2,000 bookings on a real server.
+func recorded(t *testing.T) *fixtures.Database {
+	t.Helper()
+	return fixtures.New(t, fixtures.SiteA())
+}
+
+// manyPayments grows the payments of a recorded site to forty thousand.
+func manyPayments(t *testing.T, db *fixtures.Database) {
+	t.Helper()
+	for range 5 {
+		execute(t, db.SQL, `INSERT INTO wp_latepoint_transactions (order_id, customer_id, processor, payment_method, kind, status, amount, created_at, updated_at)
+			SELECT order_id, customer_id, processor, payment_method, kind, status, amount, created_at, updated_at FROM wp_latepoint_transactions`)
+	}
+	execute(t, db.SQL, "ANALYZE TABLE wp_latepoint_transactions")
+}
+
+// indexNames are the names of all indexes of a site's tables, with their tables.
+func indexNames(t *testing.T, db *sql.DB) (names []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT DISTINCT CONCAT(table_name, '.', index_name) AS name FROM information_schema.statistics WHERE table_schema = DATABASE() ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// ownIndexes are those of the names that are ours.
+func ownIndexes(names []string) (own []string) {
+	for _, name := range names {
+		if strings.Contains(name, ".bookside_") {
+			own = append(own, name)
+		}
+	}
+	return own
+}
+
+// listed are the indexes that indexes --json prints.
+func listed(t *testing.T, env []string) map[string]indexRecord {
+	t.Helper()
+	var records []indexRecord
+	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", "indexes", "--json").want(t, exitOK).stdout))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&records); err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]indexRecord{}
+	for _, r := range records {
+		byName[r.Table+"("+strings.Join(r.Columns, ",")+")"] = r
+	}
+	return byName
+}
+
+const ofOrder = "wp_latepoint_transactions(order_id)"
+
+// TestIndexes: on a site with many payments, only their table needs indexes. They are
+// recommended, made, used, and dropped again.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	manyPayments(t, db)
+	env := adminSettings(db)
+	before := indexNames(t, db.SQL)
+
+	report := checkJSON(t, env, exitOK)
+	if len(report.MissingIndexes) == 0 || report.MissingIndexes[0] != "wp_latepoint_transactions (order_id)" {
+		t.Errorf("check --json recommends %v", report.MissingIndexes)
+	}
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "first of all wp_latepoint_transactions (order_id); see bookside indexes\n")
+	wantTexts(t, run(t, env, "", "indexes").want(t, exitOK).stdout,
+		"wp_latepoint_transactions (order_id): missing; about ", "WHERE order_id = ?\n", "wp_latepoint_bookings (created_at): not needed yet", "bookside indexes --apply makes them")
+	missing := listed(t, env)[ofOrder]
+	if missing.State != indexes.Missing || missing.Bytes == nil || *missing.Bytes < 40_000*7 || *missing.Bytes > 40_000*30 || missing.Seconds == nil {
+		t.Errorf("missing: %+v", missing)
+	}
+	if u := missing.Uses[0]; u.Before < 30_000 || u.After > 100 {
+		t.Errorf("examined without the index %d rows, with it %d", u.Before, u.After)
+	}
+
+	wantTexts(t, run(t, env, "", "indexes", "--apply").want(t, exitOK).stdout, "making bookside_order_id on wp_latepoint_transactions (order_id)\n  done in ")
+	made := ownIndexes(indexNames(t, db.SQL))
+	if len(made) != len(report.MissingIndexes) || slices.ContainsFunc(made, func(name string) bool { return !strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
+		t.Errorf("made %v", made)
+	}
+	present := listed(t, env)[ofOrder]
+	if present.State != indexes.Present || present.Name != "bookside_order_id" || present.Bytes != nil {
+		t.Errorf("present: %+v", present)
+	}
+	if u := present.Uses[0]; u.Before < 30_000 || u.After > 100 {
+		t.Errorf("explained without the index %d rows, with it %d", u.Before, u.After)
+	}
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "indexes        none missing\n")
+	if again := run(t, env, "", "indexes", "--apply").want(t, exitOK).stdout; again != "No index is missing.\n" {
+		t.Errorf("again: %s", again)
+	}
+
+	run(t, env, "", "indexes", "--drop").want(t, exitOK)
+	if diff := cmp.Diff(before, indexNames(t, db.SQL)); diff != "" {
+		t.Errorf("indexes after --drop (-before +after):\n%s", diff)
+	}
+	if again := run(t, env, "", "indexes", "--drop").want(t, exitOK).stdout; again != "There are no indexes of Bookside.\n" {
+		t.Errorf("again: %s", again)
+	}
+}
+
+// TestIndexesOfOthers: an index that begins with the same columns serves as well, and
+// nobody drops it. One that the server ignores, or that has only the beginning of a
+// text, does not.
+func TestIndexesOfOthers(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	env := adminSettings(db)
+	execute(t, db.SQL, "CREATE INDEX theirs ON wp_latepoint_transactions (order_id, status)")
+	execute(t, db.SQL, "CREATE INDEX beginning ON wp_latepoint_orders (coupon_code(5))")
+	list := listed(t, env)
+	if got := list[ofOrder]; got.State != indexes.Present || got.Name != "theirs" {
+		t.Errorf("one of others: %+v", got)
+	}
+	if got := list["wp_latepoint_orders(coupon_code)"]; got.State != indexes.Unneeded || got.Name != "bookside_coupon_code" {
+		t.Errorf("with a part of the column: %+v", got)
+	}
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	names := indexNames(t, db.SQL)
+	if slices.Contains(names, "wp_latepoint_transactions.bookside_order_id") || !slices.Contains(names, "wp_latepoint_orders.bookside_coupon_code") {
+		t.Errorf("made beside those of others: %v", ownIndexes(names))
+	}
+	run(t, env, "", "indexes", "--drop").want(t, exitOK)
+	names = indexNames(t, db.SQL)
+	if len(ownIndexes(names)) > 0 || !slices.Contains(names, "wp_latepoint_transactions.theirs") || !slices.Contains(names, "wp_latepoint_orders.beginning") {
+		t.Errorf("left by --drop: %v", names)
+	}
+}
+
+func TestIgnoredIndex(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	word := "IGNORED"
+	if db.Engine == "mysql" {
+		word = "INVISIBLE"
+	}
+	if _, err := db.SQL.ExecContext(t.Context(), "CREATE INDEX theirs ON wp_latepoint_transactions (order_id) "+word); err != nil {
+		t.Skipf("this server ignores no indexes: %v", err)
+	}
+	if got := listed(t, adminSettings(db))[ofOrder]; got.State != indexes.Unneeded {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestIndexesThatAreImpossible: a table that would be copied, or that this version of
+// the plugin does not have, gets no index; the others do.
+func TestIndexesThatAreImpossible(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	env := adminSettings(db)
+	execute(t, db.SQL, "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
+	execute(t, db.SQL, "DROP TABLE wp_latepoint_transaction_refunds")
+	execute(t, db.SQL, "ALTER TABLE wp_latepoint_orders DROP COLUMN coupon_code")
+	wantTexts(t, run(t, env, "", "indexes").want(t, exitOK).stdout,
+		"wp_latepoint_transactions (order_id): impossible, because the engine of the table is MyISAM, which copies the table for it\n",
+		"wp_latepoint_transaction_refunds (transaction_id): impossible, because there is no such table\n",
+		"wp_latepoint_orders (coupon_code): impossible, because there is no column coupon_code\n")
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	made := ownIndexes(indexNames(t, db.SQL))
+	if len(made) == 0 || slices.ContainsFunc(made, func(name string) bool { return strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
+		t.Errorf("made %v", made)
+	}
+}
+
+// TestIndexesNeedPrivilege: the account of serve may not make indexes. The statements
+// that are printed let it.
+func TestIndexesNeedPrivilege(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	env := settingsFor(db)
+	refused := run(t, env, "", "indexes", "--apply", "--all").want(t, exitRefused, "may not change the indexes of wp_latepoint_transactions, ", "GRANT INDEX ON `")
+	if made := ownIndexes(indexNames(t, db.SQL)); len(made) > 0 {
+		t.Errorf("made without the privilege: %v", made)
+	}
+	grants := 0
+	for line := range strings.Lines(refused.stderr) {
+		if strings.HasPrefix(line, "GRANT ") {
+			execute(t, db.SQL, strings.TrimRight(line, ";\n"))
+			grants++
+		}
+	}
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	if made := ownIndexes(indexNames(t, db.SQL)); len(made) < grants {
+		t.Errorf("made with %d grants: %v", grants, made)
+	}
+	run(t, env, "", "indexes", "--drop").want(t, exitOK)
+}
+
+// TestIndexesOnCluster: all nodes stand still while a table is changed, so the
+// administrator has to say that this is known.
+func TestIndexesOnCluster(t *testing.T) {
+	t.Parallel()
+	db := fixtures.NewGalera(t, fixtures.SiteA())
+	env := adminSettings(db)
+	const refusal = "a change of a table stops all writes on all nodes of a cluster until it is done: choose a quiet time and add --cluster"
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitUsage, refusal)
+	if made := ownIndexes(indexNames(t, db.SQL)); len(made) > 0 {
+		t.Errorf("made without consent: %v", made)
+	}
+	run(t, env, "", "indexes", "--apply", "--all", "--cluster").want(t, exitOK)
+	made := ownIndexes(indexNames(t, db.SQL))
+	if len(made) == 0 {
+		t.Error("nothing made with --cluster")
+	}
+	run(t, env, "", "indexes", "--drop").want(t, exitUsage, refusal)
+	if diff := cmp.Diff(made, ownIndexes(indexNames(t, db.SQL))); diff != "" {
+		t.Errorf("dropped without consent:\n%s", diff)
+	}
+	run(t, env, "", "indexes", "--drop", "--cluster").want(t, exitOK)
+	if left := ownIndexes(indexNames(t, db.SQL)); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestIndexesWaitForOthers: while a transaction has used a table, its index is tried
+// again. The time limit of statements does not count.
+func TestIndexesWaitForOthers(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	tx := touching(t, db.SQL, "wp_latepoint_transactions")
+	var stdout, stderr fixtures.Buffer
+	p := program{env: append(adminSettings(db), "BOOKSIDE_DB__STATEMENT_TIMEOUT=1s"), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock}
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(t.Context(), []string{"indexes", "--apply", "--all"}) }()
+	for !strings.Contains(stdout.String(), "others use the table; trying again in 1s\n") {
+		select {
+		case err := <-ended:
+			t.Fatalf("ended with %v\n%s", err, stdout.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatalf("%v\n%s", err, stdout.String())
+	}
+	if made := ownIndexes(indexNames(t, db.SQL)); !slices.Contains(made, "wp_latepoint_transactions.bookside_order_id") {
+		t.Errorf("made %v", made)
+	}
+}
+
+// touching is an open transaction that has written to a table.
+func touching(t *testing.T, db *sql.DB, table string) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() }) // after a COMMIT without effect
+	if _, err := tx.ExecContext(t.Context(), "UPDATE "+table+" SET status = 'succeeded' WHERE id = 1"); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// TestIndexesInterrupted: whatever ends the command while an index is being made, the
+// finished ones stay, and the next run makes the others.
+func TestIndexesInterrupted(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	env := adminSettings(db)
+	touching(t, db.SQL, "wp_latepoint_orders") // its indexes wait, those before do not
+	ctx, interrupt := context.WithCancel(t.Context())
+	var stdout, stderr fixtures.Buffer
+	p := program{env: env, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock}
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(ctx, []string{"indexes", "--apply", "--all"}) }()
+	const working = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'CREATE INDEX%latepoint_orders%' AND db = DATABASE()"
+	for count := 0; count == 0; {
+		if err := db.SQL.QueryRowContext(t.Context(), working).Scan(&count); err != nil {
+			t.Fatal(err)
+		}
+	}
+	interrupt()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "run the command again for the rest") {
+		t.Errorf("ended with %v", err)
+	}
+	first := ownIndexes(indexNames(t, db.SQL))
+	if !slices.Contains(first, "wp_latepoint_transactions.bookside_order_id") || slices.ContainsFunc(first, func(name string) bool { return strings.HasPrefix(name, "wp_latepoint_orders.") }) {
+		t.Errorf("after the interruption: %v", first)
+	}
+	var left int
+	if err := db.SQL.QueryRowContext(t.Context(), working).Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d statements still run, %v", left, err)
+	}
+}
+
+// TestIndexesResumed: what an interrupted run has made is not made again.
+func TestIndexesResumed(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	env := adminSettings(db)
+	execute(t, db.SQL, "CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)")
+	rest := run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK).stdout
+	if strings.Contains(rest, "bookside_order_id on") {
+		t.Errorf("made again: %s", rest)
+	}
+	for name, r := range listed(t, env) {
+		if r.State != indexes.Present {
+			t.Errorf("%s is %s", name, r.State)
+		}
+	}
+}
+
+// TestIndexesLetOthersWrite: payments are entered while the indexes of their table are
+// being made, and each of them is found by the index.
+func TestIndexesLetOthersWrite(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	manyPayments(t, db)
+	var stdout, stderr fixtures.Buffer
+	p := program{env: adminSettings(db), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock}
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(t.Context(), []string{"indexes", "--apply"}) }()
+	const order = 7_777_777
+	written, between := 0, 0 // between the start and the end of an index
+	for running := true; running; {
+		before := stdout.String()
+		execute(t, db.SQL, fmt.Sprintf("INSERT INTO wp_latepoint_transactions (order_id, kind, status, amount) VALUES (%d, 'capture', 'succeeded', 1)", order))
+		written++
+		if strings.HasSuffix(before, ")\n") && stdout.String() == before {
+			between++
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("%v\n%s", err, stdout.String())
+			}
+			running = false
+		default:
+		}
+	}
+	if between == 0 {
+		t.Errorf("none of %d payments was entered while an index was being made", written)
+	}
+	for _, table := range []string{"wp_latepoint_transactions FORCE INDEX (bookside_order_id)", "wp_latepoint_transactions IGNORE INDEX (bookside_order_id)"} {
+		var found int
+		if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table+" WHERE order_id = ?", order).Scan(&found); err != nil || found != written {
+			t.Errorf("%s: %d payments of %d, %v", table, found, written, err)
+		}
+	}
+}
+
+// TestRequestsUseIndexes: the requests that an index is for read it, and are answered
+// as without it.
+func TestRequestsUseIndexes(t *testing.T) {
+	t.Parallel()
+	db := recorded(t)
+	env := adminSettings(db)
+	execute(t, db.SQL, "UPDATE wp_latepoint_orders SET coupon_code = 'TEN' WHERE id % 100 = 0")
+	execute(t, db.SQL, "UPDATE wp_latepoint_transactions SET kind = 'refund', amount = -amount WHERE id % 100 = 0")
+	execute(t, db.SQL, "UPDATE wp_latepoint_order_items SET total = 99999 WHERE id % 500 = 0")
+	for range 4 {
+		execute(t, db.SQL, `INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at)
+			SELECT first_name, last_name, email, status, created_at, updated_at FROM wp_latepoint_customers`)
+	}
+	var order int64 // with a payment
+	if err := db.SQL.QueryRowContext(t.Context(), "SELECT MIN(order_id) FROM wp_latepoint_transactions").Scan(&order); err != nil {
+		t.Fatal(err)
+	}
+	requests := map[string][]string{
+		"transactions.order_id":             {fmt.Sprintf("/orders/%d", order), fmt.Sprintf("/payments?order_id=%d", order), "/customers"},
+		"transactions.created_at":           {"/payments"},
+		"transactions.customer_id":          {"/payments?customer_id=7"},
+		"transactions.kind_status_order_id": {"/orders?payment_status=refunded", "/bookings?payment_status=partially_refunded"},
+		"transactions.status":               {"/payments?sort=status"},
+		"bookings.created_at":               {"/bookings?sort=created_at"},
+		"bookings.order_item_id":            {"/bookings?price_min=99999"},
+		"order_items.total":                 {"/bookings?price_min=99999"},
+		"orders.created_at":                 {"/orders"},
+		"orders.total":                      {"/orders?sort=total"},
+		"orders.status":                     {"/orders?sort=status"},
+		"orders.coupon_code":                {"/orders?coupon_code=TEN"},
+		"customers.created_at":              {"/customers"},
+		"customers.updated_at":              {"/customers?updated_at=2026-11-01"},
+	}
+	s := serve(t, env)
+	key := newKey(t, env)
+	read := func(path string) string {
+		status, body := get(t, s.url+"/v1"+path, key)
+		if status != http.StatusOK {
+			t.Errorf("GET %s: %d %s", path, status, body)
+		}
+		return body
+	}
+	before := map[string]string{}
+	for _, paths := range requests {
+		for _, path := range paths {
+			before[path] = read(path)
+		}
+	}
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	execute(t, db.SQL, "ANALYZE TABLE wp_latepoint_orders, wp_latepoint_transactions, wp_latepoint_bookings, wp_latepoint_order_items, wp_latepoint_customers")
+	for index, paths := range requests {
+		t.Run(index, func(t *testing.T) {
+			table, name, _ := strings.Cut(index, ".")
+			for _, path := range paths {
+				used := indexReads(t, db, "wp_latepoint_"+table, "bookside_"+name)
+				if diff := cmp.Diff(before[path], read(path)); diff != "" {
+					t.Errorf("GET %s (-without +with):\n%s", path, diff)
+				}
+				if indexReads(t, db, "wp_latepoint_"+table, "bookside_"+name) == used {
+					t.Errorf("GET %s does not use the index", path)
+				}
+			}
+		})
+	}
+}
+
+// indexReads is the number of rows that all statements have read by an index.
+func indexReads(t *testing.T, db *fixtures.Database, table, index string) (rows int64) {
+	t.Helper()
+	stmt := "SELECT COALESCE(SUM(count_read), 0) FROM performance_schema.table_io_waits_summary_by_index_usage WHERE object_schema = DATABASE() AND object_name = ? AND index_name = ?"
+	if db.Engine == "mariadb" {
+		execute(t, db.SQL, "SET GLOBAL userstat = 1")
+		stmt = "SELECT COALESCE(SUM(rows_read), 0) FROM information_schema.index_statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?"
+	}
+	if err := db.SQL.QueryRowContext(t.Context(), stmt, table, index).Scan(&rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestIndexesFlags(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ flags, want string }{
+		{"--apply --drop", "--apply and --drop exclude each other"},
+		{"--apply --json", "--json is for the list"},
+		{"--drop --all", "--all is for --apply"},
+		{"--cluster", "--cluster is for --apply and --drop"},
+	} {
+		t.Run(test.flags, func(t *testing.T) {
+			t.Parallel()
+			run(t, nil, "", append([]string{"indexes"}, strings.Fields(test.flags)...)...).want(t, exitUsage, "indexes: "+test.want)
+		})
+	}
+}
