@@ -164,7 +164,7 @@ func TestReadinessOfSite(t *testing.T) {
 func TestReadinessWithoutPrivileges(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.SiteA())
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := newServer(t, database)
 	admin := newAdmin()
 	admin.Started(s.platform)

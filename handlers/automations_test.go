@@ -33,7 +33,7 @@ func (c condition) name() string {
 // event is true and false when it should be, for records that the API writes.
 func TestConditionsOfTheWorkflowForm(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, jobCron)
 	made := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	booking := fmt.Sprintf("/bookings/%v", made.at("data", "id"))

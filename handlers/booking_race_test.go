@@ -17,7 +17,7 @@ import (
 // others name its booking as the conflict.
 func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.SiteA())
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	// Any agent means agent 5 here: nobody else gives the service at location 1.
 	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5"); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestBookingOfThePluginWins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWriter(t, fixtures.SiteA())
+			s := newWriter(t, fixtures.SiteA().WithFewBookings())
 			arrange(t, s.database, fillLocks)
 			other, err := s.database.SQL.BeginTx(t.Context(), nil)
 			if err != nil {

@@ -88,7 +88,7 @@ const newCustomer = `{"first_name":"Rita","last_name":"Neu","email":"rita.neu@ex
 
 func TestCreateBooking(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	existing := s.write(http.MethodPost, "/bookings", friday("notes", `"Second floor,\nplease"`, "total_attendees", `1`)).want(http.StatusCreated)
 	golden(t, "booking_created", existing.body)
 	fresh := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer, "agent_id", `"any"`, "location_id", "",
@@ -108,7 +108,7 @@ func TestCreateBooking(t *testing.T) {
 // and the start times that are free.
 func TestUnavailableSlotNamesConflict(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	made := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	conflict := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
@@ -131,7 +131,7 @@ func TestUnavailableSlotNamesConflict(t *testing.T) {
 
 func TestUpdateBooking(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	changed := s.write(http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"10:00","service_id":"4","agent_id":5,"location_id":1,
 		"notes":"<b>Ring</b> twice","price":99.9,"customer":{"phone":"+49 30 999"},"status":"approved"}`).want(http.StatusOK)
 	golden(t, "booking_updated", changed.body)
@@ -160,7 +160,7 @@ func TestUpdateBooking(t *testing.T) {
 // keys that may delete.
 func TestReopeningACompletedBooking(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 7")
 	s.key = s.newKey("read_bookings", "write_bookings")
 	s.get("/bookings/7").want(http.StatusOK)
@@ -180,7 +180,7 @@ func TestReopeningACompletedBooking(t *testing.T) {
 
 func TestDeleteBooking(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	const gone = `{"success":true,"message":"Booking deleted successfully"}`
 	for status, force := range map[string]bool{"approved": true, "completed": true, "pending": false, "cancelled": false, "no_show": false} {
@@ -304,7 +304,7 @@ var badFields = map[string]struct {
 // a booking: the response names that field only, and nothing is written.
 func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	for field, kind := range bodyFields {
 		for title, bad := range badFields {
@@ -328,7 +328,7 @@ func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 // forbidden ones, and nothing is written.
 func TestRejectedBookings(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11", "UPDATE wp_latepoint_customers SET status = 'inactive' WHERE id = 12")
 	before := s.database.Snapshot(t)
 	with := func(customer string) string { return friday("customer_id", "", "customer", customer) }
@@ -403,7 +403,7 @@ func orEmptyObject(body string) string {
 // and times in the past.
 func TestRejectedBookingUpdates(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11")
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
@@ -495,7 +495,7 @@ func formsOf(t testing.TB, fields ...string) map[string]string {
 // type.
 func TestFormsEqualJSON(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	same := func(method, path, document string, also []string, fields ...string) {
 		t.Helper()
@@ -545,7 +545,7 @@ func tally(changes []fixtures.Change) string {
 
 func TestBulkBookings(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	all := s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday()+`,`+friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer)+`]}`).want(http.StatusCreated)
 	golden(t, "bulk_created", all.body)
@@ -567,7 +567,7 @@ func TestBulkBookings(t *testing.T) {
 // created.
 func TestInvalidBulkRequests(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	list := func(n int) string { return `[` + strings.TrimSuffix(strings.Repeat(friday()+",", n), ",") + `]` }
 	for name, body := range map[string]string{
@@ -590,7 +590,7 @@ func TestInvalidBulkRequests(t *testing.T) {
 // rejected before anything is written.
 func TestBulkCostsARequestPerBooking(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA(), func(o *handlers.Options) {
+	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 10, PerHour: 100}
 	})
 	s.get("/status").want(http.StatusOK) // two were used now
@@ -613,7 +613,7 @@ func TestBulkCostsARequestPerBooking(t *testing.T) {
 // without details, and nothing is written.
 func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
 		arrange(t, s.database, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_bookings FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
 	}
@@ -639,7 +639,7 @@ func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
 // tags and in every script.
 func TestBookingTexts(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "notes", `"Zoë 😀 <script>alert(1)</script>\u0000\nsecond line"`,
 		"customer", `{"first_name":"<b>Zoë</b>\u0000","last_name":"O'Neill 😀","email":"zoe@example.test","phone":"030 / 12-34 ext. 5"}`)).want(http.StatusCreated)
 	got := []any{a.at("data", "notes"), a.at("data", "customer", "first_name"), a.at("data", "customer", "last_name"), a.at("data", "customer", "phone")}
@@ -664,7 +664,7 @@ func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
 	repriced := func(breakdown string) string {
 		return strings.NewReplacer(`"85.00"`, `"70.00"`, `"85.0000"`, `"70.0000"`).Replace(breakdown)
 	}
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, `UPDATE wp_latepoint_services SET name = 'Sports “massage” / 90', buffer_before = 0, buffer_after = 0 WHERE id = 3`,
 		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 5 AND service_id = 3", "INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 3, 1)")
 	for name, c := range map[string]struct{ stored, change, want string }{

@@ -85,7 +85,9 @@ func TestBookings(t *testing.T) {
 	for _, id := range []string{"7", "53", "287", "610"} {
 		golden(t, "booking_"+id, s.get("/bookings/"+id).want(http.StatusOK).body)
 	}
-	bookingList.finds(t, s, bookingQuestions())
+	bookingList.finds(t, s, rareBookingQuestions())
+	few := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	bookingList.finds(t, few, bookingQuestions())
 }
 
 // inOrderItem and inCustomer are conditions on what a booking points to.
@@ -99,6 +101,16 @@ func inCustomer(condition string) string {
 
 func inMeta(condition string) string {
 	return "b.id IN (SELECT m.object_id FROM {booking_meta} m WHERE " + condition + ")"
+}
+
+// rareBookingQuestions need all bookings of the recorded site.
+func rareBookingQuestions() []find {
+	return []find{
+		{query: "customer_email=customer18@", where: "b.customer_id = 18"},
+		{query: "search=RJM", where: "b.booking_code LIKE '%RJM%'"},
+		{query: "meta_key=cf_reason&meta_value=pain&customer_email=customer1&agent_id=2&sort=status",
+			where: inMeta("m.meta_value = 'Back pain'") + " AND b.agent_id = 2 AND " + inCustomer("c.email LIKE 'customer1%'"), order: "b.status DESC, b.id DESC"},
+	}
 }
 
 func bookingQuestions() []find {
@@ -152,7 +164,6 @@ func bookingQuestions() []find {
 		{query: "price_max=-1", none: true},
 		{query: "price_min=-1", all: true},
 		{query: "price_min=0&price_max=0", where: inOrderItem("i.total = 0")},
-		{query: "customer_email=customer18@", where: "b.customer_id = 18"},
 		{query: "customer_email=CUSTOMER18", where: inCustomer("c.email LIKE '%customer18%'")},
 		{query: "customer_email=example.test", all: true},
 		{query: "customer_email=%25", none: true},
@@ -176,7 +187,6 @@ func bookingQuestions() []find {
 		{query: "search=李", where: inCustomer("c.first_name = '李'")},
 		{query: "search=customer188@", where: "b.customer_id = 188"},
 		{query: "search=customer188@example.test hannah", none: true},
-		{query: "search=RJM", where: "b.booking_code LIKE '%RJM%'"},
 		{query: "search=ben", where: inCustomer("CONCAT(c.first_name, ' ', c.last_name) LIKE '%ben%' OR c.email LIKE '%ben%'") + " OR b.booking_code LIKE '%ben%'"},
 		{query: "search=%25", none: true},
 		{query: "search=_", none: true},
@@ -189,8 +199,6 @@ func bookingQuestions() []find {
 		{query: "price_min=50&payment_status=partially_paid&search=e&sort=customer_name&duration_min=60&created_date_to=2026-11-10",
 			where: inOrderItem("i.total >= 50") + " AND " + paidPartly + " AND b.duration >= 60 AND b.created_at < '2026-11-11'",
 			order: inDirection("DESC", bookingSorts["customer_name"]...)}, // every e-mail address has an e
-		{query: "meta_key=cf_reason&meta_value=pain&customer_email=customer1&agent_id=2&sort=status",
-			where: inMeta("m.meta_value = 'Back pain'") + " AND b.agent_id = 2 AND " + inCustomer("c.email LIKE 'customer1%'"), order: "b.status DESC, b.id DESC"},
 		{query: "status=pending&customer_id=188&agent_id=8", none: true},
 
 		{query: "agent_id=1&per_page=7", where: "b.agent_id = 1"},

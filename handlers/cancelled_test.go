@@ -27,7 +27,7 @@ func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 			fixtures.RequireServer(t)
 			left := -1 // statements until the client goes
 			goes := func() {}
-			s := tappedServer(t, fixtures.New(t, fixtures.SiteA()), func(statement) error {
+			s := tappedServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(statement) error {
 				if left--; left == -1 {
 					goes()
 				}

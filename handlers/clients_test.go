@@ -96,7 +96,7 @@ func TestAutomationNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWriter(t, fixtures.SiteA().WithCoupons())
+			s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 			arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'one_location_at_time'",
 				"INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
 			c := client{s, variant.header(s.key), variant.encode}
@@ -252,7 +252,7 @@ func (c client) coupons(t *testing.T) {
 // which looks only at status codes.
 func TestConnectionCheck(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	check := func(key string) string {
 		c := client{s, http.Header{"X-Api-Key": {key}, "Accept": {"application/json"}}, nil}
 		switch status := c.ask(http.MethodGet, "/status", "", "").status; {

@@ -16,7 +16,7 @@ import (
 // usersSite is a site that makes each of its customers a WordPress user.
 func usersSite(t *testing.T) *server {
 	t.Helper()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('wp_users_as_customers', 'on')")
 	return s
@@ -198,7 +198,7 @@ func TestUsersEqualThoseOfWordPress(t *testing.T) {
 // stored as it is, and every other is rejected as the field.
 func TestEmailsAsRecorded(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	_, emails := fixtures.Sanitized(t)
 	before := s.database.Snapshot(t)
 	for _, email := range emails {
@@ -224,7 +224,7 @@ func TestEmailsAsRecorded(t *testing.T) {
 // TestTextsAsRecorded: names and notes are sanitized as by a real WordPress.
 func TestTextsAsRecorded(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	texts, _ := fixtures.Sanitized(t)
 	for _, text := range texts {
 		sent := asJSON(text.In)

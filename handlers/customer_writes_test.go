@@ -22,7 +22,7 @@ const fullCustomer = `{"first_name":" Rita ","last_name":"<b>Neu</b>","email":"R
 
 func TestCreateCustomer(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	full := s.write(http.MethodPost, "/customers", fullCustomer).want(http.StatusCreated)
 	golden(t, "customer_created", full.body)
 	least := s.write(http.MethodPost, "/customers", `{"first_name":"Rita","last_name":"Neu"}`).want(http.StatusCreated)
@@ -72,7 +72,7 @@ func changed(changes []fixtures.Change) []string {
 // records it.
 func TestEveryFieldOfACustomer(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	const history = "activities insert code=customer_updated customer_id=5 now"
 	arrange(t, s.database,
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'city', 'Bonn'), (5, 'cf_old', 'x'), (5, 'cf_old', 'y'), (5, 'CF_Case', 'z')",
@@ -202,7 +202,7 @@ func updateRefused(t testing.TB, where string, a answer, fields ...string) {
 // names the fields in the shape of the route, and nothing is written.
 func TestRejectedCustomers(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	long := strings.Repeat("ü", 40_000)
 	manyFields := func(n int) string {
@@ -374,7 +374,7 @@ func TestDeleteCustomer(t *testing.T) {
 // has no details.
 func TestUnexpectedErrorsOfCustomerWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
 		arrange(t, s.database, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_customers FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
 	}
@@ -397,7 +397,7 @@ func TestUnexpectedErrorsOfCustomerWrites(t *testing.T) {
 // and creates one customer.
 func TestRepeatedCustomerIsCreatedOnce(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	first := s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").replayed(t, first)
@@ -410,7 +410,7 @@ func TestRepeatedCustomerIsCreatedOnce(t *testing.T) {
 // address, to two servers, one succeeds.
 func TestEmailIsUnique(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	servers := []*server{s, newServer(t, s.database)}
 	var made sync.Map
 	var all sync.WaitGroup
@@ -448,7 +448,7 @@ func TestEmailIsUnique(t *testing.T) {
 // TestCustomerForms: forms are read like JSON.
 func TestCustomerForms(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	for contentType, form := range formsOf(t, "first_name", "Ann", "notes", "a\r\nb", "is_guest", "1", "custom_fields[cf_a]", "0", "custom_fields[größe]", "L", "country", "fr") {
 		a := s.writeAs(http.MethodPut, "/customers/9", contentType, form).want(http.StatusOK)
 		if a.at("data", "first_name") != "Ann" {
@@ -473,11 +473,11 @@ func TestCustomerForms(t *testing.T) {
 // rejected.
 func TestCustomerEmoji(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	if got := s.write(http.MethodPost, "/customers", `{"first_name":"Rita 😀","last_name":"Neu","notes":"🎁","city":"🌆","custom_fields":{"🎁":"😀"}}`).want(http.StatusCreated).at("data", "custom_fields"); got.(map[string]any)["🎁"] != "😀" {
 		t.Errorf("custom_fields %v", got)
 	}
-	old := newWriter(t, fixtures.SiteA())
+	old := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, old.database, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET utf8mb3", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET utf8mb3")
 	fresh := newServer(t, old.database)
 	before := old.database.Snapshot(t)
@@ -507,7 +507,7 @@ func TestCustomerEmoji(t *testing.T) {
 func TestCustomersInLatin1(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET latin1", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET latin1")
 	fresh := newServer(t, s.database)
 	refused := forbidden("first_name", "custom_fields.ż", "custom_fields.cf_a")
@@ -523,7 +523,7 @@ func TestCustomersInLatin1(t *testing.T) {
 // tag.
 func TestCustomersHaveNoTags(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	const evil = `<script>alert(1)</script><img src=x onerror=alert(1)>ok`
 	a := s.write(http.MethodPost, "/customers", strings.ReplaceAll(`{"first_name":"E","last_name":"E","notes":"E","admin_notes":"E","address":"E","city":"E","state":"E","zipcode":"E","custom_fields":{"cf_a":"E"}}`, `:"E"`, `:"`+evil+`"`)).want(http.StatusCreated)
 	if strings.ContainsAny(string(a.body), "<>") || strings.Count(string(a.body), `"ok"`) != 9 {
@@ -551,7 +551,7 @@ func TestCustomersOfEverySite(t *testing.T) {
 func TestCustomFieldsWithoutTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "DROP TABLE wp_bookside_customer_fields")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"favourite_chair":"b"}}`).want(http.StatusServiceUnavailable)

@@ -39,7 +39,7 @@ var writeRequests = map[string][3]string{
 func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, database,
 		"INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')",
 		"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268",

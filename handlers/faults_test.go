@@ -164,7 +164,7 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fails := error(nil)
-			database := fixtures.New(t, fixtures.SiteA())
+			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 			s := tappedServer(t, database, func(shown statement) error {
 				if !strings.HasPrefix(shown.text, "SELECT") && strings.Contains(shown.text, "_latepoint_") {
 					return fails
@@ -221,7 +221,7 @@ func TestBulkReportsTheOutcomeOfEachBooking(t *testing.T) {
 	fixtures.RequireServer(t)
 	body := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"
 	inserts := 0
-	s := tappedServer(t, fixtures.New(t, fixtures.SiteA()), func(shown statement) error {
+	s := tappedServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(shown statement) error {
 		if strings.HasPrefix(shown.text, "INSERT INTO `wp_latepoint_bookings` ") {
 			if inserts++; inserts > 1 {
 				return &mysql.MySQLError{Number: 1213}

@@ -276,7 +276,7 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 	for name, table := range fieldTables {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWriter(t, fixtures.SiteA().WithCoupons())
+			s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 			arrange(t, s.database,
 				`INSERT INTO wp_latepoint_coupons (id, code, name, description, discount_type, discount_value, status, active_from, rules) VALUES
 					(900, 'ONE', 'One', '', 'percent', 5, 'active', '2027-01-01', '{"limit_total":"7","x":[1, 2]}')`,

@@ -43,7 +43,7 @@ func wantCode(t testing.TB, a answer, status int, code string) {
 // and header.
 func TestRepeatedRequestsRunOnce(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
 	if first.header.Get("Idempotent-Replayed") != "" {
 		t.Error("the first answer is no repetition")
@@ -89,7 +89,7 @@ func (a answer) afterRefusal(t testing.TB, s *server) answer {
 // sent with the same key.
 func TestRejectedRequestsAreNotStored(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	for _, body := range []string{`{}`, `{`, friday("price", "-1"), friday("service_id", "8388607")} {
 		if a := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", "a"); a.status != http.StatusBadRequest && a.status != http.StatusUnprocessableEntity {
@@ -104,7 +104,7 @@ func TestRejectedRequestsAreNotStored(t *testing.T) {
 
 func TestIdempotencyKeySyntax(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	for name, headers := range map[string][]string{
 		"empty": {"Idempotency-Key", ""}, "256 characters": {"Idempotency-Key", strings.Repeat("a", 256)}, "a control character": {"Idempotency-Key", "a\x01"},
@@ -147,7 +147,7 @@ const fillLocks = `INSERT IGNORE INTO wp_bookside_locks (kind, id)
 // rejected; other requests run.
 func TestIdempotencyInProgress(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, fillLocks)
 	site, err := s.database.SQL.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -179,7 +179,7 @@ func TestIdempotencyInProgress(t *testing.T) {
 // and the others get its response or are asked to wait.
 func TestConcurrentRepetitionsRunOnce(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	answers := make([]answer, 40)
 	var all sync.WaitGroup
 	for i := range answers {
@@ -209,7 +209,7 @@ func TestConcurrentRepetitionsRunOnce(t *testing.T) {
 // the stored response is deleted.
 func TestIdempotencyKeysExpire(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "b").want(http.StatusCreated)
 	s.clock = now.Add(24*time.Hour - time.Second)
@@ -242,7 +242,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 func faultyServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	t.Helper()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.SiteA())
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	direct := *database
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
@@ -355,7 +355,7 @@ func TestRepeatedBulkResumes(t *testing.T) {
 // customers in different orders do not deadlock.
 func TestConcurrentBulksDoNotDeadlock(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	var all sync.WaitGroup
 	for i, date := range []string{`"2027-02-05"`, `"2027-02-08"`, `"2027-02-09"`, `"2027-02-10"`} {
 		bookings := make([]string, 8)
@@ -402,7 +402,7 @@ func TestBulkWithoutIdempotencyKeyReportsFailures(t *testing.T) {
 // stored.
 func TestWithoutIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, fillLocks)
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	plain := s.log.last(t).Queries

@@ -68,7 +68,7 @@ func (s *server) texts(query string) []string {
 // and looks for that data in the log.
 func TestLogHoldsNoPersonalData(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.SiteA())
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	direct := *database
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn

@@ -81,7 +81,7 @@ func TestMailsHaveTheirContent(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s := newWriter(t, fixtures.SiteA())
+			s := newWriter(t, fixtures.SiteA().WithFewBookings())
 			arrange(t, s.database, append(tc.setup, jobCron, "DELETE FROM wp_latepoint_processes", showing(t, tc.event))...)
 			if a := s.write(tc.method, tc.path, tc.body); a.status/100 != 2 {
 				t.Fatalf("%d %s", a.status, a.body)
@@ -167,7 +167,7 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWriter(t, fixtures.SiteA())
+			s := newWriter(t, fixtures.SiteA().WithFewBookings())
 			s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
 			arrange(t, s.database, append(c.setup, "DELETE FROM wp_latepoint_processes", withCalendar)...)
 			made := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
@@ -212,7 +212,7 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 func TestCalendarFilesAreReadByOthers(t *testing.T) {
 	t.Parallel()
 	python := fixtures.RequirePython(t, "icalendar")
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
 	arrange(t, s.database, "DELETE FROM wp_latepoint_processes", withCalendar,
 		`UPDATE wp_latepoint_services SET name = 'Größe; "a", b \\\\ 🎁' WHERE id = 4`,

@@ -184,7 +184,7 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 func TestMetricsOfConflicts(t *testing.T) {
 	t.Parallel()
 	metrics := handlers.NewMetrics(handlers.Build{})
-	s := newWriter(t, fixtures.SiteA(), func(o *handlers.Options) { o.Metrics = metrics })
+	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) { o.Metrics = metrics })
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
 	s.write(http.MethodPost, "/bookings/bulk", "["+friday()+","+friday("start_time", `"14:00"`)+","+friday()+"]").want(http.StatusMultiStatus)

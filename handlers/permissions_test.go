@@ -172,7 +172,7 @@ func each[T, R any](values []T, of func(T) R) []R {
 // sees a new record without what needs another permission.
 func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
 	before := s.database.Snapshot(t)
@@ -233,7 +233,7 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 // key may no longer read, and shows it once the key has its permission back.
 func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
 	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "shop", Kind: keys.Live, Permissions: []string{"read", "write"}})
@@ -294,7 +294,7 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 // every other permission, then with the two.
 func TestAdditionalPermissions(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
 	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11")
 	rows := map[string]bool{}
@@ -362,7 +362,7 @@ func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 // of its customer, and repeat known ones.
 func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
@@ -399,7 +399,7 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 // Other invalid fields are reported whatever the key may do.
 func TestUsersCannotBeProbed(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
 	arrange(t, s.database, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (803, 'nobody', 'nobody@example.test'), (804, 'emptied', 'emptied@example.test')",
 		"INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (804, 'wp_capabilities', 'a:0:{}')")

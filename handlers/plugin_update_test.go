@@ -61,7 +61,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, version changed %t", test.name, versioned), func(t *testing.T) {
 				t.Parallel()
-				s := newWriter(t, fixtures.SiteA())
+				s := newWriter(t, fixtures.SiteA().WithFewBookings())
 				admin := newAdmin()
 				admin.Started(s.platform)
 				version := func() {

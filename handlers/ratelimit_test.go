@@ -128,7 +128,7 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 func TestBulkOverASharedLimit(t *testing.T) {
 	t.Parallel()
 	counter := newSharedCounter(t)
-	s := newServer(t, fixtures.New(t, fixtures.SiteA()), limitedTo(6, 1000), func(o *handlers.Options) { o.RateLimit.Shared = counter })
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), limitedTo(6, 1000), func(o *handlers.Options) { o.RateLimit.Shared = counter })
 	s.get("/status").want(http.StatusOK) // records the use of the key
 	before := s.database.Snapshot(t)
 	bulk := "[" + strings.Repeat(friday()+",", 5) + friday() + "]"

@@ -131,7 +131,7 @@ type provoker struct {
 func newProvoker(t *testing.T) *provoker {
 	t.Helper()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	p := &provoker{t: t, server: newServer(t, database), fails: new(func(statement) error), made: new(int)}
 	p.limited = newServer(t, database, func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 1, PerHour: 1}

@@ -138,7 +138,7 @@ func (b shopBody) of(t testing.TB, field string) string { return merged(t, b.lea
 // newShop is a writer of a site with a coupon, and how its database is.
 func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
 	t.Helper()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, s.database, aCoupon)
 	return s, s.database.Snapshot(t)
 }
@@ -217,7 +217,7 @@ func TestAllInvalidShopFieldsAreNamedTogether(t *testing.T) {
 // is one that does not fit its column.
 func TestReferencesToUnknownRecords(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	for _, c := range []struct{ body, field string }{
 		{"new service", "category_id"}, {"service", "category_id"}, {"new order", "customer_id"}, {"order", "customer_id"},
@@ -409,7 +409,7 @@ func TestShopTexts(t *testing.T) {
 // every notation.
 func TestPaymentAmounts(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	for sent, c := range map[string]struct{ stored, shown string }{
 		`0.1`:                     {"0.1000", "0.1"},
@@ -466,7 +466,7 @@ func TestPaymentAmounts(t *testing.T) {
 // TestAmountsAddUpExactly: 0.1 and 0.2 are exactly 0.3.
 func TestAmountsAddUpExactly(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "UPDATE wp_latepoint_orders SET total = 0.3 WHERE id = 1403")
 	pay := func(amount, kind, want string) {
 		t.Helper()
@@ -487,7 +487,7 @@ func TestAmountsAddUpExactly(t *testing.T) {
 // of its order.
 func TestRequiredFields(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	document := s.get("/openapi.json").want(http.StatusOK)
 	for path, schema := range map[string]string{
 		"/services": "CreateServiceBody", "/orders": "CreateOrderBody", "/coupons": "CreateCouponBody", "/customers": "CreateCustomerBody", "/payments": "CreatePaymentBody",

@@ -14,7 +14,7 @@ import (
 // transaction id.
 func TestPaymentsOfTheAutomationNode(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
 		body         string
@@ -73,7 +73,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 // status, unless another one is sent with it.
 func TestPriceFollowsPayments(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
 	for _, step := range []struct{ path, body, want string }{
 		{"/bookings/1441", `{"price":"135.01"}`, "partially_paid"},
@@ -101,7 +101,7 @@ func TestPriceFollowsPayments(t *testing.T) {
 // TestFailedPaymentReopensItsInvoice: invoice 1270 is over all of order 1403.
 func TestFailedPaymentReopensItsInvoice(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	invoice := func(step, want string) {
 		t.Helper()
 		if got := s.get("/orders/1403/invoices/1270").want(http.StatusOK).at("data", "status"); got != want {
@@ -142,7 +142,7 @@ func TestFailedPaymentReopensItsInvoice(t *testing.T) {
 // TestCustomerWithPaymentsStays: what was paid is not deleted with the customer.
 func TestCustomerWithPaymentsStays(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	made := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated)
 	customer := fmt.Sprint(made.at("data", "id"))
 	order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":10,"total":10}`).want(http.StatusCreated).at("id"))
@@ -165,7 +165,7 @@ func TestCustomerWithPaymentsStays(t *testing.T) {
 // TestPhonesAreFoundHoweverWritten filters by numbers with and without punctuation.
 func TestPhonesAreFoundHoweverWritten(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "UPDATE wp_latepoint_customers SET phone = '+49 (170) 55-66 77' WHERE id = 9", "UPDATE wp_latepoint_customers SET phone = '+49170556688' WHERE id = 12",
 		"UPDATE wp_latepoint_bookings SET customer_id = 9 WHERE id = 10", "UPDATE wp_latepoint_agents SET phone = '+49 (170) 55-66 77' WHERE id = 2")
 	for phone, want := range map[string][2]bool{ // customers 9 and 12

@@ -34,7 +34,7 @@ func refundRow(transaction int, amount string) string {
 // are found by, follows their refunds, whoever stored them.
 func TestRefundsAreDerived(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	words := []string{"not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded"}
 	paid := transaction(90001, "succeeded", "'capture'", "100")
 	for _, c := range []struct {
@@ -102,7 +102,7 @@ func TestRefundsAreDerived(t *testing.T) {
 // and knows four payment statuses.
 func TestRefundsAreStoredNegative(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	moneyOf(t, s, "not_paid")
 	customer := fmt.Sprint(s.get("/orders/1403").at("customer_id"))
 	spent := func() string { return fmt.Sprint(s.get("/customers/"+customer).at("data", "stats", "total_spent")) }
@@ -172,7 +172,7 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 // shown, negative ones of other kinds included.
 func TestRefundsAreFoundByWhatIsShown(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	moneyOf(t, s, "not_paid",
 		transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "succeeded", "'refund'", "-40"),
 		transaction(90003, "succeeded", "'refund'", "30"), transaction(90004, "succeeded", "'void'", "-20"),

@@ -13,7 +13,7 @@ import (
 // which numbers are texts.
 func TestResponsesToShopWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, s.database, aCoupon)
 	for _, c := range []struct{ name, method, path, body string }{
 		{"service_created_least", http.MethodPost, "/services", `{"name":"Bath"}`},
@@ -45,7 +45,7 @@ func TestResponsesToShopWrites(t *testing.T) {
 // record in the shape of its resource.
 func TestShopWritesToUnknownRecords(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	before := s.database.Snapshot(t)
 	const noRoute = `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
 	notFound := func(code, noun string) string {
@@ -93,7 +93,7 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 // shape of the endpoint, without details, and nothing is written.
 func TestUnexpectedErrorsOfShopWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, s.database, aCoupon)
 	for _, table := range []string{"services", "transactions", "orders", "order_invoices", "coupons"} {
 		for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
@@ -129,7 +129,7 @@ func TestUnexpectedErrorsOfShopWrites(t *testing.T) {
 // paid with force, as a field or a parameter.
 func TestPayingAnInvoiceByForce(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	const path = "/orders/1403/invoices/1270"
 	for _, unforced := range [][2]string{{"", ""}, {"?force=false", ""}, {"", `,"force":0`}} {

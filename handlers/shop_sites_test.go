@@ -71,7 +71,7 @@ func TestShopWithoutCoupons(t *testing.T) {
 // dates.
 func TestCouponsWithoutDates(t *testing.T) {
 	t.Parallel()
-	old := newWriter(t, fixtures.SiteA().WithCoupons())
+	old := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, old.database, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
 	s := newServer(t, old.database)
 	made := s.write(http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5,"active_from":"","active_to":"0000-00-00","usage_limit":3}`).want(http.StatusCreated)

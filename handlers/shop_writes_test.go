@@ -43,7 +43,7 @@ func wantFieldsOf(t *testing.T, a answer, want map[string]any) {
 
 func TestServiceWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	made := s.write(http.MethodPost, "/services", `{"name":"Sauna <b>hot</b>","duration":"45","charge_amount":"19.90","capacity_max":4}`).want(http.StatusCreated)
 	wantFieldsOf(t, made, map[string]any{
 		"name": "string Sauna hot", "duration": "json.Number 45", "charge_amount": "json.Number 19.9", "capacity_max": "json.Number 4",
@@ -81,7 +81,7 @@ func TestServiceWrites(t *testing.T) {
 
 func TestPaymentWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	booking := s.write(http.MethodPost, "/bookings", `{"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00","customer_id":9}`).want(http.StatusCreated)
 	order := fmt.Sprint(booking.at("data", "order", "id"))
 	made := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":50.00,"token":"tok","notes":"cash"}`).want(http.StatusCreated)
@@ -131,7 +131,7 @@ func TestPaymentWrites(t *testing.T) {
 
 func TestOrderAndInvoiceWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	made := s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":45,"total":"50.00","tax_total":5,"notes":"internal","confirmation_code":"AB39CD"}`).want(http.StatusCreated)
 	for name, want := range map[string]string{
 		"subtotal": "45.0000", "total": "50.0000", "tax_total": "5.0000", "status": "open", "payment_status": "not_paid", "notes": "internal", "confirmation_code": "AB39CD",
@@ -164,7 +164,7 @@ func TestOrderAndInvoiceWrites(t *testing.T) {
 
 func TestCouponWrites(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	made := s.write(http.MethodPost, "/coupons", `{"code":" test2026 ","name":"N","description":"D","discount_type":"fixed_amount","discount_value":15,"status":"inactive"}`).want(http.StatusCreated)
 	wantFieldsOf(t, made, map[string]any{
 		"code": "string TEST2026", "discount_type": "string fixed_amount", "discount_value": "json.Number 15", "status": "string inactive",
@@ -192,7 +192,7 @@ func TestCouponWrites(t *testing.T) {
 // TestRepeatedShopWritesRunOnce repeats every POST with its Idempotency-Key.
 func TestRepeatedShopWritesRunOnce(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons())
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	for path, body := range map[string]string{
 		"/services": `{"name":"Once"}`, "/payments": `{"order_id":1,"amount":1}`, "/orders": `{"customer_id":9,"subtotal":1,"total":1}`,
 		"/coupons": `{"code":"ONCE","discount_type":"percent","discount_value":5}`,

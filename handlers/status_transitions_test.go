@@ -22,7 +22,7 @@ func TestStatusTransitionsWithOtherFields(t *testing.T) {
 		"completed": {"completed", "cancelled"},
 		"no_show":   {"no_show", "approved", "cancelled"},
 	}
-	s := newWriter(t, fixtures.SiteA(), func(o *handlers.Options) { o.RateLimit.Enabled = false })
+	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) { o.RateLimit.Enabled = false })
 	original := s.database.Snapshot(t)
 	for _, from := range slices.Sorted(maps.Keys(moves)) {
 		for _, to := range slices.Sorted(maps.Keys(moves)) {
