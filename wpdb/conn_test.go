@@ -144,7 +144,7 @@ func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.Legacy())
 			config, threads := ownAccount(t, database)
-			config.IOTimeout, config.LockWait, config.StatementTimeout, config.NoKill = 100*time.Millisecond, time.Second, 2*time.Second, noKill
+			config.IOTimeout, config.LockWait, config.StatementTimeout, config.NoKill = 500*time.Millisecond, time.Second, 2*time.Second, noKill
 			db := open(t, config)
 			lockAgent(t, database)
 			if err := change(t.Context(), db, writeAgent); !errors.Is(err, wpdb.ErrLinkLost) {
