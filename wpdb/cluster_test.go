@@ -14,8 +14,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestClusterOfTestServer: a server of the matrix, which stands alone, says so to
-// an account that has no rights.
+// TestClusterOfTestServer: a server that is not part of a cluster reports so, even to an
+// account without privileges.
 func TestClusterOfTestServer(t *testing.T) {
 	t.Parallel()
 	db := open(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
@@ -28,13 +28,13 @@ func TestClusterOfTestServer(t *testing.T) {
 	}
 }
 
-// TestClusterOfGalera: a node tells of itself and the size of its cluster. Two
-// servers behind one address are told from one.
+// TestClusterOfGalera: a node reports itself and the size of its cluster, and two
+// servers behind one address are recognised.
 func TestClusterOfGalera(t *testing.T) {
 	t.Parallel()
 	nodes := []*fixtures.Database{fixtures.NewGalera(t, fixtures.Small(now)), fixtures.NewGalera(t, fixtures.Small(now))}
 	balanced := withDSN(t, configOf(nodes[0]), func(c *mysql.Config) {
-		c.Net, c.Addr, c.DBName = "tcp", takingTurns(t, nodes), "information_schema"
+		c.Net, c.Addr, c.DBName = "tcp", roundRobin(t, nodes), "information_schema"
 	})
 	for name, c := range map[string]struct {
 		config   wpdb.Config
@@ -59,9 +59,9 @@ func TestClusterOfGalera(t *testing.T) {
 	}
 }
 
-// takingTurns gives each connection to the next of some servers, and returns its
+// roundRobin starts a round-robin proxy in front of some servers and returns its
 // address.
-func takingTurns(t *testing.T, to []*fixtures.Database) string {
+func roundRobin(t *testing.T, to []*fixtures.Database) string {
 	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -101,7 +101,7 @@ func takingTurns(t *testing.T, to []*fixtures.Database) string {
 	return listener.Addr().String()
 }
 
-// pairs are the rows of a SHOW.
+// pairs returns the rows of a SHOW statement.
 func pairs(values map[string]string) *sqlmock.Rows {
 	rows := sqlmock.NewRows([]string{"Variable_name", "Value"})
 	for name, value := range values {
@@ -110,7 +110,7 @@ func pairs(values map[string]string) *sqlmock.Rows {
 	return rows
 }
 
-// TestClusterKinds: what servers of other kinds answer, in the words of theirs.
+// TestClusterKinds covers the answers of each kind of server.
 func TestClusterKinds(t *testing.T) {
 	t.Parallel()
 	const (
@@ -124,7 +124,7 @@ func TestClusterKinds(t *testing.T) {
 	single := map[string]string{"group_replication_group_name": "3e11fa47-71ca-11e1-9e33-c80aa9429562", "group_replication_single_primary_mode": "ON", "super_read_only": "ON"}
 	for name, c := range map[string]struct {
 		variables, others, statuses map[string]string
-		members                     []any // nil where they may not be read
+		members                     []any // nil if the user may not read them
 		want                        wpdb.Cluster
 	}{
 		"a group with several primaries": {
@@ -191,8 +191,8 @@ func TestClusterKinds(t *testing.T) {
 	}
 }
 
-// TestClusterOverOneConnection: over a pool of one connection nothing is told of a proxy,
-// and nothing waits for a second connection.
+// TestClusterOverOneConnection: a pool of one connection cannot detect a proxy, and must
+// not wait for a second connection.
 func TestClusterOverOneConnection(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Small(now)))

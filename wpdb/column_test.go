@@ -8,8 +8,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestCharactersOfColumns: a column knows those characters that the server can
-// store in its character set, and no others.
+// TestCharactersOfColumns: a column accepts exactly the characters that the server can
+// store in its character set.
 func TestCharactersOfColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -16,8 +16,8 @@ import (
 	"bookside/wpdb"
 )
 
-// ownAccount is a configuration with an account that nobody else uses and that
-// has no rights beyond its database, and a count of its threads on the server.
+// ownAccount returns a configuration with a new account that has privileges only on its
+// database, and a function that counts the account's threads on the server.
 func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threads func(where string, args ...any) int) {
 	t.Helper()
 	user := "b_" + strings.ToLower(rand.Text()[:20])
@@ -41,7 +41,7 @@ func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threa
 	}
 }
 
-// lockAgent keeps everybody from writing an agent until the test ends.
+// lockAgent locks an agent's row until the test ends.
 func lockAgent(t *testing.T, database *fixtures.Database) {
 	t.Helper()
 	other, err := database.SQL.BeginTx(t.Context(), nil)
@@ -56,9 +56,9 @@ func lockAgent(t *testing.T, database *fixtures.Database) {
 
 const writeAgent = "UPDATE wp_latepoint_agents SET phone = 'x' WHERE id = 1"
 
-// TestAbandonedStatements: however many requests are given up while the server
-// works for them, it never has more threads of ours than connections and the one
-// that kills, and whoever comes next is served.
+// TestAbandonedStatements: however many requests are canceled while the server runs
+// their statements, the server never has more threads of ours than the pool's
+// connections and the killer's, and the next request is served.
 func TestAbandonedStatements(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -109,7 +109,7 @@ func TestAbandonedStatements(t *testing.T) {
 			if got, want := <-most, connections+1; got > want {
 				t.Errorf("%d threads, want %d at most", got, want)
 			}
-			for range 3 * connections { // no connection has kept a KILL
+			for range 3 * connections { // no connection may get a late KILL
 				if err := change(t.Context(), db, "UPDATE wp_latepoint_agents SET phone = 'y' WHERE id = 2"); err != nil {
 					t.Error(err)
 				}
@@ -118,7 +118,7 @@ func TestAbandonedStatements(t *testing.T) {
 	}
 }
 
-// abandoned runs one of the things that take longer than anybody waits.
+// abandoned runs one of the statements that outlast their context.
 func abandoned(ctx context.Context, db *wpdb.DB, kind int) error {
 	switch kind % 4 {
 	case 0:
@@ -127,15 +127,16 @@ func abandoned(ctx context.Context, db *wpdb.DB, kind int) error {
 		_, err := read(ctx, db, "SELECT id FROM wp_latepoint_agents WHERE SLEEP(20) = 0")
 		return err
 	case 2:
-		_, err := read(ctx, db, "SELECT REPEAT('latepoint', 1000) FROM wp_latepoint_agents a, wp_latepoint_agents b, wp_options c, wp_options d WHERE SLEEP(0.01) = 0") // row by row
+		_, err := read(ctx, db, "SELECT REPEAT('latepoint', 1000) FROM wp_latepoint_agents a, wp_latepoint_agents b, wp_options c, wp_options d WHERE SLEEP(0.01) = 0") // fetched row by row
 		return err
 	default:
 		return db.Transact(ctx, "write", func(tx *wpdb.DB) error { return change(ctx, tx, writeAgent) })
 	}
 }
 
-// TestConnectionsAbandonedByTheDriver: the driver gives up a server that does not answer in
-// time, which may just be busy. Its thread is gone before anybody is told.
+// TestConnectionsAbandonedByTheDriver: the driver closes a connection to a server that
+// does not answer in time, which may just be busy. The caller gets the error only after
+// the server's thread has ended.
 func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -160,9 +161,8 @@ func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 	}
 }
 
-// TestKillerSparesOtherServers: a killer whose connection was lost, as when the
-// server starts again and numbers its threads anew, kills no thread that was
-// there before.
+// TestKillerSparesOtherServers: after the killer's connection was lost, thread ids may
+// be those of a restarted server, so it kills no thread that was there before.
 func TestKillerSparesOtherServers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestCloseClosesAllConnections is not parallel, so that no other test's goroutines
-// are about.
+// TestCloseClosesAllConnections is not parallel, so that it sees no goroutines of other
+// tests.
 func TestCloseClosesAllConnections(t *testing.T) {
 	database := fixtures.Shared(t, fixtures.Legacy())
 	before := goleak.IgnoreCurrent()
@@ -62,8 +62,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// refused is an address where nobody listens: the port of a service that died
-// out decades ago.
+// refused is an address where nobody listens: the port of a service that died out
+// decades ago.
 const refused = "127.0.0.1:1"
 
 func TestOpenFails(t *testing.T) {
@@ -94,7 +94,8 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// TestOpenDialTimeout: a server that does not pick up is away, not slow.
+// TestOpenDialTimeout: a server that does not accept the connection is unreachable, not
+// slow.
 func TestOpenDialTimeout(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
@@ -123,7 +124,7 @@ func TestOpenLosesLink(t *testing.T) {
 	}
 }
 
-// TestOpenWhenUp: the server comes while we wait for it.
+// TestOpenWhenUp: the server starts while OpenWhenUp is waiting.
 func TestOpenWhenUp(t *testing.T) {
 	t.Parallel()
 	good := configOf(fixtures.Shared(t, fixtures.Legacy()))
@@ -177,7 +178,7 @@ func TestOpenWhenUpEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestOpenWhenUpFailsAtOnce where waiting would not help.
+// TestOpenWhenUpFailsAtOnce: it does not wait for errors that do not go away.
 func TestOpenWhenUpFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -198,8 +199,8 @@ func TestOpenWhenUpFailsAtOnce(t *testing.T) {
 	}
 }
 
-// TestPoolExhausted: with all connections in use, a request waits no longer
-// than its own deadline.
+// TestPoolExhausted: with all connections in use, a request waits no longer than its own
+// deadline.
 func TestPoolExhausted(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
@@ -222,8 +223,9 @@ func TestPoolExhausted(t *testing.T) {
 	}
 }
 
-// TestAcquireTimeoutIsBusy: with all connections in use, whatever needs one fails once it has
-// waited, and says that it was not its own deadline; what has one goes on.
+// TestAcquireTimeoutIsBusy: with all connections in use, a request fails after the
+// acquire timeout with an error that says so, and differs from its own deadline.
+// Requests that have a connection go on.
 func TestAcquireTimeoutIsBusy(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
@@ -255,8 +257,8 @@ func TestAcquireTimeoutIsBusy(t *testing.T) {
 	}
 }
 
-// TestServerRestart: connections that ended while they were idle are replaced
-// before anything is sent on them.
+// TestServerRestart: connections that were closed while idle are replaced before
+// anything is sent on them.
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())

@@ -19,15 +19,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// kinds are all that a failed statement can mean.
+// kinds are the kinds of errors of a failed statement.
 var kinds = []error{
 	wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrDuplicate, wpdb.ErrConflict,
 	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrRefused, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrTooMuch, wpdb.ErrUnreadable,
 	wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits,
 }
 
-// wantKind checks that an error is of one kind and of no other; nil is for one
-// without a name.
+// wantKind checks that an error is of exactly one kind; nil is for an error of none.
 func wantKind(t testing.TB, err, want error) {
 	t.Helper()
 	if err == nil {
@@ -40,7 +39,7 @@ func wantKind(t testing.TB, err, want error) {
 	}
 }
 
-// failure is the error of a statement that fails so.
+// failure returns the error of a statement that fails with err.
 func failure(t testing.TB, cause error) error {
 	t.Helper()
 	db, mock := mocked(t)
@@ -122,7 +121,8 @@ func TestErrorsWithoutNumber(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheServer: what a real one says, and that none of it is quoted.
+// TestErrorsOfTheServer: errors of a real server get the right kind, and their text is
+// not quoted.
 func TestErrorsOfTheServer(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -170,8 +170,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}
 }
 
-// TestCharactersOutsideTheCharset: servers differ in whether they find nothing or
-// refuse to look for an emoji in a column that cannot hold one.
+// TestCharactersOutsideTheCharset: servers either find nothing or fail when they compare
+// an emoji with a column that cannot store one.
 func TestCharactersOutsideTheCharset(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -191,9 +191,9 @@ func TestCharactersOutsideTheCharset(t *testing.T) {
 	}
 }
 
-// TestReadOnlyTransaction stands for a server that is read-only, which a test
-// cannot make of one that others use. After a failover the connection would go
-// on leading to it.
+// TestReadOnlyTransaction uses a read-only transaction in place of a read-only server,
+// because the server is shared with other tests. After a failover, the connection would
+// still lead to the old server.
 func TestReadOnlyTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -223,7 +223,7 @@ func TestReadOnlyTransaction(t *testing.T) {
 	}
 }
 
-// TestKilledStatement: what an administrator can do to a connection and its statement.
+// TestKilledStatement: an administrator may kill a connection or its statement.
 func TestKilledStatement(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -249,10 +249,11 @@ func TestKilledStatement(t *testing.T) {
 	}
 }
 
-// lockOf names the lock by which a connection's statement tells that it runs.
+// lockOf returns the name of the lock by which a connection's statement shows that it
+// runs.
 func lockOf(id string) string { return "bookside test " + id }
 
-// kill waits until the connection's statement runs.
+// kill waits until the connection's statement runs, and kills it.
 func kill(ctx context.Context, database *fixtures.Database, how, id string) error {
 	for runs := false; !runs; time.Sleep(5 * time.Millisecond) {
 		if err := database.SQL.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) IS NOT NULL", lockOf(id)).Scan(&runs); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestJSONColumns reads definitions as the servers print them. A ´ stands for a
+// TestJSONColumns parses definitions as the servers print them. A ´ stands for a
 // backtick.
 func TestJSONColumns(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestJSONColumns(t *testing.T) {
 		"two in parentheses":        {"CREATE TABLE ´t´ (´a´ longtext NOT NULL, CHECK ((json_valid(´a´)) or (´a´ = '')))", nil},
 		"the opposite":              {"CREATE TABLE ´t´ (´a´ longtext NOT NULL CHECK (!json_valid(´a´)))", nil},
 		"of an expression":          {"CREATE TABLE ´t´ (´a´ longtext NOT NULL CHECK (json_valid(concat(´a´,']'))))", nil},
-		"of a text":                 {"CREATE TABLE ´t´ (´a´ longtext NOT NULL CHECK (json_valid('´a´')))", []string{"'´a´'"}}, // no column's name
+		"of a text":                 {"CREATE TABLE ´t´ (´a´ longtext NOT NULL CHECK (json_valid('´a´')))", []string{"'´a´'"}}, // not a column name
 		"a generated column":        {"CREATE TABLE ´t´ (´g´ int(11) GENERATED ALWAYS AS (json_valid(´a´)) STORED)", nil},
 		"a column called check":     {"CREATE TABLE ´t´ (´check´ int(11) DEFAULT (json_valid(´a´)))", nil},
 

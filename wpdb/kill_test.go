@@ -15,7 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// scripted is a connection that answers as a test says, and notes what it was
+// scripted is a connection whose answers are set by a test and that records what it is
 // sent.
 type scripted struct {
 	driverConn
@@ -47,14 +47,14 @@ type scriptedTx struct{ *scripted }
 func (s scriptedTx) Commit() error   { return s.send("COMMIT") }
 func (s scriptedTx) Rollback() error { return s.send("ROLLBACK") }
 
-// killable is a connection whose statements the other one kills.
+// killable is a connection whose statements are ended by the killer's connection.
 func killable(inner, killing *scripted) *conn {
 	return &conn{driverConn: inner, socket: new(link), killer: &killer{conn: killing, era: 1}, thread: thread{7, 1}, limit: time.Minute}
 }
 
 var errKilled = &mysql.MySQLError{Number: interrupted}
 
-// TestCommitIsNotKilled, however long it takes and whoever goes away.
+// TestCommitIsNotKilled, however long it takes and even if its context ends.
 func TestCommitIsNotKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestCommitIsNotKilled(t *testing.T) {
 	})
 }
 
-// TestCommitFails: a transaction whose COMMIT failed may still be open, and the
-// next BEGIN would commit it.
+// TestCommitFails: a transaction whose COMMIT failed may still be open, and the next
+// BEGIN would commit it.
 func TestCommitFails(t *testing.T) {
 	t.Parallel()
 	refused := &mysql.MySQLError{Number: 1047}
@@ -115,13 +115,13 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestKill: a statement is killed until it ends, and its connection is used
-// again only when every KILL was answered and none is left to come.
+// TestKill: the KILL is repeated until the statement ends, and the connection is reused
+// only when each KILL has been answered and no more can arrive.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answers []error // to each KILL
-		ends    int     // the statement, after so many
+		ends    int     // the number of KILLs after which the statement ends
 		killed  bool
 		valid   bool
 	}{
@@ -174,8 +174,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestLocate: the number of a thread is unknown if it is not the server's, or is
-// that of another server.
+// TestLocate: a thread id is unknown if it does not come from the server itself, or
+// belongs to another server.
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -204,8 +204,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestKillerFollows: after a failover the killer is opened anew, and not for every
-// connection that a balancer leads elsewhere.
+// TestKillerFollows: after a failover the killer connects again, but not for every
+// connection that a load balancer sends to another server.
 func TestKillerFollows(t *testing.T) {
 	t.Parallel()
 	k := &killer{conn: new(scripted), era: 1, server: "db 3306 1 /data/"}
@@ -226,7 +226,7 @@ func TestKillerFollows(t *testing.T) {
 	}
 }
 
-// answering answers every query with one text.
+// answering answers every query with the same text.
 type answering struct {
 	driverConn
 	driver.Rows
@@ -243,8 +243,8 @@ func (a answering) Next(dest []driver.Value) error {
 	return nil
 }
 
-// TestGreeting: the number in the first packet of a server, in whatever pieces
-// that comes.
+// TestGreeting: the thread id is read from the first packet of a server, however that is
+// fragmented.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	for packet, want := range map[string]uint32{
@@ -267,12 +267,12 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// dribble is a server that sends in small pieces.
+// dribble is a connection that delivers data in small pieces.
 type dribble struct {
 	net.Conn
 	text *strings.Reader
 	size int
 }
 
-// Read is part of net.Conn.
+// Read implements net.Conn.
 func (d dribble) Read(p []byte) (int, error) { return d.text.Read(p[:min(len(p), d.size)]) }

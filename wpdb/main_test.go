@@ -17,15 +17,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
 
-// now is the day around which the sample sites are made.
+// now is the date of the sample sites.
 var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
 
-// configOf reaches a sample site.
+// configOf returns the configuration for a sample site.
 func configOf(database *fixtures.Database) wpdb.Config {
 	return wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2}
 }
 
-// open opens a database until the test ends.
+// open opens a database and closes it at the end of the test.
 func open(t testing.TB, c wpdb.Config) *wpdb.DB {
 	t.Helper()
 	db, err := wpdb.Open(t.Context(), c)
@@ -40,7 +40,7 @@ func open(t testing.TB, c wpdb.Config) *wpdb.DB {
 	return db
 }
 
-// withDSN changes the data source name of a configuration.
+// withDSN changes the DSN of a configuration.
 func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Config {
 	t.Helper()
 	driver, err := mysql.ParseDSN(c.DSN)
@@ -52,14 +52,14 @@ func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Confi
 	return c
 }
 
-// mocked is a site wp_ behind a driver that answers as the test says, and
-// accepts no statement but those expected, in their order.
+// mocked returns a site wp_ on a mock driver that accepts only the expected statements,
+// in their order.
 func mocked(t testing.TB) (*wpdb.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	return mockedOver(t, 1)
 }
 
-// mockedOver is mocked for a test that uses so many connections.
+// mockedOver is mocked with a number of connections.
 func mockedOver(t testing.TB, connections int) (*wpdb.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	pool, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
@@ -80,7 +80,7 @@ func mockedOver(t testing.TB, connections int) (*wpdb.DB, sqlmock.Sqlmock) {
 	return wpdb.New(pool, "wp_"), mock
 }
 
-// arrange runs statements as the site's own PHP would.
+// arrange runs statements as the site's PHP would.
 func arrange(t testing.TB, on *sql.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
@@ -90,7 +90,7 @@ func arrange(t testing.TB, on *sql.DB, statements ...string) {
 	}
 }
 
-// stored is the one value a query gives to PHP.
+// stored returns the single value of a query, as PHP would get it.
 func stored(t testing.TB, on *sql.DB, query string) string {
 	t.Helper()
 	var value string
@@ -105,7 +105,7 @@ func read(ctx context.Context, db *wpdb.DB, text string, args ...any) ([]string,
 	return wpdb.All(ctx, db, "read", sq.Expr(text, args...), wpdb.Value[string])
 }
 
-// ping asks whether the database answers.
+// ping checks whether the database answers.
 func ping(ctx context.Context, db *wpdb.DB) error {
 	_, err := read(ctx, db, "SELECT 1")
 	return err

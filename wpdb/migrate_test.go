@@ -55,7 +55,7 @@ func TestCreateOwnTables(t *testing.T) {
 	}
 }
 
-// TestOwnTablesBelongToTheSite: on a network, they have the prefix of the site.
+// TestOwnTablesBelongToTheSite: on a network, own tables have the prefix of the site.
 func TestOwnTablesBelongToTheSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Prefixed())
@@ -67,8 +67,8 @@ func TestOwnTablesBelongToTheSite(t *testing.T) {
 	}
 }
 
-// user creates a user of the server with these privileges on the database, and
-// returns the configuration as that user.
+// user creates a database user with privileges on the whole database and returns the
+// configuration for it.
 func user(t testing.TB, database *fixtures.Database, privileges string) wpdb.Config {
 	t.Helper()
 	return userOf(t, database, privileges, "*")
@@ -80,7 +80,7 @@ func userOf(t testing.TB, database *fixtures.Database, privileges string, tables
 	name := strings.ToLower("bookside_" + rand.Text())[:30]
 	config := configOf(database)
 	config = withDSN(t, config, func(d *mysql.Config) {
-		// An anonymous user of localhost would come before name@'%'.
+		// An anonymous user at localhost would take precedence over name@'%'.
 		for _, host := range []string{"'%'", "localhost"} {
 			account := name + "@" + host
 			arrange(t, database.SQL, "CREATE USER "+account+" IDENTIFIED BY 'secret'")
@@ -98,7 +98,7 @@ func userOf(t testing.TB, database *fixtures.Database, privileges string, tables
 	return config
 }
 
-// TestOwnTablesCreatedByAnotherUser: a user without CREATE can use them.
+// TestOwnTablesCreatedByAnotherUser: a user without CREATE can use tables that exist.
 func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -127,7 +127,7 @@ func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 	}
 }
 
-// TestSelectSufficesForReads: reading needs no other privilege.
+// TestSelectSufficesForReads: reads need no other privilege.
 func TestSelectSufficesForReads(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

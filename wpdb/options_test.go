@@ -56,7 +56,7 @@ func TestSettingValues(t *testing.T) {
 	arrange(t, database.SQL, "UPDATE wp_latepoint_settings SET value = 'pending' WHERE name = 'default_booking_status'",
 		"INSERT INTO wp_latepoint_settings (id, name, value) VALUES (92, 'twice', 'second'), (91, 'twice', 'first'), (93, 'null', NULL), (94, 'null', 'later')")
 	read(map[string]string{"default_booking_status": "pending", "twice": "first", "null": ""})
-	// As maybe_unserialize reads them.
+	// The values that maybe_unserialize returns.
 	arrange(t, database.SQL, `UPDATE wp_latepoint_settings SET value = 's:8:"approved";' WHERE name = 'default_booking_status'`,
 		`UPDATE wp_latepoint_settings SET value = 's:4:"b:1;";' WHERE id = 91`, `UPDATE wp_latepoint_settings SET value = 'a:1:{i:0;s:2:"on";}' WHERE id = 93`)
 	read(map[string]string{"default_booking_status": "approved", "twice": "b:1;", "null": `a:1:{i:0;s:2:"on";}`})
@@ -82,7 +82,7 @@ func TestOptionStatements(t *testing.T) {
 	wantKind(t, err, wpdb.ErrSchema)
 }
 
-// phpList is a list as PHP serialises it.
+// phpList returns a list serialised by PHP.
 func phpList(values ...string) string {
 	text := fmt.Sprintf("a:%d:{", len(values))
 	for i, value := range values {
@@ -127,8 +127,8 @@ func TestPluginActive(t *testing.T) {
 	}
 }
 
-// TestPluginActiveOnNetwork: the network's list decides where the site's own
-// does not.
+// TestPluginActiveOnNetwork: if the site's own list does not have the plugin, the
+// network's list decides.
 func TestPluginActiveOnNetwork(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Prefixed())

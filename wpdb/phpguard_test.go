@@ -18,11 +18,11 @@ import (
 	"bookside/wpdb"
 )
 
-// TestExecRejectsTablesOfPHP: nothing but the functions that serialise what they
-// store reaches a table whose values PHP unserialises.
+// TestExecRejectsTablesOfPHP: tables whose values PHP unserialises can be written only
+// by the functions that serialise.
 func TestExecRejectsTablesOfPHP(t *testing.T) {
 	t.Parallel()
-	db, _ := mocked(t) // accepts no statement
+	db, _ := mocked(t) // expects no statement
 	tables := []string{"wp_7_options", "WP_UserMeta", "`wp`.`wp_usermeta`", "wp_postmeta", "wp_termmeta", "wp_commentmeta", "wp_blogmeta", "wp_latepoint_sessions"}
 	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Usermeta, wpdb.Sitemeta, wpdb.Settings} {
 		tables = append(tables, db.Name(table), db.FullName(table), db.As(table, "m"))
@@ -50,7 +50,7 @@ func TestExecRejectsTablesOfPHP(t *testing.T) {
 	}
 }
 
-// TestExecAllowsOtherTables: no other table that is written is refused.
+// TestExecAllowsOtherTables: Exec accepts all other tables that we write.
 func TestExecAllowsOtherTables(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
@@ -65,9 +65,8 @@ func TestExecAllowsOtherTables(t *testing.T) {
 	}
 }
 
-// TestOnlyExecChangesRows: a statement that changes rows is run by Exec and by
-// changeUserMeta alone, and nothing but AddUserMeta and UpdateUserMeta calls
-// that one.
+// TestOnlyExecChangesRows: only Exec and changeUserMeta run statements that change rows,
+// and only AddUserMeta and UpdateUserMeta call changeUserMeta.
 func TestOnlyExecChangesRows(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
@@ -125,8 +124,8 @@ func TestOnlyExecChangesRows(t *testing.T) {
 	}
 }
 
-// TestUserMetaIsSerialised: what PHP would take for something serialised is
-// stored so that it reads as the text, when it is new and when it changes.
+// TestUserMetaIsSerialised: a text that PHP would unserialise is stored so that PHP
+// reads it as that text, on insert and on update.
 func TestUserMetaIsSerialised(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -155,7 +154,7 @@ func TestUserMetaIsSerialised(t *testing.T) {
 		{"first_name", "Rita", "Rita"},
 		{"last_name", object, harmless},
 		{"last_name", object, harmless},
-		{"nickname", "b:1;x", `s:5:"b:1;x";`}, // not there before
+		{"nickname", "b:1;x", `s:5:"b:1;x";`}, // does not exist yet
 	} {
 		t.Run(c.key, func(t *testing.T) {
 			if err := db.UpdateUserMeta(t.Context(), 900, wpdb.UserMeta{Key: c.key, Value: wpdb.PHPText(c.text)}); err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// phpWantPair and phpWantArray write an expected array.
+// phpWantPair and phpWantArray describe an expected array.
 type (
 	phpWantPair  struct{ Key, Value any }
 	phpWantArray []phpWantPair
 )
 
-// plainPHP turns arrays into pairs, for comparison.
+// plainPHP converts arrays to pairs for comparison.
 func plainPHP(value any) any {
 	array, ok := value.(*PHPArray)
 	if !ok {
@@ -98,7 +98,7 @@ func TestUnserializePHPNotANumber(t *testing.T) {
 	}
 }
 
-// nestedPHP is an array of depth arrays in each other.
+// nestedPHP returns an array nested to a depth.
 func nestedPHP(depth int) string {
 	return strings.Repeat(`a:1:{i:0;`, depth-1) + `a:0:{}` + strings.Repeat(`}`, depth-1)
 }
@@ -229,12 +229,12 @@ func TestPHPArrayLookup(t *testing.T) {
 		})
 	}
 	for range array.All() {
-		break // a caller may stop early
+		break // stopping the iteration early is allowed
 	}
 }
 
-// FuzzUnserializePHP holds that whatever is accepted can be written again and
-// reads the same.
+// FuzzUnserializePHP: any accepted value can be serialised and read again as the same
+// value.
 func FuzzUnserializePHP(f *testing.F) {
 	for _, seed := range []string{
 		`N;`, `b:1;`, `i:-5;`, `d:1.5E+3;`, `d:-INF;`, `d:NAN;`, `s:3:"a;b";`, `O:1:"a":0:{}`, `a:1000000:{i:0;N;}`,

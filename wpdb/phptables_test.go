@@ -11,8 +11,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestMaybeSerializeAsRecorded: every text is told apart, stored and read back as
-// WordPress does.
+// TestMaybeSerializeAsRecorded: each recorded text is recognised, stored and read back
+// as by WordPress.
 func TestMaybeSerializeAsRecorded(t *testing.T) {
 	t.Parallel()
 	texts, _ := fixtures.Sanitized(t)
@@ -59,7 +59,7 @@ func TestPlainText(t *testing.T) {
 		`s:8:"approved";`:                 "approved",
 		"\n s:2:\"on\"; ":                 "on",
 		`s:4:"N;ü";`:                      "N;ü",
-		`s:15:"s:8:"approved";";`:         `s:8:"approved";`, // not twice
+		`s:15:"s:8:"approved";";`:         `s:8:"approved";`, // not serialised again
 		`s:24:"a:1:{s:6:"editor";b:1;}";`: `s:24:"a:1:{s:6:"editor";b:1;}";`,
 		`s:23:"a:1:{s:6:"editor";b:1;}";`: `a:1:{s:6:"editor";b:1;}`,
 		"i:5;":                            "5",
@@ -77,13 +77,13 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
-// serializedSeeds are texts at the edges of what is serialised.
+// serializedSeeds are borderline cases of serialised texts.
 var serializedSeeds = []string{
 	"", "N;", "N;x", " N; ", "b:1;", "b:1;x", "i:-5;;", "d:1E+;", "s:0:\"\";", "s:5:\"a\" ;", "s:1:;", "a:1:}", "a:0:{", "O:1:\"", "O:1;x", "O:1:\"a;",
 	"E:1:;", "i:5", "a:;", "s:+1:\"a\";", "\x00a:0:{}\x0b", "i:5;\n", "O:12:\"Some_Class\":1:{s:1:\"a\";i:1;}", "s:3:\"ü\";",
 }
 
-// FuzzMaybeSerialize: no text is read as anything but itself.
+// FuzzMaybeSerialize: every text is read back as itself.
 func FuzzMaybeSerialize(f *testing.F) {
 	for _, seed := range serializedSeeds {
 		f.Add(seed)
@@ -103,7 +103,7 @@ func FuzzMaybeSerialize(f *testing.F) {
 	})
 }
 
-// TestPHPReadsStoredText: what is stored becomes a string in PHP, whatever it says.
+// TestPHPReadsStoredText: PHP reads every stored value as a string, whatever the text.
 func TestPHPReadsStoredText(t *testing.T) {
 	t.Parallel()
 	php := fixtures.RequireTool(t, "php")
@@ -117,7 +117,7 @@ func TestPHPReadsStoredText(t *testing.T) {
 		if s := MaybeSerialize(PHPText(text)); s != text {
 			stored = append(stored, []byte(s))
 		} else {
-			stored = append(stored, []byte(serializePHP(text))) // as in an array
+			stored = append(stored, []byte(serializePHP(text))) // as an element of an array
 		}
 	}
 	const script = `echo json_encode(array_map(function ($stored) {

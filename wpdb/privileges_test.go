@@ -11,8 +11,8 @@ import (
 
 var readAndWrite = []wpdb.Privilege{wpdb.Select, wpdb.Insert, wpdb.Update, wpdb.Delete}
 
-// TestHasPrivilege probes every privilege on every table, as users with some of
-// them.
+// TestHasPrivilege checks every privilege on every table, as users with different
+// privileges.
 func TestHasPrivilege(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -48,8 +48,8 @@ func TestHasPrivilege(t *testing.T) {
 	}
 }
 
-// TestHasPrivilegeOnMissingTable: only a user with a privilege on all tables
-// learns that one is missing.
+// TestHasPrivilegeOnMissingTable: only a user with a privilege on all tables can learn
+// that a table is missing.
 func TestHasPrivilegeOnMissingTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -67,8 +67,8 @@ func TestHasPrivilegeOnMissingTable(t *testing.T) {
 	}
 }
 
-// TestHasPrivilegeOnMissingOwnTable probes every privilege before the table
-// exists, and none of the probes creates it.
+// TestHasPrivilegeOnMissingOwnTable checks every privilege before the table exists; none
+// of the checks creates it.
 func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -101,8 +101,8 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 	}
 }
 
-// TestHasPrivilegeReturnsOtherErrors: only a denied access means that the
-// privilege is missing.
+// TestHasPrivilegeReturnsOtherErrors: only a denied access means that the privilege is
+// missing.
 func TestHasPrivilegeReturnsOtherErrors(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)

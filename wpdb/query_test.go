@@ -72,7 +72,7 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// TestStatementShape: what reaches the driver.
+// TestStatementShape checks the statements that reach the driver.
 func TestStatementShape(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
@@ -102,8 +102,8 @@ func TestStatementShape(t *testing.T) {
 	}
 }
 
-// TestExecRejectsUnboundedChanges statements that would change every row. The driver never
-// sees them.
+// TestExecRejectsUnboundedChanges: statements that would change every row do not reach
+// the driver.
 func TestExecRejectsUnboundedChanges(t *testing.T) {
 	t.Parallel()
 	db, _ := mocked(t)
@@ -175,8 +175,8 @@ func TestOrZero(t *testing.T) {
 	}
 }
 
-// TestUnreadableRow: a column holds another type than is expected. The value
-// may be a person's, so the error does not quote it.
+// TestUnreadableRow: the error about a column of another type does not quote the value,
+// which may be personal data.
 func TestUnreadableRow(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
@@ -198,7 +198,7 @@ func TestUnreadableRow(t *testing.T) {
 	}
 }
 
-// TestTooManyRows: an answer without end does not fill the memory.
+// TestTooManyRows: an endless result does not exhaust the memory.
 func TestTooManyRows(t *testing.T) {
 	t.Parallel()
 	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
@@ -215,14 +215,14 @@ func TestTooManyRows(t *testing.T) {
 	}
 }
 
-// TestErrorsBetweenRows: a read whose link ends between rows starts anew, and
-// keeps nothing of the first run; other errors end it.
+// TestErrorsBetweenRows: a read that loses its connection between rows is repeated from
+// the beginning; any other error ends it.
 func TestErrorsBetweenRows(t *testing.T) {
 	t.Parallel()
 	rows := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}).AddRow("1").AddRow("2").AddRow("3") }
 	for name, c := range map[string]struct {
-		first, second *sqlmock.Rows // second is nil where there must be no second run
-		want          error         // nil where the read succeeds
+		first, second *sqlmock.Rows // nil if there must be no second run
+		want          error         // nil if the read succeeds
 	}{
 		"link lost once":          {rows().RowError(2, mysql.ErrInvalidConn), rows(), nil},
 		"link lost twice":         {rows().RowError(2, mysql.ErrInvalidConn), rows().RowError(0, mysql.ErrInvalidConn), wpdb.ErrLinkLost},
@@ -271,7 +271,7 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// TestContainsFinds what stands in the text and nothing else.
+// TestContainsFinds: wildcards in the text have no special meaning.
 func TestContainsFinds(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -302,11 +302,11 @@ func TestContainsFinds(t *testing.T) {
 	}
 }
 
-// TestLostReadIsRepeated over a real link.
+// TestLostReadIsRepeated uses a real connection.
 func TestLostReadIsRepeated(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.Legacy())
-	const text = "SELECT REPEAT('x', 20000) FROM wp_options" // many packets
+	const text = "SELECT REPEAT('x', 20000) FROM wp_options" // several packets
 	for name, c := range map[string]struct {
 		faults  []fixtures.Fault
 		queries int64
@@ -343,7 +343,7 @@ func TestLostReadIsRepeated(t *testing.T) {
 	}
 }
 
-// TestLostWriteIsNotRepeated: it may have happened.
+// TestLostWriteIsNotRepeated: it may have succeeded.
 func TestLostWriteIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -367,7 +367,7 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestEndedContext: nothing is asked for somebody who has gone.
+// TestEndedContext: no statement is sent for a context that has ended.
 func TestEndedContext(t *testing.T) {
 	t.Parallel()
 	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
@@ -385,8 +385,8 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestPreparedOnce: a marked statement is prepared once on a connection and
-// executed by its number afterwards, with the same values as a text returns.
+// TestPreparedOnce: a marked statement is prepared once per connection and then executed
+// by its id. It returns the same values as a text statement.
 func TestPreparedOnce(t *testing.T) {
 	t.Parallel()
 	config := configOf(fixtures.Shared(t, fixtures.Small(now)))

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// probed is the schema of a site of database version 2.3.1.
+// probed returns the schema of a site with database version 2.3.1.
 func probed(t testing.TB, db *wpdb.DB) *wpdb.Schema {
 	t.Helper()
 	s, err := db.Schema(t.Context(), "2.3.1")
@@ -25,7 +25,7 @@ func probed(t testing.TB, db *wpdb.DB) *wpdb.Schema {
 	return s
 }
 
-// other is a site of the same rows under another prefix.
+// other returns the same site with another prefix.
 func other(site fixtures.Site, prefix string) fixtures.Site {
 	site.Prefix = prefix
 	return site
@@ -107,8 +107,8 @@ func TestColumn(t *testing.T) {
 }
 
 // TestColumnOfJSON: MariaDB reports the type json as longtext, and an account with
-// rights on single tables sees its CHECK only in the table's definition. A probe
-// reads the definitions of those tables alone that have such a column to fill.
+// privileges on single tables sees the CHECK only in the table's definition. The probe
+// reads the definition only of tables with such a column to fill.
 func TestColumnOfJSON(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -136,7 +136,7 @@ func TestColumnOfJSON(t *testing.T) {
 		"ALTER TABLE wp_latepoint_order_items ADD COLUMN fresh longtext NOT NULL, ADD COLUMN word varchar(90) NOT NULL DEFAULT 'CHECK (json_valid(fresh))', ADD UNIQUE KEY fresh (id)",
 		"ALTER TABLE wp_latepoint_customers ADD COLUMN fresh json",
 		"ALTER TABLE wp_latepoint_processes ADD COLUMN fresh longtext NOT NULL")
-	s := probe(4) // customers has nothing to fill, and processes are not written
+	s := probe(4) // customers has no such column to fill, and processes is not written
 	for _, c := range []struct {
 		table      wpdb.Table
 		name, want string
@@ -152,7 +152,7 @@ func TestColumnOfJSON(t *testing.T) {
 	}
 }
 
-// TestColumnOfJSONIsUnwritable: the empty text that PHP would store is no JSON.
+// TestColumnOfJSONIsUnwritable: the empty text that PHP would store is not JSON.
 func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -164,8 +164,8 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	}
 }
 
-// TestProbeOfADefinition: where the definition is refused or gone, the column stays
-// the longtext it seems to be; any other failure is one of the probe.
+// TestProbeOfADefinition: if the definition cannot be read or the table is gone, the
+// column stays a longtext; any other error fails the probe.
 func TestProbeOfADefinition(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ fails, want error }{
@@ -222,7 +222,7 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// TestColumnsOfAnOlderSite: what it lacks reads as NULL.
+// TestColumnsOfAnOlderSite: missing columns read as NULL.
 func TestColumnsOfAnOlderSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.Legacy())
@@ -258,8 +258,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 	}
 }
 
-// TestSchemaIsProbedAgain after ForgetSchema and for another version, and not
-// otherwise.
+// TestSchemaIsProbedAgain: only after ForgetSchema and for another version.
 func TestSchemaIsProbedAgain(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -293,7 +292,7 @@ func TestSchemaIsProbedAgain(t *testing.T) {
 	}
 }
 
-// TestMissingTables are seen, and their return too, without being told.
+// TestMissingTables: the loss and the return of tables is noticed without ForgetSchema.
 func TestMissingTables(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -313,8 +312,8 @@ func TestMissingTables(t *testing.T) {
 	}
 }
 
-// TestMissingColumns are seen, and their return too, without being told. No
-// version of the plugin lacks any, nor does the add-on.
+// TestMissingColumns: the loss and the return of columns is noticed. No version of the
+// plugin or the add-on lacks any.
 func TestMissingColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -355,8 +354,8 @@ func TestMissingColumns(t *testing.T) {
 	}
 }
 
-// TestSitesWithSimilarPrefixes: sites of one database do not see each other's tables, and a
-// probe does not even read them: networks have thousands.
+// TestSitesWithSimilarPrefixes: sites in one database do not see each other's tables,
+// and a probe does not even read them, because networks have thousands.
 func TestSitesWithSimilarPrefixes(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -426,7 +425,7 @@ func TestSitePrefixesFails(t *testing.T) {
 	wantKind(t, err, wpdb.ErrConflict)
 }
 
-// TestProbeOfADefinitionFails: without it we would take for a text what is none.
+// TestProbeOfADefinitionFails: without the definition, JSON could be mistaken for text.
 func TestProbeOfADefinitionFails(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestPoolSemaphore: no more users than connections; the others wait in order of
+// TestPoolSemaphore: there are no more users than connections; others wait in order of
 // arrival, until the timeout or the end of their context.
 func TestPoolSemaphore(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestPoolSemaphore(t *testing.T) {
 				served = append(served, i)
 				release()
 			}()
-			synctest.Wait() // it waits behind those before it
+			synctest.Wait() // it waits behind the earlier ones
 		}
 		if len(served) > 0 {
 			t.Errorf("%v were served while no connection was free", served)
@@ -58,12 +58,12 @@ func TestPoolSemaphore(t *testing.T) {
 		second()
 		third()
 		acquire(t.Context())
-		acquire(t.Context()) // those that gave up hold nothing
+		acquire(t.Context()) // waiters that gave up have released everything
 	})
 }
 
-// TestPoolSemaphoreDrains: closing the pool waits for its users, but not longer
-// than the timeout, and keeps new ones out.
+// TestPoolSemaphoreDrains: closing the pool waits for its users, up to the timeout, and
+// rejects new ones.
 func TestPoolSemaphoreDrains(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]time.Duration{"users that finish": time.Millisecond, "users that stay": time.Hour} {

@@ -13,18 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contrary is a data source name's settings that ask for the opposite of what
-// every session must have.
+// contrary has DSN settings that contradict what every session must have.
 const contrary = "?parseTime=true&clientFoundRows=false&interpolateParams=false&multiStatements=true&charset=latin1" +
 	"&sql_mode=%27%27&time_zone=%27%2B05%3A30%27&readTimeout=1ns&writeTimeout=1ns&timeout=1ns"
 
-// session is what a connection is told.
+// session is the configuration of a connection.
 type session struct {
 	Mode, Zone, Client, Results, Isolation, Limit, RowLock, TableLock, Prepared string
 }
 
-// sessionOf reads the session of a transaction's connection, whose id comes
-// with it.
+// sessionOf reads the session of a transaction's connection, and the connection's id.
 func sessionOf(t testing.TB, tx *wpdb.DB, engine string) (id int64, s session) {
 	t.Helper()
 	isolation, limit := "@@transaction_isolation", "@@max_execution_time"
@@ -68,7 +66,7 @@ func TestEverySession(t *testing.T) {
 				DSN: database.DSN + settings, Prefix: database.Prefix, MaxOpen: connections, StatementTimeout: 2500 * time.Millisecond, LockWait: 3 * time.Second,
 			})
 			seen := map[int64]bool{}
-			// Transactions in transactions hold one connection each.
+			// Each nested transaction uses another connection.
 			var visit func() error
 			visit = func() error {
 				return db.Transact(t.Context(), "visit", func(tx *wpdb.DB) error {
@@ -93,8 +91,8 @@ func TestEverySession(t *testing.T) {
 	}
 }
 
-// TestReadsSeeCommitsOfOtherNodes: where the server has the setting, each read sees
-// what other nodes committed before it.
+// TestReadsSeeCommitsOfOtherNodes: on servers with the setting, each read sees what
+// other nodes have committed before it.
 func TestReadsSeeCommitsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -120,7 +118,8 @@ func TestReadsSeeCommitsOfOtherNodes(t *testing.T) {
 	}
 }
 
-// TestStrictModeAllowsZeroDates: no value is bent to fit, and dates are text.
+// TestStrictModeAllowsZeroDates: values that do not fit are rejected, and dates are read
+// as text.
 func TestStrictModeAllowsZeroDates(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -164,8 +163,7 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 	}
 }
 
-// TestTextRoundTrips: whatever a text holds, and whatever charset the data
-// source name asks for.
+// TestTextRoundTrips: with any text, and with any charset in the DSN.
 func TestTextRoundTrips(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -188,7 +186,7 @@ func TestTextRoundTrips(t *testing.T) {
 	}
 }
 
-// TestUpdateReturnsMatchedRows: a row that has its new value already counts as changed.
+// TestUpdateReturnsMatchedRows: a row that has the new value already counts as changed.
 func TestUpdateReturnsMatchedRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -209,7 +207,7 @@ func TestUpdateReturnsMatchedRows(t *testing.T) {
 	}
 }
 
-// slow is a SELECT that lasts far longer than any limit here.
+// slow is a SELECT that takes much longer than any limit in these tests.
 const slow = "SELECT option_id FROM wp_options WHERE SLEEP(20) = 0"
 
 func TestStatementLimit(t *testing.T) {
@@ -231,7 +229,7 @@ func TestContextKillsStatement(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
-	c.StatementTimeout = time.Second // for the server, which does not know that nobody listens
+	c.StatementTimeout = time.Second // for the server, which does not notice that the client has left
 	db := open(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

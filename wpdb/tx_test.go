@@ -26,10 +26,10 @@ var (
 	errOurs     = errors.New("the slot is taken")
 )
 
-// mark adds a sign to the name of a location in a transaction.
+// mark appends a character to the name of a location in a transaction.
 const mark = "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"
 
-// markOf is the name of the location as PHP reads it.
+// markOf returns the name of the location as PHP reads it.
 func markOf(t testing.TB, database *fixtures.Database) string {
 	t.Helper()
 	return stored(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
@@ -103,8 +103,8 @@ func TestTransactPanics(t *testing.T) {
 	}
 }
 
-// TestTransactAfterDeadlock lets two transactions lock two agents in opposite
-// orders: the server undoes one of them, which then runs again.
+// TestTransactAfterDeadlock: two transactions lock two agents in opposite orders. The
+// server rolls one of them back, which then runs again.
 func TestTransactAfterDeadlock(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -142,8 +142,8 @@ func TestTransactAfterDeadlock(t *testing.T) {
 	}
 }
 
-// TestTransactAfterLockWait: the server undoes the one statement only, so the
-// transaction is rolled back before it runs again.
+// TestTransactAfterLockWait: the server rolls back only the statement, so Transact must
+// roll back the transaction before it runs again.
 func TestTransactAfterLockWait(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -183,7 +183,8 @@ func TestTransactAfterLockWait(t *testing.T) {
 	}
 }
 
-// TestTransactAttempts: what the server says when, and what Transact makes of it.
+// TestTransactAttempts covers the errors of the server at each step, and what Transact
+// does about them.
 func TestTransactAttempts(t *testing.T) {
 	t.Parallel()
 	const text = "UPDATE t SET x = 1"
@@ -202,8 +203,8 @@ func TestTransactAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
 		script script
 		runs   int
-		want   error // nil where Transact succeeds
-		// unknown is set where it may have succeeded all the same.
+		want   error // nil if Transact succeeds
+		// unknown is set if the commit may have succeeded.
 		unknown bool
 	}{
 		"success":                     {script{begin, statement, commit}, 1, nil, false},
@@ -255,8 +256,8 @@ func TestTransactAttempts(t *testing.T) {
 	}
 }
 
-// TestTransactErrors: the work's own error comes back as it was, and that of a
-// rollback with it.
+// TestTransactErrors: the callback's error is returned as it is, joined with an error of
+// the rollback.
 func TestTransactErrors(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
@@ -283,7 +284,7 @@ func TestTransactErrors(t *testing.T) {
 	}
 }
 
-// TestTransactStopsWaiting: no further run for somebody who has gone.
+// TestTransactStopsWaiting: a context that has ended gets no further run.
 func TestTransactStopsWaiting(t *testing.T) {
 	t.Parallel()
 	db, mock := mocked(t)
@@ -301,8 +302,8 @@ func TestTransactStopsWaiting(t *testing.T) {
 	}
 }
 
-// TestTransactEndsAtDeadline: a deadline that passes during the work undoes it,
-// and the error says why.
+// TestTransactEndsAtDeadline: a deadline that expires while the callback runs rolls
+// back, and the error says why.
 func TestTransactEndsAtDeadline(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -327,8 +328,8 @@ func TestTransactEndsAtDeadline(t *testing.T) {
 	}
 }
 
-// TestLostTransaction over a real link: nothing in it is repeated. The byte in
-// front of COMMIT is that of a statement.
+// TestLostTransaction uses a real connection: nothing in a transaction is repeated. The
+// byte before COMMIT is the command byte of a statement.
 func TestLostTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -375,8 +376,8 @@ func TestLostTransaction(t *testing.T) {
 	}
 }
 
-// TestNestedTransaction: the server would commit the outer transaction when an inner one
-// begins, so that it must not get that far.
+// TestNestedTransaction: it is an error, because the server would commit the outer
+// transaction when an inner one begins.
 func TestNestedTransaction(t *testing.T) {
 	t.Parallel()
 	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))

@@ -38,8 +38,7 @@ func statusOf(t *testing.T, client *http.Client, request *http.Request) int {
 	return response.StatusCode
 }
 
-// TestAdminToken opens the page of a running server, and of one that was
-// started again.
+// TestAdminToken opens the page of a running server, and of a server that was restarted.
 func TestAdminToken(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -90,7 +89,8 @@ func TestAdminTokenWithoutKeysPage(t *testing.T) {
 	run(t, nil, "", "admin-token").want(t, exitUsage, "db.dsn: ")
 }
 
-// TestAdminTokenWithoutCreatePrivilege needs its table, as keys create does.
+// TestAdminTokenWithoutCreatePrivilege: the command needs its table, as keys create
+// does.
 func TestAdminTokenWithoutCreatePrivilege(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

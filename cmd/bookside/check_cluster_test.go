@@ -31,7 +31,7 @@ func TestCheckCluster(t *testing.T) {
 		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
 			t.Errorf("cluster (-want +got):\n%s", diff)
 		}
-		// As a node that is cut off from the others does.
+		// Like a node that is cut off from the others.
 		execute(t, db.SQL, "SET GLOBAL wsrep_reject_queries = 'ALL'")
 		run(t, env, "", "check").want(t, exitUnreachable, "or is a node that has lost its cluster")
 	})

@@ -32,7 +32,7 @@ func TestCheckSitesThatCannotBeServed(t *testing.T) {
 	const todo = "the site cannot be served:\n  "
 	tests := []struct {
 		name       string
-		statement  string // {prefix} is the site's
+		statement  string // {prefix} stands for the site's prefix
 		code       int
 		wantStdout string
 		wantStderr string
@@ -61,8 +61,8 @@ func TestCheckSitesThatCannotBeServed(t *testing.T) {
 	}
 }
 
-// Either all of Bookside's own tables exist, or none: a running server is not
-// ready without one that was lost, and says so in /readyz.
+// TestCheckLostTables: either all own tables exist or none. A running server that loses
+// one is not ready and says so in /readyz.
 func TestCheckLostTables(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -181,8 +181,8 @@ func TestCheckPrivileges(t *testing.T) {
 	}
 }
 
-// A plugin that is not in the site's own list of active plugins may be in that
-// of the network, which not every user may read.
+// TestCheckHiddenNetwork: a plugin that is not in the site's list of active plugins may
+// be in the network's list, which the user may not be able to read.
 func TestCheckHiddenNetwork(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -58,7 +58,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// A value on the command line may be a secret, also one at the wrong place.
+// TestMessagesDoNotQuoteValues: a value on the command line may be a secret, even in the
+// wrong place.
 func TestMessagesDoNotQuoteValues(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret"

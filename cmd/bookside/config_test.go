@@ -95,7 +95,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// Every setting arrives by every way.
+// TestEverySetting sets each key by file, environment and flag.
 func TestEverySetting(t *testing.T) {
 	t.Parallel()
 	var want config
@@ -196,7 +196,7 @@ func TestOtherProgramsVariablesAreIgnored(t *testing.T) {
 	t.Parallel()
 	_, err := configFrom(t, "", []string{
 		"PATH=/bin", "BOOKSIDE=1", "BOOKSIDE_CONFIG=", "BOOKSIDE_TEST_DSN=x",
-		// what Kubernetes and Docker say about services
+		// variables that Kubernetes and Docker set for services
 		"BOOKSIDE_SERVICE_HOST=10.0.0.1", "BOOKSIDE_SERVICE_PORT=80", "BOOKSIDE_SERVICE_PORT_HTTP=80", "BOOKSIDE_PORT=tcp://10.0.0.1:80",
 		"BOOKSIDE_PORT_80_TCP=tcp://10.0.0.1:80", "BOOKSIDE_PORT_80_TCP_ADDR=10.0.0.1", "BOOKSIDE_MYSQL_SERVICE_HOST=10.0.0.2",
 	})
@@ -277,7 +277,7 @@ func TestValidate(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*config)
-		want   string // "" for valid
+		want   string // "" if valid
 	}{
 		{"valid", func(*config) {}, ""},
 		{"wp-config", func(c *config) { c.DB.DSN, c.WordPress.Config = "", "/wp-config.php" }, ""},
@@ -383,7 +383,7 @@ func TestPrintConfig(t *testing.T) {
 	if strings.Contains(got.stdout+got.stderr, "s3cret") {
 		t.Error("the password is printed")
 	}
-	// What is printed can be read back.
+	// The output can be read back.
 	c, err := configFrom(t, got.stdout, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -398,8 +398,8 @@ func TestPrintConfig(t *testing.T) {
 	}
 }
 
-// The printed prefix is the one in wp-config.php, unless another one is set; the
-// number of a network's site stands beside it.
+// TestPrintConfigPrefix: the printed prefix is the one in wp-config.php, unless another
+// one is set; a network site's number is printed separately.
 func TestPrintConfigPrefix(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'db');\n$table_prefix = 'wpx_';\n")
@@ -430,7 +430,7 @@ func TestTarget(t *testing.T) {
 	}
 	tests := []struct {
 		name       string
-		wpConfig   string // content; "" for a DSN
+		wpConfig   string // content; "" if a DSN is configured
 		args       []string
 		wantPrefix string
 		wantDSN    string
@@ -489,7 +489,7 @@ func TestMissingWPConfig(t *testing.T) {
 	run(t, nil, "", "serve", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "wordpress.config: ", "/nowhere/wp-config.php", "no such file")
 }
 
-// TestLockWait: a transaction has time for all its tries.
+// TestLockWait: a transaction has time for all its attempts.
 func TestLockWait(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]time.Duration{"1s": time.Second, "7s": time.Second, "15s": 3 * time.Second, "1m": 15 * time.Second} {
@@ -507,8 +507,8 @@ func TestLockWait(t *testing.T) {
 	}
 }
 
-// TestRequestMemory: what requests may use follows the limit of the runtime,
-// unless it is configured.
+// TestRequestMemory: the memory for requests follows the runtime's limit, unless it is
+// configured.
 func TestRequestMemory(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

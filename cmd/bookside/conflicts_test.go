@@ -8,7 +8,7 @@ import (
 	"bookside/fixtures"
 )
 
-// overlap books an agent twice at once, as PHP may.
+// overlap books an agent twice at the same time, as PHP may.
 func overlap(t *testing.T, db *fixtures.Database) {
 	t.Helper()
 	execute(t, db.SQL, `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
@@ -16,8 +16,8 @@ func overlap(t *testing.T, db *fixtures.Database) {
 		(7002, 1, 1, 1, 'approved', '2027-06-01', 570, '2027-06-01', 630, 0, 0, 1)`)
 }
 
-// A running server logs and counts overlaps; what it measures is told beside
-// the probes, profiles where they are asked for.
+// TestServeMetrics: a running server logs and counts overlaps, and serves metrics and,
+// if enabled, profiles at the admin address.
 func TestServeMetrics(t *testing.T) {
 	t.Parallel()
 	db := small(t)

@@ -16,13 +16,13 @@ import (
 	"bookside/handlers"
 )
 
-// bareService serves whatever handler it is given.
+// bareService is a service with nothing but a handler.
 func bareService(c config) *service {
 	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: handlers.NewMetrics(handlers.Build{}), ended: make(chan error, 2)}
 }
 
-// bareServer serves a handler with so much memory for connections; the counts of
-// its connections are for tests alone.
+// bareServer serves a handler with a limit of memory for connections. Its counts of
+// connections are only for tests.
 func bareServer(t *testing.T, memory int64, handler http.Handler) (address string, all *connections) {
 	t.Helper()
 	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
@@ -42,7 +42,7 @@ func bareServer(t *testing.T, memory int64, handler http.Handler) (address strin
 	return listener.Addr().String(), all
 }
 
-// ask sends a request over a connection and reads its answer.
+// ask sends a request over a connection and reads its response.
 func ask(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -60,7 +60,7 @@ func ask(t *testing.T, conn net.Conn) {
 	}
 }
 
-// distinctLines is a header without an end in which every line takes much memory.
+// distinctLines returns an endless header in which each line takes much memory.
 func distinctLines(size int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	text := strings.Builder{}
@@ -71,8 +71,8 @@ func distinctLines(size int) string {
 	return text.String()
 }
 
-// Headers without an end take no more than their memory, the oldest connections
-// are closed for it, and other clients notice nothing.
+// TestUnfinishedHeadersAreBounded: endless headers use no more than their memory. The
+// oldest connections are closed to make room, and other clients notice nothing.
 func TestUnfinishedHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	const memory, kept, attackers = 4 << 20, 50, 300
@@ -104,7 +104,7 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 			for _, conn := range idle {
 				ask(t, conn)
 			}
-			// A new one is only answered when there was room for it.
+			// A new one is answered only if there was room for it.
 			ask(t, dialRaw(t, address))
 			all.mu.Lock()
 			unfinished, dropped := all.unfinished.used, attackers-all.unfinished.Len()
@@ -125,8 +125,8 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 	}
 }
 
-// Kept connections lose their place, the longest unused first, where they use up
-// the memory themselves.
+// TestIdleConnectionsAreBounded: if idle connections use up the memory themselves, the
+// longest unused ones are closed.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const room = 20
@@ -148,8 +148,8 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// While requests need all the memory new connections wait; none is lost, and
-// there are never more than fit.
+// TestConnectionsWaitForRequests: while requests need all the memory, new connections
+// wait. None is lost, and there are never more than fit.
 func TestConnectionsWaitForRequests(t *testing.T) {
 	t.Parallel()
 	const room, late = 20, 5
@@ -191,8 +191,8 @@ func TestConnectionsWaitForRequests(t *testing.T) {
 	}
 }
 
-// A connection takes no more memory than is counted for it. Not parallel, for
-// the sake of the heap.
+// TestConnectionsCost: a connection takes no more memory than is counted for it. It is
+// not parallel, because it measures the heap.
 func TestConnectionsCost(t *testing.T) {
 	const clients = 200
 	heap := func() int64 {
@@ -223,7 +223,7 @@ func TestConnectionsCost(t *testing.T) {
 			if cost := headerCost([]byte(sent)); cost > ordinaryHeader {
 				want += clients * (cost - ordinaryHeader)
 			}
-			for used := int64(0); used < want; { // until all has been read
+			for used := int64(0); used < want; { // until everything has been read
 				all.mu.Lock()
 				used = all.used
 				all.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 
 func noSocket(string) bool { return false }
 
-// wantConfig is the configuration of testConfig.
+// wantConfig is the result of parsing testConfig.
 var wantConfig = Config{
 	Name: "shop", User: "shop_user", Password: "it's $ecret", Network: "tcp", Address: "db.example:3307",
 	Charset: "utf8mb4", TablePrefix: "wp_",
@@ -43,7 +43,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 require_once ABSPATH . 'wp-settings.php';
 `
 
-// withCredentials is a file with the credentials of wantConfig and then more.
+// withCredentials returns a file with the credentials of wantConfig and more lines.
 func withCredentials(more string) string {
 	return `<?php const DB_NAME = 'shop', DB_USER = 'shop_user', DB_PASSWORD = 'it\'s $ecret';
 define('DB_HOST', 'db.example:3307'); define('DB_CHARSET', 'utf8mb4');
@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 	named := func(name string) Config { c := wantConfig; c.Name = name; return c }
 	network := wantConfig
 	network.Multisite = true
-	// renamed is testConfig with another line in place of the one for DB_NAME.
+	// renamed is testConfig with another line for DB_NAME.
 	renamed := func(line string) string {
 		return strings.Replace(testConfig, `define( 'DB_NAME', 'shop' );`, line, 1)
 	}
@@ -138,7 +138,7 @@ func TestParseDefaults(t *testing.T) {
 
 func TestParseReportsUnreadableSettings(t *testing.T) {
 	t.Parallel()
-	// In all of these the value, or a part of it, is the word hidden.
+	// In each of these, the value or a part of it is the word "hidden".
 	for name, tc := range map[string]struct {
 		more string // from line 3 on
 		line int
@@ -258,7 +258,7 @@ func TestParseDBHost(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		in               string
-		sockets          []string // that exist
+		sockets          []string // existing sockets
 		network, address string
 	}{
 		"host":                        {"db.example", nil, "tcp", "db.example:3306"},
@@ -332,7 +332,7 @@ func TestParseDBHostRejectsOtherForms(t *testing.T) {
 
 func TestIsSocket(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "bookside") // the name of a socket must be short
+	dir, err := os.MkdirTemp("", "bookside") // paths of sockets must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,8 +357,7 @@ func TestIsSocket(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that every value returned is in the file, unless it has
-// escapes.
+// FuzzParse: every returned value is in the file, unless it contains escapes.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		testConfig, withCredentials(`$table_prefix = "a\x5f";`), "<?php \"{$a[\"${b}\"]}\" <<<A\n{$b}\nA; <<<'B'\n\\B\nB;",
@@ -383,7 +382,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzPassword checks that every quoted password is returned as it was.
+// FuzzPassword: every quoted password is returned unchanged.
 func FuzzPassword(f *testing.F) {
 	for _, seed := range []string{`it's`, `\`, `\\'`, `$a {$b} ${c}`, "?>\n//", "\xff", `\u{41}`, `"`} {
 		f.Add(seed)
@@ -401,7 +400,7 @@ func FuzzPassword(f *testing.F) {
 	})
 }
 
-// FuzzParseDBHost checks that an address can be dialled and parses to itself.
+// FuzzParseDBHost: an address can be dialled and parses to itself.
 func FuzzParseDBHost(f *testing.F) {
 	for _, seed := range []string{"", "localhost", "p:db:3306", "[::1]:3306", "::1", ":/a:/b", "a:1:/b", "fe80::1%eth0", "p"} {
 		f.Add(seed)
