@@ -36,7 +36,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 	for name, lost := range map[string]bool{"before the server has it": true, "before the answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database := fixtures.New(t, fixtures.SiteA())
+			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
 			platform := NewPlatform(db, recordedNow)

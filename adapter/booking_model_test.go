@@ -24,7 +24,7 @@ type modelBooking struct {
 // be booked, and nothing that holds its time overlaps.
 func TestBookingsAgainstModel(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.SiteA())
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	db := wpdbtest.Open(t, database, 2)
 	site, err := NewPlatform(db, recordedNow).Site(t.Context())
 	if err != nil {

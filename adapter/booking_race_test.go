@@ -22,7 +22,7 @@ type rivals struct {
 
 func newRivals(t *testing.T, setup ...string) rivals {
 	t.Helper()
-	r := rivals{t: t, database: fixtures.New(t, fixtures.SiteA())}
+	r := rivals{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings())}
 	for _, statement := range setup {
 		if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)

@@ -26,7 +26,7 @@ func newCoupon(other map[string]any) fixtures.Change {
 
 func TestCreateCoupon(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA().WithCoupons())
+	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	create := func(n NewCoupon) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Coupon, error) {
@@ -70,7 +70,7 @@ func TestCreateCoupon(t *testing.T) {
 
 func TestInvalidCouponNamesEveryField(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA().WithCoupons())
+	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	long := strings.Repeat("x", 111)
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
 		_, err := txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: " <b> "})
@@ -111,7 +111,7 @@ func TestInvalidCouponNamesEveryField(t *testing.T) {
 
 func TestUpdateCoupon(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA().WithCoupons())
+	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	update := func(code string, patch CouponPatch) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Coupon, error) {
@@ -165,7 +165,7 @@ func TestUpdateCoupon(t *testing.T) {
 // TestCouponsWithoutDates: earlier versions of the add-on have no such columns.
 func TestCouponsWithoutDates(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA().WithCoupons(), "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
+	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings(), "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
 	history := activityEntry("coupon_created", "coupon_id", "<id:coupon:1>", nil)
 	row := newCoupon(nil)
 	delete(row.Values, "active_from")
@@ -184,7 +184,7 @@ func TestCouponsWithoutDates(t *testing.T) {
 
 func TestCouponsNeedTheAddOn(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
 		_, err := txCreate(t.Context(), site, (*Tx).CreateCoupon, NewCoupon{Code: "HALF"})
 		var known *domain.Error
@@ -204,7 +204,7 @@ func TestCouponsNeedTheAddOn(t *testing.T) {
 // is created and all others are rejected.
 func TestConcurrentCouponsWithOneCodeLeaveOne(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA().WithCoupons())
+	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	site := s.site(t)
 	const count = 20
 	errs := make(chan error, count)

@@ -88,7 +88,7 @@ var capabilities = map[string]struct {
 // with the same e-mail.
 func TestPrivilegedUsersAreGuarded(t *testing.T) {
 	t.Parallel()
-	s, database := customerSite(t, fixtures.SiteA(), settle("wp_users_as_customers", "on"),
+	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), settle("wp_users_as_customers", "on"),
 		"DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers' AND value <> 'on'",
 		"INSERT INTO wp_users (ID, user_login, user_email, user_nicename) VALUES (900, 'mallory', 'mallory@example.test', 'mallory')")
 	original := database.Snapshot(t)
@@ -240,7 +240,7 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, database := customerSite(t, fixtures.SiteA(), slices.Concat([]string{setting, settle("wp_users_as_customers", "on")}, c.setup)...)
+			s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), slices.Concat([]string{setting, settle("wp_users_as_customers", "on")}, c.setup)...)
 			before := database.Snapshot(t)
 			made, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, c.customer)
 			if err != nil {
@@ -274,7 +274,7 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 // A long e-mail fits a customer, and not the user behind.
 func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	t.Parallel()
-	s, database := customerSite(t, fixtures.SiteA(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
+	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
 	before := database.Snapshot(t)
 	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b", 50) + ".test"
 	for _, email := range []string{long, "taken@example.test"} {
@@ -447,7 +447,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 	for name, lost := range map[string]bool{"before the server has it": true, "before the answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database := fixtures.New(t, fixtures.SiteA())
+			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 			for _, statement := range []string{"DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'", settle("wp_users_as_customers", "on")} {
 				if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
 					t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // not paid its invoice 1270 of 135.
 func TestUpdateInvoice(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(order, id int64, patch InvoicePatch, force bool) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Invoice, error) {

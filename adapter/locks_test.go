@@ -38,7 +38,7 @@ func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 // Rows are created when they are first needed.
 func TestLocksChangeTheirRows(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.SiteA())
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	site, err := NewPlatform(wpdbtest.Open(t, database, 2), recordedNow).Site(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestLocksChangeTheirRows(t *testing.T) {
 // others, or after rows of the site, ends before it can.
 func TestLocksOutOfOrderAreRefused(t *testing.T) {
 	t.Parallel()
-	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA()), 2), recordedNow).Site(t.Context())
+	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 2), recordedNow).Site(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

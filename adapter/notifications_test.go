@@ -55,7 +55,7 @@ var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","befo
 // announcing returns a site with statements run on it, and a booking to be made.
 func announcing(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
 	t.Helper()
-	database := fixtures.New(t, fixtures.SiteA())
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	for _, statement := range setup {
 		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

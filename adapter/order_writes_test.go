@@ -49,7 +49,7 @@ func newInvoice(total string) fixtures.Change {
 
 func TestCreateOrder(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	create := func(n NewOrder) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Order, error) { return txCreate(ctx, site, (*Tx).CreateOrder, n) },
@@ -113,7 +113,7 @@ func TestCreateOrder(t *testing.T) {
 
 func TestInvalidOrderNamesEveryField(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	s.try("nothing", nil, func(t *testing.T, site *Site) {
 		_, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"customer_id": "Required", "subtotal": "Required", "total": "Required"})
@@ -150,7 +150,7 @@ func TestInvalidOrderNamesEveryField(t *testing.T) {
 
 func TestUpdateOrder(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(id int64, patch OrderPatch) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Order, error) {
@@ -193,7 +193,7 @@ func TestUpdateOrder(t *testing.T) {
 // TestOrderTakesItsBookingsToAnotherCustomer: order 888 is of customer 197 and has bookings 916 and 917.
 func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	transfer := func(t *testing.T, site *Site) {
 		if _, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 888, OrderPatch{CustomerID: new(int64(12))}); err != nil {
 			t.Fatal(err)

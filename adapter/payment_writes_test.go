@@ -33,7 +33,7 @@ func statusChanged(order int64, from, to string) []fixtures.Change {
 // over all of it, and booking 1441 is its only one.
 func TestCreatePayment(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	create := func(n NewPayment) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Payment, error) {
@@ -108,7 +108,7 @@ func TestCreatePayment(t *testing.T) {
 
 func TestInvalidPaymentNamesEveryField(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA(), "UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id = 5")
+	s := newShop(t, fixtures.SiteA().WithFewBookings(), "UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id = 5")
 	one, order := PaymentPatch{Amount: euros("1")}, new(int64(1403))
 	known := PaymentPatch{Amount: euros("1")}
 	known.Validation.Invalid("order_id", "Must be an id")
@@ -150,7 +150,7 @@ func TestInvalidPaymentNamesEveryField(t *testing.T) {
 // TestUpdatePayment: payment 7 paid order 10 and its invoice 10, 85 euros.
 func TestUpdatePayment(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(id int64, patch PaymentPatch) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Payment, error) {
@@ -195,7 +195,7 @@ func TestUpdatePayment(t *testing.T) {
 
 func TestDeletePayment(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	remove := func(id int64, code domain.Code) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {
 			err := txDelete(t.Context(), site, (*Tx).DeletePayment, id)

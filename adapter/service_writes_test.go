@@ -34,7 +34,7 @@ func serviceMeta(place, key, value string) fixtures.Change {
 
 func TestCreateService(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	create := func(n NewService) func(*testing.T, *Site) {
 		return returnsStored(
 			func(ctx context.Context, site *Site) (Service, error) {
@@ -80,7 +80,7 @@ func TestCreateService(t *testing.T) {
 
 func TestUpdateService(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(id int64, patch ServicePatch) func(*testing.T, *Site) {
 		return func(t *testing.T, site *Site) {
 			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateService, id, patch); err != nil {
@@ -114,7 +114,7 @@ func TestUpdateService(t *testing.T) {
 
 func TestInvalidServiceNamesEveryField(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, fixtures.SiteA())
+	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	long := strings.Repeat("ü", 256)
 	s.try("missing", nil, func(t *testing.T, site *Site) {
 		_, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{})
