@@ -1,10 +1,8 @@
 package handlers_test
 
 import (
-	"context"
 	"crypto/rand"
 	"database/sql"
-	"database/sql/driver"
 	"log/slog"
 	"testing"
 	"time"
@@ -24,59 +22,6 @@ type statement struct {
 	args []any
 }
 
-// tapped is a connector whose connections show their statements, but for BEGIN
-// and COMMIT. see may fail one.
-type tapped struct {
-	driver.Connector
-	see func(statement) error
-}
-
-// Connect opens a connection that shows its statements.
-func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &tappedConn{conn.(mysqlConn), c.see}, nil
-}
-
-// mysqlConn is what database/sql uses of the driver's connections here.
-type mysqlConn interface {
-	driver.Conn
-	driver.QueryerContext
-	driver.ExecerContext
-	driver.NamedValueChecker
-}
-
-type tappedConn struct {
-	mysqlConn
-	see func(statement) error
-}
-
-// QueryContext shows the statement before it is run.
-func (c *tappedConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.show(text, args); err != nil {
-		return nil, err
-	}
-	return c.mysqlConn.QueryContext(ctx, text, args)
-}
-
-// ExecContext shows the statement before it is run.
-func (c *tappedConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.show(text, args); err != nil {
-		return nil, err
-	}
-	return c.mysqlConn.ExecContext(ctx, text, args)
-}
-
-func (c *tappedConn) show(text string, args []driver.NamedValue) error {
-	shown := statement{text: text}
-	for _, arg := range args {
-		shown.args = append(shown.args, arg.Value)
-	}
-	return c.see(shown)
-}
-
 // tappedServer serves a database whose statements see is shown; change adjusts
 // the options.
 func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error, change ...func(*handlers.Options)) *server {
@@ -90,7 +35,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := sql.OpenDB(tapped{connector, see})
+	pool := sql.OpenDB(fixtures.Tap{Connector: connector, See: func(text string, args []any) error { return see(statement{text, args}) }})
 	t.Cleanup(func() {
 		if err := pool.Close(); err != nil {
 			t.Error(err)
