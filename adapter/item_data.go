@@ -17,6 +17,7 @@ import (
 var itemKeys = map[string]bool{
 	"customer_id": true, "agent_id": true, "location_id": true, "service_id": true, "start_date": true, "start_time": true,
 	"end_date": true, "end_time": true, "status": true, "buffer_before": true, "buffer_after": true, "duration": true,
+	"total_attendees": true, // of the Pro add-on
 }
 
 // withItemData returns an order item's data with changed columns of its booking. Its

@@ -133,13 +133,19 @@ func FieldsOfQuery(raw string, reserved ...string) string {
 // fields returns the members of the document as an object. An empty list is one too: PHP
 // writes an empty array so.
 func (d Document) fields() (fields map[string]node, ok bool) {
-	fields, ok = d.root.object()
+	if fields, ok = d.root.object(); ok {
+		d.complete(fields)
+	}
+	return fields, ok
+}
+
+// complete adds those of the query that an object lacks.
+func (d Document) complete(fields map[string]node) {
 	for name, value := range d.query {
-		if sent, found := fields[name]; ok && (!found || sent.null()) {
+		if sent, found := fields[name]; !found || sent.null() {
 			fields[name] = value
 		}
 	}
-	return fields, ok
 }
 
 // Body is the document as an object.

@@ -109,9 +109,10 @@ func (b BulkBooking) Submitted() json.RawMessage { return b.sent.json() }
 // bookings, or the bare list. What is wrong with one booking is in its
 // Validation; the error is about the request.
 func BulkBookings(d Document) ([]BulkBooking, error) {
-	fields, ok := map[string]node{"bookings": d.root}, d.isList()
-	if !ok {
-		fields, ok = d.fields()
+	fields, ok := d.fields()
+	if d.isList() {
+		fields, ok = map[string]node{"bookings": d.root}, true
+		d.complete(fields)
 	}
 	if !ok {
 		return nil, errNoObject

@@ -579,6 +579,7 @@ func TestInvalidBulkRequests(t *testing.T) {
 		})
 	}
 	malformed("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
+	malformed("send_confirmation").check(t, "in the query", s.write(http.MethodPost, "/bookings/bulk?send_confirmation=maybe", list(1)))
 	nothingWritten(t, "no requests", before)
 	a := s.write(http.MethodPost, "/bookings/bulk", list(50)).want(http.StatusMultiStatus)
 	if got := a.at("message"); got != "Bulk booking operation completed. 1 successful, 49 failed out of 50 total." {

@@ -265,10 +265,15 @@ func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	arrange(t, s.database, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4")
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("total_attendees", "1")).want(http.StatusCreated).at("data", "id"))
 	s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id)
+	item := "(SELECT order_item_id FROM wp_latepoint_bookings WHERE id = " + id + ")"
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id,
+		`UPDATE wp_latepoint_order_items SET item_data = '{"id":`+id+`,"end_time":665,"total_attendees":"1","custom_fields":{}}' WHERE id = `+item) // as the Pro add-on has it
 	a := s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"2"}`).want(http.StatusOK)
 	if got := fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")); got != "2 11:05 2027-02-05T11:05:00+01:00 60" {
 		t.Errorf("%s", got)
+	}
+	if got, want := s.texts("SELECT item_data FROM wp_latepoint_order_items WHERE id = "+item)[0], `{"id":`+id+`,"end_time":665,"total_attendees":"2","custom_fields":{}}`; got != want {
+		t.Errorf("item data %s, want %s", got, want)
 	}
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":3}`).want(http.StatusConflict)
