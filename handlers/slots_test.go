@@ -272,7 +272,7 @@ func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	if got := fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")); got != "2 11:05 2027-02-05T11:05:00+01:00 60" {
 		t.Errorf("%s", got)
 	}
-	if got, want := s.texts("SELECT item_data FROM wp_latepoint_order_items WHERE id = "+item)[0], `{"id":`+id+`,"end_time":665,"total_attendees":"2","custom_fields":{}}`; got != want {
+	if got, want := s.texts("SELECT item_data FROM wp_latepoint_order_items WHERE id = " + item)[0], `{"id":`+id+`,"end_time":665,"total_attendees":"2","custom_fields":{}}`; got != want {
 		t.Errorf("item data %s, want %s", got, want)
 	}
 	before := s.database.Snapshot(t)
