@@ -124,7 +124,7 @@ type Slot struct {
 // working hours is empty.
 func (c *Calendar) Day(day Day, q Request) []Slot {
 	var grid, own []Slot
-	known := make(map[Minutes]int) // index of a start in the grid
+	var known map[Minutes]int // index of a start in the grid
 	for _, r := range c.Resources {
 		if !q.wants(r) {
 			continue
@@ -132,6 +132,16 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 		// The slots of each resource are merged right away: on a large site, all of them
 		// together would be hundreds of times the grid.
 		own = c.appendSlots(own[:0], r, day, q)
+		if len(grid) == 0 && ascending(own) {
+			grid, own = own, nil // most requests are for one resource: nothing to merge
+			continue
+		}
+		if known == nil {
+			known = make(map[Minutes]int, len(grid)+len(own))
+			for i, s := range grid {
+				known[s.Start] = i
+			}
+		}
 		for _, s := range own {
 			i, found := known[s.Start]
 			switch {
@@ -145,6 +155,16 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 	}
 	slices.SortFunc(grid, func(a, b Slot) int { return cmp.Compare(a.Start, b.Start) })
 	return grid
+}
+
+// ascending reports whether each slot starts later than the one before it.
+func ascending(slots []Slot) bool {
+	for i := 1; i < len(slots); i++ {
+		if slots[i].Start <= slots[i-1].Start {
+			return false
+		}
+	}
+	return true
 }
 
 // preferred orders offered slots first, then slots with more seats.
