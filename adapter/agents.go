@@ -69,12 +69,13 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q = filterSearch(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
 	q = filterCreated(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = s.connected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})
-	ids, total, err := s.pageIDs(ctx, "list agents", list{id: "a.id", filter: q}, f.Paging, sortColumns(agentOrder[f.Sort], f.Descending)...)
+	l := list{op: "list agents", filter: q}
+	stmt := onPage(q.Columns(agentColumns...), f.Paging, sortColumns(agentOrder[f.Sort], f.Descending)...)
+	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanAgent)
 	if err != nil {
-		return Page[Agent]{}, err
+		return page, err
 	}
-	records, err := s.agentsByID(ctx, ids)
-	return Page[Agent]{Paging: f.Paging, Records: records, Total: total}, err
+	return page, s.connectAgents(ctx, page.Records)
 }
 
 // Agent returns one agent; a CodeNotFound where it does not exist.
@@ -93,27 +94,44 @@ func (s *Site) agentsByID(ctx context.Context, ids []int64) ([]Agent, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	stmt := sq.Select("id", "first_name", "last_name", "display_name", "email", "phone", "bio", "features", "status", "created_at", "updated_at").
-		From(s.db.Name(wpdb.Agents)).Where(sq.Eq{"id": ids})
-	records, err := wpdb.All(ctx, s.db, "read agents", stmt, func(row wpdb.Scanner) (a Agent, err error) {
-		err = row.Scan(&a.ID, &a.FirstName, wpdb.OrZero(&a.LastName), wpdb.OrZero(&a.DisplayName), &a.Email, wpdb.OrZero(&a.Phone),
-			wpdb.OrZero(&a.Bio), wpdb.OrZero(&a.Features), &a.Status, wpdb.OrZero((*string)(&a.CreatedAt)), wpdb.OrZero((*string)(&a.UpdatedAt)))
-		return a, err
-	})
+	stmt := sq.Select(agentColumns...).Column("NULL").From(s.db.As(wpdb.Agents, "a")).Where(sq.Eq{"a.id": ids})
+	records, err := wpdb.All(ctx, s.db, "read agents", stmt, func(row wpdb.Scanner) (Agent, error) { return scanAgent(row, new(any)) })
 	if err != nil {
 		return nil, err
+	}
+	records = inOrder(ids, records, Agent.id)
+	return records, s.connectAgents(ctx, records)
+}
+
+func (a Agent) id() int64 { return a.ID }
+
+// agentColumns are what scanAgent reads of agents, a.
+var agentColumns = []string{
+	"a.id", "a.first_name", "a.last_name", "a.display_name", "a.email", "a.phone", "a.bio", "a.features", "a.status", "a.created_at", "a.updated_at",
+}
+
+func scanAgent(row wpdb.Scanner, last any) (a Agent, err error) {
+	err = row.Scan(&a.ID, &a.FirstName, wpdb.OrZero(&a.LastName), wpdb.OrZero(&a.DisplayName), &a.Email, wpdb.OrZero(&a.Phone),
+		wpdb.OrZero(&a.Bio), wpdb.OrZero(&a.Features), &a.Status, wpdb.OrZero((*string)(&a.CreatedAt)), wpdb.OrZero((*string)(&a.UpdatedAt)), last)
+	return a, err
+}
+
+// connectAgents reads the services and locations that agents are connected to.
+func (s *Site) connectAgents(ctx context.Context, records []Agent) error {
+	ids := idsOf(records, Agent.id)
+	if len(ids) == 0 {
+		return nil
 	}
 	services, err := s.connectedServices(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	locations, err := s.connectedLocations(ctx, "agent_id", ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	records = inOrder(ids, records, func(a Agent) int64 { return a.ID })
 	for i := range records {
 		records[i].Services, records[i].Locations = services[records[i].ID], locations[records[i].ID]
 	}
-	return records, nil
+	return nil
 }

@@ -96,12 +96,8 @@ func (s *Site) slotSearch(ctx context.Context, q SlotQuery) (slotSearch, error) 
 	if found.ServiceID == 0 && problems.Err() != nil {
 		return found, problems.Err()
 	}
-	found.service, err = s.bookableService(ctx, found.ServiceID)
-	if err := problems.Absorb(err); err != nil {
-		return found, err
-	}
-	found.resources, found.missing, err = s.resources(ctx, found.service, domain.ValueOr(found.AgentID, 0), found.LocationID)
-	if err := problems.Absorb(err); err != nil {
+	found.service, found.resources, found.missing, err = s.serviceWithResources(ctx, &problems, found.ServiceID, domain.ValueOr(found.AgentID, 0), found.LocationID)
+	if err != nil {
 		return found, err
 	}
 	if found.LocationID == nil && len(found.resources) > 0 {
@@ -173,13 +169,21 @@ var extraBlockingStatuses = []string{"approved", "pending"}
 // CodeInvalidRequest if the service or location does not exist.
 func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error) {
 	var problems domain.Validation
-	service, err := s.serviceOrAny(ctx, q.ServiceID)
-	if err := problems.Absorb(err); err != nil {
+	service, free, known, err := s.bookable(ctx, q.ServiceID, 0, cmp.Or(q.LocationID, new(int64)))
+	if err != nil {
 		return nil, err
 	}
-	free, _, err := s.resources(ctx, service, 0, cmp.Or(q.LocationID, new(int64)))
-	if err := problems.Absorb(err); err != nil {
-		return nil, err
+	switch {
+	case q.ServiceID == 0:
+		service = anyService(service.settings)
+	case !known:
+		problems.Invalid("service_id", "Service not found")
+	}
+	if len(free) == 0 {
+		_, err := s.missing(ctx, service, 0, domain.ValueOr(q.LocationID, 0))
+		if err := problems.Absorb(err); err != nil {
+			return nil, err
+		}
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err

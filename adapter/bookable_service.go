@@ -57,49 +57,108 @@ const (
 	metaBookingsPerDay = "max_bookings_per_day"
 )
 
-// bookableService reads a service and everything its bookings depend on; a
-// CodeInvalidRequest if it does not exist.
-func (s *Site) bookableService(ctx context.Context, id int64) (bookableService, error) {
-	v := bookableService{Service: availability.Service{ID: id}}
-	var basic decimal.NullDecimal
-	stmt := sq.Select("status = 'active'", "duration", "buffer_before", "buffer_after", "timeblock_interval", "capacity_min", "COALESCE(capacity_max, 1)", "name", "charge_amount").
-		Columns(s.schema.Columns(wpdb.Services, "s", settingEarliest, settingLatest)...).
-		From(s.db.As(wpdb.Services, "s")).Where(sq.Eq{"id": id})
-	_, ok, err := wpdb.One(ctx, s.db, "read service", stmt, func(row wpdb.Scanner) (struct{}, error) {
-		return struct{}{}, row.Scan(wpdb.OrZero(&v.active), &v.duration, wpdb.OrZero((*int)(&v.BufferBefore)), wpdb.OrZero((*int)(&v.BufferAfter)),
-			wpdb.OrZero((*int)(&v.Step)), wpdb.OrZero(&v.CapacityMin), &v.CapacityMax, &v.name, &basic,
-			wpdb.OrZero(&v.bounds.Earliest), wpdb.OrZero(&v.bounds.Latest))
-	})
-	if err != nil {
-		return v, err
+// bookable reads a service with everything its bookings depend on, and its bookable
+// connections (OsConnectorHelper::get_connections_that_satisfy_booking_request); for
+// service 0 those of any service. known is false if there is no such service. Agent and
+// location may be 0 for any; a nil location stands for the one that firstLocation finds.
+func (s *Site) bookable(ctx context.Context, service, agent int64, location *int64) (v bookableService, resources []availability.Resource, known bool, err error) {
+	rows, err := wpdb.All(ctx, s.db, "read service", s.bookableRows(service, agent, domain.ValueOr(location, 0)), scanBookableRow)
+	v = bookableService{Service: availability.Service{ID: service}}
+	settings, first := map[string]string{}, map[string]int64{}
+	for _, row := range rows {
+		switch {
+		case row.service != nil:
+			v, known = row.bookableService, true
+			v.ID = service
+		case row.setting == nil:
+			resources = append(resources, row.resource)
+		case first[row.name] == 0 || *row.setting < first[row.name]: // the first row of a name counts
+			settings[row.name], first[row.name] = wpdb.PlainText(row.value), *row.setting
+		}
 	}
-	if !ok {
-		return v, domain.InvalidField("service_id", "Service not found")
+	v.settings = settings
+	v.Step = step(v.Step, settings[settingStep])
+	if location == nil && len(resources) > 0 {
+		resources = firstLocation(resources)
 	}
-	metas, err := s.metas(ctx, wpdb.ServiceMeta, []int64{id}, sq.Eq{"meta_key": []string{metaDurations, metaBlockAtMinimum, metaBookingsPerDay}})
-	if err != nil {
-		return v, err
-	}
-	v.settings, err = s.slotSettings(ctx)
-	if err != nil {
-		return v, err
-	}
-	v.prices = map[int64]decimal.Decimal{0: basic.Decimal}
-	v.durations = v.listDurations(metas[id][metaDurations])
-	v.BlockAtMinimum = metas[id][metaBlockAtMinimum] == on
-	v.bookingsPerDay = leadingInt(metas[id][metaBookingsPerDay])
-	v.Step = step(v.Step, v.settings[settingStep])
-	return v, nil
+	return v, resources, known, err
 }
 
-func (s *Site) serviceOrAny(ctx context.Context, id int64) (bookableService, error) {
-	if id != 0 {
-		return s.bookableService(ctx, id)
+// bookableRow is a row of a service, a setting or a connection. The columns of the others
+// are empty in it.
+type bookableRow struct {
+	service *int64 // the id, in the row of the service
+	bookableService
+	setting     *int64 // the id, in the row of a setting
+	name, value string
+	resource    availability.Resource
+}
+
+// bookableRows selects what bookable reads.
+func (s *Site) bookableRows(service, agent, location int64) sq.Sqlizer {
+	const ofSetting, ofConnection = 3, 3
+	stmt := sq.Select("s.id", "s.status = 'active'", "s.duration", "s.buffer_before", "s.buffer_after", "s.timeblock_interval", "s.capacity_min",
+		"COALESCE(s.capacity_max, 1)", "s.name", "s.charge_amount").
+		Columns(s.schema.Columns(wpdb.Services, "s", settingEarliest, settingLatest)...).
+		Column(s.metaValue(wpdb.ServiceMeta, "s.id", metaDurations)).Column(s.metaValue(wpdb.ServiceMeta, "s.id", metaBlockAtMinimum)).
+		Column(s.metaValue(wpdb.ServiceMeta, "s.id", metaBookingsPerDay)).
+		Columns(nulls(ofSetting + ofConnection)...).
+		From(s.db.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": service})
+	const ofService = 15
+	settings := sq.Select(nulls(ofService)...).Columns("id", "name", "value").Columns(nulls(ofConnection)...).
+		From(s.db.Name(wpdb.Settings)).Where(sq.Eq{"name": slotSettings})
+	connections := sq.Select(nulls(ofService+ofSetting)...).Columns("x.agent_id", "x.service_id", "x.location_id").
+		From(s.db.As(wpdb.AgentsServices, "x")).
+		Join(s.db.As(wpdb.Agents, "a") + " ON a.id = x.agent_id AND a.status <> 'disabled'").
+		Join(s.db.As(wpdb.Services, "s") + " ON s.id = x.service_id AND s.status = 'active'").
+		Join(s.db.As(wpdb.Locations, "l") + " ON l.id = x.location_id AND l.status = 'active'")
+	for _, narrow := range []connection{{"x.agent_id", &agent}, {"x.service_id", &service}, {"x.location_id", &location}} {
+		if *narrow.id != 0 {
+			connections = connections.Where(sq.Eq{narrow.column: *narrow.id})
+		}
 	}
-	any := bookableService{Service: availability.Service{CapacityMax: 1}, active: true, duration: defaultDuration}
-	settings, err := s.slotSettings(ctx)
-	any.settings = settings
-	return any, err
+	return unionAll(settings, connections, stmt)
+}
+
+func scanBookableRow(row wpdb.Scanner) (r bookableRow, err error) {
+	var basic decimal.NullDecimal
+	var durations, blockAtMinimum, perDay string
+	err = row.Scan(&r.service, wpdb.OrZero(&r.active), wpdb.OrZero(&r.duration), wpdb.OrZero((*int)(&r.BufferBefore)), wpdb.OrZero((*int)(&r.BufferAfter)),
+		wpdb.OrZero((*int)(&r.Step)), wpdb.OrZero(&r.CapacityMin), wpdb.OrZero(&r.CapacityMax), wpdb.OrZero(&r.bookableService.name), &basic,
+		wpdb.OrZero(&r.bounds.Earliest), wpdb.OrZero(&r.bounds.Latest), wpdb.OrZero(&durations), wpdb.OrZero(&blockAtMinimum), wpdb.OrZero(&perDay),
+		&r.setting, wpdb.OrZero(&r.name), wpdb.OrZero(&r.value),
+		wpdb.OrZero(&r.resource.Agent), wpdb.OrZero(&r.resource.Service), wpdb.OrZero(&r.resource.Location))
+	if err != nil || r.service == nil {
+		return r, err
+	}
+	r.prices = map[int64]decimal.Decimal{0: basic.Decimal}
+	r.durations = r.listDurations(durations)
+	r.BlockAtMinimum = blockAtMinimum == on
+	r.bookingsPerDay = leadingInt(perDay)
+	return r, nil
+}
+
+// anyService stands for any of the services, with the settings that were read.
+func anyService(settings map[string]string) bookableService {
+	return bookableService{Service: availability.Service{CapacityMax: 1}, active: true, duration: defaultDuration, settings: settings}
+}
+
+// serviceWithResources reads a service and its bookable resources; if there are none, also
+// what is missing. Unknown ids are reported, those of agent and location even if the
+// service is unknown.
+func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent int64, location *int64) (v bookableService, resources []availability.Resource, missing Missing, err error) {
+	v, resources, known, err := s.bookable(ctx, service, agent, location)
+	if err != nil {
+		return v, nil, "", err
+	}
+	if !known {
+		p.Invalid("service_id", "Service not found")
+	}
+	if len(resources) > 0 {
+		return v, resources, "", nil
+	}
+	missing, err = s.missing(ctx, v, agent, domain.ValueOr(location, 0))
+	return v, nil, missing, p.Absorb(err)
 }
 
 // defaultDuration is the duration of a booking of any service, in minutes
@@ -158,40 +217,6 @@ func (v bookableService) price(duration int64) decimal.Decimal {
 		return price
 	}
 	return v.prices[0]
-}
-
-// resources returns the bookable connections of a service, or of any service
-// (OsConnectorHelper::get_connections_that_satisfy_booking_request). If there are none,
-// it also returns what is missing. It returns a CodeInvalidRequest if the agent or
-// location does not exist. A nil location stands for the one that firstLocation finds;
-// agent and location may be 0 for any.
-func (s *Site) resources(ctx context.Context, service bookableService, agent int64, location *int64) ([]availability.Resource, Missing, error) {
-	locationID := domain.ValueOr(location, 0)
-	stmt := sq.Select("x.agent_id", "x.service_id", "x.location_id").From(s.db.As(wpdb.AgentsServices, "x")).
-		Join(s.db.As(wpdb.Agents, "a") + " ON a.id = x.agent_id AND a.status <> 'disabled'").
-		Join(s.db.As(wpdb.Services, "s") + " ON s.id = x.service_id AND s.status = 'active'").
-		Join(s.db.As(wpdb.Locations, "l") + " ON l.id = x.location_id AND l.status = 'active'")
-	for _, narrow := range []connection{{"x.agent_id", &agent}, {"x.service_id", &service.ID}, {"x.location_id", &locationID}} {
-		if *narrow.id != 0 {
-			stmt = stmt.Where(sq.Eq{narrow.column: *narrow.id})
-		}
-	}
-	found, err := wpdb.All(ctx, s.db, "read connections", stmt, func(row wpdb.Scanner) (availability.Resource, error) {
-		var r availability.Resource
-		err := row.Scan(&r.Agent, &r.Service, &r.Location)
-		return r, err
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	if len(found) > 0 {
-		if location == nil {
-			found = firstLocation(found)
-		}
-		return found, "", nil
-	}
-	missing, err := s.missing(ctx, service, agent, locationID)
-	return nil, missing, err
 }
 
 // firstLocation keeps the resources of the location with the lowest id, where a booking

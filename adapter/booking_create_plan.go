@@ -108,7 +108,7 @@ func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Val
 		return nil
 	}
 	var err error
-	plan.service, plan.resources, err = s.serviceWithResources(ctx, p, plan.ServiceID, plan.AgentID, plan.LocationID)
+	plan.service, plan.resources, _, err = s.serviceWithResources(ctx, p, plan.ServiceID, plan.AgentID, plan.LocationID)
 	return err
 }
 

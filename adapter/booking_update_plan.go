@@ -161,7 +161,7 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 		}
 	}
 	location := cmp.Or(plan.LocationID, b.location())
-	if plan.service, plan.resources, err = s.serviceWithResources(ctx, p, c.service, c.agent, location); err != nil {
+	if plan.service, plan.resources, _, err = s.serviceWithResources(ctx, p, c.service, c.agent, location); err != nil {
 		return err
 	}
 	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.serviceID(), Location: b.locationID()}

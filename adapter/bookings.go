@@ -121,7 +121,7 @@ type BookingFilter struct {
 
 // Bookings returns one page of the bookings that match the filter.
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
-	l := list{id: "b.id", filter: s.bookingFilter(f)}
+	l := list{op: "list bookings", filter: s.bookingFilter(f)}
 	if f.MetaKey != nil {
 		shown := visibleMeta{site: s}
 		visible, err := shown.has(ctx, *f.MetaKey)
@@ -132,17 +132,16 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 			l.filter = l.filter.Where("FALSE")
 		}
 	}
-	ids, total, err := pageOf(ctx, s, "list bookings", l, f.Paging, func() ([]int64, error) {
-		if f.Sort == BookingsByStart {
-			return s.bookingIDsByStart(ctx, l, f)
-		}
-		return s.bookingIDs(ctx, l, f)
-	})
+	found, more, err := s.findBookings(ctx, l, f)
+	if err != nil {
+		return orNone(Page[Booking]{Paging: f.Paging}, err)
+	}
+	size, err := s.total(ctx, l, f.Paging, len(found), more)
 	if err != nil {
 		return Page[Booking]{}, err
 	}
-	records, err := s.listedBookings(ctx, ids, f.WithMeta)
-	return Page[Booking]{Paging: f.Paging, Records: records, Total: total}, err
+	records, err := s.listedBookings(ctx, found, f.WithMeta, size)
+	return pageWith(f.Paging, records, more, size), err
 }
 
 func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
@@ -200,37 +199,76 @@ var bookingOrder = map[BookingSort][]string{
 	BookingsByStart:        {"b.start_date", "b.start_time", "b.id"},
 }
 
-func (s *Site) bookingIDs(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
-	stmt := pageStatement(l.filter.Column(l.id), f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...)
-	return wpdb.All(ctx, s.db, "list bookings", stmt, wpdb.Value[int64])
+// foundBooking is a booking of a page, before it is read.
+type foundBooking struct {
+	id    int64
+	date  *string // on which it starts
+	order *int64
 }
 
-// bookingIDsByStart walks the index on start_date, which does not sort by time and id. A
-// first statement sorts by date only and finds the first and last date of the page; a
-// second one sorts fully between these two dates, which touches little more than the
-// page. A single statement would sort the table.
-func (s *Site) bookingIDsByStart(ctx context.Context, l list, f BookingFilter) ([]int64, error) {
-	const op = "list bookings"
-	stmt := pageStatement(l.filter.Column("b.start_date"), f.Paging, direction("b.start_date", f.Descending))
-	dates, err := wpdb.All(ctx, s.db, op+": dates", stmt, wpdb.Value[*string])
-	if err != nil || len(dates) == 0 {
+// findBookings finds the bookings of a page, and whether there is a next one.
+func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page []foundBooking, more bool, err error) {
+	if f.Sort == BookingsByStart {
+		page, err = s.findBookingsByStart(ctx, l, f)
+	} else {
+		page, err = s.foundBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
+	}
+	if int64(len(page)) > f.PerPage {
+		return page[:f.PerPage], true, err
+	}
+	return page, false, err
+}
+
+// foundBookings reads the few bookings that a statement with a limit selects, in the order
+// of the filter. The statement itself reads nothing but ids, and may thus need no more
+// than an index.
+func (s *Site) foundBookings(ctx context.Context, l list, f BookingFilter, few sq.SelectBuilder) ([]foundBooking, error) {
+	stmt := sq.Select("b.id", "b.start_date", "i.order_id").FromSelect(few.Column("b.id"), "few").
+		Join(s.db.As(wpdb.Bookings, "b") + " ON b.id = few.id").
+		LeftJoin(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
+		OrderBy(sortColumns(bookingOrder[f.Sort], f.Descending)...)
+	if f.Sort == BookingsByCustomerName {
+		stmt = stmt.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+	}
+	return wpdb.All(ctx, s.db, l.op, stmt, func(row wpdb.Scanner) (b foundBooking, err error) {
+		err = row.Scan(&b.id, &b.date, &b.order)
+		return b, err
+	})
+}
+
+// findBookingsByStart walks the index on start_date, which does not sort by time and id;
+// the server would sort the table. It reads a few bookings more than the page, before it
+// and after it, and sorts only these. That gives the page, and the first row of the next one,
+// if they contain all bookings of its first and last date. Otherwise a second statement sorts all bookings between
+// these two dates, which touches little more than the page.
+func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
+	const slack = 30
+	before := min(f.offset(), slack)
+	most := before + f.limit() + slack
+	rows, err := s.foundBookings(ctx, l, f, l.filter.OrderBy(direction("b.start_date", f.Descending)).Limit(most).Offset(f.offset()-before))
+	if err != nil || uint64(len(rows)) <= before {
 		return nil, err
 	}
-	first, last := dates[0], dates[len(dates)-1]
+	page := rows[before:min(before+f.limit(), uint64(len(rows)))]
+	first, last := page[0].date, page[len(page)-1].date
+	begun := before == f.offset() || !sameDate(rows[0].date, first)
+	ended := uint64(len(rows)) < most || !sameDate(rows[len(rows)-1].date, last)
+	if begun && ended {
+		return page, nil
+	}
 	skip := f.offset()
 	if skip > 0 {
-		before := list{id: l.id, filter: l.filter.Where(pastDate(first, !f.Descending))}
-		passed, err := s.count(ctx, op+": before the page", before)
+		passed, err := s.count(ctx, list{op: l.op + ": before the page", filter: l.filter.Where(pastDate(first, !f.Descending))})
 		if err != nil {
 			return nil, err
 		}
 		skip -= min(skip, uint64(passed))
 	}
-	stmt = l.filter.Where(dateRange(first, last, f.Descending)).
-		Column(l.id).OrderBy(sortColumns(bookingOrder[BookingsByStart], f.Descending)...).
-		Limit(uint64(f.PerPage)).Offset(skip)
-	return wpdb.All(ctx, s.db, op, stmt, wpdb.Value[int64])
+	return s.foundBookings(ctx, l, f, l.filter.Where(dateRange(first, last, f.Descending)).
+		OrderBy(sortColumns(bookingOrder[BookingsByStart], f.Descending)...).Limit(f.limit()).Offset(skip))
 }
+
+func sameDate(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // dateRange returns the condition that a row lies between the first and the last date of
 // a page. The server sorts NULL below every date: first if ascending, last if descending.
@@ -269,16 +307,28 @@ func pastDate(date *string, asc bool) sq.Sqlizer {
 // bookingsByID reads bookings with their to-one associations, each by primary key, in the
 // order of the ids. Their payment status is the stored one.
 func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]Booking, error) {
-	return s.readBookings(ctx, ids, withMeta, false)
+	stored := func(stmt sq.SelectBuilder) sq.SelectBuilder { return stmt.Column("o.payment_status") }
+	return s.readBookings(ctx, ids, withMeta, stored, new(total))
 }
 
-// listedBookings is bookingsByID with the payment status that the API shows,
-// which costs a scan of the transactions.
-func (s *Site) listedBookings(ctx context.Context, ids []int64, withMeta bool) ([]Booking, error) {
-	return s.readBookings(ctx, ids, withMeta, true)
+// listedBookings is bookingsByID with the payment status that the API shows. It counts
+// the list where size asks for it.
+func (s *Site) listedBookings(ctx context.Context, found []foundBooking, withMeta bool, size *total) ([]Booking, error) {
+	var orders []int64
+	for _, b := range found {
+		if b.order != nil {
+			orders = append(orders, *b.order)
+		}
+	}
+	ids := idsOf(found, func(b foundBooking) int64 { return b.id })
+	shown := func(stmt sq.SelectBuilder) sq.SelectBuilder {
+		return s.joinRefunds(stmt, orders).Column(displayPaymentStatus)
+	}
+	return s.readBookings(ctx, ids, withMeta, shown, size)
 }
 
-func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta, withRefunds bool) ([]Booking, error) {
+// readBookings reads bookings. withStatus adds the payment status of their orders, o.
+func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta bool, withStatus func(sq.SelectBuilder) sq.SelectBuilder, size *total) ([]Booking, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -298,14 +348,8 @@ func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta, withRefu
 		LeftJoin(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
 		LeftJoin(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
 		Where(sq.Eq{"b.id": ids})
-	if withRefunds {
-		orders := sq.Select("i.order_id").From(s.db.As(wpdb.Bookings, "b")).Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
-			Where(sq.Eq{"b.id": ids})
-		stmt = s.joinRefunds(stmt, orders).Column(displayPaymentStatus)
-	} else {
-		stmt = stmt.Column("o.payment_status")
-	}
-	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, scanBooking)
+	stmt = withStatus(stmt).Column(size.column())
+	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, func(row wpdb.Scanner) (Booking, error) { return scanBooking(row, size.dest()) })
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +360,7 @@ func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta, withRefu
 	return records, err
 }
 
-func scanBooking(row wpdb.Scanner) (Booking, error) {
+func scanBooking(row wpdb.Scanner, last any) (Booking, error) {
 	var b Booking
 	var agentID, serviceID, categoryID, orderID *int64
 	var agentFirst, agentLast, categoryName, paymentStatus string
@@ -331,7 +375,7 @@ func scanBooking(row wpdb.Scanner) (Booking, error) {
 		&agentID, wpdb.OrZero(&agentFirst), wpdb.OrZero(&agentLast), wpdb.OrZero(&b.Agent.Email), wpdb.OrZero(&b.Agent.Phone),
 		&serviceID, wpdb.OrZero(&service.Name), wpdb.OrZero(&service.ShortDescription), wpdb.OrZero(&service.Status), wpdb.OrZero(&service.Duration), &priceMin, &priceMax,
 		wpdb.OrZero(&b.Location.Name), wpdb.OrZero(&b.Location.FullAddress), &categoryID, wpdb.OrZero(&categoryName),
-		wpdb.OrZero(&b.OrderItemID), &price, &orderID, &comment, wpdb.OrZero(&paymentStatus))
+		wpdb.OrZero(&b.OrderItemID), &price, &orderID, &comment, wpdb.OrZero(&paymentStatus), last)
 	if err != nil {
 		return b, err
 	}
@@ -466,11 +510,11 @@ func ownStatuses(labels string) []string {
 // rest.
 func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) ([]Booking, error) {
 	f.Paging = Paging{Page: 1, PerPage: limit}
-	ids, err := s.bookingIDsByStart(ctx, list{id: "b.id", filter: s.bookingFilter(f)}, f)
+	found, _, err := s.findBookings(ctx, list{op: "list bookings", filter: s.bookingFilter(f)}, f)
 	if err != nil {
 		return nil, err
 	}
-	return s.listedBookings(ctx, ids, f.WithMeta)
+	return s.listedBookings(ctx, found, f.WithMeta, new(total))
 }
 
 func (b Booking) serviceID() int64 {

@@ -7,6 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
 
@@ -35,24 +36,85 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 	if q.customer {
 		in.Window = s.bookingWindow(service, in.Deviations)
 	}
-	scope := scopeOf(resources)
-	var err error
-	if in.WorkPeriods, err = s.workPeriods(ctx, scope, q.from, q.to); err != nil {
-		return nil, err
-	}
 	limited, err := s.addOnActive(ctx, service.settings[settingAddOns])
 	if err != nil {
 		return nil, err
 	}
 	if limited {
-		if err := s.readLimits(ctx, service, scope, q, &in); err != nil {
-			return nil, err
-		}
+		in.Limits = availability.DailyLimits{Service: service.bookingsPerDay, Agents: map[int64]int{}}
 	}
-	if in.Bookings, err = s.blockingBookings(ctx, service, scope, q, in); err != nil {
+	if err := s.readCalendar(ctx, service, scopeOf(resources), q, limited, &in); err != nil {
 		return nil, err
 	}
 	return availability.NewCalendar(in), nil
+}
+
+// The kinds of a calendarRow.
+const (
+	bookingRow = iota
+	hoursRow
+	timeOffRow
+	limitRow
+)
+
+// calendarRow is a row of what readCalendar reads. Columns that its kind does not have are
+// empty.
+type calendarRow struct {
+	kind int
+	blockingRow
+	weekday int
+	limit   string // of an agent, in bookings per day
+}
+
+// readCalendar reads bookings and working hours in one statement; if limits apply, also
+// time off and the daily limits of agents. It reads bookings one day too far, because the
+// working hours decide about the last one.
+func (s *Site) readCalendar(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, limited bool, in *availability.Input) error {
+	bookings := s.blockingBookings(service, scope, q, *in, q.to+1).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
+	others := []sq.SelectBuilder{s.workPeriods(scope, q.from, q.to)}
+	if limited {
+		others = append(others, s.dailyLimits(scope.agents))
+		if s.schema.Has(wpdb.BlockedPeriods) {
+			others = append(others, s.timeOff(scope, q.from, q.to))
+		}
+	}
+	rows, err := wpdb.All(ctx, s.db, "read calendar", unionAll(bookings, others...), func(row wpdb.Scanner) (r calendarRow, err error) {
+		dests := append([]any{&r.kind}, r.dests()...)
+		err = row.Scan(append(dests, wpdb.OrZero(&r.weekday), wpdb.OrZero(&r.limit))...)
+		return r, err
+	})
+	if err != nil {
+		return err
+	}
+	limits := map[int64]int64{} // ids of rows
+	for _, r := range rows {
+		switch r.kind {
+		case hoursRow:
+			in.WorkPeriods = append(in.WorkPeriods, r.workPeriod())
+		case timeOffRow:
+			in.OffPeriods = append(in.OffPeriods, r.offPeriod())
+		case limitRow:
+			if first := limits[r.agent]; first == 0 || r.id < first { // the first row counts
+				limits[r.agent], in.Limits.Agents[r.agent] = r.id, max(leadingInt(r.limit), 0)
+			}
+		}
+	}
+	last := lastDay(q, *in)
+	for _, r := range rows {
+		if b := r.booking(); r.kind == bookingRow && b.Start.Day <= last {
+			in.Bookings = append(in.Bookings, b)
+		}
+	}
+	return nil
+}
+
+// lastDay returns the last day whose bookings count: the day after the last one if working
+// hours run past midnight.
+func lastDay(q calendarQuery, in availability.Input) availability.Day {
+	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > minutesPerDay }) {
+		return q.to + 1
+	}
+	return q.to
 }
 
 // bookingWindow returns the time in which customers may book a service.
@@ -88,25 +150,29 @@ func (scope resourceScope) covering() sq.And {
 	}
 }
 
-// workPeriods reads the working hours that may apply to the days. It reads the general
-// hours of the whole week, which decide whether the plugin would fill it up.
-func (s *Site) workPeriods(ctx context.Context, scope resourceScope, from, to availability.Day) ([]availability.WorkPeriod, error) {
+// workPeriods selects the working hours that may apply to the days, and the general hours
+// of the whole week, which decide whether the plugin would fill it up.
+func (s *Site) workPeriods(scope resourceScope, from, to availability.Day) sq.SelectBuilder {
 	general := sq.Eq{"agent_id": 0, "service_id": 0, "location_id": 0, "custom_date": nil}
 	onDays := sq.And{
 		sq.Eq{"week_day": weekdays(from, to)},
 		sq.Or{sq.Eq{"custom_date": nil}, sq.And{sq.GtOrEq{"custom_date": from.String()}, sq.LtOrEq{"custom_date": to.String()}}},
 	}
-	stmt := sq.Select("agent_id", "service_id", "location_id", "week_day", "custom_date", "start_time", "end_time").
+	return sq.Select().Column("?", hoursRow).
+		Columns("NULL", "agent_id", "service_id", "location_id", "custom_date", "start_time", "custom_date", "end_time", "NULL", "NULL", "NULL", "week_day", "NULL").
 		From(s.db.Name(wpdb.WorkPeriods)).Where(scope.covering()).Where(sq.Or{general, onDays})
-	return wpdb.All(ctx, s.db, "read working hours", stmt, func(row wpdb.Scanner) (p availability.WorkPeriod, err error) {
-		var date string
-		err = row.Scan(&p.Agent, &p.Service, &p.Location, &p.Weekday, wpdb.OrZero(&date), (*int)(&p.Start), (*int)(&p.End))
-		if err == nil && date != "" {
-			p.Date, _ = availability.ParseDay(date) // a zero date is not one of the days
-			p.Dated = true
-		}
-		return p, err
-	})
+}
+
+func (r calendarRow) workPeriod() availability.WorkPeriod {
+	p := availability.WorkPeriod{
+		Scope: r.scope(), Weekday: r.weekday,
+		Start: Minutes(domain.ValueOr(r.start, 0)), End: Minutes(domain.ValueOr(r.end, 0)),
+	}
+	if r.startDate != "" {
+		p.Date, _ = availability.ParseDay(r.startDate) // a zero date is not one of the days
+		p.Dated = true
+	}
+	return p
 }
 
 // weekdays returns the ISO weekdays of a range of days.
@@ -118,17 +184,10 @@ func weekdays(from, to availability.Day) []int {
 	return days
 }
 
-// blockingBookings reads the bookings that may block the resources, from the day before
-// the first day, because of those that run past midnight, to the last day, or the day
-// after it if working hours run past midnight. Uses the index on start_date.
-func (s *Site) blockingBookings(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, in availability.Input) ([]availability.Booking, error) {
-	last := q.to
-	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > minutesPerDay }) {
-		last++
-	}
-	stmt := sq.Select(blockingBookingColumns...).From(s.db.Name(wpdb.Bookings)).
-		Where(sq.Eq{"status": append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...)}).
-		Where(sq.GtOrEq{"start_date": (q.from - 1).String()}).Where(sq.LtOrEq{"start_date": last.String()})
+// blockingBookings selects the bookings that may block the resources until the last day,
+// from the day before the first day, because of those that run past midnight. Uses the
+// index on start_date.
+func (s *Site) blockingBookings(service bookableService, scope resourceScope, q calendarQuery, in availability.Input, last availability.Day) sq.SelectBuilder {
 	concerned := sq.Or{sq.Eq{"agent_id": scope.agents}}
 	if in.Rules.OneAgentAtLocation {
 		concerned = append(concerned, sq.Eq{"location_id": scope.locations})
@@ -136,7 +195,9 @@ func (s *Site) blockingBookings(ctx context.Context, service bookableService, sc
 	if in.Limits.Service > 0 {
 		concerned = append(concerned, sq.Eq{"service_id": service.ID})
 	}
-	return wpdb.All(ctx, s.db, "read blocking bookings", stmt.Where(concerned), scanBlockingBooking)
+	return sq.Select().From(s.db.Name(wpdb.Bookings)).
+		Where(sq.Eq{"status": append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...)}).
+		Where(sq.GtOrEq{"start_date": (q.from - 1).String()}).Where(sq.LtOrEq{"start_date": last.String()}).Where(concerned)
 }
 
 // blockingBookingColumns are what scanBlockingBooking reads.
@@ -145,50 +206,65 @@ var blockingBookingColumns = []string{
 	"buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
 }
 
-func scanBlockingBooking(row wpdb.Scanner) (b availability.Booking, err error) {
-	var startDate, endDate string
-	var start, end, before, after *int
-	err = row.Scan(&b.ID, &b.Agent, &b.Service, wpdb.OrZero(&b.Location), wpdb.OrZero(&startDate), &start, wpdb.OrZero(&endDate), &end,
-		&before, &after, &b.Attendees)
-	if err != nil {
-		return b, err
-	}
-	var startKnown, endKnown bool
-	b.Start.Day, startKnown = availability.ParseDay(startDate)
-	b.End.Day, endKnown = availability.ParseDay(endDate)
-	if !startKnown || !endKnown || start == nil || end == nil || before == nil || after == nil {
-		b.Incomplete = true
-		return b, nil
-	}
-	b.Start.Minutes, b.End.Minutes = availability.Minutes(*start), availability.Minutes(*end)
-	b.BufferBefore, b.BufferAfter = availability.Minutes(*before), availability.Minutes(*after)
-	return b, nil
+// blockingRow is a booking as it is stored.
+type blockingRow struct {
+	id, agent, service, location int64
+	startDate, endDate           string
+	start, end, before, after    *int
+	attendees                    int
 }
 
-// readLimits reads what applies with the add-on only: time off and daily limits of
-// bookings.
-func (s *Site) readLimits(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, in *availability.Input) error {
-	in.Limits = availability.DailyLimits{Service: service.bookingsPerDay, Agents: map[int64]int{}}
-	metas, err := s.metas(ctx, wpdb.AgentMeta, scope.agents, sq.Eq{"meta_key": metaBookingsPerDay})
-	if err != nil {
-		return err
+// dests returns where a row is to be scanned for blockingBookingColumns.
+func (r *blockingRow) dests() []any {
+	return []any{
+		wpdb.OrZero(&r.id), wpdb.OrZero(&r.agent), wpdb.OrZero(&r.service), wpdb.OrZero(&r.location), wpdb.OrZero(&r.startDate), &r.start,
+		wpdb.OrZero(&r.endDate), &r.end, &r.before, &r.after, wpdb.OrZero(&r.attendees),
 	}
-	for agent, values := range metas {
-		if most := leadingInt(values[metaBookingsPerDay]); most > 0 {
-			in.Limits.Agents[agent] = most
-		}
+}
+
+func (r blockingRow) scope() availability.Scope {
+	return availability.Scope{Agent: r.agent, Service: r.service, Location: r.location}
+}
+
+func (r blockingRow) booking() availability.Booking {
+	b := availability.Booking{ID: r.id, Agent: r.agent, Service: r.service, Location: r.location, Attendees: r.attendees}
+	var startKnown, endKnown bool
+	b.Start.Day, startKnown = availability.ParseDay(r.startDate)
+	b.End.Day, endKnown = availability.ParseDay(r.endDate)
+	if !startKnown || !endKnown || r.start == nil || r.end == nil || r.before == nil || r.after == nil {
+		b.Incomplete = true
+		return b
 	}
-	if !s.schema.Has(wpdb.BlockedPeriods) {
-		return nil
-	}
-	stmt := sq.Select("agent_id", "service_id", "location_id", "start_date", "start_time", "end_time").
+	b.Start.Minutes, b.End.Minutes = Minutes(*r.start), Minutes(*r.end)
+	b.BufferBefore, b.BufferAfter = Minutes(*r.before), Minutes(*r.after)
+	return b
+}
+
+func scanBlockingBooking(row wpdb.Scanner) (availability.Booking, error) {
+	var r blockingRow
+	err := row.Scan(r.dests()...)
+	return r.booking(), err
+}
+
+// dailyLimits selects the bookings per day of agents, which count with the add-on only.
+func (s *Site) dailyLimits(agents []int64) sq.SelectBuilder {
+	return sq.Select().Column("?", limitRow).Columns("id", "object_id").Columns(nulls(10)...).Column("meta_value").
+		From(s.db.Name(wpdb.AgentMeta)).Where(sq.Eq{"object_id": agents, "meta_key": metaBookingsPerDay})
+}
+
+// timeOff selects the periods that are blocked, which count with the add-on only.
+func (s *Site) timeOff(scope resourceScope, from, to availability.Day) sq.SelectBuilder {
+	return sq.Select().Column("?", timeOffRow).
+		Columns("NULL", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL").
 		From(s.db.Name(wpdb.BlockedPeriods)).Where(scope.covering()).
-		Where(sq.GtOrEq{"start_date": q.from.String()}).Where(sq.LtOrEq{"start_date": q.to.String()})
-	in.OffPeriods, err = wpdb.All(ctx, s.db, "read off periods", stmt, func(row wpdb.Scanner) (p availability.OffPeriod, err error) {
-		var date string
-		err = row.Scan(&p.Agent, &p.Service, &p.Location, wpdb.OrZero(&date), wpdb.OrZero((*int)(&p.Start)), wpdb.OrZero((*int)(&p.End)))
-		p.Day, _ = availability.ParseDay(date)
-		return p, err
-	})
-	return err
+		Where(sq.GtOrEq{"start_date": from.String()}).Where(sq.LtOrEq{"start_date": to.String()})
+}
+
+func (r calendarRow) offPeriod() availability.OffPeriod {
+	p := availability.OffPeriod{
+		Scope: r.scope(),
+		Start: Minutes(domain.ValueOr(r.start, 0)), End: Minutes(domain.ValueOr(r.end, 0)),
+	}
+	p.Day, _ = availability.ParseDay(r.startDate)
+	return p
 }

@@ -21,18 +21,15 @@ type ServiceCategory struct {
 
 // ServiceCategories returns one page of the categories, by order number.
 func (s *Site) ServiceCategories(ctx context.Context, p Paging) (Page[ServiceCategory], error) {
-	l := list{id: "sc.id", filter: sq.Select().From(s.db.As(wpdb.ServiceCategories, "sc"))}
-	ids, total, err := s.pageIDs(ctx, "list categories", l, p, "sc.order_number", "sc.id")
-	if err != nil || len(ids) == 0 {
-		return Page[ServiceCategory]{Paging: p, Total: total}, err
-	}
-	records, err := s.categories(ctx, s.categoryQuery().Where(sq.Eq{"sc.id": ids}))
-	return Page[ServiceCategory]{Paging: p, Records: records, Total: total}, err
+	l := list{op: "list categories", filter: sq.Select().From(s.db.As(wpdb.ServiceCategories, "sc"))}
+	return smallPage(ctx, s, l, p, onPage(s.categoryQuery(), p), scanCategory)
 }
 
 // AllServiceCategories returns all categories, by order number.
 func (s *Site) AllServiceCategories(ctx context.Context) ([]ServiceCategory, error) {
-	return s.categories(ctx, s.categoryQuery())
+	return wpdb.All(ctx, s.db, "read categories", s.categoryQuery().Column("NULL"), func(row wpdb.Scanner) (ServiceCategory, error) {
+		return scanCategory(row, new(any))
+	})
 }
 
 func (s *Site) categoryQuery() sq.SelectBuilder {
@@ -41,10 +38,8 @@ func (s *Site) categoryQuery() sq.SelectBuilder {
 		From(s.db.As(wpdb.ServiceCategories, "sc")).OrderBy("sc.order_number", "sc.id")
 }
 
-func (s *Site) categories(ctx context.Context, stmt sq.Sqlizer) ([]ServiceCategory, error) {
-	return wpdb.All(ctx, s.db, "read categories", stmt, func(row wpdb.Scanner) (c ServiceCategory, err error) {
-		err = row.Scan(&c.ID, &c.Name, wpdb.OrZero(&c.ShortDescription), wpdb.OrZero(&c.ParentID),
-			wpdb.OrZero(&c.SelectionImageID), wpdb.OrZero(&c.OrderNumber), &c.ServicesCount)
-		return c, err
-	})
+func scanCategory(row wpdb.Scanner, last any) (c ServiceCategory, err error) {
+	err = row.Scan(&c.ID, &c.Name, wpdb.OrZero(&c.ShortDescription), wpdb.OrZero(&c.ParentID),
+		wpdb.OrZero(&c.SelectionImageID), wpdb.OrZero(&c.OrderNumber), &c.ServicesCount, last)
+	return c, err
 }

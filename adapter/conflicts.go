@@ -43,7 +43,7 @@ func (p *Platform) Conflicts(ctx context.Context) (ConflictReport, error) {
 // one_location_at_time and multiple_services_at_time allow.
 func (s *Site) Conflicts(ctx context.Context) (ConflictReport, error) {
 	var report ConflictReport
-	settings, err := s.slotSettings(ctx)
+	settings, err := s.db.SettingValues(ctx, slotSettings...)
 	if err != nil {
 		return report, err
 	}

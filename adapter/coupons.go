@@ -66,12 +66,9 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 	q := sq.Select().From(s.db.As(wpdb.Coupons, "k"))
 	q = filterActive(q, "k.status", f.Active)
 	q = filterSearch(q, f.Search, "k.code", "k.name")
-	ids, total, err := s.pageIDs(ctx, "list coupons", list{id: "k.id", filter: q}, f.Paging, "k.id DESC")
-	page.Total = total
-	if err != nil || len(ids) == 0 {
-		return page, err
-	}
-	if page.Records, err = s.coupons(ctx, sq.Eq{"k.id": ids}); err != nil {
+	l := list{op: "list coupons", filter: q}
+	page, err = smallPage(ctx, s, l, f.Paging, onPage(s.couponColumns(q), f.Paging, "k.id DESC"), scanCoupon)
+	if err != nil {
 		return page, err
 	}
 	return page, s.addUsage(ctx, page.Records)
@@ -136,18 +133,24 @@ func (s *Site) storedCoupon(ctx context.Context, code string) (Coupon, error) {
 
 // coupons reads coupons, without their usage.
 func (s *Site) coupons(ctx context.Context, which sq.Eq) ([]Coupon, error) {
-	columns := s.schema.Columns(wpdb.Coupons, "k", "id", "code", "name", "description", "discount_type", "discount_value", "rules", "status",
-		"active_from", "active_to", "created_at", "updated_at")
-	stmt := sq.Select(columns...).From(s.db.As(wpdb.Coupons, "k")).Where(which).OrderBy("k.id DESC")
-	return wpdb.All(ctx, s.db, "read coupons", stmt, func(row wpdb.Scanner) (c Coupon, err error) {
-		var value decimal.NullDecimal
-		err = row.Scan(&c.ID, &c.Code, wpdb.OrZero(&c.Name), wpdb.OrZero(&c.Description), wpdb.OrZero(&c.DiscountType), &value,
-			wpdb.OrZero(&c.Rules.Stored), &c.Status, wpdb.OrZero((*string)(&c.ActiveFrom)), wpdb.OrZero((*string)(&c.ActiveTo)),
-			wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
-		c.DiscountValue = value.Decimal
-		c.Rules.parse()
-		return c, err
-	})
+	stmt := s.couponColumns(sq.Select().From(s.db.As(wpdb.Coupons, "k")).Where(which).OrderBy("k.id DESC")).Column("NULL")
+	return wpdb.All(ctx, s.db, "read coupons", stmt, func(row wpdb.Scanner) (Coupon, error) { return scanCoupon(row, new(any)) })
+}
+
+// couponColumns selects what scanCoupon reads of coupons, k.
+func (s *Site) couponColumns(stmt sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.Columns(s.schema.Columns(wpdb.Coupons, "k", "id", "code", "name", "description", "discount_type", "discount_value", "rules", "status",
+		"active_from", "active_to", "created_at", "updated_at")...)
+}
+
+func scanCoupon(row wpdb.Scanner, last any) (c Coupon, err error) {
+	var value decimal.NullDecimal
+	err = row.Scan(&c.ID, &c.Code, wpdb.OrZero(&c.Name), wpdb.OrZero(&c.Description), wpdb.OrZero(&c.DiscountType), &value,
+		wpdb.OrZero(&c.Rules.Stored), &c.Status, wpdb.OrZero((*string)(&c.ActiveFrom)), wpdb.OrZero((*string)(&c.ActiveTo)),
+		wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)), last)
+	c.DiscountValue = value.Decimal
+	c.Rules.parse()
+	return c, err
 }
 
 // parse reads the known limits. The plugin writes numbers as strings. Text that is not

@@ -83,16 +83,20 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 		}
 		q = q.Where(exists)
 	}
-	const op = "list customers"
-	l := list{id: "c.id", filter: q}
-	records, total, err := pageOf(ctx, s, op, l, f.Paging, func() ([]Customer, error) {
-		found, err := s.customers(ctx, op, pageStatement(l.filter, f.Paging, "c.created_at DESC", "c.id DESC"))
-		if err != nil {
-			return nil, err
-		}
-		return s.withStats(ctx, found)
-	})
-	return Page[Customer]{Paging: f.Paging, Records: records, Total: total}, err
+	l := list{op: "list customers", filter: q}
+	records, more, err := s.customerRows(ctx, l.op, onPage(q, f.Paging, "c.created_at DESC", "c.id DESC"), f.PerPage)
+	if err != nil {
+		return orNone(Page[Customer]{Paging: f.Paging}, err)
+	}
+	size, err := s.total(ctx, l, f.Paging, len(records), more)
+	if err != nil {
+		return Page[Customer]{}, err
+	}
+	if err := s.addCustomerMeta(ctx, records); err != nil {
+		return Page[Customer]{}, err
+	}
+	err = s.addStats(ctx, records, size)
+	return pageWith(f.Paging, records, more, size), err
 }
 
 // Customer returns one customer; a CodeNotFound if it does not exist.
@@ -101,32 +105,31 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	if err != nil {
 		return Customer{}, err
 	}
-	records, err := s.withStats(ctx, []Customer{c})
-	if err != nil {
-		return Customer{}, err
-	}
-	return records[0], nil
+	records := []Customer{c}
+	err = s.addStats(ctx, records, new(total))
+	return records[0], err
 }
 
 // storedCustomer returns a Customer without Stats, which cost a scan.
 func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
-	records, err := s.customers(ctx, "read customer", stmt)
+	records, _, err := s.customerRows(ctx, "read customer", stmt, 1)
 	if err != nil {
 		return Customer{}, err
 	}
 	if len(records) == 0 {
 		return Customer{}, domain.NotFound(domain.CustomerResource, id)
 	}
-	return records[0], nil
+	err = s.addCustomerMeta(ctx, records)
+	return records[0], err
 }
 
-// customers reads customers, c, without Stats. The columns that hold passwords
+// customerRows reads customers, c, without Stats and meta. The columns that hold passwords
 // and session keys are never read.
-func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) ([]Customer, error) {
+func (s *Site) customerRows(ctx context.Context, op string, stmt sq.SelectBuilder, most int64) (found []Customer, more bool, err error) {
 	stmt = stmt.Columns("c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
 		"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at")
-	records, err := wpdb.All(ctx, s.db, op, stmt, func(row wpdb.Scanner) (c Customer, err error) {
+	return wpdb.First(ctx, s.db, op, stmt, most, func(row wpdb.Scanner) (c Customer, err error) {
 		var guest int64 // a number in the platform: anything but 0 is true
 		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
 			&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
@@ -134,26 +137,26 @@ func (s *Site) customers(ctx context.Context, op string, stmt sq.SelectBuilder) 
 		c.IsGuest = guest != 0
 		return c, err
 	})
-	if err != nil || len(records) == 0 {
-		return nil, err
-	}
-	return records, s.addCustomerMeta(ctx, records)
 }
 
 func (c Customer) id() int64 { return c.ID }
 
-// withStats counts bookings and sums up payments in one statement: several rows for each
-// customer, in each of which the columns of the others are empty.
-func (s *Site) withStats(ctx context.Context, records []Customer) ([]Customer, error) {
+// addStats counts bookings and sums up payments in one statement: several rows for each
+// customer, in each of which the columns of the others are empty. The statement counts
+// the list where size asks for it, in a row of no customer.
+func (s *Site) addStats(ctx context.Context, records []Customer, size *total) error {
 	if len(records) == 0 {
-		return nil, nil
+		return nil
 	}
 	ids := idsOf(records, Customer.id)
 	bookings, err := s.bookingCounts(ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stmt := bookings.SuffixExpr(sq.ConcatExpr("UNION ALL ", s.paidSums(ids)))
+	if size.count != nil {
+		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL SELECT 0, (", size.count, "), 0, 0, NULL, NULL, NULL, NULL"))
+	}
 	if s.schema.Has(wpdb.TransactionRefunds) {
 		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL ", s.refundSums(ids)))
 	}
@@ -169,7 +172,10 @@ func (s *Site) withStats(ctx context.Context, records []Customer) ([]Customer, e
 			records[i].Stats.add(part)
 		}
 	}
-	return records, err
+	for _, counted := range parts[0] {
+		size.size = counted.Total
+	}
+	return err
 }
 
 func (c *CustomerStats) add(part CustomerStats) {
@@ -224,6 +230,9 @@ var platformKeys = []string{"timezone_name", "verified_contact_values", "passwor
 // and those defined in the plugin's settings, which are read only if some key is none of
 // the others.
 func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
+	if len(records) == 0 {
+		return nil
+	}
 	metas, err := s.customerMetas(ctx, idsOf(records, Customer.id))
 	if err != nil {
 		return err

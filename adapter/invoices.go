@@ -28,13 +28,12 @@ func (s *Site) OrderInvoices(ctx context.Context, orderID int64, p Paging) (Page
 	if err := s.requireOrder(ctx, orderID); err != nil {
 		return Page[Invoice]{}, err
 	}
-	l := list{id: "v.id", filter: sq.Select().From(s.db.As(wpdb.OrderInvoices, "v")).Where(sq.Eq{"v.order_id": orderID})}
-	ids, total, err := s.pageIDs(ctx, "list invoices", l, p, "v.id")
-	if err != nil || len(ids) == 0 {
-		return Page[Invoice]{Paging: p, Total: total}, err
+	columns, scan, err := s.invoiceColumns(ctx)
+	if err != nil {
+		return Page[Invoice]{}, err
 	}
-	records, err := s.invoices(ctx, sq.Eq{"v.id": ids})
-	return Page[Invoice]{Paging: p, Records: records, Total: total}, err
+	l := list{op: "list invoices", filter: sq.Select().From(s.db.As(wpdb.OrderInvoices, "v")).Where(sq.Eq{"v.order_id": orderID})}
+	return smallPage(ctx, s, l, p, onPage(l.filter.Columns(columns...), p, "v.id"), scan)
 }
 
 // OrderInvoice returns one invoice of an order; a CodeNotFound if the order has no such
@@ -59,32 +58,42 @@ func (s *Site) invoiceOf(ctx context.Context, orderID, id int64) (Invoice, error
 }
 
 func (s *Site) invoices(ctx context.Context, which sq.Eq) ([]Invoice, error) {
-	settings, err := s.db.SettingValues(ctx, "invoices_number_prefix")
+	columns, scan, err := s.invoiceColumns(ctx)
 	if err != nil {
 		return nil, err
+	}
+	stmt := sq.Select(columns...).Column("NULL").From(s.db.As(wpdb.OrderInvoices, "v")).Where(which).OrderBy("v.id")
+	return wpdb.All(ctx, s.db, "read invoices", stmt, func(row wpdb.Scanner) (Invoice, error) { return scan(row, new(any)) })
+}
+
+// invoiceColumns returns the columns of invoices, v, and how to scan them. The setting of
+// the prefix makes the number of an invoice that has none.
+func (s *Site) invoiceColumns(ctx context.Context) (columns []string, scan func(wpdb.Scanner, any) (Invoice, error), err error) {
+	settings, err := s.db.SettingValues(ctx, "invoices_number_prefix")
+	if err != nil {
+		return nil, nil, err
 	}
 	prefix, ok := settings["invoices_number_prefix"]
 	if !ok {
 		prefix = "INV-"
 	}
-	columns := s.schema.Columns(wpdb.OrderInvoices, "v", "id", "order_id", "invoice_number", "status", "charge_amount", "payment_portion",
+	columns = s.schema.Columns(wpdb.OrderInvoices, "v", "id", "order_id", "invoice_number", "status", "charge_amount", "payment_portion",
 		"due_at", "created_at", "updated_at")
 	data := "data"
 	if _, ok := s.schema.Column(wpdb.OrderInvoices, data); !ok {
 		data = "invoice_data" // until LatePoint 5.1
 	}
 	columns = append(columns, s.schema.Expr(wpdb.OrderInvoices, "v", data))
-	stmt := sq.Select(columns...).From(s.db.As(wpdb.OrderInvoices, "v")).Where(which).OrderBy("v.id")
-	return wpdb.All(ctx, s.db, "read invoices", stmt, func(row wpdb.Scanner) (v Invoice, err error) {
+	return columns, func(row wpdb.Scanner, last any) (v Invoice, err error) {
 		var amount decimal.NullDecimal
 		err = row.Scan(&v.ID, &v.OrderID, wpdb.OrZero(&v.Number), &v.Status, &amount, &v.PaymentPortion,
-			wpdb.OrZero((*string)(&v.DueAt)), wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &v.Data)
+			wpdb.OrZero((*string)(&v.DueAt)), wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &v.Data, last)
 		v.ChargeAmount = amount.Decimal
 		if v.Number == "" {
 			v.Number = invoiceNumber(prefix, v.ID)
 		}
 		return v, err
-	})
+	}, nil
 }
 
 // invoiceNumber mirrors OsInvoiceModel::get_invoice_number, LatePoint 5.6.5. With the

@@ -32,16 +32,12 @@ func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location],
 	q := sq.Select().From(s.db.As(wpdb.Locations, "l"))
 	q = filterSearch(q, f.Search, "l.name", "l.full_address")
 	q = filterActive(q, "l.status", f.Active)
-	ids, total, err := s.pageIDs(ctx, "list locations", list{id: "l.id", filter: q}, f.Paging, "l.id DESC")
-	if err != nil || len(ids) == 0 {
-		return Page[Location]{Paging: f.Paging, Total: total}, err
-	}
-	stmt := sq.Select("id", "name", "full_address", "status", "category_id", "order_number", "selection_image_id", "created_at", "updated_at").
-		From(s.db.Name(wpdb.Locations)).Where(sq.Eq{"id": ids}).OrderBy("id DESC")
-	records, err := wpdb.All(ctx, s.db, "read locations", stmt, func(row wpdb.Scanner) (l Location, err error) {
+	l := list{op: "list locations", filter: q}
+	stmt := onPage(q.Columns("l.id", "l.name", "l.full_address", "l.status", "l.category_id", "l.order_number", "l.selection_image_id",
+		"l.created_at", "l.updated_at"), f.Paging, "l.id DESC")
+	return smallPage(ctx, s, l, f.Paging, stmt, func(row wpdb.Scanner, last any) (l Location, err error) {
 		err = row.Scan(&l.ID, &l.Name, wpdb.OrZero(&l.FullAddress), &l.Status, wpdb.OrZero(&l.CategoryID), &l.OrderNumber,
-			wpdb.OrZero(&l.SelectionImageID), wpdb.OrZero((*string)(&l.CreatedAt)), wpdb.OrZero((*string)(&l.UpdatedAt)))
+			wpdb.OrZero(&l.SelectionImageID), wpdb.OrZero((*string)(&l.CreatedAt)), wpdb.OrZero((*string)(&l.UpdatedAt)), last)
 		return l, err
 	})
-	return Page[Location]{Paging: f.Paging, Records: records, Total: total}, err
 }

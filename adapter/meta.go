@@ -41,6 +41,13 @@ func (s *Site) metas(ctx context.Context, table wpdb.Table, ids []int64, narrow 
 	return metas, nil
 }
 
+// metaValue returns the column of a SELECT with one value of a record's meta, by the rule
+// of metas: NULL if there is none.
+func (s *Site) metaValue(table wpdb.Table, record, key string) sq.Sqlizer {
+	first := sq.Select("COALESCE(m.meta_value, '')").From(s.db.As(table, "m")).Where("m.object_id = " + record).Where(sq.Eq{"m.meta_key": key}).OrderBy("m.id").Limit(1)
+	return sq.ConcatExpr("(", first, ")")
+}
+
 // metaChanges are the rows of meta to insert, update and delete.
 type metaChanges struct {
 	inserts []row

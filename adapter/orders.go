@@ -85,12 +85,18 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q = filterRange(q, "o.total", f.TotalMin, f.TotalMax)
 	q = filterCreated(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
-	ids, total, err := s.pageIDs(ctx, "list orders", list{id: "o.id", filter: q}, f.Paging, sortColumns(orderOrder[f.Sort], f.Descending)...)
+	l := list{op: "list orders", filter: q}
+	stmt := onPage(q.Column("o.id"), f.Paging, sortColumns(orderOrder[f.Sort], f.Descending)...)
+	ids, more, err := wpdb.First(ctx, s.db, l.op, stmt, f.PerPage, wpdb.Value[int64])
+	if err != nil {
+		return orNone(Page[Order]{Paging: f.Paging}, err)
+	}
+	size, err := s.total(ctx, l, f.Paging, len(ids), more)
 	if err != nil {
 		return Page[Order]{}, err
 	}
-	records, err := s.ordersByID(ctx, ids)
-	return Page[Order]{Paging: f.Paging, Records: records, Total: total}, err
+	records, err := s.listedOrders(ctx, ids, size)
+	return pageWith(f.Paging, records, more, size), err
 }
 
 // Order returns one order; a CodeNotFound if it does not exist.
@@ -116,47 +122,42 @@ func (s *Site) orderOf(ctx context.Context, id int64, read func(context.Context,
 }
 
 func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
-	orders := sq.Select("id AS order_id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"id": ids})
-	return s.readOrders(ctx, ids, s.joinRefunds(sq.Select(displayPaymentStatus), orders))
+	return s.listedOrders(ctx, ids, new(total))
+}
+
+// listedOrders is ordersByID, which counts the list where size asks for it.
+func (s *Site) listedOrders(ctx context.Context, ids []int64, size *total) ([]Order, error) {
+	return s.readOrders(ctx, ids, s.joinRefunds(sq.Select(displayPaymentStatus), ids), size)
 }
 
 func (s *Site) storedOrders(ctx context.Context, ids []int64) ([]Order, error) {
-	return s.readOrders(ctx, ids, sq.Select("o.payment_status"))
+	return s.readOrders(ctx, ids, sq.Select("o.payment_status"), new(total))
 }
 
 // readOrders reads orders, o, in the order of the ids, with a statement that
 // selects the payment status to be shown.
-func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilder) ([]Order, error) {
+func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilder, size *total) ([]Order, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	stmt = stmt.Columns("o.id", "o.confirmation_code", "o.subtotal", "o.total", "o.tax_total", "o.coupon_discount", "o.coupon_code", "o.status",
 		"o.payment_status", "o.fulfillment_status", "o.customer_id", "o.customer_comment", "o.ip_address", "o.source_id", "o.source_url",
-		"o.created_at", "o.updated_at").From(s.db.As(wpdb.Orders, "o")).Where(sq.Eq{"o.id": ids})
+		"o.created_at", "o.updated_at").
+		Column(s.metaValue(wpdb.OrderMeta, "o.id", "discount_total")).Column(s.metaValue(wpdb.OrderMeta, "o.id", "notes")).
+		Column(size.column()).From(s.db.As(wpdb.Orders, "o")).Where(sq.Eq{"o.id": ids})
 	records, err := wpdb.All(ctx, s.db, "read orders", stmt, func(row wpdb.Scanner) (o Order, err error) {
 		var subtotal, total, tax, discount decimal.NullDecimal
+		var discountTotal string
 		err = row.Scan(&o.DisplayPaymentStatus, &o.ID, wpdb.OrZero(&o.ConfirmationCode), &subtotal, &total, &tax, &discount, &o.CouponCode, &o.Status, &o.PaymentStatus,
 			&o.FulfillmentStatus, &o.CustomerID, &o.CustomerComment, &o.IPAddress, &o.SourceID, &o.SourceURL,
-			wpdb.OrZero((*string)(&o.CreatedAt)), wpdb.OrZero((*string)(&o.UpdatedAt)))
+			wpdb.OrZero((*string)(&o.CreatedAt)), wpdb.OrZero((*string)(&o.UpdatedAt)), wpdb.OrZero(&discountTotal), wpdb.OrZero(&o.Notes), size.dest())
 		o.Subtotal, o.Total, o.TaxTotal, o.CouponDiscount = subtotal.Decimal, total.Decimal, tax.Decimal, discount.Decimal
+		if amount, err := decimal.NewFromString(discountTotal); err == nil {
+			o.DiscountTotal = amount
+		}
 		return o, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	metas, err := s.metas(ctx, wpdb.OrderMeta, ids, sq.Eq{"meta_key": []string{"discount_total", "notes"}})
-	if err != nil {
-		return nil, err
-	}
-	records = inOrder(ids, records, func(o Order) int64 { return o.ID })
-	for i := range records {
-		meta := metas[records[i].ID]
-		records[i].Notes = meta["notes"]
-		if discount, err := decimal.NewFromString(meta["discount_total"]); err == nil {
-			records[i].DiscountTotal = discount
-		}
-	}
-	return records, nil
+	return inOrder(ids, records, func(o Order) int64 { return o.ID }), err
 }
 
 // OrderItems returns the items of an order, oldest first. Uses the index on

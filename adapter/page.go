@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"slices"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -16,62 +17,104 @@ type Paging struct {
 
 func (p Paging) offset() uint64 { return uint64((p.Page - 1) * p.PerPage) }
 
+// limit is one row more than the page holds, which tells whether there is a next page.
+func (p Paging) limit() uint64 { return uint64(p.PerPage) + 1 }
+
 // Page is one page of a list, and the size of the whole list.
 type Page[T any] struct {
 	Paging
 	Records []T
 	Total   int64
+	More    bool // whether there is a next page
 }
 
-// list is a filtered table: FROM, JOIN and WHERE, and the expression of a record's id.
+// list is a filtered table: FROM, JOIN and WHERE. op names it in errors.
 type list struct {
-	id     string
+	op     string
 	filter sq.SelectBuilder
 }
 
-// pageIDs finds the ids of a page and the size of the list.
-func (s *Site) pageIDs(ctx context.Context, op string, l list, p Paging, order ...string) (ids []int64, total int64, err error) {
-	return pageOf(ctx, s, op, l, p, func() ([]int64, error) {
-		return wpdb.All(ctx, s.db, op, pageStatement(l.filter.Column(l.id), p, order...), wpdb.Value[int64])
-	})
+// onPage limits a statement to the rows of one page and the next one.
+func onPage(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
+	return stmt.OrderBy(order...).Limit(p.limit()).Offset(p.offset())
 }
 
-// pageStatement limits a statement to one page of the list.
-func pageStatement(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
-	return stmt.OrderBy(order...).Limit(uint64(p.PerPage)).Offset(p.offset())
+// total is the size of a list. The last page tells it; for any other page, a statement
+// that reads rows of the page counts the list as well, in a column of its own.
+type total struct {
+	size  int64
+	count sq.Sqlizer // nil if the size is known
 }
 
-// pageOf finds a page with find, and the size of the list. A text that the columns cannot
-// store, such as an emoji in tables of an older character set, is in no record.
-func pageOf[T any](ctx context.Context, s *Site, op string, l list, p Paging, find func() ([]T, error)) (page []T, total int64, err error) {
-	page, total, err = findPage(ctx, s, op, l, p, find)
+// countIn returns the total of a list that a statement counts before anything is known
+// about the page. Only lists of small tables should do so.
+func countIn(l list) *total { return &total{count: l.filter.Column("COUNT(*)")} }
+
+// total returns the size of a list of which a page was found.
+func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool) (*total, error) {
+	switch {
+	case more:
+		return countIn(l), nil
+	case found > 0 || p.Page == 1:
+		return &total{size: int64(p.offset()) + int64(found)}, nil
+	default: // no statement follows
+		size, err := s.count(ctx, l)
+		return &total{size: size}, err
+	}
+}
+
+// column returns the column of a SELECT that counts the list, or NULL; see dest.
+func (t *total) column() sq.Sqlizer {
+	if t.count == nil {
+		return sq.Expr("NULL")
+	}
+	return sq.ConcatExpr("(", t.count, ")")
+}
+
+// dest returns where a row is to be scanned for column.
+func (t *total) dest() any {
+	if t.count == nil {
+		return new(any)
+	}
+	return &t.size
+}
+
+func (s *Site) count(ctx context.Context, l list) (int64, error) {
+	size, _, err := wpdb.One(ctx, s.db, l.op+": count", l.filter.Column("COUNT(*)"), wpdb.Value[int64])
+	return size, err
+}
+
+// pageWith returns a page of a list with its size. If there is a next page, the size is
+// at least what the two pages show: a record may have been added since it was counted.
+func pageWith[T any](p Paging, records []T, more bool, size *total) Page[T] {
+	page := Page[T]{Paging: p, Records: records, More: more, Total: size.size}
+	if more {
+		page.Total = max(page.Total, int64(p.offset()+p.limit()))
+	}
+	return page
+}
+
+// smallPage reads one page of a small table together with the size of the list: scan
+// reads the columns of the statement and then the given destination.
+func smallPage[T any](ctx context.Context, s *Site, l list, p Paging, stmt sq.SelectBuilder, scan func(row wpdb.Scanner, last any) (T, error)) (Page[T], error) {
+	size := countIn(l)
+	records, more, err := wpdb.First(ctx, s.db, l.op, stmt.Column(size.column()), p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.dest()) })
+	if err != nil {
+		return orNone(Page[T]{Paging: p}, err)
+	}
+	if len(records) == 0 && p.Page > 1 {
+		size.size, err = s.count(ctx, l)
+	}
+	return pageWith(p, records, more, size), err
+}
+
+// orNone returns an empty page for a filter that no record can match: by a text that the
+// columns cannot store, such as an emoji in tables of an older character set.
+func orNone[T any](page Page[T], err error) (Page[T], error) {
 	if errors.Is(err, wpdb.ErrBadValue) {
-		return nil, 0, nil
+		return Page[T]{Paging: page.Paging}, nil
 	}
-	return page, total, err
-}
-
-// findPage counts the list only if its size does not follow from the first page.
-func findPage[T any](ctx context.Context, s *Site, op string, l list, p Paging, find func() ([]T, error)) (page []T, total int64, err error) {
-	if p.Page > 1 {
-		total, err = s.count(ctx, op, l)
-		if err != nil || p.offset() >= uint64(total) {
-			return nil, total, err
-		}
-		page, err = find()
-		return page, total, err
-	}
-	page, err = find()
-	if err != nil || int64(len(page)) < p.PerPage {
-		return page, int64(len(page)), err
-	}
-	total, err = s.count(ctx, op, l)
-	return page, total, err
-}
-
-func (s *Site) count(ctx context.Context, op string, l list) (int64, error) {
-	total, _, err := wpdb.One(ctx, s.db, op+": count", l.filter.Column("COUNT(*)"), wpdb.Value[int64])
-	return total, err
+	return page, err
 }
 
 // idsOf returns the ids of records.
@@ -118,3 +161,16 @@ func grouped[T any](ctx context.Context, s *Site, op string, stmt sq.Sqlizer, sc
 	}
 	return groups, nil
 }
+
+// unionAll returns a statement for the rows of all selections, which have as many columns
+// each. Only one of them may have texts in a column, and NULL stands there in the others:
+// texts of tables with different collations do not mix.
+func unionAll(first sq.SelectBuilder, others ...sq.SelectBuilder) sq.SelectBuilder {
+	for _, other := range others {
+		first = first.SuffixExpr(sq.ConcatExpr("UNION ALL ", other))
+	}
+	return first
+}
+
+// nulls returns empty columns of a SELECT.
+func nulls(n int) []string { return slices.Repeat([]string{"NULL"}, n) }

@@ -98,13 +98,21 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterDisplayAmount(q, f.AmountMin, f.AmountMax)
 	q = filterCreated(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
-	ids, total, err := s.pageIDs(ctx, "list payments", list{id: "t.id", filter: q}, f.Paging, sortColumns(paymentOrder[f.Sort], f.Descending)...)
-	if err != nil || len(ids) == 0 {
-		return Page[Payment]{Paging: f.Paging, Total: total}, err
+	l := list{op: "list payments", filter: q}
+	stmt := onPage(s.paymentColumns(q), f.Paging, sortColumns(paymentOrder[f.Sort], f.Descending)...)
+	records, more, err := wpdb.First(ctx, s.db, l.op, stmt, f.PerPage, scanPayment)
+	if err != nil {
+		return orNone(Page[Payment]{Paging: f.Paging}, err)
 	}
-	records, err := s.payments(ctx, sq.Eq{"t.id": ids})
-	records = inOrder(ids, records, func(p Payment) int64 { return p.ID })
-	return Page[Payment]{Paging: f.Paging, Records: records, Total: total}, err
+	size, err := s.total(ctx, l, f.Paging, len(records), more)
+	if err == nil && size.count != nil {
+		size.size, err = s.count(ctx, l)
+	}
+	if err != nil {
+		return Page[Payment]{}, err
+	}
+	err = s.addFirstBookings(ctx, records)
+	return pageWith(f.Paging, records, more, size), err
 }
 
 // filterDisplayAmount adds the bounds of DisplayAmount. They are compared with
@@ -154,20 +162,32 @@ func (s *Site) OrderPayment(ctx context.Context, orderID, id int64) (Payment, er
 }
 
 func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
-	columns := s.schema.Columns(wpdb.Transactions, "t", "id", "token", "invoice_id", "order_id", "customer_id", "processor", "payment_method",
-		"payment_portion", "kind", "amount", "status", "notes", "receipt_number", "access_key", "created_at", "updated_at")
-	stmt := sq.Select(columns...).From(s.db.As(wpdb.Transactions, "t")).Where(which).OrderBy("t.id")
-	records, err := wpdb.All(ctx, s.db, "read payments", stmt, func(row wpdb.Scanner) (p Payment, err error) {
-		var amount decimal.NullDecimal
-		err = row.Scan(&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
-			wpdb.OrZero(&p.PaymentPortion), wpdb.OrZero(&p.Kind), &amount, &p.Status, &p.Notes, &p.ReceiptNumber, &p.AccessKey,
-			wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt)))
-		p.Amount = amount.Decimal
-		return p, err
-	})
+	stmt := s.paymentColumns(sq.Select().From(s.db.As(wpdb.Transactions, "t")).Where(which).OrderBy("t.id"))
+	records, err := wpdb.All(ctx, s.db, "read payments", stmt, scanPayment)
 	if err != nil {
 		return nil, err
 	}
+	return records, s.addFirstBookings(ctx, records)
+}
+
+// paymentColumns selects what scanPayment reads of payments, t.
+func (s *Site) paymentColumns(stmt sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.Columns(s.schema.Columns(wpdb.Transactions, "t", "id", "token", "invoice_id", "order_id", "customer_id", "processor", "payment_method",
+		"payment_portion", "kind", "amount", "status", "notes", "receipt_number", "access_key", "created_at", "updated_at")...)
+}
+
+// scanPayment reads a payment without its booking.
+func scanPayment(row wpdb.Scanner) (p Payment, err error) {
+	var amount decimal.NullDecimal
+	err = row.Scan(&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
+		wpdb.OrZero(&p.PaymentPortion), wpdb.OrZero(&p.Kind), &amount, &p.Status, &p.Notes, &p.ReceiptNumber, &p.AccessKey,
+		wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt)))
+	p.Amount = amount.Decimal
+	return p, err
+}
+
+// addFirstBookings adds the first booking of each payment's order.
+func (s *Site) addFirstBookings(ctx context.Context, records []Payment) error {
 	orders := make([]int64, 0, len(records))
 	for _, p := range records {
 		if p.OrderID != nil {
@@ -176,7 +196,7 @@ func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
 	}
 	bookings, err := s.firstBookings(ctx, orders)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, p := range records {
 		if p.OrderID == nil {
@@ -186,7 +206,7 @@ func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
 			records[i].BookingID = &id
 		}
 	}
-	return records, nil
+	return nil
 }
 
 // firstBookings finds the first booking of each order. Because bookings.order_item_id has

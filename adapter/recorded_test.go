@@ -258,13 +258,14 @@ func (r recorded) calendar(service bookableService, key calendarKey) *availabili
 	if calendar, known := r.calendars[key]; known {
 		return calendar
 	}
-	resources, _, err := r.site.resources(r.t.Context(), service, key.agent, &key.location)
-	if domain.CodeOf(err) == domain.CodeInvalidRequest {
-		r.calendars[key] = nil
-		return nil
-	}
+	var problems domain.Validation
+	_, resources, _, err := r.site.serviceWithResources(r.t.Context(), &problems, service.ID, key.agent, &key.location)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if problems.Err() != nil {
+		r.calendars[key] = nil
+		return nil
 	}
 	calendar, err := r.site.calendar(r.t.Context(), service, resources, calendarQuery{from: key.day, to: key.day, customer: key.customer})
 	if err != nil {
@@ -280,12 +281,12 @@ func (r recorded) service(id int64) (service bookableService, known bool) {
 	if service, known = r.services[id]; known {
 		return service, true
 	}
-	service, err := r.site.bookableService(r.t.Context(), id)
-	if domain.CodeOf(err) == domain.CodeInvalidRequest {
-		return service, false
-	}
+	service, _, known, err := r.site.bookable(r.t.Context(), id, 0, new(int64))
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if !known {
+		return service, false
 	}
 	r.services[id] = service
 	return service, true

@@ -98,12 +98,13 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 		q = q.Where(sq.Or{sq.Like{"s.name": pattern}, sq.Like{"s.short_description": pattern}, described})
 	}
 	q = s.connected(q, "service_id", "s.id", connection{"location_id", f.LocationID}, connection{"agent_id", f.AgentID})
-	ids, total, err := s.pageIDs(ctx, "list services", list{id: "s.id", filter: q}, f.Paging, sortColumns(serviceOrder[f.Sort], f.Descending)...)
+	l := list{op: "list services", filter: q}
+	stmt := onPage(s.serviceColumns(q), f.Paging, sortColumns(serviceOrder[f.Sort], f.Descending)...)
+	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanService)
 	if err != nil {
-		return Page[Service]{}, err
+		return page, err
 	}
-	records, err := s.servicesByID(ctx, ids, f.Include)
-	return Page[Service]{Paging: f.Paging, Records: records, Total: total}, err
+	return page, s.addConnections(ctx, page.Records, f.Include)
 }
 
 // Service returns one service; a CodeNotFound if it does not exist.
@@ -122,47 +123,51 @@ func (s *Site) servicesByID(ctx context.Context, ids []int64, include ServiceInc
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	stmt := sq.Select("s.id", "s.name", "s.short_description", "s.duration", "s.price_min", "s.price_max", "s.charge_amount", "s.deposit_amount",
-		"s.capacity_min", "s.capacity_max", "s.order_number", "s.selection_image_id", "s.status", "s.visibility", "s.category_id",
-		"s.created_at", "s.updated_at", "sc.id", "sc.name", "sc.short_description").
-		From(s.db.As(wpdb.Services, "s")).
-		LeftJoin(s.db.As(wpdb.ServiceCategories, "sc") + " ON sc.id = s.category_id").
-		Where(sq.Eq{"s.id": ids})
-	records, err := wpdb.All(ctx, s.db, "read services", stmt, scanService)
+	stmt := s.serviceColumns(sq.Select().From(s.db.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": ids})).Column("NULL")
+	records, err := wpdb.All(ctx, s.db, "read services", stmt, func(row wpdb.Scanner) (Service, error) { return scanService(row, new(any)) })
 	if err != nil {
 		return nil, err
 	}
-	records = inOrder(ids, records, func(v Service) int64 { return v.ID })
-	metas, err := s.metas(ctx, wpdb.ServiceMeta, ids, sq.Eq{"meta_key": []string{"description", "customer_limit"}})
-	if err != nil {
-		return nil, err
+	records = inOrder(ids, records, Service.id)
+	return records, s.addConnections(ctx, records, include)
+}
+
+func (v Service) id() int64 { return v.ID }
+
+// addConnections reads the agents and locations of services that are to be included.
+func (s *Site) addConnections(ctx context.Context, records []Service, include ServiceIncludes) (err error) {
+	ids := idsOf(records, Service.id)
+	if len(ids) == 0 {
+		return nil
 	}
 	var agents map[int64][]AgentName
 	if include.Agents {
-		agents, err = s.connectedAgents(ctx, ids)
-		if err != nil {
-			return nil, err
+		if agents, err = s.connectedAgents(ctx, ids); err != nil {
+			return err
 		}
 	}
 	var locations map[int64][]LocationName
 	if include.Locations {
-		locations, err = s.connectedLocations(ctx, "service_id", ids)
-		if err != nil {
-			return nil, err
+		if locations, err = s.connectedLocations(ctx, "service_id", ids); err != nil {
+			return err
 		}
 	}
 	for i := range records {
-		v := &records[i]
-		v.Agents, v.Locations = agents[v.ID], locations[v.ID]
-		v.CustomerLimit = metas[v.ID]["customer_limit"]
-		if description, ok := metas[v.ID]["description"]; ok {
-			v.Description = &description
-		}
+		records[i].Agents, records[i].Locations = agents[records[i].ID], locations[records[i].ID]
 	}
-	return records, nil
+	return nil
 }
 
-func scanService(row wpdb.Scanner) (Service, error) {
+// serviceColumns selects what scanService reads of services, s.
+func (s *Site) serviceColumns(stmt sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.Columns("s.id", "s.name", "s.short_description", "s.duration", "s.price_min", "s.price_max", "s.charge_amount", "s.deposit_amount",
+		"s.capacity_min", "s.capacity_max", "s.order_number", "s.selection_image_id", "s.status", "s.visibility", "s.category_id",
+		"s.created_at", "s.updated_at", "sc.id", "sc.name", "sc.short_description").
+		Column(s.metaValue(wpdb.ServiceMeta, "s.id", "description")).Column(s.metaValue(wpdb.ServiceMeta, "s.id", "customer_limit")).
+		LeftJoin(s.db.As(wpdb.ServiceCategories, "sc") + " ON sc.id = s.category_id")
+}
+
+func scanService(row wpdb.Scanner, last any) (Service, error) {
 	var v Service
 	var priceMin, priceMax, charge, deposit decimal.NullDecimal
 	var capacityMin, capacityMax *int64
@@ -170,7 +175,8 @@ func scanService(row wpdb.Scanner) (Service, error) {
 	var category ServiceCategoryName
 	err := row.Scan(&v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Duration, &priceMin, &priceMax, &charge, &deposit,
 		&capacityMin, &capacityMax, wpdb.OrZero(&v.OrderNumber), wpdb.OrZero(&v.SelectionImageID), &v.Status, &v.Visibility, &v.CategoryID,
-		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription))
+		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription),
+		&v.Description, wpdb.OrZero(&v.CustomerLimit), last)
 	v.PriceMin, v.PriceMax, v.ChargeAmount, v.DepositAmount = priceMin.Decimal, priceMax.Decimal, charge.Decimal, deposit.Decimal
 	v.CapacityMin, v.CapacityMax = domain.ValueOr(capacityMin, 1), domain.ValueOr(capacityMax, 1) // NULL counts as one seat
 	if categoryID != nil {

@@ -127,9 +127,10 @@ func (w writeSettings) pageURL(path string) string {
 	return strings.TrimRight(w.siteURL, "/") + "/" + strings.TrimLeft(path, "/")
 }
 
-func (s *Site) slotSettings(ctx context.Context) (map[string]string, error) {
-	return s.db.SettingValues(ctx, settingBlockingStatuses, settingStep, settingEarliest, settingLatest,
-		settingOneLocation, settingManyServices, settingOneAgent, settingAgentOrder, settingAddOns)
+// slotSettings are the names of the settings that slots depend on.
+var slotSettings = []string{
+	settingBlockingStatuses, settingStep, settingEarliest, settingLatest,
+	settingOneLocation, settingManyServices, settingOneAgent, settingAgentOrder, settingAddOns,
 }
 
 func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {

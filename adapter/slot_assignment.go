@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	sq "github.com/Masterminds/squirrel"
@@ -11,21 +10,6 @@ import (
 	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
-
-// serviceWithResources reads a service and its bookable resources. Unknown ids are
-// reported, those of agent and location even if the service is unknown.
-func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent int64, location *int64) (bookableService, []availability.Resource, error) {
-	known, err := s.bookableService(ctx, service)
-	if domain.CodeOf(err) == domain.CodeInvalidRequest {
-		_, others := s.missing(ctx, known, agent, domain.ValueOr(location, 0))
-		return known, nil, errors.Join(p.Absorb(err), p.Absorb(others))
-	}
-	if err != nil {
-		return known, nil, err
-	}
-	resources, _, err := s.resources(ctx, known, agent, location)
-	return known, resources, p.Absorb(err)
-}
 
 // slotRequest is the request for the slot of a booking.
 type slotRequest struct {
@@ -88,8 +72,9 @@ func (tx *Tx) confirmSlot(ctx context.Context) error {
 	}
 	a := *tx.assigned
 	a.input.Resources = []availability.Resource{a.resource}
+	stmt := tx.blockingBookings(a.service, scopeOf(a.input.Resources), a.covers, a.input, lastDay(a.covers, a.input)).Columns(blockingBookingColumns...)
 	var err error
-	if a.input.Bookings, err = tx.blockingBookings(ctx, a.service, scopeOf(a.input.Resources), a.covers, a.input); err != nil {
+	if a.input.Bookings, err = wpdb.All(ctx, tx.db, "read blocking bookings", stmt, scanBlockingBooking); err != nil {
 		return err
 	}
 	if len(availability.NewCalendar(a.input).Free(a.at, a.Request)) == 0 {

@@ -36,7 +36,7 @@ func list[T, R any](page adapter.Page[T], shape func(T) R) List[R] {
 		Data:    each(page.Records, shape),
 		Pagination: Pagination{
 			Page: page.Page, PerPage: page.PerPage, Total: page.Total, TotalPages: pages,
-			HasNextPage: page.Page < pages, HasPreviousPage: page.Page > 1,
+			HasNextPage: page.More, HasPreviousPage: page.Page > 1,
 		},
 	}
 }

@@ -81,7 +81,7 @@ func reads(shown statement, tables []string) bool {
 // further notification adds at most one.
 func TestStatementsOfANewBooking(t *testing.T) {
 	t.Parallel()
-	const bound = 34
+	const bound = 30
 	automation := func(id int) string {
 		return fmt.Sprintf(`INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (%d, 'P', 'booking_created', 'active',
 			'[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_%d","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C"}}}],"time_offset":[]}]')`, id, id)

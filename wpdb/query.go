@@ -36,53 +36,65 @@ func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 // alone.
 func (db *DB) retriable() bool { return db.session == nil }
 
-// All runs a SELECT and scans each row into a T. It has the only loop over
-// rows. A read whose connection was lost is repeated once.
+// All runs a SELECT and scans each row into a T. A read whose connection was
+// lost is repeated once.
 func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) ([]T, error) {
+	found, more, err := First(ctx, db, op, stmt, maxRows, scan)
+	if err == nil && more {
+		return nil, wrap(op, ErrTooManyRows)
+	}
+	return found, err
+}
+
+// First is All for a SELECT of which no more than most rows are scanned. more
+// reports whether there are others.
+func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
 	ctx, text, args, err := toSQL(ctx, stmt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: build statement: %w", op, err)
+		return nil, false, fmt.Errorf("%s: build statement: %w", op, err)
 	}
 	release, err := db.acquire(ctx)
 	if err != nil {
-		return nil, wrap(op, err)
+		return nil, false, wrap(op, err)
 	}
 	defer release()
-	found, err := collect(ctx, db, text, args, scan)
+	found, more, err = collect(ctx, db, text, args, most, scan)
 	if db.retriable() && errors.Is(wrap(op, err), ErrLinkLost) {
-		found, err = collect(ctx, db, text, args, scan)
+		found, more, err = collect(ctx, db, text, args, most, scan)
 	}
 	if err != nil {
-		return nil, wrap(op, err)
+		return nil, false, wrap(op, err)
 	}
-	return found, nil
+	return found, more, nil
 }
 
-func collect[T any](ctx context.Context, db *DB, text string, args []any, scan func(Scanner) (T, error)) (found []T, err error) {
+// collect has the only loop over rows.
+func collect[T any](ctx context.Context, db *DB, text string, args []any, most int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
 	rows, err := db.on.QueryContext(ctx, text, args...)
 	count(ctx, 1, 0)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	row := weighedRow{Scanner: rows}
 	size := int64(reflect.TypeFor[T]().Size())
 	for rows.Next() {
-		if len(found) == maxRows {
-			return nil, ErrTooManyRows
+		if int64(len(found)) == most {
+			more = true
+			break
 		}
 		row.texts = 0
 		record, err := scan(&row)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+			return nil, false, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 		if !weigh(ctx, size+row.texts) {
-			return nil, ErrTooMuch
+			return nil, false, ErrTooMuch
 		}
 		found = append(found, record)
 	}
 	count(ctx, 0, len(found))
-	return found, rows.Err()
+	return found, more, rows.Err()
 }
 
 // One runs a SELECT for at most one row; ok is false if there is none.
