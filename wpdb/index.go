@@ -160,11 +160,21 @@ func (db *DB) AddIndex(ctx context.Context, i Index, working func(thread int64))
 
 // DropIndex removes an index, as AddIndex makes it.
 func (db *DB) DropIndex(ctx context.Context, i Index, working func(thread int64)) error {
+	op := "drop index of " + db.FullName(i.Table)
 	statement := fmt.Sprintf("DROP INDEX %s ON %s", quoteName(i.Name), db.Name(i.Table))
-	if !db.mariaDB() { // MariaDB has no words for it here; InnoDB never copies for this
-		statement += " ALGORITHM=INPLACE LOCK=NONE"
+	if !db.mariaDB() {
+		return db.changeIndex(ctx, op, statement+" ALGORITHM=INPLACE LOCK=NONE", working)
 	}
-	return db.changeIndex(ctx, "drop index of "+db.FullName(i.Table), statement, working)
+	// MariaDB has no words for it here, but InnoDB never copies the table.
+	schema, err := db.Schema(ctx, "")
+	switch {
+	case err != nil:
+		return err
+	case !schema.InnoDB(i.Table):
+		return &Error{Op: op, Kind: ErrCopies}
+	default:
+		return db.changeIndex(ctx, op, statement, working)
+	}
 }
 
 func (db *DB) changeIndex(ctx context.Context, op, statement string, working func(thread int64)) error {

@@ -90,6 +90,20 @@ func TestAddIndexFails(t *testing.T) {
 	}
 }
 
+// TestDropIndexByCopy: a table that has lost its engine since is not copied either.
+func TestDropIndexByCopy(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	index := wpdb.OwnIndex(wpdb.Transactions, "order_id")
+	arrange(t, database.SQL, "CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)", "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
+	wantKind(t, administered(t, database).DropIndex(t.Context(), index, func(int64) {}), wpdb.ErrCopies)
+	const left = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'bookside_order_id'"
+	if got := stored(t, database.SQL, left); got != "1" {
+		t.Errorf("%s such indexes are left", got)
+	}
+}
+
 func TestIndexServes(t *testing.T) {
 	t.Parallel()
 	wanted := wpdb.OwnIndex(wpdb.Orders, "status", "created_at")

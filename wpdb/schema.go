@@ -50,6 +50,10 @@ func (s *Schema) Column(t Table, name string) (c Column, ok bool) {
 // Engine returns the table's storage engine, such as InnoDB.
 func (s *Schema) Engine(t Table) string { return s.engines[t] }
 
+// InnoDB reports whether the table has the engine with transactions, which also changes
+// indexes without a copy of the table.
+func (s *Schema) InnoDB(t Table) bool { return strings.EqualFold(s.Engine(t), "InnoDB") }
+
 // Missing returns the required tables that do not exist.
 func (s *Schema) Missing() []Table {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(required)), s.Has)

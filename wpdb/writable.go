@@ -22,7 +22,7 @@ func (s *Schema) Unwritable(t Table) string {
 	if !s.Has(t) {
 		return "it does not exist"
 	}
-	if engine := s.Engine(t); engine != "" && !strings.EqualFold(engine, "InnoDB") {
+	if engine := s.Engine(t); engine != "" && !s.InnoDB(t) {
 		return "its engine is " + engine
 	}
 	var columns []string

@@ -1,6 +1,7 @@
 package indexes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -85,8 +86,8 @@ func impossible(schema *wpdb.Schema, i wpdb.Index) string {
 			return "there is no column " + column
 		}
 	}
-	if engine := schema.Engine(i.Table); engine != "InnoDB" {
-		return fmt.Sprintf("the engine of the table is %s, which copies the table for it", engine)
+	if !schema.InnoDB(i.Table) {
+		return fmt.Sprintf("the engine of the table is %s, which copies the table for it", cmp.Or(schema.Engine(i.Table), "unknown"))
 	}
 	return ""
 }
