@@ -146,8 +146,8 @@ const indexLockWait = 2
 // where the server cannot do that, and an ErrConflict if others used the table for too
 // long; either way, and if it is interrupted, there is no index. The statement takes
 // as long as the table is large: see Config.WithoutTimeouts. It needs the privilege
-// INDEX on the table. working is called with the id of the server's thread.
-func (db *DB) AddIndex(ctx context.Context, i Index, working func(thread int64)) error {
+// INDEX on the table.
+func (db *DB) AddIndex(ctx context.Context, i Index) error {
 	columns := make([]string, len(i.Columns))
 	for n, column := range i.Columns {
 		columns[n] = quoteName(column)
@@ -155,15 +155,15 @@ func (db *DB) AddIndex(ctx context.Context, i Index, working func(thread int64))
 	// Squirrel has no builder for definitions, which take no parameters. ALTER TABLE
 	// would do the same, and need more privileges.
 	statement := fmt.Sprintf("CREATE INDEX %s ON %s (%s) ALGORITHM=INPLACE LOCK=NONE", quoteName(i.Name), db.Name(i.Table), strings.Join(columns, ", "))
-	return db.changeIndex(ctx, "add index to "+db.FullName(i.Table), statement, working)
+	return db.changeIndex(ctx, "add index to "+db.FullName(i.Table), statement)
 }
 
 // DropIndex removes an index, as AddIndex makes it.
-func (db *DB) DropIndex(ctx context.Context, i Index, working func(thread int64)) error {
+func (db *DB) DropIndex(ctx context.Context, i Index) error {
 	op := "drop index of " + db.FullName(i.Table)
 	statement := fmt.Sprintf("DROP INDEX %s ON %s", quoteName(i.Name), db.Name(i.Table))
 	if !db.mariaDB() {
-		return db.changeIndex(ctx, op, statement+" ALGORITHM=INPLACE LOCK=NONE", working)
+		return db.changeIndex(ctx, op, statement+" ALGORITHM=INPLACE LOCK=NONE")
 	}
 	// MariaDB has no words for it here, but InnoDB never copies the table.
 	schema, err := db.Schema(ctx, "")
@@ -173,36 +173,31 @@ func (db *DB) DropIndex(ctx context.Context, i Index, working func(thread int64)
 	case !schema.InnoDB(i.Table):
 		return &Error{Op: op, Kind: ErrCopies}
 	default:
-		return db.changeIndex(ctx, op, statement, working)
+		return db.changeIndex(ctx, op, statement)
 	}
 }
 
-func (db *DB) changeIndex(ctx context.Context, op, statement string, working func(thread int64)) error {
+func (db *DB) changeIndex(ctx context.Context, op, statement string) error {
 	return db.Session(ctx, op, func(session *DB) error {
 		if _, err := Exec(ctx, session, op, sq.Expr("SET SESSION lock_wait_timeout = ?", indexLockWait)); err != nil {
 			return err
 		}
-		thread, _, err := One(ctx, session, op, sq.Select("CONNECTION_ID()"), Value[int64])
-		if err != nil {
-			return err
-		}
-		working(thread)
-		_, err = Exec(ctx, session, op, sq.Expr(statement))
+		_, err := Exec(ctx, session, op, sq.Expr(statement))
 		session.session.discard() // its lock_wait_timeout is for this alone
 		return err
 	})
 }
 
-// Progress returns how much of its statement a thread has done, in percent. ok is
-// false where the server does not tell: only MariaDB does.
-func (db *DB) Progress(ctx context.Context, thread int64) (percent float64, ok bool, err error) {
-	if !db.mariaDB() {
-		return 0, false, nil
-	}
-	// A statement has several stages, each with a progress of its own.
-	stmt := sq.Select("COALESCE(GREATEST(stage - 1, 0) * 100 / max_stage + progress / max_stage, 0)").
-		From("information_schema.processlist").Where(sq.Eq{"id": thread}).Where("max_stage > 0")
-	return One(ctx, db, "read progress", stmt, Value[float64])
+// progressStatus is the progress of InnoDB's present change of a table, in hundredths
+// of a percent. MySQL does not have it.
+const progressStatus = "Innodb_onlineddl_pct_progress"
+
+// Progress returns how much of an index the server has made, in percent. ok is false
+// where it does not tell.
+func (db *DB) Progress(ctx context.Context) (percent float64, ok bool, err error) {
+	values, err := Map[string, float64](ctx, db, "read progress", showing("STATUS", []string{progressStatus}))
+	hundredths, ok := values[progressStatus]
+	return hundredths / 100, ok, err
 }
 
 // longest is a time limit that nothing reaches.

@@ -35,25 +35,20 @@ func TestAddIndex(t *testing.T) {
 		}
 		return found
 	}
-	var thread int64
-	working := func(id int64) { thread = id }
-	if err := db.AddIndex(t.Context(), index, working); err != nil {
+	if err := db.AddIndex(t.Context(), index); err != nil {
 		t.Fatal(err)
-	}
-	if thread == 0 {
-		t.Error("the thread is unknown")
 	}
 	if diff := cmp.Diff(&index, find()); diff != "" {
 		t.Errorf("index (-want +got):\n%s", diff)
 	}
-	wantKind(t, db.AddIndex(t.Context(), index, working), wpdb.ErrDuplicate)
-	if err := db.DropIndex(t.Context(), index, working); err != nil {
+	wantKind(t, db.AddIndex(t.Context(), index), wpdb.ErrDuplicate)
+	if err := db.DropIndex(t.Context(), index); err != nil {
 		t.Fatal(err)
 	}
 	if found := find(); found != nil {
 		t.Errorf("after it was dropped: %+v", found)
 	}
-	wantKind(t, db.DropIndex(t.Context(), index, working), wpdb.ErrSchema)
+	wantKind(t, db.DropIndex(t.Context(), index), wpdb.ErrSchema)
 }
 
 // TestAddIndexFails: nothing is left of an index that cannot be made in place, and the
@@ -74,7 +69,7 @@ func TestAddIndexFails(t *testing.T) {
 		"no such column": {wpdb.OwnIndex(wpdb.Orders, "colour"), wpdb.ErrSchema},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantKind(t, db.AddIndex(t.Context(), c.index, func(int64) {}), c.want)
+			wantKind(t, db.AddIndex(t.Context(), c.index), c.want)
 			all, err := db.Indexes(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -90,6 +85,17 @@ func TestAddIndexFails(t *testing.T) {
 	}
 }
 
+// TestProgress: MariaDB tells how far it is, also to an account without rights on the server.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.Shared(t, fixtures.SiteA())
+	percent, ok, err := open(t, configOf(database)).Progress(t.Context())
+	if err != nil || ok != (database.Engine == "mariadb") || percent < 0 || percent > 100 {
+		t.Errorf("%v %%, %t, %v", percent, ok, err)
+	}
+}
+
 // TestDropIndexByCopy: a table that has lost its engine since is not copied either.
 func TestDropIndexByCopy(t *testing.T) {
 	t.Parallel()
@@ -97,7 +103,7 @@ func TestDropIndexByCopy(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	index := wpdb.OwnIndex(wpdb.Transactions, "order_id")
 	arrange(t, database.SQL, "CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)", "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
-	wantKind(t, administered(t, database).DropIndex(t.Context(), index, func(int64) {}), wpdb.ErrCopies)
+	wantKind(t, administered(t, database).DropIndex(t.Context(), index), wpdb.ErrCopies)
 	const left = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'bookside_order_id'"
 	if got := stored(t, database.SQL, left); got != "1" {
 		t.Errorf("%s such indexes are left", got)

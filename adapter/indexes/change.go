@@ -56,8 +56,8 @@ var ErrCluster = errors.New("a change of a table stops all writes on all nodes o
 // Add makes indexes. It stops at an error that the others would share; one that
 // concerns a single index is reported, and part of the error.
 func (c Changer) Add(ctx context.Context, list []wpdb.Index) error {
-	return c.each(ctx, list, func(i wpdb.Index, working func(thread int64)) error {
-		err := c.Unhurried.AddIndex(ctx, i, working)
+	return c.each(ctx, list, func(i wpdb.Index) error {
+		err := c.Unhurried.AddIndex(ctx, i)
 		if errors.Is(err, wpdb.ErrDuplicate) {
 			return nil // somebody was faster
 		}
@@ -67,12 +67,12 @@ func (c Changer) Add(ctx context.Context, list []wpdb.Index) error {
 
 // Drop drops indexes, with errors as those of Add.
 func (c Changer) Drop(ctx context.Context, list []wpdb.Index) error {
-	return c.each(ctx, list, func(i wpdb.Index, working func(thread int64)) error {
-		return c.Unhurried.DropIndex(ctx, i, working)
+	return c.each(ctx, list, func(i wpdb.Index) error {
+		return c.Unhurried.DropIndex(ctx, i)
 	})
 }
 
-func (c Changer) each(ctx context.Context, list []wpdb.Index, change func(wpdb.Index, func(int64)) error) error {
+func (c Changer) each(ctx context.Context, list []wpdb.Index, change func(wpdb.Index) error) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -111,7 +111,7 @@ func concernsOne(err error) bool {
 }
 
 // one changes one index, in several attempts if others use the table.
-func (c Changer) one(ctx context.Context, i wpdb.Index, change func(wpdb.Index, func(int64)) error) error {
+func (c Changer) one(ctx context.Context, i wpdb.Index, change func(wpdb.Index) error) error {
 	start := c.Now()
 	report := func(e Event) {
 		e.Index, e.Elapsed = i, c.Now().Sub(start)
@@ -119,7 +119,7 @@ func (c Changer) one(ctx context.Context, i wpdb.Index, change func(wpdb.Index, 
 	}
 	report(Event{Phase: Started})
 	for attempt := 0; ; attempt++ {
-		err := c.watched(ctx, report, func(working func(int64)) error { return change(i, working) })
+		err := c.watched(ctx, report, func() error { return change(i) })
 		switch {
 		case err == nil:
 			report(Event{Phase: Done})
@@ -138,21 +138,19 @@ func (c Changer) one(ctx context.Context, i wpdb.Index, change func(wpdb.Index, 
 }
 
 // watched runs a change and reports its progress until it ends.
-func (c Changer) watched(ctx context.Context, report func(Event), change func(working func(int64)) error) error {
-	threads, done := make(chan int64, 1), make(chan error, 1)
-	go func() { done <- change(func(thread int64) { threads <- thread }) }()
+func (c Changer) watched(ctx context.Context, report func(Event), change func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- change() }()
 	ticker := time.NewTicker(c.Interval)
 	defer ticker.Stop()
-	var thread int64
 	for {
 		select {
 		case err := <-done:
 			return err
-		case thread = <-threads:
 		case <-ticker.C:
 			e := Event{Phase: Running}
 			// An error must not end the change, and its own is the one to report.
-			if percent, ok, err := c.DB.Progress(ctx, thread); ok && err == nil {
+			if percent, ok, err := c.DB.Progress(ctx); ok && err == nil {
 				e.Progress = &percent
 			}
 			report(e)

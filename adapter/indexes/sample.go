@@ -67,7 +67,7 @@ func entryBytes(schema *wpdb.Schema, t wpdb.Table, name string) string {
 }
 
 // entryOverhead is what InnoDB adds to each entry of an index, in bytes.
-const entryOverhead = 6
+const entryOverhead = 7
 
 // indexSize estimates the size of an index on a table of so many rows, whose pages are
 // filled to fifteen sixteenths at first.
