@@ -30,6 +30,7 @@ type Schema struct {
 	Version string
 	columns map[Table]map[string]Column
 	engines map[Table]string
+	missing []Table
 }
 
 // Has reports whether the table exists.
@@ -55,9 +56,7 @@ func (s *Schema) Engine(t Table) string { return s.engines[t] }
 func (s *Schema) InnoDB(t Table) bool { return strings.EqualFold(s.Engine(t), "InnoDB") }
 
 // Missing returns the required tables that do not exist.
-func (s *Schema) Missing() []Table {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(required)), s.Has)
-}
+func (s *Schema) Missing() []Table { return s.missing }
 
 // TableColumn names a column of a table.
 type TableColumn struct {
@@ -170,6 +169,7 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		s.columns[table][c.Name] = c.Column
 		s.engines[table] = engines[c.table]
 	}
+	s.missing = slices.DeleteFunc(slices.Sorted(maps.Keys(required)), s.Has)
 	if err := db.probeJSON(ctx, s); err != nil {
 		return nil, err
 	}
