@@ -39,51 +39,6 @@ func onPage(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
 	return stmt.OrderBy(order...).Limit(p.limit()).Offset(p.offset())
 }
 
-// total is the size of a list. The last page tells it; for any other page, a statement
-// that reads rows of the page counts the list as well, in a column of its own.
-type total struct {
-	size  int64
-	count sq.Sqlizer // nil if the size is known
-}
-
-// countIn returns the total of a list that a statement counts before anything is known
-// about the page. Only lists of small tables should do so.
-func countIn(l list) *total { return &total{count: l.filter.Column("COUNT(*)")} }
-
-// total returns the size of a list of which a page was found.
-func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool) (*total, error) {
-	switch {
-	case more:
-		return countIn(l), nil
-	case found > 0 || p.Page == 1:
-		return &total{size: int64(p.offset()) + int64(found)}, nil
-	default: // no statement follows
-		size, err := s.count(ctx, l)
-		return &total{size: size}, err
-	}
-}
-
-// column returns the column of a SELECT that counts the list, or NULL; see dest.
-func (t *total) column() sq.Sqlizer {
-	if t.count == nil {
-		return sq.Expr("NULL")
-	}
-	return sq.ConcatExpr("(", t.count, ")")
-}
-
-// dest returns where a row is to be scanned for column.
-func (t *total) dest() any {
-	if t.count == nil {
-		return new(any)
-	}
-	return &t.size
-}
-
-func (s *Site) count(ctx context.Context, l list) (int64, error) {
-	size, _, err := wpdb.One(ctx, s.db, l.op+": count", l.filter.Column("COUNT(*)"), wpdb.Value[int64])
-	return size, err
-}
-
 // pageWith returns a page of a list with its size. If there is a next page, the size is
 // at least what the two pages show: a record may have been added since it was counted.
 func pageWith[T any](p Paging, records []T, more bool, size *total) Page[T] {

@@ -105,8 +105,8 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 		return orNone(Page[Payment]{Paging: f.Paging}, err)
 	}
 	size, err := s.total(ctx, l, f.Paging, len(records), more)
-	if err == nil && size.count != nil {
-		size.size, err = s.count(ctx, l)
+	if err == nil {
+		err = s.countNow(ctx, l, size)
 	}
 	if err != nil {
 		return Page[Payment]{}, err

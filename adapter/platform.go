@@ -30,6 +30,9 @@ type Platform struct {
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
 
+	// Totals are the sizes of lists that take long to count.
+	Totals Totals
+
 	db    *wpdb.DB
 	now   domain.Clock
 	zones zones
@@ -37,7 +40,7 @@ type Platform struct {
 
 // NewPlatform returns the platform in a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
-	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN}
+	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}}
 }
 
 // Site is one request's view of the platform: what is installed, the time zone and the
@@ -55,6 +58,10 @@ type Site struct {
 	outbox        *outbox.Relay
 	caller        *keys.Key // whose permissions apply; nil for the program itself
 	metaKeys      []string  // see Platform.BookingMetaKeys
+	totals        *Totals
+	// TotalAge is the age of the size of a list that the request shares with others; nil if
+	// it does not.
+	TotalAge *time.Duration
 }
 
 // requirePermission returns a CodeForbidden if the caller lacks a permission beyond that of the
@@ -115,7 +122,7 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
-		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, metaKeys: p.BookingMetaKeys,
+		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, metaKeys: p.BookingMetaKeys, totals: &p.Totals,
 	}, nil
 }
 

@@ -43,6 +43,7 @@ func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error)
 const maxLockCreations = 10
 
 func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
+	defer s.totals.writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
 	return s.db.Transact(ctx, op, func(db *wpdb.DB) error {
 		within := *s
 		within.db = db

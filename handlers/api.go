@@ -181,7 +181,7 @@ func corsConfig(origins []string) middleware.CORSConfig {
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, "X-API-Key", methodHeader, requestIDHeader},
-		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", replayedHeader}, ratelimit.Headers...),
+		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", replayedHeader, totalAgeHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
 
 	"bookside/adapter"
@@ -135,6 +137,21 @@ type encodedResponse struct {
 	status  int
 	body    *bytes.Buffer
 	release func()
+	// totalAge is the age of a list's size that was counted for another request; nil if
+	// the response has none.
+	totalAge *time.Duration
+}
+
+// totalAgeHeader has the age of the size of a list, in seconds, if it was not counted for
+// this request.
+const totalAgeHeader = "X-Total-Age"
+
+// send sends the response.
+func (e encodedResponse) send(c echo.Context) error {
+	if e.totalAge != nil {
+		c.Response().Header().Set(totalAgeHeader, strconv.Itoa(int(e.totalAge.Seconds())))
+	}
+	return c.Blob(e.status, contentType, e.body.Bytes())
 }
 
 func (e encodedResponse) discard() {
@@ -193,7 +210,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 		return encodedResponse{}, err
 	}
 	complete = true
-	return encodedResponse{response.status, body, release}, nil
+	return encodedResponse{response.status, body, release, r.site.TotalAge}, nil
 }
 
 // serve calls the route's operation on the site as it is now, and removes from its

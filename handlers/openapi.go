@@ -356,6 +356,7 @@ var headerComponents = members{
 	{"RateLimit", headerOf("What is left of all windows, as in the IETF draft", "string", `"minute";r=59;t=30, "hour";r=3599;t=1830`)},
 	{retryAfterHeader, headerOf("Seconds to wait before retrying", "integer", 5)},
 	{replayedHeader, headerOf("true if the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
+	{totalAgeHeader, headerOf("Age of the total in seconds, if it took long to count and was counted for an earlier request", "integer", 3)},
 }
 
 func headerOf(about, word string, example any) members {
@@ -379,6 +380,9 @@ func headersOf(r route, status int) members {
 	}
 	if r.method == http.MethodPost && status < http.StatusMultipleChoices {
 		names = append(names, replayedHeader)
+	}
+	if r.operation.errors.list && status == http.StatusOK {
+		names = append(names, totalAgeHeader)
 	}
 	headers := make(members, len(names))
 	for i, name := range names {

@@ -36,7 +36,7 @@ func (s sharedReads) deliver(c echo.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	return c.Blob(response.status, contentType, response.body.Bytes())
+	return response.send(c)
 }
 
 func (r *request) key(c echo.Context) readKey {

@@ -59,6 +59,10 @@ type config struct {
 		TestPerHour   int    `koanf:"test_per_hour"`
 		Redis         string `koanf:"redis"`
 	} `koanf:"rate_limit"`
+	Lists struct {
+		ExactCountMS int           `koanf:"exact_count_ms"`
+		CountMaxAge  time.Duration `koanf:"count_max_age"`
+	} `koanf:"lists"`
 	Mail struct {
 		Enabled  bool   `koanf:"enabled"`
 		From     string `koanf:"from"`
@@ -117,6 +121,7 @@ func defaultConfig() config {
 	c.RateLimit.Enabled = true
 	c.RateLimit.LivePerMinute, c.RateLimit.LivePerHour = 60, 3600
 	c.RateLimit.TestPerMinute, c.RateLimit.TestPerHour = 100, 1000
+	c.Lists.ExactCountMS, c.Lists.CountMaxAge = 20, 5*time.Second
 	c.Mail.SMTP.Port, c.Mail.SMTP.TLS = 587, mailStartTLS
 	c.Compat.Timestamps = "stored"
 	c.Compat.BookingMetaKeys = []string{}

@@ -152,6 +152,8 @@ func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error)
 		return nil, nil, s.target.explain(err)
 	}
 	platform := adapter.NewPlatform(db, s.now)
+	platform.Totals.ExactTime = time.Duration(s.config.Lists.ExactCountMS) * time.Millisecond
+	platform.Totals.MaxAge = s.config.Lists.CountMaxAge
 	platform.BookingMetaKeys = s.config.Compat.BookingMetaKeys
 	err = s.prepare(ctx, db, platform)
 	if err == nil {

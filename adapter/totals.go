@@ -1,0 +1,164 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// Totals are the sizes of lists that take long to count. Requests share such a size for a
+// while; all other sizes are counted for each request. The zero value shares nothing.
+type Totals struct {
+	ExactTime time.Duration // a count that takes no longer is never shared
+	MaxAge    time.Duration // how long a size is shared; 0 for never
+
+	now    domain.Clock
+	writes atomic.Int64 // ours so far; each makes all sizes invalid
+	mu     sync.Mutex
+	slow   map[string]*slowCount // by statement and arguments
+}
+
+// maxSlowCounts limits the memory of Totals.
+const maxSlowCounts = 1000
+
+// slowCount is a list that took long to count.
+type slowCount struct {
+	turn  chan struct{} // has a token while nobody counts
+	size  int64
+	began time.Time // when the count began; zero if there is none to share
+	write int64     // the last write of ours before it
+}
+
+// sharing reports whether sizes may be shared at all.
+func (t *Totals) sharing() bool { return t.MaxAge > 0 }
+
+// find returns a list that took long to count; nil if it did not.
+func (t *Totals) find(key string) *slowCount {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.slow[key]
+}
+
+// note remembers that a list took long to count, if it did. It returns nil if it did not.
+func (t *Totals) note(key string, took time.Duration) *slowCount {
+	if !t.sharing() || took <= t.ExactTime {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.slow[key]; c != nil {
+		return c
+	}
+	if t.slow == nil || len(t.slow) >= maxSlowCounts {
+		t.slow = map[string]*slowCount{}
+	}
+	c := &slowCount{turn: make(chan struct{}, 1)}
+	c.turn <- struct{}{}
+	t.slow[key] = c
+	return c
+}
+
+// share returns the size of a list that took long to count, and the age of that count if
+// it was made for another request. One request at a time counts. Those that wait meanwhile
+// share its size only if counting took long again.
+func (t *Totals) share(ctx context.Context, c *slowCount, count func() (int64, error)) (size int64, age *time.Duration, err error) {
+	select {
+	case <-c.turn:
+	case <-ctx.Done():
+		return 0, nil, fmt.Errorf("wait for count: %w", ctx.Err())
+	}
+	defer func() { c.turn <- struct{}{} }()
+	if old := t.now().Sub(c.began); !c.began.IsZero() && old < t.MaxAge && c.write == t.writes.Load() {
+		return c.size, &old, nil
+	}
+	began, write := t.now(), t.writes.Load()
+	c.began = time.Time{}
+	size, err = count()
+	if err == nil && t.now().Sub(began) > t.ExactTime {
+		c.size, c.began, c.write = size, began, write
+	}
+	return size, nil, err
+}
+
+// total is the size of a list. The last page tells it. For any other page, the statement
+// that reads its rows counts the list as well, in a column of its own, unless that took
+// long before.
+type total struct {
+	size  int64
+	count sq.Sqlizer // nil if the size is known
+	key   string
+	began time.Time // when the statement that counts began, or a little earlier
+}
+
+// countIn returns the total of a list that a statement counts before anything is known
+// about the page. Only lists of small tables should do so.
+func countIn(l list) *total { return &total{count: l.filter.Column("COUNT(*)")} }
+
+// total returns the size of a list of which a page was found.
+func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool) (*total, error) {
+	if !more && (found > 0 || p.Page == 1) {
+		return &total{size: int64(p.offset()) + int64(found)}, nil
+	}
+	t := countIn(l)
+	text, args, err := t.count.ToSql()
+	if err != nil {
+		return nil, fmt.Errorf("%s: build statement: %w", l.op, err)
+	}
+	t.key = fmt.Sprint(text, args)
+	t.began = s.totals.now()
+	if c := s.totals.find(t.key); c != nil {
+		t.count = nil
+		t.size, s.TotalAge, err = s.totals.share(ctx, c, func() (int64, error) { return s.count(ctx, l) })
+		return t, err
+	}
+	if !more { // no statement follows
+		err = s.countNow(ctx, l, t)
+	}
+	return t, err
+}
+
+// countNow counts a list unless its size is known.
+func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
+	if t.count == nil {
+		return nil
+	}
+	t.size, err = s.count(ctx, l)
+	s.counted(t)
+	t.count = nil
+	return err
+}
+
+// counted remembers how long a statement took that counted a list.
+func (s *Site) counted(t *total) {
+	if t.count != nil && t.key != "" {
+		s.totals.note(t.key, s.totals.now().Sub(t.began))
+	}
+}
+
+func (s *Site) count(ctx context.Context, l list) (int64, error) {
+	size, _, err := wpdb.One(ctx, s.db, l.op+": count", l.filter.Column("COUNT(*)"), wpdb.Value[int64])
+	return size, err
+}
+
+// column returns the column of a SELECT that counts the list, or NULL; see dest.
+func (t *total) column() sq.Sqlizer {
+	if t.count == nil {
+		return sq.Expr("NULL")
+	}
+	return sq.ConcatExpr("(", t.count, ")")
+}
+
+// dest returns where a row is to be scanned for column.
+func (t *total) dest() any {
+	if t.count == nil {
+		return new(any)
+	}
+	return &t.size
+}
