@@ -1,17 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/indexes"
 	"bookside/fixtures"
@@ -124,7 +126,7 @@ func TestIndexes(t *testing.T) {
 	}
 
 	run(t, env, "", "indexes", "--drop").want(t, exitOK)
-	if diff := cmp.Diff(before, indexNames(t, db.SQL)); diff != "" {
+	if diff := gocmp.Diff(before, indexNames(t, db.SQL)); diff != "" {
 		t.Errorf("indexes after --drop (-before +after):\n%s", diff)
 	}
 	if again := run(t, env, "", "indexes", "--drop").want(t, exitOK).stdout; again != "There are no indexes of Bookside.\n" {
@@ -236,7 +238,7 @@ func TestIndexesOnCluster(t *testing.T) {
 		t.Error("nothing made with --cluster")
 	}
 	run(t, env, "", "indexes", "--drop").want(t, exitUsage, refusal)
-	if diff := cmp.Diff(made, ownIndexes(indexNames(t, db.SQL))); diff != "" {
+	if diff := gocmp.Diff(made, ownIndexes(indexNames(t, db.SQL))); diff != "" {
 		t.Errorf("dropped without consent:\n%s", diff)
 	}
 	run(t, env, "", "indexes", "--drop", "--cluster").want(t, exitOK)
@@ -388,53 +390,81 @@ func TestRequestsUseIndexes(t *testing.T) {
 		execute(t, db.SQL, `INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at)
 			SELECT first_name, last_name, email, status, created_at, updated_at FROM wp_latepoint_customers`)
 	}
+	execute(t, db.SQL, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) SELECT id, 0 FROM wp_latepoint_transactions")
+	execute(t, db.SQL, "INSERT INTO wp_latepoint_process_jobs (process_id, object_id, object_model_type) SELECT 1, id, 'booking' FROM wp_latepoint_bookings")
 	var order int64 // with a payment
 	if err := db.SQL.QueryRowContext(t.Context(), "SELECT MIN(order_id) FROM wp_latepoint_transactions").Scan(&order); err != nil {
 		t.Fatal(err)
 	}
-	requests := map[string][]string{
-		"transactions.order_id":             {fmt.Sprintf("/orders/%d", order), fmt.Sprintf("/payments?order_id=%d", order), "/customers"},
-		"transactions.created_at":           {"/payments"},
-		"transactions.customer_id":          {"/payments?customer_id=7"},
-		"transactions.kind_status_order_id": {"/orders?payment_status=refunded", "/bookings?payment_status=partially_refunded"},
-		"transactions.status":               {"/payments?sort=status"},
-		"bookings.created_at":               {"/bookings?sort=created_at"},
-		"bookings.order_item_id":            {"/bookings?price_min=99999"},
-		"order_items.total":                 {"/bookings?price_min=99999"},
-		"orders.created_at":                 {"/orders"},
-		"orders.total":                      {"/orders?sort=total"},
-		"orders.status":                     {"/orders?sort=status"},
-		"orders.coupon_code":                {"/orders?coupon_code=TEN"},
-		"customers.created_at":              {"/customers"},
-		"customers.updated_at":              {"/customers?updated_at=2026-11-01"},
+	requests := map[string][]string{ // GET where no method is named
+		"transactions.order_id":              {fmt.Sprintf("/orders/%d", order), fmt.Sprintf("/payments?order_id=%d", order), "/customers"},
+		"transaction_refunds.transaction_id": {fmt.Sprintf("/orders/%d", order)},
+		"process_jobs.object_id":             {"DELETE /bookings/7?force=true"},
+		"transactions.created_at":            {"/payments"},
+		"transactions.customer_id":           {"/payments?customer_id=7"},
+		"transactions.kind_status_order_id":  {"/orders?payment_status=refunded", "/bookings?payment_status=partially_refunded"},
+		"transactions.status":                {"/payments?sort=status"},
+		"bookings.created_at":                {"/bookings?sort=created_at"},
+		"bookings.order_item_id":             {"/bookings?price_min=99999"},
+		"order_items.total":                  {"/bookings?price_min=99999"},
+		"orders.created_at":                  {"/orders"},
+		"orders.total":                       {"/orders?sort=total"},
+		"orders.status":                      {"/orders?sort=status"},
+		"orders.coupon_code":                 {"/orders?coupon_code=TEN"},
+		"customers.created_at":               {"/customers"},
+		"customers.updated_at":               {"/customers?updated_at=2026-11-01"},
 	}
 	s := serve(t, env)
-	key := newKey(t, env)
-	read := func(path string) string {
-		status, body := get(t, s.url+"/v1"+path, key)
-		if status != http.StatusOK {
-			t.Errorf("GET %s: %d %s", path, status, body)
+	key := newKey(t, env, "--permissions", "read,delete")
+	send := func(t *testing.T, line string) string {
+		t.Helper()
+		method, path, named := strings.Cut(line, " ")
+		if !named {
+			method, path = http.MethodGet, line
+		}
+		request, err := http.NewRequestWithContext(t.Context(), method, s.url+"/v1"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-API-Key", key)
+		status, body, err := sendOnce(request)
+		if err != nil || status != http.StatusOK {
+			t.Errorf("%s: %d %s, %v", line, status, body, err)
 		}
 		return body
 	}
 	before := map[string]string{}
-	for _, paths := range requests {
-		for _, path := range paths {
-			before[path] = read(path)
+	for _, lines := range requests {
+		for _, line := range lines {
+			if strings.HasPrefix(line, "/") {
+				before[line] = send(t, line)
+			}
 		}
 	}
 	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
-	execute(t, db.SQL, "ANALYZE TABLE wp_latepoint_orders, wp_latepoint_transactions, wp_latepoint_bookings, wp_latepoint_order_items, wp_latepoint_customers")
-	for index, paths := range requests {
+	for name, r := range listed(t, env) {
+		execute(t, db.SQL, "ANALYZE TABLE "+r.Table)
+		if index := strings.TrimPrefix(r.Table, "wp_latepoint_") + "." + strings.Join(r.Columns, "_"); requests[index] == nil {
+			t.Errorf("no request for %s", name)
+		}
+	}
+	writesLast := slices.SortedFunc(maps.Keys(requests), func(a, b string) int {
+		return cmp.Compare(len(strings.Fields(requests[a][0])), len(strings.Fields(requests[b][0])))
+	})
+	for _, index := range writesLast {
+		lines := requests[index]
 		t.Run(index, func(t *testing.T) {
 			table, name, _ := strings.Cut(index, ".")
-			for _, path := range paths {
+			for _, line := range lines {
 				used := indexReads(t, db, "wp_latepoint_"+table, "bookside_"+name)
-				if diff := cmp.Diff(before[path], read(path)); diff != "" {
-					t.Errorf("GET %s (-without +with):\n%s", path, diff)
+				body := send(t, line)
+				if without, sent := before[line]; sent {
+					if diff := gocmp.Diff(without, body); diff != "" {
+						t.Errorf("%s (-without +with):\n%s", line, diff)
+					}
 				}
 				if indexReads(t, db, "wp_latepoint_"+table, "bookside_"+name) == used {
-					t.Errorf("GET %s does not use the index", path)
+					t.Errorf("%s does not use the index", line)
 				}
 			}
 		})
