@@ -47,7 +47,9 @@ func File(e Event, now time.Time) string {
 	if location := plain(e.Location); location != "" {
 		event.SetLocation(location)
 	}
-	event.SetURL(plain(e.URL))
+	if url := plain(e.URL); url != "" {
+		event.SetURL(url)
+	}
 	event.SetStatus(ics.ObjectStatus(e.Status))
 	return calendar.Serialize(ics.WithNewLine("\r\n"))
 }
