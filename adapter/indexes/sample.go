@@ -90,10 +90,10 @@ func (s sample) rowsPerValue(tableRows int64) int64 {
 }
 
 // What a server reads, sorts and writes in a second while it makes an index, as measured
-// on two slow cores with a million rows.
+// on two slow cores, in use by others, with a million rows.
 const (
-	bytesPerSecond = 100 << 20
-	rowsPerSecond  = 500_000
+	bytesPerSecond = 200 << 20
+	rowsPerSecond  = 1_000_000
 )
 
 // buildTime estimates how long it takes to make an index on a table.
