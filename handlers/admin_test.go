@@ -22,13 +22,13 @@ import (
 	"bookside/wpdb"
 )
 
-// probe asks the admin address.
+// probe sends a request to the admin address.
 func probe(t *testing.T, admin *handlers.Admin, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	return probeAs(t, admin, "127.0.0.1:8081", method, path)
 }
 
-// probeAs asks the admin address under a name.
+// probeAs sends a request to the admin address under a host name.
 func probeAs(t *testing.T, admin *handlers.Admin, host, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
@@ -38,10 +38,11 @@ func probeAs(t *testing.T, admin *handlers.Admin, host, method, path string) *ht
 	return recorder
 }
 
-// newAdmin is one without names of its own.
+// newAdmin returns an admin handler without configured host names.
 func newAdmin() *handlers.Admin { return handlers.NewAdmin(slog.New(slog.DiscardHandler), nil) }
 
-// wantReadiness fails the test unless /readyz says this, with the status for it.
+// wantReadiness fails the test unless /readyz reports want with the matching
+// status.
 func wantReadiness(t *testing.T, admin *handlers.Admin, want handlers.Readiness) {
 	t.Helper()
 	recorder := probe(t, admin, http.MethodGet, "/readyz")
@@ -209,8 +210,9 @@ func serverAccount(t *testing.T, database *fixtures.Database) string {
 	return account
 }
 
-// TestReadinessWithoutColumns: the site is not ready without a column that
-// reads name, which costs no statement, and ready once the column is back.
+// TestReadinessWithoutColumns: the site is not ready while a column that reads
+// need is missing, and ready again once it is back. If the schema is known, the
+// check reads no table.
 func TestReadinessWithoutColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has no number for an unknown column
@@ -236,12 +238,12 @@ func TestReadinessWithoutColumns(t *testing.T) {
 	}
 }
 
-// goodValues are values of parameters, by kind, with which a route answers.
+// goodValues are parameter values, by kind, that routes accept.
 var goodValues = map[string]string{
 	"page": "1", "integer": "60", "boolean": "1", "date": "2026-11-24", "number": "10", "text": "a", "id or any": "any",
 }
 
-// goodWords are all words of the parameters that take some.
+// goodWords lists the words that each parameter with fixed values accepts.
 var goodWords = map[string][]string{
 	"order": {"asc"}, "start_time": {"10:00"}, "visibility": {"visible"}, "bookings_status": {"approved"},
 	"status":         {"active", "approved", "open"},
@@ -275,7 +277,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 		switch a.status {
 		case http.StatusOK:
 			answered++
-		case http.StatusBadRequest, http.StatusNotFound: // a word or an id of another resource
+		case http.StatusBadRequest, http.StatusNotFound: // the word or the id belongs to another resource
 		default:
 			t.Errorf("%s: status %d: %.300s", path, a.status, a.body)
 		}
@@ -292,7 +294,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 				values = []string{goodValues[kind]}
 			}
 			if len(values) == 0 {
-				t.Errorf("no word for %s", name)
+				t.Errorf("goodWords has no entry for %s", name)
 			}
 			for _, value := range values {
 				ask(base + companions[name] + name + "=" + value)
@@ -301,7 +303,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 	}
 	ask("/agents/availability?service_id=1&date=2026-11-24&start_time=10:00")
 	if answered < asked/2 || answered < 100 {
-		t.Errorf("only %d of %d questions were answered", answered, asked)
+		t.Errorf("only %d of %d requests were answered", answered, asked)
 	}
 }
 
@@ -339,8 +341,8 @@ func dropUnneededColumns(t *testing.T, database *fixtures.Database) {
 	}
 }
 
-// requiredColumns returns what the schema check misses on a site whose tables
-// have none of the plugin's columns.
+// requiredColumns returns what the schema check reports missing on a site whose
+// tables have none of the plugin's columns.
 func requiredColumns(t *testing.T, database *fixtures.Database) map[wpdb.Table][]string {
 	t.Helper()
 	// The server's own account sees only the tables of its site.
@@ -382,7 +384,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 				t.Fatal(err)
 			}
 			mock.ExpectQuery("SELECT").WillReturnError(c.err)
-			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is tried once more where the link was lost
+			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is retried once if the connection was lost
 			admin := newAdmin()
 			admin.Started(adapter.NewPlatform(wpdb.New(pool, "wp_"), fixedClock))
 			wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: c.want, Platform: "unknown"})

@@ -26,8 +26,8 @@ var agentList = listing{path: "/agents", from: "{agents} a", order: "a.first_nam
 	"services": serviceSummaryShape, "locations": locationNameShape,
 }}
 
-// connected is the SQL condition for agents or services with a row of
-// agents_services that satisfies another.
+// connected returns the SQL condition for agents or services that have a row in
+// agents_services satisfying condition.
 func connected(column, condition string) string {
 	return fmt.Sprintf("EXISTS (SELECT * FROM {agents_services} x WHERE x.%s AND %s)", column, condition)
 }
@@ -120,8 +120,8 @@ func TestFiltersIgnoreCaseButNotAccents(t *testing.T) {
 	}
 }
 
-// TestAgentsByDate gives the agents different days and some equal first names:
-// the rows of the small site were all created at one time.
+// TestAgentsByDate gives the agents different dates and some of them the same
+// first name: all rows of the small site were created at the same time.
 func TestAgentsByDate(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -179,8 +179,8 @@ func TestAgentsOfTheEdgeSite(t *testing.T) {
 	} {
 		s.wantFields(t, "/agents/"+id, want)
 	}
-	// A service twice in the connections stands once in the agent; connections
-	// to nothing, and to no location, are passed over.
+	// A service that is connected twice is listed once; connections to records
+	// that do not exist, and to no location, are ignored.
 	for id, want := range map[string][2][]string{"1": {{"1", "2", "5", "6"}, {"1", "2"}}, "2": {{"1"}, {"1", "4"}}, "3": {{}, {}}} {
 		a := s.get("/agents/" + id).want(http.StatusOK)
 		if got := [2][]string{idsOf(a.at("data", "services")), idsOf(a.at("data", "locations"))}; !cmp.Equal(got, want) {
@@ -188,7 +188,7 @@ func TestAgentsOfTheEdgeSite(t *testing.T) {
 		}
 	}
 	if got := s.get("/agents/1").at("data", "locations", 1, "status"); got != "inactive" {
-		t.Errorf("a location of status foo is %v", got)
+		t.Errorf("a location with the status foo is shown as %v", got)
 	}
 	agentList.finds(t, s, []find{
 		{query: "search=100%25_", where: "a.id = 5"},

@@ -22,7 +22,8 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// TestWaysToSendAKey sends it as header, bearer token and query parameter.
+// TestWaysToSendAKey sends a key as a header, a bearer token and a query
+// parameter.
 func TestWaysToSendAKey(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -50,7 +51,7 @@ func TestWaysToSendAKey(t *testing.T) {
 	off := newServer(t, small(t), func(o *handlers.Options) { o.QueryParameter = "" })
 	off.do(http.MethodGet, "/v1/status?api_key="+off.key, nil).want(http.StatusUnauthorized)
 	if strings.Contains(s.log.String(), s.key) || strings.Contains(s.log.String(), s.key[len(s.key)-12:]) {
-		t.Error("the log holds a key")
+		t.Error("the log contains a key")
 	}
 }
 
@@ -131,9 +132,9 @@ func TestImportedKeysOfAnyFormAreValid(t *testing.T) {
 	}
 }
 
-// TestKeyOutsideItsNetworksLooksUnknown: outside its networks the response for
-// a key equals that for an unknown key, and the log names the key. The address
-// is that behind trusted proxies only.
+// TestKeyOutsideItsNetworksLooksUnknown: a key used outside its networks gets
+// the same response as an unknown key, and the log names the key. Forwarded
+// addresses count only behind trusted proxies.
 func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	t.Parallel()
 	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
@@ -187,7 +188,7 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 				header.Del("X-Request-Id")
 			}
 			if diff := cmp.Diff(unknown.header, a.header); diff != "" || string(a.body) != string(unknown.body) {
-				t.Errorf("%s: not as an unknown key: %s%s", name, diff, a.body)
+				t.Errorf("%s: differs from an unknown key: %s%s", name, diff, a.body)
 			}
 			if stored, _, err := c.s.keys.Find(t.Context(), key.ID); err != nil || stored.LastUsedAt != "" {
 				t.Errorf("%s: used at %q, %v", name, stored.LastUsedAt, err)
@@ -196,8 +197,8 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	}
 }
 
-// TestKeyOutsideItsNetworksIsThrottled: otherwise the throttle would tell such
-// a key from an unknown one.
+// TestKeyOutsideItsNetworksIsThrottled: otherwise the throttle would reveal
+// that the key exists.
 func TestKeyOutsideItsNetworksIsThrottled(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
@@ -216,8 +217,8 @@ func TestKeyOutsideItsNetworksIsThrottled(t *testing.T) {
 	s.get("/status").want(http.StatusOK)
 }
 
-// TestRestrictionIsImmediate changes the terms of a key in the database, one
-// by one, while the server runs.
+// TestRestrictionIsImmediate changes the restrictions of a key in the database,
+// one by one, while the server runs.
 func TestRestrictionIsImmediate(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
@@ -266,7 +267,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 }
 
 // TestInvalidKeysAreThrottled sends invalid keys from one address until it is
-// throttled; a valid key in use is accepted all the time.
+// throttled; a valid key that is in use is still accepted.
 func TestInvalidKeysAreThrottled(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 5 })
@@ -310,8 +311,8 @@ func TestThrottleTrustsOnlyTrustedProxies(t *testing.T) {
 	}
 }
 
-// TestRateLimitOfAKey uses up the minute of a key: further requests are
-// rejected, those of other keys are not.
+// TestRateLimitOfAKey uses up a key's limit for a minute: its further requests
+// are rejected, those of other keys are not.
 func TestRateLimitOfAKey(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
@@ -341,12 +342,12 @@ func TestRateLimitOfAKey(t *testing.T) {
 		t.Errorf("Retry-After %q", got)
 	}
 	if got := s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"); got != "59" {
-		t.Errorf("another key has %q left", got)
+		t.Errorf("another key has %q requests left", got)
 	}
 }
 
-// TestRateLimitResetIsFixed: 17 seconds into a minute the seconds left are
-// fewer, and the window ends at the same time.
+// TestRateLimitResetIsFixed: 17 seconds into a window fewer seconds are left,
+// and its end has not moved.
 func TestRateLimitResetIsFixed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) {
@@ -395,7 +396,7 @@ func TestLogHoldsNoSearchTerm(t *testing.T) {
 		s.get("/customers?search=" + url.QueryEscape(value)).want(http.StatusServiceUnavailable)
 		arrange(t, s.database, "RENAME TABLE elsewhere TO wp_latepoint_customers")
 		if strings.Contains(s.log.String(), value) || strings.Contains(s.log.String(), url.QueryEscape(value)) {
-			t.Errorf("the log holds a customer's %s", name)
+			t.Errorf("the log contains a customer's %s", name)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type sender struct {
 	forwarded []string
 }
 
-// guess sends an invalid key that is rejected without a look at the database.
+// guess sends an invalid key that is rejected without a query.
 func (s *server) guess(from sender) int {
 	s.t.Helper()
 	misspelt := []byte(s.key)
@@ -108,8 +108,8 @@ func TestShortKeysCannotBeGuessed(t *testing.T) {
 	}
 }
 
-// TestConcurrentGuessesStayWithinTheLimit: invalid keys at the same time do not
-// exceed the limit together, and valid keys at the same time are not rejected.
+// TestConcurrentGuessesStayWithinTheLimit: concurrent invalid keys do not
+// exceed the limit together, and concurrent valid keys are not rejected.
 func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 5
@@ -139,10 +139,10 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 	if got := statuses("192.0.2.1:1", wrong...); !maps.Equal(got, want) {
 		t.Errorf("wrong keys got %v, want %v", got, want)
 	}
-	if n := statements.Load(); n == 0 || n > limit { // several keys may share one
+	if n := statements.Load(); n == 0 || n > limit { // several keys may share a statement
 		t.Errorf("%d statements for a limit of %d", n, limit)
 	}
-	// Neither was used from this address before, and one was never used.
+	// Neither key was used from this address before, and one was never used at all.
 	if got := statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...); !maps.Equal(got, map[int]int{http.StatusOK: 60}) {
 		t.Errorf("right keys got %v", got)
 	}
@@ -163,7 +163,7 @@ func TestUntrackedClientsAreThrottled(t *testing.T) {
 		s.sendKey(sender{peer: fmt.Sprintf("[2001:db8:ffff:%x::1]:1", i)}, fmt.Sprintf("lp_nobody_has_this_key_%d", i))
 	}
 	if n := statements.Load(); n != 1 {
-		t.Errorf("%d statements for late addresses", n)
+		t.Errorf("%d statements for untracked addresses", n)
 	}
 }
 
@@ -327,8 +327,8 @@ func TestAddressesOfOneClient(t *testing.T) {
 }
 
 // TestTrackedClientsAreBounded sends invalid keys from more addresses than are
-// tracked: further ones are counted by network, and whoever fills the table slows
-// only its own network.
+// tracked: further ones are counted by network, and a client that fills the
+// table slows down only its own network.
 func TestTrackedClientsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
@@ -359,7 +359,7 @@ func TestTrackedClientsAreBounded(t *testing.T) {
 		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})
 	}
 	if got := s.guess(sender{peer: "198.51.100.1:1"}); got != http.StatusTooManyRequests {
-		t.Errorf("a network beyond those got %d", got)
+		t.Errorf("a network beyond the tracked ones got %d", got)
 	}
 	s.get("/status").want(http.StatusOK)
 	s.clock = s.clock.Add(time.Minute)

@@ -39,7 +39,7 @@ type dayAnswer struct {
 	} `json:"explain"`
 }
 
-// day asks for a day, and wants both lists of slots to say the same.
+// day requests a day, and checks that both lists of slots agree.
 func (s *server) day(t testing.TB, query string) dayAnswer {
 	t.Helper()
 	a := s.get("/availability?" + query).want(http.StatusOK)
@@ -69,12 +69,12 @@ func minutesOf(t testing.TB, clock string) int {
 	t.Helper()
 	var hours, minutes int
 	if _, err := fmt.Sscanf(clock, "%d:%d", &hours, &minutes); err != nil || clock != clockOf(60*hours+minutes) {
-		t.Fatalf("%q is no time of day", clock)
+		t.Fatalf("%q is not a time of day", clock)
 	}
 	return 60*hours + minutes
 }
 
-// What becomes of the recorded questions.
+// The outcomes of the recorded questions.
 const (
 	replayEqual         = "equal"
 	replayOtherDuration = "refused: the service does not offer the duration"
@@ -134,11 +134,11 @@ func TestRecordedDays(t *testing.T) {
 		replayNobody:        9,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
+		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 }
 
-// durations are those that each service offers, by its id.
+// durations returns the durations that each service offers, by service id.
 func (s *server) durations(t testing.TB) map[int64][]int64 {
 	t.Helper()
 	offered := map[int64][]int64{}
@@ -149,7 +149,7 @@ func (s *server) durations(t testing.TB) map[int64][]int64 {
 		}
 		offered[id] = []int64{duration}
 	}
-	offered[6] = append(offered[6], 90, 120) // its meta
+	offered[6] = append(offered[6], 90, 120) // from its metadata
 	return offered
 }
 
@@ -160,7 +160,7 @@ type replay struct {
 	offered map[int64][]int64
 }
 
-// ask asks a question, compares the answer and tells what became of it.
+// ask asks a question, compares the answer and returns the outcome.
 func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) {
 	t.Helper()
 	q := c.Request
@@ -186,7 +186,7 @@ func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) 
 		got = append(got, fmt.Sprintf("%s %d", slot.StartTime, slot.AvailableCapacity))
 	}
 	calendar := slotTexts(c.Slots, c.Capacity)
-	if c.CalendarError != "" { // of another day of the month; the question for the day has an answer
+	if c.CalendarError != "" { // about another day of the month; the day alone has an answer
 		calendar = slotTexts(c.DaySlots, c.DayCapacity)
 	}
 	switch {
@@ -207,7 +207,7 @@ func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) 
 	return "different"
 }
 
-// replayQuery is a recorded question as a client asks it.
+// replayQuery returns a recorded question as a client would ask it.
 func replayQuery(q fixtures.AvailabilityRequest) string {
 	values := url.Values{
 		"service_id": {strconv.FormatInt(q.ServiceID, 10)}, "date": {q.Date},
@@ -222,7 +222,8 @@ func replayQuery(q fixtures.AvailabilityRequest) string {
 	return values.Encode()
 }
 
-// refused are the parameters that name what does not exist, with the messages.
+// refused returns the parameters that name something that does not exist, with
+// their messages.
 func (r replay) refused(q fixtures.AvailabilityRequest) map[string]string {
 	refused := map[string]string{}
 	offered, known := r.offered[q.ServiceID]
@@ -252,7 +253,7 @@ func durationMessage(duration int64, offered []int64) string {
 	}
 }
 
-// slotTexts are starts with their free seats.
+// slotTexts formats starts with their free seats.
 func slotTexts(starts, capacities []int) []string {
 	texts := make([]string, len(starts))
 	for i := range starts {
@@ -265,14 +266,14 @@ func withinDay(slots []string) []string {
 	return slices.DeleteFunc(slices.Clone(slots), func(slot string) bool { return slot >= "24:00" })
 }
 
-// withoutHour leaves out the slots that start in an hour of the day.
+// withoutHour removes the slots that start in an hour of the day.
 func withoutHour(hour string, slots []string) []string {
 	return slices.DeleteFunc(slices.Clone(slots), func(slot string) bool { return strings.HasPrefix(slot, hour) })
 }
 
-// offersFewer reports whether a day offers no start that the plugin would not
-// book. Its calendar takes a booking until midnight for one of the next day,
-// too, so that seats are not compared.
+// offersFewer reports whether the plugin would book every start that a day
+// offers. Seats are not compared, because its calendar also counts a booking
+// that ends at midnight on the next day.
 func offersFewer(t *testing.T, day dayAnswer, c fixtures.AvailabilityCase) bool {
 	t.Helper()
 	bookable := c.Slots
@@ -282,8 +283,8 @@ func offersFewer(t *testing.T, day dayAnswer, c fixtures.AvailabilityCase) bool 
 	return !slices.ContainsFunc(day.AvailableSlots, func(start string) bool { return !slices.Contains(bookable, minutesOf(t, start)) })
 }
 
-// wantRequestRefused wants a 400 that names the wrong parameters, each with its
-// message, and nothing else.
+// wantRequestRefused checks for a 400 that names exactly these parameters, each
+// with its message.
 func (s *server) wantRequestRefused(t testing.TB, path string, details map[string]string) {
 	t.Helper()
 	wrong := map[string]any{}
@@ -375,7 +376,7 @@ func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
 			offering += min(len(starts), 1)
 		}
 		if offering < 15 || offering == len(days) {
-			t.Errorf("%s: %d days offer something: the case shows nothing", question, offering)
+			t.Errorf("%s: %d days offer something: the case proves nothing", question, offering)
 		}
 	}
 }
@@ -388,7 +389,7 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 		"service_id=&agent_id=&date=+": {"service_id": "Required", "agent_id": "Required", "date": "Required"},
 		"service_id=1&agent_id=1":      {"date": "Required"},
 		"service_id=0&agent_id=0&location_id=0&total_attendees=0&duration=0&date=2026-11-23": {
-			"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1", // of ids that are not required 0 counts as not sent
+			"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1", // in an optional id 0 counts as not sent
 			"total_attendees": "Minimum allowed value is 1", "duration": "Minimum allowed value is 1",
 		},
 		"service_id=any&agent_id=all&location_id=-2&date=23.11.2026&date_to=2026-02-30&explain=why": {
@@ -425,8 +426,8 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 	s.get("/availability?service_id=1&agent_id=1&date=1000-01-01").want(http.StatusOK)
 }
 
-// TestAvailabilityNeedsItsPermission: both routes need it, and no other
-// permission to read suffices.
+// TestAvailabilityNeedsItsPermission: both routes need it, and no other read
+// permission suffices.
 func TestAvailabilityNeedsItsPermission(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -444,17 +445,17 @@ func TestAvailabilityNeedsItsPermission(t *testing.T) {
 	}
 }
 
-// appointment is a booking that a test enters.
+// appointment is a booking that a test inserts.
 type appointment struct {
 	id, agent, service, location int
 	date                         string
-	start, end                   string // of the day; an end before the start is of the next day
+	start, end                   string // of the day; an end before the start is on the next day
 	buffer                       int    // minutes before and after
 	seats                        int    // 1 unless set
 	status                       string // approved unless set
 }
 
-// sql enters the booking.
+// sql returns the statement that inserts the booking.
 func (a appointment) sql(t testing.TB) string {
 	t.Helper()
 	start, end, days := minutesOf(t, a.start), minutesOf(t, a.end), 0
@@ -470,7 +471,8 @@ func (a appointment) sql(t testing.TB) string {
 		a.id, a.date, days, start, end, a.buffer, status, a.service, a.agent, a.location, max(a.seats, 1))
 }
 
-// everyDay are general hours for every day of the week.
+// everyDay returns the statement that inserts the same general hours for every
+// day of the week.
 func everyDay(t testing.TB, from, to string) string {
 	t.Helper()
 	rows := make([]string, 7)
@@ -480,9 +482,9 @@ func everyDay(t testing.TB, from, to string) string {
 	return "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, start_time, end_time) VALUES " + strings.Join(rows, ", ")
 }
 
-// quiet is the small site with the same hours every day and no bookings but
-// those given. Service 1 takes an hour and begins every 30 minutes; service 4 is
-// a course of an hour for six that agent 3 gives at location 1.
+// quiet serves the small site with the same hours every day and no bookings
+// except those given. Service 1 takes an hour and can start every 30 minutes;
+// service 4 is a one-hour course for six that agent 3 gives at location 1.
 func quiet(t testing.TB, from, to string, appointments ...appointment) *server {
 	t.Helper()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -495,8 +497,8 @@ func quiet(t testing.TB, from, to string, appointments ...appointment) *server {
 	return newServer(t, database)
 }
 
-// unavailable are the starts of a day that are not offered, each with its reason
-// and the booking in its way.
+// unavailable returns the starts of a day that are not offered, each with its
+// reason and the conflicting booking.
 func (d dayAnswer) unavailable() []string {
 	found := []string{}
 	for _, u := range d.Explain.Unavailable {
@@ -625,7 +627,7 @@ func TestExplainEveryReason(t *testing.T) {
 	}
 }
 
-// activate makes these the active plugins.
+// activate returns the statement that makes these the active plugins.
 func activate(files ...string) string {
 	var list strings.Builder
 	for i, file := range files {
@@ -634,7 +636,8 @@ func activate(files ...string) string {
 	return fmt.Sprintf("UPDATE wp_options SET option_value = 'a:%d:{%s}' WHERE option_name = 'active_plugins'", len(files), list.String())
 }
 
-// TestExplainDaysWithoutStartTimes: why a day has no start times at all.
+// TestExplainDaysWithoutStartTimes checks the reason why a day has no start
+// times at all.
 func TestExplainDaysWithoutStartTimes(t *testing.T) {
 	t.Parallel()
 	s := quiet(t, "09:00", "12:00")
@@ -677,13 +680,13 @@ func TestExplainContainsNoPersonalData(t *testing.T) {
 			for _, u := range (shape{"start_time text", "reason text", "booking_id integer"}).elements(t, "unavailable", shape{"missing null|text", "unavailable array"}.check(t, "explain", explain)["unavailable"]) {
 				explained++
 				if u["booking_id"] == nil {
-					t.Error("no booking_id")
+					t.Error("an explanation has no booking_id")
 				}
 			}
 		}
 	}
 	if explained < 100 {
-		t.Errorf("%d starts are explained: the case shows nothing", explained)
+		t.Errorf("%d starts are explained: the case proves nothing", explained)
 	}
 }
 
@@ -699,7 +702,7 @@ var (
 	}
 )
 
-// freeAgents are the ids of the agents who are free.
+// freeAgents returns the ids of the agents who are free.
 func (s *server) freeAgents(t testing.TB, query string) []string {
 	t.Helper()
 	a := s.get("/agents/availability?" + query).want(http.StatusOK)
@@ -750,21 +753,21 @@ func TestFreeAgents(t *testing.T) {
 		"service_id=1&location_id=3":                                  {},              // a disabled location
 		"service_id=6":                                                {},
 
-		"date=2026-11-24&start_time=09:00&duration=50":   {"1"}, // nobody is at two places
+		"date=2026-11-24&start_time=09:00&duration=50":   {"1"}, // nobody is in two places at once
 		"date=2026-11-24&start_time=09:00":               {},    // the buffer
 		"date=2026-11-24&start_time=10:00":               {"2", "3"},
 		"date=2026-11-24&start_time=600":                 {"2", "3"},
 		"date=2026-11-24&start_time=10:07&duration=23":   {"2", "3"}, // off every grid
 		"date=2026-11-24&start_time=11:10&duration=50":   {"1", "2", "3"},
 		"date=2026-11-24&start_time=11:09&duration=50":   {"2", "3"}, // the buffer
-		"date=2026-11-24&start_time=11:10":               {"2"},      // an hour, unless told
+		"date=2026-11-24&start_time=11:10":               {"2"},      // an hour by default
 		"date=2026-11-24&start_time=13:59&duration=1":    {"2"},
 		"date=2026-11-24&start_time=13:59&duration=2":    {},
 		"date=2026-11-25&start_time=09:00":               {"1", "2"}, // no seat of a course is free for something else
 		"location_id=2&date=2026-11-25&start_time=09:00": {"1", "2"},
 		"location_id=3&date=2026-11-25&start_time=09:00": {},
 
-		"":                                    {"1", "2", "3"}, // who is there at all
+		"":                                    {"1", "2", "3"}, // all active agents
 		"date=2026-11-24":                     {"1", "2", "3"},
 		"start_time=09:00":                    {"1", "2", "3"},
 		"service_id=any&location_id=-1&date=": {"1", "2", "3"},
@@ -779,7 +782,7 @@ func TestFreeAgents(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 	}
-	// What was asked stands in the answer; date and time together alone.
+	// The answer repeats the request, date and time only if both were sent.
 	for query, want := range map[string]map[string]any{
 		"service_id=1&location_id=2&date=2026-11-24&start_time=870&duration=30": {
 			"service_id": json.Number("1"), "location_id": json.Number("2"), "date": "2026-11-24", "start_time": "14:30", "duration": json.Number("30"),
@@ -790,7 +793,8 @@ func TestFreeAgents(t *testing.T) {
 	}
 }
 
-// TestFreeAgentsHaveTheRecordsOfAgents compares them with the list of agents.
+// TestFreeAgentsHaveTheRecordsOfAgents compares free agents with the list of
+// agents.
 func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -799,8 +803,8 @@ func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 	if diff := cmp.Diff(listed, free); diff != "" {
 		t.Errorf("free agents (-list +free):\n%s", diff)
 	}
-	// Who is free at a start of a service is who offers it, while no booking is
-	// pending.
+	// While no booking is pending, the agents who are free at a start of a service
+	// are those who offer it.
 	database := fixtures.New(t, fixtures.SiteA())
 	arrange(t, database, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE status = 'pending'")
 	s = newServer(t, database)
@@ -848,13 +852,13 @@ func TestInvalidFreeAgentsRequests(t *testing.T) {
 	}
 }
 
-// The files of the plugin and of the add-on that makes limits count.
+// The files of the plugin and of the add-on that enables limits.
 const (
 	pluginFile = "latepoint/latepoint.php"
 	addOnFile  = "latepoint-pro-features/latepoint-pro-features.php"
 )
 
-// TestOffPeriodsAndDailyLimitsNeedTheAddOn: they count if the add-on is
+// TestOffPeriodsAndDailyLimitsNeedTheAddOn: they apply while the add-on is
 // active, however it was activated.
 func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 	t.Parallel()
@@ -935,9 +939,9 @@ func TestAddOnActiveForANetwork(t *testing.T) {
 	}
 }
 
-// TestAvailabilityAcrossTimeZones requests days around changes of the clock
-// and at the edge of a day, in processes with several time zones. It is not
-// parallel, because the zone belongs to the process.
+// TestAvailabilityAcrossTimeZones requests days around changes of the clock and
+// at the edge of a day, in processes with several time zones. It is not
+// parallel, because the zone is set for the whole process.
 func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	local := time.Local
 	t.Cleanup(func() { time.Local = local })
@@ -1121,14 +1125,14 @@ func TestAvailabilityOfEverySite(t *testing.T) {
 				free += len(agentShape.elements(t, path, agents["agents"]))
 			}
 			if offered == 0 || free == 0 {
-				t.Errorf("%d slots, %d free agents: the case shows nothing", offered, free)
+				t.Errorf("%d slots, %d free agents: the case proves nothing", offered, free)
 			}
 		})
 	}
 }
 
-// TestAvailabilityRunsAFixedNumberOfStatements: the number of statements, with
-// that for the key, does not depend on the request.
+// TestAvailabilityRunsAFixedNumberOfStatements: each kind of request runs a
+// fixed number of statements, including the one for the key.
 func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	shared, changed := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now))
@@ -1166,7 +1170,7 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, c.database)
-			s.get("/status").want(http.StatusOK) // the key's use is noted, the schema probed
+			s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
 			for path, want := range c.queries {
 				s.get(path)
 				if got := s.log.last(t).Queries; got != want {
@@ -1204,19 +1208,19 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 		}
 		for _, want := range []string{"k/key_hash", "s/PRIMARY", "wp_latepoint_bookings/start_date_index"} {
 			if used[want] == "" {
-				t.Errorf("%s: %s is not used, but %v", query, want, slices.Sorted(maps.Keys(used)))
+				t.Errorf("%s: the index %s is not used, only %v", query, want, slices.Sorted(maps.Keys(used)))
 			}
 		}
 	}
 }
 
-// TestAvailabilityFailsWithAnyStatement makes one statement after the other
-// fail: no error is ignored.
+// TestAvailabilityFailsWithAnyStatement makes each statement fail in turn: no
+// error is ignored.
 func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	arrange(t, database, activate(pluginFile, addOnFile))
-	left, ran := -1, 0 // statements until one fails, and so far
+	left, ran := -1, 0 // statements left until one fails, and statements run so far
 	s := tappedServer(t, database, func(statement) error {
 		left--
 		ran++
@@ -1232,7 +1236,7 @@ func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 		"/agents/availability?date=2026-11-24&start_time=10:00",
 	} {
 		left = -1
-		s.get(path).want(http.StatusOK) // the key's use is noted, the schema probed
+		s.get(path).want(http.StatusOK) // records the use of the key and probes the schema
 		ran = 0
 		s.get(path).want(http.StatusOK)
 		statements := ran

@@ -16,7 +16,7 @@ import (
 	"bookside/handlers"
 )
 
-// BenchmarkEndpoints asks every kind of read on the recorded site, one request
+// BenchmarkEndpoints sends every kind of read to the recorded site, one request
 // after the other. docker/bench measures the same under load.
 func BenchmarkEndpoints(b *testing.B) {
 	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))
@@ -47,8 +47,8 @@ func BenchmarkEndpoints(b *testing.B) {
 	}
 }
 
-// BenchmarkCreateBooking books with 16 clients, each for another agent as far as
-// there are agents, new customers all of them.
+// BenchmarkCreateBooking books with 16 clients, each for a different agent
+// while there are enough agents, and always for a new customer.
 func BenchmarkCreateBooking(b *testing.B) {
 	s := newWriter(b, fixtures.SiteA(), func(o *handlers.Options) { o.RateLimit.Enabled = false })
 	arrange(b, s.database, fillLocks)
@@ -83,7 +83,8 @@ type slot struct {
 	day, start     string
 }
 
-// freeSlots are starts that do not stand in each other's way, the agents in turn.
+// freeSlots returns starts that do not conflict with each other, taking the
+// agents in turn.
 func freeSlots(b *testing.B, s *server) []slot {
 	b.Helper()
 	byAgent := map[int][]slot{}

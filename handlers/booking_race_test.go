@@ -61,14 +61,14 @@ func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 	for _, a := range got {
 		switch a.status {
 		case http.StatusOK, http.StatusCreated, http.StatusMultiStatus:
-		case http.StatusBadRequest: // a bulk request of which nothing was made
+		case http.StatusBadRequest: // a bulk request that created nothing
 			if a.at("results", "errors", 0, "error") != "Time slot not available" {
 				t.Errorf("%s", a.body)
 			}
 		default:
 			a.want(http.StatusConflict)
 			if a.at("error", "details", "conflicting_booking_id") == nil {
-				t.Errorf("nobody has the slot: %s", a.body)
+				t.Errorf("no booking has the slot: %s", a.body)
 			}
 		}
 	}
@@ -80,15 +80,15 @@ func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 	}
 }
 
-// TestBookingOfThePluginWins: the plugin takes no locks, so that it may book a slot after
-// we found it free. A booking that it commits before we do wins: ours gets the 409 that
-// names it, and leaves nothing behind.
+// TestBookingOfThePluginWins: the plugin takes no locks, so it may book a slot after we found it
+// free. A booking that it commits before we do wins: ours gets the 409 that names it, and leaves
+// nothing behind.
 func TestBookingOfThePluginWins(t *testing.T) {
 	t.Parallel()
 	const customer = "SELECT id FROM wp_latepoint_customers WHERE id = 9 FOR UPDATE"
 	for name, c := range map[string]struct {
 		method, path, body string
-		row                string // that is written after the slot is found free
+		row                string // written after the slot was found free
 		bulk               bool
 	}{
 		"a new booking":  {http.MethodPost, "/bookings", friday(), customer, false},
@@ -125,7 +125,7 @@ func TestBookingOfThePluginWins(t *testing.T) {
 					t.Errorf("%s", a.body)
 				}
 			} else if id := fmt.Sprint(a.want(http.StatusConflict).at("error", "details", "conflicting_booking_id")); id != "5001" {
-				t.Errorf("in the way: %s", id)
+				t.Errorf("conflicting booking %s", id)
 			}
 			for _, change := range changed(fixtures.Changes(before, before.Again(t))) {
 				theirs := strings.HasPrefix(change, "bookings insert") && strings.Contains(change, "start_time=630")

@@ -25,7 +25,7 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-// writer is a server on a site of its own, whose codes and keys are always the
+// newWriter serves a site of its own, with codes and keys that are always the
 // same.
 func newWriter(t testing.TB, site fixtures.Site, change ...func(*handlers.Options)) *server {
 	t.Helper()
@@ -33,7 +33,7 @@ func newWriter(t testing.TB, site fixtures.Site, change ...func(*handlers.Option
 	s := newServer(t, fixtures.New(t, site), change...)
 	s.platform.Random = rand.NewChaCha8([32]byte{})
 	s.platform.Pick = func(int) int { return 0 }
-	s.get("/status").want(http.StatusOK) // the key's use is noted
+	s.get("/status").want(http.StatusOK) // records the use of the key
 	return s
 }
 
@@ -55,7 +55,7 @@ func (s *server) writeAs(method, path, contentType, body string, headers ...stri
 	return s.send(method, "/v1"+path, header, body)
 }
 
-// nothingWritten fails the test where rows differ from the snapshot.
+// nothingWritten fails the test if any row differs from the snapshot.
 func nothingWritten(t testing.TB, where string, before *fixtures.Snapshot) {
 	t.Helper()
 	for _, change := range fixtures.Changes(before, before.Again(t)) {
@@ -63,8 +63,8 @@ func nothingWritten(t testing.TB, where string, before *fixtures.Snapshot) {
 	}
 }
 
-// friday is a booking that the recorded site has room for. Whatever comes
-// behind replaces a field, or adds one; null takes it out.
+// friday returns a booking that the recorded site has room for. The pairs of
+// name and value replace fields or add them; an empty value removes one.
 func friday(fields ...string) string {
 	booking := map[string]json.RawMessage{
 		"service_id": json.RawMessage(`4`), "agent_id": json.RawMessage(`5`), "location_id": json.RawMessage(`1`),
@@ -113,13 +113,13 @@ func TestUnavailableSlotNamesConflict(t *testing.T) {
 	before := s.database.Snapshot(t)
 	conflict := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
 	if conflict.at("error", "details", "conflicting_booking_id") != made.at("data", "id") {
-		t.Errorf("in the way: %v", conflict.at("error", "details", "conflicting_booking_id"))
+		t.Errorf("conflicting booking %v", conflict.at("error", "details", "conflicting_booking_id"))
 	}
 	golden(t, "booking_conflict", conflict.body)
 	free := conflict.at("error", "details", "available_slots").([]any)
 	offered := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK).at("data", "available_slots")
 	if diff := cmp.Diff(offered, any(free)); diff != "" {
-		t.Errorf("free slots (-offered +told):\n%s", diff)
+		t.Errorf("free slots (-offered +named):\n%s", diff)
 	}
 	moved := s.write(http.MethodPut, "/bookings/7", `{"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00"}`).want(http.StatusConflict)
 	if moved.at("error", "code") != "time_slot_unavailable" {
@@ -206,7 +206,8 @@ func TestDeleteBooking(t *testing.T) {
 	}
 }
 
-// TestWritesToUnknownBookings writes bookings that do not exist, in every way.
+// TestWritesToUnknownBookings sends every kind of write for bookings that do
+// not exist.
 func TestWritesToUnknownBookings(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
@@ -226,7 +227,8 @@ func TestWritesToUnknownBookings(t *testing.T) {
 	nothingWritten(t, "unknown bookings", before)
 }
 
-// refusal of a body: its status and the fields it names.
+// rejection is the response to an invalid body: its status and the fields it
+// names.
 type rejection struct {
 	status int
 	fields []string
@@ -251,7 +253,7 @@ func (r rejection) check(t testing.TB, where string, a answer) {
 	}
 	for field, message := range body.Error.Details {
 		if message == "" {
-			t.Errorf("%s: nothing is said of %s", where, field)
+			t.Errorf("%s: no message for %s", where, field)
 		}
 	}
 }
@@ -260,14 +262,14 @@ func malformed(fields ...string) rejection { return rejection{http.StatusBadRequ
 
 func forbidden(fields ...string) rejection { return rejection{http.StatusUnprocessableEntity, fields} }
 
-// bodyFields are the fields of bodies by the kind of their value.
+// bodyFields are the fields of bodies with the kind of their value.
 var bodyFields = map[string]string{
 	"service_id": "id", "agent_id": "id or any", "location_id": "id", "customer_id": "id", "start_date": "date", "start_time": "time",
 	"duration": "integer", "status": "status", "price": "price",
 }
 
-// badFields are JSON values that no booking takes, with the kinds that refuse
-// them as malformed and as forbidden.
+// badFields are JSON values that no booking accepts, with the kinds of field
+// for which they are malformed and those for which they are forbidden.
 var badFields = map[string]struct {
 	raw                  string
 	malformed, forbidden []string
@@ -469,11 +471,12 @@ func TestMalformedBodies(t *testing.T) {
 		})
 	}
 	s.write(http.MethodPost, "/bookings", `[{}]`).want(http.StatusBadRequest)
-	s.write(http.MethodPut, "/bookings/1", large[:10]+strings.Repeat("a", 1<<20-12)+`"}`).want(http.StatusUnprocessableEntity) // as large as may be
+	s.write(http.MethodPut, "/bookings/1", large[:10]+strings.Repeat("a", 1<<20-12)+`"}`).want(http.StatusUnprocessableEntity) // the largest allowed size
 	nothingWritten(t, "unreadable bodies", before)
 }
 
-// formOf writes fields as both kinds of forms, their names in brackets.
+// formsOf encodes fields, pairs of name and value, as both kinds of forms, by
+// content type.
 func formsOf(t testing.TB, fields ...string) map[string]string {
 	t.Helper()
 	values := make([]string, 0, len(fields)/2)
@@ -594,7 +597,7 @@ func TestBulkCostsARequestPerBooking(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 10, PerHour: 100}
 	})
-	s.get("/status").want(http.StatusOK) // two were used now
+	s.get("/status").want(http.StatusOK) // two requests are used up now
 	before := s.database.Snapshot(t)
 	nine := `[` + strings.TrimSuffix(strings.Repeat(friday()+",", 9), ",") + `]`
 	a := s.write(http.MethodPost, "/bookings/bulk", nine).want(http.StatusTooManyRequests)
@@ -649,8 +652,8 @@ func TestBookingTexts(t *testing.T) {
 	}
 }
 
-// TestPriceBreakdownFollowsTheBooking: the order's price breakdown names the new service
-// and price of its only booking; discounts, and what cannot be read, stay.
+// TestPriceBreakdownFollowsTheBooking: the order's price breakdown gets the new service and price
+// of its only booking. Discounts stay, and a breakdown that cannot be parsed stays as it is.
 func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
 	t.Parallel()
 	const (

@@ -36,7 +36,7 @@ var (
 
 var bookingList = listing{path: "/bookings", from: "{bookings} b", order: "b.start_date DESC, b.start_time DESC, b.id DESC", shape: bookingShape}
 
-// checkBooking checks the keys and types of a booking and of what is in it.
+// checkBooking checks the keys and types of a booking and of the records in it.
 func checkBooking(t *testing.T, where string, form shape, record json.RawMessage) {
 	t.Helper()
 	values := form.check(t, where, record)
@@ -51,7 +51,7 @@ func checkBooking(t *testing.T, where string, form shape, record json.RawMessage
 	shape{"id id", "name text"}.elements(t, where+" category", location["category"])
 }
 
-// inDirection is the SQL for an order of bookings by expressions, all in one
+// inDirection returns the SQL that sorts bookings by expressions, all in one
 // direction.
 func inDirection(direction string, expressions ...string) string {
 	var order string
@@ -61,13 +61,13 @@ func inDirection(direction string, expressions ...string) string {
 	return order + "b.id " + direction
 }
 
-// customerColumn is a column of the booking's customer, empty where there is
-// no such customer.
+// customerColumn returns the SQL for a column of the booking's customer, empty
+// if there is no such customer.
 func customerColumn(name string) string {
 	return "COALESCE((SELECT c." + name + " FROM {customers} c WHERE c.id = b.customer_id), '')"
 }
 
-// bookingSorts are the words for the orders and what they mean.
+// bookingSorts are the values of sort with the expressions they sort by.
 var bookingSorts = map[string][]string{
 	"start_date":    {"b.start_date", "b.start_time"},
 	"created_at":    {"b.created_at"},
@@ -76,8 +76,8 @@ var bookingSorts = map[string][]string{
 	"id":            nil,
 }
 
-// TestBookings compares with golden files made from the recorded models and
-// rows.
+// TestBookings compares responses with golden files made from the recorded
+// models and rows.
 func TestBookings(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -90,7 +90,8 @@ func TestBookings(t *testing.T) {
 	bookingList.finds(t, few, bookingQuestions())
 }
 
-// inOrderItem and inCustomer are conditions on what a booking points to.
+// inOrderItem and inCustomer return conditions on the order item and the
+// customer of a booking.
 func inOrderItem(condition string) string {
 	return "b.order_item_id IN (SELECT i.id FROM {order_items} i WHERE " + condition + ")"
 }
@@ -103,7 +104,8 @@ func inMeta(condition string) string {
 	return "b.id IN (SELECT m.object_id FROM {booking_meta} m WHERE " + condition + ")"
 }
 
-// rareBookingQuestions need all bookings of the recorded site.
+// rareBookingQuestions returns queries that need all bookings of the recorded
+// site.
 func rareBookingQuestions() []find {
 	return []find{
 		{query: "customer_email=customer18@", where: "b.customer_id = 18"},
@@ -223,15 +225,15 @@ func TestBookingPages(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	bookingList.cutIntoPages(t, s, []find{
 		{query: ""},
-		{query: "customer_id=268", where: "b.customer_id = 268"}, // 4: full pages of 1 and 2
+		{query: "customer_id=268", where: "b.customer_id = 268"}, // 4 bookings: full pages of 1 and of 2
 		{query: "status=pending", where: "b.status = 'pending'"}, // 182
 		{query: "date_from=2026-12-01&date_to=2026-12-02", where: "b.start_date IN ('2026-12-01', '2026-12-02')"},
 		{query: "agent_id=8", where: "FALSE"},
 	})
 }
 
-// cutIntoPages asks for pages of several sizes of a list whose pages hold 20
-// unless asked for otherwise: from the first to the last, and past it.
+// cutIntoPages requests pages of several sizes, from the first to the last and
+// past it, of a list with 20 records a page by default.
 func (l listing) cutIntoPages(t *testing.T, s *server, questions []find) {
 	t.Helper()
 	for _, f := range questions {
@@ -270,7 +272,7 @@ func (l listing) cutIntoPages(t *testing.T, s *server, questions []find) {
 
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
-// table is every row of a table by its id, NULL as an empty text.
+// table returns every row of a table by its id, with NULL as an empty text.
 func (s *server) table(t testing.TB, name string) map[string]map[string]string {
 	t.Helper()
 	rows, err := s.database.SQL.QueryContext(t.Context(), "SELECT * FROM `"+s.database.Prefix+"latepoint_"+name+"`")
@@ -303,8 +305,8 @@ func (s *server) table(t testing.TB, name string) map[string]map[string]string {
 	return table
 }
 
-// recordedBookings are the list records that the rows call for, by id, on a
-// site without dangling references.
+// recordedBookings returns the list records that the rows must produce, by id,
+// on a site without dangling references.
 func (s *server) recordedBookings(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	customers, agents, services, locations := s.table(t, "customers"), s.table(t, "agents"), s.table(t, "services"), s.table(t, "locations")
@@ -345,7 +347,7 @@ func with(record map[string]any, name string, value any) map[string]any {
 	return record
 }
 
-// clock is a time of day in minutes as HH:MM.
+// clock formats minutes after midnight as HH:MM.
 func clock(minutes string) string {
 	n, err := strconv.Atoi(minutes)
 	if err != nil {
@@ -380,7 +382,7 @@ func TestBookingRecords(t *testing.T) {
 	}
 }
 
-// rawRecords are the records of a list, their keys in order.
+// rawRecords returns the records of a list as sent, with their keys in order.
 func rawRecords(t testing.TB, a answer) []json.RawMessage {
 	t.Helper()
 	var body struct {
@@ -418,7 +420,7 @@ func TestBookingMeta(t *testing.T) {
 		}
 	}
 	if empty == 0 || empty == 100 {
-		t.Errorf("%d of 100 bookings without metadata: the case shows nothing", empty)
+		t.Errorf("%d of 100 bookings without metadata: the case proves nothing", empty)
 	}
 	for _, query := range []string{"", "include_meta=false", "include_meta=0", "include_meta="} {
 		if _, ok := s.get("/bookings?per_page=1&" + query).want(http.StatusOK).records()[0]["meta"]; ok {
@@ -457,9 +459,8 @@ func TestSecretMetaInAnyLetterCase(t *testing.T) {
 	})
 }
 
-// 0 asks for the bookings without a customer, agent, service or location, which
-// columns hold as 0 or as NULL.
-// TestZeroIDs: clients fill in 0 for numbers that they leave out.
+// TestZeroIDs: an id of 0 counts as not sent, because some clients send 0 for
+// numbers that were left empty.
 func TestZeroIDs(t *testing.T) {
 	t.Parallel()
 	bookingList.finds(t, newServer(t, fixtures.Shared(t, fixtures.Edge())), []find{
@@ -512,8 +513,8 @@ func TestWrongBookingParameters(t *testing.T) {
 	}
 }
 
-// wantInvalid wants a 400 that names the wrong parameters, each with its
-// message, and nothing else.
+// wantInvalid checks for a 400 that names exactly these parameters, each with
+// its message.
 func (s *server) wantInvalid(t testing.TB, path string, details map[string]string) {
 	t.Helper()
 	wrong := map[string]any{}
@@ -526,8 +527,8 @@ func (s *server) wantInvalid(t testing.TB, path string, details map[string]strin
 	}
 }
 
-// noIDs are what stands in a path where an id should, and makes it a path that
-// nobody serves.
+// noIDs are texts that are not ids: a path with one of them in place of an id
+// matches no route.
 var noIDs = []string{"abc", "1.5", "-1", "+1", "1e1", "0x1", "%20", "1%20", "%2F", "1%2F2", "%00", "%ff", "١", strings.Repeat("9", 100)}
 
 func (s *server) wantNoRoute(t testing.TB, path string) {
@@ -652,7 +653,7 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 		{query: "status=payment_pending", where: "b.id = 8"},
 		{query: "agent_id=902", where: "b.id = 4"},
 		{query: "customer_id=901", where: "b.id = 4"},
-		{query: "date_to=2026-10-25", where: "b.id IN (3, 14, 20)"}, // zero dates come before any other, NULL is no date
+		{query: "date_to=2026-10-25", where: "b.id IN (3, 14, 20)"}, // zero dates come before any other, NULL is not a date
 		{query: "date_from=2026-12-18", where: "b.id IN (13, 26)"},
 		{query: "date_from=1000-01-01", where: "b.id NOT IN (2, 3)"},
 		{query: "created_date_to=2026-10-01", where: "b.id IN (3, 9, 10, 11, 13, 14, 20)"},
@@ -691,8 +692,8 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 	bookingList.cutIntoPages(t, s, []find{{query: ""}, {query: "agent_id=1", where: "b.agent_id = 1"}})
 }
 
-// TestBookingsAtInvalidTimes: minutes that are no time of day are shown like
-// times that are not stored.
+// TestBookingsAtInvalidTimes: minutes that are not a time of day are shown like
+// a missing time.
 func TestBookingsAtInvalidTimes(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -710,8 +711,8 @@ func TestBookingsAtInvalidTimes(t *testing.T) {
 	}
 }
 
-// TestBookingsWithoutEnd: an end that is not stored is the start plus the
-// duration, by default that of the service.
+// TestBookingsWithoutEnd: a missing end is the start plus the duration, which
+// is by default that of the service.
 func TestBookingsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -839,7 +840,7 @@ func TestBookingsOfOtherSites(t *testing.T) {
 func TestPagesOfAnySizeRunTheSameStatements(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
-	s.get("/bookings").want(http.StatusOK) // the first request also looks at the tables
+	s.get("/bookings").want(http.StatusOK) // the first request also reads the schema
 	for _, path := range []string{"/bookings?page=2", "/bookings?page=2&include_meta=1&search=e&sort=customer_name", "/customers?page=2"} {
 		queries := map[int]int{}
 		for _, size := range []int{2, 100} {
@@ -852,7 +853,8 @@ func TestPagesOfAnySizeRunTheSameStatements(t *testing.T) {
 	}
 }
 
-// TestBookingsWithoutTime: an unknown time is shown as none, not as midnight.
+// TestBookingsWithoutTime: an unknown time is shown as missing, not as
+// midnight.
 func TestBookingsWithoutTime(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

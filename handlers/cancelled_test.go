@@ -25,7 +25,7 @@ func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fixtures.RequireServer(t)
-			left := -1 // statements until the client goes
+			left := -1 // statements until the client disconnects
 			goes := func() {}
 			s := tappedServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(statement) error {
 				if left--; left == -1 {
@@ -35,7 +35,7 @@ func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 			})
 			s.get("/status").want(http.StatusOK)
 			before := s.database.Snapshot(t)
-			var done []string // by the statement at which the client went
+			var done []string // what was written, by the statement at which the client disconnected
 			for stayed := false; !stayed; {
 				ctx, cancel := context.WithCancel(t.Context())
 				left, goes = len(done), cancel
@@ -54,11 +54,11 @@ func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 			}
 			whole, nothing := done[len(done)-1], tally(nil)
 			if whole == nothing || len(done) < 15 {
-				t.Fatalf("%d statements have done %s", len(done), whole)
+				t.Fatalf("%d runs, the last of which wrote %s", len(done), whole)
 			}
 			for n, work := range done {
 				if work != whole && work != nothing {
-					t.Errorf("gone at statement %d: %s, want %s or nothing", n, work, whole)
+					t.Errorf("cancelled at statement %d: %s, want %s or nothing", n, work, whole)
 				}
 			}
 		})

@@ -24,8 +24,8 @@ func TestCategories(t *testing.T) {
 	golden(t, "category_list", s.get("/services/categories").want(http.StatusOK).body)
 }
 
-// TestCategoryPages pages through the only list whose pagination has other
-// names.
+// TestCategoryPages pages through the only list whose pagination fields have
+// other names.
 func TestCategoryPages(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -52,7 +52,7 @@ func TestCategoryPages(t *testing.T) {
 		}
 	}
 	if size := s.get("/services/categories").at("pagination", "per_page"); size != json.Number("10") {
-		t.Errorf("per_page is %v unless asked for", size)
+		t.Errorf("default per_page %v", size)
 	}
 	for _, query := range []string{"per_page=0", "per_page=101", "per_page=x"} {
 		wantRejected(t, query, s.get("/services/categories?"+query), "per_page")
@@ -83,8 +83,8 @@ func TestCategoryFields(t *testing.T) {
 	}
 }
 
-// TestCategoriesPathIsNoServiceID: the path of the categories is not an id of
-// a service.
+// TestCategoriesPathIsNoServiceID: the path of the categories is not mistaken
+// for the id of a service.
 func TestCategoriesPathIsNoServiceID(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

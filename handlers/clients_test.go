@@ -12,12 +12,12 @@ import (
 	"bookside/fixtures"
 )
 
-// client sends what an existing client of the API sends, and reads of the
-// answers what it reads.
+// client sends the requests of an existing client of the API, and reads the
+// same parts of the answers.
 type client struct {
 	*server
 	header http.Header
-	encode func(t testing.TB, document string) (contentType, body string) // of JSON; nil for JSON itself
+	encode func(t testing.TB, document string) (contentType, body string) // encodes JSON for the request; nil sends it as JSON
 }
 
 // ask sends a request with a body of a type.
@@ -33,8 +33,8 @@ func (c client) ask(method, path, contentType, body string) answer {
 	return c.send(method, "/wp-json/latepoint-api/v1"+path, header, body)
 }
 
-// item is the answer's one item: automation tools make one of every object, and
-// of every element of a list.
+// item returns the only item of an answer: automation tools turn an object, or
+// each element of a list, into an item.
 func (c client) item(a answer) map[string]any {
 	c.t.Helper()
 	return a.object()
@@ -119,7 +119,7 @@ func (c client) bookings(t *testing.T) {
 	if made.at("success") != true || fmt.Sprint(made.at("results", "summary", "successful")) != "1" || first["booking_id"] == nil || first["confirmation_sent"] != false {
 		t.Errorf("bulk: %s", made.body)
 	}
-	// The same array without a wrapper: the slot is taken now.
+	// The same array without a wrapper: the slot is booked now.
 	text, err := json.Marshal(bulk) // the node's field holds the list as a text
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func (c client) bookings(t *testing.T) {
 
 	one := c.ask(http.MethodPost, "/bookings", jsonType, `{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"13:00",
 		"customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"},"status":"approved","send_confirmation":true,"description":"a booking"}`).want(http.StatusCreated)
-	// A start that bulk took is missing from the free ones, and a later one is there.
+	// A start that the bulk request booked is no longer free, and a later one is.
 	free := fmt.Sprint(c.ask(http.MethodGet, "/availability?service_id=4&agent_id=5&date=2027-02-05", "", "").want(http.StatusOK).at("data", "available_slots"))
 	if strings.Contains(free, "10:00") || !strings.Contains(free, "15:00") {
 		t.Errorf("free slots: %s", free)
@@ -162,7 +162,7 @@ func (c client) customersAndServices(t *testing.T) {
 	}
 	conflict := c.ask(http.MethodPut, "/customers/9", formType, "email=customer12@example.test").want(http.StatusBadRequest)
 	if conflict.at("code") != "customer_update_failed" {
-		t.Errorf("an e-mail that is taken: %s", conflict.body)
+		t.Errorf("an e-mail address in use: %s", conflict.body)
 	}
 	service := c.ask(http.MethodPut, "/services/4", jsonType, `{"charge_amount":"150.00","duration":90}`).want(http.StatusOK)
 	if service.at("success") != true || service.at("message") != "Service updated successfully" {
@@ -173,7 +173,7 @@ func (c client) customersAndServices(t *testing.T) {
 
 func (c client) payments(t *testing.T) {
 	t.Helper()
-	// The node has words of its own for statuses, and knows bookings alone.
+	// The node has its own words for statuses, and names only the booking of a payment.
 	for word, want := range map[string][2]string{
 		"completed": {"succeeded", "capture"}, "pending": {"processing", "capture"}, "failed": {"failed", "capture"}, "refunded": {"succeeded", "refund"},
 	} {
@@ -184,7 +184,7 @@ func (c client) payments(t *testing.T) {
 		}
 	}
 	if a := c.ask(http.MethodPost, "/payments", jsonType, `{"customer_id":"153","amount":50}`); string(a.body) != `{"success":false,"error":"Missing required fields: order_id"}` {
-		t.Errorf("payment of nothing: %d %s", a.status, a.body)
+		t.Errorf("payment without booking or order: %d %s", a.status, a.body)
 	}
 	made := c.ask(http.MethodPost, "/payments", jsonType, `{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","transaction_id":"t","notes":"n"}`).want(http.StatusCreated)
 	again := c.ask(http.MethodPost, "/payments", formType, "order_id=1403&customer_id=153&amount=50&payment_method=cash&status=succeeded&notes=n").want(http.StatusCreated)

@@ -27,9 +27,9 @@ import (
 	"bookside/handlers"
 )
 
-// contract is the OpenAPI document as a judge of requests and answers. Its
-// schemas are compiled once: kin-openapi does so for every body. Parameters are
-// judged once for each text: there too it compiles the schema every time.
+// contract checks requests and answers against the OpenAPI document. Schemas
+// are compiled once, and the verdict about each text of a parameter is kept,
+// because kin-openapi compiles the schema for every body and every parameter.
 type contract struct {
 	document *openapi3.T
 	router   routers.Router
@@ -48,7 +48,7 @@ type parameterText struct {
 	text      string
 }
 
-// theContract is that of a server with the options of newServer.
+// theContract is the contract of a server with the options of newServer.
 var theContract = sync.OnceValues(func() (*contract, error) {
 	api := handlers.New(nil, nil, fixedClock, slog.New(slog.DiscardHandler), defaultOptions())
 	recorder := httptest.NewRecorder()
@@ -75,7 +75,7 @@ var theContract = sync.OnceValues(func() (*contract, error) {
 
 const documentURL = "https://site.example/openapi.json"
 
-// schema is the one at a place in the document.
+// schema returns the compiled schema at a place in the document.
 func (c *contract) schema(place string) (*jsonschema.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *contract) schema(place string) (*jsonschema.Schema, error) {
 	return compiled, nil
 }
 
-// check compares JSON with the schema at a place in the document.
+// check validates JSON against the schema at a place in the document.
 func (c *contract) check(place string, text []byte) error {
 	schema, err := c.schema(place)
 	if err != nil {
@@ -103,17 +103,17 @@ func (c *contract) check(place string, text []byte) error {
 	return schema.Validate(value)
 }
 
-// jsonSchema is where the schema of JSON stands in a body or a response.
+// jsonSchema is the place of the JSON schema in a body or a response.
 const jsonSchema = "/content/application~1json/schema"
 
-// placeOf is where an operation stands in the document.
+// placeOf returns the place of an operation in the document.
 func placeOf(route *routers.Route) string {
 	escaped := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(route.Path)
 	return "#/paths/" + escaped + "/" + strings.ToLower(route.Method)
 }
 
-// conform fails the test where the document does not allow the answer or, if
-// that tells of success, the request.
+// conform fails the test if the document does not allow the answer or, if the
+// request succeeded, the request.
 func conform(t testing.TB, request *http.Request, sent []byte, a answer) {
 	t.Helper()
 	c, err := theContract()
@@ -121,7 +121,7 @@ func conform(t testing.TB, request *http.Request, sent []byte, a answer) {
 		t.Fatal(err)
 	}
 	if err := c.judge(request, sent, a); err != nil {
-		t.Errorf("%s %s, answered %d: the document says otherwise: %.3000v\nsent: %.500s\nanswer: %.1500s", request.Method, request.URL, a.status, err, sent, a.body)
+		t.Errorf("%s %s, answered %d: the document does not allow it: %.3000v\nsent: %.500s\nanswer: %.1500s", request.Method, request.URL, a.status, err, sent, a.body)
 	}
 }
 
@@ -153,8 +153,8 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 	return c.judgeAnswer(input, request.Method, a)
 }
 
-// undescribed is a request to what the document does not know: the answer must
-// say that there is no such route.
+// undescribed checks the answer to a request that the document does not
+// describe: it must say that there is no such route.
 func undescribed(err error, a answer) error {
 	if a.status == http.StatusNotFound && (len(a.body) == 0 || bytes.Contains(a.body, []byte(`"rest_no_route"`))) {
 		return nil
@@ -180,8 +180,8 @@ func authenticated(_ context.Context, input *openapi3filter.AuthenticationInput)
 	return nil
 }
 
-// judgeRequest checks a request that was accepted, once what the document's
-// introduction allows is written in full.
+// judgeRequest checks a request that was accepted, after converting the
+// variants that the document's introduction allows to the form of the schema.
 func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, sent []byte, a answer) error {
 	operation := input.Route.Operation
 	input.QueryParams = canonicalQuery(operation, input.Request.URL.RawQuery)
@@ -238,7 +238,7 @@ func (c *contract) judgeParameters(input *openapi3filter.RequestValidationInput)
 		case openapi3.ParameterInHeader:
 			of.text, of.sent = input.Request.Header.Get(ref.Value.Name), len(input.Request.Header.Values(ref.Value.Name)) > 0
 		default:
-			return fmt.Errorf("a parameter in a %s is not judged", ref.Value.In)
+			return fmt.Errorf("there is no check for a parameter in a %s", ref.Value.In)
 		}
 		verdict, known := c.verdicts.Load(of)
 		if !known {
@@ -252,7 +252,7 @@ func (c *contract) judgeParameters(input *openapi3filter.RequestValidationInput)
 	return nil
 }
 
-// made are the bookings of a bulk request that were not refused.
+// made returns the bookings of a bulk request that were created.
 func made(a answer, bookings []any) []any {
 	var kept []any
 	for _, success := range a.at("results", "success").([]any) {
@@ -262,7 +262,7 @@ func made(a answer, bookings []any) []any {
 	return kept
 }
 
-// canonicalQuery is a query without what counts as not sent.
+// canonicalQuery returns a query without the parameters that count as not sent.
 func canonicalQuery(operation *openapi3.Operation, raw string) url.Values {
 	values, _ := url.ParseQuery(raw)
 	for name, all := range values {
@@ -290,7 +290,7 @@ func canonicalText(schema *openapi3.SchemaRef, text string) string {
 	return fmt.Sprint(canonicalValue(schema, text))
 }
 
-// canonicalValue writes a value of a request as its schema has it.
+// canonicalValue converts a value of a request to the form of its schema.
 func canonicalValue(schema *openapi3.SchemaRef, value any) any {
 	switch sent := value.(type) {
 	case map[string]any:
@@ -350,7 +350,7 @@ func canonicalObject(schema *openapi3.SchemaRef, object map[string]any) map[stri
 		case value == nil, blank && !freeText(property.Value):
 			delete(object, name)
 		case isList && len(list) == 0 && property.Value.Type.Is(openapi3.TypeObject):
-			object[name] = map[string]any{} // as PHP writes an empty array
+			object[name] = map[string]any{} // PHP encodes an empty array as a list
 		default:
 			object[name] = canonicalValue(property, value)
 		}
@@ -389,7 +389,7 @@ func canonicalScalar(schema *openapi3.Schema, text string) any {
 	}
 }
 
-// whole is a number without a fraction of zeros.
+// whole returns a number without a fraction of zeros.
 func whole(n json.Number) json.Number {
 	integer, fraction, _ := strings.Cut(n.String(), ".")
 	if strings.Trim(fraction, "0") != "" {

@@ -37,7 +37,7 @@ func TestCoupons(t *testing.T) {
 		{query: "status=INACTIVE", where: "k.id = 3"},
 		{query: "search=come1", where: "k.id = 1"},
 		{query: "search=sale", where: "k.id = 3"},
-		{query: "search=customers", none: true}, // stands in the description
+		{query: "search=customers", none: true}, // is in the description
 		{query: "search=e&status=inactive", where: "k.id = 3"},
 		{query: "search=%25", none: true},
 	})
@@ -45,8 +45,8 @@ func TestCoupons(t *testing.T) {
 	wantRejected(t, "several", s.get("/coupons?status=foo&page=0&per_page=1000"), "status", "page", "per_page")
 }
 
-// TestCouponUsage compares the usage of each coupon with its orders, without
-// cancelled ones.
+// TestCouponUsage compares the usage of each coupon with its orders, not
+// counting cancelled ones.
 func TestCouponUsage(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"small": fixtures.Small(now), "edge": fixtures.Edge()} {
@@ -68,7 +68,7 @@ func TestCouponUsage(t *testing.T) {
 				t.Errorf("usage (-want +got):\n%s", diff)
 			}
 			if used == 0 {
-				t.Error("no coupon was used: the case shows nothing")
+				t.Error("no coupon was used: the case proves nothing")
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestCouponUsageInEverySpelling(t *testing.T) {
 			"FROM {orders} WHERE status <> 'cancelled' AND coupon_code = '"+code+"'")
 		orders := s.ids(t, "SELECT id FROM {orders} WHERE coupon_code = '"+code+"' ORDER BY created_at DESC, id DESC")
 		if len(orders) < 2 && code == "EDGE10" {
-			t.Fatalf("orders %v: the case shows nothing", orders)
+			t.Fatalf("orders %v: the case proves nothing", orders)
 		}
 		a := s.get("/coupons/" + url.PathEscape(code)).want(http.StatusOK)
 		if got := usageOf(t, a.at("data").(map[string]any)); got != want[0] {
@@ -116,7 +116,7 @@ func TestCouponUsageIgnoresAccents(t *testing.T) {
 	}
 }
 
-// usageOf is the use of a coupon as the tests' SQL writes it.
+// usageOf formats the usage of a coupon like the tests' SQL.
 func usageOf(t *testing.T, coupon map[string]any) string {
 	t.Helper()
 	discount, err := decimal.NewFromString(coupon["total_discount"].(json.Number).String())
@@ -183,14 +183,14 @@ func TestCouponCodes(t *testing.T) {
 			t.Errorf("%.100s: %.500s, want %.500s", path, a.body, want)
 		}
 	}
-	// No text, or none that a column could hold.
+	// Not valid text, or text that no column could hold.
 	for _, path := range []string{"%FF", "%C3", "A%00B", "%20", "EDGE10%0A%00"} {
 		a := s.get("/coupons/" + path).want(http.StatusNotFound)
 		if code := a.at("error", "code"); code != "coupon_not_found" {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
-	// A slash that is not encoded parts the path.
+	// A slash that is not encoded separates two segments of the path.
 	for _, path := range []string{"A/B%20C", "EDGE10/orders", "A%2FB%20C/orders", "EDGE10//"} {
 		if code := s.get("/coupons/" + path).want(http.StatusNotFound).at("code"); code != "rest_no_route" {
 			t.Errorf("%s: code %v", path, code)
@@ -208,19 +208,19 @@ func TestCouponsOfTheEdgeSite(t *testing.T) {
 			"rules": map[string]any{"limit_total": "2", "limit_per_customer": json.Number("1")},
 		},
 		"ZERO": {"discount_type": "fixed_amount", "readable_discount": "$5", "active_from": "0000-00-00", "active_to": "0000-00-00", "usage_limit": json.Number("0"), "description": ""},
-		// every nullable column NULL
+		// every nullable column is NULL
 		"NOTHING": {
 			"name": "", "description": "", "discount_type": "fixed_amount", "discount_value": json.Number("0"), "readable_discount": "$0", "rules": nil,
 			"active_from": "0000-00-00", "active_to": "0000-00-00", "created_at": "", "updated_at": "", "recent_orders": []any{},
 		},
-		// rules cut off
+		// truncated rules
 		"100%_SURE": {
 			"name": "<b>Sure</b> 🎁", "description": `A "quoted" \ text`, "readable_discount": "100%", "rules": nil, "usage_limit": json.Number("0"),
 			"active_from": "0000-00-00", "active_to": "2026-06-30",
 		},
-		// rules that are PHP's empty array
+		// rules that are an empty array of PHP
 		"ÄÖÜ": {"status": "inactive", "rules": []any{}, "discount_value": json.Number("0.0001"), "readable_discount": "$0", "active_from": "2027-01-01", "active_to": "0000-00-00"},
-		// a type and a status nobody knows
+		// an unknown type and an unknown status
 		"A/B C": {"status": "inactive", "discount_type": "fixed_amount", "discount_value": json.Number("-5"), "readable_discount": "$-5", "usage_limit": json.Number("0"),
 			"rules": map[string]any{"limit_total": "many"}},
 	} {

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// TestCustomersWhileTheSiteWrites: a request that meets a transaction of the
-// site waits for it and decides by its result.
+// TestCustomersWhileTheSiteWrites: a request that conflicts with a transaction
+// of the site waits for it and acts on its result.
 func TestCustomersWhileTheSiteWrites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		site               []string // not committed when the request comes
+		site               []string // not committed when the request arrives
 		method, path, body string
 		status             int
-		table, where       string // rows that are there in the end
+		table, where       string // the rows to count at the end
 		rows               int
 	}{
 		"payment of a customer who is being deleted": {

@@ -13,7 +13,8 @@ import (
 	"bookside/fixtures"
 )
 
-// usersSite is a site that makes each of its customers a WordPress user.
+// usersSite serves a site that creates a WordPress user for each of its
+// customers.
 func usersSite(t *testing.T) *server {
 	t.Helper()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -22,8 +23,8 @@ func usersSite(t *testing.T) *server {
 	return s
 }
 
-// userOf is what WordPress finds of the user behind a customer: columns of the
-// user, and metas as they are stored.
+// userOf returns what WordPress finds about the user of a customer: columns of
+// the user, and metadata as stored.
 func (s *server) userOf(customer any) map[string]string {
 	s.t.Helper()
 	rows, err := s.database.SQL.QueryContext(s.t.Context(), `
@@ -56,7 +57,7 @@ func (s *server) userOf(customer any) map[string]string {
 	return user
 }
 
-// asJSON is a text as a request has it.
+// asJSON encodes a text as requests do.
 func asJSON(text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil {
@@ -65,7 +66,7 @@ func asJSON(text string) string {
 	return string(encoded)
 }
 
-// serialised is a text as WordPress stores one that looks serialised.
+// serialised returns a text as WordPress stores one that looks serialised.
 func serialised(text string) string { return fmt.Sprintf("s:%d:", len(text)) + `"` + text + `";` }
 
 // TestNamesNeverBecomePHPObjects: the name of a customer never becomes a PHP
@@ -146,7 +147,7 @@ func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
 		case "usermeta":
 			names++
 			if got := change.Changed["meta_value"][1]; got != serialised(object) {
-				t.Errorf("a meta of the user is stored as %v", got)
+				t.Errorf("metadata of the user is stored as %v", got)
 			}
 		case "options", "sitemeta", "latepoint_settings", "latepoint_sessions":
 			t.Errorf("%s %s", change.Op, change.Table)
@@ -157,8 +158,8 @@ func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
 	}
 }
 
-// TestUsersEqualThoseOfWordPress: names and logins of a user are those that
-// WordPress makes from those of the customer.
+// TestUsersEqualThoseOfWordPress: the names and the login of a user are those
+// that WordPress derives from the customer.
 func TestUsersEqualThoseOfWordPress(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
@@ -195,7 +196,8 @@ func TestUsersEqualThoseOfWordPress(t *testing.T) {
 }
 
 // TestEmailsAsRecorded: every e-mail address that a real WordPress accepts is
-// stored as it is, and every other is rejected as the field.
+// stored as it is, and every other is rejected with an error that names the
+// field.
 func TestEmailsAsRecorded(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())

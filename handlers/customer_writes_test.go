@@ -40,8 +40,8 @@ func TestCreateCustomer(t *testing.T) {
 	}
 }
 
-// changed tells rows in short: table, what happened, and the columns with their
-// new values. Timestamps and ids are left out.
+// changed summarises changes: table, operation, and the columns with their new
+// values, without timestamps and ids.
 func changed(changes []fixtures.Change) []string {
 	var told []string
 	for _, c := range changes {
@@ -139,7 +139,7 @@ func TestEveryFieldOfACustomer(t *testing.T) {
 		}
 		s.clock = now
 		for _, c := range changed(fixtures.Changes(again, again.Again(t))) {
-			if !strings.HasPrefix(c, "bookside_api_keys") { // the key's use, noted every minute
+			if !strings.HasPrefix(c, "bookside_api_keys") { // the use of the key is recorded every minute
 				t.Errorf("%s again: %s", body, c)
 			}
 		}
@@ -173,7 +173,7 @@ const fullCustomerPatch = `{"first_name":"Rita","last_name":"Neu","email":"rita.
 	"address":"Hauptstraße 1","city":"Köln","state":"NW","zipcode":"50667","country":"DE","notes":"two\r\nlines","avatar_image_id":77,
 	"custom_fields":{"cf_insur1":"private","colour":"blue"},"date_of_birth":"1985-03-15","gender":"female","admin_notes":"VIP"}`
 
-// updateRefused checks a refused change: a 400 as a WordPressError that names every field.
+// updateRefused checks for a 400 as a WordPressError that names exactly these fields.
 func updateRefused(t testing.TB, where string, a answer, fields ...string) {
 	t.Helper()
 	var body struct {
@@ -193,7 +193,7 @@ func updateRefused(t testing.TB, where string, a answer, fields ...string) {
 	}
 	for field, message := range body.Data.Details {
 		if message == "" {
-			t.Errorf("%s: nothing is said of %s", where, field)
+			t.Errorf("%s: no message for %s", where, field)
 		}
 	}
 }
@@ -330,7 +330,8 @@ func TestRejectedCustomers(t *testing.T) {
 	}
 }
 
-// TestWritesToUnknownCustomers writes customers that do not exist.
+// TestWritesToUnknownCustomers sends every kind of write for customers that do
+// not exist.
 func TestWritesToUnknownCustomers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
@@ -420,7 +421,7 @@ func TestEmailIsUnique(t *testing.T) {
 			if i%3 == 0 {
 				email = "Rita.NEU@example.test"
 			}
-			if i%10 == 0 { // who exists wants it too
+			if i%10 == 0 { // an existing customer wants it too
 				a := s.write(http.MethodPut, fmt.Sprintf("/customers/%d", 20+i), `{"email":"`+email+`"}`)
 				if a.status == http.StatusOK {
 					made.Store(i, true)
@@ -441,7 +442,7 @@ func TestEmailIsUnique(t *testing.T) {
 	succeeded := 0
 	made.Range(func(any, any) bool { succeeded++; return true })
 	if n := s.count("latepoint_customers", "email = 'rita.neu@example.test'"); n != 1 || succeeded != 1 {
-		t.Errorf("%d customers have the e-mail, %d were told so", n, succeeded)
+		t.Errorf("%d customers have the e-mail address, %d requests succeeded", n, succeeded)
 	}
 }
 
@@ -469,8 +470,8 @@ func TestCustomerForms(t *testing.T) {
 	}
 }
 
-// TestCustomerEmoji: emoji are stored if the tables can hold them, and else
-// rejected.
+// TestCustomerEmoji: emoji are stored if the tables can hold them, and rejected
+// otherwise.
 func TestCustomerEmoji(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -519,8 +520,8 @@ func TestCustomersInLatin1(t *testing.T) {
 	}
 }
 
-// TestCustomersHaveNoTags: texts that the site's mails contain never have a
-// tag.
+// TestCustomersHaveNoTags: texts that appear in the site's mails never contain
+// a tag.
 func TestCustomersHaveNoTags(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -546,8 +547,8 @@ func TestCustomersOfEverySite(t *testing.T) {
 	}
 }
 
-// TestCustomFieldsWithoutTable: a custom field whose name cannot be recorded
-// could not be read again, so it is not written.
+// TestCustomFieldsWithoutTable: a custom field is not written if its name
+// cannot be recorded, because it could not be read back.
 func TestCustomFieldsWithoutTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -35,8 +35,8 @@ func checkCustomer(t *testing.T, where string, form shape, record json.RawMessag
 	customerStatsShape.check(t, where+" stats", form.check(t, where, record)["stats"])
 }
 
-// TestCustomers compares with golden files made from the recorded models and
-// rows.
+// TestCustomers compares responses with golden files made from the recorded
+// models and rows.
 func TestCustomers(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -101,8 +101,8 @@ func TestCustomers(t *testing.T) {
 	})
 }
 
-// recordedCustomers are the list records that the rows call for, by id. The
-// clock of the tests stands at 01:43 on 2026-11-21 there.
+// recordedCustomers returns the list records that the rows must produce, by id.
+// The tests run at 01:43 on 2026-11-21 in the zone of the site.
 func (s *server) recordedCustomers(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	const today, minute = "2026-11-21", 103
@@ -157,7 +157,7 @@ func (s *server) recordedCustomers(t testing.TB) map[string]map[string]any {
 	return records
 }
 
-// customerCounts are what is counted of a customer's bookings.
+// customerCounts are the counts and dates of a customer's bookings.
 type customerCounts struct {
 	total, completed, cancelled, future int
 	last, next                          any
@@ -190,7 +190,7 @@ func (c *customerCounts) record(spent int64) map[string]any {
 	}
 }
 
-// tenThousandths is an amount of money without its point.
+// tenThousandths converts an amount of money to ten-thousandths.
 func tenThousandths(t testing.TB, amount string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(strings.Replace(amount, ".", "", 1), 10, 64)
@@ -227,7 +227,7 @@ func TestCustomerRecords(t *testing.T) {
 	}
 }
 
-// recordedCounts are what the plugin itself counts of some customers, and the
+// recordedCounts are the plugin's own counts for some customers, and the
 // bookings it calls upcoming, the next one first.
 var recordedCounts = map[string]struct {
 	total, future, past, cancelled int
@@ -268,8 +268,8 @@ func TestCustomerCountsEqualThePlugins(t *testing.T) {
 }
 
 // TestBookingsOfACustomer reads the 11 bookings of customer 188. Upcoming ones
-// are sorted by the next first, others by the latest first; cancelled ones are
-// neither upcoming nor past.
+// are sorted with the next first, others with the latest first; cancelled ones
+// are neither upcoming nor past.
 func TestBookingsOfACustomer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -307,7 +307,7 @@ func TestBookingsOfACustomer(t *testing.T) {
 				statement, asked := want[name]
 				shown, there := record[name]
 				if asked != there {
-					t.Errorf("%s is there: %v", name, there)
+					t.Errorf("%s present: %v", name, there)
 					continue
 				}
 				if !asked {
@@ -373,7 +373,7 @@ func TestUnknownCustomer(t *testing.T) {
 	for _, id := range []string{"0", "12", "901", "8388607", "8388608", "2147483648", "99999999999999999999"} {
 		s.wantNotFound(t, "/customers/"+id, "customer_not_found", "Customer with ID "+id+" was not found")
 	}
-	s.wantNotFound(t, "/customers/901?include=bookings", "customer_not_found", "Customer with ID 901 was not found") // bookings still point to it
+	s.wantNotFound(t, "/customers/901?include=bookings", "customer_not_found", "Customer with ID 901 was not found") // bookings still refer to it
 	for _, id := range noIDs {
 		s.wantNoRoute(t, "/customers/"+id)
 	}
@@ -451,10 +451,10 @@ func TestCustomerFiltersOfTheEdgeSite(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	customerList.cutIntoPages(t, s, []find{{query: ""}})
 	customerList.finds(t, s, []find{
-		{query: "per_page=2"}, // two of one moment, one without a date, one of a zero date
+		{query: "per_page=2"}, // two with the same time, one without a date, one with a zero date
 		{query: "status=blocked", where: "c.id = 8"},
 		{query: "is_guest=1", where: "c.id IN (2, 4, 5, 7, 10)"},
-		{query: "is_guest=no", where: "c.id NOT IN (2, 4, 5, 7, 10)"}, // NULL is no guest
+		{query: "is_guest=no", where: "c.id NOT IN (2, 4, 5, 7, 10)"}, // NULL is not a guest
 		{query: "has_bookings=yes", where: "c.id NOT IN (9, 10, 11)"},
 		{query: "has_bookings=off", where: "c.id IN (9, 10, 11)"},
 		{query: "cms_user_id=900", where: "c.id = 8"},

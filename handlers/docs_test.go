@@ -30,13 +30,13 @@ func TestDocsInABrowser(t *testing.T) {
 	s := newServer(t, small(t))
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
-	page := browser.New(t) // one for all pages: it keeps what it has compiled of Swagger UI
+	page := browser.New(t) // one for all pages, because it caches the compiled Swagger UI
 	for _, path := range []string{"/docs", "/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		t.Run(path, func(t *testing.T) {
 			traffic := browser.Watch(page, t)
 			const operation = "#operations-status-status "
-			// A click is lost now and then while the page still moves: a person begins again, and is
-			// more patient with a slow machine each time.
+			// A click is sometimes lost while the page is still moving: start again, each time with more
+			// patience for a slow machine.
 			var err error
 			for _, patience := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second} {
 				attempt, cancel := context.WithTimeout(page, patience)
@@ -66,7 +66,7 @@ func TestDocsInABrowser(t *testing.T) {
 			}
 			for _, want := range []string{"200", `"status": "success"`, `"timezone"`} {
 				if !strings.Contains(answer, want) {
-					t.Errorf("no %s in the answer: %s", want, answer)
+					t.Errorf("the answer lacks %s: %s", want, answer)
 				}
 			}
 			for _, fault := range traffic.Faults(server.URL) {
@@ -91,7 +91,7 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 		sum, name, _ := strings.Cut(lines.Text(), "  ")
 		plain := s.do(http.MethodGet, "/v1/docs/"+name, nil).want(http.StatusOK)
 		if got := sha256.Sum256(plain.body); hex.EncodeToString(got[:]) != sum {
-			t.Errorf("%s is not the copy that was fetched", name)
+			t.Errorf("%s differs from its checksum", name)
 		}
 		zipped := s.do(http.MethodGet, "/v1/docs/"+name, http.Header{"Accept-Encoding": {"gzip, br"}}).want(http.StatusOK)
 		r, err := gzip.NewReader(bytes.NewReader(zipped.body))
@@ -103,7 +103,7 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 		}
 	}
 	if files != 2 {
-		t.Errorf("%d files have a sum", files)
+		t.Errorf("%d files have a checksum, want 2", files)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestDocsHeaders(t *testing.T) {
 	}
 	a := s.do(http.MethodGet, "/v1/docs/", nil).want(http.StatusPermanentRedirect)
 	if got := a.header.Get("Location"); got != "../docs" {
-		t.Errorf("a slash at the end leads to %q", got)
+		t.Errorf("a trailing slash redirects to %q", got)
 	}
 }
 

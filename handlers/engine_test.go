@@ -10,8 +10,8 @@ import (
 	"bookside/fixtures"
 )
 
-// writeRequests are requests that write, one at least of every route that does;
-// between them they touch every table that we write.
+// writeRequests has at least one request for every route that writes; together
+// they touch every table that we write.
 var writeRequests = map[string][3]string{
 	"booking":           {http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)},
 	"bookings":          {http.MethodPost, "/bookings/bulk", `{"bookings":[` + friday() + `]}`},
@@ -51,7 +51,7 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	s := newServer(t, database)
 	s.get("/status").want(http.StatusOK)
 	before := database.Snapshot(t)
-	touched := map[string][]string{} // by table, the requests
+	touched := map[string][]string{} // requests by table
 	for name, request := range writeRequests {
 		if a := s.write(request[0], request[1], request[2]); a.status >= http.StatusBadRequest {
 			t.Fatalf("%s: %d %s", name, a.status, a.body)
@@ -86,6 +86,6 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 		arrange(t, database, "ALTER TABLE wp_"+table+" ENGINE=InnoDB")
 	}
 	if len(touched["latepoint_process_jobs"]) == 0 || len(touched["usermeta"]) == 0 {
-		t.Errorf("the requests touch %v alone", slices.Sorted(maps.Keys(touched)))
+		t.Errorf("the requests touch only %v", slices.Sorted(maps.Keys(touched)))
 	}
 }

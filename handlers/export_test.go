@@ -4,7 +4,7 @@ package handlers
 type RouteInfo struct {
 	Method, Path, Permission, Summary string
 	List                              bool
-	Also                              []string // permissions that some requests need in addition
+	Also                              []string // permissions that some requests also need
 	PathParameters                    []string // as the operation names them
 }
 

@@ -27,11 +27,11 @@ import (
 	"bookside/wpdb"
 )
 
-// admittedKey is the key that a faulty database knows.
+// admittedKey is the key that a faulty database contains.
 const admittedKey = "lp_0123456789abcdef"
 
-// faulty serves a database that fails with err: where admits is set, only after
-// it has let the key in.
+// faulty serves a database that fails with err; if admits is set, only after
+// the key was accepted.
 func faulty(t *testing.T, admits bool, err error) *server {
 	t.Helper()
 	db, mock := wpdbtest.Mock(t)
@@ -47,10 +47,10 @@ func faulty(t *testing.T, admits bool, err error) *server {
 	}
 	mock.ExpectQuery("SELECT").WillReturnError(err)
 	if errors.Is(err, mysql.ErrInvalidConn) {
-		mock.ExpectQuery("SELECT").WillReturnError(err) // a read is tried once more
+		mock.ExpectQuery("SELECT").WillReturnError(err) // a read is retried once
 	}
 	if admits && outdates(err) {
-		mock.ExpectQuery("SELECT").WillReturnError(err) // the tables are looked at again
+		mock.ExpectQuery("SELECT").WillReturnError(err) // the schema is read again
 	}
 	s := &server{t: t, log: &logBuffer{}, keys: keys.NewStore(db, fixedClock, strings.NewReader("")), key: admittedKey}
 	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
@@ -66,7 +66,7 @@ func TestDatabaseFaults(t *testing.T) {
 	server := func(number uint16) error { return &mysql.MySQLError{Number: number, Message: "near '" + secret + "'"} }
 	const later, ours = http.StatusServiceUnavailable, http.StatusInternalServerError
 	cases := map[string]struct {
-		kind   error // that the case stands for
+		kind   error // that the case covers
 		err    error
 		status int
 	}{
@@ -101,8 +101,8 @@ func TestDatabaseFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New\("(.+)"\)`).FindAllSubmatch(source, -1) {
-		// What changed since it was looked at, and answers that are too large, have
-		// tests of their own. No request adds an index.
+		// Schema changes and answers that are too large have tests of their own. No
+		// request adds an index.
 		known := slices.Contains([]string{
 			wpdb.ErrSchema.Error(), wpdb.ErrTooManyRows.Error(), wpdb.ErrTooMuch.Error(),
 			wpdb.ErrCopies.Error(), wpdb.ErrKeyTooLong.Error(), wpdb.ErrTooManyEdits.Error(),
@@ -141,7 +141,7 @@ func TestDatabaseFaults(t *testing.T) {
 					t.Errorf("%s: the log does not name the request", name)
 				}
 				if !strings.Contains(s.log.String(), fmt.Sprintf(`"level":%q,"msg":"request failed"`, level)) {
-					t.Errorf("%s, status %d: the log tells no failure of level %s", name, c.status, level)
+					t.Errorf("%s, status %d: the log has no failure of level %s", name, c.status, level)
 				}
 			}
 		}
@@ -209,7 +209,8 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 	}
 }
 
-// untilQuiet waits until the server runs no transaction of a link that was cut.
+// untilQuiet waits until the database no longer runs a transaction of a
+// connection that was cut.
 func (s *server) untilQuiet() {
 	s.t.Helper()
 	for running := -1; running != 0; {

@@ -14,13 +14,13 @@ import (
 	"bookside/fixtures"
 )
 
-// stored are columns and what is stored in them. The name of one is
-// table.column, table[record key] of a meta, and activities[code] of an entry of
-// the history, which holds the record that it is about.
+// stored maps columns to their values. The name is table.column, for metadata
+// table[record key], and for an entry of the activity log activities[code],
+// whose value is the record that it is about.
 type stored map[string]string
 
-// storedChanges returns what was stored, and of rows that existed before what
-// changed. id is that of the record that was made.
+// storedChanges returns the values of new rows and the changed values of
+// existing ones. id is the id of the record that was created.
 func storedChanges(t testing.TB, where string, changes []fixtures.Change, id string) stored {
 	t.Helper()
 	columns := stored{}
@@ -74,7 +74,7 @@ func storedChanges(t testing.TB, where string, changes []fixtures.Change, id str
 // randomColumns have random values, which no request can set.
 var randomColumns = map[string]bool{"access_key": true, "uuid": true, "password": true, "activation_key": true, "account_nonse": true}
 
-// with is columns with others.
+// with returns the columns together with others.
 func (s stored) with(others ...stored) stored {
 	all := maps.Clone(s)
 	for _, other := range others {
@@ -83,27 +83,28 @@ func (s stored) with(others ...stored) stored {
 	return all
 }
 
-// fieldTable says of the fields of a body which columns each of them is stored
-// in. Any other column that changes is a failure.
+// fieldTable lists the columns in which each field of a body is stored. A
+// change of any other column is a failure.
 type fieldTable struct {
 	path string
-	// least is a new record, which a field of the table is added to; of a change,
-	// which sends the field alone, it is empty.
+	// least is a new record, to which a field of the table is added. It is empty
+	// for an update, which sends the field alone.
 	least string
-	// always is what every change of the record brings about.
+	// always has the columns that every update of the record changes.
 	always stored
 	fields map[string]stored // by `"field":value`
 }
 
-// orderPaid is an order whose payment status follows a payment.
+// orderPaid returns the changes to an order whose payment status follows a
+// payment.
 func orderPaid(id, status string) stored {
 	return stored{"orders.payment_status": status, "orders.updated_at": "now", "activities[order_updated]": "order_id " + id}
 }
 
-// reopened is the invoice whose payment is no longer captured.
+// reopened has the changes to an invoice whose payment is no longer captured.
 var reopened = stored{"order_invoices.status": "open", "order_invoices.updated_at": "now"}
 
-// Fields that a new record and a change are stored alike in.
+// Fields that are stored in the same way for a new record and an update.
 var (
 	serviceColumns = map[string]stored{
 		`"name":"Sauna"`:                 {"services.name": "Sauna"},
@@ -145,7 +146,7 @@ var (
 	}
 )
 
-// joined are the fields of both.
+// joined returns the fields of both.
 func joined(alike, own map[string]stored) map[string]stored {
 	all := maps.Clone(alike)
 	maps.Copy(all, own)
@@ -268,9 +269,9 @@ var fieldTables = map[string]fieldTable{
 	}},
 }
 
-// TestEveryFieldWritesItsColumns sends every field of every body, alone for a
-// change and with the required ones for a new record: it writes its own
-// columns and no others.
+// TestEveryFieldWritesItsColumns sends every field of every body, alone in an
+// update and with the required ones in a new record: it writes its own columns
+// and no others.
 func TestEveryFieldWritesItsColumns(t *testing.T) {
 	t.Parallel()
 	for name, table := range fieldTables {
@@ -326,7 +327,7 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 	}
 }
 
-// record is the record of an answer, wrapped or bare.
+// record returns the record of an answer, wrapped or bare.
 func (a answer) record() map[string]any {
 	a.t.Helper()
 	all := a.object()
@@ -336,7 +337,7 @@ func (a answer) record() map[string]any {
 	return all
 }
 
-// merged is an object of the members of two, of which the second counts.
+// merged returns an object with the members of both; those of the second win.
 func merged(t testing.TB, first, second string) string {
 	t.Helper()
 	members := map[string]json.RawMessage{}
@@ -352,7 +353,7 @@ func merged(t testing.TB, first, second string) string {
 	return string(text)
 }
 
-// unchanged fails the test where something writes anything.
+// unchanged fails the test if do writes anything.
 func (s *server) unchanged(t testing.TB, where string, do func()) {
 	t.Helper()
 	before := s.database.Snapshot(t)

@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// update rewrites the golden files; what changed in them is then for a person
-// to read.
+// update rewrites the golden files; a person must then review the differences.
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // golden compares a JSON body, indented and with its keys in their order, with

@@ -14,7 +14,7 @@ import (
 	"bookside/handlers"
 )
 
-// count is how many rows a table has under a condition.
+// count returns the number of rows of a table that match a condition.
 func (s *server) count(table, where string) (n int) {
 	s.t.Helper()
 	if err := s.database.SQL.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM wp_"+table+" WHERE "+where).Scan(&n); err != nil {
@@ -23,11 +23,11 @@ func (s *server) count(table, where string) (n int) {
 	return n
 }
 
-// replayed wants an answer that was given before.
+// replayed checks that the answer is a replay of the first one.
 func (a answer) replayed(t testing.TB, first answer) {
 	t.Helper()
 	if a.status != first.status || string(a.body) != string(first.body) || a.header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("not given again: %d, Idempotent-Replayed %q, %s, first %d %s", a.status, a.header.Get("Idempotent-Replayed"), a.body, first.status, first.body)
+		t.Errorf("not replayed: %d, Idempotent-Replayed %q, %s, first %d %s", a.status, a.header.Get("Idempotent-Replayed"), a.body, first.status, first.body)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
 	if first.header.Get("Idempotent-Replayed") != "" {
-		t.Error("the first answer is no repetition")
+		t.Error("the first answer is marked as replayed")
 	}
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, first)
@@ -72,13 +72,14 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 		})
 	}
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are kept", n)
+		t.Errorf("%d answers are stored", n)
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").replayed(t, bulk)
 }
 
-// afterRefusal sends a body under the name of one that was refused.
+// afterRefusal checks that a request was rejected, and sends a valid one with
+// the same key.
 func (a answer) afterRefusal(t testing.TB, s *server) answer {
 	t.Helper()
 	a.want(http.StatusUnprocessableEntity)
@@ -124,7 +125,7 @@ func TestIdempotencyKeySyntax(t *testing.T) {
 func (s *server) waitForLock(t testing.TB) {
 	t.Helper()
 	for range 100 {
-		time.Sleep(200 * time.Millisecond) // the server shows nothing new to whoever asks more often
+		time.Sleep(200 * time.Millisecond) // queried more often, the table shows nothing new
 		var waiting int
 		const query = "SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id" +
 			" WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()"
@@ -138,7 +139,7 @@ func (s *server) waitForLock(t testing.TB) {
 	t.Fatal("no request waits")
 }
 
-// fillLocks makes the rows of locks that a site in use has.
+// fillLocks inserts the lock rows that a site in use has.
 const fillLocks = `INSERT IGNORE INTO wp_bookside_locks (kind, id)
 	SELECT k.kind, b.id MOD 1024 FROM wp_latepoint_bookings b,
 		(SELECT 1 AS kind UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8) k`
@@ -217,7 +218,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	s.clock = now.Add(24 * time.Hour)
 	wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a"), http.StatusConflict, "time_slot_unavailable")
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are kept", n)
+		t.Errorf("%d answers are stored", n)
 	}
 	monday := friday("start_date", `"2027-02-08"`)
 	again := s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").want(http.StatusCreated) // with another body
@@ -229,16 +230,16 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	}
 	arrange(t, s.database, "INSERT INTO wp_bookside_idempotency (scope, item, body_hash, status, answer, created_at) VALUES "+fmt.Sprintf(old, scopes...))
 	sweeper := adapter.NewSweeper(openDatabase(t, s.database, 1, time.Minute), func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
-	if deleted, err := sweeper.Sweep(t.Context()); deleted != 251 || err != nil { // those and b
-		t.Errorf("%d answers were swept away, %v", deleted, err)
+	if deleted, err := sweeper.Sweep(t.Context()); deleted != 251 || err != nil { // the 250 and b
+		t.Errorf("%d answers were deleted, %v", deleted, err)
 	}
 	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").replayed(t, again)
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are kept", n)
+		t.Errorf("%d answers are stored", n)
 	}
 }
 
-// faultyServer is a writer over a link that can be cut.
+// faultyServer is a writer over a connection that can be cut.
 func faultyServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	t.Helper()
 	fixtures.RequireServer(t)
@@ -252,8 +253,8 @@ func faultyServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	return s, proxy
 }
 
-// again repeats a request whose link was cut, once the server has noticed: until
-// then the first try is in progress.
+// again repeats a request whose connection was cut until the server has
+// noticed: before that, the first attempt counts as in progress.
 func (s *server) again(path, body, name string) (a answer) {
 	s.t.Helper()
 	for range 100 {
@@ -302,8 +303,8 @@ func TestIdempotencyAfterALostCommit(t *testing.T) {
 	}
 }
 
-// fridays are a bulk request of which the third booking is refused, and whose
-// last two are.
+// fridays returns a bulk request with seven bookings. The third conflicts with
+// the first, and the last two are invalid.
 func fridays() string {
 	return `[` + strings.Join([]string{
 		friday(), friday("start_time", `"13:00"`), friday("customer_id", `10`), friday("start_date", `"2027-02-08"`), friday("start_date", `"2027-02-08"`, "start_time", `"13:00"`),
@@ -378,7 +379,7 @@ func TestConcurrentBulksDoNotDeadlock(t *testing.T) {
 }
 
 // TestBulkWithoutIdempotencyKeyReportsFailures: a failure in the middle is
-// reported beside the created bookings, because the request cannot be
+// reported along with the created bookings, because the request cannot be
 // repeated.
 func TestBulkWithoutIdempotencyKeyReportsFailures(t *testing.T) {
 	t.Parallel()
@@ -407,11 +408,11 @@ func TestWithoutIdempotencyKey(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	plain := s.log.last(t).Queries
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "a").want(http.StatusCreated)
-	if more := s.log.last(t).Queries - plain; more != 3 { // look, claim, keep
+	if more := s.log.last(t).Queries - plain; more != 3 { // look up, claim, store
 		t.Errorf("the header costs %d queries", more)
 	}
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are kept", n)
+		t.Errorf("%d answers are stored", n)
 	}
 	arrange(t, s.database, "DROP TABLE wp_bookside_idempotency")
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)

@@ -45,11 +45,11 @@ func TestInvoicesOfTheEdgeSite(t *testing.T) {
 				t.Errorf("%s is %v", path, got)
 			}
 			if strings.Contains(string(a.body), "00000000-0000-4000") {
-				t.Errorf("%s tells the key of its public link: %s", path, a.body)
+				t.Errorf("%s reveals the key of its public link: %s", path, a.body)
 			}
 		}
 	}
-	// An order that is gone has no invoices, though one is left.
+	// A deleted order has no invoices, even if one was left behind.
 	s.wantNotFound(t, "/orders/904/invoices/9", "order_not_found", "Order with ID 904 was not found")
 	wantPage(t, s.get("/orders/7/invoices?per_page=1"), []string{"3"}, 1, 1, 2)
 	wantPage(t, s.get("/orders/7/invoices?per_page=1&page=2"), []string{"8"}, 2, 1, 2)

@@ -116,7 +116,7 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 		words[word] = true
 	}
 	for _, text := range private {
-		// A name may be a part of some other word; all the rest may be nowhere.
+		// A name may be part of another word; everything else must not appear at all.
 		name := !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 		if name && words[text] || !name && strings.Contains(log, text) {
 			i := strings.Index(log, text)

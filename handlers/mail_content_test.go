@@ -153,9 +153,9 @@ const withCalendar = `INSERT INTO wp_latepoint_processes (name, event_type, stat
 	{"type":"action","id":"pa_text","settings":{"status":"active","type":"send_sms","settings":{"to_phone":"+49301","content":"C"}}}],"time_offset":[]}]'
 	FROM (SELECT 'booking_created' event_type UNION SELECT 'booking_updated' UNION SELECT 'order_created') types`
 
-// TestMailsCarryTheBookingAsACalendarFile: also where the site's cron sends, because the
-// site could not attach it. The text message is the site's all the same. Mails about
-// orders have no booking to attach, as in the plugin.
+// TestMailsCarryTheBookingAsACalendarFile: even if the site's cron sends, Bookside sends this mail,
+// because the site could not attach the file. The text message is still left to the site. Mails
+// about orders have no booking to attach, as in the plugin.
 func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

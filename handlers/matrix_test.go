@@ -13,7 +13,7 @@ import (
 	"bookside/handlers"
 )
 
-// routesOf are the routes of the API with parameters filled in.
+// routesOf returns the routes of the API with parameters filled in.
 func routesOf(t *testing.T) []handlers.RouteInfo {
 	t.Helper()
 	routes := handlers.Routes()
@@ -45,7 +45,7 @@ func TestOperationsReadTheParametersOfTheirPaths(t *testing.T) {
 	}
 }
 
-// small is the moment for which the small site is made.
+// small returns the small site as generated for the clock of the tests.
 func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures.Small(now)) }
 
 // TestMethodsOfEveryPath requests every path of the table with every method:
@@ -76,7 +76,7 @@ func TestMethodsOfEveryPath(t *testing.T) {
 				t.Errorf("%s %s: status %d", verb, path, a.status)
 			}
 			if strings.Contains(string(a.body), "rest_no_route") {
-				t.Errorf("%s %s is no route", verb, path)
+				t.Errorf("%s %s is not a route", verb, path)
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func TestHeadEqualsGet(t *testing.T) {
 	}
 }
 
-// permissions are every permission a key can hold.
+// permissions returns every permission that a key can have.
 func permissions() []string {
 	var all []string
 	for _, verb := range []string{"read", "write", "delete"} {
@@ -171,8 +171,8 @@ func TestRoutesNeedTheirPermission(t *testing.T) {
 	}
 }
 
-// TestInvalidKeysLookAlike requests every route with every kind of invalid
-// key: the responses are equal, a WordPressError for lists and else an
+// TestInvalidKeysLookAlike requests every route with every kind of invalid key:
+// the responses are equal, a WordPressError for lists, and otherwise an
 // ObjectError.
 func TestInvalidKeysLookAlike(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 //go:build !race
 
-// The race detector slows the many collections down by which a peak is found.
+// The race detector slows down the many garbage collections that finding a peak
+// takes.
 
 package handlers_test
 
@@ -19,7 +20,7 @@ import (
 	"bookside/fixtures"
 )
 
-// sink is a client that keeps no answer.
+// sink is a client that discards the answer.
 type sink struct {
 	header http.Header
 	status int
@@ -40,8 +41,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// peak is the most that the heap grows while a request is answered. It must have
-// the process to itself.
+// peak returns how far the heap grows at most while a request is answered.
+// Nothing else may run in the process.
 func (s *server) peak(method, path, contentType, body string) (grown int64, answer *sink) {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, "/v1"+path, bytes.NewReader([]byte(body)))
@@ -49,7 +50,7 @@ func (s *server) peak(method, path, contentType, body string) (grown int64, answ
 	answer = &sink{header: http.Header{}}
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	runtime.GC()
-	runtime.GC() // what pools kept is gone
+	runtime.GC() // the second run empties the pools
 	heap := func() int64 {
 		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 		metrics.Read(sample)
@@ -77,7 +78,7 @@ func (s *server) peak(method, path, contentType, body string) (grown int64, answ
 
 const mebibyte = 1 << 20
 
-// fill repeats a text up to a body's greatest length, less some room.
+// fill repeats a text up to the largest allowed body, less some room.
 func fill(text string, room int) string { return strings.Repeat(text, (mebibyte-room)/len(text)) }
 
 // TestMemoryOfBodies: no body of any kind costs more than 16 MiB, valid or
@@ -169,7 +170,7 @@ func TestMemoryOfBodies(t *testing.T) {
 	}
 }
 
-// headLines are many short lines of a head, no two alike.
+// headLines returns many short header lines, no two alike.
 func headLines() string {
 	var b strings.Builder
 	for i := 0; b.Len() < mebibyte-200; i++ {

@@ -58,9 +58,9 @@ func TestTooManyVariables(t *testing.T) {
 	s.do(http.MethodGet, "/v1/bookings?"+strings.Repeat("a&", 999)+"page=1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
 }
 
-// TestHeavyRequestsWaitForMemory: heavy requests wait for the memory of
-// others, and are rejected with Retry-After if it is not freed in time;
-// ordinary requests wait for neither.
+// TestHeavyRequestsWaitForMemory: heavy requests wait for the memory of others,
+// and are rejected with Retry-After if it is not freed in time; ordinary
+// requests do not wait.
 func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -72,8 +72,8 @@ func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	s.get(heavy).want(http.StatusOK)
 	unlock := locked(t, database)
 	running := make(chan answer)
-	// 62 days cost 8 MiB each, of 32 for all that is heavy.
-	for i := range 4 { // not equal: those share one execution
+	// A range of 62 days costs 8 MiB; all heavy requests together have 32 MiB.
+	for i := range 4 { // all different, because equal requests share one execution
 		go func() { running <- s.get(fmt.Sprintf("%s&n=%d", heavy, i)) }()
 	}
 	untilWaiting(t, database, 4)
@@ -89,7 +89,7 @@ func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	}
 	unlock()
 	for range 4 {
-		<-running // on a slow machine the lock may have lasted too long for them
+		<-running // any status: on a slow machine the lock may have lasted too long
 	}
 	s.get(heavy).want(http.StatusOK)
 }
@@ -102,7 +102,7 @@ func TestSlowBodiesBlockOnlyEachOther(t *testing.T) {
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
 		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
 	})
-	const slow = 8 // MiB, an eighth of all
+	const slow = 8 // requests of 1 MiB each, an eighth of the memory
 	arrived, ends := make(chan struct{}), make(chan struct{})
 	answers := make(chan int)
 	for i := range slow {
@@ -138,7 +138,7 @@ func TestSlowReadersFreeTheirMemory(t *testing.T) {
 	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {
 		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
 	})
-	const slow = 20 // of which 12 at a time may work
+	const slow = 20 // at most 12 of them may run at a time
 	reading, ends := make(chan struct{}), make(chan struct{})
 	ended := make(chan int)
 	for i := range slow {
@@ -180,7 +180,7 @@ func TestPanicsFreeTheirMemory(t *testing.T) {
 	})
 	random := s.platform.Random
 	s.platform.Random = panicking{}
-	for i := range 20 { // of which 12 fit at a time
+	for i := range 20 { // at most 12 of them fit at a time
 		s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test"}`, i)).want(http.StatusInternalServerError)
 	}
 	s.platform.Random = random

@@ -66,7 +66,7 @@ func wantSamples(t *testing.T, families map[string]*dto.MetricFamily, name strin
 		delete(got, labels)
 	}
 	if len(got) > 0 {
-		t.Errorf("%s has more: %v", name, got)
+		t.Errorf("%s has unexpected samples: %v", name, got)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestMetricsOfRequests(t *testing.T) {
 	wantSamples(t, got, "bookside_db_connections_limit", map[string]float64{"": 4})
 	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 1})
 	if got["go_goroutines"] == nil || got["process_open_fds"] == nil {
-		t.Error("nothing of the runtime or the process")
+		t.Error("no metrics of the runtime or the process")
 	}
 	problems, err := promlint.NewWithMetricFamilies(slices.Collect(maps.Values(got))).Lint()
 	if err != nil {
@@ -179,8 +179,8 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 	wantSamples(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=sent": 0, "state=failed": 2})
 }
 
-// TestMetricsOfConflicts: every booking whose time is not available counts, each
-// in a bulk too.
+// TestMetricsOfConflicts: every booking whose time is not available is counted,
+// in bulk requests too.
 func TestMetricsOfConflicts(t *testing.T) {
 	t.Parallel()
 	metrics := handlers.NewMetrics(handlers.Build{})

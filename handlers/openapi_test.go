@@ -34,9 +34,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestDocumentNamesWhatIsRead sends every name that the document knows to every
-// route, with a value that nothing allows: the answer changes exactly where the
-// name is described for that route. Fields of a body may come in the query.
+// TestDocumentNamesWhatIsRead sends every name in the document to every route,
+// with a value that is never valid: the answer changes if and only if the name
+// is described for that route. Fields of a body may also be sent in the query.
 func TestDocumentNamesWhatIsRead(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -72,7 +72,7 @@ func TestDocumentNamesWhatIsRead(t *testing.T) {
 	}
 }
 
-// existing fills in ids of what the small site has.
+// existing fills in ids of records of the small site.
 func (s *server) existing(path string) string {
 	first := func(of string, key string) string { return fmt.Sprint(s.get(of).at("data", 0, key)) }
 	for list, key := range map[string]string{
@@ -116,7 +116,7 @@ func (s *server) probeQuery(method, path string, described []string, all map[str
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {s.key}}
 	query := ""
-	if method+path == "POST/payments" { // which tells of the first wrong field only
+	if method+path == "POST/payments" { // which reports only the first wrong field
 		query = "&order_id=1&amount=5&receipt_number[]=1"
 		delete(all, "receipt_number")
 		defer func() { all["receipt_number"] = true }()
@@ -134,7 +134,7 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}}
 	usual := map[string]any{}
-	if method+path == "POST/payments" { // which tells of the first wrong field only
+	if method+path == "POST/payments" { // which reports only the first wrong field
 		usual = map[string]any{"order_id": 1, "amount": 5, "receipt_number": []int{1}}
 		delete(all, "receipt_number")
 		defer func() { all["receipt_number"] = true }()
@@ -164,7 +164,8 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 	}
 }
 
-// TestEverythingIsDescribed looks for parameters and members without a word.
+// TestEverythingIsDescribed looks for parameters and members without a
+// description.
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()
 	c, err := theContract()
@@ -175,7 +176,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 		for method, operation := range item.Operations() {
 			for _, p := range operation.Parameters {
 				if p.Value.Description == "" {
-					t.Errorf("%s %s: nothing is said of the parameter %s", method, path, p.Value.Name)
+					t.Errorf("%s %s: no description of the parameter %s", method, path, p.Value.Name)
 				}
 			}
 		}
@@ -183,14 +184,14 @@ func TestEverythingIsDescribed(t *testing.T) {
 	for name, schema := range c.document.Components.Schemas {
 		for member, property := range schema.Value.Properties {
 			if property.Ref == "" && property.Value.Description == "" {
-				t.Errorf("%s: nothing is said of %s", name, member)
+				t.Errorf("%s: no description of %s", name, member)
 			}
 		}
 	}
 }
 
-// TestDocumentRequiresWhatIsMissed compares the fields that a POST without any
-// misses with those that the document requires.
+// TestDocumentRequiresWhatIsMissed compares the fields that are reported as
+// missing from an empty POST with those that the document requires.
 func TestDocumentRequiresWhatIsMissed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -206,21 +207,21 @@ func TestDocumentRequiresWhatIsMissed(t *testing.T) {
 		a := s.send(http.MethodPost, "/v1"+path, http.Header{"X-Api-Key": {s.key}}, "").want(http.StatusBadRequest)
 		for _, name := range schema.Required {
 			if !bytes.Contains(a.body, []byte(name)) {
-				t.Errorf("POST %s does not miss %s: %s", path, name, a.body)
+				t.Errorf("POST %s does not report that %s is missing: %s", path, name, a.body)
 			}
 		}
 		for name := range schema.Properties {
 			missed := bytes.Contains(a.body, []byte(`"`+name+`":"Required"`))
-			alternative := name == "customer" // where customer_id is not sent
+			alternative := name == "customer" // required only if customer_id is not sent
 			if missed && !alternative && !slices.Contains(schema.Required, name) {
-				t.Errorf("POST %s misses %s, which the document does not require", path, name)
+				t.Errorf("POST %s requires %s, which the document does not require", path, name)
 			}
 		}
 	}
 }
 
-// TestBulkBookingsAreBookings compares the fields of a booking among others
-// with those of one alone.
+// TestBulkBookingsAreBookings compares the fields of a booking in a bulk
+// request with those of a single booking.
 func TestBulkBookingsAreBookings(t *testing.T) {
 	t.Parallel()
 	c, err := theContract()
@@ -232,6 +233,6 @@ func TestBulkBookingsAreBookings(t *testing.T) {
 	names := slices.Sorted(maps.Keys(among))
 	want := slices.DeleteFunc(slices.Sorted(maps.Keys(alone)), func(name string) bool { return name == "send_confirmation" })
 	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("-alone +among others:\n%s", diff)
+		t.Errorf("fields (-single +bulk):\n%s", diff)
 	}
 }

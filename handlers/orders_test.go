@@ -53,8 +53,8 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// orderFinds are questions for which both the recorded and the small site have
-// something to find and something to leave.
+// orderFinds are queries that match some but not all records, on both the
+// recorded and the small site.
 var orderFinds = []find{
 	{query: ""},
 	{query: "customer_id=5", where: "o.customer_id = 5"},
@@ -161,7 +161,7 @@ func TestOrdersOfTheEdgeSite(t *testing.T) {
 	}
 	dangling := s.get("/orders/4").want(http.StatusOK)
 	if got := dangling.at("customer_id"); got != json.Number("901") {
-		t.Errorf("customer_id %v of a customer that is gone", got)
+		t.Errorf("customer_id %v of a deleted customer", got)
 	}
 	orderList.pages(t, s)
 	orderList.finds(t, s, []find{
@@ -175,7 +175,7 @@ func TestOrdersOfTheEdgeSite(t *testing.T) {
 		{query: "payment_status=partially_refunded", where: "o.id = 10"},
 		{query: "fulfillment_status=partially_fulfilled", where: "o.id = 5"},
 		{query: "customer_id=901", where: "o.id = 4"},
-		{query: "total_max=0", where: "o.id IN (6, 13)"}, // no total is not 0
+		{query: "total_max=0", where: "o.id IN (6, 13)"}, // a missing total is not 0
 		{query: "created_before=9999-12-31", where: "o.id <> 2"},
 		{query: "sort=total&order=asc", order: "o.total IS NOT NULL, o.total, o.id"},
 	})
@@ -221,7 +221,7 @@ func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
 	}
 }
 
-// wantPage compares a page's ids and where it says it stands.
+// wantPage compares the ids and the pagination of a page.
 func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
 	t.Helper()
 	a.want(http.StatusOK)

@@ -90,7 +90,7 @@ func locked(t *testing.T, database *fixtures.Database) (unlock func()) {
 	return unlock
 }
 
-// untilWaiting waits until so many statements wait for the lock.
+// untilWaiting waits until this many statements are waiting for the lock.
 func untilWaiting(t *testing.T, database *fixtures.Database, statements int) {
 	t.Helper()
 	for waiting := 0; waiting < statements; {
@@ -129,14 +129,14 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 			s.do(http.MethodGet, "/v1/nothing", nil).want(http.StatusNotFound)
 			unlock()
 			if a := <-running; a.status != http.StatusOK {
-				t.Errorf("the one that ran: status %d: %s", a.status, a.body)
+				t.Errorf("the running request: status %d: %s", a.status, a.body)
 			}
 			s.get("/agents").want(http.StatusOK)
 		})
 	}
 }
 
-// awaited is a body before whose beginning something happens.
+// awaited is a body that calls before ahead of each read.
 type awaited struct {
 	io.Reader
 	before func()
@@ -193,7 +193,7 @@ func TestRequestTimeout(t *testing.T) {
 	s.get("/agents").want(http.StatusOK)
 }
 
-// listening serves over real connections, on which little is buffered.
+// listening serves over real connections with small buffers.
 func (s *server) listening() (address string) {
 	s.t.Helper()
 	server := httptest.NewUnstartedServer(s.handler)
@@ -215,7 +215,7 @@ func (l narrow) Accept() (net.Conn, error) {
 	return conn, conn.(*net.TCPConn).SetWriteBuffer(1)
 }
 
-// dial connects to the server, on a connection on which little is buffered.
+// dial opens a connection with a small buffer to the server.
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, conn syscall.RawConn) (err error) {
@@ -272,7 +272,7 @@ func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	say(t, sender, head("POST /v1/bookings")+fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body)))
 	reply := bufio.NewReader(sender)
 	if line, err := reply.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
-		t.Fatalf("%q, %v", line, err) // from now on the body is waited for
+		t.Fatalf("%q, %v", line, err) // the server is waiting for the body now
 	}
 	if _, err := reply.ReadString('\n'); err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	reader := dial(t, address)
 	say(t, reader, head("GET /v1/bookings?per_page=100&include_meta=true")+"\r\n")
 	list := bufio.NewReader(reader)
-	if _, err := list.Peek(1); err != nil { // the rest is too large for what is buffered
+	if _, err := list.Peek(1); err != nil { // the rest does not fit in the buffers
 		t.Fatal(err)
 	}
 
@@ -315,7 +315,7 @@ func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 			t.Parallel()
 			conn := dial(t, address)
 			say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: "+s.key+"\r\n"+start)
-			reply, err := io.ReadAll(conn) // until it is cut
+			reply, err := io.ReadAll(conn) // until the server closes the connection
 			if err != nil {
 				t.Error(err)
 			}
@@ -370,8 +370,8 @@ func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 	}
 }
 
-// TestOverloadDoesNotWaitForBodies: nor does the response of an overloaded
-// server.
+// TestOverloadDoesNotWaitForBodies: an overloaded server responds without
+// waiting for the body.
 func TestOverloadDoesNotWaitForBodies(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -394,8 +394,9 @@ func TestOverloadDoesNotWaitForBodies(t *testing.T) {
 	<-running
 }
 
-// TestUnneededBodiesAreDrained: a client that sends its whole body reads the
-// response then, and the connection serves its next request.
+// TestUnneededBodiesAreDrained: a client that sends its whole body before it
+// reads gets the response, and can send its next request on the same
+// connection.
 func TestUnneededBodiesAreDrained(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

@@ -50,8 +50,8 @@ func TestPayments(t *testing.T) {
 	})
 }
 
-// paymentFinds are questions for which both the recorded and the small site
-// have something to find and something to leave.
+// paymentFinds are queries that match some but not all records, on both the
+// recorded and the small site.
 var paymentFinds = []find{
 	{query: ""},
 	{query: "status=succeeded", where: "t.status = 'succeeded'"},
@@ -88,8 +88,8 @@ func TestPaymentsOfTheSmallSite(t *testing.T) {
 	paymentList.finds(t, s, paymentFinds)
 }
 
-// TestPaymentBooking compares the booking of every payment with the first of
-// its order, found from the rows the other way round.
+// TestPaymentBooking compares the booking of every payment with the first
+// booking of its order, according to the rows.
 func TestPaymentBooking(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now), "legacy": fixtures.Legacy()} {
@@ -168,7 +168,7 @@ func TestPaymentsOfTheEdgeSite(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	for id, want := range map[string]map[string]any{
 		"1": {"token": "tok_1", "invoice_id": "3", "order_id": "7", "booking_id": "7", "notes": "", "receipt_number": "RECEAPT2", "access_key": "00000000-0000-4000-a000-000000000201"},
-		// every nullable column NULL
+		// every nullable column is NULL
 		"2": {
 			"token": nil, "invoice_id": nil, "order_id": "", "booking_id": nil, "customer_id": "0", "processor": "", "payment_method": "",
 			"payment_portion": "", "kind": "", "amount": "0.0000", "status": "succeeded", "notes": nil, "receipt_number": "", "access_key": nil,
@@ -178,7 +178,7 @@ func TestPaymentsOfTheEdgeSite(t *testing.T) {
 		"6": {"token": nil, "kind": "refund", "amount": "10.0000", "payment_portion": "partial", "booking_id": "20"},
 		"7": {"token": "", "customer_id": "0", "receipt_number": "", "access_key": ""},
 		"8": {"status": "refunded"},
-		// order, invoice and customer are gone, but an item of the order is not
+		// order, invoice and customer were deleted, but an item of the order was not
 		"11": {"order_id": "904", "invoice_id": "906", "customer_id": "901", "booking_id": "25", "amount": "-1.0000", "payment_method": "<b>", "kind": "void"},
 	} {
 		s.wantFields(t, "/payments/"+id, want)
@@ -192,9 +192,9 @@ func TestPaymentsOfTheEdgeSite(t *testing.T) {
 		{query: "processor=100%25_sure", where: "t.id = 11"},
 		{query: "payment_method=<b>", where: "t.id = 11"},
 		{query: "search=🎉", where: "t.id = 3"},
-		{query: "search=tok_1", where: "t.id IN (1, 10, 11)"}, // the underscore is one
+		{query: "search=tok_1", where: "t.id IN (1, 10, 11)"}, // the underscore is not a wildcard
 		{query: "search=RECEAPT", where: "t.id IN (1, 3, 5)"},
-		{query: "amount_max=0", where: "t.id = 11"}, // no amount is not 0
+		{query: "amount_max=0", where: "t.id = 11"}, // a missing amount is not 0
 		{query: "amount_min=-1.0000", where: "t.id <> 2"},
 		{query: "date_from=2026-11-03", where: "t.created_at >= '2026-11-03'"},
 		{query: "date_to=9999-12-31", where: "t.id <> 2"},

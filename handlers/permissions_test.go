@@ -17,7 +17,7 @@ import (
 	"bookside/handlers"
 )
 
-// as sends a request with a key of these permissions.
+// as sends a request with a key that has these permissions.
 func (s *server) as(permissions []string, method, path, body string) answer {
 	s.t.Helper()
 	return s.send(method, "/v1"+path, http.Header{"X-Api-Key": {s.newKey(permissions...)}, "Content-Type": {jsonType}}, body)
@@ -44,8 +44,8 @@ var guardedMembers = map[string][]guarded{
 	"GET /coupons/:code":                           {{"data.recent_orders", "read_orders", `[]`}},
 }
 
-// without empties a member wherever it stands, and counts where that changed
-// anything.
+// without empties a member wherever it occurs, and returns how many values that
+// changed.
 func (g guarded) without(t testing.TB, value any, path []string) (emptied int) {
 	t.Helper()
 	if list, ok := value.([]any); ok && path[0] == "*" {
@@ -130,7 +130,7 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 						continue
 					}
 					if g.without(t, want, strings.Split(g.path, ".")) == 0 {
-						t.Errorf("%s is empty for everybody: the case shows nothing", g.path)
+						t.Errorf("%s is empty for everybody: the case proves nothing", g.path)
 					}
 				}
 				got := s.as(key.Permissions, r.Method, path, `{}`).want(http.StatusOK).object()
@@ -145,8 +145,8 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 	}
 }
 
-// bookedDay asks why starts of a day are not offered on which a booking is in the
-// way of some.
+// bookedDay returns the query of an availability request with explanations, for
+// a day with starts that conflict with a booking.
 func (s *server) bookedDay() string {
 	s.t.Helper()
 	for _, b := range s.get("/bookings?status=approved&date_from=2026-11-23&per_page=100&order=asc").want(http.StatusOK).records() {
@@ -156,7 +156,7 @@ func (s *server) bookedDay() string {
 			return query
 		}
 	}
-	s.t.Fatal("no day has a start that a booking is in the way of")
+	s.t.Fatal("no day has a start that conflicts with a booking")
 	return ""
 }
 
@@ -169,7 +169,7 @@ func each[T, R any](values []T, of func(T) R) []R {
 }
 
 // TestNewRecordsHideWhatTheKeyMayNotRead: a key that may write but not read
-// sees a new record without what needs another permission.
+// sees a new record without the parts that need another permission.
 func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -225,7 +225,7 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 			t.Errorf("%s are shown", word)
 		}
 	}
-	// The list reads no such parameter.
+	// The list has no such parameter.
 	s.as([]string{"read_customers"}, http.MethodGet, "/customers?include=bookings", "").want(http.StatusOK)
 }
 
@@ -274,8 +274,8 @@ func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	}
 }
 
-// alsoNeeded are requests that need a permission besides that of their route. A
-// row of the route table that names one must stand here.
+// alsoNeeded are requests that need a permission besides that of their route.
+// Every row of the route table that names one needs an entry here.
 var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 	"link a user":               {http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":801}`, "POST /customers", "write_users"},
 	"link a user, other name":   {http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","wordpress_user_id":"801"}`, "POST /customers", "write_users"},
@@ -320,7 +320,7 @@ func TestAdditionalPermissions(t *testing.T) {
 			}
 			for _, change := range changed(fixtures.Changes(noted, before.Again(t))) {
 				if !strings.HasPrefix(change, "bookside_api_keys") {
-					t.Errorf("refused, and still: %s", change)
+					t.Errorf("rejected, but written: %s", change)
 				}
 			}
 			resource, _, _ := strings.Cut(strings.Split(c.path, "/")[1], "?")
@@ -338,10 +338,9 @@ func TestAdditionalPermissions(t *testing.T) {
 	}
 }
 
-// arrangeCustomers gives booking 7 to a customer of whom everything is known,
-// booking 8 to one behind whom a user stands and who has no e-mail address, and
-// booking 10 to one of whom nothing is known but the e-mail address. User 801
-// may be linked.
+// arrangeCustomers gives booking 7 to a customer with all fields filled in,
+// booking 8 to one who has a user but no e-mail address, and booking 10 to one
+// who has only an e-mail address. User 801 may be linked.
 func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 	t.Helper()
 	arrange(t, database,
@@ -367,7 +366,7 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
 		method, path, body string
-		want               string // of the customer's row, changed
+		want               string // the change of the customer's row
 	}{
 		"what is known":          {http.MethodPut, "/bookings/7", `{"customer":{"first_name":"Known","last_name":" Well ","email":"known@example.test","phone":"+49 30"}}`, ""},
 		"what is unknown":        {http.MethodPut, "/bookings/10", `{"customer":{"first_name":"Una","last_name":"Known","phone":"1"}}`, "first_name=Una last_name=Known phone=1"},
@@ -424,8 +423,8 @@ func TestUsersCannotBeProbed(t *testing.T) {
 	}
 }
 
-// TestBookingMetaOfAddOns: of the metadata of bookings only custom fields, the
-// plugin's own and configured ones are shown and searched, and never the keys
+// TestBookingMetaOfAddOns: of a booking's metadata only custom fields, the
+// plugin's own and configured keys are shown and searched, and never the keys
 // that manage a booking.
 func TestBookingMetaOfAddOns(t *testing.T) {
 	t.Parallel()
@@ -463,7 +462,7 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 			}
 			for key := range maps.Keys(values) {
 				if key == "" {
-					continue // which is no parameter
+					continue // an empty parameter counts as not sent
 				}
 				found := len(s.get("/bookings?meta_key="+key+"&meta_value="+values[key]).want(http.StatusOK).records()) > 0
 				if found != slices.Contains(c.shown, key) {

@@ -9,8 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// grown makes the site's small tables so large that the server's planner does
-// not read them whole because that is quicker.
+// grown makes the site's small tables so large that reading them whole is not
+// the quickest plan.
 var grown = []string{
 	"INSERT INTO wp_options (option_name, option_value, autoload) SELECT CONCAT('filler_', a.id, '_', b.id), '', 'no' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
 	"INSERT INTO wp_latepoint_settings (name, value) SELECT CONCAT('filler_', a.id, '_', b.id), '' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
@@ -20,7 +20,7 @@ var grown = []string{
 	"ANALYZE TABLE wp_options, wp_latepoint_settings, wp_latepoint_work_periods, wp_latepoint_agents",
 }
 
-// unindexed are tables that the plugin finds by nothing but their id.
+// unindexed are tables that the plugin gave no index except for the id.
 var unindexed = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions", "wp_latepoint_transaction_refunds"}
 
 // TestBookingWritesUseIndexes explains every statement of a create, an update
@@ -35,7 +35,7 @@ func TestBookingWritesUseIndexes(t *testing.T) {
 		seen = append(seen, shown)
 		return nil
 	})
-	s.get("/status").want(http.StatusOK) // the key's use is noted, the schema probed
+	s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
 	for _, w := range []struct {
 		method, path, body string
 		status             int

@@ -10,9 +10,9 @@ import (
 	"bookside/handlers"
 )
 
-// TestUnavailablePlatform takes the platform away in every way and restores
-// it: the status is 503 in between, and everything works again without a
-// restart.
+// TestUnavailablePlatform makes the platform unavailable in every way and
+// restores it: the status is 503 in between, and everything works again without
+// a restart.
 func TestUnavailablePlatform(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -75,7 +75,7 @@ func TestUnavailablePlatform(t *testing.T) {
 			s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
 			arrange(t, database, c.back)
 			if after := s.get("/bookings").want(http.StatusOK); string(after.body) != string(before.body) {
-				t.Errorf("%s: not as before", c.name)
+				t.Errorf("%s: the response is not the same as before", c.name)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestSchemaChangesWhileServing(t *testing.T) {
 	}
 	arrange(t, database, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
 	if got := s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"); got != "" {
-		t.Errorf("receipt_number %v of a column that is gone", got)
+		t.Errorf("receipt_number %v of a dropped column", got)
 	}
 	s.get("/payments?search=x").want(http.StatusOK)
 	arrange(t, database,
@@ -151,7 +151,7 @@ func TestChangesByPHPAreSeenAtOnce(t *testing.T) {
 // small one, and no list more than its bound.
 func TestStatementsDoNotGrowWithPages(t *testing.T) {
 	t.Parallel()
-	bounds := map[string]int{ // the key's query included
+	bounds := map[string]int{ // including the query for the key
 		"/bookings": 3, "/bookings?include_meta=1": 4, "/bookings?sort=customer_name": 3, "/bookings?page=2": 3, "/bookings?search=a": 3,
 		"/customers": 4, "/agents": 4, "/services": 2, "/services?include=category,agents,locations,categories": 5, "/services/categories": 2,
 		"/locations": 2, "/payments": 5, "/orders": 3, "/orders/1/invoices": 4, "/orders/1/transactions": 5, "/coupons": 4,
@@ -160,7 +160,7 @@ func TestStatementsDoNotGrowWithPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, fixtures.Shared(t, site))
-			s.get("/status").want(http.StatusOK) // the key's use is noted, the schema probed
+			s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
 			for path, bound := range bounds {
 				join := "?"
 				if strings.Contains(path, "?") {

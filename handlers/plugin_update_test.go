@@ -17,11 +17,11 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for _, test := range []struct {
-		name, known, update, undo string   // known is what an earlier update did
-		then                      []string // where one statement cannot do it on every server
-		why                       string   // the booking is refused; "" for not
+		name, known, update, undo string   // known is a change of an earlier update
+		then                      []string // if one statement cannot do it on every server
+		why                       string   // the booking is rejected; "" if it is not
 		silent                    bool     // no statement fails
-		unannounced               bool     // only the failure tells
+		unannounced               bool     // only the failure reveals it
 	}{
 		{name: "a column that takes a zero", update: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh varchar(20) NOT NULL"},
 		{name: "a column with a default", update: "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh enum('a', 'b') NOT NULL DEFAULT 'a'"},
@@ -54,7 +54,8 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 		{name: "a table that only writes name", update: "RENAME TABLE wp_latepoint_activities TO wp_latepoint_events",
 			undo: "RENAME TABLE wp_latepoint_events TO wp_latepoint_activities", why: "wp_latepoint_activities: it does not exist"},
 	} {
-		// With its tables the plugin changes its version; else the first failure tells.
+		// The plugin changes its version with its tables; if it did not, the first
+		// failure reveals the change.
 		for _, versioned := range []bool{true, false} {
 			if test.silent && !versioned {
 				continue
@@ -71,7 +72,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 					arrange(t, s.database, test.known)
 					version()
 				}
-				s.get("/bookings").want(http.StatusOK) // with what was known before
+				s.get("/bookings").want(http.StatusOK) // reads the schema before the update
 				update := func(statements ...string) {
 					for _, statement := range statements {
 						arrange(t, s.database, statement)

@@ -8,7 +8,7 @@ import (
 	"bookside/fixtures"
 )
 
-// TestFieldsInTheQuery: what the body of a write lacks is taken from its query, as in
+// TestFieldsInTheQuery: fields that the body of a write lacks are taken from its query, as in
 // WordPress.
 func TestFieldsInTheQuery(t *testing.T) {
 	t.Parallel()
@@ -49,8 +49,8 @@ func TestFieldsInTheQuery(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyWithQuery: a request with another query under the same key is another
-// request; parameters that are no fields do not matter.
+// TestIdempotencyKeyWithQuery: a request with another query under the same key is another request;
+// parameters that are not fields do not matter.
 func TestIdempotencyKeyWithQuery(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))

@@ -71,7 +71,7 @@ func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 	ask("HEAD over the limit", http.MethodHead, "/bookings", s.key, "", http.StatusTooManyRequests)
 }
 
-// patience is longer than any Redis of a test may take.
+// patience is longer than any response may take in a test.
 const patience = 30 * time.Second
 
 // newSharedCounter counts in a Redis of its own.
@@ -90,8 +90,9 @@ func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 	return ratelimit.NewSharedCounter(client, "site", patience, fixedClock, slog.New(slog.DiscardHandler))
 }
 
-// TestMessageOfABulkOverTheLimit: a bulk request larger than the limit of a window
-// is told to split itself; one that comes too early, what is left and until when.
+// TestMessageOfABulkOverTheLimit: the message for a bulk request larger than the limit of a window
+// advises splitting it; for one that comes too early it says how many requests are left and until
+// when.
 func TestMessageOfABulkOverTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -81,7 +81,7 @@ func idsOf(records any) []string {
 	return ids
 }
 
-// escaped escapes blanks and characters that may not stand in a URL.
+// escaped escapes spaces and characters that are not allowed in a URL.
 func escaped(query string) string {
 	var b strings.Builder
 	for _, c := range []byte(query) {

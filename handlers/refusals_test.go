@@ -22,9 +22,9 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// TestDocumentedErrorsAreReal provokes each error that the document shows for an
-// operation, and compares status, code, message and form of the body with the
-// example. Every operation refuses in the same ways, but for what is special to it.
+// TestDocumentedErrorsAreReal provokes each error that the document shows for an operation, and
+// compares status, code, message and form of the body with the example. All operations fail in the
+// same ways, except for what is special to some.
 func TestDocumentedErrorsAreReal(t *testing.T) {
 	t.Parallel()
 	c, err := theContract()
@@ -41,7 +41,7 @@ func TestDocumentedErrorsAreReal(t *testing.T) {
 					t.Fatal(err)
 				}
 				for name, example := range response.Value.Content["application/json"].Examples {
-					if number < http.StatusBadRequest || name == "answer" { // also of a bulk request that made nothing
+					if number < http.StatusBadRequest || name == "answer" { // not an error: the answer to a bulk request that created nothing
 						continue
 					}
 					compared++
@@ -65,7 +65,7 @@ type documentedError struct {
 	example      any
 }
 
-// member is a member of the example, "" where there is none.
+// member returns a member of the example, "" if there is none.
 func (d documentedError) member(path ...string) string {
 	value := d.example
 	for _, name := range path {
@@ -94,7 +94,7 @@ func (d documentedError) message() string {
 	return d.member("error")
 }
 
-// details are messages by field, or what else the error tells.
+// details returns the messages by field, or whatever else the error reports.
 func (d documentedError) details() map[string]any {
 	for _, path := range [][]string{{"data", "details"}, {"error", "details"}} {
 		value := d.example
@@ -109,23 +109,23 @@ func (d documentedError) details() map[string]any {
 	return nil
 }
 
-// request is one that succeeds, unless something is made wrong about it.
+// request is a request that succeeds unless something in it is made invalid.
 type request struct {
 	method, path, query, body, contentType string
 	header                                 http.Header
 }
 
-// provoker has a site, and servers on it that fail in one way each.
+// provoker has a site and servers on it, each of which fails in one way.
 type provoker struct {
 	t       *testing.T
 	server  *server
-	limited *server                // with no request left for its key
+	limited *server                // whose key has no requests left
 	failing *server                // whose statements fail
 	fails   *func(statement) error // how
-	cut     *server                // that is cut off
+	cut     *server                // whose connection is cut
 	proxy   *fixtures.FaultProxy
 	valid   map[string]request // by operation
-	made    *int               // records for which there was a request
+	made    *int               // number of records that requests were made for
 }
 
 func newProvoker(t *testing.T) *provoker {
@@ -189,7 +189,7 @@ func newProvoker(t *testing.T) *provoker {
 	return p
 }
 
-// at is the provoker of a subtest.
+// at returns the provoker of a subtest.
 func (p *provoker) at(t *testing.T) *provoker {
 	of := *p
 	of.t = t
@@ -201,7 +201,7 @@ func (p *provoker) at(t *testing.T) *provoker {
 	return &of
 }
 
-// request is one of the operation that succeeds.
+// request returns a request for the operation that succeeds.
 func (p *provoker) request(d documentedError) request {
 	p.t.Helper()
 	r := p.valid[d.operation.OperationID]
@@ -212,7 +212,7 @@ func (p *provoker) request(d documentedError) request {
 		r.path = d.path
 	}
 	r.method, r.contentType, r.header = d.method, jsonType, http.Header{}
-	if d.method == http.MethodPost { // no two make the same record
+	if d.method == http.MethodPost { // no two requests create the same record
 		*p.made++
 		friday := time.Date(2027, 2, 12+7**p.made, 0, 0, 0, 0, time.UTC)
 		r.body = strings.NewReplacer("FRIDAY", friday.Format(time.DateOnly), "NUMBER", strconv.Itoa(*p.made)).Replace(r.body)
@@ -251,10 +251,10 @@ func (p *provoker) compare(d documentedError) {
 	}
 }
 
-// varying are the members whose value is another for each request.
+// varying are the members whose value differs from request to request.
 var varying = []string{"request_id", "requested_time", "agent_id", "conflicting_booking_id", "available_slots", "booking_count", "payment_count"}
 
-// alike compares JSON: values, of varying members their types.
+// alike compares JSON values, but only the types of varying members.
 func alike(name string, want, got any) bool {
 	if slices.Contains(varying, name) {
 		return reflect.TypeOf(want) == reflect.TypeOf(got)
@@ -276,7 +276,7 @@ func alike(name string, want, got any) bool {
 }
 
 // provoke makes the operation fail as documented. substitutes are pairs of
-// texts: what stands in the answer, and what in the example in its place.
+// texts: one of the answer, and the one in its place in the example.
 func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	p.t.Helper()
 	r := p.request(d)
@@ -318,7 +318,8 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	}
 }
 
-// special are errors of few operations, and those about parameters and fields.
+// special provokes errors that few operations have, and those about parameters
+// and fields.
 func (p *provoker) special(d documentedError, r request) answer {
 	p.t.Helper()
 	switch d.operation.OperationID + " " + d.code() {
@@ -349,7 +350,8 @@ func (p *provoker) special(d documentedError, r request) answer {
 	return p.wrongField(d, r)
 }
 
-// bookedStart asks for the time of another booking of the same agent.
+// bookedStart makes a booking, unless it exists, and returns the body of
+// another one at the same time.
 func (p *provoker) bookedStart() string {
 	p.t.Helper()
 	if a := p.send(p.server, request{method: http.MethodPost, path: "/bookings", body: friday("start_date", `"2027-02-12"`), contentType: jsonType}); a.status != http.StatusCreated {
@@ -358,8 +360,8 @@ func (p *provoker) bookedStart() string {
 	return friday("start_date", `"2027-02-12"`)
 }
 
-// failWith lets all statements but those about keys fail, and where none is
-// another all of them.
+// failWith makes all statements fail except those about keys; if the request
+// runs no others, those about keys too.
 func (p *provoker) failWith(number uint16, r request) answer {
 	p.t.Helper()
 	var keysToo bool
@@ -399,8 +401,8 @@ func (p *provoker) forbid(d documentedError, r request) answer {
 	return p.send(p.server, r)
 }
 
-// notFound asks for a record that does not exist: that of the last parameter, or
-// that which the code names.
+// notFound requests a record that does not exist: the one of the last
+// parameter, or the one that the code names.
 func (p *provoker) notFound(d documentedError, r request) (a answer, substitutes []string) {
 	p.t.Helper()
 	in := strings.Split(d.path, "/")
@@ -413,7 +415,7 @@ func (p *provoker) notFound(d documentedError, r request) (a answer, substitutes
 		}
 	}
 	if last < 0 {
-		p.t.Fatal("no id in the path could be wrong")
+		p.t.Fatal("the path has no id to replace")
 	}
 	unknown := "8000000"
 	switch {
@@ -428,7 +430,7 @@ func (p *provoker) notFound(d documentedError, r request) (a answer, substitutes
 	return p.send(p.server, r), []string{unknown, fmt.Sprint(example)}
 }
 
-// inProgress sends a request whose first try has not come to its end.
+// inProgress repeats a request while the first attempt is still running.
 func (p *provoker) inProgress(r request) answer {
 	p.t.Helper()
 	r.header.Set("Idempotency-Key", p.t.Name())
@@ -459,8 +461,8 @@ func (p *provoker) inProgress(r request) answer {
 	return a
 }
 
-// wrongParameter sends parameters that are wrong until the answer is the one
-// that is documented.
+// wrongParameter sends invalid parameters, one after the other, until the
+// answer is the documented one.
 func (p *provoker) wrongParameter(d documentedError, r request) answer {
 	p.t.Helper()
 	var a answer
@@ -476,8 +478,8 @@ func (p *provoker) wrongParameter(d documentedError, r request) answer {
 	return a
 }
 
-// wrongField makes fields wrong, one after the other, until the answer is the one
-// that is documented.
+// wrongField sends invalid fields, one after the other, until the answer is the
+// documented one.
 func (p *provoker) wrongField(d documentedError, r request) answer {
 	p.t.Helper()
 	names := slices.Sorted(maps.Keys(d.details()))

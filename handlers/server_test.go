@@ -40,15 +40,15 @@ type server struct {
 	platform *adapter.Platform
 	keys     *keys.Store
 	key      string    // with all permissions
-	clock    time.Time // what the server takes for the present
+	clock    time.Time // the server's current time
 	log      *logBuffer
-	restart  func() // serves as a new process does; of a tappedServer only
+	restart  func() // serves like a new process; set by tappedServer only
 }
 
 // logBuffer keeps the log lines of a server.
 type logBuffer struct{ fixtures.Buffer }
 
-// last is the last request's log line.
+// last returns the log line of the last request.
 func (l *logBuffer) last(t testing.TB) logLine {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(l.String()), "\n")
@@ -76,7 +76,7 @@ type logLine struct {
 	KeyID     int64  `json:"key_id"`
 }
 
-// defaultOptions are those of a server that asks for nothing else.
+// defaultOptions returns the options of a server that needs no others.
 func defaultOptions() handlers.Options {
 	return handlers.Options{
 		BasePaths: []string{"/v1", "/wp-json/latepoint-api/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute,
@@ -90,8 +90,8 @@ func newServer(t testing.TB, database *fixtures.Database, change ...func(*handle
 	return newServerOver(t, database, 4, time.Minute, change...)
 }
 
-// newServerOver is newServer with so many connections to the database, for one
-// of which a request waits so long.
+// newServerOver is newServer with a number of connections to the database, and
+// the time for which a request waits for one.
 func newServerOver(t testing.TB, database *fixtures.Database, connections int, wait time.Duration, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	db := openDatabase(t, database, connections, wait)
@@ -134,7 +134,7 @@ type answer struct {
 	body   []byte
 }
 
-// get asks for a path below /v1 with the server's key.
+// get requests a path below /v1 with the server's key.
 func (s *server) get(path string) answer {
 	return s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {s.key}})
 }
@@ -170,7 +170,7 @@ func (a answer) want(status int) answer {
 	return a
 }
 
-// object is the body as generic JSON, its numbers as json.Number.
+// object returns the body as generic JSON, with numbers as json.Number.
 func (a answer) object() map[string]any {
 	a.t.Helper()
 	var object map[string]any
@@ -208,12 +208,12 @@ func (a answer) at(path ...any) any {
 	return value
 }
 
-// records is the list in data.
+// records returns the list in data.
 func (a answer) records() []map[string]any {
 	a.t.Helper()
 	list, ok := a.at("data").([]any)
 	if !ok {
-		a.t.Fatalf("data is no list: %.1000s", a.body)
+		a.t.Fatalf("data is not a list: %.1000s", a.body)
 	}
 	records := make([]map[string]any, len(list))
 	for i := range list {

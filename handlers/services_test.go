@@ -11,8 +11,8 @@ import (
 	"bookside/fixtures"
 )
 
-// In lists the numbers of a service are numbers, but its id and amounts
-// strings; in a single read every one is a string.
+// In lists the id and the amounts of a service are strings and its other
+// numbers are numbers; in single reads all of them are strings.
 var (
 	serviceShape = shape{
 		"id id", "name text", "short_description text", "description text|null", "duration integer",
@@ -183,7 +183,7 @@ func checkIncluded(t *testing.T, where string, record map[string]json.RawMessage
 	}
 }
 
-// dataOf is what a response has in data, as it came.
+// dataOf returns the data of a response as it was sent.
 func dataOf(t testing.TB, a answer) json.RawMessage {
 	t.Helper()
 	_, values := members(t, a.body)
@@ -229,7 +229,7 @@ func TestServicesOfTheEdgeSite(t *testing.T) {
 			"capacity_min": "1", "capacity_max": "1", "order_number": "0", "selection_image_id": "0", "category_id": nil, "customer_limit": "",
 			"created_at": "", "updated_at": "", "category": nil, "agents": []any{}, "locations": []any{},
 		},
-		// a category that is gone
+		// a deleted category
 		"/services/4?include=category": {"name": "Yoga 🧘 für Ältere", "short_description": "שיעור", "category_id": "905", "category": nil},
 		// category 0 stays 0
 		"/services/5?include=category": {"category_id": "0", "category": nil, "visibility": "hidden", "capacity_min": "2", "capacity_max": "4"},
@@ -242,7 +242,7 @@ func TestServicesOfTheEdgeSite(t *testing.T) {
 			t.Errorf("category_id of service %d is %#v, want %#v", i+1, got, want)
 		}
 	}
-	// Who gives the first service, and where: each agent and location once.
+	// The first service has each of its agents and locations once.
 	one := s.get("/services/1?include=agents,locations").want(http.StatusOK)
 	got := [2][]string{idsOf(one.at("data", "agents")), idsOf(one.at("data", "locations"))}
 	if want := [2][]string{{"1", "2", "5", "6"}, {"1", "2", "4"}}; !cmp.Equal(got, want) {
@@ -258,7 +258,7 @@ func TestServicesOfTheEdgeSite(t *testing.T) {
 		{query: "category_id=905", where: "s.id = 4"},
 		{query: "category_id=0", where: "COALESCE(s.category_id, 0) = 0"}, // 0 and NULL are both uncategorised
 		{query: "price_min=12.3456&price_max=12.3456", where: "s.id = 2"},
-		{query: "price_max=0", where: "s.id = 5"}, // no price at all is not the price 0
+		{query: "price_max=0", where: "s.id = 5"}, // a missing price is not the price 0
 		{query: "agent_id=1&location_id=2", where: "s.id = 1"},
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"bookside/handlers"
 )
 
-// TestSharedReadsAreFresh: equal reads at the same time share executions, and
-// still each sees what another connection committed before it was sent.
+// TestSharedReadsAreFresh: equal concurrent reads share executions, but each of
+// them sees what another connection committed before it was sent.
 func TestSharedReadsAreFresh(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -83,7 +83,7 @@ func TestRevokedKeysAreRefusedAtOnce(t *testing.T) {
 				before := revoked.Load()
 				sent := secret
 				if i%4 == 0 {
-					sent = other // in the same statements
+					sent = other // looked up in the same statements
 				}
 				status := s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {sent}}).status
 				switch {
@@ -111,7 +111,8 @@ func TestRevokedKeysAreRefusedAtOnce(t *testing.T) {
 	readers.Wait()
 }
 
-// TestReadsOfOtherRightsAreNotShared: a key never gets what another one may see.
+// TestReadsOfOtherRightsAreNotShared: a key never gets a response made for a
+// key with other permissions.
 func TestReadsOfOtherRightsAreNotShared(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -141,8 +142,8 @@ func TestReadsOfOtherRightsAreNotShared(t *testing.T) {
 	readers.Wait()
 }
 
-// TestKeysInQueriesAreShared: the key in a query is no difference between reads,
-// and every other difference is one.
+// TestKeysInQueriesAreShared: reads that differ only in the key in their query
+// are shared, and reads that differ in anything else are not.
 func TestKeysInQueriesAreShared(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.QueryParameter = "api_key" })
@@ -156,7 +157,7 @@ func TestKeysInQueriesAreShared(t *testing.T) {
 			key := s.newKey("read")
 			for range 10 {
 				if n := i % len(pages); page(key, n+1) != pages[n] {
-					t.Errorf("page %d is another", n+1)
+					t.Errorf("page %d has changed", n+1)
 				}
 			}
 		})
@@ -164,7 +165,7 @@ func TestKeysInQueriesAreShared(t *testing.T) {
 	readers.Wait()
 }
 
-// BenchmarkConcurrentReads asks with 16 clients, equal and different requests.
+// BenchmarkConcurrentReads sends equal and different requests from 16 clients.
 func BenchmarkConcurrentReads(b *testing.B) {
 	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))
 	for _, c := range []struct {

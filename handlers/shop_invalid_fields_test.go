@@ -15,7 +15,7 @@ import (
 // shopBody is a body of services, payments, orders, invoices or coupons.
 type shopBody struct {
 	method, path string
-	least        string            // what a new record needs
+	least        string            // the required fields of a new record
 	fields       map[string]string // by the kind of their value
 }
 
@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// also is kinds of fields with more.
+// also returns fields by kind, with more of them.
 func also(fields map[string]string, more ...string) map[string]string {
 	all := maps.Clone(fields)
 	for i := 0; i < len(more); i += 2 {
@@ -67,8 +67,9 @@ var (
 	allKinds        = append(slices.Clone(needed), "text")
 )
 
-// shopValues are JSON values with the kinds that refuse them as forbidden; the
-// other kinds of those that refuse them do so as malformed.
+// shopValues are JSON values with the kinds of field that reject them, and
+// those of them that do so because the value is forbidden. For the others it is
+// malformed.
 var shopValues = map[string]struct {
 	raw                string
 	refused, forbidden []string
@@ -109,14 +110,14 @@ var shopValues = map[string]struct {
 	"emoji":             {`"😀"`, numbersAndWords, []string{"word"}},
 }
 
-// paymentWords are what an answer calls a field of a payment.
+// paymentWords are the names that answers use for fields of a payment.
 var paymentWords = map[string]string{
 	"order_id": "order ID", "booking_id": "booking ID", "customer_id": "customer ID", "status": "payment status",
 	"payment_method": "payment method", "payment_portion": "payment portion", "receipt_number": "receipt number",
 }
 
-// wantRejection checks a refusal in the endpoint's own shape: payments tell of the
-// first field alone.
+// wantRejection checks for a rejection in the endpoint's own shape: payments report only the first
+// field.
 func (b shopBody) wantRejection(t testing.TB, where string, a answer, want rejection) {
 	t.Helper()
 	if !strings.HasPrefix(b.path, "/payments") {
@@ -132,10 +133,11 @@ func (b shopBody) wantRejection(t testing.TB, where string, a answer, want rejec
 	}
 }
 
-// of is the body with a field.
+// of returns the body with a field.
 func (b shopBody) of(t testing.TB, field string) string { return merged(t, b.least, field) }
 
-// newShop is a writer of a site with a coupon, and how its database is.
+// newShop returns a writer on a site with a coupon, and a snapshot of its
+// database.
 func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
 	t.Helper()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
@@ -231,7 +233,7 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 			}
 		})
 	}
-	// A booking that is of another order than the one that is named.
+	// A booking of another order than the one named.
 	if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"booking_id":10,"amount":1}`); string(a.body) != `{"success":false,"error":"Invalid booking ID provided"}` {
 		t.Errorf("another order's booking: %s", a.body)
 	}
@@ -285,8 +287,8 @@ func TestNullEqualsNoField(t *testing.T) {
 	nothingWritten(t, "nothing", before)
 }
 
-// TestLongestTexts: a text that fills its column is stored, one that is longer
-// by a character is rejected.
+// TestLongestTexts: a text that fills its column is stored, one that is a
+// character longer is rejected.
 func TestLongestTexts(t *testing.T) {
 	t.Parallel()
 	columns := map[string]map[string]string{
@@ -317,7 +319,7 @@ func TestLongestTexts(t *testing.T) {
 				t.Fatalf("%s.%s: %v", table, column, err)
 			}
 			if longest > 1_000_000 {
-				continue // no request is as long
+				continue // no request can be that long
 			}
 			for _, which := range []string{name, "new " + name} {
 				body, ok := shopBodies[which]
@@ -337,7 +339,7 @@ func TestLongestTexts(t *testing.T) {
 	}
 }
 
-// longest is the length of the longest text in a column.
+// longest returns the length of the longest text in a column.
 func (s *server) longest(t testing.TB, table, column string) (n int) {
 	t.Helper()
 	if err := s.database.SQL.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(CHAR_LENGTH("+column+")), 0) FROM wp_"+table).Scan(&n); err != nil {

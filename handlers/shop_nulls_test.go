@@ -10,8 +10,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestNullClears sends null to every field of an update that can be null, for a record that
-// has a value there, and twice: the second one has nothing to clear.
+// TestNullClears sends null twice for every field of an update that can be null, on a record that
+// has a value there: the second request has nothing left to clear.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
@@ -21,7 +21,7 @@ func TestNullClears(t *testing.T) {
 	before := s.database.Snapshot(t)
 	cases := []struct {
 		path, field, value string
-		cleared            any // as it is shown
+		cleared            any // as shown
 	}{
 		{"/payments/7", "token", `"tok"`, nil},
 		{"/payments/7", "notes", `"note"`, nil},
@@ -61,7 +61,7 @@ func TestNullClears(t *testing.T) {
 			}
 			shown := s.get(c.path).want(http.StatusOK).record()[c.field]
 			if c.field == "category_id" {
-				c.cleared = "0" // as it is stored
+				c.cleared = "0" // as stored
 			}
 			if c.path == "/customers/9" && shown == "" || c.field == "description" && shown == nil {
 				shown = c.cleared
@@ -79,7 +79,8 @@ func TestNullClears(t *testing.T) {
 	for field := range documented {
 		t.Errorf("%s can be null, and no case clears it", field)
 	}
-	// The name that older clients use for the token, and a token beside it.
+	// The name that older clients use for the token, alone and together with a
+	// token.
 	if got := s.write(http.MethodPut, "/payments/7", `{"transaction_id":null}`).want(http.StatusOK).record()["token"]; got != nil {
 		t.Errorf("token %v", got)
 	}

@@ -60,7 +60,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 			t.Errorf("%s: the order is %v, want %s", step.body, got, step.order)
 		}
 	}
-	// A status that the plugin's ability has stored stays as it is.
+	// A status that the plugin itself has stored stays as it is.
 	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 3")
 	wantFieldsOf(t, s.write(http.MethodPut, "/payments/3", `{"status":"refunded","notes":"x"}`).want(http.StatusOK),
 		map[string]any{"status": "string refunded", "kind": "string capture", "notes": "string x"})
@@ -98,7 +98,8 @@ func TestPriceFollowsPayments(t *testing.T) {
 	}
 }
 
-// TestFailedPaymentReopensItsInvoice: invoice 1270 is over all of order 1403.
+// TestFailedPaymentReopensItsInvoice: invoice 1270 covers the whole of order
+// 1403.
 func TestFailedPaymentReopensItsInvoice(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -139,7 +140,7 @@ func TestFailedPaymentReopensItsInvoice(t *testing.T) {
 	}
 }
 
-// TestCustomerWithPaymentsStays: what was paid is not deleted with the customer.
+// TestCustomerWithPaymentsStays: a customer who has paid cannot be deleted.
 func TestCustomerWithPaymentsStays(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())

@@ -20,12 +20,12 @@ func moneyOf(t testing.TB, s *server, status string, statements ...string) {
 	}, statements...)...)
 }
 
-// transaction inserts a transaction of order 1403.
+// transaction returns the statement that inserts a transaction of order 1403.
 func transaction(id int, status, kind, amount string) string {
 	return fmt.Sprintf("INSERT INTO wp_latepoint_transactions (id, order_id, status, kind, amount) VALUES (%d, 1403, '%s', %s, %s)", id, status, kind, amount)
 }
 
-// refundRow inserts a refund of the gateway.
+// refundRow returns the statement that inserts a refund of the gateway.
 func refundRow(transaction int, amount string) string {
 	return fmt.Sprintf("INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (%d, %s)", transaction, amount)
 }
@@ -98,8 +98,9 @@ func TestRefundsAreDerived(t *testing.T) {
 	}
 }
 
-// TestRefundsAreStoredNegative: the plugin adds up all transactions of an order,
-// and knows four payment statuses.
+// TestRefundsAreStoredNegative: amounts and payment statuses are stored for the
+// plugin, which adds up all transactions of an order and knows only four
+// payment statuses.
 func TestRefundsAreStoredNegative(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -135,7 +136,7 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 	refund := fmt.Sprint(made.at("data", "id"))
 	check("refunded in part", refund, "35.5000", "-35.5", "partially_refunded", "partially_paid")
 	if got := s.get("/orders/1403/transactions/"+refund).at("data", "amount"); got != "35.5000" {
-		t.Errorf("the transaction of the order: %v", got)
+		t.Errorf("the transaction of the order has %v", got)
 	}
 	put := func(body string) answer {
 		return s.write(http.MethodPut, "/payments/"+refund, body).want(http.StatusOK)
@@ -154,7 +155,7 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 	put(`{"status":"failed"}`)
 	check("it failed", refund, "5.0000", "-5", "fully_paid", "fully_paid")
 
-	// What a client sends is stored, the plugin's word or not.
+	// A status that a client sends is stored, whether the plugin knows it or not.
 	for _, word := range []string{"refunded", "partially_refunded"} {
 		if got := s.write(http.MethodPut, "/orders/1403", `{"payment_status":"`+word+`"}`).want(http.StatusOK).at("payment_status"); got != word {
 			t.Errorf("sent %s, got %v", word, got)
@@ -162,7 +163,7 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 		check("sent "+word, refund, "5.0000", "-5", word, word)
 	}
 
-	// A positive refund of others is shown and stays as it is.
+	// A positive refund that others stored is shown and stays as it is.
 	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'succeeded', amount = 7 WHERE id = "+refund)
 	put(`{"notes":"x","amount":7}`)
 	check("positive", refund, "7.0000", "7", "partially_refunded", "partially_paid")

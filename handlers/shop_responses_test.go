@@ -66,7 +66,7 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 						want = strings.ReplaceAll(c.want, "%s", "ID "+id)
 					}
 					path := strings.ReplaceAll(c.path, "%s", id)
-					// Wrong fields do not matter where there is no record.
+					// Invalid fields do not matter if there is no record.
 					if a := s.write(method, path, `{"notes":[],"status":[]}`); a.status != http.StatusNotFound || string(a.body) != want {
 						t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
 					}

@@ -11,12 +11,12 @@ import (
 	"bookside/fixtures"
 )
 
-// fields are some of the members of an object.
+// fields returns some members of data with their types.
 func (a answer) fields(names ...string) map[string]any {
 	a.t.Helper()
 	all, ok := a.at("data").(map[string]any)
 	if !ok {
-		a.t.Fatalf("data is no object: %.500s", a.body)
+		a.t.Fatalf("data is not an object: %.500s", a.body)
 	}
 	some := map[string]any{}
 	for _, name := range names {
@@ -178,7 +178,7 @@ func TestCouponWrites(t *testing.T) {
 		"usage_limit": "json.Number 3", "active_from": "string 0000-00-00", "active_to": "string 2027-01-31", "max_discount_amount": "<nil> <nil>",
 	})
 	if _, isText := changed.at("data", "id").(string); !isText {
-		t.Error("the id of a changed coupon is no string")
+		t.Error("the id of a changed coupon is not a string")
 	}
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/coupons", `{"code":"TEST2026","discount_type":"percent","discount_value":1}`).want(http.StatusUnprocessableEntity)
@@ -200,7 +200,7 @@ func TestRepeatedShopWritesRunOnce(t *testing.T) {
 		if a := s.write(http.MethodPost, path, body, "Idempotency-Key", "").want(http.StatusBadRequest); !strings.Contains(string(a.body), "Idempotency-Key") {
 			t.Errorf("%s: an empty key: %s", path, a.body)
 		}
-		s.write(http.MethodPost, path, "{}", "Idempotency-Key", "k"+path).want(http.StatusBadRequest) // a refusal is not kept
+		s.write(http.MethodPost, path, "{}", "Idempotency-Key", "k"+path).want(http.StatusBadRequest) // a rejection is not stored
 		first := s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).want(http.StatusCreated)
 		before := s.database.Snapshot(t)
 		s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).replayed(t, first)

@@ -44,9 +44,9 @@ func (s *server) firstDay(t testing.TB, query url.Values) (date string, ok bool)
 	return date, date != ""
 }
 
-// TestOfferedStartsCanBeBooked: on every sample site, every start that GET /availability
-// offers can be booked with the same parameters, and no other start of the grid; with
-// booking_id, the booking can be moved to it, and to no other start.
+// TestOfferedStartsCanBeBooked: on every sample site, the starts of the grid that can be booked are
+// exactly those that GET /availability offers for the same parameters; with booking_id, they are
+// exactly those to which the booking can be moved.
 func TestOfferedStartsCanBeBooked(t *testing.T) {
 	t.Parallel()
 	for name, site := range sites {
@@ -74,7 +74,7 @@ func TestOfferedStartsCanBeBooked(t *testing.T) {
 				}
 			}
 			if booked == 0 || moved == 0 {
-				t.Errorf("%d starts could be booked, %d moved to: the case shows nothing", booked, moved)
+				t.Errorf("%d starts could be booked, %d moved to: the case proves nothing", booked, moved)
 			}
 		})
 	}
@@ -135,9 +135,10 @@ func (s *server) wantMovable(t *testing.T, query url.Values, customer string) in
 	}
 	grid, offered := s.startsOf(t, url.Values{"booking_id": {id}, "date": {query.Get("date")}})
 	if !slices.Contains(offered, own) {
-		t.Errorf("%s: booking %s stands in its own way at %s", query.Encode(), id, own)
+		t.Errorf("%s: booking %s conflicts with itself at %s", query.Encode(), id, own)
 	}
-	// The booking is moved on from where it is: that never stands in its way.
+	// The booking moves on from its present start, and never conflicts with
+	// itself.
 	for _, start := range grid {
 		a := move(start)
 		if can := a.status == http.StatusOK; can != slices.Contains(offered, start) {
@@ -150,8 +151,8 @@ func (s *server) wantMovable(t *testing.T, query url.Values, customer string) in
 	return len(offered)
 }
 
-// TestBookingWithoutLocationIsMadeOnce: the same booking sent twice finds its slot
-// occupied, whether no location is sent or any, though the agent is free elsewhere.
+// TestBookingWithoutLocationIsMadeOnce: a booking that is sent twice finds its slot occupied,
+// without a location as well as with any location, although the agent is free elsewhere.
 func TestBookingWithoutLocationIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	for name, location := range map[string]string{"none": "", "any": `"any"`, "minus one": `-1`, "zero": `0`} {
@@ -178,8 +179,8 @@ func TestBookingWithoutLocationIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestLocationOfABooking: without a location, the default one counts if the service is
-// offered there, else the first one where it is; the answer names it.
+// TestLocationOfABooking: without a location, a booking is made at the default one if the service
+// is offered there, and otherwise at the first one where it is; the answer names it.
 func TestLocationOfABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -210,8 +211,8 @@ func TestLocationOfABooking(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfABooking: with booking_id, what is not sent is the booking's, its own
-// duration and buffers included.
+// TestAvailabilityOfABooking: with booking_id, parameters that are not sent are those of the
+// booking, including its own duration and buffers.
 func TestAvailabilityOfABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -246,14 +247,14 @@ func TestAvailabilityOfABooking(t *testing.T) {
 	}
 	s.key = full
 
-	// Seats: the booking's own count unless others are sent.
+	// Seats: the booking's own number unless another is sent.
 	arrange(t, s.database, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4", "UPDATE wp_latepoint_bookings SET total_attendees = 3 WHERE id = "+id)
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "10")).want(http.StatusCreated)
 	offers := func(query string) bool {
 		return slices.Contains(s.day(t, "date=2027-02-05&booking_id="+id+query).AvailableSlots, "13:00")
 	}
 	if offers("") || !offers("&total_attendees=2") {
-		t.Errorf("13:00 with one seat taken of three: offered for three %t, for two %t", offers(""), offers("&total_attendees=2"))
+		t.Errorf("13:00 with one of three seats booked: offered for three %t, for two %t", offers(""), offers("&total_attendees=2"))
 	}
 }
 
@@ -267,7 +268,7 @@ func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated)
 	item := "(SELECT order_item_id FROM wp_latepoint_bookings WHERE id = " + id + ")"
 	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id,
-		`UPDATE wp_latepoint_order_items SET item_data = '{"id":`+id+`,"end_time":665,"total_attendees":"1","custom_fields":{}}' WHERE id = `+item) // as the Pro add-on has it
+		`UPDATE wp_latepoint_order_items SET item_data = '{"id":`+id+`,"end_time":665,"total_attendees":"1","custom_fields":{}}' WHERE id = `+item) // as the Pro add-on stores it
 	a := s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"2"}`).want(http.StatusOK)
 	if got := fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")); got != "2 11:05 2027-02-05T11:05:00+01:00 60" {
 		t.Errorf("%s", got)

@@ -80,7 +80,7 @@ func TestTimestamps(t *testing.T) {
 	}
 }
 
-// sites are all sample sites, whatever version, zone or prefix they have.
+// sites are sample sites of every version, zone and prefix.
 var sites = map[string]fixtures.Site{
 	"small":        fixtures.Small(now),
 	"half hour":    fixtures.HalfHour(),
@@ -90,13 +90,13 @@ var sites = map[string]fixtures.Site{
 	"with coupons": fixtures.SiteA().WithCoupons(),
 }
 
-// The envelopes of single records: an order stands alone.
+// The envelopes of single records; an order has none.
 var (
 	success       = shape{"success true", "data object"}
 	successStatus = shape{"success true", "status text", "data object"}
 )
 
-// reading is a list whose records can be read one by one.
+// reading is a list whose records can also be read one by one.
 type reading struct {
 	listing
 	key      string           // in the path
@@ -140,7 +140,7 @@ func TestRecordsOfEverySite(t *testing.T) {
 				transactions += checkBelow(t, s, "/orders/"+order+"/transactions", paymentShape)
 			}
 			if invoices == 0 || transactions == 0 {
-				t.Errorf("%d invoices and %d transactions: the case shows nothing", invoices, transactions)
+				t.Errorf("%d invoices and %d transactions: the case proves nothing", invoices, transactions)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 // with other changes: both are written, or neither.
 func TestStatusTransitionsWithOtherFields(t *testing.T) {
 	t.Parallel()
-	moves := map[string][]string{ // the contract's table, and staying
+	moves := map[string][]string{ // the contract's table, and no change
 		"pending":   {"pending", "approved", "cancelled"},
 		"approved":  {"approved", "completed", "cancelled", "no_show"},
 		"cancelled": {"cancelled", "pending", "approved"},
@@ -35,7 +35,7 @@ func TestStatusTransitionsWithOtherFields(t *testing.T) {
 			}
 			allowed := slices.Contains(moves[from], to)
 
-			// Something else is wrong: all of it is told.
+			// If something else is invalid too, everything is reported.
 			wrong := []string{"customer.email"}
 			if !allowed {
 				wrong = append(wrong, "status")

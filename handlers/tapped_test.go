@@ -16,14 +16,14 @@ import (
 	"bookside/wpdb"
 )
 
-// statement is what the database was asked.
+// statement is a statement that was sent to the database, with its arguments.
 type statement struct {
 	text string
 	args []any
 }
 
-// tappedServer serves a database whose statements see is shown; change adjusts
-// the options.
+// tappedServer serves a database and calls see for each statement, which fails
+// if see returns an error; change adjusts the options.
 func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	config, err := mysql.ParseDSN(database.DSN)
@@ -63,13 +63,13 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 
 // step is how the server reads one table of a statement.
 type step struct {
-	table, access, key string // of a table that it need not read all are ""
+	table, access, key string // all are "" for a table that need not be read
 }
 
-// whole tells that all rows of the table are read.
+// whole reports whether all rows of the table are read.
 func (s step) whole() bool { return s.access == "ALL" || s.access == "index" }
 
-// explain are the steps in which the server runs a statement.
+// explain returns the steps in which the server runs a statement.
 func (s *server) explain(t testing.TB, shown statement) []step {
 	t.Helper()
 	explain := "EXPLAIN "

@@ -17,7 +17,7 @@ import (
 	"bookside/handlers"
 )
 
-// exchange sends a request whose path or method is not that of the document.
+// exchange sends a request whose path or method is not in the document.
 func (s *server) exchange(t *testing.T, method, target, body string, headers ...string) (*httptest.ResponseRecorder, string) {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
@@ -31,8 +31,8 @@ func (s *server) exchange(t *testing.T, method, target, body string, headers ...
 	return recorder, recorder.Body.String()
 }
 
-// TestMethodOverride: a POST stands for another method as in WordPress; permission, route
-// and log are those of the other method.
+// TestMethodOverride: a POST can stand for another method, as in WordPress; permission, route and
+// log are those of the other method.
 func TestMethodOverride(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -66,8 +66,8 @@ func TestMethodOverride(t *testing.T) {
 	}
 }
 
-// TestPostAsHeadHasABody: whoever sent a POST waits for as many bytes as its Content-Length
-// says. The server decides about that by the request's method.
+// TestPostAsHeadHasABody: a client that sent a POST waits for as many bytes as Content-Length says,
+// so the response to a POST that stands for HEAD must have its body.
 func TestPostAsHeadHasABody(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -117,7 +117,7 @@ func TestPlainRoute(t *testing.T) {
 // TestNamespaceIndex: every base path lists the routes, without a key.
 func TestNamespaceIndex(t *testing.T) {
 	t.Parallel()
-	_, proxy, err := net.ParseCIDR("192.0.2.0/24") // of httptest's requests
+	_, proxy, err := net.ParseCIDR("192.0.2.0/24") // the address of httptest's requests
 	if err != nil {
 		t.Fatal(err)
 	}

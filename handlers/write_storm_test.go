@@ -13,9 +13,9 @@ import (
 	"bookside/handlers"
 )
 
-// stormWrites has a write for each route that writes, on few records, so that
-// they meet again and again. i differs from write to write; created are records
-// that the storm may delete.
+// stormWrites has a write for each route that writes, on so few records that
+// they often conflict. i differs from write to write; created returns the id of
+// a record that the storm may delete.
 var stormWrites = map[string]func(i int, created func(kind string) string) (path, body string){
 	"POST /bookings": func(i int, _ func(string) string) (string, string) {
 		if i%2 == 0 {
@@ -159,12 +159,12 @@ func TestWritesNeverDeadlock(t *testing.T) {
 	all.Wait()
 	for _, name := range routes {
 		if succeeded[name] == 0 {
-			t.Errorf("%s never succeeded, and proves nothing", name)
+			t.Errorf("%s never succeeded: the case proves nothing", name)
 		}
 	}
 	for i, s := range servers {
 		if n := s.platform.TransactionConflicts(); n != 0 {
-			t.Errorf("server %d of %d requests: %d transactions had to be run again", i, answered[i].Load(), n)
+			t.Errorf("server %d of %d requests: %d transactions had to be retried", i, answered[i].Load(), n)
 		}
 	}
 }
