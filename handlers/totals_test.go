@@ -11,7 +11,7 @@ import (
 	"bookside/handlers"
 )
 
-// slowlyCounted serves a site on which every count of a list takes 100 ms.
+// slowlyCounted serves a site on which each count for a list takes 100 ms.
 func slowlyCounted(t *testing.T, maxAge time.Duration) *server {
 	t.Helper()
 	var s *server
@@ -25,12 +25,12 @@ func slowlyCounted(t *testing.T, maxAge time.Duration) *server {
 	return s
 }
 
-// addedByPHP copies a booking.
+// addedByPHP is the statement with which the site's PHP adds a booking.
 const addedByPHP = "INSERT INTO wp_latepoint_bookings (start_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id) " +
 	"SELECT start_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id FROM wp_latepoint_bookings WHERE id = 7"
 
-// TestTotalsThatTakeLongAreShared: such a total may be as old as the setting says, and its
-// response tells its age. Writes of ours are counted at once, and pages are always exact.
+// TestTotalsThatTakeLongAreShared: such a total may be as old as the setting allows, and the
+// response states its age. Our own writes are counted at once, and pages are always exact.
 func TestTotalsThatTakeLongAreShared(t *testing.T) {
 	t.Parallel()
 	for path, first := range map[string]string{
@@ -74,7 +74,8 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 	}
 }
 
-// TestTotalsAreExact where counting is quick or the setting demands it.
+// TestTotalsAreExact: totals are exact if counting is quick or the setting
+// demands it.
 func TestTotalsAreExact(t *testing.T) {
 	t.Parallel()
 	quick := newServer(t, fixtures.New(t, fixtures.SiteA()))
@@ -95,8 +96,7 @@ func TestTotalsAreExact(t *testing.T) {
 	}
 }
 
-// TestTotalsOfOtherFilters: what a filter counted is not the total of another one, nor of
-// another list.
+// TestTotalsOfOtherFilters: the total of one filter is not used for another filter or another list.
 func TestTotalsOfOtherFilters(t *testing.T) {
 	t.Parallel()
 	s := slowlyCounted(t, 5*time.Second)
@@ -115,6 +115,6 @@ func TestTotalsOfOtherFilters(t *testing.T) {
 		different[total] = true
 	}
 	if len(different) < 7 {
-		t.Errorf("the case shows little: %v", seen)
+		t.Errorf("the case proves nothing: %v", seen)
 	}
 }
