@@ -121,7 +121,11 @@ type BookingFilter struct {
 
 // Bookings returns one page of the bookings that match the filter.
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
-	l := list{op: "list bookings", filter: s.bookingFilter(f)}
+	l := list{op: "list bookings"}
+	var err error
+	if l.filter, err = s.bookingFilter(ctx, f); err != nil {
+		return orNone(Page[Booking]{Paging: f.Paging}, err)
+	}
 	if f.MetaKey != nil {
 		shown := visibleMeta{site: s}
 		visible, err := shown.has(ctx, *f.MetaKey)
@@ -131,6 +135,9 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 		if !visible { // finding a value reveals it
 			l.filter = l.filter.Where("FALSE")
 		}
+	}
+	if l, err = s.fewBookings(ctx, l, f); err != nil {
+		return orNone(Page[Booking]{Paging: f.Paging}, err)
 	}
 	found, more, err := s.findBookings(ctx, l, f)
 	if err != nil {
@@ -144,7 +151,8 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	return pageWith(f.Paging, records, more, size), err
 }
 
-func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
+// bookingFilter returns the filter as SQL, but for the search: see fewBookings.
+func (s *Site) bookingFilter(ctx context.Context, f BookingFilter) (sq.SelectBuilder, error) {
 	q := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
 	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == BookingsByCustomerName {
 		q = q.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
@@ -160,7 +168,10 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	q = filterReference(q, "b.agent_id", f.AgentID)
 	q = filterReference(q, "b.service_id", f.ServiceID)
 	q = filterReference(q, "b.location_id", f.LocationID)
-	q = s.filterPaymentStatus(q, f.PaymentStatus)
+	q, err := s.filterPaymentStatus(ctx, q, f.PaymentStatus)
+	if err != nil {
+		return q, err
+	}
 	q = filterRange(q, "b.start_date", f.DateFrom, f.DateTo)
 	q = filterCreated(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterRange(q, "b.duration", f.DurationMin, f.DurationMax)
@@ -168,7 +179,6 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	q = filterSearch(q, f.Code, "b.booking_code")
 	q = filterSearch(q, f.CustomerEmail, "c.email")
 	q = filterPhone(q, f.CustomerPhone, "c.phone")
-	q = filterSearch(q, f.Search, "c.first_name", "c.last_name", fullName("c"), "c.email", "b.booking_code")
 	if f.MetaKey != nil && f.MetaValue != nil {
 		meta := sq.Select("1").From(s.db.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").
 			Where(sq.Eq{"m.meta_key": *f.MetaKey}).Where(notSecret("m.meta_key")).
@@ -178,7 +188,42 @@ func (s *Site) bookingFilter(f BookingFilter) sq.SelectBuilder {
 	if f.Upcoming || f.Past {
 		q = q.Where(s.startsAfterNow("b", f.Upcoming)).Where(sq.NotEq{"b.status": "cancelled"})
 	}
-	return q
+	return q, nil
+}
+
+// searchedColumns are the expressions in which a search looks for customers, c.
+var searchedColumns = []string{"c.first_name", "c.last_name", fullName("c"), "c.email"}
+
+// few is how many records are so few that a list is better read by their ids.
+const few = 1000
+
+// fewBookings adds the search to a list. A filter that no index serves would make the
+// server walk through the whole table in the order of the list, once for the page and once
+// for the total. If only few bookings match, they are found once, in whatever order is
+// quickest, and the list is that of their ids. A search looks through the customers and
+// goes from there to their bookings.
+func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, error) {
+	unindexed := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil
+	if !unindexed && f.Search == nil {
+		return l, nil
+	}
+	stmt := l.filter.Column("b.id").Limit(few + 1)
+	if f.Search != nil {
+		byCode := filterSearch(l.filter, f.Search, "b.booking_code").Column("b.id").Limit(few + 1)
+		byCustomer := filterSearch(l.filter, f.Search, searchedColumns...).Column("b.id").Limit(few + 1)
+		stmt = byCode.Prefix("(").SuffixExpr(sq.ConcatExpr(") UNION (", byCustomer, ")"))
+		l.filter = filterSearch(l.filter, f.Search, append(slices.Clone(searchedColumns), "b.booking_code")...)
+	}
+	ids, more, err := wpdb.First(ctx, s.db, l.op+": find few", stmt, few, wpdb.Value[int64])
+	if err != nil || more {
+		return l, err
+	}
+	l.size = new(int64(len(ids)))
+	l.filter = sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})
+	if f.Sort == BookingsByCustomerName {
+		l.filter = l.filter.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+	}
+	return l, nil
 }
 
 // startsAfterNow returns the condition that a booking begins after the present minute of
@@ -208,6 +253,9 @@ type foundBooking struct {
 
 // findBookings finds the bookings of a page, and whether there is a next one.
 func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page []foundBooking, more bool, err error) {
+	if l.size != nil && f.offset() >= uint64(*l.size) {
+		return nil, false, nil
+	}
 	if f.Sort == BookingsByStart {
 		page, err = s.findBookingsByStart(ctx, l, f)
 	} else {
@@ -511,7 +559,11 @@ func ownStatuses(labels string) []string {
 // rest.
 func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) ([]Booking, error) {
 	f.Paging = Paging{Page: 1, PerPage: limit}
-	found, _, err := s.findBookings(ctx, list{op: "list bookings", filter: s.bookingFilter(f)}, f)
+	filter, err := s.bookingFilter(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := s.findBookings(ctx, list{op: "list bookings", filter: filter}, f)
 	if err != nil {
 		return nil, err
 	}

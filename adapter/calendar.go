@@ -255,7 +255,7 @@ func (s *Site) dailyLimits(agents []int64) sq.SelectBuilder {
 // timeOff selects the periods that are blocked, which count with the add-on only.
 func (s *Site) timeOff(scope resourceScope, from, to availability.Day) sq.SelectBuilder {
 	return sq.Select().Column("?", timeOffRow).
-		Columns("NULL", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL").
+		Columns("NULL", "agent_id", "service_id", "location_id", "start_date", "start_time", "start_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL").
 		From(s.db.Name(wpdb.BlockedPeriods)).Where(scope.covering()).
 		Where(sq.GtOrEq{"start_date": from.String()}).Where(sq.LtOrEq{"start_date": to.String()})
 }

@@ -79,7 +79,10 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
 	q = filterReference(q, "o.customer_id", f.CustomerID)
 	q = filterEqual(q, "o.status", f.Status)
-	q = s.filterPaymentStatus(q, f.PaymentStatus)
+	q, err := s.filterPaymentStatus(ctx, q, f.PaymentStatus)
+	if err != nil {
+		return Page[Order]{}, err
+	}
 	q = filterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
 	q = filterText(q, "o.coupon_code", f.CouponCode)
 	q = filterRange(q, "o.total", f.TotalMin, f.TotalMax)

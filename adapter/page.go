@@ -32,6 +32,7 @@ type Page[T any] struct {
 type list struct {
 	op     string
 	filter sq.SelectBuilder
+	size   *int64 // nil if it is not known
 }
 
 // onPage limits a statement to the rows of one page and the next one.

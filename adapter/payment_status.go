@@ -151,11 +151,11 @@ func (s *Site) joinSums(stmt, transactions sq.SelectBuilder) sq.SelectBuilder {
 const displayPaymentStatus = "(CASE WHEN COALESCE(m.refunded, 0) <= 0 THEN o.payment_status" +
 	" WHEN m.paid > m.refunded THEN '" + orderPartiallyRefunded + "' ELSE '" + orderRefunded + "' END)"
 
-// filterPaymentStatus keeps the orders, o, that are shown with a payment status.
-// The sums are those of the orders with refunds alone.
-func (s *Site) filterPaymentStatus(filter sq.SelectBuilder, status *string) sq.SelectBuilder {
+// filterPaymentStatus keeps the orders, o, that are shown with a payment status. The orders
+// with refunds are few: they are found first, and then compared by their ids.
+func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder, status *string) (sq.SelectBuilder, error) {
 	if status == nil {
-		return filter
+		return filter, nil
 	}
 	refunded := sq.Select("t.order_id").From(s.db.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.kind": kindRefund, "t.status": paymentSucceeded})
 	if s.schema.Has(wpdb.TransactionRefunds) {
@@ -164,5 +164,31 @@ func (s *Site) filterPaymentStatus(filter sq.SelectBuilder, status *string) sq.S
 	}
 	sums := sq.Select().From(s.db.As(wpdb.Transactions, "t")).
 		JoinClause(sq.ConcatExpr("JOIN (", refunded.Distinct(), ") AS x ON x.order_id = t.order_id"))
-	return filterEqual(s.joinSums(filter, sums), displayPaymentStatus, status)
+	shown := s.joinSums(sq.Select("o.id").Column(displayPaymentStatus+" = ?", *status).From(s.db.As(wpdb.Orders, "o")), sums).Where("m.refunded > 0").Limit(few + 1)
+	type order struct {
+		id   int64
+		same bool
+	}
+	orders, more, err := wpdb.First(ctx, s.db, "find orders with refunds", shown, few, func(row wpdb.Scanner) (o order, err error) {
+		err = row.Scan(&o.id, &o.same)
+		return o, err
+	})
+	if err != nil {
+		return filter, err
+	}
+	if more {
+		return filterEqual(s.joinSums(filter, sums), displayPaymentStatus, status), nil
+	}
+	all, same := make([]int64, 0, len(orders)), make([]int64, 0, len(orders))
+	for _, o := range orders {
+		all = append(all, o.id)
+		if o.same {
+			same = append(same, o.id)
+		}
+	}
+	stored := sq.And{sq.Eq{"o.payment_status": *status}, sq.NotEq{"o.id": all}}
+	if len(same) == 0 {
+		return filter.Where(stored), nil
+	}
+	return filter.Where(sq.Or{stored, sq.Eq{"o.id": same}}), nil
 }

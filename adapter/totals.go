@@ -103,6 +103,9 @@ func countIn(l list) *total { return &total{count: l.filter.Column("COUNT(*)")} 
 
 // total returns the size of a list of which a page was found.
 func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool) (*total, error) {
+	if l.size != nil {
+		return &total{size: *l.size}, nil
+	}
 	if !more && (found > 0 || p.Page == 1) {
 		return &total{size: int64(p.offset()) + int64(found)}, nil
 	}
