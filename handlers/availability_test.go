@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -1180,8 +1179,6 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 		})
 	}
 }
-
-var tableName = regexp.MustCompile("FROM `wp_(\\w+)`")
 
 // TestAvailabilityUsesIndexes explains every statement of a request: bookings
 // are found by their date, and other growing tables by a key.

@@ -117,6 +117,7 @@ func TestEverySetting(t *testing.T) {
 	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
 	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
+	want.Lists.ExactCountMS, want.Lists.CountMaxAge = 7, 3*time.Second
 	samples := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
@@ -133,6 +134,7 @@ func TestEverySetting(t *testing.T) {
 		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
 		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
 		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""},
+		{"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""},
 	}
 	l, err := newLayers()
 	if err != nil {
@@ -291,6 +293,8 @@ func TestValidate(t *testing.T) {
 		{"acquire_timeout", func(c *config) { c.DB.AcquireTimeout = time.Millisecond }, "db.acquire_timeout: write a duration of at least 10ms"},
 		{"connect_wait", func(c *config) { c.DB.ConnectWait = -1 }, "db.connect_wait: write a duration such as 30s"},
 		{"no connect_wait", func(c *config) { c.DB.ConnectWait = 0 }, ""},
+		{"exact_count_ms", func(c *config) { c.Lists.ExactCountMS = -1 }, "lists.exact_count_ms: write a number of milliseconds such as 20"},
+		{"count_max_age", func(c *config) { c.Lists.CountMaxAge = 2 * time.Hour }, "lists.count_max_age: write a duration up to 1h, such as 5s, or 0s for exact totals"},
 		{"statement_timeout", func(c *config) { c.DB.StatementTimeout = 0 }, "db.statement_timeout: write a duration of at least 100ms"},
 		{"site_id", func(c *config) { c.WordPress.SiteID = -1 }, "wordpress.site_id: write the number of the site"},
 		{"listen", func(c *config) { c.Server.Listen = "8080" }, "server.listen: write an address and a port"},
