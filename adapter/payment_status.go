@@ -135,21 +135,27 @@ func (s *Site) joinRefunds(stmt sq.SelectBuilder, orders []int64) sq.SelectBuild
 
 // joinSums joins the sums of the transactions, t, that a statement selects, by order, as m.
 func (s *Site) joinSums(stmt, transactions sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.JoinClause(sq.ConcatExpr("LEFT JOIN (", s.paymentSums(transactions), ") AS m ON m.order_id = o.id"))
+}
+
+// paymentSums sums up the transactions, t, that a statement selects, by order.
+func (s *Site) paymentSums(transactions sq.SelectBuilder) sq.SelectBuilder {
 	refunded := "SUM(" + refundedAmount + ")"
 	if s.schema.Has(wpdb.TransactionRefunds) {
 		rows := sq.Select("transaction_id", "SUM(amount) AS amount").From(s.db.Name(wpdb.TransactionRefunds)).GroupBy("transaction_id")
 		transactions = transactions.JoinClause(sq.ConcatExpr("LEFT JOIN (", rows, ") AS r ON r.transaction_id = t.id"))
 		refunded = "SUM(" + refundedAmount + " + COALESCE(r.amount, 0))"
 	}
-	sums := transactions.Columns("t.order_id", "SUM("+paidAmount+") AS paid", refunded+" AS refunded").GroupBy("t.order_id")
-	return stmt.JoinClause(sq.ConcatExpr("LEFT JOIN (", sums, ") AS m ON m.order_id = o.id"))
+	return transactions.Columns("t.order_id", "SUM("+paidAmount+") AS paid", refunded+" AS refunded").GroupBy("t.order_id")
 }
 
 // displayPaymentStatus is the payment status of an order, o, as the API shows
 // it: beside what is stored, the two words for refunds, which the plugin does not
 // know and loses when its form is saved. It needs joinSums.
-const displayPaymentStatus = "(CASE WHEN COALESCE(m.refunded, 0) <= 0 THEN o.payment_status" +
-	" WHEN m.paid > m.refunded THEN '" + orderPartiallyRefunded + "' ELSE '" + orderRefunded + "' END)"
+const displayPaymentStatus = "(CASE WHEN COALESCE(m.refunded, 0) <= 0 THEN o.payment_status ELSE " + refundStatus + " END)"
+
+// refundStatus is the payment status of an order with refunds.
+const refundStatus = "(CASE WHEN m.paid > m.refunded THEN '" + orderPartiallyRefunded + "' ELSE '" + orderRefunded + "' END)"
 
 // filterPaymentStatus keeps the orders, o, that are shown with a payment status. The orders
 // with refunds are few: they are found first, and then compared by their ids.
@@ -161,10 +167,12 @@ func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder,
 	if s.schema.Has(wpdb.TransactionRefunds) {
 		rows := sq.Select("t.order_id").From(s.db.As(wpdb.TransactionRefunds, "r")).Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id")
 		refunded = refunded.SuffixExpr(sq.ConcatExpr("UNION ", rows))
+	} else {
+		refunded = refunded.GroupBy("t.order_id")
 	}
-	sums := sq.Select().From(s.db.As(wpdb.Transactions, "t")).
-		JoinClause(sq.ConcatExpr("JOIN (", refunded.Distinct(), ") AS x ON x.order_id = t.order_id"))
-	shown := s.joinSums(sq.Select("o.id").Column(displayPaymentStatus+" = ?", *status).From(s.db.As(wpdb.Orders, "o")), sums).Where("m.refunded > 0").Limit(few + 1)
+	transactions := sq.Select().From(s.db.As(wpdb.Transactions, "t")).
+		JoinClause(sq.ConcatExpr("JOIN (", refunded, ") AS x ON x.order_id = t.order_id"))
+	shown := sq.Select("m.order_id").Column(refundStatus+" = ?", *status).FromSelect(s.paymentSums(transactions), "m").Where("m.refunded > 0").Limit(few + 1)
 	type order struct {
 		id   int64
 		same bool
@@ -177,7 +185,7 @@ func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder,
 		return filter, err
 	}
 	if more {
-		return filterEqual(s.joinSums(filter, sums), displayPaymentStatus, status), nil
+		return filterEqual(s.joinSums(filter, transactions), displayPaymentStatus, status), nil
 	}
 	all, same := make([]int64, 0, len(orders)), make([]int64, 0, len(orders))
 	for _, o := range orders {
