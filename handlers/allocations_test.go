@@ -1,0 +1,42 @@
+//go:build !race
+
+package handlers_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// TestAllocations bounds the allocations of requests, with a tenth to spare. They
+// cost more than anything else that the program itself does. It must not run in
+// parallel, and the race detector allocates too.
+func TestAllocations(t *testing.T) {
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	for path, most := range map[string]float64{
+		"/status":                450,
+		"/bookings?per_page=20":  4200,
+		"/bookings?per_page=100": 14900,
+		"/services":              1550,
+		"/customers?per_page=20": 3050,
+		"/orders":                1950,
+		"/availability?service_id=6&agent_id=2&date=2027-01-12": 2630,
+	} {
+		t.Run(path, func(t *testing.T) {
+			allocations := testing.AllocsPerRun(20, func() {
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1"+path, nil)
+				request.Header.Set("X-Api-Key", s.key)
+				recorder := httptest.NewRecorder()
+				s.handler.ServeHTTP(recorder, request)
+				if recorder.Code != http.StatusOK {
+					t.Errorf("status %d: %s", recorder.Code, recorder.Body)
+				}
+			})
+			if allocations > most {
+				t.Errorf("%.0f allocations, want at most %.0f", allocations, most)
+			}
+		})
+	}
+}
