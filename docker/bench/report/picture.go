@@ -20,7 +20,7 @@ const (
 var (
 	colours = map[string]string{"bookside": "#1f6feb", "sql": "#8c959f", "php": "#d1570a"}
 	names   = map[string]string{"bookside": "Bookside", "sql": "the same statements alone", "php": "PHP"}
-	lines   = []string{"#1f6feb", "#d1570a", "#1a7f37", "#8250df", "#bf3989", "#57606a", "#9a6700", "#0969da"}
+	lines   = []string{"#1f6feb", "#d1570a", "#1a7f37", "#8250df", "#bf3989", "#57606a", "#9a6700", "#0a7d91", "#cf222e"}
 )
 
 // canvas collects the elements of a picture from top to bottom.
