@@ -94,7 +94,7 @@ func TestRestartBehindProxy(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
-	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=100ms", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
+	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=1s", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
 	before := countBookings(t, db)
 	program, address := newSupervisor(t, env)
 	l := &load{t: t, proxy: startNginx(t, address, "/nowhere"), key: newKey(t, env, "--permissions", "read,write")}
