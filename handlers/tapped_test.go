@@ -64,6 +64,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 // step is how the server reads one table of a statement.
 type step struct {
 	table, access, key string // all are "" for a table that need not be read
+	extra              string // what else the server says of it
 }
 
 // whole reports whether all rows of the table are read.
@@ -87,8 +88,8 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 	}
 	var steps []step
 	for rows.Next() {
-		var table, access, key sql.NullString
-		known := map[string]any{"table": &table, "type": &access, "key": &key}
+		var table, access, key, extra sql.NullString
+		known := map[string]any{"table": &table, "type": &access, "key": &key, "Extra": &extra}
 		values := make([]any, len(columns))
 		for i, column := range columns {
 			values[i] = new(sql.RawBytes)
@@ -99,7 +100,7 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 		if err := rows.Scan(values...); err != nil {
 			t.Fatal(err)
 		}
-		steps = append(steps, step{table.String, access.String, key.String})
+		steps = append(steps, step{table.String, access.String, key.String, extra.String})
 	}
 	if err := rows.Err(); err != nil || len(steps) == 0 {
 		t.Fatalf("%d steps: %v", len(steps), err)
