@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -18,7 +19,7 @@ import (
 // account without privileges.
 func TestClusterOfTestServer(t *testing.T) {
 	t.Parallel()
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
 	got, err := db.Cluster(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestClusterOfGalera(t *testing.T) {
 		"behind a proxy": {balanced, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := open(t, c.config).Cluster(t.Context())
+			got, err := wpdbtest.OpenConfig(t, c.config).Cluster(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +198,7 @@ func TestClusterOverOneConnection(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Small(now)))
 	c.MaxOpen = 1
-	got, err := open(t, c).Cluster(t.Context())
+	got, err := wpdbtest.OpenConfig(t, c).Cluster(t.Context())
 	if err != nil || got.Balanced {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestCharactersOfColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	db := open(t, configOf(fixtures.New(t, fixtures.Legacy())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.New(t, fixtures.Legacy())))
 	var all strings.Builder
 	for r := rune(1); r <= 0xffff; r++ {
 		if r != '?' && (r < 0xd800 || r > 0xdfff) {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -73,7 +74,7 @@ func TestAbandonedStatements(t *testing.T) {
 			config, threads := ownAccount(t, database)
 			config.MaxOpen, config.AcquireTimeout, config.LockWait, config.NoKill = connections, time.Minute, time.Second, c.noKill
 			config.StatementTimeout = 2 * time.Second
-			db := open(t, config)
+			db := wpdbtest.OpenConfig(t, config)
 			lockAgent(t, database)
 
 			over := make(chan struct{})
@@ -146,7 +147,7 @@ func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 			database := fixtures.New(t, fixtures.Legacy())
 			config, threads := ownAccount(t, database)
 			config.IOTimeout, config.LockWait, config.StatementTimeout, config.NoKill = 500*time.Millisecond, time.Second, 2*time.Second, noKill
-			db := open(t, config)
+			db := wpdbtest.OpenConfig(t, config)
 			lockAgent(t, database)
 			if err := change(t.Context(), db, writeAgent); !errors.Is(err, wpdb.ErrLinkLost) {
 				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
@@ -169,7 +170,7 @@ func TestKillerSparesOtherServers(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	config, threads := ownAccount(t, database)
 	config.MaxOpen, config.LockWait = 1, time.Second
-	db := open(t, config)
+	db := wpdbtest.OpenConfig(t, config)
 	lockAgent(t, database)
 	var killer int64
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT MIN(id) FROM information_schema.processlist WHERE user = ?", accountOf(t, config)).Scan(&killer); err != nil {

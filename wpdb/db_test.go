@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	"github.com/go-sql-driver/mysql"
@@ -46,7 +47,7 @@ func TestCloseClosesAllConnections(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.Legacy())
-	db := open(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
+	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
 	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
@@ -56,7 +57,7 @@ func TestOpen(t *testing.T) {
 	if got := db.Stats().MaxOpenConnections; got != 10 {
 		t.Errorf("%d connections at most, want 10", got)
 	}
-	few := open(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 3})
+	few := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 3})
 	if got := few.Stats().MaxOpenConnections; got != 3 {
 		t.Errorf("%d connections at most, want 3", got)
 	}
@@ -205,7 +206,7 @@ func TestPoolExhausted(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c.MaxOpen = 1
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	err := db.Transact(t.Context(), "hold the connection", func(*wpdb.DB) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
@@ -230,7 +231,7 @@ func TestAcquireTimeoutIsBusy(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c.MaxOpen, c.AcquireTimeout = 1, time.Millisecond
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	err := db.Session(t.Context(), "hold the connection", func(session *wpdb.DB) error {
 		_, reading := read(t.Context(), db, "SELECT 1")
 		for name, err := range map[string]error{
@@ -263,7 +264,7 @@ func TestServerRestart(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
 	c, through := withFaults(t, configOf(database))
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	for range 3 {
 		through.CloseAll()
 		if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"); err != nil {

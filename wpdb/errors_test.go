@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	sq "github.com/Masterminds/squirrel"
@@ -132,7 +133,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 		"INSERT INTO letters (old, kind, amount, size) VALUES ('a', 'a', 1, 1)",
 		"CREATE TABLE mixed (a varchar(20) COLLATE utf8mb4_general_ci, b varchar(20) COLLATE utf8mb4_unicode_ci)",
 	)
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	const email = "max🎁@example.org"
 	insert := sq.Insert("letters").Columns("code").Values(email)
 	if _, err := wpdb.Exec(t.Context(), db, "arrange", insert); err != nil {
@@ -179,7 +180,7 @@ func TestCharactersOutsideTheCharset(t *testing.T) {
 	arrange(t, database.SQL,
 		"CREATE TABLE letters (latin varchar(20) CHARACTER SET latin1, mb3 varchar(20) CHARACTER SET utf8mb3)",
 		"INSERT INTO letters VALUES ('a', 'a')")
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	for _, where := range []string{"latin = ?", "mb3 = ?", "latin LIKE ?", "CONCAT(mb3, ' ', latin) LIKE ?", "latin IN (?, 'a', mb3)", "FIELD(mb3, ?) > 0"} {
 		found, err := read(t.Context(), db, "SELECT mb3 FROM letters WHERE "+where, "🎁")
 		if err != nil {
@@ -199,7 +200,7 @@ func TestReadOnlyTransaction(t *testing.T) {
 	fixtures.RequireServer(t)
 	config := configOf(fixtures.New(t, fixtures.Legacy()))
 	config.MaxOpen = 1
-	db := open(t, config)
+	db := wpdbtest.OpenConfig(t, config)
 	connection := func() string {
 		ids, err := read(t.Context(), db, "SELECT CONNECTION_ID()")
 		if err != nil {
@@ -231,7 +232,7 @@ func TestKilledStatement(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for how, want := range map[string]error{"KILL QUERY ": wpdb.ErrTimeout, "KILL CONNECTION ": wpdb.ErrLinkLost} {
-		db := open(t, configOf(database))
+		db := wpdbtest.OpenConfig(t, configOf(database))
 		err := db.Transact(ctx, "sleep", func(tx *wpdb.DB) error {
 			ids, err := read(ctx, tx, "SELECT CONNECTION_ID()")
 			if err != nil {

@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
 // administered opens a sample site with all privileges.
 func administered(t *testing.T, database *fixtures.Database) *wpdb.DB {
 	t.Helper()
-	return open(t, wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2})
+	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2})
 }
 
 // TestAddIndex: an index is made and dropped, and found by its columns.
@@ -90,7 +91,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.SiteA())
-	percent, ok, err := open(t, configOf(database)).Progress(t.Context())
+	percent, ok, err := wpdbtest.OpenConfig(t, configOf(database)).Progress(t.Context())
 	if err != nil || ok != (database.Engine == "mariadb") || percent < 0 || percent > 100 {
 		t.Errorf("%v %%, %t, %v", percent, ok, err)
 	}
@@ -139,7 +140,7 @@ func TestIndexServes(t *testing.T) {
 func TestReaches(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	db := open(t, configOf(fixtures.Shared(t, fixtures.SiteA())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.SiteA())))
 	for rows, want := range map[int64]bool{1: true, 2000: true, 2001: false} {
 		got, err := db.Reaches(t.Context(), wpdb.Bookings, rows)
 		if err != nil || got != want {
@@ -157,7 +158,7 @@ func bookingsOf(table string) sq.SelectBuilder {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	db := open(t, configOf(fixtures.Shared(t, fixtures.SiteA())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.SiteA())))
 	with, err := db.Explain(t.Context(), "explain", bookingsOf(db.Name(wpdb.Bookings)))
 	if err != nil || with.Index != "customer_id_index" || with.Rows > 1000 {
 		t.Errorf("with the index: %+v, %v", with, err)

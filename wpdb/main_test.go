@@ -25,21 +25,6 @@ func configOf(database *fixtures.Database) wpdb.Config {
 	return wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2}
 }
 
-// open opens a database and closes it at the end of the test.
-func open(t testing.TB, c wpdb.Config) *wpdb.DB {
-	t.Helper()
-	db, err := wpdb.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
 // withDSN changes the DSN of a configuration.
 func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Config {
 	t.Helper()

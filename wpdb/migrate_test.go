@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	sq "github.com/Masterminds/squirrel"
@@ -17,7 +18,7 @@ import (
 func TestCreateOwnTables(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	const count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
 	before := stored(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'")
 	s, err := db.Schema(t.Context(), "2.1.4")
@@ -59,7 +60,7 @@ func TestCreateOwnTables(t *testing.T) {
 func TestOwnTablesBelongToTheSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Prefixed())
-	if err := open(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
+	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_api_keys"); got != "0" {
@@ -103,7 +104,7 @@ func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, user(t, database, "SELECT, INSERT, UPDATE, DELETE"))
+	db := wpdbtest.OpenConfig(t, user(t, database, "SELECT, INSERT, UPDATE, DELETE"))
 	err := db.CreateOwnTables(t.Context())
 	wantKind(t, err, wpdb.ErrAccessDenied)
 	if want := "create table wp_bookside_admin_tokens: create table: access denied (error 1142)"; err.Error() != want {
@@ -113,7 +114,7 @@ func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 	if err != nil || s.Has(wpdb.APIKeys) || len(s.Missing()) > 0 {
 		t.Errorf("has keys: %t, missing %v, error %v", s.Has(wpdb.APIKeys), s.Missing(), err)
 	}
-	if err := open(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
+	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	db.ForgetSchema()
@@ -132,7 +133,7 @@ func TestSelectSufficesForReads(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, user(t, database, "SELECT"))
+	db := wpdbtest.OpenConfig(t, user(t, database, "SELECT"))
 	if active, err := db.PluginActive(t.Context(), phpList(), "latepoint.php"); active || err != nil {
 		t.Errorf("active: %t, error %v", active, err)
 	}

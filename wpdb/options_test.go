@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	"github.com/DATA-DOG/go-sqlmock"
@@ -15,7 +16,7 @@ import (
 func TestOptionValues(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	read := func(want map[string]string, names ...string) {
 		t.Helper()
 		got, err := db.OptionValues(t.Context(), names...)
@@ -40,7 +41,7 @@ func TestOptionValues(t *testing.T) {
 func TestSettingValues(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	names := []string{"default_booking_status", "not_there", "twice", "null"}
 	read := func(want map[string]string) {
 		t.Helper()
@@ -93,7 +94,7 @@ func phpList(values ...string) string {
 
 func TestPluginActive(t *testing.T) {
 	t.Parallel()
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy()))) // a site without sitemeta
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy()))) // a site without sitemeta
 	for name, c := range map[string]struct {
 		plugins string
 		want    bool
@@ -132,7 +133,7 @@ func TestPluginActive(t *testing.T) {
 func TestPluginActiveOnNetwork(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Prefixed())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	active := func(name string, want bool) {
 		t.Helper()
 		options, err := db.OptionValues(t.Context(), "active_plugins")

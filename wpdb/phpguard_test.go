@@ -15,6 +15,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -129,7 +130,7 @@ func TestOnlyExecChangesRows(t *testing.T) {
 func TestUserMetaIsSerialised(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	const object, harmless = `O:12:"Some_Class":1:{s:1:"a";i:1;}`, `s:34:"O:12:"Some_Class":1:{s:1:"a";i:1;}";`
 	var roles wpdb.PHPArray
 	roles.Set("subscriber", true)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
 
@@ -17,7 +18,7 @@ func TestHasPrivilege(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge())
-	if err := open(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
+	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	const rows = "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM wp_latepoint_bookings UNION ALL SELECT COUNT(*) FROM wp_users UNION ALL SELECT COUNT(*) FROM wp_bookside_api_keys) AS counts"
@@ -32,7 +33,7 @@ func TestHasPrivilege(t *testing.T) {
 		"INSERT":                         {wpdb.Insert},
 	} {
 		t.Run(granted, func(t *testing.T) {
-			db := open(t, user(t, database, granted))
+			db := wpdbtest.OpenConfig(t, user(t, database, granted))
 			for _, table := range tables {
 				for _, privilege := range readAndWrite {
 					got, err := db.HasPrivilege(t.Context(), privilege, table)
@@ -54,10 +55,10 @@ func TestHasPrivilegeOnMissingTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	_, err := open(t, user(t, database, "SELECT")).HasPrivilege(t.Context(), wpdb.Select, wpdb.Coupons)
+	_, err := wpdbtest.OpenConfig(t, user(t, database, "SELECT")).HasPrivilege(t.Context(), wpdb.Select, wpdb.Coupons)
 	wantKind(t, err, wpdb.ErrSchema)
 
-	db := open(t, userOf(t, database, "SELECT", "wp_options"))
+	db := wpdbtest.OpenConfig(t, userOf(t, database, "SELECT", "wp_options"))
 	for table, want := range map[wpdb.Table]bool{wpdb.Options: true, wpdb.Bookings: false, wpdb.Coupons: false} {
 		t.Run(string(table), func(t *testing.T) {
 			if got, err := db.HasPrivilege(t.Context(), wpdb.Select, table); err != nil || got != want {
@@ -87,7 +88,7 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 		{"SELECT", "wp_options", nil},
 	} {
 		t.Run(test.granted+" on "+test.on, func(t *testing.T) {
-			db := open(t, userOf(t, database, test.granted, test.on))
+			db := wpdbtest.OpenConfig(t, userOf(t, database, test.granted, test.on))
 			for _, privilege := range everything {
 				allowed, err := db.HasPrivilege(t.Context(), privilege, wpdb.APIKeys)
 				if got, want := errors.Is(err, wpdb.ErrSchema), slices.Contains(test.want, privilege); got != want || allowed || !got && err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	"github.com/DATA-DOG/go-sqlmock"
@@ -19,7 +20,7 @@ import (
 
 func TestAll(t *testing.T) {
 	t.Parallel()
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
 	type agent struct {
 		ID   int64
 		Name string
@@ -48,7 +49,7 @@ func TestAll(t *testing.T) {
 
 func TestOne(t *testing.T) {
 	t.Parallel()
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
 	names := sq.Select("first_name").From(db.Name(wpdb.Agents)).OrderBy("id")
 	for _, c := range []struct {
 		name string
@@ -201,7 +202,7 @@ func TestUnreadableRow(t *testing.T) {
 // TestTooManyRows: an endless result does not exhaust the memory.
 func TestTooManyRows(t *testing.T) {
 	t.Parallel()
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
 	digits := "(SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
 	numbers := "SELECT 1 FROM " + digits + " a, " + digits + " b, " + digits + " c, " + digits + " d, " + digits + " e"
 	if got, err := read(t.Context(), db, numbers); len(got) != 100_000 || err != nil {
@@ -275,7 +276,7 @@ func TestContains(t *testing.T) {
 func TestContainsFinds(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	names := []string{"100%", "100 per cent", "a_b", "axb", `back\slash`, "backslash", `\%`, "%%"}
 	insert := sq.Insert(db.Name(wpdb.BookingMeta)).Columns("object_id", "meta_key", "meta_value")
 	for _, name := range names {
@@ -323,7 +324,7 @@ func TestLostReadIsRepeated(t *testing.T) {
 			t.Parallel()
 			through, _ := withFaults(t, configOf(database), c.faults...)
 			through.IOTimeout = 500 * time.Millisecond
-			db := open(t, through)
+			db := wpdbtest.OpenConfig(t, through)
 			ctx, usage := wpdb.WithUsage(t.Context())
 			got, err := read(ctx, db, text)
 			if c.lost != errors.Is(err, wpdb.ErrLinkLost) || !c.lost && err != nil {
@@ -357,7 +358,7 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 		{"before the answer", fixtures.Fault{On: text}, "Main Location!"},
 	} {
 		through, _ := withFaults(t, configOf(database), c.fault)
-		db := open(t, through)
+		db := wpdbtest.OpenConfig(t, through)
 		if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
 			t.Errorf("%s: error %v, want %v", c.name, err, wpdb.ErrLinkLost)
 		}
@@ -370,7 +371,7 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 // TestEndedContext: no statement is sent for a context that has ended.
 func TestEndedContext(t *testing.T) {
 	t.Parallel()
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := read(ctx, db, "SELECT 1"); !errors.Is(err, context.Canceled) {
@@ -391,7 +392,7 @@ func TestPreparedOnce(t *testing.T) {
 	t.Parallel()
 	config := configOf(fixtures.Shared(t, fixtures.Small(now)))
 	config.MaxOpen = 1
-	db := open(t, config)
+	db := wpdbtest.OpenConfig(t, config)
 	read := func(prepared bool) string {
 		stmt := sq.Sqlizer(sq.Select("id", "first_name", "created_at", "NULL", "1.50").From(db.Name(wpdb.Agents)).Where(sq.Eq{"id": 1}))
 		if prepared {

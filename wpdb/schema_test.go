@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	"github.com/DATA-DOG/go-sqlmock"
@@ -34,7 +35,7 @@ func other(site fixtures.Site, prefix string) fixtures.Site {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
 	s := probed(t, db)
 	if s.Version != "2.3.1" {
 		t.Errorf("version %s", s.Version)
@@ -70,7 +71,7 @@ func TestColumn(t *testing.T) {
 		ADD COLUMN blank varchar(5) NOT NULL DEFAULT '',
 		ADD COLUMN zero int NOT NULL DEFAULT 0,
 		ADD COLUMN long_text longtext NOT NULL`)
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	s := probed(t, db)
 	for _, c := range []struct {
 		table wpdb.Table
@@ -113,7 +114,7 @@ func TestColumnOfJSON(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, userOf(t, database, "SELECT, INSERT", "wp_latepoint_bookings", "wp_latepoint_customers", "wp_latepoint_order_items", "wp_latepoint_processes"))
+	db := wpdbtest.OpenConfig(t, userOf(t, database, "SELECT, INSERT", "wp_latepoint_bookings", "wp_latepoint_customers", "wp_latepoint_order_items", "wp_latepoint_processes"))
 	probe := func(want int64) *wpdb.Schema {
 		t.Helper()
 		db.ForgetSchema()
@@ -159,7 +160,7 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
 	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it requires a value for fresh (json)"}}
-	if diff := cmp.Diff(want, probed(t, open(t, configOf(database))).Unwritables()); diff != "" {
+	if diff := cmp.Diff(want, probed(t, wpdbtest.OpenConfig(t, configOf(database))).Unwritables()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -211,7 +212,7 @@ func TestEngine(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_agents ENGINE=MyISAM",
 		"RENAME TABLE wp_latepoint_services TO elsewhere", "CREATE VIEW wp_latepoint_services AS SELECT * FROM elsewhere")
-	s := probed(t, open(t, configOf(database)))
+	s := probed(t, wpdbtest.OpenConfig(t, configOf(database)))
 	for table, want := range map[wpdb.Table]string{wpdb.Agents: "MyISAM", wpdb.Bookings: "InnoDB", wpdb.Services: ""} {
 		if got := s.Engine(table); got != want {
 			t.Errorf("%s: %q, want %q", table, got, want)
@@ -226,7 +227,7 @@ func TestEngine(t *testing.T) {
 func TestColumnsOfAnOlderSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	s, err := db.Schema(t.Context(), "2.1.4")
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +263,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 func TestSchemaIsProbedAgain(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	has := func(version, column string, want bool) {
 		t.Helper()
 		s, err := db.Schema(t.Context(), version)
@@ -296,7 +297,7 @@ func TestSchemaIsProbedAgain(t *testing.T) {
 func TestMissingTables(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	arrange(t, database.SQL, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
 	if diff := cmp.Diff([]wpdb.Table{wpdb.Bookings}, probed(t, db).Missing()); diff != "" {
 		t.Error(diff)
@@ -305,7 +306,7 @@ func TestMissingTables(t *testing.T) {
 	if missing := probed(t, db).Missing(); len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
 	}
-	none := open(t, wpdb.Config{DSN: database.DSN, Prefix: "blog_"})
+	none := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: "blog_"})
 	s := probed(t, none)
 	if missing := s.Missing(); len(missing) != 18 || s.Has(wpdb.Bookings) {
 		t.Errorf("%d tables missing under a prefix nobody has: %v", len(missing), missing)
@@ -318,13 +319,13 @@ func TestMissingColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for _, site := range []fixtures.Site{fixtures.Legacy(), fixtures.Edge(), fixtures.Small(now)} {
-		db := open(t, configOf(fixtures.Shared(t, site)))
+		db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, site)))
 		if missing := probed(t, db).MissingColumns(); len(missing) > 0 {
 			t.Errorf("%s: missing: %v", site.Name, missing)
 		}
 	}
 	database := fixtures.New(t, fixtures.Edge())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	probed(t, db)
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility", "ALTER TABLE wp_latepoint_coupons DROP COLUMN name, DROP COLUMN rules",
 		"DROP TABLE wp_latepoint_agents", "DROP TABLE wp_latepoint_blocked_periods")
@@ -365,7 +366,7 @@ func TestSitesWithSimilarPrefixes(t *testing.T) {
 	}
 	columns := func(prefix string) (int64, *wpdb.Schema) {
 		t.Helper()
-		db := open(t, wpdb.Config{DSN: database.DSN, Prefix: prefix})
+		db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: prefix})
 		ctx, usage := wpdb.WithUsage(t.Context())
 		s, err := db.Schema(ctx, "2.3.1")
 		if err != nil {
@@ -402,7 +403,7 @@ func TestSitesWithSimilarPrefixes(t *testing.T) {
 	if _, s := columns("oldXsite_"); s.Has(wpdb.Bookings) {
 		t.Error("an underscore stood for another letter")
 	}
-	got, err := open(t, configOf(database)).SitePrefixes(t.Context())
+	got, err := wpdbtest.OpenConfig(t, configOf(database)).SitePrefixes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -431,7 +432,7 @@ func TestProbeOfADefinitionFails(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh longtext NOT NULL")
 	c, _ := withFaults(t, configOf(database), fixtures.Fault{On: "SHOW CREATE TABLE"}, fixtures.Fault{On: "SHOW CREATE TABLE"})
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
 	}
@@ -444,7 +445,7 @@ func TestProbeFails(t *testing.T) {
 	t.Parallel()
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c, _ = withFaults(t, c, fixtures.Fault{On: "information_schema"}, fixtures.Fault{On: "information_schema"})
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	sq "github.com/Masterminds/squirrel"
@@ -62,7 +63,7 @@ func TestEverySession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const connections = 3
-			db := open(t, wpdb.Config{
+			db := wpdbtest.OpenConfig(t, wpdb.Config{
 				DSN: database.DSN + settings, Prefix: database.Prefix, MaxOpen: connections, StatementTimeout: 2500 * time.Millisecond, LockWait: 3 * time.Second,
 			})
 			seen := map[int64]bool{}
@@ -97,7 +98,7 @@ func TestReadsSeeCommitsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	settings := map[string]string{"wsrep_sync_wait": "1", "group_replication_consistency": "BEFORE"}
 	known := 0
 	for name, want := range settings {
@@ -126,7 +127,7 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	c := configOf(database)
 	c.DSN += contrary
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	update := "UPDATE wp_latepoint_bookings SET "
 	for name, c := range map[string]struct {
 		set   string
@@ -170,7 +171,7 @@ func TestTextRoundTrips(t *testing.T) {
 	for name, settings := range map[string]string{"plain": "", "contrary": contrary} {
 		c := configOf(database)
 		c.DSN += settings
-		db := open(t, c)
+		db := wpdbtest.OpenConfig(t, c)
 		for _, text := range []string{"Zoë 🎁 Привет", `it's "quoted" \ and \' and ?`, "a\x00b\x1ac\r\n\t", "%_`;--", ""} {
 			if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = ? WHERE id = 1", text); err != nil {
 				t.Fatal(err)
@@ -192,7 +193,7 @@ func TestUpdateReturnsMatchedRows(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	c := configOf(database)
 	c.DSN += contrary
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	for _, where := range []struct {
 		id, want int64
 	}{{1, 1}, {99, 0}} {
@@ -215,7 +216,7 @@ func TestStatementLimit(t *testing.T) {
 	fixtures.RequireServer(t)
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c.StatementTimeout = 50 * time.Millisecond
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	ctx, usage := wpdb.WithUsage(t.Context())
 	if _, err := read(ctx, db, slow); !errors.Is(err, wpdb.ErrTimeout) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
@@ -230,7 +231,7 @@ func TestContextKillsStatement(t *testing.T) {
 	fixtures.RequireServer(t)
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c.StatementTimeout = time.Second // for the server, which does not notice that the client has left
-	db := open(t, c)
+	db := wpdbtest.OpenConfig(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := read(ctx, db, slow); !errors.Is(err, wpdb.ErrTimeout) {

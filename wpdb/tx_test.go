@@ -14,6 +14,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 
 	"github.com/DATA-DOG/go-sqlmock"
@@ -39,7 +40,7 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	for _, c := range []struct {
 		name  string
 		fails error
@@ -80,7 +81,7 @@ func TestTransactPanics(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	func() {
 		defer func() {
 			if got := recover(); got != "a defect" {
@@ -109,7 +110,7 @@ func TestTransactAfterDeadlock(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	var running, bothLocked sync.WaitGroup
 	bothLocked.Add(2)
 	const give = "UPDATE wp_latepoint_agents SET phone = CONCAT(COALESCE(phone, ''), ?) WHERE id = ?"
@@ -148,7 +149,7 @@ func TestTransactAfterLockWait(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	other, err := database.SQL.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +309,7 @@ func TestTransactEndsAtDeadline(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	db := open(t, configOf(database))
+	db := wpdbtest.OpenConfig(t, configOf(database))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	err := db.Transact(ctx, "mark", func(tx *wpdb.DB) error {
@@ -346,7 +347,7 @@ func TestLostTransaction(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.Legacy())
 			through, _ := withFaults(t, configOf(database), c.fault)
-			db := open(t, through)
+			db := wpdbtest.OpenConfig(t, through)
 			runs := 0
 			ctx, usage := wpdb.WithUsage(t.Context())
 			err := db.Transact(ctx, "mark", func(tx *wpdb.DB) error {
@@ -380,7 +381,7 @@ func TestLostTransaction(t *testing.T) {
 // transaction when an inner one begins.
 func TestNestedTransaction(t *testing.T) {
 	t.Parallel()
-	db := open(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
+	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
 	ran := false
 	err := db.Transact(t.Context(), "outer", func(tx *wpdb.DB) error {
 		return tx.Transact(t.Context(), "inner", func(*wpdb.DB) error { ran = true; return nil })
