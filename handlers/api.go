@@ -132,7 +132,7 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 			return err
 		}
 		defer response.discard()
-		return c.Blob(response.status, contentType, response.body.Bytes())
+		return response.send(c)
 	}
 }
 

@@ -35,15 +35,21 @@ func BenchmarkEndpoints(b *testing.B) {
 		b.Run(path[1:], func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				request := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1"+path, nil)
-				request.Header.Set("X-Api-Key", s.key)
-				recorder := httptest.NewRecorder()
-				s.handler.ServeHTTP(recorder, request)
-				if recorder.Code != http.StatusOK {
-					b.Fatalf("status %d: %s", recorder.Code, recorder.Body)
-				}
+				s.measured(b, path)
 			}
 		})
+	}
+}
+
+// measured sends a request with as little work beside the server's own as possible.
+func (s *server) measured(t testing.TB, path string) {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1"+path, nil)
+	request.Header.Set("X-Api-Key", s.key)
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	if recorder.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
 	}
 }
 
