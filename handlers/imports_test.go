@@ -17,19 +17,20 @@ var rooms = map[string][]string{
 	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/keys", "adapter/outbox", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
 
-	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/keys", "wpdb"},
+	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "wpdb"},
 	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "wpdb"},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
 	"compat": {"adapter", "adapter/availability", "adapter/domain"},
 
 	"adapter": {
-		"adapter/availability", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize", "wpdb",
+		"adapter/availability", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize", "wpdb",
 	},
 	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/indexes", "adapter/keys", "wpdb"},
 	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/indexes":      {"adapter/domain", "wpdb"},
+	"adapter/journal":      {"adapter/domain", "wpdb"},
 	"adapter/keys":         {"adapter/coalesce", "adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/outbox":       {"adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/domain":       {"adapter/availability"},

@@ -38,6 +38,61 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		UNIQUE KEY key_hash (key_hash)
 	)`,
+	// Changes that have been committed, or are about to be, and have no number yet. A
+	// companion in PHP inserts rows too, see adapter/journal/inbox.go.
+	ChangeInbox: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		resource_id BIGINT UNSIGNED NOT NULL,
+		kind VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		origin VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		actor_id BIGINT UNSIGNED NULL,
+		status VARCHAR(190) NULL,
+		at DATETIME NOT NULL,
+		PRIMARY KEY (id),
+		KEY record (resource, resource_id)
+	)`,
+	// How far the journal and the search for changes have come. The row of the journal
+	// has the last number, and the last one that was deleted as floor; the row of the
+	// search has the server that searches; rows of resources have the largest id of the
+	// beginning as floor, up to which id the first pass has come, and what is compared.
+	ChangePositions: `(
+		name VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		position BIGINT UNSIGNED NOT NULL DEFAULT 0,
+		floor BIGINT UNSIGNED NOT NULL DEFAULT 0,
+		signature CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		owner VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		expires_at DATETIME NULL,
+		n BIGINT UNSIGNED NOT NULL DEFAULT 0,
+		PRIMARY KEY (name)
+	)`,
+	// The rows of the site as they were last seen: hashes of 256 consecutive ids per
+	// row, see adapter/journal/snapshot.go.
+	ChangeSnapshots: `(
+		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		span BIGINT UNSIGNED NOT NULL,
+		records SMALLINT UNSIGNED NOT NULL,
+		checksum BIGINT UNSIGNED NOT NULL,
+		content BLOB NOT NULL,
+		PRIMARY KEY (resource, span)
+	)`,
+	// The journal. Bookings have their agent, service and location, for filters.
+	Changes: `(
+		number BIGINT UNSIGNED NOT NULL,
+		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		resource_id BIGINT UNSIGNED NOT NULL,
+		kind VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		origin VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		actor_id BIGINT UNSIGNED NULL,
+		at DATETIME NOT NULL,
+		old_status VARCHAR(190) NULL,
+		new_status VARCHAR(190) NULL,
+		agent_id BIGINT UNSIGNED NULL,
+		service_id BIGINT UNSIGNED NULL,
+		location_id BIGINT UNSIGNED NULL,
+		PRIMARY KEY (number),
+		KEY record (resource, resource_id, number)
+	)`,
 	// Binary, so that keys compare with the site's in any collation.
 	CustomerFields: `(
 		meta_key VARBINARY(440) NOT NULL,

@@ -26,6 +26,7 @@ const (
 	CodePaymentCompleted    Code = "payment_completed"        // deletion of a successful payment
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
 	CodeKeyReused           Code = "idempotency_key_reused"   // the key was used for another request
+	CodeCursorExpired       Code = "cursor_expired"           // the journal no longer has what follows the cursor
 	CodeNotFound            Code = "not_found"                // Error.Resource and Error.Key say what
 	CodeUnavailable         Code = "platform_not_available"   // plugin inactive, tables missing, database down
 )
@@ -149,6 +150,12 @@ func RequestInProgress(cause error) error {
 // another body.
 func IdempotencyKeyReused() error {
 	return &Error{Code: CodeKeyReused, Message: "This Idempotency-Key was used with another request body"}
+}
+
+// CursorExpired returns the error for a position in the journal whose following entries
+// have been deleted.
+func CursorExpired() error {
+	return &Error{Code: CodeCursorExpired, Message: "The changes after this cursor are no longer kept. Read all lists again and continue with the cursor of GET /changes"}
 }
 
 // InvalidField is InvalidRequest for a single field.

@@ -1,0 +1,102 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// Page is a part of the journal.
+type Page struct {
+	Entries []Entry // in order of their numbers
+	// Cursor is the position after the page: that of the last entry that was looked at.
+	Cursor int64
+	// More reports whether there are more entries behind the cursor, of any resource.
+	More bool
+}
+
+// maxScan limits how many entries a read looks at if it wants only some resources.
+const maxScan = 10_000
+
+// Read returns at most limit entries after the position cursor, of the given resources or
+// of all if there are none. If entries after the cursor have been deleted, or the cursor
+// is from another journal, it returns a CodeCursorExpired.
+func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, limit int) (Page, error) {
+	last, floor, err := j.bounds(ctx)
+	if err != nil {
+		return Page{}, err
+	}
+	if cursor < floor || cursor > last {
+		return Page{}, domain.CursorExpired()
+	}
+	if cursor == last {
+		return Page{Cursor: cursor}, nil
+	}
+	scanned := min(last, cursor+maxScan)
+	which := sq.And{sq.Gt{"number": cursor}, sq.LtOrEq{"number": scanned}}
+	if len(resources) > 0 {
+		which = append(which, sq.Eq{"resource": words(resources)})
+	}
+	stmt := sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at",
+		"old_status", "new_status", "agent_id", "service_id", "location_id").
+		From(j.db.Name(wpdb.Changes)).Where(which).OrderBy("number")
+	entries, more, err := wpdb.First(ctx, j.db, "read changes", stmt.Limit(uint64(limit)+1), int64(limit), scanEntry)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Entries: entries, Cursor: scanned, More: scanned < last}
+	if more {
+		page.Cursor, page.More = entries[len(entries)-1].Number, true
+	}
+	return page, nil
+}
+
+// End returns the position after the last entry.
+func (j *Journal) End(ctx context.Context) (int64, error) {
+	last, _, err := j.bounds(ctx)
+	return last, err
+}
+
+// bounds returns the last number, and the last one that was deleted.
+func (j *Journal) bounds(ctx context.Context) (last, floor int64, err error) {
+	stmt := sq.Select("position", "floor").From(j.db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
+	type position struct{ last, floor int64 }
+	p, _, err := wpdb.One(ctx, j.db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
+		return p, row.Scan(&p.last, &p.floor)
+	})
+	return p.last, p.floor, err
+}
+
+// journalPosition is the name of the journal's row among the positions.
+const journalPosition = "journal"
+
+func words(resources []Resource) []string {
+	texts := make([]string, len(resources))
+	for i, r := range resources {
+		texts[i] = string(r)
+	}
+	return texts
+}
+
+func scanEntry(row wpdb.Scanner) (e Entry, err error) {
+	var at string
+	var facts BookingFacts
+	err = row.Scan(&e.Number, &e.Resource, &e.ID, &e.Kind, &e.Origin, wpdb.OrZero(&e.ActorID), &at,
+		wpdb.OrZero(&facts.OldStatus), wpdb.OrZero(&facts.NewStatus),
+		wpdb.OrZero(&facts.AgentID), wpdb.OrZero(&facts.ServiceID), wpdb.OrZero(&facts.LocationID))
+	if err != nil {
+		return e, err
+	}
+	if facts != (BookingFacts{}) {
+		e.Booking = &facts
+	}
+	if e.At, err = time.Parse(time.DateTime, at); err != nil {
+		return e, fmt.Errorf("time of change %d: %w", e.Number, err)
+	}
+	return e, nil
+}
