@@ -68,7 +68,7 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q = filterPhone(q, f.Phone, "a.phone")
 	q = filterSearch(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
 	q = filterCreated(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = s.connected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})
+	q = s.whereConnected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})
 	l := list{op: "list agents", filter: q}
 	stmt := onPage(q.Columns(agentColumns...), f.Paging, sortColumns(agentOrder[f.Sort], f.Descending)...)
 	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanAgent)

@@ -74,14 +74,14 @@ func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability
 func (m *bookingModel) create(t *rapid.T) {
 	service, agent, at := m.slot(t)
 	offered := m.offered(t, service, agent, at)
-	made, err := txCreate(t.Context(), m.site, (*Tx).CreateBooking, NewBooking{ServiceID: service, AgentID: agent, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
+	created, err := txCreate(t.Context(), m.site, (*Tx).CreateBooking, NewBooking{ServiceID: service, AgentID: agent, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 	switch {
 	case offered && err != nil:
 		t.Fatalf("offered, and refused: %v", err)
 	case !offered && domain.CodeOf(err) != domain.CodeSlotUnavailable:
 		t.Fatalf("not offered, and %v", err)
 	case err == nil:
-		m.bookings[made.ID] = modelBooking{StatusApproved, at.Day.String(), int64(at.Minutes)}
+		m.bookings[created.ID] = modelBooking{StatusApproved, at.Day.String(), int64(at.Minutes)}
 	}
 }
 

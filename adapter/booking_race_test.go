@@ -162,13 +162,13 @@ func (r rivals) pendings(n int, at availability.Moment) []int64 {
 	ids := make([]int64, n)
 	status := StatusPending
 	for i := range ids {
-		made, err := txCreate(r.t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{
+		created, err := txCreate(r.t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{
 			ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9, Status: &status,
 		})
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		ids[i] = made.ID
+		ids[i] = created.ID
 	}
 	return ids
 }
@@ -204,11 +204,11 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 			if got := r.run(tries); got != 1 {
 				t.Errorf("%d succeeded, want 1", got)
 			}
-			var held int
+			var count int
 			err := r.database.SQL.QueryRowContext(t.Context(),
-				"SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status = 'approved' AND agent_id = 5 AND start_date = '2027-02-05'").Scan(&held)
-			if err != nil || held != 1 {
-				t.Errorf("%d bookings hold the slot, want 1 (%v)", held, err)
+				"SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status = 'approved' AND agent_id = 5 AND start_date = '2027-02-05'").Scan(&count)
+			if err != nil || count != 1 {
+				t.Errorf("%d bookings hold the slot, want 1 (%v)", count, err)
 			}
 		})
 	}
@@ -226,12 +226,12 @@ func TestSwappedBookingsDoNotDeadlock(t *testing.T) {
 		if weekday := at.Day.Weekday(); weekday > 5 {
 			at.Day += 7
 		}
-		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{ServiceID: 2, AgentID: from, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
+		created, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{ServiceID: 2, AgentID: from, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 		if err != nil {
 			continue // taken by an earlier one of the list
 		}
 		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, made.ID, BookingPatch{AgentID: &to})
+			_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, created.ID, BookingPatch{AgentID: &to})
 			return err
 		})
 	}

@@ -72,7 +72,7 @@ func TestStartInSpringGapIsRejected(t *testing.T) {
 	for _, tt := range []struct {
 		name, day string
 		start     Minutes
-		refused   bool
+		rejected  bool
 	}{
 		{"before the hour that is skipped", "2027-03-28", 119, false},
 		{"its first minute", "2027-03-28", 120, true},
@@ -85,8 +85,8 @@ func TestStartInSpringGapIsRejected(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var p domain.Validation
 			site.checkClock(&p, availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start})
-			if got := p.Has("start_time"); got != tt.refused {
-				t.Errorf("%s: refused %t, want %t", tt.name, got, tt.refused)
+			if got := p.Has("start_time"); got != tt.rejected {
+				t.Errorf("%s: refused %t, want %t", tt.name, got, tt.rejected)
 			}
 		})
 	}

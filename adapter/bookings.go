@@ -401,7 +401,7 @@ func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta bool, wit
 	if err != nil {
 		return nil, err
 	}
-	s.counted(size)
+	s.noteCountTime(size)
 	records = inOrder(ids, records, func(b Booking) int64 { return b.ID })
 	if withMeta {
 		err = s.addBookingMeta(ctx, ids, records)

@@ -18,9 +18,9 @@ type connection struct {
 	id     *int64
 }
 
-// connected keeps the records for which one row of agents_services contains all the given
+// whereConnected keeps the records for which one row of agents_services contains all the given
 // ids.
-func (s *Site) connected(q sq.SelectBuilder, column, record string, to ...connection) sq.SelectBuilder {
+func (s *Site) whereConnected(q sq.SelectBuilder, column, record string, to ...connection) sq.SelectBuilder {
 	exists := sq.Select("1").From(s.db.As(wpdb.AgentsServices, "x")).Where("x." + column + " = " + record)
 	narrowed := false
 	for _, c := range to {

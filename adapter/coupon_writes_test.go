@@ -28,7 +28,7 @@ func TestCreateCoupon(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	create := func(n NewCoupon) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Coupon, error) {
 				return txCreate(ctx, site, (*Tx).CreateCoupon, n)
 			},
@@ -113,7 +113,7 @@ func TestUpdateCoupon(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	update := func(code string, patch CouponPatch) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Coupon, error) {
 				return txUpdate(ctx, site, (*Tx).UpdateCoupon, code, patch)
 			},
@@ -214,17 +214,17 @@ func TestConcurrentCouponsWithOneCodeLeaveOne(t *testing.T) {
 			errs <- err
 		}()
 	}
-	made := 0
+	created := 0
 	for range count {
 		switch err := <-errs; {
 		case err == nil:
-			made++
+			created++
 		case domain.CodeOf(err) != domain.CodeValidationFailed:
 			t.Error(err)
 		}
 	}
-	if made != 1 {
-		t.Errorf("%d were made, want 1", made)
+	if created != 1 {
+		t.Errorf("%d were made, want 1", created)
 	}
 }
 

@@ -38,8 +38,8 @@ func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fi
 	return site, database
 }
 
-// refusedFields returns the fields that a CodeValidationFailed names.
-func refusedFields(t *testing.T, where string, err error) []string {
+// invalidFields returns the fields that a CodeValidationFailed names.
+func invalidFields(t *testing.T, where string, err error) []string {
 	t.Helper()
 	var known *domain.Error
 	if !errors.As(err, &known) || known.Code != domain.CodeValidationFailed {
@@ -48,7 +48,7 @@ func refusedFields(t *testing.T, where string, err error) []string {
 	return slices.Sorted(maps.Keys(known.Fields))
 }
 
-func named(first, last, email string) CustomerFields {
+func customerNamed(first, last, email string) CustomerFields {
 	return CustomerFields{FirstName: &first, LastName: &last, Email: &email}
 }
 
@@ -122,7 +122,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		email := "five.new@example.test"
 		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email, Phone: new("1")}})
 		if c.privileged {
-			if got := refusedFields(t, name, err); !slices.Equal(got, []string{"email"}) {
+			if got := invalidFields(t, name, err); !slices.Equal(got, []string{"email"}) {
 				t.Errorf("%s: e-mail names %v", name, got)
 			}
 			if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
@@ -141,20 +141,20 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		made, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
+		created, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
 		if c.privileged {
-			if got := refusedFields(t, name, err); !slices.Equal(got, []string{"cms_user_id"}) {
+			if got := invalidFields(t, name, err); !slices.Equal(got, []string{"cms_user_id"}) {
 				t.Errorf("%s: link names %v", name, got)
 			}
-		} else if got := users(); err != nil || len(got) != 0 || made.IsGuest || made.WordPressUserID == nil || *made.WordPressUserID != 900 {
-			t.Errorf("%s: link: %v, changed %v, customer %+v", name, err, got, made)
+		} else if got := users(); err != nil || len(got) != 0 || created.IsGuest || created.WordPressUserID == nil || *created.WordPressUserID != 900 {
+			t.Errorf("%s: link: %v, changed %v, customer %+v", name, err, got, created)
 		}
 		before.Restore(t)
 
-		made, err = txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("New", "New", "MALLORY@example.test")})
-		linked := made.WordPressUserID != nil && *made.WordPressUserID == 900
-		if err != nil || linked == c.privileged || made.IsGuest != c.privileged || len(users()) != 0 {
-			t.Errorf("%s: same e-mail: linked %t, guest %t, users %v (%v)", name, linked, made.IsGuest, users(), err)
+		created, err = txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("New", "New", "MALLORY@example.test")})
+		linked := created.WordPressUserID != nil && *created.WordPressUserID == 900
+		if err != nil || linked == c.privileged || created.IsGuest != c.privileged || len(users()) != 0 {
+			t.Errorf("%s: same e-mail: linked %t, guest %t, users %v (%v)", name, linked, created.IsGuest, users(), err)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestPrivilegedUsersOfANetworkAreGuarded(t *testing.T) {
 			}
 			_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, id, CustomerPatch{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
 			if c.privileged {
-				refusedFields(t, name, err)
+				invalidFields(t, name, err)
 				return
 			}
 			var email string
@@ -210,44 +210,44 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 		role          string
 		linked, guest bool
 	}{
-		"switched off":   {setup: []string{setting}, customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, guest: true},
-		"nearly on":      {setup: []string{setting, settle("wp_users_as_customers", "ON")}, customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, guest: true},
-		"switched on":    {customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true},
-		"another role":   {setup: []string{settle("default_wp_role_for_customer", "subscriber")}, customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:10:"subscriber";b:1;}`, linked: true, guest: true},
-		"no guest":       {customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test"), IsGuest: new(false)}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true},
+		"switched off":   {setup: []string{setting}, customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true},
+		"nearly on":      {setup: []string{setting, settle("wp_users_as_customers", "ON")}, customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true},
+		"switched on":    {customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true},
+		"another role":   {setup: []string{settle("default_wp_role_for_customer", "subscriber")}, customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:10:"subscriber";b:1;}`, linked: true, guest: true},
+		"no guest":       {customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test"), IsGuest: new(false)}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true},
 		"without e-mail": {customer: CustomerPatch{CustomerFields: CustomerFields{FirstName: new("A"), LastName: new("B")}}, guest: true},
-		"a long e-mail":  {customer: CustomerPatch{CustomerFields: named("A", "B", strings.Repeat("a", 50)+"@example.test")}, guest: true},
-		"long names":     {customer: CustomerPatch{CustomerFields: named(strings.Repeat("ü", 200), strings.Repeat("ü", 200), "a@example.test")}, guest: true},
+		"a long e-mail":  {customer: CustomerPatch{CustomerFields: customerNamed("A", "B", strings.Repeat("a", 50)+"@example.test")}, guest: true},
+		"long names":     {customer: CustomerPatch{CustomerFields: customerNamed(strings.Repeat("ü", 200), strings.Repeat("ü", 200), "a@example.test")}, guest: true},
 		"emoji where users have none": {
 			setup:    []string{"ALTER TABLE wp_users CONVERT TO CHARACTER SET utf8mb3"},
-			customer: CustomerPatch{CustomerFields: named("A 😀", "B", "a@example.test")}, guest: true,
+			customer: CustomerPatch{CustomerFields: customerNamed("A 😀", "B", "a@example.test")}, guest: true,
 		},
 		"a login that is taken by a guest of another e-mail": {
 			setup: []string{
 				"INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'a@example.test', 'other@example.test')",
 				`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (900, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}')`,
 			},
-			customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, linked: true,
+			customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, linked: true,
 		},
 		"a user of another customer": {
 			setup:    []string{"UPDATE wp_users SET user_email = 'a@example.test' WHERE ID = 7"},
-			customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, guest: true,
+			customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true,
 		},
 		"a nice name that is taken": {
 			setup:    []string{"INSERT INTO wp_users (ID, user_login, user_nicename) VALUES (900, 'x', 'aexample-test'), (901, 'y', 'aexample-test-2')"},
-			customer: CustomerPatch{CustomerFields: named("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true,
+			customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), slices.Concat([]string{setting, settle("wp_users_as_customers", "on")}, c.setup)...)
 			before := database.Snapshot(t)
-			made, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, c.customer)
+			created, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, c.customer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (made.WordPressUserID != nil) != c.linked || made.IsGuest != c.guest {
-				t.Errorf("user %v, guest %t", made.WordPressUserID, made.IsGuest)
+			if (created.WordPressUserID != nil) != c.linked || created.IsGuest != c.guest {
+				t.Errorf("user %v, guest %t", created.WordPressUserID, created.IsGuest)
 			}
 			users, metas, role := 0, 0, ""
 			for _, change := range fixtures.Changes(before, before.Again(t)) {
@@ -280,7 +280,7 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	for _, email := range []string{long, "taken@example.test"} {
 		t.Run(email, func(t *testing.T) {
 			_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email}})
-			if got := refusedFields(t, email, err); !slices.Equal(got, []string{"email"}) {
+			if got := invalidFields(t, email, err); !slices.Equal(got, []string{"email"}) {
 				t.Errorf("%s names %v", email, got)
 			}
 		})
@@ -302,15 +302,15 @@ func TestUserIsLinkedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'x@example.test')",
 		`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (900, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}')`)
-	made := make(chan int64, 50)
+	created := make(chan int64, 50)
 	var tries []func(context.Context, *Site) error
-	for i := range cap(made) {
+	for i := range cap(created) {
 		tries = append(tries, func(ctx context.Context, s *Site) error {
 			c, err := txCreate(ctx, s, (*Tx).CreateCustomer, CustomerPatch{
-				CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i)), WordPressUserID: new(int64(900)), UserField: "wordpress_user_id",
+				CustomerFields: customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i)), WordPressUserID: new(int64(900)), UserField: "wordpress_user_id",
 			})
 			if err == nil {
-				made <- c.ID
+				created <- c.ID
 			} else if domain.CodeOf(err) == domain.CodeValidationFailed {
 				return nil
 			}
@@ -318,8 +318,8 @@ func TestUserIsLinkedOnce(t *testing.T) {
 		})
 	}
 	r.run(tries)
-	if len(made) != 1 {
-		t.Errorf("%d customers have the user", len(made))
+	if len(created) != 1 {
+		t.Errorf("%d customers have the user", len(created))
 	}
 }
 
@@ -376,11 +376,11 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	const customers = 16
 	ids := make([]int64, customers)
 	for i := range ids {
-		made, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("A", "B", fmt.Sprintf("a%d@example.test", i))})
+		created, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids[i] = made.ID
+		ids[i] = created.ID
 	}
 	pending := StatusPending
 	var tries []func(context.Context, *Site) error
@@ -405,7 +405,7 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 			})
 		case 2:
 			tries = append(tries, func(ctx context.Context, s *Site) error {
-				booking.Customer = named("A", "B", fmt.Sprintf("a%d@example.test", i))
+				booking.Customer = customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i))
 				_, err := txCreate(ctx, s, (*Tx).CreateBooking, booking)
 				return allow(err, domain.CodeInvalidRequest)
 			})
@@ -465,11 +465,11 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 				rows int
 			}{
 				"create": {func(s *Site) error {
-					_, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
+					_, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 19}, // customer, history, user, 13 of the user's metas, 2 metas, a remembered name
 				"update": {func(s *Site) error {
-					_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: named("A", "B", "a@example.test"), CustomFields: fields})
+					_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 8}, // customer, history, user, 2 of the user's metas, 2 metas, a remembered name
 			} {
@@ -479,16 +479,16 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 						t.Fatal(err)
 					}
 					proxy.Arm(fixtures.Fault{Skip: n, Lost: lost})
-					tried := c.try(site)
+					writeErr := c.try(site)
 					untouched := proxy.Disarm() > 0
 					rows := len(fixtures.Changes(before, before.Again(t)))
-					if rows != 0 && rows != c.rows || tried == nil && rows == 0 {
-						t.Errorf("%s, statement %d: %d rows changed, error %v", what, n, rows, tried)
+					if rows != 0 && rows != c.rows || writeErr == nil && rows == 0 {
+						t.Errorf("%s, statement %d: %d rows changed, error %v", what, n, rows, writeErr)
 					}
 					before.Restore(t)
 					if untouched {
-						if tried != nil || n < 8 {
-							t.Errorf("%s: %d statements were cut, then %v", what, n, tried)
+						if writeErr != nil || n < 8 {
+							t.Errorf("%s: %d statements were cut, then %v", what, n, writeErr)
 						}
 						break
 					}

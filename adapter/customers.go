@@ -176,7 +176,7 @@ func (s *Site) addStats(ctx context.Context, records []Customer, size *total) er
 	for _, counted := range parts[0] {
 		size.size = counted.Total
 	}
-	s.counted(size)
+	s.noteCountTime(size)
 	return err
 }
 

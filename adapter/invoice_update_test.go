@@ -14,7 +14,7 @@ func TestUpdateInvoice(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(order, id int64, patch InvoicePatch, force bool) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Invoice, error) {
 				return updateInvoice(ctx, site, order, id, patch, force)
 			},

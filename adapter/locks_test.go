@@ -60,9 +60,9 @@ func TestLocksChangeTheirRows(t *testing.T) {
 	}
 }
 
-// TestLocksOutOfOrderAreRefused: a transaction that would take locks in another order than
+// TestLocksOutOfOrderAreRejected: a transaction that would take locks in another order than
 // others, or after rows of the site, ends before it can.
-func TestLocksOutOfOrderAreRefused(t *testing.T) {
+func TestLocksOutOfOrderAreRejected(t *testing.T) {
 	t.Parallel()
 	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 2), recordedNow).Site(t.Context())
 	if err != nil {

@@ -44,8 +44,8 @@ func TestNewPaymentNotifies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database, site, _ := announcing(t, false, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
-			made, err := txCreate(t.Context(), site, (*Tx).CreatePayment, c.payment)
+			database, site, _ := newNotifyingSite(t, false, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
+			created, err := txCreate(t.Context(), site, (*Tx).CreatePayment, c.payment)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestNewPaymentNotifies(t *testing.T) {
 					t.Fatal(err)
 				}
 				want = append(want, paymentJob{
-					ObjectType: "n/a", Transaction: made.ID, Told: made.ID, Info: `{"name":"Receipt","event_type":"transaction_created"}`,
+					ObjectType: "n/a", Transaction: created.ID, Told: created.ID, Info: `{"name":"Receipt","event_type":"transaction_created"}`,
 					To: customer.FirstName + " " + customer.LastName + " <" + customer.Email + ">", Subject: orderCode(t, database) + " Partially Paid",
 					Content: "35.50 €|capture|succeeded|stripe|card|deposit|tok_1|Thanks|35.50 €|99.50 €|" + around + "|{{booking_code}}|rings twice",
 				})
@@ -73,10 +73,10 @@ func TestNewPaymentNotifies(t *testing.T) {
 			if diff := cmp.Diff(want, paymentJobs(t, database)); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
 			}
-			if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, made.ID, PaymentPatch{Status: new("failed")}); err != nil {
+			if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, created.ID, PaymentPatch{Status: new("failed")}); err != nil {
 				t.Fatal(err)
 			}
-			if err := txDelete(t.Context(), site, (*Tx).DeletePayment, made.ID); err != nil {
+			if err := txDelete(t.Context(), site, (*Tx).DeletePayment, created.ID); err != nil {
 				t.Fatal(err)
 			}
 			if got := paymentJobs(t, database); len(got) != len(want) {
@@ -138,7 +138,7 @@ func orderCode(t *testing.T, d *fixtures.Database) (code string) {
 // TestOutboxSendsPaymentMails: where the site does not send, our outbox does.
 func TestOutboxSendsPaymentMails(t *testing.T) {
 	t.Parallel()
-	database, site, _ := announcing(t, true, "DELETE FROM wp_latepoint_processes", receipt("equal", "transaction__kind", "capture"))
+	database, site, _ := newNotifyingSite(t, true, "DELETE FROM wp_latepoint_processes", receipt("equal", "transaction__kind", "capture"))
 	if _, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}); err != nil {
 		t.Fatal(err)
 	}

@@ -52,8 +52,8 @@ func automation(id int, eventType, offset string) string {
 // dayBefore is a reminder.
 var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`)
 
-// announcing returns a site with statements run on it, and a booking to be made.
-func announcing(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
+// newNotifyingSite returns a site with statements run on it, and a booking to be made.
+func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	for _, statement := range setup {
@@ -105,14 +105,14 @@ func TestNewBookingNotifies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database, site, b := announcing(t, c.outbox, c.setup...)
+			database, site, b := newNotifyingSite(t, c.outbox, c.setup...)
 			b.Confirm = !c.silent
-			made, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
+			created, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if made.ConfirmationSent != c.notified {
-				t.Errorf("confirmation sent: %t, want %t", made.ConfirmationSent, c.notified)
+			if created.ConfirmationSent != c.notified {
+				t.Errorf("confirmation sent: %t, want %t", created.ConfirmationSent, c.notified)
 			}
 			if diff := cmp.Diff(c.jobs, queuedJobs(t, database)); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
@@ -136,13 +136,13 @@ func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
 // for the new time; a message that is on its way stays.
 func TestRemindersMoveWithTheBooking(t *testing.T) {
 	t.Parallel()
-	database, site, b := announcing(t, false, withJobCron, dayBefore)
-	made, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
+	database, site, b := newNotifyingSite(t, false, withJobCron, dayBefore)
+	created, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	monday, noon := parseDay(t, "2027-02-05"), Minutes(600)
-	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, made.ID, BookingPatch{StartDate: &monday, StartTime: &noon}); err != nil {
+	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, created.ID, BookingPatch{StartDate: &monday, StartTime: &noon}); err != nil {
 		t.Fatal(err)
 	}
 	confirmation := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
@@ -151,14 +151,14 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 		t.Errorf("after a move (-want +got):\n%s", diff)
 	}
 	cancelled := StatusCancelled
-	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, made.ID, BookingPatch{Status: &cancelled, Notify: true}); err != nil {
+	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, created.ID, BookingPatch{Status: &cancelled, Notify: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = []queuedJob{confirmation, confirmation, {10, "booking", "2027-02-04 09:00:00"}}
 	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
 		t.Errorf("after a cancellation that the customer is notified of (-want +got):\n%s", diff)
 	}
-	if err := site.Transact(t.Context(), "delete booking", func(tx *Tx) error { return tx.DeleteBooking(t.Context(), made.ID, false) }); err != nil {
+	if err := site.Transact(t.Context(), "delete booking", func(tx *Tx) error { return tx.DeleteBooking(t.Context(), created.ID, false) }); err != nil {
 		t.Fatal(err)
 	}
 	want = []queuedJob{confirmation, confirmation}
@@ -170,7 +170,7 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 // TestRollbackRemovesMessages: a rolled back transaction leaves no messages.
 func TestRollbackRemovesMessages(t *testing.T) {
 	t.Parallel()
-	database, site, b := announcing(t, true, dayBefore)
+	database, site, b := newNotifyingSite(t, true, dayBefore)
 	errOurs := errors.New("taken back")
 	err := site.Transact(t.Context(), "create", func(tx *Tx) error {
 		if _, err := tx.CreateBooking(t.Context(), b); err != nil {

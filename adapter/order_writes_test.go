@@ -51,9 +51,11 @@ func TestCreateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	create := func(n NewOrder) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Order, error) { return txCreate(ctx, site, (*Tx).CreateOrder, n) },
-			func(ctx context.Context, site *Site, made Order) (Order, error) { return site.Order(ctx, made.ID) })
+			func(ctx context.Context, site *Site, created Order) (Order, error) {
+				return site.Order(ctx, created.ID)
+			})
 	}
 	needed := OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("100")}
 	history := activityEntry("order_created", "order_id", "<id:order:1>", `{"order_data_vars":{"id":<id:order:1>,"confirmation_code":"<code7:order.confirmation_code:1>",`+
@@ -87,21 +89,21 @@ func TestCreateOrder(t *testing.T) {
 	s.try("a payment settles its invoice", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("enough")
 		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-			made, err := tx.CreateOrder(t.Context(), NewOrder{OrderPatch: needed})
+			created, err := tx.CreateOrder(t.Context(), NewOrder{OrderPatch: needed})
 			if err != nil {
 				return err
 			}
 			// As in a transaction of its own, which begins with its locks.
-			if err := site.createLocks(t.Context(), locksOf(orderLock, made.ID)); err != nil {
+			if err := site.createLocks(t.Context(), locksOf(orderLock, created.ID)); err != nil {
 				return err
 			}
 			tx.progress = lockProgress{}
-			paid, err := tx.CreatePayment(t.Context(), NewPayment{OrderID: &made.ID, PaymentPatch: PaymentPatch{Amount: euros("100")}})
+			paid, err := tx.CreatePayment(t.Context(), NewPayment{OrderID: &created.ID, PaymentPatch: PaymentPatch{Amount: euros("100")}})
 			if err != nil || paid.InvoiceID == nil {
 				t.Errorf("invoice %v (%v)", paid.InvoiceID, err)
 			}
-			if made, err = tx.Order(t.Context(), made.ID); made.PaymentStatus != orderFullyPaid {
-				t.Errorf("payment status %q (%v)", made.PaymentStatus, err)
+			if created, err = tx.Order(t.Context(), created.ID); created.PaymentStatus != orderFullyPaid {
+				t.Errorf("payment status %q (%v)", created.PaymentStatus, err)
 			}
 			return failed
 		})
@@ -152,7 +154,7 @@ func TestUpdateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(id int64, patch OrderPatch) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Order, error) {
 				return txUpdate(ctx, site, (*Tx).UpdateOrder, id, patch)
 			},
@@ -174,13 +176,13 @@ func TestUpdateOrder(t *testing.T) {
 		"ip_address", "127.0.0.1", "", "source_id", nil, "s", "source_url", "", "https://x.test/"),
 		insertedRow("latepoint_order_meta", map[string]any{"id": anyText, "object_id": "10", "meta_key": "discount_total", "meta_value": "10.0000"}),
 		insertedRow("latepoint_order_meta", map[string]any{"id": anyText, "object_id": "10", "meta_key": "notes", "meta_value": "inside"}),
-		orderTold(10))
+		orderUpdateEntry(10))
 	s.try("fields without a column go again", []string{"INSERT INTO wp_latepoint_order_meta (id, object_id, meta_key, meta_value) VALUES (9001, 10, 'discount_total', '10'), (9002, 10, 'notes', 'x')"},
-		update(10, OrderPatch{DiscountTotal: euros("0"), Notes: new("")}), updatedRow("latepoint_orders", 10), orderTold(10),
+		update(10, OrderPatch{DiscountTotal: euros("0"), Notes: new("")}), updatedRow("latepoint_orders", 10), orderUpdateEntry(10),
 		fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9001"}, fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9002"})
 	s.try("words that are there already", []string{"UPDATE wp_latepoint_orders SET status = 'odd', payment_status = 'odd', fulfillment_status = 'odd', confirmation_code = NULL WHERE id = 10"},
 		update(10, OrderPatch{Status: new("odd"), PaymentStatus: new("odd"), FulfillmentStatus: new("odd"), ConfirmationCode: new(""), SourceID: new("s")}),
-		updatedRow("latepoint_orders", 10, "source_id", nil, "s"), orderTold(10))
+		updatedRow("latepoint_orders", 10, "source_id", nil, "s"), orderUpdateEntry(10))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {
 		for _, patch := range []OrderPatch{{}, {CustomerID: new(int64(12))}} {
 			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {
@@ -210,18 +212,18 @@ func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	}
 	order := updatedRow("latepoint_orders", 888, "customer_id", "197", "12")
 
-	s.try("its bookings go along", nil, transfer, order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderTold(888))
+	s.try("its bookings go along", nil, transfer, order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888))
 	s.try("one is there already, one is gone", []string{"UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 916", "DELETE FROM wp_latepoint_bookings WHERE id = 917"}, transfer,
-		order, item(916), item(917), orderTold(888))
+		order, item(916), item(917), orderUpdateEntry(888))
 	s.try("those of a bundle too", []string{`UPDATE wp_latepoint_order_items SET variant = 'bundle', item_data = '{"bundle_id":1}' WHERE id = 916`,
 		"UPDATE wp_latepoint_bookings SET order_item_id = 916 WHERE id = 917", "DELETE FROM wp_latepoint_order_items WHERE id = 917"}, transfer,
-		order, booking(916), booking(917), bookingTold(916), bookingTold(917), orderTold(888))
+		order, booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888))
 	s.try("not the booking of another order that an item names", []string{
 		"UPDATE wp_latepoint_order_items SET item_data = REPLACE(item_data, '\"id\":917', '\"id\":10') WHERE id = 917", "UPDATE wp_latepoint_bookings SET customer_id = 197 WHERE id = 10",
 		"DELETE FROM wp_latepoint_bookings WHERE id = 917",
-	}, transfer, order, item(916), item(917), booking(916), bookingTold(916), orderTold(888))
+	}, transfer, order, item(916), item(917), booking(916), bookingTold(916), orderUpdateEntry(888))
 	s.try("from a customer who is gone", []string{"DELETE FROM wp_latepoint_customers WHERE id = 197", "DELETE FROM wp_latepoint_booking_meta WHERE object_id = 916"}, transfer,
-		order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderTold(888),
+		order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888),
 		insertedRow("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_agent", "meta_value": "<hex36:a.b:1>"}),
 		insertedRow("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_customer", "meta_value": "<hex36:a.b:2>"}))
 }
@@ -236,16 +238,16 @@ func TestOrdersOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
 	site := s.site(t)
-	made, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(1)), Subtotal: euros("1"), Total: euros("1")}})
+	created, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(1)), Subtotal: euros("1"), Total: euros("1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, made.ID, OrderPatch{CustomerID: new(int64(2)), Notes: new("inside"), DiscountTotal: euros("0.5")})
+	created, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, created.ID, OrderPatch{CustomerID: new(int64(2)), Notes: new("inside"), DiscountTotal: euros("0.5")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.CustomerID != 2 || made.Notes != "inside" || !made.DiscountTotal.Equal(*euros("0.5")) {
-		t.Errorf("order %+v", made)
+	if created.CustomerID != 2 || created.Notes != "inside" || !created.DiscountTotal.Equal(*euros("0.5")) {
+		t.Errorf("order %+v", created)
 	}
 }
 

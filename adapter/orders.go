@@ -160,7 +160,7 @@ func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilde
 		}
 		return o, err
 	})
-	s.counted(size)
+	s.noteCountTime(size)
 	return inOrder(ids, records, func(o Order) int64 { return o.ID }), err
 }
 

@@ -24,9 +24,9 @@ func newTransaction(amount string, other map[string]any) fixtures.Change {
 	return insertedRow("latepoint_transactions", values)
 }
 
-// statusChanged returns an order whose payment status follows, with its history.
-func statusChanged(order int64, from, to string) []fixtures.Change {
-	return []fixtures.Change{updatedRow("latepoint_orders", order, "payment_status", from, to), orderTold(order)}
+// paymentStatusChange returns the changes of an order whose payment status follows.
+func paymentStatusChange(order int64, from, to string) []fixtures.Change {
+	return []fixtures.Change{updatedRow("latepoint_orders", order, "payment_status", from, to), orderUpdateEntry(order)}
 }
 
 // TestCreatePayment: order 1403 costs 135 and is not paid; invoice 1270 is open
@@ -35,17 +35,17 @@ func TestCreatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	create := func(n NewPayment) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Payment, error) {
 				return txCreate(ctx, site, (*Tx).CreatePayment, n)
 			},
-			func(ctx context.Context, site *Site, made Payment) (Payment, error) {
-				return site.Payment(ctx, made.ID)
+			func(ctx context.Context, site *Site, created Payment) (Payment, error) {
+				return site.Payment(ctx, created.ID)
 			})
 	}
 	order := func(patch PaymentPatch) NewPayment { return NewPayment{OrderID: new(int64(1403)), PaymentPatch: patch} }
-	part := statusChanged(1403, orderNotPaid, orderPartiallyPaid)
-	paid := statusChanged(1403, orderNotPaid, orderFullyPaid)
+	part := paymentStatusChange(1403, orderNotPaid, orderPartiallyPaid)
+	paid := paymentStatusChange(1403, orderNotPaid, orderFullyPaid)
 	invoice := updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid")
 	settled := map[string]any{"invoice_id": "1270"}
 
@@ -75,7 +75,7 @@ func TestCreatePayment(t *testing.T) {
 		"UPDATE wp_latepoint_orders SET total = 9999999999999999.9999 WHERE id = 1403",
 	}, create(order(PaymentPatch{Amount: euros("9999999999999999.9998")})), append(part, newTransaction("9999999999999999.9998", nil))...)
 	s.try("under way", nil, create(order(PaymentPatch{Amount: euros("135"), Status: new("processing")})),
-		append(statusChanged(1403, orderNotPaid, orderProcessing), newTransaction("135.0000", map[string]any{"status": "processing"}))...)
+		append(paymentStatusChange(1403, orderNotPaid, orderProcessing), newTransaction("135.0000", map[string]any{"status": "processing"}))...)
 	s.try("a refund settles nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("refund")})),
 		newTransaction("-135.0000", map[string]any{"kind": "refund"}))
 	s.try("an authorisation changes nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("authorization")})),
@@ -91,12 +91,12 @@ func TestCreatePayment(t *testing.T) {
 	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("no")
 		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-			made, err := tx.CreatePayment(t.Context(), order(PaymentPatch{Amount: euros("135")}))
+			created, err := tx.CreatePayment(t.Context(), order(PaymentPatch{Amount: euros("135")}))
 			if err != nil {
 				return err
 			}
-			if made.InvoiceID == nil || *made.InvoiceID != 1270 {
-				t.Errorf("invoice %v, want 1270", made.InvoiceID)
+			if created.InvoiceID == nil || *created.InvoiceID != 1270 {
+				t.Errorf("invoice %v, want 1270", created.InvoiceID)
 			}
 			return failed
 		})
@@ -152,7 +152,7 @@ func TestUpdatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(id int64, patch PaymentPatch) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Payment, error) {
 				return txUpdate(ctx, site, (*Tx).UpdatePayment, id, patch)
 			},
@@ -166,22 +166,22 @@ func TestUpdatePayment(t *testing.T) {
 	s.try("words alone", nil, update(7, PaymentPatch{Notes: new("Thanks"), ReceiptNumber: new("R-1"), Token: new("")}),
 		updatedRow("latepoint_transactions", 7, "notes", "", "Thanks", "receipt_number", "NUJPRRWR", "R-1", "token", "TX8R5CKI27HT", ""))
 	s.try("less", nil, update(7, PaymentPatch{Amount: euros("80")}),
-		append(statusChanged(10, orderFullyPaid, orderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"))...)
+		append(paymentStatusChange(10, orderFullyPaid, orderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"))...)
 	s.try("failed after all, and the invoice is open again", nil, update(7, PaymentPatch{Status: new("failed")}),
-		append(statusChanged(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"),
+		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"),
 			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
 	s.try("succeeded at last", []string{fmt.Sprintf(pending, "NULL")}, update(9001, PaymentPatch{Status: new("succeeded")}),
-		append(statusChanged(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
+		append(paymentStatusChange(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
 			updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid"))...)
 	s.try("succeeded for the invoice that it names", []string{another, fmt.Sprintf(pending, "9001")}, update(9001, PaymentPatch{Status: new("succeeded")}),
-		append(statusChanged(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded"),
+		append(paymentStatusChange(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded"),
 			updatedRow("latepoint_order_invoices", 9001, "status", "open", "paid"))...)
 	s.try("what paid once pays no second invoice", []string{
 		"INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES (9001, 10, 'open', 85)", "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = 7",
 	}, update(7, PaymentPatch{Notes: new("x")}), updatedRow("latepoint_transactions", 7, "notes", "", "x"))
 	s.try("a status that is there already", []string{"UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 7"},
 		update(7, PaymentPatch{Status: new("refunded"), Notes: new("x")}),
-		append(statusChanged(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"))...)
+		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"))...)
 	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 10"}, update(7, PaymentPatch{Amount: euros("1")}),
 		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
 	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),
@@ -209,7 +209,7 @@ func TestDeletePayment(t *testing.T) {
 	s.try("one under way", []string{
 		"UPDATE wp_latepoint_transactions SET status = 'processing' WHERE id = 3", "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 4",
 		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (3, 1)",
-	}, remove(3, ""), append(statusChanged(4, orderProcessing, orderNotPaid), gone)...)
+	}, remove(3, ""), append(paymentStatusChange(4, orderProcessing, orderNotPaid), gone)...)
 	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 4"}, remove(3, ""), gone)
 	s.try("one that succeeded", nil, remove(7, domain.CodePaymentCompleted))
 	s.try("unknown", nil, remove(99999, domain.CodeNotFound))
@@ -220,24 +220,24 @@ func TestDeletePayment(t *testing.T) {
 func TestPaymentsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
-	updated := orderTold(1)
+	updated := orderUpdateEntry(1)
 	delete(updated.Values, "coupon_id")
 	s.try("made and changed", nil, func(t *testing.T, site *Site) {
-		made, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1)), PaymentPatch: PaymentPatch{Amount: euros("30"), ReceiptNumber: new("R-1")}})
+		created, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1)), PaymentPatch: PaymentPatch{Amount: euros("30"), ReceiptNumber: new("R-1")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.ReceiptNumber != nil || made.AccessKey != nil || made.InvoiceID != nil {
-			t.Errorf("payment %+v has what it has no column for", made)
+		if created.ReceiptNumber != nil || created.AccessKey != nil || created.InvoiceID != nil {
+			t.Errorf("payment %+v has what it has no column for", created)
 		}
 		order, err := site.Order(t.Context(), 1)
 		if err != nil || order.PaymentStatus != orderFullyPaid {
 			t.Errorf("payment status %q, want %s (%v)", order.PaymentStatus, orderFullyPaid, err)
 		}
-		if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, made.ID, PaymentPatch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
+		if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, created.ID, PaymentPatch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := txDelete(t.Context(), site, (*Tx).DeletePayment, made.ID); err != nil {
+		if err := txDelete(t.Context(), site, (*Tx).DeletePayment, created.ID); err != nil {
 			t.Fatal(err)
 		}
 	}, updatedRow("latepoint_orders", 1), updated, updated)

@@ -23,14 +23,14 @@ func emptyDay(day string, but int64) string {
 
 // bookingReplays are the recorded writes of bookings.
 var bookingReplays = map[string]replay{
-	"create_new_customer":              {do: placeBooking, differ: []difference{wordlessPassword}},
+	"create_new_customer":              {do: placeBooking, differ: []difference{guestPassword}},
 	"create_existing_customer":         {do: placeBooking, prepare: []string{allDay}},
-	"create_existing_customer_blocked": {do: placeBooking, code: domain.CodeValidationFailed, differ: []difference{mayNotBook}},
-	"create_existing_email_as_new":     {do: placeBooking, differ: []difference{customerIsKnown}},
-	"create_status_pending":            {do: placeBooking, differ: []difference{wordlessPassword}},
+	"create_existing_customer_blocked": {do: placeBooking, code: domain.CodeValidationFailed, differ: []difference{blockedCustomer}},
+	"create_existing_email_as_new":     {do: placeBooking, differ: []difference{customerByEmail}},
+	"create_status_pending":            {do: placeBooking, differ: []difference{guestPassword}},
 	"create_status_cancelled":          {do: placeBooking},
 	"create_default_status_override":   {do: placeBooking, differ: []difference{approvedByDefault}},
-	"create_any_agent_busy_low":        {do: placeBooking, differ: []difference{wordlessPassword}},
+	"create_any_agent_busy_low":        {do: placeBooking, differ: []difference{guestPassword}},
 	"create_any_agent_busy_high":       {do: placeBooking},
 	"create_any_agent_none_free":       {do: placeBooking, code: domain.CodeSlotUnavailable},
 	"create_group_second_attendee":     {do: placeBooking},
@@ -42,113 +42,113 @@ var bookingReplays = map[string]replay{
 	"create_over_midnight":             {do: placeBooking, prepare: []string{allDay}, differ: []difference{approvedByDefault}},
 	"create_at_midnight":               {do: placeBooking, prepare: []string{allDay}, differ: []difference{startAtMidnight}},
 	"create_on_dst_day":                {do: placeBooking, prepare: []string{allDay}, code: domain.CodeValidationFailed, differ: []difference{skippedHour}},
-	"create_on_autumn_dst_day":         {do: placeBooking, prepare: []string{allDay}, differ: []difference{fallBack}},
-	"create_notes_special":             {do: placeBooking, differ: []difference{wordlessPassword, notesWithoutTags}},
+	"create_on_autumn_dst_day":         {do: placeBooking, prepare: []string{allDay}, differ: []difference{autumnClock}},
+	"create_notes_special":             {do: placeBooking, differ: []difference{guestPassword, notesWithoutTags}},
 	"create_unavailable_slot":          {do: placeBooking, code: domain.CodeSlotUnavailable},
-	"create_unavailable_forced":        {do: placeBooking, code: domain.CodeSlotUnavailable, differ: []difference{openTimesOnly}},
+	"create_unavailable_forced":        {do: placeBooking, code: domain.CodeSlotUnavailable, differ: []difference{closedTime}},
 	"create_invoices_off":              {do: placeBooking},
 	"create_no_mail_processor":         {do: placeBooking, differ: []difference{noMail}},
 	"create_no_process":                {do: placeBooking},
 	"create_ip_log_off":                {do: placeBooking},
 	"create_with_deposit_service":      {do: placeBooking},
-	"create_twice_same_slot":           {do: placeBookings, code: domain.CodeSlotUnavailable, differ: []difference{firstComesFirst}},
+	"create_twice_same_slot":           {do: placeBookings, code: domain.CodeSlotUnavailable, differ: []difference{occupiedTime}},
 
-	"status_pending_to_approved":         {do: changeBooking, differ: []difference{itemInStep}},
-	"status_pending_to_cancelled":        {do: changeBooking, differ: []difference{itemInStep}},
-	"status_approved_to_completed":       {do: changeBooking, differ: []difference{itemInStep}},
-	"status_approved_to_cancelled":       {do: changeBooking, differ: []difference{itemInStep}},
-	"status_approved_to_no_show":         {do: changeBooking, differ: []difference{itemInStep}},
-	"status_cancelled_to_pending":        {do: changeBooking, differ: []difference{itemInStep}},
+	"status_pending_to_approved":         {do: changeBooking, differ: []difference{itemDataFollows}},
+	"status_pending_to_cancelled":        {do: changeBooking, differ: []difference{itemDataFollows}},
+	"status_approved_to_completed":       {do: changeBooking, differ: []difference{itemDataFollows}},
+	"status_approved_to_cancelled":       {do: changeBooking, differ: []difference{itemDataFollows}},
+	"status_approved_to_no_show":         {do: changeBooking, differ: []difference{itemDataFollows}},
+	"status_cancelled_to_pending":        {do: changeBooking, differ: []difference{itemDataFollows}},
 	"status_cancelled_to_approved":       {do: changeBooking, prepare: []string{emptyDay("2026-12-22", 53)}},
-	"status_completed_to_cancelled":      {do: changeBooking, differ: []difference{itemInStep}},
+	"status_completed_to_cancelled":      {do: changeBooking, differ: []difference{itemDataFollows}},
 	"status_no_show_to_approved":         {do: changeBooking},
-	"status_no_show_to_cancelled":        {do: changeBooking, differ: []difference{itemInStep}},
-	"status_pending_to_completed":        {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{contractsMoves}},
-	"status_completed_to_approved":       {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{contractsMoves}},
-	"status_approved_to_pending":         {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{contractsMoves}},
+	"status_no_show_to_cancelled":        {do: changeBooking, differ: []difference{itemDataFollows}},
+	"status_pending_to_completed":        {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{unknownTransition}},
+	"status_completed_to_approved":       {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{unknownTransition}},
+	"status_approved_to_pending":         {do: changeBooking, code: domain.CodeValidationFailed, differ: []difference{unknownTransition}},
 	"status_approved_to_approved":        {do: changeBooking},
 	"status_approved_to_confirmed":       {do: changeBooking, code: domain.CodeValidationFailed},
 	"status_approved_to_payment_pending": {do: changeBooking, code: domain.CodeValidationFailed},
-	"status_in_order_form":               {do: saveOrderForm, differ: []difference{orderForm, itemInStep}},
+	"status_in_order_form":               {do: saveOrderForm, differ: []difference{unchangedRows, itemDataFollows}},
 
-	"reschedule":             {do: changeBooking, differ: []difference{itemInStep}},
-	"reschedule_longer":      {do: changeBooking, prepare: []string{emptyDay("2026-12-17", 0)}, differ: []difference{numbersAsLoaded, itemInStep}},
+	"reschedule":             {do: changeBooking, differ: []difference{itemDataFollows}},
+	"reschedule_longer":      {do: changeBooking, prepare: []string{emptyDay("2026-12-17", 0)}, differ: []difference{durationTexts, itemDataFollows}},
 	"reschedule_unavailable": {do: changeBooking, code: domain.CodeSlotUnavailable},
-	"reschedule_order_form":  {do: saveOrderForm, prepare: []string{emptyDay("2027-01-08", 0)}, differ: []difference{orderForm, itemInStep}},
+	"reschedule_order_form":  {do: saveOrderForm, prepare: []string{emptyDay("2027-01-08", 0)}, differ: []difference{unchangedRows, itemDataFollows}},
 
-	"change_agent":                      {do: changeBooking, differ: []difference{itemInStep}},
-	"change_agent_order_form":           {do: saveOrderForm, differ: []difference{orderForm, itemInStep}},
-	"change_service_order_form":         {do: saveOrderForm, differ: []difference{labelFollows, itemsInOrder, orderForm, itemInStep}},
-	"change_service_model":              {do: changeBooking, differ: []difference{serviceComesWhole, labelFollows, itemsInOrder, orderForm, itemInStep}},
-	"change_location_order_form":        {do: saveOrderForm, prepare: []string{allDay}, differ: []difference{orderForm, itemInStep}},
-	"change_customer_order_form":        {do: saveOrderForm, differ: []difference{orderForm, itemInStep}},
-	"change_customer_booking_model":     {do: changeBooking, differ: []difference{orderFollows, itemInStep}},
-	"change_customer_fields_order_form": {do: saveOrderForm, differ: []difference{orderForm, bookingUnchanged}},
-	"attendees_order_form":              {do: saveOrderForm, differ: []difference{orderForm}},
-	"notes_order_form":                  {do: saveOrderForm, differ: []difference{orderForm, oldNote}},
+	"change_agent":                      {do: changeBooking, differ: []difference{itemDataFollows}},
+	"change_agent_order_form":           {do: saveOrderForm, differ: []difference{unchangedRows, itemDataFollows}},
+	"change_service_order_form":         {do: saveOrderForm, differ: []difference{breakdownLabel, orderItemHistory, unchangedRows, itemDataFollows}},
+	"change_service_model":              {do: changeBooking, differ: []difference{serviceDefaults, breakdownLabel, orderItemHistory, unchangedRows, itemDataFollows}},
+	"change_location_order_form":        {do: saveOrderForm, prepare: []string{allDay}, differ: []difference{unchangedRows, itemDataFollows}},
+	"change_customer_order_form":        {do: saveOrderForm, differ: []difference{unchangedRows, itemDataFollows}},
+	"change_customer_booking_model":     {do: changeBooking, differ: []difference{orderCustomer, itemDataFollows}},
+	"change_customer_fields_order_form": {do: saveOrderForm, differ: []difference{unchangedRows, bookingUnchanged}},
+	"attendees_order_form":              {do: saveOrderForm, differ: []difference{unchangedRows}},
+	"notes_order_form":                  {do: saveOrderForm, differ: []difference{unchangedRows, oldNote}},
 
-	"delete_booking_pending":        {do: deleteBooking, differ: []difference{keysOfTheDeleted}},
-	"delete_booking_cancelled_paid": {do: deleteBooking, differ: []difference{keysOfTheDeleted}},
-	"delete_booking_of_two":         {do: deleteBooking, differ: []difference{keysOfTheDeleted}},
+	"delete_booking_pending":        {do: deleteBooking, differ: []difference{noNewKeys}},
+	"delete_booking_cancelled_paid": {do: deleteBooking, differ: []difference{noNewKeys}},
+	"delete_booking_of_two":         {do: deleteBooking, differ: []difference{noNewKeys}},
 	"delete_booking_unknown":        {do: deleteBooking, code: domain.CodeNotFound},
 }
 
 // The differences of single writes.
 var (
-	wordlessPassword = difference{"the password of a guest is of no known hash", func(e *expectation) {
+	guestPassword = difference{"a guest's password hash matches no password", func(e *expectation) {
 		for _, row := range e.rows("latepoint_customers") {
 			if row.Op == fixtures.Insert {
 				row.Values["password"] = "<phpass:customer.password:1>"
 			}
 		}
 	}}
-	itemInStep = difference{"the order item is kept in step with its booking", (*expectation).keepItemInStep}
-	orderForm  = difference{"what does not change is not written", (*expectation).forgetForm}
+	itemDataFollows = difference{"the order item's data follows its booking", (*expectation).updateItemData}
+	unchangedRows   = difference{"unchanged records are not written", (*expectation).dropUnchangedRows}
 	// The recorded booking starts at 23:00 and lasts an hour.
-	endAtMidnight = replacing("a booking that ends at midnight ends on that day",
+	endAtMidnight = replaceTexts("a booking that ends at midnight ends on that day",
 		"2026-12-16 23:00:00", "2026-12-15 23:00:00", "2026-12-17T00:00:00+01:00", "2026-12-16T00:00:00+01:00")
 	startAtMidnight = difference{"a booking that starts at midnight has its instants", func(e *expectation) {
 		for _, row := range e.rows("latepoint_bookings") {
 			row.Values["start_datetime_utc"], row.Values["end_datetime_utc"] = "2026-12-14 23:00:00", "2026-12-15 00:00:00"
 		}
 	}}
-	skippedHour = refused("a time that the clock skips does not exist")
-	fallBack    = replacing("the history tells what the clock shows on the day it changes",
+	skippedHour = writesNothing("a time that the clock skips is rejected")
+	autumnClock = replaceTexts("the activity log has the local times of the day the clock changes",
 		`"start_datetime":"2027-10-31T02:30:00+01:00"`, `"start_datetime":"2027-10-31T02:30:00+02:00"`,
 		`"end_datetime":"2027-10-31T03:30:00+01:00"`, `"end_datetime":"2027-10-31T02:30:00+01:00"`)
 	approvedByDefault = difference{"a booking is approved unless a status is sent", func(e *expectation) {
 		e.replace(`"status":"pending"`, `"status":"approved"`)
 		e.rows("latepoint_bookings")[0].Values["status"] = StatusApproved
 	}}
-	notesWithoutTags = replacing("notes lose their tags", `<b>fett<\/b>`, "fett", "<b>fett</b>", "fett")
-	openTimesOnly    = refused("a time that is not open cannot be had")
-	firstComesFirst  = difference{"a time that is taken cannot be had", func(e *expectation) {
+	notesWithoutTags = replaceTexts("notes lose their tags", `<b>fett<\/b>`, "fett", "<b>fett</b>", "fett")
+	closedTime       = writesNothing("a time outside working hours is rejected")
+	occupiedTime     = difference{"an occupied time is rejected", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool {
 			text := fmt.Sprint(row.Values)
 			return strings.Contains(text, "<id:booking:2>") || strings.Contains(text, "<id:order:2>") ||
 				row.Table == "latepoint_customers" && row.Key == "12"
 		})
 	}}
-	contractsMoves  = refused("a move that the contract does not know is refused")
-	mayNotBook      = refused("a blocked customer cannot book")
-	customerIsKnown = difference{"a customer who is described is known by e-mail", func(e *expectation) {
-		e.become("create_existing_customer")
+	unknownTransition = writesNothing("a status transition outside the contract is rejected")
+	blockedCustomer   = writesNothing("a blocked customer cannot book")
+	customerByEmail   = difference{"a new customer with a known e-mail address is that customer", func(e *expectation) {
+		e.useRowsOf("create_existing_customer")
 		e.replace("690", "600", "750", "660", "11:30", "10:00", "12:30", "11:00", "10:30", "09:00")
 	}}
-	orderFollows = difference{"an order follows its only booking to another customer", func(e *expectation) {
-		e.become("change_customer_order_form")
-		e.forgetForm()
+	orderCustomer = difference{"an order follows its only booking to another customer", func(e *expectation) {
+		e.useRowsOf("change_customer_order_form")
+		e.dropUnchangedRows()
 	}}
-	serviceComesWhole = difference{"a service comes with its duration and buffers", func(e *expectation) {
-		e.become("change_service_order_form")
+	serviceDefaults = difference{"a new service brings its duration and buffers", func(e *expectation) {
+		e.useRowsOf("change_service_order_form")
 	}}
-	labelFollows = difference{"the price breakdown names the new service", func(e *expectation) {
+	breakdownLabel = difference{"the price breakdown names the new service", func(e *expectation) {
 		for _, row := range e.rows("latepoint_orders") {
 			stored := fmt.Sprint(e.before.Row(row.Table, row.Key)["price_breakdown"])
 			row.Changed["price_breakdown"] = [2]any{stored, strings.Replace(stored, `"label":"Physiotherapy"`, `"label":"Follow-up consultation"`, 1)}
 		}
 	}}
-	itemsInOrder = difference{"the history of an order tells what was before and what is now", func(e *expectation) {
+	orderItemHistory = difference{"the activity log has an order's items before and after", func(e *expectation) {
 		for _, row := range e.rows("latepoint_activities") {
 			if row.Values["code"] == "order_updated" {
 				// The form computes prices anew; here a price changes only if one is sent.
@@ -158,17 +158,17 @@ var (
 			}
 		}
 	}}
-	numbersAsLoaded = difference{"what is loaded from the database is a text in the history", func(e *expectation) {
+	durationTexts = difference{"the activity log has values of the database as texts", func(e *expectation) {
 		e.durationsAsTexts()
 	}}
-	oldNote = difference{"the history tells the old note", func(e *expectation) {
+	oldNote = difference{"the activity log has the old note", func(e *expectation) {
 		for _, row := range e.rows("latepoint_activities") {
 			text := fmt.Sprint(row.Values["description"])
 			at := strings.Index(text, `"old":`)
 			row.Values["description"] = text[:at] + strings.ReplaceAll(text[at:], `"customer_comment":"new note"`, `"customer_comment":"First time here"`)
 		}
 	}}
-	keysOfTheDeleted = difference{"a deleted booking gets no new keys", func(e *expectation) {
+	noNewKeys = difference{"a deleted booking gets no new keys", func(e *expectation) {
 		for _, row := range e.rows("latepoint_booking_meta") {
 			if row.Op == fixtures.Insert {
 				e.replace(fmt.Sprint(row.Values["meta_value"]), e.storedKey(fmt.Sprint(row.Values["meta_key"])))
@@ -180,8 +180,8 @@ var (
 	}}
 )
 
-// become takes the rows of another write.
-func (e *expectation) become(name string) {
+// useRowsOf takes the rows of another write.
+func (e *expectation) useRowsOf(name string) {
 	for _, w := range fixtures.RecordedWrites(e.T) {
 		if w.Name == name {
 			e.Rows = w.Rows
@@ -192,9 +192,9 @@ func (e *expectation) become(name string) {
 	}
 }
 
-// forgetForm takes out what the order form writes besides what changes: every
+// dropUnchangedRows takes out what the order form writes besides what changes: every
 // row that it shows, and the item's price, computed anew.
-func (e *expectation) forgetForm() {
+func (e *expectation) dropUnchangedRows() {
 	e.drop(func(row fixtures.Change) bool {
 		return row.Table == "latepoint_order_items" || row.Op == fixtures.Update && row.Table != "latepoint_bookings" && len(row.Changed) == 1
 	})
@@ -239,9 +239,9 @@ func (e *expectation) storedKey(name string) string {
 	return ""
 }
 
-// keepItemInStep expects that the item data of a changed booking change
+// updateItemData expects that the item data of a changed booking change
 // likewise.
-func (e *expectation) keepItemInStep() {
+func (e *expectation) updateItemData() {
 	for _, row := range e.rows("latepoint_bookings") {
 		key := fmt.Sprint(e.before.Row(row.Table, row.Key)["order_item_id"])
 		item := e.before.Row("latepoint_order_items", key)

@@ -41,10 +41,10 @@ func TestRecordedCustomerWrites(t *testing.T) {
 		activeByDefault.name:               4,
 		sentStatus.name:                    2,
 		emptyNotes.name:                    6,
-		numberInHistory.name:               1,
-		metaIsCustomers.name:               5,
-		zeroIsAValue.name:                  1,
-		noBookingsLeft.name:                1,
+		idNumberInActivity.name:            1,
+		metaChangesCustomer.name:           5,
+		zeroValue.name:                     1,
+		bookingsDeletedFirst.name:          1,
 		"no user of the site is logged in": 13,
 		equalAnswer:                        7,
 	}
@@ -58,11 +58,11 @@ var customersNotReplayed = because(map[string]string{
 	"passwords are not written":                                   "customer_password",
 })
 
-// newGuest are the differences of every new customer.
-var newGuest = []difference{noPassword, emptyNotes, activeByDefault}
+// newGuestDifferences are the differences of every new customer.
+var newGuestDifferences = []difference{noPassword, emptyNotes, activeByDefault}
 
-// registered are those of one that is made with a status.
-var registered = []difference{noPassword, emptyNotes}
+// newCustomerDifferences are those of a customer that is created with a status.
+var newCustomerDifferences = []difference{noPassword, emptyNotes}
 
 // recordedMetaIDs gives rows of the setup the ids that they had, which replays
 // before this one may have used up.
@@ -72,21 +72,21 @@ const recordedMetaIDs = `UPDATE wp_latepoint_customer_meta AS m
 
 // customerReplays are the recorded writes of customers.
 var customerReplays = map[string]replay{
-	"customer_create_guest":              {do: createCustomer, differ: newGuest},
+	"customer_create_guest":              {do: createCustomer, differ: newGuestDifferences},
 	"customer_create_full":               {do: createCustomer, differ: []difference{noPassword, sentStatus}},
 	"customer_create_no_email":           {do: createCustomer, code: domain.CodeValidationFailed},
 	"customer_create_bad_email":          {do: createCustomer, code: domain.CodeValidationFailed},
 	"customer_create_duplicate_email":    {do: createCustomer, code: domain.CodeValidationFailed},
-	"customer_create_wpusers_on":         {do: createCustomer, differ: newGuest},
-	"customer_create_registered_model":   {do: createCustomer, differ: registered},
-	"customer_create_registered_wp_user": {do: createCustomer, differ: registered},
-	"customer_link_existing_wp_user":     {do: createCustomer, differ: newGuest},
-	"customer_link_admin_refused":        {do: createCustomer, differ: newGuest},
+	"customer_create_wpusers_on":         {do: createCustomer, differ: newGuestDifferences},
+	"customer_create_registered_model":   {do: createCustomer, differ: newCustomerDifferences},
+	"customer_create_registered_wp_user": {do: createCustomer, differ: newCustomerDifferences},
+	"customer_link_existing_wp_user":     {do: createCustomer, differ: newGuestDifferences},
+	"customer_link_admin_refused":        {do: createCustomer, differ: newGuestDifferences},
 
 	"customer_update_phone":                   {do: changeCustomer},
 	"customer_update_email_linked":            {do: changeCustomer},
 	"customer_update_email_linked_wpusers_on": {do: changeCustomer},
-	"customer_update_email_model_linked":      {do: changeCustomer, differ: []difference{numberInHistory}},
+	"customer_update_email_model_linked":      {do: changeCustomer, differ: []difference{idNumberInActivity}},
 	"customer_update_email_taken":             {do: changeCustomer, code: domain.CodeValidationFailed},
 	"customer_update_email_empty":             {do: changeCustomer, code: domain.CodeValidationFailed},
 	"customer_update_nothing":                 {do: changeCustomer},
@@ -98,11 +98,11 @@ var customerReplays = map[string]replay{
 		return err
 	}},
 
-	"customer_cf_set_new": {do: changeCustomFields, differ: []difference{metaIsCustomers}},
-	"customer_cf_change":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers}},
-	"customer_cf_empty":   {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers}},
-	"customer_cf_zero":    {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers, zeroIsAValue}},
-	"customer_cf_delete":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaIsCustomers}},
+	"customer_cf_set_new": {do: changeCustomFields, differ: []difference{metaChangesCustomer}},
+	"customer_cf_change":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaChangesCustomer}},
+	"customer_cf_empty":   {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaChangesCustomer}},
+	"customer_cf_zero":    {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaChangesCustomer, zeroValue}},
+	"customer_cf_delete":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaChangesCustomer}},
 
 	"delete_customer": {
 		do: func(ctx context.Context, s *Site, _ json.RawMessage) error {
@@ -113,15 +113,15 @@ var customerReplays = map[string]replay{
 			"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268",
 			"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268",
 		},
-		differ: []difference{noBookingsLeft},
+		differ: []difference{bookingsDeletedFirst},
 	},
 }
 
 // The differences of customers.
 var (
-	noPassword = replacing("the password of a new customer is of no known hash",
+	noPassword = replaceTexts("a new customer's password hash matches no password",
 		"<wp_hash:customer.password:1>", "<phpass:customer.password:1>")
-	emptyNotes = difference{"no note is an empty text", func(e *expectation) {
+	emptyNotes = difference{"a missing note is an empty text", func(e *expectation) {
 		for _, row := range e.rows("latepoint_customers") {
 			row.Values["notes"], row.Values["admin_notes"] = "", ""
 		}
@@ -137,13 +137,13 @@ var (
 			row.Changed["status"] = [2]any{"active", "blocked"}
 		}
 	}}
-	numberInHistory = replacing("the history tells a changed customer's id as a number", `"new":{"id":"5"`, `"new":{"id":5`)
-	metaIsCustomers = difference{"a custom field that changes is a change of the customer", func(e *expectation) {
+	idNumberInActivity  = replaceTexts("the activity log has a changed customer's id as a number", `"new":{"id":"5"`, `"new":{"id":5`)
+	metaChangesCustomer = difference{"a custom field that changes is a change of the customer", func(e *expectation) {
 		key := fmt.Sprint(e.commandID())
 		stored := e.before.Row("latepoint_customers", key)["updated_at"]
 		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_customers", Op: fixtures.Update, Key: key, Changed: map[string][2]any{"updated_at": {stored, "<now_utc>"}}})
 	}}
-	zeroIsAValue = difference{"zero is a value", func(e *expectation) {
+	zeroValue = difference{"zero is a value", func(e *expectation) {
 		for i := range e.Rows {
 			if row := &e.Rows[i]; row.Op == fixtures.Delete {
 				row.Op, row.Values = fixtures.Update, nil
@@ -152,7 +152,7 @@ var (
 		}
 	}}
 	// And their payments are no longer successful.
-	noBookingsLeft = difference{"bookings are deleted before their customer", func(e *expectation) {
+	bookingsDeletedFirst = difference{"bookings are deleted before their customer", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool { return strings.HasPrefix(row.Table, "latepoint_booking") })
 		for _, row := range e.rows("latepoint_transactions") {
 			row.Values["status"] = "failed"

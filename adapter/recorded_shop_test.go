@@ -43,16 +43,16 @@ func TestRecordedShopWrites(t *testing.T) {
 		"a payment settles the invoice of its amount":           1,
 		"a payment that fails opens the invoice it had settled": 1,
 		"a refund is stored with a negative amount":             1,
-		"an empty source is an empty text in the history":       3,
-		"an empty text does not take the place of none":         1,
-		"an invoice keeps its day":                              1,
+		"the activity log has an empty source as an empty text": 3,
+		"an empty text does not replace NULL":                   1,
+		"an invoice keeps its due date":                         1,
 		"an order's payment status follows its payments":        7,
-		"nobody offers a service that was just made":            1,
-		"the history tells of every change":                     1,
-		"the order item is kept in step with its booking":       1,
-		"what a service does not have here stays as it is":      2,
-		"what does not change is not written":                   7,
-		"what the form of a service takes away stays":           1,
+		"a new service has no agents":                           1,
+		"the activity log has every change":                     1,
+		"the order item's data follows its booking":             1,
+		"unsupported fields of a service stay unchanged":        2,
+		"unchanged records are not written":                     7,
+		"working hours and metadata of a service stay":          1,
 	}
 	if diff := cmp.Diff(want, differences); diff != "" {
 		t.Errorf("writes by difference (-want +got):\n%s", diff)
@@ -62,31 +62,31 @@ func TestRecordedShopWrites(t *testing.T) {
 // shopReplays are the recorded writes of services, payments, orders and
 // invoices.
 var shopReplays = map[string]replay{
-	"service_create_form":        {do: saveService, differ: []difference{notOfServices}},
-	"service_create_form_agents": {do: saveService, differ: []difference{nobodyOffers}},
+	"service_create_form":        {do: saveService, differ: []difference{unsupportedServiceFields}},
+	"service_create_form_agents": {do: saveService, differ: []difference{newServiceWithoutAgents}},
 	"service_create_no_name":     {do: saveService, code: domain.CodeValidationFailed},
-	"service_update_form":        {do: saveService, differ: []difference{notOfServices, hoursStay}},
-	"service_update_model":       {do: saveService, differ: []difference{serviceHistory}},
+	"service_update_form":        {do: saveService, differ: []difference{unsupportedServiceFields, hoursAndMetaKept}},
+	"service_update_model":       {do: saveService, differ: []difference{serviceActivity}},
 
-	"transaction_create":                {do: pay, differ: []difference{statusFollows(1403, orderPartiallyPaid)}},
+	"transaction_create":                {do: pay, differ: []difference{orderPaymentStatus(1403, orderPartiallyPaid)}},
 	"transaction_create_full_intent":    {do: pay},
-	"transaction_create_partial_intent": {do: pay, differ: []difference{statusFollows(1403, orderPartiallyPaid)}},
-	"transaction_create_processing":     {do: pay, differ: []difference{statusFollows(1403, orderProcessing)}},
+	"transaction_create_partial_intent": {do: pay, differ: []difference{orderPaymentStatus(1403, orderPartiallyPaid)}},
+	"transaction_create_processing":     {do: pay, differ: []difference{orderPaymentStatus(1403, orderProcessing)}},
 	"transaction_create_failed":         {do: pay},
-	"transaction_create_refund_kind":    {do: pay, differ: []difference{refundNegative, statusFollows(10, orderPartiallyPaid)}},
-	"transaction_in_order_form_new":     {do: payInForm, differ: []difference{shopForm, statusFollows(1403, orderPartiallyPaid)}},
-	"transaction_update_order_form":     {do: payInForm, differ: []difference{shopForm}},
-	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{shopForm, noteStaysNone, invoiceSettled, statusFollows(249, orderFullyPaid)}},
-	"transaction_update_model":          {do: changePayment, differ: []difference{invoiceReopened, statusFollows(10, orderNotPaid)}},
-	"transaction_delete":                {do: deletePayment, code: domain.CodePaymentCompleted, differ: []difference{completedStays}},
+	"transaction_create_refund_kind":    {do: pay, differ: []difference{refundNegative, orderPaymentStatus(10, orderPartiallyPaid)}},
+	"transaction_in_order_form_new":     {do: payInForm, differ: []difference{unchangedOrderRows, orderPaymentStatus(1403, orderPartiallyPaid)}},
+	"transaction_update_order_form":     {do: payInForm, differ: []difference{unchangedOrderRows}},
+	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{unchangedOrderRows, emptyNoteIsNULL, paymentSettlesInvoice, orderPaymentStatus(249, orderFullyPaid)}},
+	"transaction_update_model":          {do: changePayment, differ: []difference{paymentReopensInvoice, orderPaymentStatus(10, orderNotPaid)}},
+	"transaction_delete":                {do: deletePayment, code: domain.CodePaymentCompleted, differ: []difference{completedPayment}},
 
-	"order_totals_form":          {do: changeOrder, differ: []difference{shopForm}},
+	"order_totals_form":          {do: changeOrder, differ: []difference{unchangedOrderRows}},
 	"order_totals_model":         {do: changeOrder, differ: []difference{emptySource}},
-	"order_status_completed":     {do: changeOrder, differ: []difference{shopForm}},
-	"order_status_cancelled":     {do: changeOrder, differ: []difference{shopForm}},
+	"order_status_completed":     {do: changeOrder, differ: []difference{unchangedOrderRows}},
+	"order_status_cancelled":     {do: changeOrder, differ: []difference{unchangedOrderRows}},
 	"order_payment_status":       {do: changeOrder, differ: []difference{emptySource}},
 	"order_status_model":         {do: changeOrder, differ: []difference{emptySource}},
-	"change_customer_order_form": {do: changeOrder, differ: []difference{transferForm, itemInStep}},
+	"change_customer_order_form": {do: changeOrder, differ: []difference{unchangedTransferRows, itemDataFollows}},
 
 	"invoice_status_paid":           {do: changeInvoice},
 	"invoice_status_void":           {do: changeInvoice},
@@ -95,12 +95,12 @@ var shopReplays = map[string]replay{
 	"invoice_status_partially_paid": {do: changeInvoice},
 	"invoice_status_paid_to_open":   {do: changeInvoice},
 	"invoice_status_same":           {do: changeInvoice},
-	"invoice_data":                  {do: changeInvoice, differ: []difference{dayStays}},
+	"invoice_data":                  {do: changeInvoice, differ: []difference{invoiceDate}},
 }
 
 // The differences of single writes.
 var (
-	notOfServices = difference{"what a service does not have here stays as it is", func(e *expectation) {
+	unsupportedServiceFields = difference{"unsupported fields of a service stay unchanged", func(e *expectation) {
 		for _, row := range e.rows("latepoint_services") {
 			delete(row.Changed, "buffer_after")
 			if row.Op == fixtures.Insert {
@@ -114,46 +114,46 @@ var (
 			row.Values["amount"] = "-" + row.Values["amount"].(string)
 		}
 	}}
-	nobodyOffers = difference{"nobody offers a service that was just made", func(e *expectation) {
+	newServiceWithoutAgents = difference{"a new service has no agents", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool { return row.Table == "latepoint_agents_services" })
 	}}
-	hoursStay = difference{"what the form of a service takes away stays", func(e *expectation) {
+	hoursAndMetaKept = difference{"working hours and metadata of a service stay", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool {
 			return row.Table == "latepoint_work_periods" || row.Table == "latepoint_service_meta"
 		})
 	}}
-	serviceHistory = difference{"the history tells of every change", func(e *expectation) {
+	serviceActivity = difference{"the activity log has every change", func(e *expectation) {
 		e.expectActivity("service_updated", "service_id", "4", nil)
 	}}
-	noteStaysNone = difference{"an empty text does not take the place of none", func(e *expectation) {
+	emptyNoteIsNULL = difference{"an empty text does not replace NULL", func(e *expectation) {
 		delete(e.rows("latepoint_transactions")[0].Changed, "notes")
 	}}
 	// The recorded payment is exactly what invoice 224 is over.
-	invoiceSettled = difference{"a payment settles the invoice of its amount", func(e *expectation) {
+	paymentSettlesInvoice = difference{"a payment settles the invoice of its amount", func(e *expectation) {
 		e.rows("latepoint_transactions")[0].Changed["invoice_id"] = [2]any{nil, "224"}
 		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "224", Changed: map[string][2]any{
 			"status": {invoiceOpen, invoicePaid}, "updated_at": {e.before.Row("latepoint_order_invoices", "224")["updated_at"], "<now_utc>"},
 		}})
 	}}
-	invoiceReopened = difference{"a payment that fails opens the invoice it had settled", func(e *expectation) {
+	paymentReopensInvoice = difference{"a payment that fails opens the invoice it had settled", func(e *expectation) {
 		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "10", Changed: map[string][2]any{
 			"status": {invoicePaid, invoiceOpen}, "updated_at": {e.before.Row("latepoint_order_invoices", "10")["updated_at"], "<now_utc>"},
 		}})
 	}}
-	completedStays = refused("a completed payment is not deleted")
-	emptySource    = replacing("an empty source is an empty text in the history", `"source_url":false`, `"source_url":""`)
-	shopForm       = difference{orderForm.name, (*expectation).forgetOrderForm}
-	transferForm   = difference{orderForm.name, func(e *expectation) {
-		e.forgetForm()
+	completedPayment      = writesNothing("a completed payment is not deleted")
+	emptySource           = replaceTexts("the activity log has an empty source as an empty text", `"source_url":false`, `"source_url":""`)
+	unchangedOrderRows    = difference{unchangedRows.name, (*expectation).dropUnchangedOrderRows}
+	unchangedTransferRows = difference{unchangedRows.name, func(e *expectation) {
+		e.dropUnchangedRows()
 		e.orderAsLoaded()
 	}}
-	dayStays = difference{"an invoice keeps its day", func(e *expectation) {
+	invoiceDate = difference{"an invoice keeps its due date", func(e *expectation) {
 		delete(e.rows("latepoint_order_invoices")[0].Changed, "due_at")
 	}}
 )
 
-// statusFollows expects that a payment changes the payment status of its order.
-func statusFollows(order int64, status string) difference {
+// orderPaymentStatus expects that a payment changes the payment status of its order.
+func orderPaymentStatus(order int64, status string) difference {
 	return difference{"an order's payment status follows its payments", func(e *expectation) {
 		key := strconv.FormatInt(order, 10)
 		stored := e.before.Row("latepoint_orders", key)
@@ -171,9 +171,9 @@ func (e *expectation) expectActivity(code, about, id string, description any) {
 	e.Rows = append(e.Rows, entry)
 }
 
-// forgetOrderForm takes out what the order form writes besides the order and its
+// dropUnchangedOrderRows takes out what the order form writes besides the order and its
 // payments: every row that it shows.
-func (e *expectation) forgetOrderForm() {
+func (e *expectation) dropUnchangedOrderRows() {
 	orderChanges := slices.ContainsFunc(e.rows("latepoint_orders"), func(row fixtures.Change) bool { return len(row.Changed) > 1 })
 	e.drop(func(row fixtures.Change) bool {
 		switch row.Table {

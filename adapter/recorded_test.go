@@ -64,7 +64,7 @@ func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, d
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := recorded{t: t, site: site, variant: v.Name, services: map[int64]bookableService{}, calendars: map[calendarKey]*availability.Calendar{}, differences: differences}
+	r := variantComparison{t: t, site: site, variant: v.Name, services: map[int64]bookableService{}, calendars: map[calendarKey]*availability.Calendar{}, differences: differences}
 	for _, c := range v.Cases {
 		r.compare(c)
 	}
@@ -73,8 +73,8 @@ func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, d
 	}
 }
 
-// recorded compares with the answers of one variant.
-type recorded struct {
+// variantComparison compares with the answers of one variant.
+type variantComparison struct {
 	t           *testing.T
 	site        *Site
 	variant     string
@@ -100,15 +100,15 @@ const (
 const midnightVariant = "cross_midnight_bookings"
 
 // changesClock reports whether the variant is of a day on which the clock changes.
-func (r recorded) changesClock() bool { return strings.HasPrefix(r.variant, "dst:") }
+func (r variantComparison) changesClock() bool { return strings.HasPrefix(r.variant, "dst:") }
 
-// skipped reports whether a start is in the hour that all recorded spring changes skip.
-func skipped(start int) bool { return 120 <= start && start < 180 }
+// inSkippedHour reports whether a start is in the hour that all recorded spring changes skip.
+func inSkippedHour(start int) bool { return 120 <= start && start < 180 }
 
 // compare asks for a day. The day question of the plugin, which decides about
 // a booking, is what the engine mirrors; customers are shown what its calendar
 // shows.
-func (r recorded) compare(c fixtures.AvailabilityCase) {
+func (r variantComparison) compare(c fixtures.AvailabilityCase) {
 	r.t.Helper()
 	asPlugin, calendar := slotList(c.Slots, c.Capacity), slotList(c.Slots, c.Capacity)
 	if c.DaySlots != nil {
@@ -135,7 +135,7 @@ func (r recorded) compare(c fixtures.AvailabilityCase) {
 		r.differences[equalAnswer]++
 	case slices.Equal(ours, withinDay):
 		r.differences[afterMidnight]++
-	case r.changesClock() && slices.Equal(ours, slices.DeleteFunc(slices.Clone(calendar), func(s slot) bool { return skipped(s.Start) })):
+	case r.changesClock() && slices.Equal(ours, slices.DeleteFunc(slices.Clone(calendar), func(s slot) bool { return inSkippedHour(s.Start) })):
 		r.differences[missingHour]++
 	case r.variant == midnightVariant && subset(ours, plain):
 		r.differences[pastMidnight]++
@@ -145,7 +145,7 @@ func (r recorded) compare(c fixtures.AvailabilityCase) {
 }
 
 // check asks for one start.
-func (r recorded) check(c fixtures.AvailabilityCheck) {
+func (r variantComparison) check(c fixtures.AvailabilityCheck) {
 	r.t.Helper()
 	if c.Error != "" {
 		r.differences[pluginThrows]++
@@ -159,7 +159,7 @@ func (r recorded) check(c fixtures.AvailabilityCheck) {
 		r.differences[equalAnswer]++
 	case !free && at.Before(availability.MomentOf(r.site.Now.In(r.site.Zone.Location))):
 		r.differences[pastDay]++
-	case !free && r.changesClock() && skipped(int(at.Minutes)):
+	case !free && r.changesClock() && inSkippedHour(int(at.Minutes)):
 		r.differences[missingHour]++
 	case free && r.variant == "latest_global:date":
 		r.differences[windowOfADate]++
@@ -222,7 +222,7 @@ type question struct {
 }
 
 // ask reads what a request needs.
-func (r recorded) ask(q fixtures.AvailabilityRequest, day availability.Day) question {
+func (r variantComparison) ask(q fixtures.AvailabilityRequest, day availability.Day) question {
 	r.t.Helper()
 	service, known := r.service(q.ServiceID)
 	if !known {
@@ -253,7 +253,7 @@ type calendarKey struct {
 
 // calendar reads each calendar of a variant once. It is nil where the agent or
 // the location does not exist.
-func (r recorded) calendar(service bookableService, key calendarKey) *availability.Calendar {
+func (r variantComparison) calendar(service bookableService, key calendarKey) *availability.Calendar {
 	r.t.Helper()
 	if calendar, known := r.calendars[key]; known {
 		return calendar
@@ -276,7 +276,7 @@ func (r recorded) calendar(service bookableService, key calendarKey) *availabili
 }
 
 // service reads each service of a variant once.
-func (r recorded) service(id int64) (service bookableService, known bool) {
+func (r variantComparison) service(id int64) (service bookableService, known bool) {
 	r.t.Helper()
 	if service, known = r.services[id]; known {
 		return service, true

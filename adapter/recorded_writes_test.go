@@ -197,13 +197,13 @@ func (e *expectation) replace(oldnew ...string) {
 	}
 }
 
-// replacing returns a difference in some texts.
-func replacing(name string, oldnew ...string) difference {
+// replaceTexts returns a difference in some texts.
+func replaceTexts(name string, oldnew ...string) difference {
 	return difference{name, func(e *expectation) { e.replace(oldnew...) }}
 }
 
-// refused returns a difference in what is allowed: nothing is written.
-func refused(name string) difference {
+// writesNothing returns a difference in what is allowed: nothing is written.
+func writesNothing(name string) difference {
 	return difference{name, func(e *expectation) { e.Rows = nil }}
 }
 
@@ -220,7 +220,7 @@ const withJobCron = `INSERT INTO wp_options (option_name, option_value) VALUES
 
 // differencesOfAll are those that may occur in every write.
 var differencesOfAll = []difference{
-	{"who sends messages records them", func(e *expectation) {
+	{"sent messages are recorded by the sender", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool {
 			return row.Table == "latepoint_activities" && (row.Values["code"] == "email_sent" || row.Values["code"] == "process_job_run")
 		})
@@ -232,7 +232,7 @@ var differencesOfAll = []difference{
 			}
 		}
 	}},
-	{"what a message of a change is about is as loaded", func(e *expectation) {
+	{"the settings of a message about a change have ids as texts", func(e *expectation) {
 		for _, row := range e.rows("latepoint_process_jobs") {
 			if info, _ := row.Values["process_info"].(string); strings.Contains(info, "booking_updated") {
 				row.Values["settings"] = postedIDs.ReplaceAllString(row.Values["settings"].(string), `"$1":"$2"`)
@@ -249,34 +249,34 @@ var differencesOfAll = []difference{
 // wantDifferences are the numbers of writes by difference; those without any
 // are equal.
 var wantDifferences = map[string]int{
-	"a blocked customer cannot book":                        1,
-	"a booking is approved unless a status is sent":         2,
-	"a booking that ends at midnight ends on that day":      1,
-	"a booking that starts at midnight has its instants":    1,
-	"a customer who is described is known by e-mail":        1,
-	"a deleted booking gets no new keys":                    3,
-	"a move that the contract does not know is refused":     3,
-	"a service comes with its duration and buffers":         1,
-	"a time that is not open cannot be had":                 1,
-	"a time that is taken cannot be had":                    1,
-	"an order follows its only booking to another customer": 1,
+	"a blocked customer cannot book":                              1,
+	"a booking is approved unless a status is sent":               2,
+	"a booking that ends at midnight ends on that day":            1,
+	"a booking that starts at midnight has its instants":          1,
+	"a new customer with a known e-mail address is that customer": 1,
+	"a deleted booking gets no new keys":                          3,
+	"a status transition outside the contract is rejected":        3,
+	"a new service brings its duration and buffers":               1,
+	"a time outside working hours is rejected":                    1,
+	"an occupied time is rejected":                                1,
+	"an order follows its only booking to another customer":       1,
 	queuedMessages:        52,
 	noMail.name:           1,
 	bookingUnchanged.name: 1,
-	"what a message of a change is about is as loaded":              11,
-	"no user of the site is logged in":                              56,
-	"notes lose their tags":                                         1,
-	"the history tells the old note":                                1,
-	"a time that the clock skips does not exist":                    1,
-	"the history tells what the clock shows on the day it changes":  1,
-	"the price breakdown names the new service":                     2,
-	"the history of an order tells what was before and what is now": 2,
-	"the order item is kept in step with its booking":               19,
-	"the password of a guest is of no known hash":                   4,
-	"what does not change is not written":                           10,
-	"what is loaded from the database is a text in the history":     1,
-	"who sends messages records them":                               52,
-	equalAnswer:                                                     7,
+	"the settings of a message about a change have ids as texts":        11,
+	"no user of the site is logged in":                                  56,
+	"notes lose their tags":                                             1,
+	"the activity log has the old note":                                 1,
+	"a time that the clock skips is rejected":                           1,
+	"the activity log has the local times of the day the clock changes": 1,
+	"the price breakdown names the new service":                         2,
+	"the activity log has an order's items before and after":            2,
+	"the order item's data follows its booking":                         19,
+	"a guest's password hash matches no password":                       4,
+	"unchanged records are not written":                                 10,
+	"the activity log has values of the database as texts":              1,
+	"sent messages are recorded by the sender":                          52,
+	equalAnswer: 7,
 }
 
 // notReplayed are the other recorded writes, with the reason.

@@ -29,14 +29,14 @@ func (s *Site) CheckColumns() error {
 // statement, unless something is wrong.
 func (s *Site) CheckReadable(ctx context.Context) error {
 	expected := slices.DeleteFunc(wpdb.Tables(), func(t wpdb.Table) bool { return !s.schema.Expects(t) })
-	refused, missing, err := s.db.Unreadable(ctx, expected)
+	rejected, missing, err := s.db.Unreadable(ctx, expected)
 	switch {
 	case err != nil:
 		return err
 	case len(missing) > 0:
 		return domain.TablesMissing(nil, s.db.FullNames(missing)...)
-	case len(refused) > 0:
-		return domain.Unavailable("The database user may not read "+strings.Join(s.db.FullNames(refused), ", "), nil)
+	case len(rejected) > 0:
+		return domain.Unavailable("The database user may not read "+strings.Join(s.db.FullNames(rejected), ", "), nil)
 	default:
 		return nil
 	}

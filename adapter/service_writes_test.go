@@ -36,12 +36,12 @@ func TestCreateService(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	create := func(n NewService) func(*testing.T, *Site) {
-		return returnsStored(
+		return wantStoredResult(
 			func(ctx context.Context, site *Site) (Service, error) {
 				return txCreate(ctx, site, (*Tx).CreateService, n)
 			},
-			func(ctx context.Context, site *Site, made Service) (Service, error) {
-				return site.Service(ctx, made.ID, ServiceIncludes{Agents: true})
+			func(ctx context.Context, site *Site, created Service) (Service, error) {
+				return site.Service(ctx, created.ID, ServiceIncludes{Agents: true})
 			})
 	}
 	history := activityEntry("service_created", "service_id", "<id:service:1>", nil)
@@ -63,11 +63,11 @@ func TestCreateService(t *testing.T) {
 	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *Site) {
 		failed := errors.New("no")
 		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-			made, err := tx.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath")}})
+			created, err := tx.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath")}})
 			if err != nil {
 				return err
 			}
-			if _, err := tx.Service(t.Context(), made.ID, ServiceIncludes{}); err != nil {
+			if _, err := tx.Service(t.Context(), created.ID, ServiceIncludes{}); err != nil {
 				t.Errorf("the service is not there yet: %v", err)
 			}
 			return failed
@@ -152,15 +152,15 @@ func TestServicesOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
 	s.try("made and changed", nil, func(t *testing.T, site *Site) {
-		made, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{ServicePatch{Name: new("Bath"), Description: new("Warm")}})
+		created, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{ServicePatch{Name: new("Bath"), Description: new("Warm")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made, err = txUpdate(t.Context(), site, (*Tx).UpdateService, made.ID, ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
+		if created, err = txUpdate(t.Context(), site, (*Tx).UpdateService, created.ID, ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
 			t.Fatal(err)
 		}
-		if made.Duration != 45 || made.Description != nil {
-			t.Errorf("duration %d, description %v", made.Duration, made.Description)
+		if created.Duration != 45 || created.Description != nil {
+			t.Errorf("duration %d, description %v", created.Duration, created.Description)
 		}
 		// For the rest of the test: what was made goes again.
 		s.execute(t, "DELETE FROM wp_latepoint_services WHERE name = 'Bath'", "DELETE FROM wp_latepoint_service_meta", "DELETE FROM wp_latepoint_activities")

@@ -97,7 +97,7 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 		pattern := wpdb.Contains(*f.Search)
 		q = q.Where(sq.Or{sq.Like{"s.name": pattern}, sq.Like{"s.short_description": pattern}, described})
 	}
-	q = s.connected(q, "service_id", "s.id", connection{"location_id", f.LocationID}, connection{"agent_id", f.AgentID})
+	q = s.whereConnected(q, "service_id", "s.id", connection{"location_id", f.LocationID}, connection{"agent_id", f.AgentID})
 	l := list{op: "list services", filter: q}
 	stmt := onPage(s.serviceColumns(q), f.Paging, sortColumns(serviceOrder[f.Sort], f.Descending)...)
 	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanService)

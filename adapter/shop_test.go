@@ -68,8 +68,8 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site
 	})
 }
 
-// returnsStored runs a write and checks that it returns what it stored.
-func returnsStored[T any](write func(ctx context.Context, site *Site) (T, error), read func(ctx context.Context, site *Site, written T) (T, error)) func(*testing.T, *Site) {
+// wantStoredResult runs a write and checks that it returns what it stored.
+func wantStoredResult[T any](write func(ctx context.Context, site *Site) (T, error), read func(ctx context.Context, site *Site, written T) (T, error)) func(*testing.T, *Site) {
 	return func(t *testing.T, site *Site) {
 		written, err := write(t.Context(), site)
 		if err != nil {
@@ -115,8 +115,8 @@ func activityEntry(code, about, id string, description any) fixtures.Change {
 	return insertedRow("latepoint_activities", values)
 }
 
-// orderTold returns the entry about a changed order.
-func orderTold(id int64) fixtures.Change {
+// orderUpdateEntry returns the entry about a changed order.
+func orderUpdateEntry(id int64) fixtures.Change {
 	return activityEntry("order_updated", "order_id", strconv.FormatInt(id, 10), anyText)
 }
 

@@ -36,8 +36,8 @@ type slowCount struct {
 	write int64     // the last write of ours before it
 }
 
-// sharing reports whether sizes may be shared at all.
-func (t *Totals) sharing() bool { return t.MaxAge > 0 }
+// mayShare reports whether totals may be shared at all.
+func (t *Totals) mayShare() bool { return t.MaxAge > 0 }
 
 // find returns a list that took long to count; nil if it did not.
 func (t *Totals) find(key string) *slowCount {
@@ -48,7 +48,7 @@ func (t *Totals) find(key string) *slowCount {
 
 // note remembers that a list took long to count, if it did. It returns nil if it did not.
 func (t *Totals) note(key string, took time.Duration) *slowCount {
-	if !t.sharing() || took <= t.ExactTime {
+	if !t.mayShare() || took <= t.ExactTime {
 		return nil
 	}
 	t.mu.Lock()
@@ -133,13 +133,13 @@ func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
 		return nil
 	}
 	t.size, err = s.count(ctx, l)
-	s.counted(t)
+	s.noteCountTime(t)
 	t.count = nil
 	return err
 }
 
-// counted remembers how long a statement took that counted a list.
-func (s *Site) counted(t *total) {
+// noteCountTime remembers how long a statement took that counted a list.
+func (s *Site) noteCountTime(t *total) {
 	if t.count != nil && t.key != "" {
 		s.totals.note(t.key, s.totals.now().Sub(t.began))
 	}

@@ -260,7 +260,7 @@ func (b *Body) object(name string) *Body {
 	value, sent := b.sent(name)
 	if sent {
 		var ok bool
-		if fields, ok = decoded(value).object(); !ok {
+		if fields, ok = decodeText(value).object(); !ok {
 			b.note(name, invalid(notAnObject))
 			return nil
 		}
@@ -282,15 +282,15 @@ func (b *Body) list(name string) (elements []node, ok bool) {
 	if !sent {
 		return nil, false
 	}
-	if elements, ok = decoded(value).list(); !ok {
+	if elements, ok = decodeText(value).list(); !ok {
 		b.note(name, invalid(notAList))
 	}
 	return elements, ok
 }
 
-// decoded returns the list or object that a text holds as JSON, which is how clients send
+// decodeText returns the list or object that a text holds as JSON, which is how clients send
 // them in forms. Every other value is returned as it is.
-func decoded(value node) node {
+func decodeText(value node) node {
 	text, isText, single := value.scalar()
 	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' {
 		return value

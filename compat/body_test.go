@@ -21,8 +21,8 @@ const (
 	typeOdd  = "text/plain"
 )
 
-// parsed is a document, or what is wrong with it behind a !.
-func parsed(t testing.TB, contentType, sent string) string {
+// parseText returns a document, or what is wrong with it behind a !.
+func parseText(t testing.TB, contentType, sent string) string {
 	t.Helper()
 	document, err := ParseBody(contentType, []byte(sent))
 	if err == nil {
@@ -87,7 +87,7 @@ func TestParseBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := parsed(t, c.contentType, c.sent); got != c.want {
+			if got := parseText(t, c.contentType, c.sent); got != c.want {
 				t.Errorf("%.200q, want %.200q", got, c.want)
 			}
 		})
@@ -125,7 +125,7 @@ func TestForms(t *testing.T) {
 		"n=<b>&m=é":                            `{"n":"<b>","m":"é"}`,
 		"a" + strings.Repeat("[b]", 64) + "=1": `{"a":` + strings.Repeat(`{"b":`, 64) + `"1"` + strings.Repeat("}", 65),
 	} {
-		if got := parsed(t, typeForm, form); got != want {
+		if got := parseText(t, typeForm, form); got != want {
 			t.Errorf("%s gives %s, want %s", form, got, want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestMultipart(t *testing.T) {
 		"nothing but ended": {"multipart/form-data; boundary=x", end, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := parsed(t, c.contentType, c.sent); got != c.want {
+			if got := parseText(t, c.contentType, c.sent); got != c.want {
 				t.Errorf("%s: %s, want %s", name, got, c.want)
 			}
 		})
@@ -197,7 +197,7 @@ func TestBodyLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := parsed(t, c.contentType, c.sent)
+			got := parseText(t, c.contentType, c.sent)
 			if !strings.HasPrefix(got, "!") {
 				got = ""
 			}
@@ -222,9 +222,9 @@ func bodyOf(t testing.TB, text string) *Body {
 	return b
 }
 
-// faultsIn are the wrong fields with their messages, and whether the request is
-// malformed or refused.
-func faultsIn(t testing.TB, err error) (code domain.Code, fields map[string]string) {
+// errorFields returns the invalid fields with their messages, and whether the request is
+// malformed or rejected.
+func errorFields(t testing.TB, err error) (code domain.Code, fields map[string]string) {
 	t.Helper()
 	if err == nil {
 		return "", nil
@@ -245,7 +245,7 @@ func readBodyField[T any](t *testing.T, raw string, get func(*Body) *T) string {
 	if value := get(b); value != nil {
 		got = fmt.Sprint(*value)
 	}
-	code, fields := faultsIn(t, b.Err())
+	code, fields := errorFields(t, b.Err())
 	if code == "" {
 		return got
 	}
@@ -426,7 +426,7 @@ func TestDottedNames(t *testing.T) {
 	valueOf(customer, "email", anyText())
 	valueOf(customer, "phone", anyText())
 	valueOf(b, "duration", integer(1, 2))
-	code, fields := faultsIn(t, b.Err())
+	code, fields := errorFields(t, b.Err())
 	want := map[string]string{"customer.email": notSingle, "customer.phone": notSingle, "duration": "Minimum allowed value is 1"}
 	if diff := cmp.Diff(want, fields); diff != "" || code != domain.CodeInvalidRequest {
 		t.Errorf("%s (-want +got):\n%s", code, diff)
@@ -474,7 +474,7 @@ func FuzzParseBody(f *testing.F) {
 		if bookings, err := BulkBookings(document); err == nil {
 			for i, b := range bookings {
 				_ = b.Validation.Err()
-				if _, err := json.Marshal(BulkRefused(i, b.Submitted(), &domain.Error{}, WriteUnknown)); err != nil {
+				if _, err := json.Marshal(BulkRejected(i, b.Submitted(), &domain.Error{}, WriteUnknown)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -518,7 +518,7 @@ func FuzzFormsAreJSON(f *testing.F) {
 		form.Set("list[1]["+inner+"]", text)
 		form.Set("list[1]["+outer+"]["+inner+"]", value)
 		var fromForm, fromJSON any
-		for into, document := range map[*any]string{&fromForm: parsed(t, typeForm, form.Encode()), &fromJSON: parsed(t, typeJSON, string(sent))} {
+		for into, document := range map[*any]string{&fromForm: parseText(t, typeForm, form.Encode()), &fromJSON: parseText(t, typeJSON, string(sent))} {
 			if err := json.Unmarshal([]byte(document), into); err != nil {
 				t.Fatalf("%s: %v", document, err)
 			}

@@ -125,7 +125,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	}
 	bookings := make([]BulkBooking, len(sent.elements))
 	for i, element := range sent.elements {
-		fields, _ := decoded(element).object() // what is no object has none of the fields
+		fields, _ := decodeText(element).object() // what is no object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
 		bookingFields.read(one, &bookings[i].NewBooking)
@@ -156,8 +156,8 @@ type CreatedBooking struct {
 var BookingCreated = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Booking created successfully")}
 
 // BookingCreated is the answer to POST /bookings.
-func (v View) BookingCreated(made adapter.CreatedBooking, times BookingTimes) CreatedBooking {
-	return CreatedBooking{BookingCreated.about(v.bookingDetail(made.BookingDetail, times)), made.ConfirmationSent}
+func (v View) BookingCreated(created adapter.CreatedBooking, times BookingTimes) CreatedBooking {
+	return CreatedBooking{BookingCreated.about(v.bookingDetail(created.BookingDetail, times)), created.ConfirmationSent}
 }
 
 // BookingUpdated is the answer to PUT /bookings/{id}.
@@ -168,7 +168,7 @@ func (v View) BookingUpdated(d adapter.BookingDetail, times BookingTimes) Status
 // BookingDeleted is the answer to DELETE /bookings/{id}.
 var BookingDeleted = done("Booking deleted successfully")
 
-// BulkSuccess is a booking of a bulk request that was made.
+// BulkSuccess is a booking of a bulk request that was created.
 type BulkSuccess struct {
 	Index            int            `json:"index"`
 	BookingID        int64          `json:"booking_id"`
@@ -207,9 +207,9 @@ type SummaryCustomer struct {
 	Email    string `json:"email"`
 }
 
-// BulkMade is a booking of a bulk request that was made.
-func BulkMade(index int, made adapter.CreatedBooking) BulkSuccess {
-	b := made.Booking
+// BulkCreated is a booking of a bulk request that was created.
+func BulkCreated(index int, created adapter.CreatedBooking) BulkSuccess {
+	b := created.Booking
 	summary := BookingSummary{
 		ID: b.ID, BookingCode: b.Code, Status: b.Status, StartDate: string(b.StartDate), StartTime: clock(b.StartTime),
 		Agent: NamedAgent{ID: domain.IDText(b.Agent.ID), FullName: b.Agent.FullName},
@@ -220,7 +220,7 @@ func BulkMade(index int, made adapter.CreatedBooking) BulkSuccess {
 	if b.Service != nil {
 		summary.Service = NamedService{ID: domain.IDText(b.Service.ID), Name: b.Service.Name}
 	}
-	return BulkSuccess{Index: index, BookingID: b.ID, Data: summary, ConfirmationSent: made.ConfirmationSent}
+	return BulkSuccess{Index: index, BookingID: b.ID, Data: summary, ConfirmationSent: created.ConfirmationSent}
 }
 
 // BulkError is a booking of a bulk request that was not made.
@@ -238,9 +238,9 @@ var requiredFields = []string{
 	"service_id", "agent_id", "start_date", "start_time", "customer", "customer.first_name", "customer.last_name", "customer.email",
 }
 
-// BulkRefused is a booking that was refused, for a reason of its own. Its text is the
+// BulkRejected is a booking that was rejected, for a reason of its own. Its text is the
 // first reason in the order of the fields.
-func BulkRefused(index int, submitted json.RawMessage, reason *domain.Error, written WriteOutcome) BulkError {
+func BulkRejected(index int, submitted json.RawMessage, reason *domain.Error, written WriteOutcome) BulkError {
 	e := BulkError{Index: index, BookingData: submitted, Error: reason.Message, Details: reason.Fields, Written: written}
 	missing := slices.IndexFunc(requiredFields, func(field string) bool { return reason.Fields[field] == required })
 	switch {
@@ -280,14 +280,14 @@ type BulkSummary struct {
 
 // Bulk sums up a bulk request; made and failed are encoded records, and none is
 // an empty list.
-func Bulk(made, failed []json.RawMessage) BulkResult {
-	total := len(made) + len(failed)
+func Bulk(created, failed []json.RawMessage) BulkResult {
+	total := len(created) + len(failed)
 	return BulkResult{
-		Success: len(made) > 0,
-		Message: fmt.Sprintf("Bulk booking operation completed. %d successful, %d failed out of %d total.", len(made), len(failed), total),
+		Success: len(created) > 0,
+		Message: fmt.Sprintf("Bulk booking operation completed. %d successful, %d failed out of %d total.", len(created), len(failed), total),
 		Results: BulkResults{
-			Success: append([]json.RawMessage{}, made...), Errors: append([]json.RawMessage{}, failed...),
-			Summary: BulkSummary{TotalRequested: total, Successful: len(made), Failed: len(failed)},
+			Success: append([]json.RawMessage{}, created...), Errors: append([]json.RawMessage{}, failed...),
+			Summary: BulkSummary{TotalRequested: total, Successful: len(created), Failed: len(failed)},
 		},
 	}
 }

@@ -67,7 +67,7 @@ func TestNewBooking(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 			if err := got.Validation.Err(); err != nil {
-				_, fields := faultsIn(t, err)
+				_, fields := errorFields(t, err)
 				t.Errorf("%s: %v", name, fields)
 			}
 		})
@@ -98,7 +98,7 @@ func TestNewBookingProblems(t *testing.T) {
 		},
 	} {
 		booking := NewBooking(bodyOf(t, body))
-		_, fields := faultsIn(t, booking.Validation.Err())
+		_, fields := errorFields(t, booking.Validation.Err())
 		if diff := cmp.Diff(want, fields); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
@@ -152,7 +152,7 @@ func TestBulkBookings(t *testing.T) {
 				t.Fatal(err)
 			}
 			bookings, err := BulkBookings(document)
-			code, fields := faultsIn(t, err)
+			code, fields := errorFields(t, err)
 			if diff := cmp.Diff(want.wrong, fields); diff != "" || err != nil && code != domain.CodeInvalidRequest || len(bookings) != want.n {
 				t.Errorf("%.60s: %d bookings, %s (-want +got):\n%s", body, len(bookings), code, diff)
 			}
@@ -165,7 +165,7 @@ func TestBulkBookings(t *testing.T) {
 	}
 }
 
-func TestBulkRefused(t *testing.T) {
+func TestBulkRejection(t *testing.T) {
 	t.Parallel()
 	submitted := json.RawMessage(`{"a":"<b>"}`)
 	for name, c := range map[string]struct {
@@ -195,7 +195,7 @@ func TestBulkRefused(t *testing.T) {
 			var b strings.Builder
 			encoder := json.NewEncoder(&b)
 			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(BulkRefused(3, submitted, &c.reason, WriteNotReported)); err != nil {
+			if err := encoder.Encode(BulkRejected(3, submitted, &c.reason, WriteNotReported)); err != nil {
 				t.Fatal(err)
 			}
 			if want := `{"index":3,` + c.want + "\n"; b.String() != want {

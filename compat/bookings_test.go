@@ -16,8 +16,8 @@ import (
 	"bookside/adapter/domain"
 )
 
-// known is a site with one status of its own.
-func known(_ context.Context, status string) (bool, error) {
+// knownStatus answers for a site with one status of its own.
+func knownStatus(_ context.Context, status string) (bool, error) {
 	return status == "approved" || status == "pending" || status == "in_progress", nil
 }
 
@@ -68,7 +68,7 @@ func TestBookingFilter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := unfiltered
 			c.change(&want)
-			got, err := View{}.BookingFilter(t.Context(), ParseQuery(c.query.Encode()), known)
+			got, err := View{}.BookingFilter(t.Context(), ParseQuery(c.query.Encode()), knownStatus)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -58,8 +58,8 @@ func TestCustomerBodies(t *testing.T) {
 				t.Errorf("%s, change (-want +got):\n%s", name, diff)
 			}
 			c.want.WordPressUserID, c.want.UserField = c.user, c.as
-			made := NewCustomer(bodyOf(t, c.body))
-			if diff := cmp.Diff(c.want, made, ignore); diff != "" {
+			created := NewCustomer(bodyOf(t, c.body))
+			if diff := cmp.Diff(c.want, created, ignore); diff != "" {
 				t.Errorf("%s, new (-want +got):\n%s", name, diff)
 			}
 			if err := patch.Validation.Err(); err != nil {
@@ -71,7 +71,7 @@ func TestCustomerBodies(t *testing.T) {
 					missing[field] = "Required"
 				}
 			}
-			if _, fields := faultsIn(t, made.Validation.Err()); len(missing)+len(fields) > 0 && !maps.Equal(missing, fields) {
+			if _, fields := errorFields(t, created.Validation.Err()); len(missing)+len(fields) > 0 && !maps.Equal(missing, fields) {
 				t.Errorf("%s, new: wrong are %v", name, fields)
 			}
 		})
@@ -81,12 +81,12 @@ func TestCustomerBodies(t *testing.T) {
 // pending is a word of new customers alone.
 func TestPendingCustomer(t *testing.T) {
 	t.Parallel()
-	made := NewCustomer(bodyOf(t, `{"first_name":"A","last_name":"B","status":" Pending "}`))
-	if err := made.Validation.Err(); err != nil || made.Status == nil || *made.Status != "pending_verification" {
-		t.Errorf("new: %v, %v", made.Status, err)
+	created := NewCustomer(bodyOf(t, `{"first_name":"A","last_name":"B","status":" Pending "}`))
+	if err := created.Validation.Err(); err != nil || created.Status == nil || *created.Status != "pending_verification" {
+		t.Errorf("new: %v, %v", created.Status, err)
 	}
 	patch := CustomerPatch(bodyOf(t, `{"status":"pending"}`))
-	if _, fields := faultsIn(t, patch.Validation.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
+	if _, fields := errorFields(t, patch.Validation.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
 		t.Errorf("change: %v, %v", patch.Status, fields)
 	}
 }

@@ -65,7 +65,7 @@ func TestFieldsAreRead(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			code, wrong := faultsIn(t, b.Err())
+			code, wrong := errorFields(t, b.Err())
 			if diff := cmp.Diff(c.wrong, wrong); diff != "" || c.reject != (code == domain.CodeValidationFailed) {
 				t.Errorf("%s (-want +got):\n%s", code, diff)
 			}

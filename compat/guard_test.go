@@ -109,9 +109,9 @@ func TestContradictingNeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {
-				told, panicked := recover().(string)
-				if panicked != (c.want != "") || !strings.Contains(told, c.want) {
-					t.Errorf("panic %q, want %q", told, c.want)
+				message, panicked := recover().(string)
+				if panicked != (c.want != "") || !strings.Contains(message, c.want) {
+					t.Errorf("panic %q, want %q", message, c.want)
 				}
 			}()
 			NewGuard(c.samples...)

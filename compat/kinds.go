@@ -188,8 +188,8 @@ func parseInteger(text string) (decimal.Decimal, bool) {
 // money so, and a huge one would cost memory.
 func parseNumber(text string) (decimal.Decimal, bool) {
 	digits := strings.TrimPrefix(text, "-")
-	whole, fraction, pointed := strings.Cut(digits, ".")
-	if !isDigits(whole) || pointed && !isDigits(fraction) {
+	whole, fraction, hasPoint := strings.Cut(digits, ".")
+	if !isDigits(whole) || hasPoint && !isDigits(fraction) {
 		return decimal.Decimal{}, false
 	}
 	n, err := decimal.NewFromString(text)

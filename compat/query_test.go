@@ -31,10 +31,10 @@ func fieldOf[T any](s source, f Field[T]) (into T) {
 // Err is an error that names every wrong parameter.
 func (q *Query) Err() error { return parameters[int](domain.InvalidParameters).err(q) }
 
-func itselfAt[T any](into *T) *T { return into }
+func identity[T any](into *T) *T { return into }
 
-// wrongIn are the parameters an error names, with their messages.
-func wrongIn(t testing.TB, err error) map[string]string {
+// invalidParameters returns the parameters an error names, with their messages.
+func invalidParameters(t testing.TB, err error) map[string]string {
 	t.Helper()
 	if err == nil {
 		return nil
@@ -105,7 +105,7 @@ func TestParseQuery(t *testing.T) {
 			if c.wrong != "" {
 				wrong = map[string]string{"a": c.wrong}
 			}
-			if diff := cmp.Diff(wrong, wrongIn(t, q.Err())); diff != "" {
+			if diff := cmp.Diff(wrong, invalidParameters(t, q.Err())); diff != "" {
 				t.Errorf("wrong (-want +got):\n%s", diff)
 			}
 		})
@@ -126,7 +126,7 @@ func runGetter[T any](t *testing.T, get func(*Query) *T, print func(T) string, c
 			if value := get(q); value != nil {
 				got = print(*value)
 			}
-			if message, ok := wrongIn(t, q.Err())["a"]; ok {
+			if message, ok := invalidParameters(t, q.Err())["a"]; ok {
 				got += "!" + message // a value beside a message shows up, too
 			}
 			if got != c.want {
@@ -234,7 +234,7 @@ func TestBoolean(t *testing.T) {
 func TestFlag(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{"": false, "a": false, "a=": false, "a=0": false, "a=no": false, "a=1": true, "a=on": true, "a=maybe": false, "a[]=1": false} {
-		if got := fieldOf(ParseQuery(raw), flag("a", itselfAt[bool])); got != want {
+		if got := fieldOf(ParseQuery(raw), flag("a", identity[bool])); got != want {
 			t.Errorf("%q gives %v", raw, got)
 		}
 	}
@@ -288,7 +288,7 @@ func TestWord(t *testing.T) {
 func TestWordOr(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]int{"": 9, "a=": 9, "a=x": 1, "a=X": 1, "a=y": 9} {
-		if got := fieldOf(ParseQuery(raw), defaulted("a", word(map[string]int{"x": 1}, "no"), 9, itselfAt[int])); got != want {
+		if got := fieldOf(ParseQuery(raw), defaulted("a", word(map[string]int{"x": 1}, "no"), 9, identity[int])); got != want {
 			t.Errorf("%q gives %d, want %d", raw, got, want)
 		}
 	}
@@ -298,13 +298,13 @@ func TestDescending(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{"": true, "order=asc": false, "order=ASC": false, "order=Desc": true} {
 		q := ParseQuery(raw)
-		if got := fieldOf(q, descending(true, itselfAt[bool])); got != want || q.Err() != nil {
+		if got := fieldOf(q, descending(true, identity[bool])); got != want || q.Err() != nil {
 			t.Errorf("%q gives %v, %v", raw, got, q.Err())
 		}
 	}
 	q := ParseQuery("order=down")
-	fieldOf(q, descending(false, itselfAt[bool]))
-	if diff := cmp.Diff(map[string]string{"order": "Must be asc or desc"}, wrongIn(t, q.Err())); diff != "" {
+	fieldOf(q, descending(false, identity[bool]))
+	if diff := cmp.Diff(map[string]string{"order": "Must be asc or desc"}, invalidParameters(t, q.Err())); diff != "" {
 		t.Errorf("order=down (-want +got):\n%s", diff)
 	}
 }
@@ -337,7 +337,7 @@ func TestWords(t *testing.T) {
 	}
 	q := ParseQuery("a=x,z")
 	valueOf(q, "a", words("x", "y"))
-	if diff := cmp.Diff(map[string]string{"a": "Must be a list of: x, y"}, wrongIn(t, q.Err())); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "Must be a list of: x, y"}, invalidParameters(t, q.Err())); diff != "" {
 		t.Errorf("a=x,z (-want +got):\n%s", diff)
 	}
 }
@@ -374,7 +374,7 @@ func TestPaging(t *testing.T) {
 	} {
 		q := ParseQuery(raw)
 		pagingOf(q, 20)
-		if diff := cmp.Diff(want, wrongIn(t, q.Err())); diff != "" {
+		if diff := cmp.Diff(want, invalidParameters(t, q.Err())); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", raw, diff)
 		}
 	}
@@ -396,7 +396,7 @@ func TestErrNamesEveryParameter(t *testing.T) {
 		"a": "Must be an integer", "b": "Must be a number", "c": "Must be a date in the format YYYY-MM-DD", "d": "Must be true or false",
 		"e": "Must be valid UTF-8 without control characters", "g": "Must be a single value, not a list",
 	}
-	if diff := cmp.Diff(want, wrongIn(t, q.Err())); diff != "" {
+	if diff := cmp.Diff(want, invalidParameters(t, q.Err())); diff != "" {
 		t.Errorf("wrong (-want +got):\n%s", diff)
 	}
 }
@@ -463,7 +463,7 @@ func FuzzQuery(f *testing.F) {
 		for name, get := range getters {
 			q := ParseQuery(raw)
 			given[name] = get(q)
-			if wrong := wrongIn(t, q.Err()); given[name] && len(wrong) > 0 || len(wrong) > 1 {
+			if wrong := invalidParameters(t, q.Err()); given[name] && len(wrong) > 0 || len(wrong) > 1 {
 				t.Errorf("%s: a value and %v", name, wrong)
 			}
 			if given[name] && !given["text"] {
@@ -474,11 +474,11 @@ func FuzzQuery(f *testing.F) {
 			q := ParseQuery(raw)
 			valueOf(q, word, words("x", "y"))
 			valueOf(q, word, boolean())
-			fieldOf(q, descending(true, itselfAt[bool]))
+			fieldOf(q, descending(true, identity[bool]))
 			if p := pagingOf(q, 10); p.Page < 1 || p.PerPage < 1 || p.PerPage > 100 || p.Page*p.PerPage < 1 {
 				t.Errorf("paging %v", p)
 			}
-			for name := range wrongIn(t, q.Err()) {
+			for name := range invalidParameters(t, q.Err()) {
 				if name == "" {
 					t.Error("a message about no parameter")
 				}

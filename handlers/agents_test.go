@@ -26,9 +26,9 @@ var agentList = listing{path: "/agents", from: "{agents} a", order: "a.first_nam
 	"services": serviceSummaryShape, "locations": locationNameShape,
 }}
 
-// connected returns the SQL condition for agents or services that have a row in
+// connectionCondition returns the SQL condition for agents or services that have a row in
 // agents_services satisfying condition.
-func connected(column, condition string) string {
+func connectionCondition(column, condition string) string {
 	return fmt.Sprintf("EXISTS (SELECT * FROM {agents_services} x WHERE x.%s AND %s)", column, condition)
 }
 
@@ -59,9 +59,9 @@ func TestAgents(t *testing.T) {
 		{query: "phone=40007", where: "a.id = 7"},
 		{query: "phone=%2B4930", all: true},
 		{query: "phone=4930%25", none: true},
-		{query: "location_id=3", where: connected("agent_id = a.id", "x.location_id = 3")},
-		{query: "service_id=7", where: connected("agent_id = a.id", "x.service_id = 7"), all: true},
-		{query: "location_id=2&service_id=9", where: connected("agent_id = a.id", "x.location_id = 2 AND x.service_id = 9")},
+		{query: "location_id=3", where: connectionCondition("agent_id = a.id", "x.location_id = 3")},
+		{query: "service_id=7", where: connectionCondition("agent_id = a.id", "x.service_id = 7"), all: true},
+		{query: "location_id=2&service_id=9", where: connectionCondition("agent_id = a.id", "x.location_id = 2 AND x.service_id = 9")},
 		{query: "location_id=99", none: true},
 		{query: "service_id=99", none: true},
 		{query: "status=active&location_id=3&search=er", where: "a.id = 4"},

@@ -103,7 +103,7 @@ func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
 	if !slices.ContainsFunc(guard.Guarded(), hidden) {
 		return body, nil
 	}
-	text, err := encoded(body)
+	text, err := encodeBody(body)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,8 @@ func TestConditionsOfTheWorkflowForm(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, jobCron)
-	made := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
-	booking := fmt.Sprintf("/bookings/%v", made.at("data", "id"))
+	created := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	booking := fmt.Sprintf("/bookings/%v", created.at("data", "id"))
 	order := fmt.Sprint(s.get(booking).want(http.StatusOK).at("data", "order", "id"))
 
 	for _, step := range []struct {

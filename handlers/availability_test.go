@@ -172,9 +172,9 @@ func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) 
 		return replayNobody
 	}
 	query := replayQuery(q)
-	if refused := r.refused(q); len(refused) > 0 {
-		r.server.wantRequestRefused(t, "/availability?"+query, refused)
-		if refused["duration"] != "" {
+	if rejected := r.invalidParameters(q); len(rejected) > 0 {
+		r.server.wantInvalidRequest(t, "/availability?"+query, rejected)
+		if rejected["duration"] != "" {
 			return replayOtherDuration
 		}
 		return replayUnknown
@@ -221,24 +221,24 @@ func replayQuery(q fixtures.AvailabilityRequest) string {
 	return values.Encode()
 }
 
-// refused returns the parameters that name something that does not exist, with
+// invalidParameters returns the parameters that name something that does not exist, with
 // their messages.
-func (r replay) refused(q fixtures.AvailabilityRequest) map[string]string {
-	refused := map[string]string{}
+func (r replay) invalidParameters(q fixtures.AvailabilityRequest) map[string]string {
+	rejected := map[string]string{}
 	offered, known := r.offered[q.ServiceID]
 	if !known {
-		refused["service_id"] = "Service not found"
+		rejected["service_id"] = "Service not found"
 	}
 	if string(q.AgentID) == "99999" {
-		refused["agent_id"] = "Agent not found"
+		rejected["agent_id"] = "Agent not found"
 	}
 	if string(q.LocationID) == "99999" {
-		refused["location_id"] = "Location not found"
+		rejected["location_id"] = "Location not found"
 	}
 	if known && q.Duration != nil && *q.Duration != 0 && !slices.Contains(offered, *q.Duration) {
-		refused["duration"] = durationMessage(*q.Duration, offered)
+		rejected["duration"] = durationMessage(*q.Duration, offered)
 	}
-	return refused
+	return rejected
 }
 
 func durationMessage(duration int64, offered []int64) string {
@@ -280,20 +280,6 @@ func offersFewer(t *testing.T, day dayAnswer, c fixtures.AvailabilityCase) bool 
 		bookable = c.DaySlots
 	}
 	return !slices.ContainsFunc(day.AvailableSlots, func(start string) bool { return !slices.Contains(bookable, minutesOf(t, start)) })
-}
-
-// wantRequestRefused checks for a 400 that names exactly these parameters, each
-// with its message.
-func (s *server) wantRequestRefused(t testing.TB, path string, details map[string]string) {
-	t.Helper()
-	wrong := map[string]any{}
-	for name, message := range details {
-		wrong[name] = message
-	}
-	want := map[string]any{"status": "error", "error": map[string]any{"code": "invalid_request", "message": "Invalid input data", "details": wrong}}
-	if diff := cmp.Diff(want, s.get(path).want(http.StatusBadRequest).object()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
 }
 
 func TestAvailability(t *testing.T) {
@@ -417,7 +403,7 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 		"service_id=1&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 15"},
 		"service_id=6&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 75"},
 	} {
-		s.wantRequestRefused(t, "/availability?"+query, details)
+		s.wantInvalidRequest(t, "/availability?"+query, details)
 	}
 	s.day(t, "service_id=3&agent_id=1&duration=90&date=2026-11-23")
 	s.get("/availability?service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-23").want(http.StatusOK)
@@ -481,10 +467,10 @@ func everyDay(t testing.TB, from, to string) string {
 	return "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, start_time, end_time) VALUES " + strings.Join(rows, ", ")
 }
 
-// quiet serves the small site with the same hours every day and no bookings
+// newQuietServer serves the small site with the same hours every day and no bookings
 // except those given. Service 1 takes an hour and can start every 30 minutes;
 // service 4 is a one-hour course for six that agent 3 gives at location 1.
-func quiet(t testing.TB, from, to string, appointments ...appointment) *server {
+func newQuietServer(t testing.TB, from, to string, appointments ...appointment) *server {
 	t.Helper()
 	database := fixtures.New(t, fixtures.Small(now))
 	arrange(t, database,
@@ -607,7 +593,7 @@ func TestExplainEveryReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := quiet(t, "09:00", "12:00", c.appointments...)
+			s := newQuietServer(t, "09:00", "12:00", c.appointments...)
 			arrange(t, s.database, c.arrange...)
 			if !c.clock.IsZero() {
 				s.clock = c.clock
@@ -639,7 +625,7 @@ func activate(files ...string) string {
 // times at all.
 func TestExplainDaysWithoutStartTimes(t *testing.T) {
 	t.Parallel()
-	s := quiet(t, "09:00", "12:00")
+	s := newQuietServer(t, "09:00", "12:00")
 	arrange(t, s.database, "DELETE FROM wp_latepoint_work_periods WHERE week_day = 7",
 		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 3 AND service_id = 1 AND location_id = 2")
 	for query, missing := range map[string]string{
@@ -717,7 +703,7 @@ func (s *server) freeAgents(t testing.TB, query string) []string {
 func TestFreeAgents(t *testing.T) {
 	t.Parallel()
 	const tuesday = "2026-11-24"
-	s := quiet(t, "09:00", "12:00",
+	s := newQuietServer(t, "09:00", "12:00",
 		appointment{id: 11, agent: 1, service: 3, location: 1, date: tuesday, start: "10:00", end: "11:00", buffer: 10},
 		appointment{id: 12, agent: 3, service: 1, location: 2, date: tuesday, start: "09:00", end: "10:00", status: "pending"},
 		appointment{id: 13, agent: 3, service: 1, location: 2, date: tuesday, start: "11:00", end: "12:00", status: "cancelled"},
@@ -847,7 +833,7 @@ func TestInvalidFreeAgentsRequests(t *testing.T) {
 		"start_time=:30":               {"start_time": noTime},
 		"start_time=9+AM":              {"start_time": noTime},
 	} {
-		s.wantRequestRefused(t, "/agents/availability?"+query, details)
+		s.wantInvalidRequest(t, "/agents/availability?"+query, details)
 	}
 }
 
@@ -907,7 +893,7 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := quiet(t, "09:00", "12:00", appointments...)
+			s := newQuietServer(t, "09:00", "12:00", appointments...)
 			arrange(t, s.database, append(c.arrange, rows...)...)
 			for _, asked := range questions {
 				want := asked.without
@@ -944,7 +930,7 @@ func TestAddOnActiveForANetwork(t *testing.T) {
 func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	local := time.Local
 	t.Cleanup(func() { time.Local = local })
-	s := quiet(t, "00:00", "24:00")
+	s := newQuietServer(t, "00:00", "24:00")
 	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 15, timeblock_interval = 15 WHERE id = 1")
 	for _, c := range []struct {
 		name, zone, offset string
@@ -1007,7 +993,7 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 // later than 24:00 although working hours are.
 func TestAvailabilityAcrossMidnight(t *testing.T) {
 	t.Parallel()
-	s := quiet(t, "00:00", "24:00",
+	s := newQuietServer(t, "00:00", "24:00",
 		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "23:00", end: "01:30"},
 		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "22:00", end: "24:00"})
 	arrange(t, s.database, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) VALUES (0, 0, 0, 7, '2026-11-29', 1320, 1620)")
@@ -1030,7 +1016,7 @@ func TestAvailabilityAcrossMidnight(t *testing.T) {
 // ignored.
 func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 	t.Parallel()
-	s := quiet(t, "09:00", "12:00",
+	s := newQuietServer(t, "09:00", "12:00",
 		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:00", end: "12:00"},
 		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-25", start: "09:00", end: "12:00"},
 		appointment{id: 13, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "09:00", end: "10:00"},
@@ -1052,7 +1038,7 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 	}
-	s.wantRequestRefused(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40"})
+	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40"})
 	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 0 WHERE id = 1")
 	if day := s.day(t, "service_id=1&agent_id=1&location_id=2&date=2026-11-24"); day.Duration != 0 || len(day.Slots) != 7 {
 		t.Errorf("a service without a duration: %+v", day)

@@ -35,14 +35,14 @@ func BenchmarkEndpoints(b *testing.B) {
 		b.Run(path[1:], func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s.measured(b, path)
+				s.serveGet(b, path)
 			}
 		})
 	}
 }
 
-// measured sends a request with as little work beside the server's own as possible.
-func (s *server) measured(t testing.TB, path string) {
+// serveGet sends a request with as little work beside the server's own as possible.
+func (s *server) serveGet(t testing.TB, path string) {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1"+path, nil)
 	request.Header.Set("X-Api-Key", s.key)

@@ -55,8 +55,8 @@ func (s *server) writeAs(method, path, contentType, body string, headers ...stri
 	return s.send(method, "/v1"+path, header, body)
 }
 
-// nothingWritten fails the test if any row differs from the snapshot.
-func nothingWritten(t testing.TB, where string, before *fixtures.Snapshot) {
+// wantNoWrites fails the test if any row differs from the snapshot.
+func wantNoWrites(t testing.TB, where string, before *fixtures.Snapshot) {
 	t.Helper()
 	for _, change := range fixtures.Changes(before, before.Again(t)) {
 		t.Errorf("%s: %s of %s %s: %v %v", where, change.Op, change.Table, change.Key, change.Values, change.Changed)
@@ -109,10 +109,10 @@ func TestCreateBooking(t *testing.T) {
 func TestUnavailableSlotNamesConflict(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	made := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	created := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	conflict := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
-	if conflict.at("error", "details", "conflicting_booking_id") != made.at("data", "id") {
+	if conflict.at("error", "details", "conflicting_booking_id") != created.at("data", "id") {
 		t.Errorf("conflicting booking %v", conflict.at("error", "details", "conflicting_booking_id"))
 	}
 	golden(t, "booking_conflict", conflict.body)
@@ -125,7 +125,7 @@ func TestUnavailableSlotNamesConflict(t *testing.T) {
 	if moved.at("error", "code") != "time_slot_unavailable" {
 		t.Errorf("%s", moved.body)
 	}
-	nothingWritten(t, "conflicts", before)
+	wantNoWrites(t, "conflicts", before)
 	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`, "start_time", fmt.Sprintf("%q", free[0]))).want(http.StatusCreated)
 }
 
@@ -149,7 +149,7 @@ func TestUpdateBooking(t *testing.T) {
 			}
 		})
 	}
-	nothingWritten(t, "no changes", before)
+	wantNoWrites(t, "no changes", before)
 	cleared := s.write(http.MethodPut, "/bookings/7", `{"notes":"","customer":{"phone":""}}`).want(http.StatusOK)
 	if cleared.at("data", "notes") != "" || cleared.at("data", "customer", "phone") != "" {
 		t.Errorf("not cleared: %s", cleared.body)
@@ -171,7 +171,7 @@ func TestReopeningACompletedBooking(t *testing.T) {
 	if string(a.body) != want {
 		t.Errorf("%s", a.body)
 	}
-	nothingWritten(t, "forbidden", before)
+	wantNoWrites(t, "forbidden", before)
 	s.key = s.newKey("write_bookings", "delete_bookings")
 	if got := s.write(http.MethodPut, "/bookings/7", `{"status":"cancelled"}`).want(http.StatusOK).at("data", "status"); got != "cancelled" {
 		t.Errorf("status %v", got)
@@ -193,8 +193,8 @@ func TestDeleteBooking(t *testing.T) {
 					t.Errorf("%s: %s", status, a.body)
 				}
 			}
-			wantRefusedAs(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), "invalid_request", "force")
-			nothingWritten(t, status, unchanged)
+			wantInvalid(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), "invalid_request", "force")
+			wantNoWrites(t, status, unchanged)
 		}
 		query := map[bool]string{true: "?force=TRUE", false: ""}[force]
 		if a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK); string(a.body) != gone {
@@ -224,7 +224,7 @@ func TestWritesToUnknownBookings(t *testing.T) {
 			}
 		}
 	}
-	nothingWritten(t, "unknown bookings", before)
+	wantNoWrites(t, "unknown bookings", before)
 }
 
 // rejection is the response to an invalid body: its status and the fields it
@@ -258,9 +258,11 @@ func (r rejection) check(t testing.TB, where string, a answer) {
 	}
 }
 
-func malformed(fields ...string) rejection { return rejection{http.StatusBadRequest, fields} }
+func badRequest(fields ...string) rejection { return rejection{http.StatusBadRequest, fields} }
 
-func forbidden(fields ...string) rejection { return rejection{http.StatusUnprocessableEntity, fields} }
+func unprocessable(fields ...string) rejection {
+	return rejection{http.StatusUnprocessableEntity, fields}
+}
 
 // bodyFields are the fields of bodies with the kind of their value.
 var bodyFields = map[string]string{
@@ -313,16 +315,16 @@ func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 			var want rejection
 			switch {
 			case slices.Contains(bad.malformed, kind):
-				want = malformed(field)
+				want = badRequest(field)
 			case slices.Contains(bad.forbidden, kind):
-				want = forbidden(field)
+				want = unprocessable(field)
 			default:
 				continue
 			}
 			want.check(t, "POST "+field+" "+title, s.write(http.MethodPost, "/bookings", friday(field, bad.raw)))
 			want.check(t, "PUT "+field+" "+title, s.write(http.MethodPut, "/bookings/7", `{"`+field+`":`+bad.raw+`}`))
 		}
-		nothingWritten(t, field, before)
+		wantNoWrites(t, field, before)
 	}
 }
 
@@ -338,50 +340,50 @@ func TestRejectedBookings(t *testing.T) {
 		body string
 		want rejection
 	}{
-		"nothing":              {``, malformed("service_id", "agent_id", "start_date", "start_time", "customer")},
-		"unknown fields alone": {`{"serviceId":4}`, malformed("service_id", "agent_id", "start_date", "start_time", "customer")},
-		"no service":           {friday("service_id", ""), malformed("service_id")},
-		"no agent":             {friday("agent_id", ``), malformed("agent_id")},
-		"empty agent":          {friday("agent_id", `""`), malformed("agent_id")},
-		"no date":              {friday("start_date", `null`), malformed("start_date")},
-		"no time":              {friday("start_time", `" "`), malformed("start_time")},
-		"nobody":               {friday("customer_id", ""), malformed("customer")},
-		"customer 0":           {friday("customer_id", "0"), malformed("customer")},
-		"unknown service":      {friday("service_id", "8388607"), malformed("service_id")},
-		"unknown agent":        {friday("agent_id", "8388607"), malformed("agent_id")},
-		"unknown location":     {friday("location_id", "8388607"), malformed("location_id")},
-		"unknown customer":     {friday("customer_id", "8388607"), malformed("customer_id")},
+		"nothing":              {``, badRequest("service_id", "agent_id", "start_date", "start_time", "customer")},
+		"unknown fields alone": {`{"serviceId":4}`, badRequest("service_id", "agent_id", "start_date", "start_time", "customer")},
+		"no service":           {friday("service_id", ""), badRequest("service_id")},
+		"no agent":             {friday("agent_id", ``), badRequest("agent_id")},
+		"empty agent":          {friday("agent_id", `""`), badRequest("agent_id")},
+		"no date":              {friday("start_date", `null`), badRequest("start_date")},
+		"no time":              {friday("start_time", `" "`), badRequest("start_time")},
+		"nobody":               {friday("customer_id", ""), badRequest("customer")},
+		"customer 0":           {friday("customer_id", "0"), badRequest("customer")},
+		"unknown service":      {friday("service_id", "8388607"), badRequest("service_id")},
+		"unknown agent":        {friday("agent_id", "8388607"), badRequest("agent_id")},
+		"unknown location":     {friday("location_id", "8388607"), badRequest("location_id")},
+		"unknown customer":     {friday("customer_id", "8388607"), badRequest("customer_id")},
 		"everything unknown": {friday("service_id", "8388607", "agent_id", "8388606", "location_id", "8388605", "customer_id", "8388607", "duration", "0"),
-			malformed("service_id", "agent_id", "location_id", "customer_id", "duration")},
-		"location -2":               {friday("location_id", "-2"), malformed("location_id")},
-		"the hour that is skipped":  {friday("start_date", `"2027-03-28"`, "start_time", `"02:30"`), forbidden("start_time")},
-		"an empty customer":         {with(`{}`), malformed("customer.first_name", "customer.last_name", "customer.email")},
-		"an empty list of customer": {with(`[]`), malformed("customer.first_name", "customer.last_name", "customer.email")},
-		"a text for a customer":     {with(`"Rita"`), malformed("customer")},
-		"a number for a customer":   {with(`9`), malformed("customer")},
-		"a list of customers":       {with(`[` + newCustomer + `]`), malformed("customer")},
-		"blank names":               {with(`{"first_name":" ","last_name":"","email":"a@example.test"}`), malformed("customer.first_name", "customer.last_name")},
-		"wrong types":               {with(`{"first_name":[],"last_name":{},"email":true,"phone":false}`), malformed("customer.first_name", "customer.last_name", "customer.email", "customer.phone")},
-		"nothing but tags":          {with(`{"first_name":"<b></b>","last_name":"Neu","email":"a@example.test"}`), forbidden("customer.first_name")},
-		"no e-mail":                 {with(`{"first_name":"Rita","last_name":"Neu","email":"rita"}`), forbidden("customer.email")},
-		"two e-mails":               {with(`{"first_name":"Rita","last_name":"Neu","email":"a@example.test,b@example.test"}`), forbidden("customer.email")},
-		"an emoji e-mail":           {with(`{"first_name":"Rita","last_name":"Neu","email":"😀@example.test"}`), forbidden("customer.email")},
-		"long names":                {with(`{"first_name":"` + strings.Repeat("ü", 300) + `","last_name":"Neu","email":"a@example.test"}`), forbidden("customer.first_name")},
-		"long notes":                {friday("notes", `"`+strings.Repeat("a", 70_000)+`"`), forbidden("notes")},
-		"a list of notes":           {friday("notes", `["a"]`), malformed("notes")},
-		"notes that are no text":    {friday("notes", `false`), malformed("notes")},
-		"a blocked customer":        {friday("customer_id", "11"), forbidden("customer_id")},
-		"an inactive customer":      {friday("customer_id", "12"), forbidden("customer_id")},
-		"their e-mail":              {with(`{"first_name":"A","last_name":"B","email":"customer11@example.test"}`), forbidden("customer.email")},
-		"completed":                 {friday("status", `"completed"`), forbidden("status")},
-		"not seen":                  {friday("status", `"no_show"`), forbidden("status")},
-		"a duration of nothing":     {friday("duration", `0`), forbidden("duration")},
-		"a duration below nothing":  {friday("duration", `-60`), forbidden("duration")},
-		"a duration of a year":      {friday("duration", `525600`), forbidden("duration")},
-		"yesterday":                 {friday("start_date", `"2026-11-20"`), forbidden("start_date")},
-		"long ago":                  {friday("start_date", `"1000-01-01"`), forbidden("start_date")},
-		"attendees":                 {friday("total_attendees", `0`, "send_confirmation", `"maybe"`), malformed("total_attendees", "send_confirmation")},
-		"both kinds":                {friday("service_id", `"x"`, "start_date", `"2026-11-20"`, "price", `-1`, "status", `"shut"`, "customer_id", "11"), malformed("service_id", "start_date", "price", "status", "customer_id")},
+			badRequest("service_id", "agent_id", "location_id", "customer_id", "duration")},
+		"location -2":               {friday("location_id", "-2"), badRequest("location_id")},
+		"the hour that is skipped":  {friday("start_date", `"2027-03-28"`, "start_time", `"02:30"`), unprocessable("start_time")},
+		"an empty customer":         {with(`{}`), badRequest("customer.first_name", "customer.last_name", "customer.email")},
+		"an empty list of customer": {with(`[]`), badRequest("customer.first_name", "customer.last_name", "customer.email")},
+		"a text for a customer":     {with(`"Rita"`), badRequest("customer")},
+		"a number for a customer":   {with(`9`), badRequest("customer")},
+		"a list of customers":       {with(`[` + newCustomer + `]`), badRequest("customer")},
+		"blank names":               {with(`{"first_name":" ","last_name":"","email":"a@example.test"}`), badRequest("customer.first_name", "customer.last_name")},
+		"wrong types":               {with(`{"first_name":[],"last_name":{},"email":true,"phone":false}`), badRequest("customer.first_name", "customer.last_name", "customer.email", "customer.phone")},
+		"nothing but tags":          {with(`{"first_name":"<b></b>","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
+		"no e-mail":                 {with(`{"first_name":"Rita","last_name":"Neu","email":"rita"}`), unprocessable("customer.email")},
+		"two e-mails":               {with(`{"first_name":"Rita","last_name":"Neu","email":"a@example.test,b@example.test"}`), unprocessable("customer.email")},
+		"an emoji e-mail":           {with(`{"first_name":"Rita","last_name":"Neu","email":"😀@example.test"}`), unprocessable("customer.email")},
+		"long names":                {with(`{"first_name":"` + strings.Repeat("ü", 300) + `","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
+		"long notes":                {friday("notes", `"`+strings.Repeat("a", 70_000)+`"`), unprocessable("notes")},
+		"a list of notes":           {friday("notes", `["a"]`), badRequest("notes")},
+		"notes that are no text":    {friday("notes", `false`), badRequest("notes")},
+		"a blocked customer":        {friday("customer_id", "11"), unprocessable("customer_id")},
+		"an inactive customer":      {friday("customer_id", "12"), unprocessable("customer_id")},
+		"their e-mail":              {with(`{"first_name":"A","last_name":"B","email":"customer11@example.test"}`), unprocessable("customer.email")},
+		"completed":                 {friday("status", `"completed"`), unprocessable("status")},
+		"not seen":                  {friday("status", `"no_show"`), unprocessable("status")},
+		"a duration of nothing":     {friday("duration", `0`), unprocessable("duration")},
+		"a duration below nothing":  {friday("duration", `-60`), unprocessable("duration")},
+		"a duration of a year":      {friday("duration", `525600`), unprocessable("duration")},
+		"yesterday":                 {friday("start_date", `"2026-11-20"`), unprocessable("start_date")},
+		"long ago":                  {friday("start_date", `"1000-01-01"`), unprocessable("start_date")},
+		"attendees":                 {friday("total_attendees", `0`, "send_confirmation", `"maybe"`), badRequest("total_attendees", "send_confirmation")},
+		"both kinds":                {friday("service_id", `"x"`, "start_date", `"2026-11-20"`, "price", `-1`, "status", `"shut"`, "customer_id", "11"), badRequest("service_id", "start_date", "price", "status", "customer_id")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.check(t, name, s.write(http.MethodPost, "/bookings", c.body))
@@ -391,7 +393,7 @@ func TestRejectedBookings(t *testing.T) {
 			}
 		})
 	}
-	nothingWritten(t, "refused bookings", before)
+	wantNoWrites(t, "refused bookings", before)
 }
 
 func orEmptyObject(body string) string {
@@ -412,29 +414,29 @@ func TestRejectedBookingUpdates(t *testing.T) {
 		body string
 		want rejection
 	}{
-		"no move":               {`{"status":"pending"}`, forbidden("status")},
-		"unknown status":        {`{"status":"confirmed"}`, forbidden("status")},
-		"somebody's e-mail":     {`{"customer":{"email":"customer9@example.test"}}`, forbidden("customer.email")},
-		"no e-mail":             {`{"customer.email":"x"}`, forbidden("customer.email")},
-		"an empty e-mail":       {`{"customer":{"email":""}}`, forbidden("customer.email")},
-		"a text for a customer": {`{"customer":"x"}`, malformed("customer")},
-		"a list of an e-mail":   {`{"customer":{"email":["x"]}}`, malformed("customer.email")},
-		"a blocked customer":    {`{"customer_id":11}`, forbidden("customer_id")},
-		"unknown service":       {`{"service_id":8388607}`, malformed("service_id")},
-		"unknown agent":         {`{"agent_id":8388607}`, malformed("agent_id")},
-		"unknown customer":      {`{"customer_id":8388607}`, malformed("customer_id")},
-		"everything unknown":    {`{"service_id":8388607,"agent_id":8388606,"location_id":8388605,"customer_id":8388604}`, malformed("service_id", "agent_id", "location_id", "customer_id")},
-		"yesterday":             {`{"start_date":"2026-11-20"}`, forbidden("start_date")},
-		"a skipped hour":        {`{"start_date":"2027-03-28","start_time":"02:00"}`, forbidden("start_time")},
-		"long notes":            {`{"notes":"` + strings.Repeat("a", 70_000) + `"}`, forbidden("notes")},
-		"no boolean":            {`{"send_notification":"maybe"}`, malformed("send_notification")},
-		"several":               {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, malformed("price", "duration", "notes", "customer.phone", "status")},
+		"no move":               {`{"status":"pending"}`, unprocessable("status")},
+		"unknown status":        {`{"status":"confirmed"}`, unprocessable("status")},
+		"somebody's e-mail":     {`{"customer":{"email":"customer9@example.test"}}`, unprocessable("customer.email")},
+		"no e-mail":             {`{"customer.email":"x"}`, unprocessable("customer.email")},
+		"an empty e-mail":       {`{"customer":{"email":""}}`, unprocessable("customer.email")},
+		"a text for a customer": {`{"customer":"x"}`, badRequest("customer")},
+		"a list of an e-mail":   {`{"customer":{"email":["x"]}}`, badRequest("customer.email")},
+		"a blocked customer":    {`{"customer_id":11}`, unprocessable("customer_id")},
+		"unknown service":       {`{"service_id":8388607}`, badRequest("service_id")},
+		"unknown agent":         {`{"agent_id":8388607}`, badRequest("agent_id")},
+		"unknown customer":      {`{"customer_id":8388607}`, badRequest("customer_id")},
+		"everything unknown":    {`{"service_id":8388607,"agent_id":8388606,"location_id":8388605,"customer_id":8388604}`, badRequest("service_id", "agent_id", "location_id", "customer_id")},
+		"yesterday":             {`{"start_date":"2026-11-20"}`, unprocessable("start_date")},
+		"a skipped hour":        {`{"start_date":"2027-03-28","start_time":"02:00"}`, unprocessable("start_time")},
+		"long notes":            {`{"notes":"` + strings.Repeat("a", 70_000) + `"}`, unprocessable("notes")},
+		"no boolean":            {`{"send_notification":"maybe"}`, badRequest("send_notification")},
+		"several":               {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, badRequest("price", "duration", "notes", "customer.phone", "status")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.check(t, name, s.write(http.MethodPut, "/bookings/7", c.body))
 		})
 	}
-	nothingWritten(t, "refused updates", before)
+	wantNoWrites(t, "refused updates", before)
 }
 
 // TestMalformedBodies: every route with a body rejects malformed ones in the
@@ -472,7 +474,7 @@ func TestMalformedBodies(t *testing.T) {
 	}
 	s.write(http.MethodPost, "/bookings", `[{}]`).want(http.StatusBadRequest)
 	s.write(http.MethodPut, "/bookings/1", large[:10]+strings.Repeat("a", 1<<20-12)+`"}`).want(http.StatusUnprocessableEntity) // the largest allowed size
-	nothingWritten(t, "unreadable bodies", before)
+	wantNoWrites(t, "unreadable bodies", before)
 }
 
 // formsOf encodes fields, pairs of name and value, as both kinds of forms, by
@@ -563,7 +565,7 @@ func TestBulkBookings(t *testing.T) {
 	before.Restore(t)
 	none := s.write(http.MethodPost, "/bookings/bulk", `[{},7]`).want(http.StatusBadRequest)
 	golden(t, "bulk_failed", none.body)
-	nothingWritten(t, "nothing bookable", before)
+	wantNoWrites(t, "nothing bookable", before)
 }
 
 // TestInvalidBulkRequests: the response names the list, and no booking is
@@ -578,12 +580,12 @@ func TestInvalidBulkRequests(t *testing.T) {
 		"a single one": friday(), "an object": `{"bookings":` + friday() + `}`, "a text": `{"bookings":"all"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			malformed("bookings").check(t, name, s.write(http.MethodPost, "/bookings/bulk", body))
+			badRequest("bookings").check(t, name, s.write(http.MethodPost, "/bookings/bulk", body))
 		})
 	}
-	malformed("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
-	malformed("send_confirmation").check(t, "in the query", s.write(http.MethodPost, "/bookings/bulk?send_confirmation=maybe", list(1)))
-	nothingWritten(t, "no requests", before)
+	badRequest("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
+	badRequest("send_confirmation").check(t, "in the query", s.write(http.MethodPost, "/bookings/bulk?send_confirmation=maybe", list(1)))
+	wantNoWrites(t, "no requests", before)
 	a := s.write(http.MethodPost, "/bookings/bulk", list(50)).want(http.StatusMultiStatus)
 	if got := a.at("message"); got != "Bulk booking operation completed. 1 successful, 49 failed out of 50 total." {
 		t.Errorf("%v", got)
@@ -604,7 +606,7 @@ func TestBulkCostsARequestPerBooking(t *testing.T) {
 	if a.header.Get("Retry-After") != "60" || a.at("error", "code") != "rate_limit_exceeded" || a.header.Get("X-RateLimit-Remaining") != "7" {
 		t.Errorf("%s %v", a.body, a.header)
 	}
-	nothingWritten(t, "over the limit", before)
+	wantNoWrites(t, "over the limit", before)
 	if left := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`,{},{},{},{}]`).want(http.StatusMultiStatus).header.Get("X-RateLimit-Remaining"); left != "2" {
 		t.Errorf("%s left", left)
 	}
@@ -633,7 +635,7 @@ func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
 			t.Errorf("%s %s: %s", request[0], request[1], a.body)
 		}
 	}
-	nothingWritten(t, "failures", before)
+	wantNoWrites(t, "failures", before)
 	if log := s.log.String(); strings.Contains(log, "secret") || strings.Count(log, `"request failed"`) != 4 {
 		t.Errorf("log: %s", log)
 	}

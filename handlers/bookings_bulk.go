@@ -66,7 +66,7 @@ func (b *bulk) run() error {
 	b.responses = slices.Clone(b.attempt.Responses())
 	b.stored = len(b.responses)
 	if b.stored == len(b.bookings) {
-		b.replayed()
+		b.markReplayed()
 	}
 	for i := b.stored; i < len(b.bookings); i++ {
 		item, err := b.create(i)
@@ -100,7 +100,7 @@ func (b *bulk) create(i int) (item idempotency.Response, err error) {
 		if err != nil {
 			return err
 		}
-		record, err := encoded(compat.BulkMade(i, created))
+		record, err := encodeBody(compat.BulkCreated(i, created))
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (b *bulk) rejection(i int, err error) (idempotency.Response, error) {
 		reason = &domain.Error{Message: failure.Message}
 	}
 	b.api.metrics.countRejection(b.echo, err)
-	record, err := encoded(compat.BulkRefused(i, b.bookings[i].Submitted(), reason, failure.Written))
+	record, err := encodeBody(compat.BulkRejected(i, b.bookings[i].Submitted(), reason, failure.Written))
 	return idempotency.Response{Item: i, Status: failure.Status, Body: record}, err
 }
 

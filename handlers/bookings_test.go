@@ -223,7 +223,7 @@ func bookingQuestions() []find {
 func TestBookingPages(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
-	bookingList.cutIntoPages(t, s, []find{
+	bookingList.wantPagesOf(t, s, []find{
 		{query: ""},
 		{query: "customer_id=268", where: "b.customer_id = 268"}, // 4 bookings: full pages of 1 and of 2
 		{query: "status=pending", where: "b.status = 'pending'"}, // 182
@@ -232,9 +232,9 @@ func TestBookingPages(t *testing.T) {
 	})
 }
 
-// cutIntoPages requests pages of several sizes, from the first to the last and
+// wantPagesOf requests pages of several sizes, from the first to the last and
 // past it, of a list with 20 records a page by default.
-func (l listing) cutIntoPages(t *testing.T, s *server, questions []find) {
+func (l listing) wantPagesOf(t *testing.T, s *server, questions []find) {
 	t.Helper()
 	for _, f := range questions {
 		every := s.ids(t, l.sql(f))
@@ -470,7 +470,7 @@ func TestZeroIDs(t *testing.T) {
 	})
 }
 
-func TestWrongBookingParameters(t *testing.T) {
+func TestInvalidBookingParameters(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	for query, details := range map[string]map[string]string{
@@ -509,21 +509,7 @@ func TestWrongBookingParameters(t *testing.T) {
 			"order": "Must be asc or desc", "status": "Unknown booking status", "agent_id": "Must be an integer",
 		},
 	} {
-		t.Run(query, func(t *testing.T) { s.wantInvalid(t, "/bookings?"+query, details) })
-	}
-}
-
-// wantInvalid checks for a 400 that names exactly these parameters, each with
-// its message.
-func (s *server) wantInvalid(t testing.TB, path string, details map[string]string) {
-	t.Helper()
-	wrong := map[string]any{}
-	for name, message := range details {
-		wrong[name] = message
-	}
-	want := map[string]any{"status": "error", "error": map[string]any{"code": "invalid_parameters", "message": "Invalid query parameters", "details": wrong}}
-	if diff := cmp.Diff(want, s.get(escaped(path)).want(http.StatusBadRequest).object()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
+		t.Run(query, func(t *testing.T) { s.wantInvalidRequest(t, "/bookings?"+query, details) })
 	}
 }
 
@@ -689,7 +675,7 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 			find{query: "per_page=3&order=asc&sort=" + word, order: inDirection("ASC", columns...)})
 	}
 	bookingList.finds(t, s, questions)
-	bookingList.cutIntoPages(t, s, []find{{query: ""}, {query: "agent_id=1", where: "b.agent_id = 1"}})
+	bookingList.wantPagesOf(t, s, []find{{query: ""}, {query: "agent_id=1", where: "b.agent_id = 1"}})
 }
 
 // TestBookingsAtInvalidTimes: minutes that are not a time of day are shown like

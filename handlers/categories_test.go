@@ -55,9 +55,9 @@ func TestCategoryPages(t *testing.T) {
 		t.Errorf("default per_page %v", size)
 	}
 	for _, query := range []string{"per_page=0", "per_page=101", "per_page=x"} {
-		wantRejected(t, query, s.get("/services/categories?"+query), "per_page")
+		wantInvalidParameters(t, query, s.get("/services/categories?"+query), "per_page")
 	}
-	wantRejected(t, "both", s.get("/services/categories?page=0&per_page=-1"), "page", "per_page")
+	wantInvalidParameters(t, "both", s.get("/services/categories?page=0&per_page=-1"), "page", "per_page")
 }
 
 // TestCategoryFields: only the active services of the category itself are

@@ -114,10 +114,10 @@ func (c client) bookings(t *testing.T) {
 	t.Helper()
 	const bulk = `[{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"10:00",
 		"customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"}}]`
-	made := c.ask(http.MethodPost, "/bookings/bulk", jsonType, `{"bookings":`+bulk+`}`).want(http.StatusCreated)
-	first := made.at("results", "success", 0).(map[string]any)
-	if made.at("success") != true || fmt.Sprint(made.at("results", "summary", "successful")) != "1" || first["booking_id"] == nil || first["confirmation_sent"] != false {
-		t.Errorf("bulk: %s", made.body)
+	created := c.ask(http.MethodPost, "/bookings/bulk", jsonType, `{"bookings":`+bulk+`}`).want(http.StatusCreated)
+	first := created.at("results", "success", 0).(map[string]any)
+	if created.at("success") != true || fmt.Sprint(created.at("results", "summary", "successful")) != "1" || first["booking_id"] == nil || first["confirmation_sent"] != false {
+		t.Errorf("bulk: %s", created.body)
 	}
 	// The same array without a wrapper: the slot is booked now.
 	text, err := json.Marshal(bulk) // the node's field holds the list as a text
@@ -186,9 +186,9 @@ func (c client) payments(t *testing.T) {
 	if a := c.ask(http.MethodPost, "/payments", jsonType, `{"customer_id":"153","amount":50}`); string(a.body) != `{"success":false,"error":"Missing required fields: order_id"}` {
 		t.Errorf("payment without booking or order: %d %s", a.status, a.body)
 	}
-	made := c.ask(http.MethodPost, "/payments", jsonType, `{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","transaction_id":"t","notes":"n"}`).want(http.StatusCreated)
+	created := c.ask(http.MethodPost, "/payments", jsonType, `{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","transaction_id":"t","notes":"n"}`).want(http.StatusCreated)
 	again := c.ask(http.MethodPost, "/payments", formType, "order_id=1403&customer_id=153&amount=50&payment_method=cash&status=succeeded&notes=n").want(http.StatusCreated)
-	for _, a := range []answer{made, again} {
+	for _, a := range []answer{created, again} {
 		wantFieldsOf(t, a, map[string]any{
 			"order_id": "string 1403", "booking_id": "string 1441", "customer_id": "string 153", "amount": "string 50", "payment_method": "string cash", "status": "string succeeded", "notes": "string n",
 		})
@@ -196,9 +196,9 @@ func (c client) payments(t *testing.T) {
 			t.Errorf("payment: %s", a.body)
 		}
 	}
-	path := "/payments/" + fmt.Sprint(made.at("data", "id"))
+	path := "/payments/" + fmt.Sprint(created.at("data", "id"))
 	read := c.ask(http.MethodGet, path, "", "").want(http.StatusOK)
-	wantFieldsOf(t, read, map[string]any{"id": "string " + fmt.Sprint(made.at("data", "id")), "customer_id": "string 153", "payment_method": "string cash", "status": "string succeeded", "notes": "string n"})
+	wantFieldsOf(t, read, map[string]any{"id": "string " + fmt.Sprint(created.at("data", "id")), "customer_id": "string 153", "payment_method": "string cash", "status": "string succeeded", "notes": "string n"})
 	changed := c.ask(http.MethodPut, path, jsonType, `{"amount":75.00,"status":"failed","booking_id":"1","customer_id":"1","transaction_id":"t"}`).want(http.StatusOK)
 	wantFieldsOf(t, changed, map[string]any{"amount": "string 75", "status": "string failed", "order_id": "string 1403", "customer_id": "string 153"})
 	if changed.at("message") != "Payment updated successfully" {
@@ -212,10 +212,10 @@ func (c client) payments(t *testing.T) {
 func (c client) orders(t *testing.T) {
 	t.Helper()
 	const body = `{"customer_id":"9","subtotal":"45.00","total":"50.00","status":"open","payment_status":"not_paid","fulfillment_status":"not_fulfilled","customer_comment":"c","coupon_code":""}`
-	made := c.ask(http.MethodPost, "/orders", jsonType, body).want(http.StatusCreated)
-	id := fmt.Sprint(made.at("id"))
+	created := c.ask(http.MethodPost, "/orders", jsonType, body).want(http.StatusCreated)
+	id := fmt.Sprint(created.at("id"))
 	read := c.ask(http.MethodGet, "/orders/"+id, "", "").want(http.StatusOK)
-	for _, a := range []answer{made, read} {
+	for _, a := range []answer{created, read} {
 		item := c.item(a) // bare, without a wrapper
 		if fmt.Sprint(item["id"]) != id || item["total"] != "50.0000" || fmt.Sprint(item["customer_id"]) != "9" || item["status"] != "open" || item["success"] != nil || item["confirmation_code"] == "" {
 			t.Errorf("order: %s", a.body)
@@ -228,14 +228,14 @@ func (c client) orders(t *testing.T) {
 
 func (c client) coupons(t *testing.T) {
 	t.Helper()
-	made := c.ask(http.MethodPost, "/coupons", formType, "code=save10&name=Ten&description=d&discount_type=fixed&discount_value=10&active_from=2027-01-01&active_to=2027-12-31&usage_limit=").want(http.StatusCreated)
+	created := c.ask(http.MethodPost, "/coupons", formType, "code=save10&name=Ten&description=d&discount_type=fixed&discount_value=10&active_from=2027-01-01&active_to=2027-12-31&usage_limit=").want(http.StatusCreated)
 	read := c.ask(http.MethodGet, "/coupons/save10", "", "").want(http.StatusOK)
 	changed := c.ask(http.MethodPut, "/coupons/SAVE10", jsonType, `{"name":"Fifteen","discount_type":"percent","discount_value":15,"usage_limit":0}`).want(http.StatusOK)
 	for _, c := range []struct {
 		a    answer
 		want map[string]any
 	}{
-		{made, map[string]any{"code": "string SAVE10", "discount_type": "string fixed_amount", "discount_value": "json.Number 10", "usage_limit": "json.Number 0", "active_from": "string 2027-01-01"}},
+		{created, map[string]any{"code": "string SAVE10", "discount_type": "string fixed_amount", "discount_value": "json.Number 10", "usage_limit": "json.Number 0", "active_from": "string 2027-01-01"}},
 		{read, map[string]any{"code": "string SAVE10", "name": "string Ten", "status": "string active", "readable_discount": "string 10 €"}},
 		{changed, map[string]any{"name": "string Fifteen", "discount_type": "string percent", "discount_value": "json.Number 15", "active_to": "string 2027-12-31"}},
 	} {

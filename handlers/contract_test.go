@@ -135,7 +135,7 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 	}
 	route, parameters, err := c.router.FindRoute(asked)
 	if err != nil {
-		return undescribed(err, a)
+		return judgeUndescribed(err, a)
 	}
 	for name, value := range parameters {
 		if parameters[name], err = url.PathUnescape(value); err != nil {
@@ -143,7 +143,7 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 		}
 	}
 	input := &openapi3filter.RequestValidationInput{Request: asked, PathParams: parameters, Route: route, Options: &openapi3filter.Options{
-		IncludeResponseStatus: true, AuthenticationFunc: authenticated, SkipSettingDefaults: true, ExcludeRequestBody: true, ExcludeResponseBody: true,
+		IncludeResponseStatus: true, AuthenticationFunc: authenticate, SkipSettingDefaults: true, ExcludeRequestBody: true, ExcludeResponseBody: true,
 	}}
 	if a.status < http.StatusBadRequest {
 		if err := c.judgeRequest(input, sent, a); err != nil {
@@ -153,17 +153,17 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 	return c.judgeAnswer(input, request.Method, a)
 }
 
-// undescribed checks the answer to a request that the document does not
+// judgeUndescribed checks the answer to a request that the document does not
 // describe: it must say that there is no such route.
-func undescribed(err error, a answer) error {
+func judgeUndescribed(err error, a answer) error {
 	if a.status == http.StatusNotFound && (len(a.body) == 0 || bytes.Contains(a.body, []byte(`"rest_no_route"`))) {
 		return nil
 	}
 	return err
 }
 
-// authenticated looks for a key where a security scheme says it is.
-func authenticated(_ context.Context, input *openapi3filter.AuthenticationInput) error {
+// authenticate looks for a key where a security scheme says it is.
+func authenticate(_ context.Context, input *openapi3filter.AuthenticationInput) error {
 	header := input.RequestValidationInput.Request.Header
 	var key string
 	switch scheme := input.SecurityScheme; {
@@ -202,7 +202,7 @@ func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, se
 		body = map[string]any{"bookings": list}
 	}
 	if a.status == http.StatusMultiStatus {
-		body.(map[string]any)["bookings"] = made(a, body.(map[string]any)["bookings"].([]any))
+		body.(map[string]any)["bookings"] = createdBookings(a, body.(map[string]any)["bookings"].([]any))
 	}
 	canonical, err := json.Marshal(canonicalValue(operation.RequestBody.Value.Content["application/json"].Schema, body))
 	if err != nil {
@@ -245,21 +245,21 @@ func (c *contract) judgeParameters(input *openapi3filter.RequestValidationInput)
 			verdict = openapi3filter.ValidateParameter(ctx, input, ref.Value)
 			c.verdicts.Store(of, verdict)
 		}
-		if err, refused := verdict.(error); refused {
+		if err, rejected := verdict.(error); rejected {
 			return err
 		}
 	}
 	return nil
 }
 
-// made returns the bookings of a bulk request that were created.
-func made(a answer, bookings []any) []any {
-	var kept []any
+// createdBookings returns the bookings of a bulk request that were created.
+func createdBookings(a answer, bookings []any) []any {
+	var created []any
 	for _, success := range a.at("results", "success").([]any) {
 		index, _ := success.(map[string]any)["index"].(json.Number).Int64()
-		kept = append(kept, bookings[index])
+		created = append(created, bookings[index])
 	}
-	return kept
+	return created
 }
 
 // canonicalQuery returns a query without the parameters that count as not sent.
@@ -369,7 +369,7 @@ func canonicalScalar(schema *openapi3.Schema, text string) any {
 	_, notNumber := number.Float64()
 	switch {
 	case len(schema.AnyOf) > 0 && notNumber == nil:
-		return whole(number)
+		return withoutZeroFraction(number)
 	case len(schema.AnyOf) > 0:
 		return trimmed
 	case schema.Type.Includes(openapi3.TypeBoolean) && slices.Contains([]string{"1", "true", "yes", "on"}, trimmed):
@@ -377,7 +377,7 @@ func canonicalScalar(schema *openapi3.Schema, text string) any {
 	case schema.Type.Includes(openapi3.TypeBoolean) && slices.Contains([]string{"0", "false", "no", "off"}, trimmed):
 		return false
 	case schema.Type.Includes(openapi3.TypeInteger) && notNumber == nil:
-		return whole(number)
+		return withoutZeroFraction(number)
 	case schema.Type.Includes(openapi3.TypeNumber) && notNumber == nil:
 		return number
 	case len(schema.Enum) > 0:
@@ -389,8 +389,8 @@ func canonicalScalar(schema *openapi3.Schema, text string) any {
 	}
 }
 
-// whole returns a number without a fraction of zeros.
-func whole(n json.Number) json.Number {
+// withoutZeroFraction returns a number without a fraction of zeros.
+func withoutZeroFraction(n json.Number) json.Number {
 	integer, fraction, _ := strings.Cut(n.String(), ".")
 	if strings.Trim(fraction, "0") != "" {
 		return n
@@ -457,7 +457,7 @@ func TestContractRejectsDeviations(t *testing.T) {
 	}
 	const path = "/v1/customers?per_page=1"
 	right := s.get("/customers?per_page=1").want(http.StatusOK)
-	refused := s.get("/customers?page=0").want(http.StatusBadRequest)
+	rejected := s.get("/customers?page=0").want(http.StatusBadRequest)
 	for name, test := range map[string]struct {
 		path   string
 		answer answer
@@ -465,14 +465,14 @@ func TestContractRejectsDeviations(t *testing.T) {
 		allow  bool
 	}{
 		"right":              {path, right, func(b string) string { return b }, true},
-		"refused":            {"/v1/customers?page=0", refused, func(b string) string { return b }, true},
+		"refused":            {"/v1/customers?page=0", rejected, func(b string) string { return b }, true},
 		"another key":        {path, right, func(b string) string { return strings.Replace(b, `"id":`, `"spare":1,"id":`, 1) }, false},
 		"key of the page":    {path, right, func(b string) string { return strings.Replace(b, `"success":`, `"spare":1,"success":`, 1) }, false},
 		"missing key":        {path, right, func(b string) string { return strings.Replace(b, `"phone":`, `"fax":`, 1) }, false},
 		"number for text":    {path, right, func(b string) string { return strings.Replace(b, `"is_guest":"1"`, `"is_guest":1`, 1) }, false},
 		"timestamp":          {path, right, func(b string) string { return strings.Replace(b, `"created_at":"2026-`, `"created_at":"26-`, 1) }, false},
 		"no success":         {path, right, func(b string) string { return strings.Replace(b, `"success":true`, `"success":false`, 1) }, false},
-		"unknown code":       {"/v1/customers?page=0", refused, func(b string) string { return strings.Replace(b, "invalid_parameters", "invalid_request", 1) }, false},
+		"unknown code":       {"/v1/customers?page=0", rejected, func(b string) string { return strings.Replace(b, "invalid_parameters", "invalid_request", 1) }, false},
 		"parameter accepted": {"/v1/customers?per_page=200", right, func(b string) string { return b }, false},
 		"date accepted":      {"/v1/customers?created_after=2026-13-01", right, func(b string) string { return b }, false},
 		"path not described": {"/v1/nothing", right, func(b string) string { return b }, false},

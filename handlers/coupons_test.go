@@ -41,8 +41,8 @@ func TestCoupons(t *testing.T) {
 		{query: "search=e&status=inactive", where: "k.id = 3"},
 		{query: "search=%25", none: true},
 	})
-	wantRejected(t, "the stored word", s.get("/coupons?status=disabled"), "status")
-	wantRejected(t, "several", s.get("/coupons?status=foo&page=0&per_page=1000"), "status", "page", "per_page")
+	wantInvalidParameters(t, "the stored word", s.get("/coupons?status=disabled"), "status")
+	wantInvalidParameters(t, "several", s.get("/coupons?status=foo&page=0&per_page=1000"), "status", "page", "per_page")
 }
 
 // TestCouponUsage compares the usage of each coupon with its orders, not
@@ -309,7 +309,7 @@ func TestCouponsWithoutTheAddOn(t *testing.T) {
 				}
 			}
 			s.wantNotFound(t, "/coupons/welcome10", "coupon_not_found", "Coupon with code WELCOME10 was not found")
-			wantRejected(t, name, s.get("/coupons?status=x"), "status")
+			wantInvalidParameters(t, name, s.get("/coupons?status=x"), "status")
 		})
 	}
 }

@@ -66,8 +66,8 @@ func asJSON(text string) string {
 	return string(encoded)
 }
 
-// serialised returns a text as WordPress stores one that looks serialised.
-func serialised(text string) string { return fmt.Sprintf("s:%d:", len(text)) + `"` + text + `";` }
+// serializeText returns a text as WordPress stores one that looks serialised.
+func serializeText(text string) string { return fmt.Sprintf("s:%d:", len(text)) + `"` + text + `";` }
 
 // TestNamesNeverBecomePHPObjects: the name of a customer never becomes a PHP
 // object, however it reaches the WordPress user: in a new or changed customer,
@@ -76,15 +76,15 @@ func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
 	const object, list = `O:12:"Some_Class":1:{s:4:"file";s:11:"/etc/passwd";}`, `a:1:{i:0;O:12:"Some_Class":0:{}}`
-	made := s.write(http.MethodPost, "/customers", `{"first_name":`+asJSON(object)+`,"last_name":`+asJSON(list)+`,"email":"rita.neu@example.test"}`).want(http.StatusCreated)
-	customer := made.at("data", "id")
-	if got := made.at("data", "first_name"); got != object {
+	created := s.write(http.MethodPost, "/customers", `{"first_name":`+asJSON(object)+`,"last_name":`+asJSON(list)+`,"email":"rita.neu@example.test"}`).want(http.StatusCreated)
+	customer := created.at("data", "id")
+	if got := created.at("data", "first_name"); got != object {
 		t.Errorf("the customer is called %v", got)
 	}
 	user := s.userOf(customer)
 	if diff := cmp.Diff(map[string]string{
 		"user_login": "rita.neu@example.test", "user_nicename": "rita-neuexample-test", "user_email": "rita.neu@example.test", "display_name": object + " " + list,
-		"nickname": "rita.neu@example.test", "first_name": serialised(object), "last_name": serialised(list), "wp_capabilities": `a:1:{s:18:"latepoint_customer";b:1;}`,
+		"nickname": "rita.neu@example.test", "first_name": serializeText(object), "last_name": serializeText(list), "wp_capabilities": `a:1:{s:18:"latepoint_customer";b:1;}`,
 	}, user); diff != "" {
 		t.Error(diff)
 	}
@@ -97,23 +97,23 @@ func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	path := fmt.Sprintf("/customers/%v", customer)
 	s.write(http.MethodPut, path, `{"first_name":"Rita","last_name":`+asJSON(object)+`}`).want(http.StatusOK)
 	check("changed", "first_name", "Rita")
-	check("changed", "last_name", serialised(object))
+	check("changed", "last_name", serializeText(object))
 
 	booking := s.write(http.MethodPost, "/bookings", friday("customer_id", fmt.Sprint(customer))).want(http.StatusCreated)
 	s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", booking.at("data", "id")), `{"customer":{"first_name":`+asJSON(object)+`}}`).want(http.StatusOK)
-	check("changed with a booking", "first_name", serialised(object))
+	check("changed with a booking", "first_name", serializeText(object))
 
 	fresh := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "",
 		"customer", `{"first_name":`+asJSON(object)+`,"last_name":"N;","email":"rita.neu2@example.test"}`)).want(http.StatusCreated)
 	customer = fresh.at("data", "customer", "id")
-	check("new with a booking", "first_name", serialised(object))
+	check("new with a booking", "first_name", serializeText(object))
 	check("new with a booking", "last_name", `s:2:"N;";`)
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday("start_time", `"15:00"`, "customer_id", "",
 		"customer", `{"first_name":"E:7:\"Foo:Bar\";","last_name":"b:1;x","email":"rita.neu3@example.test"}`)+`]}`)
 	if got := bulk.at("results", "success", 0, "data", "customer", "id"); got != nil {
 		customer = got
-		check("new with many bookings", "first_name", serialised(`E:7:"Foo:Bar";`))
-		check("new with many bookings", "last_name", serialised("b:1;x"))
+		check("new with many bookings", "first_name", serializeText(`E:7:"Foo:Bar";`))
+		check("new with many bookings", "last_name", serializeText("b:1;x"))
 	} else {
 		t.Errorf("%s", bulk.body)
 	}
@@ -146,7 +146,7 @@ func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
 		switch change.Table {
 		case "usermeta":
 			names++
-			if got := change.Changed["meta_value"][1]; got != serialised(object) {
+			if got := change.Changed["meta_value"][1]; got != serializeText(object) {
 				t.Errorf("metadata of the user is stored as %v", got)
 			}
 		case "options", "sitemeta", "latepoint_settings", "latepoint_sessions":
@@ -178,13 +178,13 @@ func TestUsersEqualThoseOfWordPress(t *testing.T) {
 		{"A", "B", "a+b@example.test", map[string]string{}}, // the login is taken
 	} {
 		t.Run(c.email, func(t *testing.T) {
-			made := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":%s,"last_name":%s,"email":%s}`, asJSON(c.first), asJSON(c.last), asJSON(c.email))).want(http.StatusCreated)
-			user := s.userOf(made.at("data", "id"))
+			created := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":%s,"last_name":%s,"email":%s}`, asJSON(c.first), asJSON(c.last), asJSON(c.email))).want(http.StatusCreated)
+			user := s.userOf(created.at("data", "id"))
 			delete(user, "wp_capabilities")
 			if diff := cmp.Diff(c.want, user); diff != "" {
 				t.Errorf("%d: %s", i, diff)
 			}
-			if got := made.at("data", "email"); got != c.email {
+			if got := created.at("data", "email"); got != c.email {
 				t.Errorf("%d: the customer's e-mail is %v", i, got)
 			}
 		})

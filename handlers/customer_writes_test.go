@@ -29,21 +29,21 @@ func TestCreateCustomer(t *testing.T) {
 	golden(t, "customer_created_least", least.body)
 	for _, a := range []answer{full, least} {
 		read := s.get(fmt.Sprintf("/customers/%v", a.at("data", "id"))).want(http.StatusOK).at("data").(map[string]any)
-		made := a.at("data").(map[string]any)
-		if _, isNumber := made["id"].(json.Number); !isNumber || fmt.Sprint(made["id"]) != read["id"] {
-			t.Errorf("id %v, read %v", made["id"], read["id"])
+		created := a.at("data").(map[string]any)
+		if _, isNumber := created["id"].(json.Number); !isNumber || fmt.Sprint(created["id"]) != read["id"] {
+			t.Errorf("id %v, read %v", created["id"], read["id"])
 		}
-		made["id"] = read["id"]
-		if diff := cmp.Diff(read, made); diff != "" {
+		created["id"] = read["id"]
+		if diff := cmp.Diff(read, created); diff != "" {
 			t.Errorf("created and read differ (-read +created):\n%s", diff)
 		}
 	}
 }
 
-// changed summarises changes: table, operation, and the columns with their new
+// summarizeChanges summarises changes: table, operation, and the columns with their new
 // values, without timestamps and ids.
-func changed(changes []fixtures.Change) []string {
-	var told []string
+func summarizeChanges(changes []fixtures.Change) []string {
+	var summaries []string
 	for _, c := range changes {
 		values := map[string]any{}
 		maps.Copy(values, c.Values)
@@ -62,9 +62,9 @@ func changed(changes []fixtures.Change) []string {
 				text += fmt.Sprintf(" %s=%v", column, value)
 			}
 		}
-		told = append(told, text)
+		summaries = append(summaries, text)
 	}
-	return told
+	return summaries
 }
 
 // TestEveryFieldOfACustomer changes one field at a time: its own column or
@@ -126,7 +126,7 @@ func TestEveryFieldOfACustomer(t *testing.T) {
 		},
 	} {
 		a := s.write(http.MethodPut, "/customers/5", "{"+body+"}").want(http.StatusOK)
-		if diff := cmp.Diff(want, changed(fixtures.Changes(before, before.Again(t)))); diff != "" {
+		if diff := cmp.Diff(want, summarizeChanges(fixtures.Changes(before, before.Again(t)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
 		if got := a.at("data", "updated_at"); got != "2026-11-21 00:43:00" {
@@ -138,7 +138,7 @@ func TestEveryFieldOfACustomer(t *testing.T) {
 			t.Errorf("%s: %s, again %s", body, a.body, repeated.body)
 		}
 		s.clock = now
-		for _, c := range changed(fixtures.Changes(again, again.Again(t))) {
+		for _, c := range summarizeChanges(fixtures.Changes(again, again.Again(t))) {
 			if !strings.HasPrefix(c, "bookside_api_keys") { // the use of the key is recorded every minute
 				t.Errorf("%s again: %s", body, c)
 			}
@@ -166,15 +166,15 @@ func TestUpdateCustomer(t *testing.T) {
 			}
 		})
 	}
-	nothingWritten(t, "no changes", before)
+	wantNoWrites(t, "no changes", before)
 }
 
 const fullCustomerPatch = `{"first_name":"Rita","last_name":"Neu","email":"rita.neu@example.test","phone":"+49301234","status":"inactive","is_guest":true,
 	"address":"Hauptstraße 1","city":"Köln","state":"NW","zipcode":"50667","country":"DE","notes":"two\r\nlines","avatar_image_id":77,
 	"custom_fields":{"cf_insur1":"private","colour":"blue"},"date_of_birth":"1985-03-15","gender":"female","admin_notes":"VIP"}`
 
-// updateRefused checks for a 400 as a WordPressError that names exactly these fields.
-func updateRefused(t testing.TB, where string, a answer, fields ...string) {
+// wantUpdateRejected checks for a 400 as a WordPressError that names exactly these fields.
+func wantUpdateRejected(t testing.TB, where string, a answer, fields ...string) {
 	t.Helper()
 	var body struct {
 		Code, Message string
@@ -217,81 +217,81 @@ func TestRejectedCustomers(t *testing.T) {
 		return `"custom_fields":` + string(text)
 	}
 	for body, want := range map[string]rejection{
-		manyFields(201):               forbidden("custom_fields"),
-		manyFields(15_000):            forbidden("custom_fields"),
-		`"first_name":[]`:             malformed("first_name"),
-		`"first_name":true`:           malformed("first_name"),
-		`"last_name":{}`:              malformed("last_name"),
-		`"first_name":"<b>"`:          forbidden("first_name"),
-		`"first_name":"\u0000"`:       forbidden("first_name"),
-		`"first_name":"` + long + `"`: forbidden("first_name"),
-		`"last_name":"` + long + `"`:  forbidden("last_name"),
-		`"email":"rita"`:              forbidden("email"),
-		`"email":""`:                  forbidden("email"),
-		`"email":"a@example"`:         forbidden("email"),
-		`"email":"a@b.test,c@d.test"`: forbidden("email"),
-		`"email":"Rita <a@b.test>"`:   forbidden("email"),
-		`"email":"😀@example.test"`:    forbidden("email"),
-		`"email":"a@bücher.test"`:     forbidden("email"),
-		`"email":"a\u0000b"`:          forbidden("email"),
-		`"email":"` + strings.Repeat("a", 300) + `@example.test"`: forbidden("email"),
-		`"email":"CUSTOMER12@example.test"`:                       forbidden("email"),
-		`"email":" customer12@example.test "`:                     forbidden("email"),
-		`"email":5`:                                               forbidden("email"),
-		`"email":["a@b.test"]`:                                    malformed("email"),
-		`"phone":"call me"`:                                       forbidden("phone"),
-		`"phone":"+"`:                                             forbidden("phone"),
-		`"phone":"x12"`:                                           forbidden("phone"),
-		`"phone":false`:                                           malformed("phone"),
-		`"phone":"` + strings.Repeat("1", 300) + `"`:              forbidden("phone"),
-		`"status":"deleted"`:                                      forbidden("status"),
-		`"status":"<b>active</b>"`:                                forbidden("status"),
-		`"status":1`:                                              forbidden("status"),
-		`"status":[]`:                                             malformed("status"),
-		`"is_guest":"maybe"`:                                      malformed("is_guest"),
-		`"is_guest":2`:                                            malformed("is_guest"),
-		`"notes":{"a":1}`:                                         malformed("notes"),
-		`"notes":true`:                                            malformed("notes"),
-		`"notes":"` + long + `"`:                                  forbidden("notes"),
-		`"admin_notes":"` + long + `"`:                            forbidden("admin_notes"),
-		`"avatar_image_id":"x"`:                                   malformed("avatar_image_id"),
-		`"avatar_image_id":1.5`:                                   malformed("avatar_image_id"),
-		`"avatar_image_id":-1`:                                    forbidden("avatar_image_id"),
-		`"avatar_image_id":2147483648`:                            forbidden("avatar_image_id"),
-		`"address":{"street":"x"}`:                                malformed("address"),
-		`"address":"` + long + `"`:                                forbidden("address"),
-		`"city":false`:                                            malformed("city"),
-		`"zipcode":[1]`:                                           malformed("zipcode"),
-		`"country":"Germany"`:                                     forbidden("country"),
-		`"country":"D"`:                                           forbidden("country"),
-		`"country":"Ä"`:                                           forbidden("country"),
-		`"country":"d1"`:                                          forbidden("country"),
-		`"country":49`:                                            forbidden("country"),
-		`"date_of_birth":"15.03.1985"`:                            malformed("date_of_birth"),
-		`"date_of_birth":"2026-02-30"`:                            malformed("date_of_birth"),
-		`"date_of_birth":"0000-00-00"`:                            malformed("date_of_birth"),
-		`"gender":"man"`:                                          forbidden("gender"),
-		`"custom_fields":"x"`:                                     malformed("custom_fields"),
-		`"custom_fields":5`:                                       malformed("custom_fields"),
-		`"custom_fields":["x"]`:                                   malformed("custom_fields"),
-		`"custom_fields":{"cf_a":{}}`:                             malformed("custom_fields.cf_a"),
-		`"custom_fields":{"cf_a":["x"],"cf_b":{"c":1},"cf_c":1}`: malformed("custom_fields.cf_a", "custom_fields.cf_b"),
-		`"custom_fields":{"cf_a":"` + long + `"}`:                forbidden("custom_fields.cf_a"),
-		`"custom_fields":{"":"x"}`:                               forbidden("custom_fields."),
-		`"custom_fields":{" a ":"x"}`:                            forbidden("custom_fields. a "),
-		`"custom_fields":{"<b>":"x"}`:                            forbidden("custom_fields.<b>"),
-		`"custom_fields":{"a\nb":"x"}`:                           forbidden("custom_fields.a\nb"),
-		`"custom_fields":{"` + long[:400] + `":"x"}`:             forbidden("custom_fields." + long[:400]),
-		`"custom_fields":{"address":"x","Gender":"x","timezone_name":"x","VERIFIED_contact_values":"x","password_x":"x","Password_reset_token_created_at":"","ok":"x"}`: forbidden(
+		manyFields(201):               unprocessable("custom_fields"),
+		manyFields(15_000):            unprocessable("custom_fields"),
+		`"first_name":[]`:             badRequest("first_name"),
+		`"first_name":true`:           badRequest("first_name"),
+		`"last_name":{}`:              badRequest("last_name"),
+		`"first_name":"<b>"`:          unprocessable("first_name"),
+		`"first_name":"\u0000"`:       unprocessable("first_name"),
+		`"first_name":"` + long + `"`: unprocessable("first_name"),
+		`"last_name":"` + long + `"`:  unprocessable("last_name"),
+		`"email":"rita"`:              unprocessable("email"),
+		`"email":""`:                  unprocessable("email"),
+		`"email":"a@example"`:         unprocessable("email"),
+		`"email":"a@b.test,c@d.test"`: unprocessable("email"),
+		`"email":"Rita <a@b.test>"`:   unprocessable("email"),
+		`"email":"😀@example.test"`:    unprocessable("email"),
+		`"email":"a@bücher.test"`:     unprocessable("email"),
+		`"email":"a\u0000b"`:          unprocessable("email"),
+		`"email":"` + strings.Repeat("a", 300) + `@example.test"`: unprocessable("email"),
+		`"email":"CUSTOMER12@example.test"`:                       unprocessable("email"),
+		`"email":" customer12@example.test "`:                     unprocessable("email"),
+		`"email":5`:                                               unprocessable("email"),
+		`"email":["a@b.test"]`:                                    badRequest("email"),
+		`"phone":"call me"`:                                       unprocessable("phone"),
+		`"phone":"+"`:                                             unprocessable("phone"),
+		`"phone":"x12"`:                                           unprocessable("phone"),
+		`"phone":false`:                                           badRequest("phone"),
+		`"phone":"` + strings.Repeat("1", 300) + `"`:              unprocessable("phone"),
+		`"status":"deleted"`:                                      unprocessable("status"),
+		`"status":"<b>active</b>"`:                                unprocessable("status"),
+		`"status":1`:                                              unprocessable("status"),
+		`"status":[]`:                                             badRequest("status"),
+		`"is_guest":"maybe"`:                                      badRequest("is_guest"),
+		`"is_guest":2`:                                            badRequest("is_guest"),
+		`"notes":{"a":1}`:                                         badRequest("notes"),
+		`"notes":true`:                                            badRequest("notes"),
+		`"notes":"` + long + `"`:                                  unprocessable("notes"),
+		`"admin_notes":"` + long + `"`:                            unprocessable("admin_notes"),
+		`"avatar_image_id":"x"`:                                   badRequest("avatar_image_id"),
+		`"avatar_image_id":1.5`:                                   badRequest("avatar_image_id"),
+		`"avatar_image_id":-1`:                                    unprocessable("avatar_image_id"),
+		`"avatar_image_id":2147483648`:                            unprocessable("avatar_image_id"),
+		`"address":{"street":"x"}`:                                badRequest("address"),
+		`"address":"` + long + `"`:                                unprocessable("address"),
+		`"city":false`:                                            badRequest("city"),
+		`"zipcode":[1]`:                                           badRequest("zipcode"),
+		`"country":"Germany"`:                                     unprocessable("country"),
+		`"country":"D"`:                                           unprocessable("country"),
+		`"country":"Ä"`:                                           unprocessable("country"),
+		`"country":"d1"`:                                          unprocessable("country"),
+		`"country":49`:                                            unprocessable("country"),
+		`"date_of_birth":"15.03.1985"`:                            badRequest("date_of_birth"),
+		`"date_of_birth":"2026-02-30"`:                            badRequest("date_of_birth"),
+		`"date_of_birth":"0000-00-00"`:                            badRequest("date_of_birth"),
+		`"gender":"man"`:                                          unprocessable("gender"),
+		`"custom_fields":"x"`:                                     badRequest("custom_fields"),
+		`"custom_fields":5`:                                       badRequest("custom_fields"),
+		`"custom_fields":["x"]`:                                   badRequest("custom_fields"),
+		`"custom_fields":{"cf_a":{}}`:                             badRequest("custom_fields.cf_a"),
+		`"custom_fields":{"cf_a":["x"],"cf_b":{"c":1},"cf_c":1}`: badRequest("custom_fields.cf_a", "custom_fields.cf_b"),
+		`"custom_fields":{"cf_a":"` + long + `"}`:                unprocessable("custom_fields.cf_a"),
+		`"custom_fields":{"":"x"}`:                               unprocessable("custom_fields."),
+		`"custom_fields":{" a ":"x"}`:                            unprocessable("custom_fields. a "),
+		`"custom_fields":{"<b>":"x"}`:                            unprocessable("custom_fields.<b>"),
+		`"custom_fields":{"a\nb":"x"}`:                           unprocessable("custom_fields.a\nb"),
+		`"custom_fields":{"` + long[:400] + `":"x"}`:             unprocessable("custom_fields." + long[:400]),
+		`"custom_fields":{"address":"x","Gender":"x","timezone_name":"x","VERIFIED_contact_values":"x","password_x":"x","Password_reset_token_created_at":"","ok":"x"}`: unprocessable(
 			"custom_fields.address", "custom_fields.Gender", "custom_fields.timezone_name", "custom_fields.VERIFIED_contact_values",
 			"custom_fields.password_x", "custom_fields.Password_reset_token_created_at"),
-		`"custom_fields":{"vérified_contact_valueš":"x","pässword_x":"x","cïty":null,"größe":"x"}`: forbidden(
+		`"custom_fields":{"vérified_contact_valueš":"x","pässword_x":"x","cïty":null,"größe":"x"}`: unprocessable(
 			"custom_fields.vérified_contact_valueš", "custom_fields.pässword_x", "custom_fields.cïty"),
-		`"first_name":[],"email":"x","status":"x","custom_fields":{"city":"x","cf_a":[]},"country":"x"`: malformed(
+		`"first_name":[],"email":"x","status":"x","custom_fields":{"city":"x","cf_a":[]},"country":"x"`: badRequest(
 			"first_name", "email", "status", "custom_fields.city", "custom_fields.cf_a", "country"),
 	} {
 		where := fmt.Sprintf("%.80s", body)
-		updateRefused(t, "PUT "+where, s.write(http.MethodPut, "/customers/9", "{"+body+"}"), want.fields...)
+		wantUpdateRejected(t, "PUT "+where, s.write(http.MethodPut, "/customers/9", "{"+body+"}"), want.fields...)
 		post := body
 		for _, name := range []string{"first_name", "last_name"} {
 			if !strings.Contains(body, `"`+name+`"`) {
@@ -300,25 +300,25 @@ func TestRejectedCustomers(t *testing.T) {
 		}
 		want.check(t, "POST "+where, s.write(http.MethodPost, "/customers", "{"+post+"}"))
 	}
-	nothingWritten(t, "refused customers", before)
-	updateRefused(t, "a blank name", s.write(http.MethodPut, "/customers/9", `{"first_name":" ","status":"pending"}`), "first_name", "status")
+	wantNoWrites(t, "refused customers", before)
+	wantUpdateRejected(t, "a blank name", s.write(http.MethodPut, "/customers/9", `{"first_name":" ","status":"pending"}`), "first_name", "status")
 	for name, c := range map[string]struct {
 		body string
 		want rejection
 	}{
-		"nothing":          {"", malformed("first_name", "last_name")},
-		"blank":            {`{"first_name":"","last_name":" ","email":"x"}`, malformed("first_name", "last_name", "email")},
-		"no user":          {`{"first_name":"A","last_name":"B","wordpress_user_id":2147483647}`, malformed("wordpress_user_id")},
-		"an administrator": {`{"first_name":"A","last_name":"B","cms_user_id":1}`, forbidden("cms_user_id")},
-		"another's user":   {`{"first_name":"A","last_name":"B","cms_user_id":"7"}`, forbidden("cms_user_id")},
-		"an odd user":      {`{"first_name":"A","last_name":"B","cms_user_id":"x"}`, malformed("cms_user_id")},
-		"a user too far":   {`{"first_name":"A","last_name":"B","wordpress_user_id":-1}`, forbidden("wordpress_user_id")},
+		"nothing":          {"", badRequest("first_name", "last_name")},
+		"blank":            {`{"first_name":"","last_name":" ","email":"x"}`, badRequest("first_name", "last_name", "email")},
+		"no user":          {`{"first_name":"A","last_name":"B","wordpress_user_id":2147483647}`, badRequest("wordpress_user_id")},
+		"an administrator": {`{"first_name":"A","last_name":"B","cms_user_id":1}`, unprocessable("cms_user_id")},
+		"another's user":   {`{"first_name":"A","last_name":"B","cms_user_id":"7"}`, unprocessable("cms_user_id")},
+		"an odd user":      {`{"first_name":"A","last_name":"B","cms_user_id":"x"}`, badRequest("cms_user_id")},
+		"a user too far":   {`{"first_name":"A","last_name":"B","wordpress_user_id":-1}`, unprocessable("wordpress_user_id")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.check(t, name, s.write(http.MethodPost, "/customers", c.body))
 		})
 	}
-	nothingWritten(t, "refused new customers", before)
+	wantNoWrites(t, "refused new customers", before)
 	s.write(http.MethodPut, "/customers/9", "{"+manyFields(200)+"}").want(http.StatusOK)
 	reused := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","email":"customer12@example.test"}`)
 	if want := `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`; string(reused.body) != want {
@@ -348,7 +348,7 @@ func TestWritesToUnknownCustomers(t *testing.T) {
 			}
 		}
 	}
-	nothingWritten(t, "unknown customers", before)
+	wantNoWrites(t, "unknown customers", before)
 }
 
 func TestDeleteCustomer(t *testing.T) {
@@ -360,11 +360,11 @@ func TestDeleteCustomer(t *testing.T) {
 		`{"code":"customer_has_bookings","message":"Cannot delete customer with existing bookings","data":{"status":400,"booking_count":4}}` {
 		t.Errorf("%s", a.body)
 	}
-	nothingWritten(t, "a customer with bookings", before)
-	made := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","custom_fields":{"cf_a":"x"}}`).want(http.StatusCreated)
-	path := fmt.Sprintf("/customers/%v", made.at("data", "id"))
+	wantNoWrites(t, "a customer with bookings", before)
+	created := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","custom_fields":{"cf_a":"x"}}`).want(http.StatusCreated)
+	path := fmt.Sprintf("/customers/%v", created.at("data", "id"))
 	gone := s.write(http.MethodDelete, path, "").want(http.StatusOK)
-	if want := fmt.Sprintf(`{"success":true,"message":"Customer deleted successfully","data":{"deleted_customer_id":%v,"deleted_at":"2026-11-21 00:43:00"}}`, made.at("data", "id")); string(gone.body) != want {
+	if want := fmt.Sprintf(`{"success":true,"message":"Customer deleted successfully","data":{"deleted_customer_id":%v,"deleted_at":"2026-11-21 00:43:00"}}`, created.at("data", "id")); string(gone.body) != want {
 		t.Errorf("%s", gone.body)
 	}
 	s.get(path).want(http.StatusNotFound)
@@ -391,7 +391,7 @@ func TestUnexpectedErrorsOfCustomerWrites(t *testing.T) {
 			t.Errorf("%v: %s", request, a.body)
 		}
 	}
-	nothingWritten(t, "failed writes", before)
+	wantNoWrites(t, "failed writes", before)
 }
 
 // TestRepeatedCustomerIsCreatedOnce: a repeated request gets the same response
@@ -401,10 +401,10 @@ func TestRepeatedCustomerIsCreatedOnce(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	first := s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").want(http.StatusCreated)
 	before := s.database.Snapshot(t)
-	s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").replayed(t, first)
+	s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").wantReplayOf(t, first)
 	wantCode(t, s.write(http.MethodPost, "/customers", `{}`, "Idempotency-Key", "a"), http.StatusUnprocessableEntity, "idempotency_key_reused")
-	forbidden("email").check(t, "another name", s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "b"))
-	nothingWritten(t, "repetitions", before)
+	unprocessable("email").check(t, "another name", s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "b"))
+	wantNoWrites(t, "repetitions", before)
 }
 
 // TestEmailIsUnique: of a hundred concurrent requests for the same e-mail
@@ -413,7 +413,7 @@ func TestEmailIsUnique(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	servers := []*server{s, newServer(t, s.database)}
-	var made sync.Map
+	var created sync.Map
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
@@ -424,23 +424,23 @@ func TestEmailIsUnique(t *testing.T) {
 			if i%10 == 0 { // an existing customer wants it too
 				a := s.write(http.MethodPut, fmt.Sprintf("/customers/%d", 20+i), `{"email":"`+email+`"}`)
 				if a.status == http.StatusOK {
-					made.Store(i, true)
+					created.Store(i, true)
 					return
 				}
-				updateRefused(t, "PUT", a, "email")
+				wantUpdateRejected(t, "PUT", a, "email")
 				return
 			}
 			a := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":"Rita %d","last_name":"Neu","email":"%s"}`, i, email))
 			if a.status == http.StatusCreated {
-				made.Store(i, true)
+				created.Store(i, true)
 				return
 			}
-			forbidden("email").check(t, "POST", a)
+			unprocessable("email").check(t, "POST", a)
 		})
 	}
 	all.Wait()
 	succeeded := 0
-	made.Range(func(any, any) bool { succeeded++; return true })
+	created.Range(func(any, any) bool { succeeded++; return true })
 	if n := s.count("latepoint_customers", "email = 'rita.neu@example.test'"); n != 1 || succeeded != 1 {
 		t.Errorf("%d customers have the e-mail address, %d requests succeeded", n, succeeded)
 	}
@@ -482,20 +482,20 @@ func TestCustomerEmoji(t *testing.T) {
 	arrange(t, old.database, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET utf8mb3", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET utf8mb3")
 	fresh := newServer(t, old.database)
 	before := old.database.Snapshot(t)
-	forbidden("first_name", "last_name", "notes", "admin_notes", "city", "custom_fields.🎁", "custom_fields.cf_a").check(t, "POST", fresh.write(http.MethodPost, "/customers",
+	unprocessable("first_name", "last_name", "notes", "admin_notes", "city", "custom_fields.🎁", "custom_fields.cf_a").check(t, "POST", fresh.write(http.MethodPost, "/customers",
 		`{"first_name":"Rita 😀","last_name":"😀","notes":"🎁","admin_notes":"😀","city":"🌆","custom_fields":{"🎁":"x","cf_a":"😀"}}`))
-	updateRefused(t, "PUT", fresh.write(http.MethodPut, "/customers/9", `{"first_name":"😀"}`), "first_name")
-	told := fresh.write(http.MethodPost, "/customers", `{"first_name":"Rita 😀","last_name":"`+strings.Repeat("x", 500)+`","city":"`+strings.Repeat("🌆", 200)+`"}`).want(http.StatusUnprocessableEntity)
+	wantUpdateRejected(t, "PUT", fresh.write(http.MethodPut, "/customers/9", `{"first_name":"😀"}`), "first_name")
+	rejected := fresh.write(http.MethodPost, "/customers", `{"first_name":"Rita 😀","last_name":"`+strings.Repeat("x", 500)+`","city":"`+strings.Repeat("🌆", 200)+`"}`).want(http.StatusUnprocessableEntity)
 	for field, want := range map[string]string{
 		"first_name": `Has characters that the site's database cannot store, such as '😀'`,
 		"city":       `Has characters that the site's database cannot store, such as '🌆'`,
 		"last_name":  "Too long",
 	} {
-		if got := told.at("error", "details", field); got != want {
+		if got := rejected.at("error", "details", field); got != want {
 			t.Errorf("%s: %v, want %s", field, got, want)
 		}
 	}
-	for _, c := range changed(fixtures.Changes(before, before.Again(t))) {
+	for _, c := range summarizeChanges(fixtures.Changes(before, before.Again(t))) {
 		if !strings.HasPrefix(c, "bookside_api_keys") {
 			t.Error(c)
 		}
@@ -511,9 +511,9 @@ func TestCustomersInLatin1(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET latin1", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET latin1")
 	fresh := newServer(t, s.database)
-	refused := forbidden("first_name", "custom_fields.ż", "custom_fields.cf_a")
-	refused.check(t, "POST", fresh.write(http.MethodPost, "/customers", `{"first_name":"Łukasz","last_name":"Neu","custom_fields":{"ż":"x","cf_a":"Ω"}}`))
-	updateRefused(t, "PUT", fresh.write(http.MethodPut, "/customers/9", `{"first_name":"Łukasz"}`), "first_name")
+	rejected := unprocessable("first_name", "custom_fields.ż", "custom_fields.cf_a")
+	rejected.check(t, "POST", fresh.write(http.MethodPost, "/customers", `{"first_name":"Łukasz","last_name":"Neu","custom_fields":{"ż":"x","cf_a":"Ω"}}`))
+	wantUpdateRejected(t, "PUT", fresh.write(http.MethodPut, "/customers/9", `{"first_name":"Łukasz"}`), "first_name")
 	a := fresh.write(http.MethodPost, "/customers", `{"first_name":"Zoë","last_name":"Größe","notes":"12 € „so“","custom_fields":{"größe":"ü"}}`).want(http.StatusCreated)
 	if a.at("data", "notes") != "12 € „so“" {
 		t.Errorf("notes: %s", a.body)
@@ -539,8 +539,8 @@ func TestCustomersOfEverySite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, site)
-			made := s.write(http.MethodPost, "/customers", fullCustomer).want(http.StatusCreated)
-			path := fmt.Sprintf("/customers/%v", made.at("data", "id"))
+			created := s.write(http.MethodPost, "/customers", fullCustomer).want(http.StatusCreated)
+			path := fmt.Sprintf("/customers/%v", created.at("data", "id"))
 			s.write(http.MethodPut, path, fullCustomerPatch).want(http.StatusOK)
 			s.write(http.MethodDelete, path, "").want(http.StatusOK)
 		})
@@ -556,6 +556,6 @@ func TestCustomFieldsWithoutTable(t *testing.T) {
 	arrange(t, s.database, "DROP TABLE wp_bookside_customer_fields")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"favourite_chair":"b"}}`).want(http.StatusServiceUnavailable)
-	nothingWritten(t, "without the table", before)
+	wantNoWrites(t, "without the table", before)
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test"}`).want(http.StatusCreated)
 }

@@ -40,7 +40,7 @@ func checkCustomer(t *testing.T, where string, form shape, record json.RawMessag
 func TestCustomers(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
-	customerList.cutIntoPages(t, s, []find{{query: ""}, {query: "status=blocked", where: "c.status = 'blocked'"}, {query: "has_bookings=0", where: "FALSE"}})
+	customerList.wantPagesOf(t, s, []find{{query: ""}, {query: "status=blocked", where: "c.status = 'blocked'"}, {query: "has_bookings=0", where: "FALSE"}})
 	golden(t, "customer_list", s.get("/customers?last_name=weber&per_page=5").want(http.StatusOK).body)
 	golden(t, "customer_10", s.get("/customers/10").want(http.StatusOK).body)
 	golden(t, "customer_268", s.get("/customers/268?include=bookings,upcoming_bookings,past_bookings").want(http.StatusOK).body)
@@ -301,7 +301,7 @@ func TestBookingsOfACustomer(t *testing.T) {
 		"bookings_limit=3&bookings_status=pending":                            {},
 	} {
 		t.Run(query, func(t *testing.T) {
-			a := s.get("/customers/188?" + escaped(query)).want(http.StatusOK)
+			a := s.get("/customers/188?" + escapeQuery(query)).want(http.StatusOK)
 			record := a.at("data").(map[string]any)
 			for _, name := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
 				statement, asked := want[name]
@@ -330,7 +330,7 @@ func TestBookingsOfACustomer(t *testing.T) {
 	}
 }
 
-func TestWrongCustomerParameters(t *testing.T) {
+func TestInvalidCustomerParameters(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	const partialDate = "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY"
@@ -363,7 +363,7 @@ func TestWrongCustomerParameters(t *testing.T) {
 		"/customers/1?bookings_status=unknown":            {"bookings_status": "Unknown booking status"},
 		"/customers/1?bookings_limit=x&bookings_status=x": {"bookings_limit": "Must be an integer", "bookings_status": "Unknown booking status"},
 	} {
-		t.Run(path, func(t *testing.T) { s.wantInvalid(t, path, details) })
+		t.Run(path, func(t *testing.T) { s.wantInvalidRequest(t, path, details) })
 	}
 }
 
@@ -449,7 +449,7 @@ func TestCustomersOfTheEdgeSite(t *testing.T) {
 func TestCustomerFiltersOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	customerList.cutIntoPages(t, s, []find{{query: ""}})
+	customerList.wantPagesOf(t, s, []find{{query: ""}})
 	customerList.finds(t, s, []find{
 		{query: "per_page=2"}, // two with the same time, one without a date, one with a zero date
 		{query: "status=blocked", where: "c.id = 8"},
@@ -553,9 +553,9 @@ func TestCustomersByUpdate(t *testing.T) {
 	})
 }
 
-// TestGuestsByNumber: is_guest is a number, and imports have left others than
+// TestGuestFilterAcceptsNumbers: is_guest is a number, and imports have left others than
 // 0 and 1.
-func TestGuestsByNumber(t *testing.T) {
+func TestGuestFilterAcceptsNumbers(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
 	arrange(t, database, "UPDATE wp_latepoint_customers SET is_guest = 2 WHERE id = 8", "UPDATE wp_latepoint_customers SET is_guest = -1 WHERE id = 9")

@@ -81,7 +81,7 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 			if want := `{"code":"platform_not_available","message":"The site's tables do not support transactions: nothing is written","data":{"status":503,"written":false}}`; a.status != http.StatusServiceUnavailable || string(a.body) != want {
 				t.Errorf("%s with %s: %d %s", name, table, a.status, a.body)
 			}
-			nothingWritten(t, name+" with "+table, unchanged)
+			wantNoWrites(t, name+" with "+table, unchanged)
 		}
 		arrange(t, database, "ALTER TABLE wp_"+table+" ENGINE=InnoDB")
 	}

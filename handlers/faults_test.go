@@ -27,16 +27,16 @@ import (
 	"bookside/wpdb"
 )
 
-// admittedKey is the key that a faulty database contains.
-const admittedKey = "lp_0123456789abcdef"
+// mockKey is the key that a faulty database contains.
+const mockKey = "lp_0123456789abcdef"
 
-// faulty serves a database that fails with err; if admits is set, only after
+// newFaultyServer serves a database that fails with err; if admits is set, only after
 // the key was accepted.
-func faulty(t *testing.T, admits bool, err error) *server {
+func newFaultyServer(t *testing.T, admits bool, err error) *server {
 	t.Helper()
 	db, mock := wpdbtest.Mock(t)
 	if admits {
-		sum := sha256.Sum256([]byte(admittedKey))
+		sum := sha256.Sum256([]byte(mockKey))
 		rows := sqlmock.NewRows(strings.Fields("id key_hash name kind key_start last_four permissions networks status created_at last_used_at expires_at " +
 			"requests_per_minute requests_per_hour option_name option_value"))
 		for name, value := range map[string]string{"active_plugins": `a:1:{i:0;s:23:"latepoint/latepoint.php";}`, "latepoint_db_version": "2.3.1"} {
@@ -49,10 +49,10 @@ func faulty(t *testing.T, admits bool, err error) *server {
 	if errors.Is(err, mysql.ErrInvalidConn) {
 		mock.ExpectQuery("SELECT").WillReturnError(err) // a read is retried once
 	}
-	if admits && outdates(err) {
+	if admits && outdatesSchema(err) {
 		mock.ExpectQuery("SELECT").WillReturnError(err) // the schema is read again
 	}
-	s := &server{t: t, log: &logBuffer{}, keys: keys.NewStore(db, fixedClock, strings.NewReader("")), key: admittedKey}
+	s := &server{t: t, log: &logBuffer{}, keys: keys.NewStore(db, fixedClock, strings.NewReader("")), key: mockKey}
 	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
 		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})
 	return s
@@ -121,7 +121,7 @@ func TestDatabaseFaults(t *testing.T) {
 				"/v1/customers/1": `{"code":"server_error","message":"Internal server error","data":{"status":500,"request_id":"REQUEST"}}`,
 				"/v1/payments":    `{"success":false,"error":"Failed to retrieve payments","data":{"status":500,"request_id":"REQUEST"}}`,
 			} {
-				s := faulty(t, admits, c.err)
+				s := newFaultyServer(t, admits, c.err)
 				a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}})
 				want, level := ours, slog.LevelError
 				if c.status == http.StatusServiceUnavailable {
@@ -148,8 +148,8 @@ func TestDatabaseFaults(t *testing.T) {
 	}
 }
 
-// outdates reports whether an error means that the tables may have changed.
-func outdates(err error) bool {
+// outdatesSchema reports whether an error means that the tables may have changed.
+func outdatesSchema(err error) bool {
 	var server *mysql.MySQLError
 	return errors.As(err, &server) && (server.Number == 1366 || server.Number == 4025)
 }
@@ -201,7 +201,7 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 					t.Errorf("%s", a.body)
 				}
 			}
-			s.untilQuiet()
+			s.waitForCommits()
 			if changes := fixtures.Changes(before, before.Again(t)); len(changes) == 0 {
 				t.Error("the second try wrote nothing")
 			}
@@ -209,9 +209,9 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 	}
 }
 
-// untilQuiet waits until the database no longer runs a transaction of a
+// waitForCommits waits until the database no longer runs a transaction of a
 // connection that was cut.
-func (s *server) untilQuiet() {
+func (s *server) waitForCommits() {
 	s.t.Helper()
 	for running := -1; running != 0; {
 		err := s.database.SQL.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info = 'COMMIT'").Scan(&running)

@@ -48,9 +48,9 @@ func TestPaymentStatusOfManyRefunds(t *testing.T) {
 	}
 }
 
-// TestFewBookingsAreFoundOnce: a search that few bookings match finds them with one
+// TestFiltersMatchingFewBookingsRunOnce: a search that few bookings match finds them with one
 // statement for their ids, and counts nothing.
-func TestFewBookingsAreFoundOnce(t *testing.T) {
+func TestFiltersMatchingFewBookingsRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	s.get("/status").want(http.StatusOK)

@@ -14,16 +14,16 @@ import (
 	"bookside/fixtures"
 )
 
-// stored maps columns to their values. The name is table.column, for metadata
+// columnValues maps columns to their values. The name is table.column, for metadata
 // table[record key], and for an entry of the activity log activities[code],
 // whose value is the record that it is about.
-type stored map[string]string
+type columnValues map[string]string
 
 // storedChanges returns the values of new rows and the changed values of
 // existing ones. id is the id of the record that was created.
-func storedChanges(t testing.TB, where string, changes []fixtures.Change, id string) stored {
+func storedChanges(t testing.TB, where string, changes []fixtures.Change, id string) columnValues {
 	t.Helper()
-	columns := stored{}
+	columns := columnValues{}
 	shown := func(value any) string {
 		switch text := fmt.Sprint(value); {
 		case text == "2026-11-21 00:43:00":
@@ -75,7 +75,7 @@ func storedChanges(t testing.TB, where string, changes []fixtures.Change, id str
 var randomColumns = map[string]bool{"access_key": true, "uuid": true, "password": true, "activation_key": true, "account_nonse": true}
 
 // with returns the columns together with others.
-func (s stored) with(others ...stored) stored {
+func (s columnValues) with(others ...columnValues) columnValues {
 	all := maps.Clone(s)
 	for _, other := range others {
 		maps.Copy(all, other)
@@ -91,22 +91,22 @@ type fieldTable struct {
 	// for an update, which sends the field alone.
 	least string
 	// always has the columns that every update of the record changes.
-	always stored
-	fields map[string]stored // by `"field":value`
+	always columnValues
+	fields map[string]columnValues // by `"field":value`
 }
 
 // orderPaid returns the changes to an order whose payment status follows a
 // payment.
-func orderPaid(id, status string) stored {
-	return stored{"orders.payment_status": status, "orders.updated_at": "now", "activities[order_updated]": "order_id " + id}
+func orderPaid(id, status string) columnValues {
+	return columnValues{"orders.payment_status": status, "orders.updated_at": "now", "activities[order_updated]": "order_id " + id}
 }
 
-// reopened has the changes to an invoice whose payment is no longer captured.
-var reopened = stored{"order_invoices.status": "open", "order_invoices.updated_at": "now"}
+// reopenedInvoice has the changes to an invoice whose payment is no longer captured.
+var reopenedInvoice = columnValues{"order_invoices.status": "open", "order_invoices.updated_at": "now"}
 
 // Fields that are stored in the same way for a new record and an update.
 var (
-	serviceColumns = map[string]stored{
+	serviceColumns = map[string]columnValues{
 		`"name":"Sauna"`:                 {"services.name": "Sauna"},
 		`"short_description":"<b>a</b>"`: {"services.short_description": "<b>a</b>"},
 		`"duration":"45"`:                {"services.duration": "45"},
@@ -119,14 +119,14 @@ var (
 		`"order_number":7`:               {"services.order_number": "7"},
 		`"selection_image_id":12`:        {"services.selection_image_id": "12"},
 	}
-	paymentColumns = map[string]stored{
+	paymentColumns = map[string]columnValues{
 		`"payment_method":"cash"`:     {"transactions.payment_method": "cash"},
 		`"payment_portion":"deposit"`: {"transactions.payment_portion": "deposit"},
 		`"token":"tok_1"`:             {"transactions.token": "tok_1"},
 		`"notes":"a\nb"`:              {"transactions.notes": "a\nb"},
 		`"receipt_number":"R-1"`:      {"transactions.receipt_number": "R-1"},
 	}
-	orderColumns = map[string]stored{
+	orderColumns = map[string]columnValues{
 		`"subtotal":2`:                         {"orders.subtotal": "2.0000"},
 		`"tax_total":3`:                        {"orders.tax_total": "3.0000"},
 		`"coupon_discount":5`:                  {"orders.coupon_discount": "5.0000"},
@@ -136,7 +136,7 @@ var (
 		`"source_url":"https://x.test/a%20b"`:  {"orders.source_url": "https://x.test/a%20b"},
 		`"confirmation_code":"AB12"`:           {"orders.confirmation_code": "AB12"},
 	}
-	couponColumns = map[string]stored{
+	couponColumns = map[string]columnValues{
 		`"name":"Name"`:                  {"coupons.name": "Name"},
 		`"description":"a\nb"`:           {"coupons.description": "a\nb"},
 		`"discount_type":"fixed_amount"`: {"coupons.discount_type": "fixed"},
@@ -146,15 +146,15 @@ var (
 	}
 )
 
-// joined returns the fields of both.
-func joined(alike, own map[string]stored) map[string]stored {
+// mergeFields returns the fields of both tables.
+func mergeFields(alike, own map[string]columnValues) map[string]columnValues {
 	all := maps.Clone(alike)
 	maps.Copy(all, own)
 	return all
 }
 
 var fieldTables = map[string]fieldTable{
-	"new service": {path: "/services", least: `"name":"Bath"`, fields: joined(serviceColumns, map[string]stored{
+	"new service": {path: "/services", least: `"name":"Bath"`, fields: mergeFields(serviceColumns, map[string]columnValues{
 		`"description":"<p>Long</p>"`: {"service_meta[new description]": "<p>Long</p>"},
 		`"status":"Disabled"`:         {"services.status": "disabled"},
 		`"visibility":"hidden"`:       {"services.visibility": "hidden"},
@@ -162,14 +162,14 @@ var fieldTables = map[string]fieldTable{
 		`"customer_limit":3`:          {"service_meta[new customer_limit]": "3"},
 		`"bg_color":"#000","buffer_before":5,"id":4,"durations":[1]`: {},
 	})},
-	"service": {path: "/services/4", always: stored{"services.updated_at": "now", "activities[service_updated]": "service_id 4"}, fields: joined(serviceColumns, map[string]stored{
+	"service": {path: "/services/4", always: columnValues{"services.updated_at": "now", "activities[service_updated]": "service_id 4"}, fields: mergeFields(serviceColumns, map[string]columnValues{
 		`"description":"<p>Long</p>"`: {"service_meta[4 description]": "<p>Long</p>"},
 		`"status":"disabled"`:         {"services.status": "disabled"},
 		`"visibility":"HIDDEN"`:       {"services.visibility": "hidden"},
 		`"category_id":1`:             {"services.category_id": "1"},
 		`"customer_limit":"3"`:        {"service_meta[4 customer_limit]": "3"},
 	})},
-	"new payment": {path: "/payments", least: `"order_id":1403,"amount":1,"status":"failed"`, fields: joined(paymentColumns, map[string]stored{
+	"new payment": {path: "/payments", least: `"order_id":1403,"amount":1,"status":"failed"`, fields: mergeFields(paymentColumns, map[string]columnValues{
 		`"order_id":"10"`:                   {"transactions.order_id": "10"},
 		`"order_id":null,"booking_id":1441`: {},
 		`"booking_id":1441`:                 {},
@@ -177,23 +177,23 @@ var fieldTables = map[string]fieldTable{
 		`"customer_id":12`:                  {"transactions.customer_id": "12"},
 		`"processor":"stripe"`:              {"transactions.processor": "stripe"},
 		`"kind":"refund"`:                   {"transactions.kind": "refund", "transactions.amount": "-1.0000"},
-		`"status":"succeeded"`:              stored{"transactions.status": "succeeded"}.with(orderPaid("1403", "partially_paid")),
-		`"status":"Processing"`:             stored{"transactions.status": "processing"}.with(orderPaid("1403", "processing")),
-		`"status":null,"amount":135`: stored{
+		`"status":"succeeded"`:              columnValues{"transactions.status": "succeeded"}.with(orderPaid("1403", "partially_paid")),
+		`"status":"Processing"`:             columnValues{"transactions.status": "processing"}.with(orderPaid("1403", "processing")),
+		`"status":null,"amount":135`: columnValues{
 			"transactions.status": "succeeded", "transactions.amount": "135.0000", "transactions.invoice_id": "1270",
 			"order_invoices.status": "paid", "order_invoices.updated_at": "now",
 		}.with(orderPaid("1403", "fully_paid")),
 		`"invoice_id":1270,"access_key":"x"`: {},
 		`"transaction_id":"x"`:               {"transactions.token": "x"},
 	})},
-	"payment": {path: "/payments/7", always: stored{"transactions.updated_at": "now"}, fields: joined(paymentColumns, map[string]stored{
-		`"amount":80`:          stored{"transactions.amount": "80.0000"}.with(orderPaid("10", "partially_paid")),
+	"payment": {path: "/payments/7", always: columnValues{"transactions.updated_at": "now"}, fields: mergeFields(paymentColumns, map[string]columnValues{
+		`"amount":80`:          columnValues{"transactions.amount": "80.0000"}.with(orderPaid("10", "partially_paid")),
 		`"amount":"85.0001"`:   {"transactions.amount": "85.0001"},
 		`"processor":"square"`: {"transactions.processor": "square"},
-		`"kind":"refund"`:      stored{"transactions.kind": "refund", "transactions.amount": "-85.0000"}.with(orderPaid("10", "not_paid"), reopened),
-		`"status":"failed"`:    stored{"transactions.status": "failed"}.with(orderPaid("10", "not_paid"), reopened),
+		`"kind":"refund"`:      columnValues{"transactions.kind": "refund", "transactions.amount": "-85.0000"}.with(orderPaid("10", "not_paid"), reopenedInvoice),
+		`"status":"failed"`:    columnValues{"transactions.status": "failed"}.with(orderPaid("10", "not_paid"), reopenedInvoice),
 	})},
-	"new order": {path: "/orders", least: `"customer_id":9,"subtotal":1,"total":1`, fields: joined(orderColumns, map[string]stored{
+	"new order": {path: "/orders", least: `"customer_id":9,"subtotal":1,"total":1`, fields: mergeFields(orderColumns, map[string]columnValues{
 		`"customer_id":12`:                      {"orders.customer_id": "12"},
 		`"total":"2.5"`:                         {"orders.total": "2.5000", "order_invoices.charge_amount": "2.5000"},
 		`"discount_total":4`:                    {"order_meta[new discount_total]": "4.0000"},
@@ -205,7 +205,7 @@ var fieldTables = map[string]fieldTable{
 		`"source_id":"s"`:                       {"orders.source_id": "s"},
 		`"payment_method":"cash","id":1`:        {},
 	})},
-	"order": {path: "/orders/10", always: stored{"orders.updated_at": "now", "activities[order_updated]": "order_id 10"}, fields: joined(orderColumns, map[string]stored{
+	"order": {path: "/orders/10", always: columnValues{"orders.updated_at": "now", "activities[order_updated]": "order_id 10"}, fields: mergeFields(orderColumns, map[string]columnValues{
 		`"customer_id":"12"`: {
 			"orders.customer_id": "12", "bookings.customer_id": "12", "bookings.updated_at": "now", "activities[booking_updated]": "booking_id 10",
 			"order_items.item_data": "", "order_items.updated_at": "now",
@@ -219,12 +219,12 @@ var fieldTables = map[string]fieldTable{
 		`"notes":"inside"`:                           {"order_meta[10 notes]": "inside"},
 		`"source_id":7`:                              {"orders.source_id": "7"},
 	})},
-	"invoice": {path: "/orders/10/invoices/10", always: stored{"order_invoices.updated_at": "now"}, fields: map[string]stored{
+	"invoice": {path: "/orders/10/invoices/10", always: columnValues{"order_invoices.updated_at": "now"}, fields: map[string]columnValues{
 		`"status":"uncollectible"`:         {"order_invoices.status": "uncollectible"},
 		`"charge_amount":55.00`:            {"order_invoices.charge_amount": "55.0000"},
 		`"force":true,"charge_amount":100`: {"order_invoices.charge_amount": "100.0000"},
 	}},
-	"new coupon": {path: "/coupons", least: `"code":"ONE","discount_type":"percent","discount_value":5`, fields: joined(couponColumns, map[string]stored{
+	"new coupon": {path: "/coupons", least: `"code":"ONE","discount_type":"percent","discount_value":5`, fields: mergeFields(couponColumns, map[string]columnValues{
 		`"code":" two "`:              {"coupons.code": "TWO"},
 		`"discount_type":"fixed"`:     {"coupons.discount_type": "fixed"},
 		`"active_from":"2027-01-01"`:  {"coupons.active_from": "2027-01-01"},
@@ -235,7 +235,7 @@ var fieldTables = map[string]fieldTable{
 		`"max_discount_amount":"9.5"`: {"coupons.rules": `{"max_discount_amount":"9.5"}`},
 		`"id":1,"rules":"x"`:          {},
 	})},
-	"coupon": {path: "/coupons/one", always: stored{"coupons.updated_at": "now", "activities[coupon_updated]": "coupon_id 900"}, fields: joined(couponColumns, map[string]stored{
+	"coupon": {path: "/coupons/one", always: columnValues{"coupons.updated_at": "now", "activities[coupon_updated]": "coupon_id 900"}, fields: mergeFields(couponColumns, map[string]columnValues{
 		`"active_from":"2027-01-02"`: {"coupons.active_from": "2027-01-02"},
 		`"active_from":""`:           {"coupons.active_from": "<nil>"},
 		`"usage_limit":3`:            {"coupons.rules": `{"limit_total":"3","x":[1, 2]}`},
@@ -243,7 +243,7 @@ var fieldTables = map[string]fieldTable{
 		`"min_order_amount":20`:      {"coupons.rules": `{"limit_total":"7","x":[1, 2],"min_order_amount":"20"}`},
 		`"max_discount_amount":9.5`:  {"coupons.rules": `{"limit_total":"7","x":[1, 2],"max_discount_amount":"9.5"}`},
 	})},
-	"new customer": {path: "/customers", least: `"first_name":"Rita","last_name":"Neu"`, fields: map[string]stored{
+	"new customer": {path: "/customers", least: `"first_name":"Rita","last_name":"Neu"`, fields: map[string]columnValues{
 		`"first_name":"Ann"`:               {"customers.first_name": "Ann"},
 		`"last_name":"Alt"`:                {"customers.last_name": "Alt"},
 		`"email":"Rita@example.test"`:      {"customers.email": "Rita@example.test"},
@@ -287,7 +287,7 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 				arrange(t, s.database, "DELETE FROM wp_latepoint_coupons WHERE id = 900")
 			}
 			before := s.database.Snapshot(t)
-			send := func(body string) stored {
+			send := func(body string) columnValues {
 				t.Helper()
 				s.platform.Random = rand.NewChaCha8([32]byte{})
 				method, status, id := http.MethodPut, http.StatusOK, ""
@@ -312,7 +312,7 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 			for field, columns := range table.fields {
 				body := "{" + field + "}"
 				if table.least != "" {
-					body = merged(t, table.least, field)
+					body = mergeObjects(t, table.least, field)
 				}
 				got, want := send(body), always.with(columns)
 				for _, name := range []string{"order_invoices.data", "order_items.item_data"} { // copies of other columns
@@ -337,8 +337,8 @@ func (a answer) record() map[string]any {
 	return all
 }
 
-// merged returns an object with the members of both; those of the second win.
-func merged(t testing.TB, first, second string) string {
+// mergeObjects returns an object with the members of both; those of the second win.
+func mergeObjects(t testing.TB, first, second string) string {
 	t.Helper()
 	members := map[string]json.RawMessage{}
 	for _, text := range []string{first, second} {
@@ -358,5 +358,5 @@ func (s *server) unchanged(t testing.TB, where string, do func()) {
 	t.Helper()
 	before := s.database.Snapshot(t)
 	do()
-	nothingWritten(t, where+" again", before)
+	wantNoWrites(t, where+" again", before)
 }

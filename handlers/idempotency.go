@@ -30,7 +30,7 @@ func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (ans
 	}
 	defer func() { err = attempt.End(r.ctx(), err) }()
 	if stored := attempt.Responses(); len(stored) > 0 {
-		r.replayed()
+		r.markReplayed()
 		return response{stored[0].Status, json.RawMessage(stored[0].Body)}, nil
 	}
 	err = r.transact(func(tx *adapter.Tx) error {
@@ -38,7 +38,7 @@ func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (ans
 		if err != nil {
 			return err
 		}
-		body, err := encoded(record)
+		body, err := encodeBody(record)
 		if err != nil {
 			return err
 		}
@@ -99,11 +99,11 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// replayed marks the response as that of an earlier request.
-func (r *request) replayed() { r.echo.Response().Header().Set(replayedHeader, "true") }
+// markReplayed marks the response as that of an earlier request.
+func (r *request) markReplayed() { r.echo.Response().Header().Set(replayedHeader, "true") }
 
-// encoded returns a body as JSON.
-func encoded(body any) ([]byte, error) {
+// encodeBody returns a body as JSON.
+func encodeBody(body any) ([]byte, error) {
 	var b bytes.Buffer
 	err := encode(&b, body)
 	return b.Bytes(), err

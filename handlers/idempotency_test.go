@@ -23,8 +23,8 @@ func (s *server) count(table, where string) (n int) {
 	return n
 }
 
-// replayed checks that the answer is a replay of the first one.
-func (a answer) replayed(t testing.TB, first answer) {
+// wantReplayOf checks that the answer is a replay of the first one.
+func (a answer) wantReplayOf(t testing.TB, first answer) {
 	t.Helper()
 	if a.status != first.status || string(a.body) != string(first.body) || a.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("not replayed: %d, Idempotent-Replayed %q, %s, first %d %s", a.status, a.header.Get("Idempotent-Replayed"), a.body, first.status, first.body)
@@ -49,11 +49,11 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 		t.Error("the first answer is marked as replayed")
 	}
 	before := s.database.Snapshot(t)
-	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, first)
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, first)
 	header := http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}, "Idempotency-Key": {"a"}}
-	s.send(http.MethodPost, "/wp-json/latepoint-api/v1/bookings/", header, friday()).replayed(t, first)
+	s.send(http.MethodPost, "/wp-json/latepoint-api/v1/bookings/", header, friday()).wantReplayOf(t, first)
 	wantCode(t, s.write(http.MethodPost, "/bookings", friday("notes", `"x"`), "Idempotency-Key", "a"), http.StatusUnprocessableEntity, "idempotency_key_reused")
-	nothingWritten(t, "repetitions", before)
+	wantNoWrites(t, "repetitions", before)
 
 	for name, a := range map[string]answer{
 		"another name":      s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "A"),
@@ -75,7 +75,7 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 		t.Errorf("%d answers are stored", n)
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusCreated)
-	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").replayed(t, bulk)
+	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").wantReplayOf(t, bulk)
 }
 
 // afterRefusal checks that a request was rejected, and sends a valid one with
@@ -98,7 +98,7 @@ func TestRejectedRequestsAreNotStored(t *testing.T) {
 		}
 	}
 	s.write(http.MethodPost, "/bookings/bulk", `[{},{}]`, "Idempotency-Key", "a").want(http.StatusBadRequest)
-	nothingWritten(t, "refusals", before)
+	wantNoWrites(t, "refusals", before)
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings/bulk", `[{},`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusMultiStatus)
 }
@@ -113,11 +113,11 @@ func TestIdempotencyKeySyntax(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for path, body := range map[string]string{"/bookings": friday(), "/bookings/bulk": `[` + friday() + `]`} {
-				malformed("Idempotency-Key").check(t, name, s.write(http.MethodPost, path, body, headers...))
+				badRequest("Idempotency-Key").check(t, name, s.write(http.MethodPost, path, body, headers...))
 			}
 		})
 	}
-	nothingWritten(t, "names", before)
+	wantNoWrites(t, "names", before)
 	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "").want(http.StatusOK)
 }
 
@@ -172,8 +172,8 @@ func TestIdempotencyInProgress(t *testing.T) {
 	if err := site.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	made := (<-first).want(http.StatusCreated)
-	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, made)
+	created := (<-first).want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, created)
 }
 
 // TestConcurrentRepetitionsRunOnce: of many concurrent repetitions one runs,
@@ -196,7 +196,7 @@ func TestConcurrentRepetitionsRunOnce(t *testing.T) {
 		case a.status == http.StatusCreated && a.header.Get("Idempotent-Replayed") == "":
 			fresh++
 		case a.status == http.StatusCreated:
-			a.replayed(t, done)
+			a.wantReplayOf(t, done)
 		default:
 			wantCode(t, a, http.StatusConflict, "idempotency_in_progress")
 		}
@@ -214,7 +214,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "b").want(http.StatusCreated)
 	s.clock = now.Add(24*time.Hour - time.Second)
-	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").replayed(t, first)
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, first)
 	s.clock = now.Add(24 * time.Hour)
 	wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a"), http.StatusConflict, "time_slot_unavailable")
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
@@ -222,7 +222,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	}
 	monday := friday("start_date", `"2027-02-08"`)
 	again := s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").want(http.StatusCreated) // with another body
-	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").replayed(t, again)
+	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").wantReplayOf(t, again)
 	old := strings.TrimSuffix(strings.Repeat("('%s', 0, '', 201, '', '2026-11-01 00:00:00'),", 250), ",")
 	scopes := make([]any, 250)
 	for i := range scopes {
@@ -233,7 +233,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	if deleted, err := sweeper.Sweep(t.Context()); deleted != 251 || err != nil { // the 250 and b
 		t.Errorf("%d answers were deleted, %v", deleted, err)
 	}
-	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").replayed(t, again)
+	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").wantReplayOf(t, again)
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
 		t.Errorf("%d answers are stored", n)
 	}
@@ -274,9 +274,9 @@ func TestIdempotencyAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	s, proxy := faultyServer(t)
 	for name, c := range map[string]struct {
-		fault fixtures.Fault
-		made  bool
-		start string
+		fault   fixtures.Fault
+		created bool
+		start   string
 	}{
 		"before the server has it": {fixtures.Fault{On: "COMMIT", Lost: true}, false, `"10:00"`},
 		"before the answer":        {fixtures.Fault{On: "COMMIT"}, true, `"13:00"`},
@@ -288,14 +288,14 @@ func TestIdempotencyAfterALostCommit(t *testing.T) {
 			if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
 				t.Errorf("%s", a.body)
 			}
-			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != map[bool]int{true: 1}[c.made] {
+			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != map[bool]int{true: 1}[c.created] {
 				t.Errorf("%d bookings after the cut", n)
 			}
 			again := s.again("/bookings", body, name).want(http.StatusCreated)
-			if replayed := again.header.Get("Idempotent-Replayed") == "true"; replayed != c.made {
+			if replayed := again.header.Get("Idempotent-Replayed") == "true"; replayed != c.created {
 				t.Errorf("replayed: %t", replayed)
 			}
-			s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).replayed(t, again)
+			s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).wantReplayOf(t, again)
 			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != 1 {
 				t.Errorf("%d bookings", n)
 			}
@@ -342,7 +342,7 @@ func TestRepeatedBulkResumes(t *testing.T) {
 						t.Errorf("%s: booking %v is item %s, want %s", where, id, got, want)
 					}
 				}
-				s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a").replayed(t, a)
+				s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a").wantReplayOf(t, a)
 				if n := s.count("latepoint_bookings", "id > 2000"); n != 4 {
 					t.Errorf("%s: %d bookings", where, n)
 				}
@@ -418,7 +418,7 @@ func TestWithoutIdempotencyKey(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`), "Idempotency-Key", "b").want(http.StatusServiceUnavailable)
-	nothingWritten(t, "without the table", before)
+	wantNoWrites(t, "without the table", before)
 }
 
 // TestReplayedHeaderIsExposed: pages of other origins can read the header.

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// rooms are the packages of the project, each with the ones it may import: from
+// allowedImports are the packages of the project, each with the ones it may import: from
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
-var rooms = map[string][]string{
+var allowedImports = map[string][]string{
 	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/keys", "adapter/outbox", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
 
@@ -108,15 +108,15 @@ func packages(t *testing.T) []goPackage {
 	}
 }
 
-// TestPackagesImportOnlyWhatTheyMay compares the imports of every package with
+// TestPackagesImportOnlyAllowedPackages compares the imports of every package with
 // the tables above.
-func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
+func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
 	for _, p := range packages(t) {
 		from := strings.TrimPrefix(p.ImportPath, "bookside/")
 		found[from] = true
-		allowed, known := rooms[from]
+		allowed, known := allowedImports[from]
 		if !known {
 			t.Errorf("%s has no row in the table of packages", from)
 			continue
@@ -132,10 +132,10 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 			}
 		}
 	}
-	for room, allowed := range rooms {
-		for _, name := range append([]string{room}, allowed...) {
+	for from, allowed := range allowedImports {
+		for _, name := range append([]string{from}, allowed...) {
 			if !found[name] {
-				t.Errorf("%s: there is no package %s", room, name)
+				t.Errorf("%s: there is no package %s", from, name)
 			}
 		}
 	}
@@ -156,13 +156,13 @@ func TestPackagesImportDownwards(t *testing.T) {
 		top, _, _ := strings.Cut(name, "/")
 		return slices.Index(layers, top)
 	}
-	for room, allowed := range rooms {
+	for from, allowed := range allowedImports {
 		for _, name := range allowed {
 			switch {
-			case below(name, "fixtures") && !below(room, "fixtures") && !below(room, "docker") && room != "cmd/demo":
-				t.Errorf("%s must not import %s, which is for tests, load tools and the demo", room, name)
-			case layer(room) >= 0 && layer(name) >= 0 && layer(name) < layer(room):
-				t.Errorf("%s must not import %s, which is above it", room, name)
+			case below(name, "fixtures") && !below(from, "fixtures") && !below(from, "docker") && from != "cmd/demo":
+				t.Errorf("%s must not import %s, which is for tests, load tools and the demo", from, name)
+			case layer(from) >= 0 && layer(name) >= 0 && layer(name) < layer(from):
+				t.Errorf("%s must not import %s, which is above it", from, name)
 			}
 		}
 	}

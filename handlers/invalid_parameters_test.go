@@ -69,8 +69,8 @@ var valid = map[string]string{"/availability": "service_id=1&agent_id=1&date=202
 // companions are valid values for parameters that another one needs.
 var companions = map[string]string{"meta_key": "meta_value=b&", "meta_value": "meta_key=a&"}
 
-// refusal returns the code with which a route rejects parameters.
-func refusal(path string) string {
+// invalidCode returns the code with which a route rejects parameters.
+func invalidCode(path string) string {
 	if strings.HasSuffix(path, "/availability") {
 		return "invalid_request"
 	}
@@ -87,8 +87,8 @@ var (
 // badValues are URL-encoded values, with the kinds for which they are invalid. For
 // the other kinds they are valid, but match nothing.
 var badValues = map[string]struct {
-	raw     string
-	refused []string
+	raw      string
+	rejected []string
 }{
 	"letters":           {"abc", allButText},
 	"negative":          {"-1", allButAny},
@@ -131,25 +131,42 @@ func TestInvalidParametersAreNamed(t *testing.T) {
 			for title, bad := range badValues {
 				a := s.get(path + "?" + valid[path] + companions[name] + name + "=" + bad.raw)
 				where := fmt.Sprintf("%s?%s= %s", path, name, title)
-				if !slices.Contains(bad.refused, kind) {
+				if !slices.Contains(bad.rejected, kind) {
 					wantNoMatches(t, where, a)
 					continue
 				}
-				wantRefusedAs(t, where, a, refusal(path), name)
+				wantInvalid(t, where, a, invalidCode(path), name)
 			}
 		}
 	}
 }
 
-// wantRejected checks for the 400 of a list that names exactly these parameters.
-func wantRejected(t *testing.T, where string, a answer, names ...string) {
+// wantInvalidRequest requests a path and checks for a 400 that names exactly these
+// parameters, each with its message.
+func (s *server) wantInvalidRequest(t testing.TB, path string, details map[string]string) {
 	t.Helper()
-	wantRefusedAs(t, where, a, "invalid_parameters", names...)
+	route, _, _ := strings.Cut(path, "?")
+	code := invalidCode(route)
+	message := map[string]string{"invalid_parameters": "Invalid query parameters", "invalid_request": "Invalid input data"}[code]
+	invalid := map[string]any{}
+	for name, text := range details {
+		invalid[name] = text
+	}
+	want := map[string]any{"status": "error", "error": map[string]any{"code": code, "message": message, "details": invalid}}
+	if diff := cmp.Diff(want, s.get(escapeQuery(path)).want(http.StatusBadRequest).object()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
 }
 
-// wantRefusedAs checks for a 400 with this code that names exactly these
+// wantInvalidParameters checks for the 400 of a list that names exactly these parameters.
+func wantInvalidParameters(t *testing.T, where string, a answer, names ...string) {
+	t.Helper()
+	wantInvalid(t, where, a, "invalid_parameters", names...)
+}
+
+// wantInvalid checks for a 400 with this code that names exactly these
 // parameters.
-func wantRefusedAs(t *testing.T, where string, a answer, code string, names ...string) {
+func wantInvalid(t *testing.T, where string, a answer, code string, names ...string) {
 	t.Helper()
 	if a.status != http.StatusBadRequest {
 		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)
@@ -203,7 +220,7 @@ func TestAllInvalidParametersAreNamedTogether(t *testing.T) {
 			}
 		}
 		if len(names) > 0 {
-			wantRefusedAs(t, path, s.get(path+"?"+query.Encode()), refusal(path), names...)
+			wantInvalid(t, path, s.get(path+"?"+query.Encode()), invalidCode(path), names...)
 		}
 	}
 }
@@ -230,7 +247,7 @@ func TestParametersThatPHPAccepts(t *testing.T) {
 			t.Errorf("include_meta=%s shows no meta", yes)
 		}
 	}
-	wantRejected(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
+	wantInvalidParameters(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
 }
 
 // TestEveryDocumentedParameterIsTested compares the parameters that the tests of

@@ -32,8 +32,8 @@ func TestLocations(t *testing.T) {
 		{query: "search=str&status=inactive", where: "l.id = 3"},
 		{query: "search=%25", none: true},
 	})
-	wantRejected(t, "the stored word", s.get("/locations?status=disabled"), "status")
-	wantRejected(t, "several", s.get("/locations?status=open&page=0&per_page=101"), "status", "page", "per_page")
+	wantInvalidParameters(t, "the stored word", s.get("/locations?status=disabled"), "status")
+	wantInvalidParameters(t, "several", s.get("/locations?status=open&page=0&per_page=101"), "status", "page", "per_page")
 }
 
 // TestLocationsOfTheEdgeSite: only a location with exactly the status active

@@ -32,9 +32,9 @@ const mailLayout = `<div style="padding:20px;background:#eee;font-family:sans-se
 <div>{{order_transactions_breakdown}}</div>
 </div></div>`
 
-// showing returns the statement that adds an automation which sends all the content of an
+// contentAutomation returns the statement that adds an automation which sends all the content of an
 // order by mail and as a text message.
-func showing(t *testing.T, eventType string) string {
+func contentAutomation(t *testing.T, eventType string) string {
 	t.Helper()
 	action := func(id, kind string, settings map[string]string) map[string]any {
 		return map[string]any{"type": "action", "id": id, "settings": map[string]any{"status": "active", "type": kind, "settings": settings}}
@@ -82,7 +82,7 @@ func TestMailsHaveTheirContent(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
-			arrange(t, s.database, append(tc.setup, jobCron, "DELETE FROM wp_latepoint_processes", showing(t, tc.event))...)
+			arrange(t, s.database, append(tc.setup, jobCron, "DELETE FROM wp_latepoint_processes", contentAutomation(t, tc.event))...)
 			if a := s.write(tc.method, tc.path, tc.body); a.status/100 != 2 {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
@@ -170,11 +170,11 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
 			s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
 			arrange(t, s.database, append(c.setup, "DELETE FROM wp_latepoint_processes", withCalendar)...)
-			made := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
-			if made.at("confirmation_sent") != true {
-				t.Errorf("no confirmation: %s", made.body)
+			created := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
+			if created.at("confirmation_sent") != true {
+				t.Errorf("no confirmation: %s", created.body)
 			}
-			code := made.at("data", "booking_code")
+			code := created.at("data", "booking_code")
 			if got := scalar[int](t, s, "SELECT COUNT(*) FROM wp_bookside_outbox"); got != c.mails {
 				t.Errorf("%d mails, want %d", got, c.mails)
 			}
@@ -198,7 +198,7 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 			}
 
 			arrange(t, s.database, "DELETE FROM wp_bookside_outbox")
-			s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", made.at("data", "id")), `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
+			s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", created.at("data", "id")), `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
 			file = scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox")
 			if !strings.Contains(file, fmt.Sprintf("UID:%v@127.0.0.1\r\n", code)) || !strings.Contains(file, "STATUS:CANCELLED\r\n") {
 				t.Errorf("the calendar keeps a cancelled booking:\n%s", file)

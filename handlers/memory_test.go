@@ -13,8 +13,8 @@ import (
 	"bookside/handlers"
 )
 
-// bounded gives requests the memory that the service unit leaves them.
-func bounded(o *handlers.Options) { o.Memory, o.MemoryWait = 128<<20, 5*time.Second }
+// limitMemory gives requests the memory that the service unit leaves them.
+func limitMemory(o *handlers.Options) { o.Memory, o.MemoryWait = 128<<20, 5*time.Second }
 
 // TestTooManyVariables: requests with more variables than PHP reads are
 // rejected, in both kinds of forms and in queries, on every route.
@@ -70,13 +70,13 @@ func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	})
 	const heavy = "/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=2027-01-31"
 	s.get(heavy).want(http.StatusOK)
-	unlock := locked(t, database)
+	unlock := lockAgents(t, database)
 	running := make(chan answer)
 	// A range of 62 days costs 8 MiB; all heavy requests together have 32 MiB.
 	for i := range 4 { // all different, because equal requests share one execution
 		go func() { running <- s.get(fmt.Sprintf("%s&n=%d", heavy, i)) }()
 	}
-	untilWaiting(t, database, 4)
+	waitForLocks(t, database, 4)
 	a := s.get(heavy).want(http.StatusServiceUnavailable)
 	if a.header.Get("Retry-After") == "" || a.at("code") != "platform_not_available" {
 		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
@@ -108,7 +108,7 @@ func TestSlowBodiesBlockOnlyEachOther(t *testing.T) {
 	for i := range slow {
 		go func() {
 			text := fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test","x":"%s"}`, i, strings.Repeat("x", 1<<20-200))
-			body := awaited{strings.NewReader(text), sync.OnceFunc(func() { arrived <- struct{}{}; <-ends })}
+			body := callbackReader{strings.NewReader(text), sync.OnceFunc(func() { arrived <- struct{}{}; <-ends })}
 			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/customers", body)
 			request.ContentLength = int64(len(text))
 			request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}}
@@ -179,7 +179,7 @@ func TestPanicsFreeTheirMemory(t *testing.T) {
 		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
 	})
 	random := s.platform.Random
-	s.platform.Random = panicking{}
+	s.platform.Random = panicReader{}
 	for i := range 20 { // at most 12 of them fit at a time
 		s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test"}`, i)).want(http.StatusInternalServerError)
 	}
@@ -187,7 +187,7 @@ func TestPanicsFreeTheirMemory(t *testing.T) {
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ida","last_name":"Neu","email":"ida@example.test"}`).want(http.StatusCreated)
 }
 
-// panicking panics when it is read.
-type panicking struct{}
+// panicReader panics when it is read.
+type panicReader struct{}
 
-func (panicking) Read([]byte) (int, error) { panic("read") }
+func (panicReader) Read([]byte) (int, error) { panic("read") }

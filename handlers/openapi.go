@@ -57,7 +57,7 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 			{"schemas", d.schemas.Named()},
 		}},
 	}
-	return encoded(whole)
+	return encodeBody(whole)
 }
 
 const introduction = "Input is read leniently: numbers and booleans may be sent as strings, " +
@@ -163,7 +163,7 @@ func permissionText(r route) string {
 	}
 	asked := namesByPermission(r.includes())
 	for _, permission := range slices.Sorted(maps.Keys(asked)) {
-		text += " Also requires `" + permission + "` to include " + listed(asked[permission], "or") + "."
+		text += " Also requires `" + permission + "` to include " + enumerate(asked[permission], "or") + "."
 	}
 	emptied := slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return g.Asked || g.Permission == r.permission })
 	empty := namesByPermission(emptied)
@@ -172,7 +172,7 @@ func permissionText(r route) string {
 		if len(empty[permission]) > 1 {
 			verb = " are empty."
 		}
-		text += " Without `" + permission + "`, " + listed(empty[permission], "and") + verb
+		text += " Without `" + permission + "`, " + enumerate(empty[permission], "and") + verb
 	}
 	return text
 }
@@ -189,8 +189,8 @@ func namesByPermission(guarded []compat.Guarded) map[string][]string {
 	return names
 }
 
-// listed writes names as part of a sentence.
-func listed(names []string, before string) string {
+// enumerate writes names as part of a sentence.
+func enumerate(names []string, before string) string {
 	last := len(names) - 1
 	text := "`" + names[last] + "`"
 	if last > 0 {

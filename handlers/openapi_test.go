@@ -34,10 +34,10 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestDocumentNamesWhatIsRead sends every name in the document to every route,
+// TestDocumentListsAllFieldsAndParameters sends every name in the document to every route,
 // with a value that is never valid: the answer changes if and only if the name
 // is described for that route. Fields of a body may also be sent in the query.
-func TestDocumentNamesWhatIsRead(t *testing.T) {
+func TestDocumentListsAllFieldsAndParameters(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	c, err := theContract()
@@ -60,7 +60,7 @@ func TestDocumentNamesWhatIsRead(t *testing.T) {
 	}
 	for path, item := range c.document.Paths.Map() {
 		for method, operation := range item.Operations() {
-			at := s.existing(path)
+			at := s.withExistingIDs(path)
 			if method == http.MethodDelete {
 				at = strings.NewReplacer("{id}", "8000000", "{code}", "NOWHERE").Replace(path)
 			}
@@ -72,8 +72,8 @@ func TestDocumentNamesWhatIsRead(t *testing.T) {
 	}
 }
 
-// existing fills in ids of records of the small site.
-func (s *server) existing(path string) string {
+// withExistingIDs fills in ids of records of the small site.
+func (s *server) withExistingIDs(path string) string {
 	first := func(of string, key string) string { return fmt.Sprint(s.get(of).at("data", 0, key)) }
 	for list, key := range map[string]string{
 		"/bookings": "id", "/customers": "id", "/agents": "id", "/services": "id", "/payments": "id", "/coupons": "code",
@@ -151,8 +151,8 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 	before := send(nil)
 	for name := range all {
 		read := !bytes.Equal(send(map[string]any{name: []int{1}}), before)
-		if _, told := described[name]; read != told {
-			s.t.Errorf("%s %s reads the field %s: %v, described: %v", method, path, name, read, told)
+		if _, ok := described[name]; read != ok {
+			s.t.Errorf("%s %s reads the field %s: %v, described: %v", method, path, name, read, ok)
 		}
 	}
 	for name, property := range described {
@@ -190,9 +190,9 @@ func TestEverythingIsDescribed(t *testing.T) {
 	}
 }
 
-// TestDocumentRequiresWhatIsMissed compares the fields that are reported as
+// TestRequiredFieldsAreDocumented compares the fields that are reported as
 // missing from an empty POST with those that the document requires.
-func TestDocumentRequiresWhatIsMissed(t *testing.T) {
+func TestRequiredFieldsAreDocumented(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	c, err := theContract()
@@ -211,9 +211,9 @@ func TestDocumentRequiresWhatIsMissed(t *testing.T) {
 			}
 		}
 		for name := range schema.Properties {
-			missed := bytes.Contains(a.body, []byte(`"`+name+`":"Required"`))
+			required := bytes.Contains(a.body, []byte(`"`+name+`":"Required"`))
 			alternative := name == "customer" // required only if customer_id is not sent
-			if missed && !alternative && !slices.Contains(schema.Required, name) {
+			if required && !alternative && !slices.Contains(schema.Required, name) {
 				t.Errorf("POST %s requires %s, which the document does not require", path, name)
 			}
 		}

@@ -43,9 +43,9 @@ func TestRequestsNeedOneConnection(t *testing.T) {
 	s.write(http.MethodPost, "/bookings/bulk", "["+monday("start_date", `"2027-02-22"`)+"]").want(http.StatusCreated)
 	s.write(http.MethodPut, "/bookings/"+booking, `{"start_time":"11:00","price":"77","notes":"moved"}`).want(http.StatusOK)
 	s.write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").want(http.StatusOK)
-	made := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"cf_a":"b"}}`, once...).want(http.StatusCreated).at("data", "id"))
-	s.write(http.MethodPut, "/customers/"+made, `{"email":"ute.alt@example.test"}`).want(http.StatusOK)
-	s.write(http.MethodDelete, "/customers/"+made+"?force=true", "").want(http.StatusOK)
+	created := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"cf_a":"b"}}`, once...).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPut, "/customers/"+created, `{"email":"ute.alt@example.test"}`).want(http.StatusOK)
+	s.write(http.MethodDelete, "/customers/"+created+"?force=true", "").want(http.StatusOK)
 	s.write(http.MethodPost, "/services", `{"name":"Walk","duration":30,"charge_amount":10}`, once...).want(http.StatusCreated)
 	order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":50,"total":50}`, once...).want(http.StatusCreated).at("id"))
 	s.write(http.MethodPut, "/orders/"+order, `{"total":60}`).want(http.StatusOK)
@@ -68,8 +68,8 @@ func TestRequestsNeedOneConnection(t *testing.T) {
 	all.Wait()
 }
 
-// locked keeps every request that reads agents waiting until unlock.
-func locked(t *testing.T, database *fixtures.Database) (unlock func()) {
+// lockAgents keeps every request that reads agents waiting until unlock.
+func lockAgents(t *testing.T, database *fixtures.Database) (unlock func()) {
 	t.Helper()
 	conn, err := database.SQL.Conn(t.Context())
 	if err != nil {
@@ -90,8 +90,8 @@ func locked(t *testing.T, database *fixtures.Database) (unlock func()) {
 	return unlock
 }
 
-// untilWaiting waits until this many statements are waiting for the lock.
-func untilWaiting(t *testing.T, database *fixtures.Database, statements int) {
+// waitForLocks waits until this many statements are waiting for the lock.
+func waitForLocks(t *testing.T, database *fixtures.Database, statements int) {
 	t.Helper()
 	for waiting := 0; waiting < statements; {
 		err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist"+
@@ -116,10 +116,10 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 			database := fixtures.New(t, fixtures.Small(now))
 			s := newServerOver(t, database, c.connections, 10*time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = c.places })
 			s.get("/agents").want(http.StatusOK)
-			unlock := locked(t, database)
+			unlock := lockAgents(t, database)
 			running := make(chan answer, 1)
 			go func() { running <- s.get("/agents") }()
-			untilWaiting(t, database, 1)
+			waitForLocks(t, database, 1)
 			for _, r := range routesOf(t) {
 				a := s.do(r.Method, "/v1"+r.Path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusServiceUnavailable)
 				if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
@@ -136,13 +136,13 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 	}
 }
 
-// awaited is a body that calls before ahead of each read.
-type awaited struct {
+// callbackReader is a body that calls before ahead of each read.
+type callbackReader struct {
 	io.Reader
 	before func()
 }
 
-func (a awaited) Read(p []byte) (int, error) {
+func (a callbackReader) Read(p []byte) (int, error) {
 	a.before()
 	return a.Reader.Read(p)
 }
@@ -158,10 +158,10 @@ func TestBulkWithoutConnection(t *testing.T) {
 	s.get("/status").want(http.StatusOK)
 	var unlock func()
 	running := make(chan answer, 1)
-	body := awaited{strings.NewReader("[" + friday() + "," + friday("start_time", `"14:00"`) + "]"), sync.OnceFunc(func() {
-		unlock = locked(t, database)
+	body := callbackReader{strings.NewReader("[" + friday() + "," + friday("start_time", `"14:00"`) + "]"), sync.OnceFunc(func() {
+		unlock = lockAgents(t, database)
 		go func() { running <- s.get("/agents") }()
-		untilWaiting(t, database, 1)
+		waitForLocks(t, database, 1)
 	})}
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/bookings/bulk", body)
 	request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}}
@@ -184,7 +184,7 @@ func TestRequestTimeout(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServerOver(t, database, 1, time.Minute, func(o *handlers.Options) { o.RequestTimeout, o.MaxConcurrent = 2*time.Second, 1 })
-	unlock := locked(t, database)
+	unlock := lockAgents(t, database)
 	a := s.get("/agents").want(http.StatusServiceUnavailable)
 	if want := `{"code":"platform_not_available","message":"The booking platform is not available","data":{"status":503}}`; string(a.body) != want || a.header.Get("Retry-After") == "" {
 		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
@@ -193,21 +193,21 @@ func TestRequestTimeout(t *testing.T) {
 	s.get("/agents").want(http.StatusOK)
 }
 
-// listening serves over real connections with small buffers.
-func (s *server) listening() (address string) {
+// listen serves over real connections with small buffers.
+func (s *server) listen() (address string) {
 	s.t.Helper()
 	server := httptest.NewUnstartedServer(s.handler)
-	server.Listener = narrow{server.Listener}
+	server.Listener = smallBufferListener{server.Listener}
 	server.Start()
 	s.t.Cleanup(server.Close)
 	return server.Listener.Addr().String()
 }
 
-// narrow makes the buffers of its connections as small as they can be.
-type narrow struct{ net.Listener }
+// smallBufferListener makes the buffers of its connections as small as they can be.
+type smallBufferListener struct{ net.Listener }
 
 // Accept is part of net.Listener.
-func (l narrow) Accept() (net.Conn, error) {
+func (l smallBufferListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = 1 })
-	address := s.listening()
+	address := s.listen()
 	head := func(request string) string {
 		return request + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: " + s.key + "\r\n"
 	}
@@ -305,7 +305,7 @@ func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
-	address := s.listening()
+	address := s.listen()
 	for name, start := range map[string]string{
 		"of known length": "Content-Length: 100\r\n\r\n{",
 		"in chunks":       "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
@@ -331,7 +331,7 @@ func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = time.Hour })
-	address := s.listening()
+	address := s.listen()
 	for name, c := range map[string]struct {
 		request, key string
 		status       int
@@ -378,11 +378,11 @@ func TestOverloadDoesNotWaitForBodies(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.RequestTimeout = time.Hour })
 	s.get("/agents").want(http.StatusOK)
-	unlock := locked(t, database)
+	unlock := lockAgents(t, database)
 	running := make(chan answer, 1)
 	go func() { running <- s.get("/agents") }()
-	untilWaiting(t, database, 1)
-	conn := dial(t, s.listening())
+	waitForLocks(t, database, 1)
+	conn := dial(t, s.listen())
 	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
@@ -400,7 +400,7 @@ func TestOverloadDoesNotWaitForBodies(t *testing.T) {
 func TestUnneededBodiesAreDrained(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	address := s.listening()
+	address := s.listen()
 	large := strings.Repeat("a", 1<<20)
 	for name, body := range map[string]string{
 		"small":     "Content-Length: 2\r\n\r\n{}",
@@ -429,7 +429,7 @@ func TestUnneededBodiesAreDrained(t *testing.T) {
 func TestTooLargeRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	address := s.listening()
+	address := s.listen()
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<16, strings.Repeat("a", 1<<16))
 	for name, c := range map[string]struct {
 		request string

@@ -23,12 +23,12 @@ func (s *server) as(permissions []string, method, path, body string) answer {
 	return s.send(method, "/v1"+path, http.Header{"X-Api-Key": {s.newKey(permissions...)}, "Content-Type": {jsonType}}, body)
 }
 
-// guarded is a member of an answer that is empty without a permission; * stands
+// guardedMember is a member of an answer that is empty without a permission; * stands
 // for every element of a list.
-type guarded struct{ path, needs, empty string }
+type guardedMember struct{ path, needs, empty string }
 
 // guardedMembers are all such members, by route.
-var guardedMembers = map[string][]guarded{
+var guardedMembers = map[string][]guardedMember{
 	"GET /bookings/:id":                            {{"data.transactions", "read_payments", `[]`}, {"data.order.ip_address", "read_orders", `null`}},
 	"PUT /bookings/:id":                            {{"data.transactions", "read_payments", `[]`}, {"data.order.ip_address", "read_orders", `null`}},
 	"GET /agents/availability":                     {{"data.agents.*.email", "read_agents", `""`}, {"data.agents.*.phone", "read_agents", `""`}},
@@ -46,7 +46,7 @@ var guardedMembers = map[string][]guarded{
 
 // without empties a member wherever it occurs, and returns how many values that
 // changed.
-func (g guarded) without(t testing.TB, value any, path []string) (emptied int) {
+func (g guardedMember) without(t testing.TB, value any, path []string) (emptied int) {
 	t.Helper()
 	if list, ok := value.([]any); ok && path[0] == "*" {
 		for _, element := range list {
@@ -267,7 +267,7 @@ func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 				t.Errorf("%s: %s", path, again.body)
 			}
 			may("read", "write")
-			s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").replayed(t, first)
+			s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").wantReplayOf(t, first)
 			may("read")
 			s.write(http.MethodPost, path, c.body, "Idempotency-Key", "x").want(http.StatusForbidden)
 		})
@@ -313,12 +313,12 @@ func TestAdditionalPermissions(t *testing.T) {
 			short, _, _ := strings.Cut(c.also, "_")
 			without := slices.DeleteFunc(all, func(p string) bool { return p == c.also || p == short && c.also != "write_users" })
 			s.key = s.newKey(without...)
-			noted := before.Again(t)
+			between := before.Again(t)
 			a := s.write(c.method, c.path, c.body).want(http.StatusForbidden)
 			if got := a.at("error", "details", "required_permission"); got != c.also {
 				t.Errorf("needs %v", got)
 			}
-			for _, change := range changed(fixtures.Changes(noted, before.Again(t))) {
+			for _, change := range summarizeChanges(fixtures.Changes(between, before.Again(t))) {
 				if !strings.HasPrefix(change, "bookside_api_keys") {
 					t.Errorf("rejected, but written: %s", change)
 				}
@@ -380,7 +380,7 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
 			got := ""
-			for _, change := range changed(fixtures.Changes(before, before.Again(t))) {
+			for _, change := range summarizeChanges(fixtures.Changes(before, before.Again(t))) {
 				if row, ok := strings.CutPrefix(change, "customers update"); ok {
 					got = strings.TrimSpace(strings.Replace(row, " now", "", 1))
 				}
@@ -408,8 +408,8 @@ func TestUsersCannotBeProbed(t *testing.T) {
 		s.get("/status").want(http.StatusOK)
 		before := before.Again(t)
 		for user, want := range map[string]rejection{
-			"2147483647": malformed("cms_user_id"), "1": forbidden("cms_user_id"), "7": forbidden("cms_user_id"),
-			"803": forbidden("cms_user_id"), "804": forbidden("cms_user_id"), "802": forbidden("cms_user_id"),
+			"2147483647": badRequest("cms_user_id"), "1": unprocessable("cms_user_id"), "7": unprocessable("cms_user_id"),
+			"803": unprocessable("cms_user_id"), "804": unprocessable("cms_user_id"), "802": unprocessable("cms_user_id"),
 		} {
 			a := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":`+user+`}`)
 			if len(key) == 1 {
@@ -418,8 +418,8 @@ func TestUsersCannotBeProbed(t *testing.T) {
 			}
 			want.check(t, fmt.Sprint(key, user), a)
 		}
-		forbidden("customer.email").check(t, "e-mail", s.write(http.MethodPut, "/bookings/7", `{"customer":{"email":"x","phone":"1"}}`))
-		nothingWritten(t, fmt.Sprint(key), before)
+		unprocessable("customer.email").check(t, "e-mail", s.write(http.MethodPut, "/bookings/7", `{"customer":{"email":"x","phone":"1"}}`))
+		wantNoWrites(t, fmt.Sprint(key), before)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"bookside/fixtures"
 )
 
-// grown makes the site's small tables so large that reading them whole is not
+// fillSmallTables are statements that make the site's small tables so large that reading them whole is not
 // the quickest plan.
-var grown = []string{
+var fillSmallTables = []string{
 	"INSERT INTO wp_options (option_name, option_value, autoload) SELECT CONCAT('filler_', a.id, '_', b.id), '', 'no' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
 	"INSERT INTO wp_latepoint_settings (name, value) SELECT CONCAT('filler_', a.id, '_', b.id), '' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
 	"INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) " +
@@ -20,8 +20,8 @@ var grown = []string{
 	"ANALYZE TABLE wp_options, wp_latepoint_settings, wp_latepoint_work_periods, wp_latepoint_agents",
 }
 
-// unindexed are tables that the plugin gave no index except for the id.
-var unindexed = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions", "wp_latepoint_transaction_refunds"}
+// tablesWithoutIndex are tables that the plugin gave no index except for the id.
+var tablesWithoutIndex = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions", "wp_latepoint_transaction_refunds"}
 
 // TestBookingWritesUseIndexes explains every statement of a create, an update
 // and a deletion: none scans a table that has an index.
@@ -30,7 +30,7 @@ func TestBookingWritesUseIndexes(t *testing.T) {
 	fixtures.RequireServer(t) // the embedded engine has a planner of its own
 	var seen []statement
 	database := fixtures.New(t, fixtures.SiteA())
-	arrange(t, database, grown...)
+	arrange(t, database, fillSmallTables...)
 	s := tappedServer(t, database, func(shown statement) error {
 		seen = append(seen, shown)
 		return nil
@@ -49,26 +49,26 @@ func TestBookingWritesUseIndexes(t *testing.T) {
 	} {
 		seen = nil
 		s.write(w.method, w.path, w.body).want(w.status)
-		looked := 0
+		steps := 0
 		for _, shown := range seen {
 			if strings.HasPrefix(shown.text, "INSERT ") {
 				continue
 			}
 			for _, step := range s.explain(t, shown) {
-				looked++
-				if step.whole() && !reads(shown, unindexed) {
+				steps++
+				if step.whole() && !readsTable(shown, tablesWithoutIndex) {
 					t.Errorf("%s %s reads all of %s: %s", w.method, w.path, step.table, shown.text)
 				}
 			}
 		}
-		if looked < 10 {
-			t.Errorf("%s %s: only %d steps", w.method, w.path, looked)
+		if steps < 10 {
+			t.Errorf("%s %s: only %d steps", w.method, w.path, steps)
 		}
 	}
 }
 
-// reads reports whether a statement is about one of the tables.
-func reads(shown statement, tables []string) bool {
+// readsTable reports whether a statement is about one of the tables.
+func readsTable(shown statement, tables []string) bool {
 	for _, table := range tables {
 		if strings.Contains(shown.text, "`"+table+"`") {
 			return true
@@ -93,7 +93,7 @@ func TestStatementsOfANewBooking(t *testing.T) {
 		"nobody sends mails": {nil, 0},
 		"one notification":   {[]string{jobCron}, 1},
 		"the content of the order": {[]string{
-			jobCron, "DELETE FROM wp_latepoint_processes", "INSERT INTO wp_latepoint_settings (name, value) VALUES ('business_logo', '77')", showing(t, "booking_created"),
+			jobCron, "DELETE FROM wp_latepoint_processes", "INSERT INTO wp_latepoint_settings (name, value) VALUES ('business_logo', '77')", contentAutomation(t, "booking_created"),
 		}, 1},
 		"several notifications ": {[]string{jobCron, automation(50), automation(51), automation(52)}, 4},
 	} {
@@ -135,7 +135,7 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 	s.get("/customers?per_page=20").want(http.StatusOK)
 	sums := 0
 	for _, shown := range seen {
-		if !reads(shown, []string{"wp_latepoint_transactions"}) {
+		if !readsTable(shown, []string{"wp_latepoint_transactions"}) {
 			continue
 		}
 		sums++

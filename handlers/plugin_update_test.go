@@ -97,7 +97,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				if a.header.Get("Retry-After") == "" {
 					t.Error("no Retry-After")
 				}
-				nothingWritten(t, test.name, before)
+				wantNoWrites(t, test.name, before)
 				for _, path := range []string{"/bookings", "/bookings/53", "/orders", "/customers", "/availability?service_id=4&agent_id=5&date=2027-02-05"} {
 					s.get(path).want(http.StatusOK)
 				}

@@ -54,12 +54,12 @@ func TestFieldsInTheQuery(t *testing.T) {
 func TestIdempotencyKeyWithQuery(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
-	first, made := s.exchange(t, "POST", "/v1/customers?first_name=Ida", `{"last_name":"Iser"}`, "Idempotency-Key", "one")
+	first, created := s.exchange(t, "POST", "/v1/customers?first_name=Ida", `{"last_name":"Iser"}`, "Idempotency-Key", "one")
 	if first.Code != http.StatusCreated {
-		t.Fatalf("status %d: %s", first.Code, made)
+		t.Fatalf("status %d: %s", first.Code, created)
 	}
 	again, body := s.exchange(t, "POST", "/v1/customers?first_name=Ida&rest_route=", `{"last_name":"Iser"}`, "Idempotency-Key", "one")
-	if again.Code != http.StatusCreated || body != made || again.Header().Get("Idempotent-Replayed") != "true" {
+	if again.Code != http.StatusCreated || body != created || again.Header().Get("Idempotent-Replayed") != "true" {
 		t.Errorf("status %d: %s", again.Code, body)
 	}
 	other, body := s.exchange(t, "POST", "/v1/customers?first_name=Jana", `{"last_name":"Iser"}`, "Idempotency-Key", "one")

@@ -15,8 +15,8 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// limitedTo enables the rate limit.
-func limitedTo(minute, hour int64) func(*handlers.Options) {
+// limitRate enables the rate limit.
+func limitRate(minute, hour int64) func(*handlers.Options) {
 	return func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: minute, PerHour: hour}
 	}
@@ -27,7 +27,7 @@ func limitedTo(minute, hour int64) func(*handlers.Options) {
 func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database, limitedTo(9, 100))
+	s := newServer(t, database, limitRate(9, 100))
 	reader := s.newKey("read_services")
 	left := 9
 	ask := func(name, method, path, key, body string, status int) {
@@ -107,7 +107,7 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(t, small(t), limitedTo(c.minute, c.hour))
+			s := newServer(t, small(t), limitRate(c.minute, c.hour))
 			for range c.used {
 				s.get("/status").want(http.StatusOK)
 			}
@@ -117,7 +117,7 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 			}
 		})
 	}
-	s := newServer(t, small(t), limitedTo(1, 100))
+	s := newServer(t, small(t), limitRate(1, 100))
 	s.get("/status").want(http.StatusOK)
 	if a := s.get("/status").want(http.StatusTooManyRequests); a.at("error", "message") != "Rate limit exceeded" {
 		t.Errorf("a single request: %s", a.body)
@@ -129,14 +129,14 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 func TestBulkOverASharedLimit(t *testing.T) {
 	t.Parallel()
 	counter := newSharedCounter(t)
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), limitedTo(6, 1000), func(o *handlers.Options) { o.RateLimit.Shared = counter })
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), limitRate(6, 1000), func(o *handlers.Options) { o.RateLimit.Shared = counter })
 	s.get("/status").want(http.StatusOK) // records the use of the key
 	before := s.database.Snapshot(t)
 	bulk := "[" + strings.Repeat(friday()+",", 5) + friday() + "]"
 	if left := s.write(http.MethodPost, "/bookings/bulk", bulk).want(http.StatusTooManyRequests).header.Get("X-RateLimit-Remaining"); left != "4" {
 		t.Errorf("%q left", left)
 	}
-	nothingWritten(t, "bulk", before)
+	wantNoWrites(t, "bulk", before)
 	if left := s.write(http.MethodPost, "/bookings/bulk", `[{},{},{}]`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"); left != "1" {
 		t.Errorf("%q left", left)
 	}
@@ -150,7 +150,7 @@ func TestBulkOverASharedLimit(t *testing.T) {
 // limit, counts as one.
 func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, small(t), limitedTo(60, 3600))
+	s := newServer(t, small(t), limitRate(60, 3600))
 	for name, c := range map[string]struct {
 		query string
 		cost  int
@@ -196,7 +196,7 @@ func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 	}
 	ask("2026-12-14", "3", http.StatusOK)
 
-	tight := newServer(t, small(t), limitedTo(8, 8))
+	tight := newServer(t, small(t), limitRate(8, 8))
 	message := tight.get("/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=2027-01-31").want(http.StatusTooManyRequests).at("error", "message")
 	if want := "Rate limit exceeded: this request counts as 9 and the key has 8 in one minute, so it must be split"; message != want {
 		t.Errorf("%s, want %s", message, want)

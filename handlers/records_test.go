@@ -81,8 +81,8 @@ func idsOf(records any) []string {
 	return ids
 }
 
-// escaped escapes spaces and characters that are not allowed in a URL.
-func escaped(query string) string {
+// escapeQuery escapes spaces and characters that are not allowed in a URL.
+func escapeQuery(query string) string {
 	var b strings.Builder
 	for _, c := range []byte(query) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`<>"{}\`, c) >= 0 {
@@ -99,7 +99,7 @@ func (l listing) allIDs(t testing.TB, s *server, query string) []string {
 	t.Helper()
 	found := []string{}
 	for page := 1; ; page++ {
-		a := s.get(fmt.Sprintf("%s?per_page=100&page=%d&%s", l.path, page, escaped(query))).want(http.StatusOK)
+		a := s.get(fmt.Sprintf("%s?per_page=100&page=%d&%s", l.path, page, escapeQuery(query))).want(http.StatusOK)
 		body := a.object()
 		pagination, ok := body["pagination"].(map[string]any)
 		if !ok {

@@ -125,14 +125,14 @@ type provoker struct {
 	cut     *server                // whose connection is cut
 	proxy   *fixtures.FaultProxy
 	valid   map[string]request // by operation
-	made    *int               // number of records that requests were made for
+	created *int               // number of records that requests were made for
 }
 
 func newProvoker(t *testing.T) *provoker {
 	t.Helper()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	p := &provoker{t: t, server: newServer(t, database), fails: new(func(statement) error), made: new(int)}
+	p := &provoker{t: t, server: newServer(t, database), fails: new(func(statement) error), created: new(int)}
 	p.limited = newServer(t, database, func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 1, PerHour: 1}
 	})
@@ -213,9 +213,9 @@ func (p *provoker) request(d documentedError) request {
 	}
 	r.method, r.contentType, r.header = d.method, jsonType, http.Header{}
 	if d.method == http.MethodPost { // no two requests create the same record
-		*p.made++
-		friday := time.Date(2027, 2, 12+7**p.made, 0, 0, 0, 0, time.UTC)
-		r.body = strings.NewReplacer("FRIDAY", friday.Format(time.DateOnly), "NUMBER", strconv.Itoa(*p.made)).Replace(r.body)
+		*p.created++
+		friday := time.Date(2027, 2, 12+7**p.created, 0, 0, 0, 0, time.UTC)
+		r.body = strings.NewReplacer("FRIDAY", friday.Format(time.DateOnly), "NUMBER", strconv.Itoa(*p.created)).Replace(r.body)
 	}
 	return r
 }

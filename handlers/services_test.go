@@ -58,10 +58,10 @@ func TestServices(t *testing.T) {
 		{query: "category_id=2", where: "s.id IN (4, 5, 6)"},
 		{query: "category_id=99", none: true},
 		{query: "category_id=0", none: true},
-		{query: "location_id=3", where: connected("service_id = s.id", "x.location_id = 3"), all: true},
+		{query: "location_id=3", where: connectionCondition("service_id = s.id", "x.location_id = 3"), all: true},
 		{query: "location_id=99", none: true},
-		{query: "agent_id=7", where: connected("service_id = s.id", "x.agent_id = 7"), all: true},
-		{query: "agent_id=7&location_id=1", where: connected("service_id = s.id", "x.agent_id = 7 AND x.location_id = 1")},
+		{query: "agent_id=7", where: connectionCondition("service_id = s.id", "x.agent_id = 7"), all: true},
+		{query: "agent_id=7&location_id=1", where: connectionCondition("service_id = s.id", "x.agent_id = 7 AND x.location_id = 1")},
 		{query: "price_min=49.5", where: "s.charge_amount >= 49.5"},
 		{query: "price_min=49.50001", where: "s.charge_amount > 49.5"},
 		{query: "price_max=49.5", where: "s.charge_amount <= 49.5"},
@@ -116,9 +116,9 @@ func TestServicesByDateAndMeta(t *testing.T) {
 		{query: "search=boxkampfer", where: "s.id = 2"},
 		{query: "search=everything", where: "s.id = 2"},
 		{query: "status=active&category_id=2", where: "s.id = 3"},
-		{query: "agent_id=2", where: connected("service_id = s.id", "x.agent_id = 2")},
+		{query: "agent_id=2", where: connectionCondition("service_id = s.id", "x.agent_id = 2")},
 		{query: "agent_id=3&location_id=1", all: true},
-		{query: "agent_id=3&location_id=2", where: connected("service_id = s.id", "x.agent_id = 3 AND x.location_id = 2")},
+		{query: "agent_id=3&location_id=2", where: connectionCondition("service_id = s.id", "x.agent_id = 3 AND x.location_id = 2")},
 		{query: "price_min=18&price_max=60", where: "s.charge_amount BETWEEN 18 AND 60"},
 		{query: "duration_min=45&duration_max=60", where: "s.duration BETWEEN 45 AND 60"},
 		{query: "order_by=price", order: "s.charge_amount, s.id"},
@@ -154,18 +154,18 @@ func TestServiceIncludes(t *testing.T) {
 		"category,agents,locations":              includedShape,
 		",locations,,agents,category,locations,": includedShape,
 	} {
-		list := s.get("/services?include=" + escaped(include)).want(http.StatusOK)
+		list := s.get("/services?include=" + escapeQuery(include)).want(http.StatusOK)
 		shape{"success true", "data array", "pagination object"}.check(t, include, list.body)
 		for _, record := range serviceShape.and(added...).elements(t, include, dataOf(t, list)) {
 			checkIncluded(t, include, record, serviceCategoryShape, serviceAgentShape)
 		}
-		single := s.get("/services/3?include=" + escaped(include)).want(http.StatusOK)
+		single := s.get("/services/3?include=" + escapeQuery(include)).want(http.StatusOK)
 		shape{"success true", "data object"}.check(t, include, single.body)
 		record := serviceDetailShape.and(added...).check(t, include, dataOf(t, single))
 		checkIncluded(t, include, record, serviceCategoryOfOneShape, serviceAgentOfOneShape)
 	}
 	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
-		wantRejected(t, path, s.get(path), "include")
+		wantInvalidParameters(t, path, s.get(path), "include")
 	}
 }
 
@@ -210,7 +210,7 @@ func TestUnknownService(t *testing.T) {
 	for _, id := range []string{"7", "0", "8388607", "8388608", "99999999999999999999"} {
 		s.wantNotFound(t, "/services/"+id, "service_not_found", "Service with ID "+id+" was not found")
 	}
-	wantRejected(t, "unknown id and include", s.get("/services/7?include=x"), "include")
+	wantInvalidParameters(t, "unknown id and include", s.get("/services/7?include=x"), "include")
 }
 
 func TestServicesOfTheEdgeSite(t *testing.T) {

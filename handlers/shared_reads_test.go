@@ -64,9 +64,9 @@ func TestSharedReadsAreFresh(t *testing.T) {
 	}
 }
 
-// TestRevokedKeysAreRefusedAtOnce: however many requests wait with a key, those
-// sent after it was revoked are refused.
-func TestRevokedKeysAreRefusedAtOnce(t *testing.T) {
+// TestRevokedKeyIsRejectedByTheNextRequest: however many requests wait with a key, those
+// sent after it was revoked are rejected.
+func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.FailedKeysPerMinute = 0 })
 	other := s.newKey("read")
@@ -79,7 +79,7 @@ func TestRevokedKeysAreRefusedAtOnce(t *testing.T) {
 	var readers sync.WaitGroup
 	for i := range 16 {
 		readers.Go(func() {
-			for refused := false; !refused; {
+			for rejected := false; !rejected; {
 				before := revoked.Load()
 				sent := secret
 				if i%4 == 0 {
@@ -88,15 +88,15 @@ func TestRevokedKeysAreRefusedAtOnce(t *testing.T) {
 				status := s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {sent}}).status
 				switch {
 				case sent == other:
-					refused = before
+					rejected = before
 					if status != http.StatusOK {
 						t.Errorf("another key got %d", status)
 					}
 				case status == http.StatusUnauthorized:
-					refused = true
+					rejected = true
 				case before:
 					t.Errorf("a revoked key got %d", status)
-					refused = true
+					rejected = true
 				}
 			}
 		})
@@ -111,9 +111,9 @@ func TestRevokedKeysAreRefusedAtOnce(t *testing.T) {
 	readers.Wait()
 }
 
-// TestReadsOfOtherRightsAreNotShared: a key never gets a response made for a
+// TestReadsWithOtherPermissionsAreNotShared: a key never gets a response made for a
 // key with other permissions.
-func TestReadsOfOtherRightsAreNotShared(t *testing.T) {
+func TestReadsWithOtherPermissionsAreNotShared(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	all, some := s.newKey("read"), s.newKey("read_bookings")

@@ -71,8 +71,8 @@ var (
 // those of them that do so because the value is forbidden. For the others it is
 // malformed.
 var shopValues = map[string]struct {
-	raw                string
-	refused, forbidden []string
+	raw                 string
+	rejected, forbidden []string
 }{
 	"a word":            {`"abc"`, numbersAndWords, []string{"word"}},
 	"zero":              {`0`, []string{"count", "date", "word"}, []string{"count", "word"}}, // an id of 0 counts as not sent
@@ -134,7 +134,7 @@ func (b shopBody) wantRejection(t testing.TB, where string, a answer, want rejec
 }
 
 // of returns the body with a field.
-func (b shopBody) of(t testing.TB, field string) string { return merged(t, b.least, field) }
+func (b shopBody) of(t testing.TB, field string) string { return mergeObjects(t, b.least, field) }
 
 // newShop returns a writer on a site with a coupon, and a snapshot of its
 // database.
@@ -159,16 +159,16 @@ func TestInvalidShopFieldsAreNamed(t *testing.T) {
 			for field, kind := range body.fields {
 				for title, bad := range shopValues {
 					where := field + " " + title
-					if !slices.Contains(bad.refused, kind) {
+					if !slices.Contains(bad.rejected, kind) {
 						continue
 					}
-					want := malformed(field)
+					want := badRequest(field)
 					if slices.Contains(bad.forbidden, kind) {
-						want = forbidden(field)
+						want = unprocessable(field)
 					}
 					body.wantRejection(t, where, s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, bad.raw))), want)
 				}
-				nothingWritten(t, field, before)
+				wantNoWrites(t, field, before)
 			}
 		})
 	}
@@ -199,20 +199,20 @@ func TestAllInvalidShopFieldsAreNamedTogether(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s.write(body.method, body.path, merged(t, body.least, strings.Trim(string(text), "{}")))
+			return s.write(body.method, body.path, mergeObjects(t, body.least, strings.Trim(string(text), "{}")))
 		}
 		if strings.HasPrefix(body.path, "/payments") {
 			first := map[bool]string{true: "order_id", false: "amount"}[body.least != ""]
-			body.wantRejection(t, name+": lists", send(lists), malformed(first))
-			body.wantRejection(t, name+": forbidden", send(forbiddens), malformed("amount"))
+			body.wantRejection(t, name+": lists", send(lists), badRequest(first))
+			body.wantRejection(t, name+": forbidden", send(forbiddens), badRequest("amount"))
 			continue
 		}
-		malformed(names...).check(t, name+": lists", send(lists))
-		forbidden(refusable...).check(t, name+": forbidden", send(forbiddens))
+		badRequest(names...).check(t, name+": lists", send(lists))
+		unprocessable(refusable...).check(t, name+": forbidden", send(forbiddens))
 		forbiddens["status"] = []int{1}
-		malformed(refusable...).check(t, name+": both", send(forbiddens))
+		badRequest(refusable...).check(t, name+": both", send(forbiddens))
 	}
-	nothingWritten(t, "bad bodies", before)
+	wantNoWrites(t, "bad bodies", before)
 }
 
 // TestReferencesToUnknownRecords: an id that does not exist is invalid, and so
@@ -229,7 +229,7 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 			body := shopBodies[c.body]
 			for _, id := range []string{"999999", `"8388607"`} {
 				a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", c.field, id)))
-				body.wantRejection(t, c.body+" "+c.field+" "+id, a, malformed(c.field))
+				body.wantRejection(t, c.body+" "+c.field+" "+id, a, badRequest(c.field))
 			}
 		})
 	}
@@ -237,7 +237,7 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 	if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"booking_id":10,"amount":1}`); string(a.body) != `{"success":false,"error":"Invalid booking ID provided"}` {
 		t.Errorf("another order's booking: %s", a.body)
 	}
-	nothingWritten(t, "unknown records", before)
+	wantNoWrites(t, "unknown records", before)
 }
 
 // clearable are the fields that null clears; see TestNullClears.
@@ -281,10 +281,10 @@ func TestNullEqualsNoField(t *testing.T) {
 				}
 				continue
 			}
-			malformed(slices.Sorted(maps.Keys(required))...).check(t, name, a)
+			badRequest(slices.Sorted(maps.Keys(required))...).check(t, name, a)
 		}
 	}
-	nothingWritten(t, "nothing", before)
+	wantNoWrites(t, "nothing", before)
 }
 
 // TestLongestTexts: a text that fills its column is stored, one that is a
@@ -332,8 +332,8 @@ func TestLongestTexts(t *testing.T) {
 					t.Errorf("%s: %d, %d characters stored: %.300s", where, fits.status, got, fits.body)
 				}
 				before.Restore(t)
-				body.wantRejection(t, where+" and one", s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%q", field, strings.Repeat("x", longest+1)))), forbidden(field))
-				nothingWritten(t, where, before)
+				body.wantRejection(t, where+" and one", s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%q", field, strings.Repeat("x", longest+1)))), unprocessable(field))
+				wantNoWrites(t, where, before)
 			}
 		}
 	}
@@ -372,11 +372,11 @@ func TestShopEmoji(t *testing.T) {
 	for name, body := range shopBodies {
 		for field, kind := range body.fields {
 			if strings.Contains(kind, "text") || kind == "code" {
-				body.wantRejection(t, name+" "+field, old.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁"`, field))), forbidden(field))
+				body.wantRejection(t, name+" "+field, old.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁"`, field))), unprocessable(field))
 			}
 		}
 	}
-	nothingWritten(t, "emoji", before)
+	wantNoWrites(t, "emoji", before)
 }
 
 // TestShopTexts: texts are stored without tags, except for harmless ones in
@@ -462,7 +462,7 @@ func TestPaymentAmounts(t *testing.T) {
 		}
 		s.write(http.MethodPut, "/payments/3", `{"amount":`+sent+`}`).want(http.StatusOK)
 	}
-	nothingWritten(t, "amounts", before)
+	wantNoWrites(t, "amounts", before)
 }
 
 // TestAmountsAddUpExactly: 0.1 and 0.2 are exactly 0.3.
@@ -506,6 +506,6 @@ func TestRequiredFields(t *testing.T) {
 			}
 			continue
 		}
-		malformed(required...).check(t, path, a)
+		badRequest(required...).check(t, path, a)
 	}
 }

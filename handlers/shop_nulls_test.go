@@ -71,7 +71,7 @@ func TestNullClears(t *testing.T) {
 			}
 			after := s.database.Snapshot(t)
 			put("null")
-			nothingWritten(t, "null again", after)
+			wantNoWrites(t, "null again", after)
 			before.Restore(t)
 		})
 	}

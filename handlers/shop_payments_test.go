@@ -32,10 +32,10 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		"the words of the present ones": {`{"booking_id":"1441","amount":50,"status":"processing","token":"tok"}`, "processing", "capture", "string tok", "processing"},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: they share the order
-			made := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated)
+			created := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated)
 			want := map[string]any{"status": "string " + c.status, "kind": "string " + c.kind, "token": c.token, "order_id": "string 1403", "booking_id": "string 1441"}
-			wantFieldsOf(t, made, want)
-			read := s.get(fmt.Sprintf("/payments/%v", made.at("data", "id"))).want(http.StatusOK)
+			wantFieldsOf(t, created, want)
+			read := s.get(fmt.Sprintf("/payments/%v", created.at("data", "id"))).want(http.StatusOK)
 			wantFieldsOf(t, read, want)
 			if got := s.get("/orders/1403").at("payment_status"); got != c.order {
 				t.Errorf("the order is %v, want %s", got, c.order)
@@ -43,9 +43,9 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 			before.Restore(t)
 		})
 	}
-	made := s.writeAs(http.MethodPost, "/payments", "application/x-www-form-urlencoded",
+	created := s.writeAs(http.MethodPost, "/payments", "application/x-www-form-urlencoded",
 		url.Values{"booking_id": {"1441"}, "customer_id": {"1"}, "amount": {"135"}, "status": {"pending"}, "transaction_id": {"tx-1"}}.Encode()).want(http.StatusCreated)
-	path := fmt.Sprintf("/payments/%v", made.at("data", "id"))
+	path := fmt.Sprintf("/payments/%v", created.at("data", "id"))
 	for _, step := range []struct{ body, status, kind, token, amount, order string }{
 		{`{"status":"completed"}`, "succeeded", "capture", "tx-1", "135", "fully_paid"},
 		{`{"transaction_id":"tx-2","notes":"x","amount":"135.00","booking_id":"1441","customer_id":"1"}`, "succeeded", "capture", "tx-2", "135", "fully_paid"},
@@ -144,8 +144,8 @@ func TestFailedPaymentReopensItsInvoice(t *testing.T) {
 func TestCustomerWithPaymentsStays(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	made := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated)
-	customer := fmt.Sprint(made.at("data", "id"))
+	created := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated)
+	customer := fmt.Sprint(created.at("data", "id"))
 	order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":10,"total":10}`).want(http.StatusCreated).at("id"))
 	var payments []string
 	for _, body := range []string{`"amount":4`, `"amount":6`, `"amount":6,"status":"failed"`} {
@@ -156,7 +156,7 @@ func TestCustomerWithPaymentsStays(t *testing.T) {
 	if want := `{"code":"customer_has_payments","message":"Cannot delete customer with existing payments","data":{"status":400,"payment_count":2}}`; string(a.body) != want {
 		t.Errorf("%s, want %s", a.body, want)
 	}
-	nothingWritten(t, "a customer with payments", before)
+	wantNoWrites(t, "a customer with payments", before)
 	for _, id := range payments {
 		s.write(http.MethodPut, "/payments/"+id, `{"status":"failed"}`).want(http.StatusOK)
 	}

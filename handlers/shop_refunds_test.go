@@ -129,11 +129,11 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 	}
 	capture := pay(`{"order_id":1403,"amount":135,"customer_id":` + customer + `}`)
 	check("paid", capture, "135.0000", "135", "fully_paid", "fully_paid")
-	made := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":"35.5","kind":"Refund"}`).want(http.StatusCreated)
-	if made.at("data", "amount") != "35.5" {
-		t.Errorf("the answer has %v", made.at("data", "amount"))
+	created := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":"35.5","kind":"Refund"}`).want(http.StatusCreated)
+	if created.at("data", "amount") != "35.5" {
+		t.Errorf("the answer has %v", created.at("data", "amount"))
 	}
-	refund := fmt.Sprint(made.at("data", "id"))
+	refund := fmt.Sprint(created.at("data", "id"))
 	check("refunded in part", refund, "35.5000", "-35.5", "partially_refunded", "partially_paid")
 	if got := s.get("/orders/1403/transactions/"+refund).at("data", "amount"); got != "35.5000" {
 		t.Errorf("the transaction of the order has %v", got)
@@ -169,9 +169,9 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 	check("positive", refund, "7.0000", "7", "partially_refunded", "partially_paid")
 }
 
-// TestRefundsAreFoundByWhatIsShown filters and sorts by the amounts that are
+// TestRefundFiltersMatchShownAmounts filters and sorts by the amounts that are
 // shown, negative ones of other kinds included.
-func TestRefundsAreFoundByWhatIsShown(t *testing.T) {
+func TestRefundFiltersMatchShownAmounts(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	moneyOf(t, s, "not_paid",

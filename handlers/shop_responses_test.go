@@ -86,7 +86,7 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 	if a := s.write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`).want(http.StatusNotFound); a.at("error", "code") != "invoice_not_found" {
 		t.Errorf("another order's invoice: %s", a.body)
 	}
-	nothingWritten(t, "unknown records", before)
+	wantNoWrites(t, "unknown records", before)
 }
 
 // TestUnexpectedErrorsOfShopWrites: an unexpected error is reported in the
@@ -122,7 +122,7 @@ func TestUnexpectedErrorsOfShopWrites(t *testing.T) {
 			t.Errorf("%s: %d %s, want %s", name, a.status, a.body, want)
 		}
 	}
-	nothingWritten(t, "failed writes", before)
+	wantNoWrites(t, "failed writes", before)
 }
 
 // TestPayingAnInvoiceByForce: an invoice that is not covered can be marked as
@@ -133,11 +133,11 @@ func TestPayingAnInvoiceByForce(t *testing.T) {
 	before := s.database.Snapshot(t)
 	const path = "/orders/1403/invoices/1270"
 	for _, unforced := range [][2]string{{"", ""}, {"?force=false", ""}, {"", `,"force":0`}} {
-		forbidden("status").check(t, "unforced", s.write(http.MethodPut, path+unforced[0], `{"status":"paid"`+unforced[1]+`}`))
+		unprocessable("status").check(t, "unforced", s.write(http.MethodPut, path+unforced[0], `{"status":"paid"`+unforced[1]+`}`))
 	}
-	malformed("force", "status").check(t, "maybe", s.write(http.MethodPut, path, `{"status":"paid","force":"maybe"}`))
-	malformed("force").check(t, "maybe", s.write(http.MethodPut, path+"?force=maybe", `{"status":"paid"}`))
-	nothingWritten(t, "unforced", before)
+	badRequest("force", "status").check(t, "maybe", s.write(http.MethodPut, path, `{"status":"paid","force":"maybe"}`))
+	badRequest("force").check(t, "maybe", s.write(http.MethodPut, path+"?force=maybe", `{"status":"paid"}`))
+	wantNoWrites(t, "unforced", before)
 	for _, forced := range [][2]string{{"?force=true", ""}, {"", `,"force":"yes"`}} {
 		if a := s.write(http.MethodPut, path+forced[0], `{"status":"paid"`+forced[1]+`}`).want(http.StatusOK); a.at("data", "status") != "paid" {
 			t.Errorf("%v: %s", forced, a.body)

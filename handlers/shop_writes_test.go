@@ -44,15 +44,15 @@ func wantFieldsOf(t *testing.T, a answer, want map[string]any) {
 func TestServiceWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	made := s.write(http.MethodPost, "/services", `{"name":"Sauna <b>hot</b>","duration":"45","charge_amount":"19.90","capacity_max":4}`).want(http.StatusCreated)
-	wantFieldsOf(t, made, map[string]any{
+	created := s.write(http.MethodPost, "/services", `{"name":"Sauna <b>hot</b>","duration":"45","charge_amount":"19.90","capacity_max":4}`).want(http.StatusCreated)
+	wantFieldsOf(t, created, map[string]any{
 		"name": "string Sauna hot", "duration": "json.Number 45", "charge_amount": "json.Number 19.9", "capacity_max": "json.Number 4",
 		"category_id": "<nil> <nil>", "status": "string active", "visibility": "string visible", "description": "string ", "order_number": "json.Number 0",
 	})
-	if made.at("message") != "Service created successfully" || made.at("success") != true {
-		t.Errorf("envelope %s", made.body)
+	if created.at("message") != "Service created successfully" || created.at("success") != true {
+		t.Errorf("envelope %s", created.body)
 	}
-	id := fmt.Sprint(made.at("data", "id"))
+	id := fmt.Sprint(created.at("data", "id"))
 	changed := s.write(http.MethodPut, "/services/"+id, `{"description":"Long","category_id":2,"status":"disabled"}`).want(http.StatusOK)
 	wantFieldsOf(t, changed, map[string]any{"description": "string Long", "category_id": "json.Number 2", "status": "string disabled", "name": "string Sauna hot"})
 	s.get("/services/" + id).want(http.StatusOK)
@@ -76,7 +76,7 @@ func TestServiceWrites(t *testing.T) {
 		}
 	}
 	s.write(http.MethodPut, "/services/99999", `{"name":"x"}`).want(http.StatusNotFound)
-	nothingWritten(t, "bad services", before)
+	wantNoWrites(t, "bad services", before)
 }
 
 func TestPaymentWrites(t *testing.T) {
@@ -84,15 +84,15 @@ func TestPaymentWrites(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	booking := s.write(http.MethodPost, "/bookings", `{"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00","customer_id":9}`).want(http.StatusCreated)
 	order := fmt.Sprint(booking.at("data", "order", "id"))
-	made := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":50.00,"token":"tok","notes":"cash"}`).want(http.StatusCreated)
-	wantFieldsOf(t, made, map[string]any{
+	created := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":50.00,"token":"tok","notes":"cash"}`).want(http.StatusCreated)
+	wantFieldsOf(t, created, map[string]any{
 		"amount": "string 50", "customer_id": "string 0", "processor": "string manual", "payment_method": "string other", "payment_portion": "string full",
 		"kind": "string capture", "status": "string succeeded", "token": "string tok", "order_id": "string " + order, "booking_id": "string " + fmt.Sprint(booking.at("data", "id")),
 	})
 	if got := s.get("/orders/" + order).at("payment_status"); got != "partially_paid" {
 		t.Errorf("the order is %v", got)
 	}
-	id := fmt.Sprint(made.at("data", "id"))
+	id := fmt.Sprint(created.at("data", "id"))
 	changed := s.write(http.MethodPut, "/payments/"+id, `{"amount":"85","status":"succeeded"}`).want(http.StatusOK)
 	wantFieldsOf(t, changed, map[string]any{"amount": "string 85"})
 	if got := s.get("/orders/" + order).at("payment_status"); got != "fully_paid" {
@@ -121,7 +121,7 @@ func TestPaymentWrites(t *testing.T) {
 			t.Errorf("%s: %d %s, want %s", request, a.status, a.body, want)
 		}
 	}
-	nothingWritten(t, "bad payments", before)
+	wantNoWrites(t, "bad payments", before)
 	failed := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":"0.1","status":"failed"}`).want(http.StatusCreated)
 	gone := s.write(http.MethodDelete, "/payments/"+fmt.Sprint(failed.at("data", "id")), "").want(http.StatusOK)
 	if gone.at("message") != "Payment deleted successfully" {
@@ -132,15 +132,15 @@ func TestPaymentWrites(t *testing.T) {
 func TestOrderAndInvoiceWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	made := s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":45,"total":"50.00","tax_total":5,"notes":"internal","confirmation_code":"AB39CD"}`).want(http.StatusCreated)
+	created := s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":45,"total":"50.00","tax_total":5,"notes":"internal","confirmation_code":"AB39CD"}`).want(http.StatusCreated)
 	for name, want := range map[string]string{
 		"subtotal": "45.0000", "total": "50.0000", "tax_total": "5.0000", "status": "open", "payment_status": "not_paid", "notes": "internal", "confirmation_code": "AB39CD",
 	} {
-		if got := made.at(name); got != want {
+		if got := created.at(name); got != want {
 			t.Errorf("%s: %v, want %s", name, got, want)
 		}
 	}
-	id := fmt.Sprint(made.at("id"))
+	id := fmt.Sprint(created.at("id"))
 	changed := s.write(http.MethodPut, "/orders/"+id, `{"status":"completed","customer_id":12,"discount_total":"1.5"}`).want(http.StatusOK)
 	if changed.at("status") != "completed" || fmt.Sprint(changed.at("customer_id")) != "12" || changed.at("discount_total") != "1.5000" {
 		t.Errorf("%s", changed.body)
@@ -159,18 +159,18 @@ func TestOrderAndInvoiceWrites(t *testing.T) {
 	s.write(http.MethodPut, "/orders/"+id, `{"total":-1,"status":"gone","customer_id":8388607}`).want(http.StatusBadRequest)
 	s.write(http.MethodPut, "/orders/1/invoices/"+invoices[0]["id"].(string), `{"status":"void"}`).want(http.StatusNotFound)
 	s.write(http.MethodPut, invoice, `{"status":"lost"}`).want(http.StatusUnprocessableEntity)
-	nothingWritten(t, "bad orders", before)
+	wantNoWrites(t, "bad orders", before)
 }
 
 func TestCouponWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	made := s.write(http.MethodPost, "/coupons", `{"code":" test2026 ","name":"N","description":"D","discount_type":"fixed_amount","discount_value":15,"status":"inactive"}`).want(http.StatusCreated)
-	wantFieldsOf(t, made, map[string]any{
+	created := s.write(http.MethodPost, "/coupons", `{"code":" test2026 ","name":"N","description":"D","discount_type":"fixed_amount","discount_value":15,"status":"inactive"}`).want(http.StatusCreated)
+	wantFieldsOf(t, created, map[string]any{
 		"code": "string TEST2026", "discount_type": "string fixed_amount", "discount_value": "json.Number 15", "status": "string inactive",
 		"active_from": "string ", "active_to": "string ", "usage_limit": "json.Number 0", "max_discount_amount": "json.Number 0",
 	})
-	if _, isText := made.at("data", "id").(string); isText {
+	if _, isText := created.at("data", "id").(string); isText {
 		t.Error("the id of a new coupon is a string")
 	}
 	changed := s.write(http.MethodPut, "/coupons/test2026", `{"usage_limit":3,"active_to":"2027-01-31"}`).want(http.StatusOK)
@@ -184,7 +184,7 @@ func TestCouponWrites(t *testing.T) {
 	s.write(http.MethodPost, "/coupons", `{"code":"TEST2026","discount_type":"percent","discount_value":1}`).want(http.StatusUnprocessableEntity)
 	s.write(http.MethodPost, "/coupons", `{}`).want(http.StatusBadRequest)
 	s.write(http.MethodPut, "/coupons/nobody", `{"name":"x"}`).want(http.StatusNotFound)
-	nothingWritten(t, "bad coupons", before)
+	wantNoWrites(t, "bad coupons", before)
 	s.write(http.MethodDelete, "/coupons/TEST2026", "").want(http.StatusOK)
 	s.get("/coupons/TEST2026").want(http.StatusNotFound)
 }
@@ -203,8 +203,8 @@ func TestRepeatedShopWritesRunOnce(t *testing.T) {
 		s.write(http.MethodPost, path, "{}", "Idempotency-Key", "k"+path).want(http.StatusBadRequest) // a rejection is not stored
 		first := s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).want(http.StatusCreated)
 		before := s.database.Snapshot(t)
-		s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).replayed(t, first)
+		s.write(http.MethodPost, path, body, "Idempotency-Key", "k"+path).wantReplayOf(t, first)
 		s.write(http.MethodPost, path, body[:len(body)-1]+`,"x":1}`, "Idempotency-Key", "k"+path).want(http.StatusUnprocessableEntity)
-		nothingWritten(t, path, before)
+		wantNoWrites(t, path, before)
 	}
 }

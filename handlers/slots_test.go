@@ -106,7 +106,7 @@ func (s *server) wantBookable(t *testing.T, query url.Values, customer string) i
 			t.Errorf("%s, %s: offered %t, booking it answers %d: %.300s", query.Encode(), start, !can, a.status, a.body)
 		}
 		if a.status == http.StatusCreated {
-			s.forget(t, fmt.Sprint(a.at("data", "id")))
+			s.deleteBooking(t, fmt.Sprint(a.at("data", "id")))
 		} else if a.status != http.StatusConflict {
 			t.Errorf("%s, %s: %d %.300s", query.Encode(), start, a.status, a.body)
 		}
@@ -114,8 +114,8 @@ func (s *server) wantBookable(t *testing.T, query url.Values, customer string) i
 	return len(offered)
 }
 
-// forget deletes a booking, so that its slot is free again.
-func (s *server) forget(t testing.TB, id string) {
+// deleteBooking deletes a booking, so that its slot is free again.
+func (s *server) deleteBooking(t testing.TB, id string) {
 	t.Helper()
 	if _, err := s.database.SQL.ExecContext(t.Context(), "DELETE FROM `"+s.database.Prefix+"latepoint_bookings` WHERE id = "+id); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func (s *server) wantMovable(t *testing.T, query url.Values, customer string) in
 	_, free := s.startsOf(t, query)
 	own := free[len(free)/2]
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", newBooking(query, own, customer)).want(http.StatusCreated).at("data", "id"))
-	defer s.forget(t, id)
+	defer s.deleteBooking(t, id)
 	move := func(start string) answer {
 		return s.write(http.MethodPut, "/bookings/"+id, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, query.Get("date"), start))
 	}
@@ -151,9 +151,9 @@ func (s *server) wantMovable(t *testing.T, query url.Values, customer string) in
 	return len(offered)
 }
 
-// TestBookingWithoutLocationIsMadeOnce: a booking that is sent twice finds its slot occupied,
+// TestBookingWithoutLocationIsCreatedOnce: a booking that is sent twice finds its slot occupied,
 // without a location as well as with any location, although the agent is free elsewhere.
-func TestBookingWithoutLocationIsMadeOnce(t *testing.T) {
+func TestBookingWithoutLocationIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	for name, location := range map[string]string{"none": "", "any": `"any"`, "minus one": `-1`, "zero": `0`} {
 		t.Run(name, func(t *testing.T) {
@@ -167,11 +167,11 @@ func TestBookingWithoutLocationIsMadeOnce(t *testing.T) {
 			s.write(http.MethodPost, "/bookings", friday("location_id", "2")).want(http.StatusCreated)
 			s.write(http.MethodPost, "/bookings", friday("location_id", "1")).want(http.StatusCreated) // the site allows both
 			body := friday("location_id", location, "start_time", `"13:00"`)
-			made := s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
-			if id := fmt.Sprint(made.at("data", "location", "id")); id != "1" {
+			created := s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
+			if id := fmt.Sprint(created.at("data", "location", "id")); id != "1" {
 				t.Errorf("made at location %s, want the first one", id)
 			}
-			if again := s.write(http.MethodPost, "/bookings", body).want(http.StatusConflict); again.at("error", "details", "conflicting_booking_id") != made.at("data", "id") {
+			if again := s.write(http.MethodPost, "/bookings", body).want(http.StatusConflict); again.at("error", "details", "conflicting_booking_id") != created.at("data", "id") {
 				t.Errorf("%s", again.body)
 			}
 			s.write(http.MethodPost, "/bookings", friday("location_id", "2", "start_time", `"13:00"`)).want(http.StatusCreated)
@@ -216,8 +216,8 @@ func TestLocationOfABooking(t *testing.T) {
 func TestAvailabilityOfABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
-	made := s.write(http.MethodPost, "/bookings", friday("duration", "50")).want(http.StatusCreated)
-	id := fmt.Sprint(made.at("data", "id"))
+	created := s.write(http.MethodPost, "/bookings", friday("duration", "50")).want(http.StatusCreated)
+	id := fmt.Sprint(created.at("data", "id"))
 	ask := func(query string) answer { return s.get("/availability?date=2027-02-05&booking_id=" + id + query) }
 	fields := func(a answer) string {
 		return fmt.Sprintf("%v %v %v %v", a.at("data", "service_id"), a.at("data", "agent_id"), a.at("data", "location_id"), a.at("data", "duration"))
@@ -238,7 +238,7 @@ func TestAvailabilityOfABooking(t *testing.T) {
 		"booking_id=x&date=2027-02-05&service_id=4&agent_id=5": {"booking_id": "Must be an integer"},
 		"booking_id=0&date=2027-02-05":                         {"service_id": "Required", "agent_id": "Required"},
 	} {
-		s.wantRequestRefused(t, "/availability?"+query, details)
+		s.wantInvalidRequest(t, "/availability?"+query, details)
 	}
 	full := s.key
 	s.key = s.newKey("read_availability")
@@ -278,7 +278,7 @@ func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	}
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":3}`).want(http.StatusConflict)
-	malformed("total_attendees").check(t, "no attendees", s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"x"}`))
+	badRequest("total_attendees").check(t, "no attendees", s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"x"}`))
 	s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":2}`).want(http.StatusOK)
-	nothingWritten(t, "refused or unchanged", before)
+	wantNoWrites(t, "refused or unchanged", before)
 }

@@ -40,13 +40,13 @@ func TestStatusTransitionsWithOtherFields(t *testing.T) {
 			if !allowed {
 				wrong = append(wrong, "status")
 			}
-			forbidden(wrong...).check(t, where+", bad e-mail", s.write(http.MethodPut, "/bookings/7", body("nobody")))
-			nothingWritten(t, where+", bad e-mail", before)
+			unprocessable(wrong...).check(t, where+", bad e-mail", s.write(http.MethodPut, "/bookings/7", body("nobody")))
+			wantNoWrites(t, where+", bad e-mail", before)
 
 			a := s.write(http.MethodPut, "/bookings/7", body("moved@example.test"))
 			if !allowed {
-				forbidden("status").check(t, where, a)
-				nothingWritten(t, where, before)
+				unprocessable("status").check(t, where, a)
+				wantNoWrites(t, where, before)
 				continue
 			}
 			a.want(http.StatusOK)

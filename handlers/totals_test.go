@@ -11,8 +11,8 @@ import (
 	"bookside/handlers"
 )
 
-// slowlyCounted serves a site on which each count for a list takes 100 ms.
-func slowlyCounted(t *testing.T, maxAge time.Duration) *server {
+// newSlowCountServer serves a site on which each count for a list takes 100 ms.
+func newSlowCountServer(t *testing.T, maxAge time.Duration) *server {
 	t.Helper()
 	var s *server
 	s = tappedServer(t, fixtures.New(t, fixtures.SiteA()), func(shown statement) error {
@@ -25,8 +25,8 @@ func slowlyCounted(t *testing.T, maxAge time.Duration) *server {
 	return s
 }
 
-// addedByPHP is the statement with which the site's PHP adds a booking.
-const addedByPHP = "INSERT INTO wp_latepoint_bookings (start_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id) " +
+// insertByPHP is the statement with which the site's PHP adds a booking.
+const insertByPHP = "INSERT INTO wp_latepoint_bookings (start_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id) " +
 	"SELECT start_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id FROM wp_latepoint_bookings WHERE id = 7"
 
 // TestTotalsThatTakeLongAreShared: such a total may be as old as the setting allows, and the
@@ -38,7 +38,7 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			s := slowlyCounted(t, 5*time.Second)
+			s := newSlowCountServer(t, 5*time.Second)
 			s.get("/status").want(http.StatusOK)
 			actual := func() (n int) {
 				if err := s.database.SQL.QueryRowContext(t.Context(), first).Scan(&n); err != nil {
@@ -56,7 +56,7 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 			n := actual()
 			check("counted with the rows", n, "")
 			check("counted alone", n, "")
-			arrange(t, s.database, addedByPHP)
+			arrange(t, s.database, insertByPHP)
 			check("shared", n, "0")
 			s.clock = s.clock.Add(4 * time.Second)
 			check("shared 4 seconds later", n, "4")
@@ -66,7 +66,7 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 			}
 			s.clock = s.clock.Add(time.Second)
 			check("too old", n+1, "")
-			arrange(t, s.database, addedByPHP)
+			arrange(t, s.database, insertByPHP)
 			check("shared again", n+1, "0")
 			s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 			check("after a write of ours", n+3, "")
@@ -80,7 +80,7 @@ func TestTotalsAreExact(t *testing.T) {
 	t.Parallel()
 	quick := newServer(t, fixtures.New(t, fixtures.SiteA()))
 	quick.platform.Totals.ExactTime, quick.platform.Totals.MaxAge = 20*time.Millisecond, 5*time.Second
-	for name, s := range map[string]*server{"quick": quick, "no age": slowlyCounted(t, 0)} {
+	for name, s := range map[string]*server{"quick": quick, "no age": newSlowCountServer(t, 0)} {
 		t.Run(name, func(t *testing.T) {
 			for _, path := range []string{"/bookings?per_page=2", "/bookings?per_page=2&sort=status", "/customers?per_page=2", "/orders?per_page=2", "/payments?per_page=2"} {
 				table := strings.Replace(strings.TrimPrefix(strings.Split(path, "?")[0], "/"), "payments", "transactions", 1)
@@ -89,7 +89,7 @@ func TestTotalsAreExact(t *testing.T) {
 					if want := len(s.table(t, table)); fmt.Sprint(a.at("pagination", "total")) != fmt.Sprint(want) || a.header.Get("X-Total-Age") != "" {
 						t.Errorf("%s: total %v, want %d; age %q", path, a.at("pagination", "total"), want, a.header.Get("X-Total-Age"))
 					}
-					arrange(t, s.database, addedByPHP)
+					arrange(t, s.database, insertByPHP)
 				}
 			}
 		})
@@ -99,7 +99,7 @@ func TestTotalsAreExact(t *testing.T) {
 // TestTotalsOfOtherFilters: the total of one filter is not used for another filter or another list.
 func TestTotalsOfOtherFilters(t *testing.T) {
 	t.Parallel()
-	s := slowlyCounted(t, 5*time.Second)
+	s := newSlowCountServer(t, 5*time.Second)
 	seen := map[string]string{}
 	for range 3 {
 		for _, path := range []string{"/bookings?", "/bookings?status=approved&", "/bookings?status=pending&", "/bookings?agent_id=1&", "/bookings?agent_id=2&", "/customers?", "/orders?", "/payments?"} {

@@ -123,7 +123,7 @@ func (a *api) addIndex(e *echo.Echo, base string) {
 	root := strings.TrimSuffix(base, namespace)
 	// The same for everybody but for the origin, so that it is made once.
 	index := sync.OnceValues(func() ([]byte, error) {
-		return encoded(namespaceIndex{
+		return encodeBody(namespaceIndex{
 			Namespace: namespace,
 			Routes:    indexedRoutes(namespace, originInIndex+base),
 			Links:     compat.Members{{"up", []link{{Href: originInIndex + root}}}},
@@ -134,7 +134,7 @@ func (a *api) addIndex(e *echo.Echo, base string) {
 		if err != nil {
 			return err
 		}
-		origin, err := encoded(a.origin(c))
+		origin, err := encodeBody(a.origin(c))
 		if err != nil {
 			return err
 		}

@@ -56,11 +56,11 @@ func (db *DB) Cluster(ctx context.Context) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, err
 	}
-	statuses, err := Map[string, string](ctx, db, "read cluster status", showing("STATUS", clusterStatuses))
+	statuses, err := Map[string, string](ctx, db, "read cluster status", showStatement("STATUS", clusterStatuses))
 	if err != nil {
 		return Cluster{}, err
 	}
-	c := clusterOf(lowered(variables), lowered(statuses))
+	c := clusterOf(lowerNames(variables), lowerNames(statuses))
 	c.Balanced = balanced
 	if strings.Contains(db.version, "MariaDB") || c.Kind == Galera {
 		return c, nil
@@ -76,7 +76,7 @@ func (db *DB) Cluster(ctx context.Context) (Cluster, error) {
 // out whether they lead to the same server.
 func (db *DB) clusterVariables(ctx context.Context) (variables map[string]string, balanced bool, err error) {
 	const op = "read cluster variables"
-	stmt := showing("VARIABLES", slices.Concat(clusterVariables, identityVariables))
+	stmt := showStatement("VARIABLES", slices.Concat(clusterVariables, identityVariables))
 	if db.pool.Stats().MaxOpenConnections == 1 {
 		variables, err = Map[string, string](ctx, db, op, stmt)
 		return variables, false, err
@@ -96,8 +96,8 @@ func (db *DB) clusterVariables(ctx context.Context) (variables map[string]string
 	return variables, balanced, err
 }
 
-// showing returns a SHOW of some variables or statuses.
-func showing(what string, names []string) sq.Sqlizer {
+// showStatement returns a SHOW of some variables or statuses.
+func showStatement(what string, names []string) sq.Sqlizer {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(names)), ", ")
 	args := make([]any, len(names))
 	for i, name := range names {
@@ -106,8 +106,8 @@ func showing(what string, names []string) sq.Sqlizer {
 	return sq.Expr("SHOW GLOBAL "+what+" WHERE Variable_name IN ("+marks+")", args...)
 }
 
-// lowered returns a copy with the names in lower case, because servers differ.
-func lowered(values map[string]string) map[string]string {
+// lowerNames returns a copy with the names in lower case, because servers differ.
+func lowerNames(values map[string]string) map[string]string {
 	low := make(map[string]string, len(values))
 	for name, value := range maps.All(values) {
 		low[strings.ToLower(name)] = value

@@ -251,11 +251,11 @@ func (c *conn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx
 	if err != nil {
 		return nil, err
 	}
-	begun, err := c.driverConn.BeginTx(within, options)
+	tx, err := c.driverConn.BeginTx(within, options)
 	if err := r.end(err); err != nil {
 		return nil, err
 	}
-	return connTx{begun, c}, nil
+	return connTx{tx, c}, nil
 }
 
 type connTx struct {

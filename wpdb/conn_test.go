@@ -96,7 +96,7 @@ func TestAbandonedStatements(t *testing.T) {
 				requests.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+i)*time.Millisecond)
 					defer cancel()
-					err := abandoned(ctx, db, i)
+					err := runAbandoned(ctx, db, i)
 					if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, wpdb.ErrConflict) && !errors.Is(err, wpdb.ErrTimeout) {
 						t.Errorf("request %d: error %v", i, err)
 					}
@@ -119,8 +119,8 @@ func TestAbandonedStatements(t *testing.T) {
 	}
 }
 
-// abandoned runs one of the statements that outlast their context.
-func abandoned(ctx context.Context, db *wpdb.DB, kind int) error {
+// runAbandoned runs one of the statements that outlast their context.
+func runAbandoned(ctx context.Context, db *wpdb.DB, kind int) error {
 	switch kind % 4 {
 	case 0:
 		return change(ctx, db, writeAgent)

@@ -51,7 +51,7 @@ func TestOpen(t *testing.T) {
 	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
-	if got, want := db.Version(), stored(t, database.SQL, "SELECT VERSION()"); got != want {
+	if got, want := db.Version(), singleValue(t, database.SQL, "SELECT VERSION()"); got != want {
 		t.Errorf("version %s, want %s", got, want)
 	}
 	if got := db.Stats().MaxOpenConnections; got != 10 {
@@ -63,9 +63,9 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// refused is an address where nobody listens: the port of a service that died out
+// closedAddress is an address where nobody listens: the port of a service that died out
 // decades ago.
-const refused = "127.0.0.1:1"
+const closedAddress = "127.0.0.1:1"
 
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestOpenFails(t *testing.T) {
 		"wrong password":   {withDSN(t, good, func(d *mysql.Config) { d.Passwd = "secret" }), wpdb.ErrAccessDenied},
 		"unknown user":     {withDSN(t, good, func(d *mysql.Config) { d.User, d.Passwd = "nobody-here", "secret" }), wpdb.ErrAccessDenied},
 		"unknown database": {withDSN(t, good, func(d *mysql.Config) { d.DBName = "bookside_not_there" }), wpdb.ErrNoDatabase},
-		"refused port":     {withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr, d.Passwd = "tcp", refused, "secret" }), wpdb.ErrUnavailable},
+		"refused port":     {withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr, d.Passwd = "tcp", closedAddress, "secret" }), wpdb.ErrUnavailable},
 		"no socket":        {withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr, d.Passwd = "unix", "/nowhere/socket", "secret" }), wpdb.ErrUnavailable},
 		"unknown host":     {withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr, d.Passwd = "tcp", "nowhere.invalid:3306", "secret" }), wpdb.ErrUnavailable},
 	} {
@@ -131,10 +131,10 @@ func TestOpenWhenUp(t *testing.T) {
 	good := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	address := filepath.Join(t.TempDir(), "s")
 	c := withDSN(t, good, func(d *mysql.Config) { d.Net, d.Addr = "unix", address })
-	var told []error
+	var reported []error
 	db, err := wpdb.OpenWhenUp(t.Context(), c, time.Minute, func(err error) {
-		told = append(told, err)
-		if len(told) == 2 {
+		reported = append(reported, err)
+		if len(reported) == 2 {
 			fixtures.NewFaultProxyAt(t, "unix", address, good.DSN, fixtures.Fault{Lost: true})
 		}
 	})
@@ -142,12 +142,12 @@ func TestOpenWhenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if len(told) != 3 {
-		t.Fatalf("told of %d tries, want of 3: %v", len(told), told)
+	if len(reported) != 3 {
+		t.Fatalf("told of %d tries, want of 3: %v", len(reported), reported)
 	}
 	for i, want := range []error{wpdb.ErrUnavailable, wpdb.ErrUnavailable, wpdb.ErrLinkLost} {
-		if !errors.Is(told[i], want) {
-			t.Errorf("try %d: %v, want %v", i+1, told[i], want)
+		if !errors.Is(reported[i], want) {
+			t.Errorf("try %d: %v, want %v", i+1, reported[i], want)
 		}
 	}
 	if err := ping(t.Context(), db); err != nil {
@@ -157,20 +157,20 @@ func TestOpenWhenUp(t *testing.T) {
 
 func TestOpenWhenUpGivesUp(t *testing.T) {
 	t.Parallel()
-	c := wpdb.Config{DSN: "root@tcp(" + refused + ")/shop", Prefix: "wp_"}
-	var told []error
-	db, err := wpdb.OpenWhenUp(t.Context(), c, 150*time.Millisecond, func(err error) { told = append(told, err) })
+	c := wpdb.Config{DSN: "root@tcp(" + closedAddress + ")/shop", Prefix: "wp_"}
+	var reported []error
+	db, err := wpdb.OpenWhenUp(t.Context(), c, 150*time.Millisecond, func(err error) { reported = append(reported, err) })
 	if db != nil || !errors.Is(err, wpdb.ErrUnavailable) {
 		t.Errorf("%v, error %v, want %v", db, err, wpdb.ErrUnavailable)
 	}
-	if len(told) == 0 {
+	if len(reported) == 0 {
 		t.Error("nobody was told of the tries")
 	}
 }
 
 func TestOpenWhenUpEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	c := wpdb.Config{DSN: "root@tcp(" + refused + ")/shop", Prefix: "wp_"}
+	c := wpdb.Config{DSN: "root@tcp(" + closedAddress + ")/shop", Prefix: "wp_"}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err := wpdb.OpenWhenUp(ctx, c, time.Hour, func(error) { cancel() })

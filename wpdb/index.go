@@ -195,7 +195,7 @@ const progressStatus = "Innodb_onlineddl_pct_progress"
 // Progress returns how much of an index the server has made, in percent. ok is false
 // where it does not tell.
 func (db *DB) Progress(ctx context.Context) (percent float64, ok bool, err error) {
-	values, err := Map[string, float64](ctx, db, "read progress", showing("STATUS", []string{progressStatus}))
+	values, err := Map[string, float64](ctx, db, "read progress", showStatement("STATUS", []string{progressStatus}))
 	hundredths, ok := values[progressStatus]
 	return hundredths / 100, ok, err
 }

@@ -13,8 +13,8 @@ import (
 	"bookside/wpdb"
 )
 
-// administered opens a sample site with all privileges.
-func administered(t *testing.T, database *fixtures.Database) *wpdb.DB {
+// openAsAdmin opens a sample site with all privileges.
+func openAsAdmin(t *testing.T, database *fixtures.Database) *wpdb.DB {
 	t.Helper()
 	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2})
 }
@@ -23,7 +23,7 @@ func administered(t *testing.T, database *fixtures.Database) *wpdb.DB {
 func TestAddIndex(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	db := administered(t, fixtures.New(t, fixtures.Small(now)))
+	db := openAsAdmin(t, fixtures.New(t, fixtures.Small(now)))
 	index := wpdb.OwnIndex(wpdb.Transactions, "kind", "order_id")
 	find := func() (found *wpdb.Index) {
 		t.Helper()
@@ -58,7 +58,7 @@ func TestAddIndexFails(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
-	db := administered(t, database)
+	db := openAsAdmin(t, database)
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM",
 		"ALTER TABLE wp_latepoint_customers MODIFY first_name VARCHAR(3000), MODIFY last_name VARCHAR(3000)")
 	for name, c := range map[string]struct {
@@ -104,9 +104,9 @@ func TestDropIndexByCopy(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	index := wpdb.OwnIndex(wpdb.Transactions, "order_id")
 	arrange(t, database.SQL, "CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)", "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
-	wantKind(t, administered(t, database).DropIndex(t.Context(), index), wpdb.ErrCopies)
+	wantKind(t, openAsAdmin(t, database).DropIndex(t.Context(), index), wpdb.ErrCopies)
 	const left = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'bookside_order_id'"
-	if got := stored(t, database.SQL, left); got != "1" {
+	if got := singleValue(t, database.SQL, left); got != "1" {
 		t.Errorf("%s such indexes are left", got)
 	}
 }

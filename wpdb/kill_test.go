@@ -15,16 +15,16 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// scripted is a connection whose answers are set by a test and that records what it is
+// scriptedConn is a connection whose answers are set by a test and that records what it is
 // sent.
-type scripted struct {
+type scriptedConn struct {
 	driverConn
 	sent   []string
 	answer func(statement string) error
 	gone   bool
 }
 
-func (s *scripted) send(statement string) error {
+func (s *scriptedConn) send(statement string) error {
 	s.sent = append(s.sent, statement)
 	if s.answer == nil {
 		return nil
@@ -32,23 +32,23 @@ func (s *scripted) send(statement string) error {
 	return s.answer(statement)
 }
 
-func (s *scripted) ExecContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Result, error) {
+func (s *scriptedConn) ExecContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Result, error) {
 	return driver.ResultNoRows, s.send(query)
 }
-func (s *scripted) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+func (s *scriptedConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 	return scriptedTx{s}, s.send("BEGIN")
 }
-func (s *scripted) Ping(context.Context) error { return s.send("PING") }
-func (s *scripted) IsValid() bool              { return !s.gone }
-func (s *scripted) Close() error               { return s.send("QUIT") }
+func (s *scriptedConn) Ping(context.Context) error { return s.send("PING") }
+func (s *scriptedConn) IsValid() bool              { return !s.gone }
+func (s *scriptedConn) Close() error               { return s.send("QUIT") }
 
-type scriptedTx struct{ *scripted }
+type scriptedTx struct{ *scriptedConn }
 
 func (s scriptedTx) Commit() error   { return s.send("COMMIT") }
 func (s scriptedTx) Rollback() error { return s.send("ROLLBACK") }
 
-// killable is a connection whose statements are ended by the killer's connection.
-func killable(inner, killing *scripted) *conn {
+// newKillableConn is a connection whose statements are ended by the killer's connection.
+func newKillableConn(inner, killing *scriptedConn) *conn {
 	return &conn{driverConn: inner, socket: new(link), killer: &killer{conn: killing, era: 1}, thread: thread{7, 1}, limit: time.Minute}
 }
 
@@ -59,19 +59,19 @@ func TestCommitIsNotKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		killing := new(scripted)
-		inner := &scripted{answer: func(statement string) error {
+		killing := new(scriptedConn)
+		inner := &scriptedConn{answer: func(statement string) error {
 			if statement == "COMMIT" {
 				cancel()
 				time.Sleep(time.Hour)
 			}
 			return nil
 		}}
-		begun, err := killable(inner, killing).BeginTx(ctx, driver.TxOptions{})
+		tx, err := newKillableConn(inner, killing).BeginTx(ctx, driver.TxOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := begun.Commit(); err != nil {
+		if err := tx.Commit(); err != nil {
 			t.Error(err)
 		}
 		if len(killing.sent) > 0 {
@@ -84,29 +84,29 @@ func TestCommitIsNotKilled(t *testing.T) {
 // BEGIN would commit it.
 func TestCommitFails(t *testing.T) {
 	t.Parallel()
-	refused := &mysql.MySQLError{Number: 1047}
+	rejected := &mysql.MySQLError{Number: 1047}
 	for name, c := range map[string]struct {
 		rollback error
 		valid    bool
-	}{"rolled back": {nil, true}, "not rolled back": {refused, false}} {
+	}{"rolled back": {nil, true}, "not rolled back": {rejected, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inner := &scripted{answer: func(statement string) error {
+			inner := &scriptedConn{answer: func(statement string) error {
 				switch statement {
 				case "COMMIT":
-					return refused
+					return rejected
 				case "ROLLBACK":
 					return c.rollback
 				}
 				return nil
 			}}
-			conn := killable(inner, new(scripted))
-			begun, err := conn.BeginTx(t.Context(), driver.TxOptions{})
+			conn := newKillableConn(inner, new(scriptedConn))
+			tx, err := conn.BeginTx(t.Context(), driver.TxOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := begun.Commit(); !errors.Is(err, refused) {
-				t.Errorf("error %v, want %v", err, refused)
+			if err := tx.Commit(); !errors.Is(err, rejected) {
+				t.Errorf("error %v, want %v", err, rejected)
 			}
 			if want := []string{"BEGIN", "COMMIT", "ROLLBACK"}; !slices.Equal(inner.sent, want) || conn.IsValid() != c.valid {
 				t.Errorf("sent %q, valid %t", inner.sent, conn.IsValid())
@@ -134,7 +134,7 @@ func TestKill(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ended := make(chan struct{})
-				killing := new(scripted)
+				killing := new(scriptedConn)
 				kills := 0
 				killing.answer = func(statement string) error {
 					if statement != killStatement {
@@ -146,7 +146,7 @@ func TestKill(t *testing.T) {
 					time.Sleep(time.Millisecond / 2)
 					return c.answers[kills-1]
 				}
-				inner := &scripted{answer: func(statement string) error {
+				inner := &scriptedConn{answer: func(statement string) error {
 					if statement != "UPDATE" {
 						return nil
 					}
@@ -156,7 +156,7 @@ func TestKill(t *testing.T) {
 					}
 					return nil
 				}}
-				conn := killable(inner, killing)
+				conn := newKillableConn(inner, killing)
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(time.Second, cancel)
 				_, err := conn.ExecContext(ctx, "UPDATE", nil)
@@ -192,12 +192,12 @@ func TestLocate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := &killer{conn: new(scripted), era: 1, server: "db 3306 1 /data/"}
-			found := k.reach(t.Context(), 1, answering{answer: c.answer}, &link{thread: c.greeted})
+			k := &killer{conn: new(scriptedConn), era: 1, server: "db 3306 1 /data/"}
+			found := k.reach(t.Context(), 1, fixedAnswerConn{answer: c.answer}, &link{thread: c.greeted})
 			if found.id != c.want {
 				t.Errorf("thread %d, want %d", found.id, c.want)
 			}
-			if later := k.reach(t.Context(), 0, answering{answer: c.answer}, &link{thread: c.greeted}); later.id != 0 {
+			if later := k.reach(t.Context(), 0, fixedAnswerConn{answer: c.answer}, &link{thread: c.greeted}); later.id != 0 {
 				t.Errorf("thread %d of a connection that was there before the killer", later.id)
 			}
 		})
@@ -208,14 +208,14 @@ func TestLocate(t *testing.T) {
 // connection that a load balancer sends to another server.
 func TestKillerFollows(t *testing.T) {
 	t.Parallel()
-	k := &killer{conn: new(scripted), era: 1, server: "db 3306 1 /data/"}
+	k := &killer{conn: new(scriptedConn), era: 1, server: "db 3306 1 /data/"}
 	strays := func(n int) {
 		for range n {
-			k.reach(t.Context(), 1, answering{answer: "db2 3306 1 /data/ 7"}, &link{thread: 7})
+			k.reach(t.Context(), 1, fixedAnswerConn{answer: "db2 3306 1 /data/ 7"}, &link{thread: 7})
 		}
 	}
 	strays(maxStrays - 1)
-	k.reach(t.Context(), 1, answering{answer: "db 3306 1 /data/ 7"}, &link{thread: 7})
+	k.reach(t.Context(), 1, fixedAnswerConn{answer: "db 3306 1 /data/ 7"}, &link{thread: 7})
 	strays(maxStrays - 1)
 	if k.conn == nil {
 		t.Error("opened anew behind a balancer")
@@ -226,19 +226,19 @@ func TestKillerFollows(t *testing.T) {
 	}
 }
 
-// answering answers every query with the same text.
-type answering struct {
+// fixedAnswerConn answers every query with the same text.
+type fixedAnswerConn struct {
 	driverConn
 	driver.Rows
 	answer string
 }
 
-func (a answering) Close() error { return nil }
-func (a answering) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+func (a fixedAnswerConn) Close() error { return nil }
+func (a fixedAnswerConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
 	return a, nil
 }
 
-func (a answering) Next(dest []driver.Value) error {
+func (a fixedAnswerConn) Next(dest []driver.Value) error {
 	dest[0] = []byte(a.answer)
 	return nil
 }

@@ -37,15 +37,15 @@ func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Confi
 	return c
 }
 
-// mocked returns a site wp_ on a mock driver that accepts only the expected statements,
+// newMock returns a site wp_ on a mock driver that accepts only the expected statements,
 // in their order.
-func mocked(t testing.TB) (*wpdb.DB, sqlmock.Sqlmock) {
+func newMock(t testing.TB) (*wpdb.DB, sqlmock.Sqlmock) {
 	t.Helper()
-	return mockedOver(t, 1)
+	return newMockPool(t, 1)
 }
 
-// mockedOver is mocked with a number of connections.
-func mockedOver(t testing.TB, connections int) (*wpdb.DB, sqlmock.Sqlmock) {
+// newMockPool is newMock with a number of connections.
+func newMockPool(t testing.TB, connections int) (*wpdb.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	pool, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
 	if err != nil {
@@ -75,8 +75,8 @@ func arrange(t testing.TB, on *sql.DB, statements ...string) {
 	}
 }
 
-// stored returns the single value of a query, as PHP would get it.
-func stored(t testing.TB, on *sql.DB, query string) string {
+// singleValue returns the single value of a query, as PHP would get it.
+func singleValue(t testing.TB, on *sql.DB, query string) string {
 	t.Helper()
 	var value string
 	if err := on.QueryRowContext(t.Context(), query).Scan(&value); err != nil {

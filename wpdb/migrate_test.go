@@ -20,7 +20,7 @@ func TestCreateOwnTables(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	const count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
-	before := stored(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'")
+	before := singleValue(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'")
 	s, err := db.Schema(t.Context(), "2.1.4")
 	if err != nil || s.Has(wpdb.APIKeys) {
 		t.Fatalf("has keys: %t, error %v", s.Has(wpdb.APIKeys), err)
@@ -28,7 +28,7 @@ func TestCreateOwnTables(t *testing.T) {
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	created := stored(t, database.SQL, count)
+	created := singleValue(t, database.SQL, count)
 	insert := sq.Insert(db.Name(wpdb.CustomerFields)).Columns("meta_key").Values("Vorname 🎁")
 	if _, err := wpdb.Exec(t.Context(), db, "store field", insert); err != nil {
 		t.Fatal(err)
@@ -36,13 +36,13 @@ func TestCreateOwnTables(t *testing.T) {
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	if got := stored(t, database.SQL, count); got != created {
+	if got := singleValue(t, database.SQL, count); got != created {
 		t.Errorf("%s tables, want %s", got, created)
 	}
-	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM wp_bookside_customer_fields"); got != "1" {
+	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_bookside_customer_fields"); got != "1" {
 		t.Errorf("%s rows are left of one", got)
 	}
-	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'"); got != before {
+	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'"); got != before {
 		t.Errorf("the site's own tables have %s columns, before %s", got, before)
 	}
 	s, err = db.Schema(t.Context(), "2.1.4")
@@ -63,7 +63,7 @@ func TestOwnTablesBelongToTheSite(t *testing.T) {
 	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_api_keys"); got != "0" {
+	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_api_keys"); got != "0" {
 		t.Errorf("%s keys", got)
 	}
 }

@@ -23,7 +23,7 @@ import (
 // by the functions that serialise.
 func TestExecRejectsTablesOfPHP(t *testing.T) {
 	t.Parallel()
-	db, _ := mocked(t) // expects no statement
+	db, _ := newMock(t) // expects no statement
 	tables := []string{"wp_7_options", "WP_UserMeta", "`wp`.`wp_usermeta`", "wp_postmeta", "wp_termmeta", "wp_commentmeta", "wp_blogmeta", "wp_latepoint_sessions"}
 	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Usermeta, wpdb.Sitemeta, wpdb.Settings} {
 		tables = append(tables, db.Name(table), db.FullName(table), db.As(table, "m"))
@@ -54,7 +54,7 @@ func TestExecRejectsTablesOfPHP(t *testing.T) {
 // TestExecAllowsOtherTables: Exec accepts all other tables that we write.
 func TestExecAllowsOtherTables(t *testing.T) {
 	t.Parallel()
-	db, mock := mocked(t)
+	db, mock := newMock(t)
 	for _, table := range wpdb.Tables() {
 		if len(table.WritePrivileges()) == 0 || table == wpdb.Usermeta {
 			continue
@@ -143,7 +143,7 @@ func TestUserMetaIsSerialised(t *testing.T) {
 	}
 	check := func(key, want string) {
 		t.Helper()
-		got := stored(t, database.SQL, "SELECT GROUP_CONCAT(meta_value) FROM wp_usermeta WHERE user_id = 900 AND meta_key = '"+key+"'")
+		got := singleValue(t, database.SQL, "SELECT GROUP_CONCAT(meta_value) FROM wp_usermeta WHERE user_id = 900 AND meta_key = '"+key+"'")
 		if got != want {
 			t.Errorf("%s is %s, want %s", key, got, want)
 		}

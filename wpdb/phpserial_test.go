@@ -164,12 +164,12 @@ func TestUnserializePHPRejects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := UnserializePHP(tc.in)
-			var refused *PHPSerialError
-			if !errors.As(err, &refused) {
+			var rejected *PHPSerialError
+			if !errors.As(err, &rejected) {
 				t.Fatalf("got %v and error %v, want a *PHPSerialError", got, err)
 			}
-			if got != nil || refused.Offset != tc.offset {
-				t.Errorf("got %v refused at %d, want nothing refused at %d", got, refused.Offset, tc.offset)
+			if got != nil || rejected.Offset != tc.offset {
+				t.Errorf("got %v refused at %d, want nothing refused at %d", got, rejected.Offset, tc.offset)
 			}
 		})
 	}
@@ -187,8 +187,8 @@ func TestUnserializePHPObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := UnserializePHP(`a:1:{i:0;` + in + `}`)
-			var refused *PHPSerialError
-			if !errors.Is(err, ErrPHPObject) || !errors.As(err, &refused) || refused.Offset != 9 {
+			var rejected *PHPSerialError
+			if !errors.Is(err, ErrPHPObject) || !errors.As(err, &rejected) || rejected.Offset != 9 {
 				t.Errorf("error %v, want ErrPHPObject at offset 9", err)
 			}
 			if strings.Contains(err.Error(), "secret") {
@@ -246,8 +246,8 @@ func FuzzUnserializePHP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		value, err := UnserializePHP(in)
 		if err != nil {
-			var refused *PHPSerialError
-			if !errors.As(err, &refused) || refused.Offset < 0 || refused.Offset > len(in) {
+			var rejected *PHPSerialError
+			if !errors.As(err, &rejected) || rejected.Offset < 0 || rejected.Offset > len(in) {
 				t.Fatalf("refused with %v", err)
 			}
 			return

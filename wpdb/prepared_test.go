@@ -11,32 +11,32 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// preparing is a connection that notes what is prepared, executed and sent as a
+// preparingConn is a connection that notes what is prepared, executed and sent as a
 // text.
-type preparing struct {
+type preparingConn struct {
 	driverConn
 	log       []string
 	refuse    error // of preparing
 	forgotten error // of executing
 }
 
-func (p *preparing) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
+func (p *preparingConn) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
 	p.log = append(p.log, "prepare "+query)
-	return &preparedBy{conn: p, query: query}, p.refuse
+	return &recordingStmt{conn: p, query: query}, p.refuse
 }
 
-func (p *preparing) QueryContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
+func (p *preparingConn) QueryContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
 	p.log = append(p.log, "text "+query)
 	return noRows{}, nil
 }
 
-type preparedBy struct {
+type recordingStmt struct {
 	driverStmt
-	conn  *preparing
+	conn  *preparingConn
 	query string
 }
 
-func (s *preparedBy) QueryContext(context.Context, []driver.NamedValue) (driver.Rows, error) {
+func (s *recordingStmt) QueryContext(context.Context, []driver.NamedValue) (driver.Rows, error) {
 	s.conn.log = append(s.conn.log, "execute "+s.query)
 	return noRows{}, s.conn.forgotten
 }
@@ -56,14 +56,14 @@ func TestPreparedStatements(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		inner   preparing
+		inner   preparingConn
 		textual bool // by configuration
 		send    []string
 		want    []string
 	}{
 		"once on a connection":     {send: []string{"a", "a", "b", "a"}, want: []string{"prepare a", "execute a", "execute a", "prepare b", "execute b", "execute a"}},
-		"refused by the server":    {inner: preparing{refuse: &mysql.MySQLError{Number: 1461}}, send: []string{"a", "a"}, want: []string{"prepare a", "text a", "text a"}},
-		"lost by a proxy":          {inner: preparing{forgotten: &mysql.MySQLError{Number: 1243}}, send: []string{"a", "a"}, want: []string{"prepare a", "execute a", "text a", "text a"}},
+		"refused by the server":    {inner: preparingConn{refuse: &mysql.MySQLError{Number: 1461}}, send: []string{"a", "a"}, want: []string{"prepare a", "text a", "text a"}},
+		"lost by a proxy":          {inner: preparingConn{forgotten: &mysql.MySQLError{Number: 1243}}, send: []string{"a", "a"}, want: []string{"prepare a", "execute a", "text a", "text a"}},
 		"switched off":             {textual: true, send: []string{"a"}, want: []string{"text a"}},
 		"no more than are allowed": {send: many, want: append(each, "text "+many[maxPrepared])},
 	} {

@@ -22,7 +22,7 @@ func TestHasPrivilege(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rows = "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM wp_latepoint_bookings UNION ALL SELECT COUNT(*) FROM wp_users UNION ALL SELECT COUNT(*) FROM wp_bookside_api_keys) AS counts"
-	before := stored(t, database.SQL, rows)
+	before := singleValue(t, database.SQL, rows)
 	tables := slices.Concat([]wpdb.Table{wpdb.Options, wpdb.Users, wpdb.Usermeta}, wpdb.PluginTables(), wpdb.OwnTables())
 	for granted, want := range map[string][]wpdb.Privilege{
 		"SELECT":                         {wpdb.Select},
@@ -44,7 +44,7 @@ func TestHasPrivilege(t *testing.T) {
 			}
 		})
 	}
-	if after := stored(t, database.SQL, rows); after != before {
+	if after := singleValue(t, database.SQL, rows); after != before {
 		t.Errorf("%s rows, before %s", after, before)
 	}
 }
@@ -97,7 +97,7 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 			}
 		})
 	}
-	if n := stored(t, database.SQL, count); n != "0" {
+	if n := singleValue(t, database.SQL, count); n != "0" {
 		t.Errorf("%s tables of ours were created", n)
 	}
 }
@@ -106,7 +106,7 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 // missing.
 func TestHasPrivilegeReturnsOtherErrors(t *testing.T) {
 	t.Parallel()
-	db, mock := mocked(t)
+	db, mock := newMock(t)
 	mock.ExpectQuery("EXPLAIN UPDATE `wp_latepoint_bookings` SET id = id WHERE FALSE").WillReturnError(errDeadlock)
 	_, err := db.HasPrivilege(t.Context(), wpdb.Update, wpdb.Bookings)
 	wantKind(t, err, wpdb.ErrConflict)

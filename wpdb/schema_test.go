@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// probed returns the schema of a site with database version 2.3.1.
-func probed(t testing.TB, db *wpdb.DB) *wpdb.Schema {
+// readSchema returns the schema of a site with database version 2.3.1.
+func readSchema(t testing.TB, db *wpdb.DB) *wpdb.Schema {
 	t.Helper()
 	s, err := db.Schema(t.Context(), "2.3.1")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestSchema(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
-	s := probed(t, db)
+	s := readSchema(t, db)
 	if s.Version != "2.3.1" {
 		t.Errorf("version %s", s.Version)
 	}
@@ -72,7 +72,7 @@ func TestColumn(t *testing.T) {
 		ADD COLUMN zero int NOT NULL DEFAULT 0,
 		ADD COLUMN long_text longtext NOT NULL`)
 	db := wpdbtest.OpenConfig(t, configOf(database))
-	s := probed(t, db)
+	s := readSchema(t, db)
 	for _, c := range []struct {
 		table wpdb.Table
 		want  wpdb.Column
@@ -160,7 +160,7 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
 	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it requires a value for fresh (json)"}}
-	if diff := cmp.Diff(want, probed(t, wpdbtest.OpenConfig(t, configOf(database))).Unwritables()); diff != "" {
+	if diff := cmp.Diff(want, readSchema(t, wpdbtest.OpenConfig(t, configOf(database))).Unwritables()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -212,7 +212,7 @@ func TestEngine(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_agents ENGINE=MyISAM",
 		"RENAME TABLE wp_latepoint_services TO elsewhere", "CREATE VIEW wp_latepoint_services AS SELECT * FROM elsewhere")
-	s := probed(t, wpdbtest.OpenConfig(t, configOf(database)))
+	s := readSchema(t, wpdbtest.OpenConfig(t, configOf(database)))
 	for table, want := range map[wpdb.Table]string{wpdb.Agents: "MyISAM", wpdb.Bookings: "InnoDB", wpdb.Services: ""} {
 		if got := s.Engine(table); got != want {
 			t.Errorf("%s: %q, want %q", table, got, want)
@@ -299,15 +299,15 @@ func TestMissingTables(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	arrange(t, database.SQL, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
-	if diff := cmp.Diff([]wpdb.Table{wpdb.Bookings}, probed(t, db).Missing()); diff != "" {
+	if diff := cmp.Diff([]wpdb.Table{wpdb.Bookings}, readSchema(t, db).Missing()); diff != "" {
 		t.Error(diff)
 	}
 	arrange(t, database.SQL, "RENAME TABLE elsewhere TO wp_latepoint_bookings")
-	if missing := probed(t, db).Missing(); len(missing) > 0 {
+	if missing := readSchema(t, db).Missing(); len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
 	}
 	none := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: "blog_"})
-	s := probed(t, none)
+	s := readSchema(t, none)
 	if missing := s.Missing(); len(missing) != 18 || s.Has(wpdb.Bookings) {
 		t.Errorf("%d tables missing under a prefix nobody has: %v", len(missing), missing)
 	}
@@ -320,20 +320,20 @@ func TestMissingColumns(t *testing.T) {
 	fixtures.RequireServer(t)
 	for _, site := range []fixtures.Site{fixtures.Legacy(), fixtures.Edge(), fixtures.Small(now)} {
 		db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, site)))
-		if missing := probed(t, db).MissingColumns(); len(missing) > 0 {
+		if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
 			t.Errorf("%s: missing: %v", site.Name, missing)
 		}
 	}
 	database := fixtures.New(t, fixtures.Edge())
 	db := wpdbtest.OpenConfig(t, configOf(database))
-	probed(t, db)
+	readSchema(t, db)
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility", "ALTER TABLE wp_latepoint_coupons DROP COLUMN name, DROP COLUMN rules",
 		"DROP TABLE wp_latepoint_agents", "DROP TABLE wp_latepoint_blocked_periods")
-	if missing := probed(t, db).MissingColumns(); len(missing) > 0 {
+	if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
 		t.Errorf("the kept schema lacks %v", missing)
 	}
 	db.ForgetSchema()
-	s := probed(t, db)
+	s := readSchema(t, db)
 	want := []wpdb.TableColumn{{Table: wpdb.Services, Column: "visibility"}, {Table: wpdb.Coupons, Column: "name"}}
 	if diff := cmp.Diff(want, s.MissingColumns()); diff != "" {
 		t.Error(diff)
@@ -346,11 +346,11 @@ func TestMissingColumns(t *testing.T) {
 	}
 	arrange(t, database.SQL, "CREATE TABLE wp_latepoint_agents LIKE wp_latepoint_customers", "ALTER TABLE wp_latepoint_agents ADD COLUMN display_name text, ADD COLUMN bio text, ADD COLUMN features text",
 		"ALTER TABLE wp_latepoint_coupons ADD COLUMN name text")
-	if diff := cmp.Diff(want[:1], probed(t, db).MissingColumns()); diff != "" {
+	if diff := cmp.Diff(want[:1], readSchema(t, db).MissingColumns()); diff != "" {
 		t.Error(diff)
 	}
 	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20)")
-	if missing := probed(t, db).MissingColumns(); len(missing) > 0 {
+	if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
 		t.Errorf("still missing: %v", missing)
 	}
 }
@@ -415,7 +415,7 @@ func TestSitesWithSimilarPrefixes(t *testing.T) {
 
 func TestSitePrefixesFails(t *testing.T) {
 	t.Parallel()
-	db, mock := mocked(t)
+	db, mock := newMock(t)
 	const text = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY table_name LIMIT 100"
 	mock.ExpectQuery(text).WithArgs(`%latepoint\_bookings`).WillReturnRows(sqlmock.NewRows([]string{"table_name"}).AddRow("latepoint_bookings").AddRow("wp_latepoint_bookings"))
 	if got, err := db.SitePrefixes(t.Context()); err != nil || strings.Join(got, ",") != ",wp_" {
@@ -436,7 +436,7 @@ func TestProbeOfADefinitionFails(t *testing.T) {
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
 	}
-	if _, ok := probed(t, db).Column(wpdb.Bookings, "fresh"); !ok {
+	if _, ok := readSchema(t, db).Column(wpdb.Bookings, "fresh"); !ok {
 		t.Error("the column is not there")
 	}
 }
@@ -449,7 +449,7 @@ func TestProbeFails(t *testing.T) {
 	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
 	}
-	if missing := probed(t, db).Missing(); len(missing) > 0 {
+	if missing := readSchema(t, db).Missing(); len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
 	}
 }

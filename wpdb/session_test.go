@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contrary has DSN settings that contradict what every session must have.
-const contrary = "?parseTime=true&clientFoundRows=false&interpolateParams=false&multiStatements=true&charset=latin1" +
+// contraryParameters has DSN settings that contradict what every session must have.
+const contraryParameters = "?parseTime=true&clientFoundRows=false&interpolateParams=false&multiStatements=true&charset=latin1" +
 	"&sql_mode=%27%27&time_zone=%27%2B05%3A30%27&readTimeout=1ns&writeTimeout=1ns&timeout=1ns"
 
 // session is the configuration of a connection.
@@ -59,7 +59,7 @@ func TestEverySession(t *testing.T) {
 	if database.Engine == "mariadb" {
 		want.Limit = "2.5"
 	}
-	for name, settings := range map[string]string{"plain": "", "contrary": contrary} {
+	for name, settings := range map[string]string{"plain": "", "contrary": contraryParameters} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const connections = 3
@@ -126,7 +126,7 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	c := configOf(database)
-	c.DSN += contrary
+	c.DSN += contraryParameters
 	db := wpdbtest.OpenConfig(t, c)
 	update := "UPDATE wp_latepoint_bookings SET "
 	for name, c := range map[string]struct {
@@ -148,7 +148,7 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 			}
 		})
 	}
-	if got := stored(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE agent_id IN (0, 12, 8388607)"); got != "0" {
+	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE agent_id IN (0, 12, 8388607)"); got != "0" {
 		t.Errorf("%s bookings have an agent that nobody gave them", got)
 	}
 	if err := change(t.Context(), db, update+"start_date = ?, created_at = ? WHERE id = 1", "0000-00-00", "0000-00-00 00:00:00"); err != nil {
@@ -158,7 +158,7 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"0000-00-00 0000-00-00 00:00:00", "0000-00-00", stored(t, database.SQL, "SELECT start_date FROM wp_latepoint_bookings WHERE id = 2")}
+	want := []string{"0000-00-00 0000-00-00 00:00:00", "0000-00-00", singleValue(t, database.SQL, "SELECT start_date FROM wp_latepoint_bookings WHERE id = 2")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("dates: %s", diff)
 	}
@@ -168,7 +168,7 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 func TestTextRoundTrips(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	for name, settings := range map[string]string{"plain": "", "contrary": contrary} {
+	for name, settings := range map[string]string{"plain": "", "contrary": contraryParameters} {
 		c := configOf(database)
 		c.DSN += settings
 		db := wpdbtest.OpenConfig(t, c)
@@ -176,7 +176,7 @@ func TestTextRoundTrips(t *testing.T) {
 			if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = ? WHERE id = 1", text); err != nil {
 				t.Fatal(err)
 			}
-			if got := stored(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != text {
+			if got := singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != text {
 				t.Errorf("%s: PHP reads %q, want %q", name, got, text)
 			}
 			got, err := read(t.Context(), db, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
@@ -192,7 +192,7 @@ func TestUpdateReturnsMatchedRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
 	c := configOf(database)
-	c.DSN += contrary
+	c.DSN += contraryParameters
 	db := wpdbtest.OpenConfig(t, c)
 	for _, where := range []struct {
 		id, want int64

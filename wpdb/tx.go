@@ -22,9 +22,9 @@ const (
 	lockWaits = 3
 )
 
-// exhausted reports whether a transaction with an ErrConflict is not retried.
+// attemptsExhausted reports whether a transaction with an ErrConflict is not retried.
 // waits is the number of its attempts that timed out waiting for a lock.
-func exhausted(err error, attempt int, waits *int) bool {
+func attemptsExhausted(err error, attempt int, waits *int) bool {
 	var failed *Error
 	if errors.As(err, &failed) && failed.Number == lockWaitTimeout {
 		*waits++
@@ -54,7 +54,7 @@ func (db *DB) Transact(ctx context.Context, op string, work func(tx *DB) error) 
 			return err
 		}
 		db.conflicts.Add(1)
-		if exhausted(err, attempt, &waits) {
+		if attemptsExhausted(err, attempt, &waits) {
 			return err
 		}
 		pause := time.Duration(attempt) * time.Duration(5+rand.IntN(20)) * time.Millisecond

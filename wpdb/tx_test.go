@@ -33,7 +33,7 @@ const mark = "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE i
 // markOf returns the name of the location as PHP reads it.
 func markOf(t testing.TB, database *fixtures.Database) string {
 	t.Helper()
-	return stored(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
+	return singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
 }
 
 func TestTransactCommitsOrRollsBack(t *testing.T) {
@@ -138,7 +138,7 @@ func TestTransactAfterDeadlock(t *testing.T) {
 	if runs[0]+runs[1] != 3 {
 		t.Errorf("ran %v times, want 3 in all", runs)
 	}
-	if got := stored(t, database.SQL, "SELECT GROUP_CONCAT(phone) FROM wp_latepoint_agents"); got != "xx,xx" {
+	if got := singleValue(t, database.SQL, "SELECT GROUP_CONCAT(phone) FROM wp_latepoint_agents"); got != "xx,xx" {
 		t.Errorf("stored %s, want both of each", got)
 	}
 }
@@ -235,7 +235,7 @@ func TestTransactAttempts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, mock := mocked(t)
+			db, mock := newMock(t)
 			for _, expect := range c.script {
 				expect(mock)
 			}
@@ -261,7 +261,7 @@ func TestTransactAttempts(t *testing.T) {
 // the rollback.
 func TestTransactErrors(t *testing.T) {
 	t.Parallel()
-	db, mock := mocked(t)
+	db, mock := newMock(t)
 	mock.ExpectBegin()
 	mock.ExpectRollback()
 	err := db.Transact(t.Context(), "store booking", func(*wpdb.DB) error { return errOurs })
@@ -288,7 +288,7 @@ func TestTransactErrors(t *testing.T) {
 // TestTransactStopsWaiting: a context that has ended gets no further run.
 func TestTransactStopsWaiting(t *testing.T) {
 	t.Parallel()
-	db, mock := mocked(t)
+	db, mock := newMock(t)
 	mock.ExpectBegin()
 	mock.ExpectRollback()
 	ctx, cancel := context.WithCancel(t.Context())

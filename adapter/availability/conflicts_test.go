@@ -138,8 +138,8 @@ func naiveConflicts(bookings []Booking, from Day, rules Rules, capacity map[int6
 				seats := 0
 				for _, other := range bookings {
 					if other.Agent == b.Agent && other.Location == b.Location && other.Service == b.Service {
-						taken := minutes(other, true)
-						if other.ID == b.ID || taken[start] && cmp.Or(cmp.Compare(first(taken), start), cmp.Compare(other.ID, b.ID)) < 0 {
+						occupied := minutes(other, true)
+						if other.ID == b.ID || occupied[start] && cmp.Or(cmp.Compare(first(occupied), start), cmp.Compare(other.ID, b.ID)) < 0 {
 							seats += other.Attendees
 						}
 					}

@@ -42,7 +42,7 @@ func weekly(agent, service, location int64, hours string) WorkPeriod {
 	return WorkPeriod{Scope: Scope{agent, service, location}, Weekday: 1, Start: hour(start), End: hour(end)}
 }
 
-func dated(p WorkPeriod) WorkPeriod {
+func withDate(p WorkPeriod) WorkPeriod {
 	p.Dated, p.Date = true, monday
 	return p
 }
@@ -54,8 +54,8 @@ func hour(text string) Minutes {
 	return clock(text)
 }
 
-// taken is an approved booking on Monday.
-func bookedAt(id int64, hours string, change ...func(*Booking)) Booking {
+// bookingAt returns an approved booking on Monday.
+func bookingAt(id int64, hours string, change ...func(*Booking)) Booking {
 	start, end, _ := strings.Cut(hours, "-")
 	b := Booking{
 		ID: id, Agent: agentA, Service: service, Location: 1, Attendees: 1,
@@ -149,26 +149,26 @@ func TestWorkedExamples(t *testing.T) {
 		return rows
 	}
 	group := Service{CapacityMin: 2, CapacityMax: 5}
-	twoSeats := bookedAt(1, "10-11", seats(2))
-	other := bookedAt(1, "10-11", of(agentA, otherService, 1))
+	twoSeats := bookingAt(1, "10-11", seats(2))
+	other := bookingAt(1, "10-11", of(agentA, otherService, 1))
 	both := []Resource{{agentA, service, 1}, {agentB, service, 1}}
 	late := append(general("20-24"), WorkPeriod{Weekday: 2, Start: 0, End: 180})
-	pastMidnight := bookedAt(1, "23-1", func(b *Booking) { b.End = Moment{monday + 1, 60} })
-	toMidnight := bookedAt(1, "22-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
+	pastMidnight := bookingAt(1, "23-1", func(b *Booking) { b.End = Moment{monday + 1, 60} })
+	toMidnight := bookingAt(1, "22-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
 	for _, e := range []example{
 		{name: "1 no hours at all", want: every("08:00", "16:00", 30)},
 		{name: "2 a lunch break", hours: general("9-12", "13-17"), want: every("09:00", "11:00", 30) + " " + every("13:00", "16:00", 30)},
 		{name: "2 on Tuesday", hours: general("9-12", "13-17"), day: monday + 1, want: ""},
-		{name: "3 buffers add up", hours: general("9-17"), bookings: []Booking{bookedAt(1, "11-12", buffers(15, 15))}, bufferBefore: 15, bufferAfter: 15, want: "09:00 09:30 " + every("12:30", "16:00", 30)},
-		{name: "3b a step of 15", hours: general("9-17"), service: Service{Step: 15}, bookings: []Booking{bookedAt(1, "11-12", buffers(15, 15))}, bufferBefore: 15, bufferAfter: 15, want: "09:00 09:15 09:30 " + every("12:30", "16:00", 15)},
-		{name: "4 a booking", hours: general("9-12"), bookings: []Booking{bookedAt(1, "9-10")}, want: "10:00 10:30 11:00"},
+		{name: "3 buffers add up", hours: general("9-17"), bookings: []Booking{bookingAt(1, "11-12", buffers(15, 15))}, bufferBefore: 15, bufferAfter: 15, want: "09:00 09:30 " + every("12:30", "16:00", 30)},
+		{name: "3b a step of 15", hours: general("9-17"), service: Service{Step: 15}, bookings: []Booking{bookingAt(1, "11-12", buffers(15, 15))}, bufferBefore: 15, bufferAfter: 15, want: "09:00 09:15 09:30 " + every("12:30", "16:00", 15)},
+		{name: "4 a booking", hours: general("9-12"), bookings: []Booking{bookingAt(1, "9-10")}, want: "10:00 10:30 11:00"},
 		{name: "5 agent and service intersect", hours: append(general("8-17"), weekly(agentA, 0, 0, "9-12"), weekly(0, service, 0, "10-15")), want: "10:00 10:30 11:00"},
 		{name: "6 the agent sorts first", hours: append(general("8-17"), weekly(agentA, 0, 0, "9-12"), weekly(0, service, 1, "10-15")), want: every("09:00", "11:00", 30)},
 		{name: "7 the heavier sorts first", hours: append(general("8-17"), weekly(agentA, 0, 1, "9-12"), weekly(0, service, 0, "10-15")), want: every("09:00", "11:00", 30)},
 		{name: "8 the service is off", hours: append(general("8-17"), weekly(agentA, 0, 0, "9-12"), weekly(0, service, 0, "0-0")), want: ""},
-		{name: "9 the date is off", hours: append(general("9-17"), weekly(agentA, 0, 0, "9-12"), dated(weekly(0, 0, 0, "0-0"))), want: ""},
-		{name: "9 but not for the agent", hours: append(general("9-17"), dated(weekly(0, 0, 0, "0-0")), dated(weekly(agentA, 0, 0, "10-13"))), want: every("10:00", "12:00", 30)},
-		{name: "10 a date ties with a triple", hours: append(general("9-17"), weekly(agentA, service, 1, "11-15"), dated(weekly(0, 0, 0, "10-13"))), want: "11:00 11:30 12:00"},
+		{name: "9 the date is off", hours: append(general("9-17"), weekly(agentA, 0, 0, "9-12"), withDate(weekly(0, 0, 0, "0-0"))), want: ""},
+		{name: "9 but not for the agent", hours: append(general("9-17"), withDate(weekly(0, 0, 0, "0-0")), withDate(weekly(agentA, 0, 0, "10-13"))), want: every("10:00", "12:00", 30)},
+		{name: "10 a date ties with a triple", hours: append(general("9-17"), weekly(agentA, service, 1, "11-15"), withDate(weekly(0, 0, 0, "10-13"))), want: "11:00 11:30 12:00"},
 		{name: "11 two intervals and one", hours: []WorkPeriod{weekly(agentA, 0, 0, "9-12"), weekly(agentA, 0, 0, "13-17"), weekly(0, service, 0, "11-15")}, want: "11:00 13:00 13:30 14:00"},
 		{name: "12 the last of the disjoint", hours: []WorkPeriod{weekly(agentA, 0, 0, "9-10"), weekly(0, service, 0, "11-12"), weekly(0, 0, 1, "13-16")}, want: every("13:00", "15:00", 30)},
 		{name: "13 longer", hours: general("9-12"), duration: 90, want: "09:00 09:30 10:00 10:30"},
@@ -182,14 +182,14 @@ func TestWorkedExamples(t *testing.T) {
 		{name: "17 several at a time", hours: general("9-13"), bookings: []Booking{other}, rules: Rules{MultipleServicesAtTime: true}, want: every("09:00", "12:00", 30)},
 		{name: "17 at another location", hours: general("9-13"), bookings: []Booking{other}, resources: []Resource{{agentA, service, 2}}, want: every("09:00", "12:00", 30)},
 		{name: "17 one location at a time", hours: general("9-13"), bookings: []Booking{other}, resources: []Resource{{agentA, service, 2}}, rules: Rules{OneLocationAtTime: true}, want: "09:00 11:00 11:30 12:00"},
-		{name: "18 one agent at the location", hours: general("9-13"), service: Service{CapacityMax: 3}, resources: both, agent: agentA, bookings: []Booking{bookedAt(1, "10-11", of(agentB, service, 1))}, rules: Rules{OneAgentAtLocation: true}, want: "09:00 11:00 11:30 12:00"},
+		{name: "18 one agent at the location", hours: general("9-13"), service: Service{CapacityMax: 3}, resources: both, agent: agentA, bookings: []Booking{bookingAt(1, "10-11", of(agentB, service, 1))}, rules: Rules{OneAgentAtLocation: true}, want: "09:00 11:00 11:30 12:00"},
 		{name: "19 two grids", resources: both, hours: []WorkPeriod{weekly(agentA, 0, 0, "9-11"), weekly(agentB, 0, 0, "10:15-12:15")}, want: "09:00 09:30 10:00 10:15 10:45 11:15"},
-		{name: "20 any location", resources: []Resource{{agentA, service, 1}, {agentA, service, 2}}, hours: general("9-11"), bookings: []Booking{bookedAt(1, "9-10")}, want: "09:00 09:30 10:00"},
-		{name: "20 one location", resources: []Resource{{agentA, service, 1}, {agentA, service, 2}}, location: 1, hours: general("9-11"), bookings: []Booking{bookedAt(1, "9-10")}, want: "10:00"},
+		{name: "20 any location", resources: []Resource{{agentA, service, 1}, {agentA, service, 2}}, hours: general("9-11"), bookings: []Booking{bookingAt(1, "9-10")}, want: "09:00 09:30 10:00"},
+		{name: "20 one location", resources: []Resource{{agentA, service, 1}, {agentA, service, 2}}, location: 1, hours: general("9-11"), bookings: []Booking{bookingAt(1, "9-10")}, want: "10:00"},
 		{name: "21 past midnight", hours: late, duration: 120, bookings: []Booking{pastMidnight}, want: every("20:00", "22:00", 30)},
 		{name: "21 past midnight, Tuesday", hours: late, duration: 120, day: monday + 1, bookings: []Booking{pastMidnight}, want: "00:00 00:30 01:00"},
 		{name: "21 to midnight", hours: late, duration: 120, bookings: []Booking{toMidnight}, want: "20:00"},
-		{name: "26 the booking's own buffers", hours: general("9-13"), duration: 30, bookings: []Booking{bookedAt(1, "10-11", of(agentA, otherService, 1), buffers(15, 30))}, want: "09:00 11:30 12:00 12:30"},
+		{name: "26 the booking's own buffers", hours: general("9-13"), duration: 30, bookings: []Booking{bookingAt(1, "10-11", of(agentA, otherService, 1), buffers(15, 30))}, want: "09:00 11:30 12:00 12:30"},
 		{name: "27 overlapping rows, each start once", hours: general("9-12", "10-13"), want: every("09:00", "12:00", 30)},
 		{name: "28 two seats of one", hours: general("9-12"), attendees: 2, want: ""},
 	} {
@@ -200,7 +200,7 @@ func TestWorkedExamples(t *testing.T) {
 			}
 		})
 	}
-	threeSeats := bookedAt(2, "10:30-11:30", seats(3))
+	threeSeats := bookingAt(2, "10:30-11:30", seats(3))
 	minimum := group
 	minimum.BlockAtMinimum = true
 	for _, e := range []example{
@@ -208,7 +208,7 @@ func TestWorkedExamples(t *testing.T) {
 		{name: "16 four seats", service: group, attendees: 4, bookings: []Booking{twoSeats}, want: "09:00(5) 11:00(5) 11:30(5) 12:00(5)"},
 		{name: "16 the minimum is met", service: minimum, bookings: []Booking{twoSeats}, want: "09:00(5) 11:00(5) 11:30(5) 12:00(5)"},
 		{name: "16 two bookings", service: group, bookings: []Booking{twoSeats, threeSeats}, want: "09:00(5) 09:30(3) 11:00(2) 11:30(5) 12:00(5)"},
-		{name: "18 any agent", service: Service{CapacityMax: 3}, resources: both, bookings: []Booking{bookedAt(1, "10-11", of(agentB, service, 1))}, rules: Rules{OneAgentAtLocation: true}, want: "09:00(3) 09:30(2) 10:00(2) 10:30(2) 11:00(3) 11:30(3) 12:00(3)"},
+		{name: "18 any agent", service: Service{CapacityMax: 3}, resources: both, bookings: []Booking{bookingAt(1, "10-11", of(agentB, service, 1))}, rules: Rules{OneAgentAtLocation: true}, want: "09:00(3) 09:30(2) 10:00(2) 10:30(2) 11:00(3) 11:30(3) 12:00(3)"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
@@ -225,15 +225,15 @@ func TestDeviations(t *testing.T) {
 	t.Parallel()
 	late := []WorkPeriod{weekly(0, 0, 0, "20-24"), {Weekday: 2, Start: 0, End: 180}}
 	long := []WorkPeriod{weekly(0, 0, 0, "22-26")}
-	pastMidnight := bookedAt(1, "23-1", func(b *Booking) { b.End = Moment{monday + 1, 60} })
-	toMidnight := bookedAt(1, "23-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
-	incomplete := bookedAt(1, "20-21", func(b *Booking) { b.Incomplete = true })
+	pastMidnight := bookingAt(1, "23-1", func(b *Booking) { b.End = Moment{monday + 1, 60} })
+	toMidnight := bookingAt(1, "23-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
+	incomplete := bookingAt(1, "20-21", func(b *Booking) { b.Incomplete = true })
 	spring, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	winter := NewWindow(time.Date(2027, 1, 1, 12, 0, 0, 0, spring), Bounds{}, Bounds{}, DefaultDeviations)
-	tuesday := bookedAt(1, "0-1", func(b *Booking) { b.Start.Day, b.End.Day = monday+1, monday+1 })
+	tuesday := bookingAt(1, "0-1", func(b *Booking) { b.Start.Day, b.End.Day = monday+1, monday+1 })
 	for _, c := range []struct {
 		name         string
 		e            example

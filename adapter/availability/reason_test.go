@@ -22,30 +22,30 @@ func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 	}{
 		"nothing in the way": {func(*Input, *Request) {}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
 		"a booking, and its buffer": {func(in *Input, _ *Request) {
-			in.Bookings = []Booking{bookedAt(7, "10-11", buffers(0, 15))}
+			in.Bookings = []Booking{bookingAt(7, "10-11", buffers(0, 15))}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Reason: Booked, Booking: 7}, {Start: 660, Reason: Buffer, Booking: 7}, {Start: 720, Capacity: 1}}},
 		"the request's own buffer": {func(in *Input, q *Request) {
-			in.Bookings, q.BufferAfter = []Booking{bookedAt(7, "10-11")}, 15
+			in.Bookings, q.BufferAfter = []Booking{bookingAt(7, "10-11")}, 15
 		}, []Slot{{Start: 540, Reason: Buffer, Booking: 7}, {Start: 600, Reason: Booked, Booking: 7}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
 		"too few seats": {func(in *Input, q *Request) {
-			in.Service.CapacityMax, q.Attendees, in.Bookings = 3, 2, []Booking{bookedAt(7, "10-11", seats(2))}
+			in.Service.CapacityMax, q.Attendees, in.Bookings = 3, 2, []Booking{bookingAt(7, "10-11", seats(2))}
 		}, []Slot{{Start: 540, Capacity: 3}, {Start: 600, Capacity: 1, Reason: NoCapacity}, {Start: 660, Capacity: 3}, {Start: 720, Capacity: 3}}},
 		"more people than seats": {func(_ *Input, q *Request) { q.Attendees = 2 }, []Slot{
 			{Start: 540, Capacity: 1, Reason: NoCapacity}, {Start: 600, Capacity: 1, Reason: NoCapacity}, {Start: 660, Capacity: 1, Reason: NoCapacity}, {Start: 720, Capacity: 1, Reason: NoCapacity},
 		}},
 		"time off goes before bookings": {func(in *Input, _ *Request) {
 			in.OffPeriods = []OffPeriod{{Scope: Scope{Agent: agentA}, Day: monday, Start: 600, End: 720}, {Scope: Scope{Agent: agentB}, Day: monday, Start: 0, End: 1440}, {Day: monday + 1, Start: 0, End: 1440}}
-			in.Bookings = []Booking{bookedAt(7, "10-11")}
+			in.Bookings = []Booking{bookingAt(7, "10-11")}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Reason: Off}, {Start: 660, Reason: Off}, {Start: 720, Capacity: 1}}},
 		"the day is full for the service": {func(in *Input, _ *Request) {
-			in.Bookings, in.Limits = []Booking{bookedAt(7, "10-11", of(agentB, service, 2)), bookedAt(8, "12-13", of(agentB, otherService, 2))}, DailyLimits{Service: 1}
+			in.Bookings, in.Limits = []Booking{bookingAt(7, "10-11", of(agentB, service, 2)), bookingAt(8, "12-13", of(agentB, otherService, 2))}, DailyLimits{Service: 1}
 		}, []Slot{{Start: 540, Reason: NoCapacity}, {Start: 600, Reason: NoCapacity}, {Start: 660, Reason: NoCapacity}, {Start: 720, Reason: NoCapacity}}},
 		"the day is full for the agent, but not for another": {func(in *Input, q *Request) {
 			in.Resources = append(in.Resources, Resource{agentB, service, 1})
-			in.Bookings, in.Limits = []Booking{bookedAt(7, "10-11")}, DailyLimits{Agents: map[int64]int{agentA: 1}}
+			in.Bookings, in.Limits = []Booking{bookingAt(7, "10-11")}, DailyLimits{Agents: map[int64]int{agentA: 1}}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
 		"the booking that moves does not fill the day": {func(in *Input, q *Request) {
-			in.Bookings, in.Limits, q.Exclude = []Booking{bookedAt(7, "10-11")}, DailyLimits{Service: 1}, []int64{7}
+			in.Bookings, in.Limits, q.Exclude = []Booking{bookingAt(7, "10-11")}, DailyLimits{Service: 1}, []int64{7}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
 		"past, early and late": {func(in *Input, _ *Request) {
 			in.Window = &Window{Now: Moment{monday, 570}, Opens: Moment{monday, 630}, Closes: Moment{monday, 750}, Bounded: true}
@@ -76,7 +76,7 @@ func TestAssign(t *testing.T) {
 		Service:     Service{ID: service, Step: 60, CapacityMax: 1},
 		Resources:   []Resource{{3, service, 2}, {agentB, service, 1}, {agentA, service, 1}, {3, service, 1}},
 		WorkPeriods: []WorkPeriod{weekly(0, 0, 0, "9-11")},
-		Bookings:    []Booking{bookedAt(1, "10-11"), bookedAt(2, "10-11", of(agentB, service, 1)), bookedAt(3, "10-11", of(3, service, 1))},
+		Bookings:    []Booking{bookingAt(1, "10-11"), bookingAt(2, "10-11", of(agentB, service, 1)), bookingAt(3, "10-11", of(3, service, 1))},
 	})
 	q := Request{Duration: 60, Attendees: 1}
 	load := map[int64]int{agentA: 2, agentB: 1, 3: 2}

@@ -55,7 +55,7 @@ var relativeDateForms = []struct {
 }
 
 // read parses the words at the start of text and returns them.
-func (c *relativeDate) read(text string) (taken string, known bool) {
+func (c *relativeDate) read(text string) (token string, known bool) {
 	for _, w := range relativeDateForms {
 		if m := w.form.FindStringSubmatch(text); m != nil {
 			return m[0], w.read(c, m[1:])

@@ -190,7 +190,7 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 	if len(hours) == 0 {
 		return grid
 	}
-	taken := c.occupancyOn(day, r, q)
+	occupied := c.occupancyOn(day, r, q)
 	var missing period
 	if c.Window != nil && c.Deviations.SkipMissingHour {
 		missing = c.Window.missingHour(day)
@@ -203,7 +203,7 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 			if missing.start <= start && start < missing.end {
 				continue
 			}
-			grid = append(grid, c.slot(Moment{day, start}, q, taken))
+			grid = append(grid, c.slot(Moment{day, start}, q, occupied))
 		}
 	}
 	return grid
@@ -291,24 +291,24 @@ func (c *Calendar) closuresOn(day Day, r Resource, q Request) []closure {
 }
 
 // slot mirrors BookingSlot's check of its capacity, for one start.
-func (c *Calendar) slot(at Moment, q Request, taken occupancy) Slot {
+func (c *Calendar) slot(at Moment, q Request, occupied occupancy) Slot {
 	wanted := period{at.Minutes, at.Minutes + q.Duration}
 	guarded := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}
 	seats := 0
-	for _, h := range taken.holds {
+	for _, h := range occupied.holds {
 		if h.meets(wanted, guarded) {
 			seats += c.seats(h)
 		}
 	}
 	slot := Slot{Start: at.Minutes, Capacity: c.Service.CapacityMax - seats}
-	for _, closure := range taken.closures {
+	for _, closure := range occupied.closures {
 		if closure.overlaps(guarded) {
 			slot.Capacity, slot.Reason = 0, c.reason(closure, Moment{at.Day, guarded.start})
 			return slot
 		}
 	}
 	if seats >= c.Service.needed() || slot.Capacity < q.Attendees {
-		slot.Reason, slot.Booking = c.conflict(taken.holds, wanted, guarded)
+		slot.Reason, slot.Booking = c.conflict(occupied.holds, wanted, guarded)
 	}
 	return slot
 }

@@ -122,7 +122,7 @@ func (q *Queue[In, Out]) beginNext() {
 func (q *Queue[In, Out]) execute(e *execution[In, Out]) {
 	defer q.ended()
 	defer e.cancel()
-	e.out, e.err = q.protected(e)
+	e.out, e.err = q.callWork(e)
 	q.mu.Lock()
 	abandoned := e.users == 0
 	close(e.done)
@@ -132,9 +132,9 @@ func (q *Queue[In, Out]) execute(e *execution[In, Out]) {
 	}
 }
 
-// protected runs the work and turns a panic into an error, because it happens on
+// callWork runs the work and turns a panic into an error, because it happens on
 // a goroutine that no middleware protects.
-func (q *Queue[In, Out]) protected(e *execution[In, Out]) (out Out, err error) {
+func (q *Queue[In, Out]) callWork(e *execution[In, Out]) (out Out, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())

@@ -152,7 +152,7 @@ func (s Store) insertClaim(ctx context.Context, key Key) (*Request, error) {
 		Columns("scope", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at").
 		Values(key.Scope, 0, key.Body, 0, "", owner, s.claimEnd(key), now)
 	_, err = wpdb.Exec(ctx, s.DB, "claim a request", stmt)
-	return claimed(&Request{store: s, key: key, owner: owner, since: domain.Timestamp(now)}, err)
+	return claimResult(&Request{store: s, key: key, owner: owner, since: domain.Timestamp(now)}, err)
 }
 
 // takeOver claims a request that an earlier attempt left unfinished: it failed after
@@ -168,13 +168,13 @@ func (s Store) takeOver(ctx context.Context, request *Request, first storedRespo
 	if err == nil && result.Rows == 0 {
 		return nil, domain.RequestInProgress(nil)
 	}
-	return claimed(request, err)
+	return claimResult(request, err)
 }
 
-// claimed returns a request whose claim was written, or the error of one that another
+// claimResult returns a request whose claim was written, or the error of one that another
 // server claimed at the same time: on a cluster both statements succeed until one of
 // them is refused. After any other error the claim may have been written.
-func claimed(request *Request, err error) (*Request, error) {
+func claimResult(request *Request, err error) (*Request, error) {
 	if errors.Is(err, wpdb.ErrDuplicate) || errors.Is(err, wpdb.ErrConflict) {
 		return nil, domain.RequestInProgress(err)
 	}

@@ -171,7 +171,7 @@ func TestRivalClaims(t *testing.T) {
 	stores := []Store{openStore(t, database, 4), openStore(t, database, 4)}
 	const attempts = 40
 	claims := make(chan *Request, attempts)
-	var refused atomic.Int32
+	var rejected atomic.Int32
 	var all sync.WaitGroup
 	for i := range attempts {
 		all.Go(func() {
@@ -180,15 +180,15 @@ func TestRivalClaims(t *testing.T) {
 			case err == nil:
 				claims <- request
 			case domain.CodeOf(err) == domain.CodeInProgress:
-				refused.Add(1)
+				rejected.Add(1)
 			default:
 				t.Errorf("error %v, want that a request is being processed", err)
 			}
 		})
 	}
 	all.Wait()
-	if len(claims) != 1 || refused.Load() != attempts-1 {
-		t.Fatalf("%d claims, %d refused", len(claims), refused.Load())
+	if len(claims) != 1 || rejected.Load() != attempts-1 {
+		t.Fatalf("%d claims, %d refused", len(claims), rejected.Load())
 	}
 	end(t, <-claims, nil)
 }

@@ -119,7 +119,7 @@ func (c Changer) one(ctx context.Context, i wpdb.Index, change func(wpdb.Index) 
 	}
 	report(Event{Phase: Started})
 	for attempt := 0; ; attempt++ {
-		err := c.watched(ctx, report, func() error { return change(i) })
+		err := c.reportProgress(ctx, report, func() error { return change(i) })
 		switch {
 		case err == nil:
 			report(Event{Phase: Done})
@@ -137,8 +137,8 @@ func (c Changer) one(ctx context.Context, i wpdb.Index, change func(wpdb.Index) 
 	}
 }
 
-// watched runs a change and reports its progress until it ends.
-func (c Changer) watched(ctx context.Context, report func(Event), change func() error) error {
+// reportProgress runs a change and reports its progress until it ends.
+func (c Changer) reportProgress(ctx context.Context, report func(Event), change func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- change() }()
 	ticker := time.NewTicker(c.Interval)

@@ -131,7 +131,7 @@ func Examine(ctx context.Context, db *wpdb.DB) ([]Examined, error) {
 	return found, nil
 }
 
-func (e *Examined) examine(ctx context.Context, db *wpdb.DB, schema *wpdb.Schema, w wanted) error {
+func (e *Examined) examine(ctx context.Context, db *wpdb.DB, schema *wpdb.Schema, w wantedIndex) error {
 	whole, err := db.Explain(ctx, "estimate rows", sq.Select("id").From(db.Name(w.Table)))
 	if err != nil {
 		return err

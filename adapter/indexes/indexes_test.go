@@ -19,9 +19,9 @@ func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
 
 var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
-// changing is a Changer of a sample site without pauses between attempts, and the
+// newChanger returns a Changer of a sample site without pauses between attempts, and the
 // phases that it reports.
-func changing(t *testing.T, database *fixtures.Database) (c Changer, phases *[]Phase) {
+func newChanger(t *testing.T, database *fixtures.Database) (c Changer, phases *[]Phase) {
 	t.Helper()
 	phases = new([]Phase)
 	config := wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2}
@@ -38,8 +38,8 @@ func steps(phases []Phase) []Phase {
 	return slices.DeleteFunc(slices.Clone(phases), func(p Phase) bool { return p == Running })
 }
 
-// using opens a transaction that has read a table.
-func using(t *testing.T, database *fixtures.Database, table string) (end func()) {
+// beginRead opens a transaction that has read a table.
+func beginRead(t *testing.T, database *fixtures.Database, table string) (end func()) {
 	t.Helper()
 	tx, err := database.SQL.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -72,8 +72,8 @@ func TestAddInSpiteOfOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
-	c, phases := changing(t, database)
-	end := using(t, database, "wp_latepoint_customers")
+	c, phases := newChanger(t, database)
+	end := beginRead(t, database, "wp_latepoint_customers")
 	list := []wpdb.Index{wpdb.OwnIndex(wpdb.Customers, "created_at"), wpdb.OwnIndex(wpdb.Orders, "created_at")}
 	if err := c.Add(t.Context(), list); !errors.Is(err, wpdb.ErrConflict) {
 		t.Errorf("while the table is used: %v", err)
@@ -109,8 +109,8 @@ func TestProgressIsReported(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
-	c, phases := changing(t, database)
-	using(t, database, "wp_latepoint_customers")
+	c, phases := newChanger(t, database)
+	beginRead(t, database, "wp_latepoint_customers")
 	c.Interval = 10 * time.Millisecond
 	if err := c.Add(t.Context(), []wpdb.Index{wpdb.OwnIndex(wpdb.Customers, "created_at")}); !errors.Is(err, wpdb.ErrConflict) {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestAddStopsWhereOthersWouldFail(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
-	c, phases := changing(t, database)
+	c, phases := newChanger(t, database)
 	ctx, cancel := context.WithCancel(t.Context())
 	report := c.Report
 	c.Report = func(e Event) {
@@ -150,7 +150,7 @@ func TestAddStopsWhereOthersWouldFail(t *testing.T) {
 func TestAddMadeByAnother(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	c, _ := changing(t, fixtures.New(t, fixtures.Small(now)))
+	c, _ := newChanger(t, fixtures.New(t, fixtures.Small(now)))
 	list := []wpdb.Index{wpdb.OwnIndex(wpdb.Orders, "created_at")}
 	for range 2 {
 		if err := c.Add(t.Context(), list); err != nil {

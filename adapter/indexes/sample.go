@@ -23,7 +23,7 @@ type sample struct {
 	matching []int64  // rows that match the constant conditions, by use
 }
 
-func sampleOf(ctx context.Context, db *wpdb.DB, schema *wpdb.Schema, w wanted) (sample, error) {
+func sampleOf(ctx context.Context, db *wpdb.DB, schema *wpdb.Schema, w wantedIndex) (sample, error) {
 	s := sample{matching: make([]int64, len(w.uses))}
 	entry := entryBytes(schema, w.Table, "id")
 	for _, column := range w.Columns {

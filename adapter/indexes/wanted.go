@@ -9,8 +9,8 @@ import (
 	"bookside/wpdb"
 )
 
-// wanted is an index that helps requests on large tables.
-type wanted struct {
+// wantedIndex is an index that helps requests on large tables.
+type wantedIndex struct {
 	wpdb.Index
 	uses []use
 }
@@ -80,7 +80,7 @@ func lookup(requests, column string, columns ...string) use {
 // on transactions but the primary key, and none on the times of any table. What is
 // left out did not help when it was measured with a million bookings: searches for a
 // part of a text, for example, read every row with any index.
-var wantedIndexes = []wanted{
+var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Transactions, "order_id"), []use{
 		lookup("a booking, an order or a payment, and changes of them", "order_id", "id", "status", "kind", "amount"),
 		{requests: "pages of bookings, orders and customers", columns: []string{"order_id", "status", "kind", "amount"}, equal: "order_id", values: pageSize},

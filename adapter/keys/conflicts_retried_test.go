@@ -18,20 +18,20 @@ func TestConflictsAreRetried(t *testing.T) {
 	t.Parallel()
 	done := sqlmock.NewResult(1, 1)
 	for name, c := range map[string]struct {
-		refused string // the statement that is refused once
-		before  func(sqlmock.Sqlmock)
-		run     func(context.Context, *wpdb.DB) error
+		rejected string // the statement that is refused once
+		before   func(sqlmock.Sqlmock)
+		run      func(context.Context, *wpdb.DB) error
 	}{
-		"import a key": {refused: "INSERT INTO .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
+		"import a key": {rejected: "INSERT INTO .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
 			_, err := NewStore(db, time.Now, nil).Import(ctx, "mR8xQz31LkPw0aBc", NewKey{Name: "shop", Permissions: []string{"read"}}, false)
 			return err
 		}},
-		"revoke a key": {refused: "UPDATE .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
+		"revoke a key": {rejected: "UPDATE .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
 			_, err := NewStore(db, time.Now, nil).Revoke(ctx, 1)
 			return err
 		}},
 		"note a form": {
-			refused: "INSERT INTO .*admin_tokens",
+			rejected: "INSERT INTO .*admin_tokens",
 			before: func(m sqlmock.Sqlmock) {
 				m.ExpectBegin()
 				m.ExpectExec("DELETE FROM .*admin_tokens").WillReturnResult(done)
@@ -42,7 +42,7 @@ func TestConflictsAreRetried(t *testing.T) {
 				return err
 			},
 		},
-		"log out": {refused: "DELETE FROM .*admin_tokens", run: func(ctx context.Context, db *wpdb.DB) error {
+		"log out": {rejected: "DELETE FROM .*admin_tokens", run: func(ctx context.Context, db *wpdb.DB) error {
 			return NewAdminTokens(db, time.Now, nil).Logout(ctx, "session")
 		}},
 	} {
@@ -53,10 +53,10 @@ func TestConflictsAreRetried(t *testing.T) {
 				c.before(mock)
 			}
 			mock.ExpectBegin()
-			mock.ExpectExec(c.refused).WillReturnError(&mysql.MySQLError{Number: 1213})
+			mock.ExpectExec(c.rejected).WillReturnError(&mysql.MySQLError{Number: 1213})
 			mock.ExpectRollback()
 			mock.ExpectBegin()
-			mock.ExpectExec(c.refused).WillReturnResult(done)
+			mock.ExpectExec(c.rejected).WillReturnResult(done)
 			mock.ExpectCommit()
 			if err := c.run(t.Context(), db); err != nil {
 				t.Error(err)

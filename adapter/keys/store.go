@@ -167,7 +167,7 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
 		CreatedAt: domain.Timestamp(domain.Stamp(s.now())),
 	}
-	key.Start, key.LastFour = shown(secret)
+	key.Start, key.LastFour = visibleParts(secret)
 	var expires *string
 	if n.ExpiresAt != nil {
 		text := domain.Stamp(*n.ExpiresAt)
@@ -186,9 +186,9 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 	return key, nil
 }
 
-// shown returns the parts of a secret by which people tell it from others: at most a
+// visibleParts returns the parts of a secret by which people tell it from others: at most a
 // third of it, and nothing of a weak one. Key.Weakness relies on that.
-func shown(secret string) (start, end string) {
+func visibleParts(secret string) (start, end string) {
 	if WeakSecret(secret) {
 		return "", ""
 	}

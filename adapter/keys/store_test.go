@@ -86,24 +86,24 @@ func TestShownPartsOfSecrets(t *testing.T) {
 		{long[:35], "lp_live", "xyz0"},
 		{long[:36], "lp_live_", "yz01"},
 		{long, "lp_live_", "6789"},
-		{varied(255), "!\"#$%&'(", "`abc"},
+		{mixedText(255), "!\"#$%&'(", "`abc"},
 		{strings.Repeat("x", 255), "", ""},
 	} {
 		t.Run(fmt.Sprintf("%d characters", len(c.secret)), func(t *testing.T) {
-			if start, end := shown(c.secret); start != c.start || end != c.end {
+			if start, end := visibleParts(c.secret); start != c.start || end != c.end {
 				t.Errorf("%q is shown as %q…%q, want %q…%q", c.secret, start, end, c.start, c.end)
 			}
 		})
 	}
 	for length := 1; length <= maxSecret; length++ {
-		if start, end := shown(varied(length)); 3*len(start+end) > length {
+		if start, end := visibleParts(mixedText(length)); 3*len(start+end) > length {
 			t.Errorf("%d of %d characters are shown", len(start+end), length)
 		}
 	}
 }
 
-// varied returns a text of a length without short repetitions.
-func varied(length int) string {
+// mixedText returns a text of a length without short repetitions.
+func mixedText(length int) string {
 	text := make([]byte, length)
 	for i := range text {
 		text[i] = '!' + byte(i%('~'-'!'+1))
@@ -180,7 +180,7 @@ func TestWeakness(t *testing.T) {
 		return Key{Start: secret[:min(8, third-last)], LastFour: secret[len(secret)-last:]}
 	}
 	for length := 1; length <= 255; length++ {
-		secret := varied(length)
+		secret := mixedText(length)
 		want, wantEarlier := Strong, Strong
 		if length < 16 {
 			want, wantEarlier = Weak, Weak
@@ -188,7 +188,7 @@ func TestWeakness(t *testing.T) {
 		if length >= 15 && length <= 17 {
 			wantEarlier = MaybeWeak
 		}
-		start, end := shown(secret)
+		start, end := visibleParts(secret)
 		if got := (Key{Start: start, LastFour: end}).Weakness(); got != want {
 			t.Errorf("%d characters: %v, want %v", length, got, want)
 		}

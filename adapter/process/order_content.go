@@ -210,11 +210,11 @@ func markup(node g.Node) string {
 }
 
 func nonEmpty(texts ...string) []string {
-	var kept []string
+	var rest []string
 	for _, text := range texts {
 		if text != "" {
-			kept = append(kept, text)
+			rest = append(rest, text)
 		}
 	}
-	return kept
+	return rest
 }

@@ -82,17 +82,17 @@ func withoutOctets(text string) string {
 	if !strings.Contains(text, "%") {
 		return text
 	}
-	kept := make([]byte, 0, len(text))
+	rest := make([]byte, 0, len(text))
 	for i := range len(text) {
-		kept = append(kept, text[i])
-		if n := len(kept); n > 2 && kept[n-3] == '%' && isHex(kept[n-2]) && isHex(kept[n-1]) {
-			kept = kept[:n-3]
+		rest = append(rest, text[i])
+		if n := len(rest); n > 2 && rest[n-3] == '%' && isHex(rest[n-2]) && isHex(rest[n-1]) {
+			rest = rest[:n-3]
 		}
 	}
-	if len(kept) == len(text) {
+	if len(rest) == len(text) {
 		return text
 	}
-	return trim(spaces.ReplaceAllString(string(kept), " "))
+	return trim(spaces.ReplaceAllString(string(rest), " "))
 }
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }

@@ -48,8 +48,8 @@ func TestAdminToken(t *testing.T) {
 	}
 	s := serve(t, env)
 	admin := s.admin()
-	told := run(t, env, "", "admin-token", "--set", "admin.listen="+admin).want(t, exitOK).stdout
-	wantTexts(t, told, "Open http://"+admin+"/keys and enter it within 10 minutes. It works once.\n")
+	output := run(t, env, "", "admin-token", "--set", "admin.listen="+admin).want(t, exitOK).stdout
+	wantTexts(t, output, "Open http://"+admin+"/keys and enter it within 10 minutes. It works once.\n")
 	client, status := logIn(t, admin, strings.TrimSpace(quiet))
 	if status != http.StatusOK {
 		t.Fatalf("status %d", status)
@@ -57,7 +57,7 @@ func TestAdminToken(t *testing.T) {
 	if _, status := logIn(t, admin, strings.TrimSpace(quiet)); status != http.StatusForbidden {
 		t.Errorf("the same token again: status %d", status)
 	}
-	if strings.Contains(s.stderr.String()+told, strings.TrimSpace(quiet)) {
+	if strings.Contains(s.stderr.String()+output, strings.TrimSpace(quiet)) {
 		t.Error("a token is told")
 	}
 	if err := s.stop(); err != nil {
@@ -72,7 +72,7 @@ func TestAdminToken(t *testing.T) {
 	if status := statusOf(t, client, request); status != http.StatusOK {
 		t.Errorf("after a restart: status %d\n%s", status, again.stderr)
 	}
-	if _, status := logIn(t, admin, strings.Fields(told)[0]); status != http.StatusOK {
+	if _, status := logIn(t, admin, strings.Fields(output)[0]); status != http.StatusOK {
 		t.Errorf("the second token: status %d", status)
 	}
 }

@@ -253,8 +253,8 @@ func TestInvalidSources(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := configFrom(t, test.yaml, test.env, test.args...)
-			var refused *failure
-			if !errors.As(err, &refused) || refused.code != exitUsage {
+			var rejected *failure
+			if !errors.As(err, &rejected) || rejected.code != exitUsage {
 				t.Fatalf("error %v, want exit code %d", err, exitUsage)
 			}
 			wantTexts(t, err.Error(), test.want)
@@ -481,8 +481,8 @@ func TestTarget(t *testing.T) {
 			if got.config.Prefix != test.wantPrefix || got.config.DSN != test.wantDSN {
 				t.Errorf("prefix %q, DSN %q; want %q, %q", got.config.Prefix, got.config.DSN, test.wantPrefix, test.wantDSN)
 			}
-			if told := got.address + got.database + got.credentials; strings.Contains(told, password) {
-				t.Errorf("told to people: %s", told)
+			if printed := got.address + got.database + got.credentials; strings.Contains(printed, password) {
+				t.Errorf("told to people: %s", printed)
 			}
 		})
 	}

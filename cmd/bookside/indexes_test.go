@@ -19,8 +19,8 @@ import (
 	"bookside/fixtures"
 )
 
-// recorded is a database of the test's own with 2,000 bookings on a real server.
-func recorded(t *testing.T) *fixtures.Database {
+// largeSite returns a database of the test's own with 2,000 bookings on a real server.
+func largeSite(t *testing.T) *fixtures.Database {
 	t.Helper()
 	return fixtures.New(t, fixtures.SiteA())
 }
@@ -66,8 +66,8 @@ func ownIndexes(names []string) (own []string) {
 	return own
 }
 
-// listed are the indexes that indexes --json prints.
-func listed(t *testing.T, env []string) map[string]indexRecord {
+// listIndexes returns the indexes that indexes --json prints.
+func listIndexes(t *testing.T, env []string) map[string]indexRecord {
 	t.Helper()
 	var records []indexRecord
 	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", "indexes", "--json").want(t, exitOK).stdout))
@@ -88,7 +88,7 @@ const ofOrder = "wp_latepoint_transactions(order_id)"
 // recommended, made, used, and dropped again.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	manyPayments(t, db)
 	env := adminSettings(db)
 	before := indexNames(t, db.SQL)
@@ -100,7 +100,7 @@ func TestIndexes(t *testing.T) {
 	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "first of all wp_latepoint_transactions (order_id); see bookside indexes\n")
 	wantTexts(t, run(t, env, "", "indexes").want(t, exitOK).stdout,
 		"wp_latepoint_transactions (order_id): missing; about ", "WHERE order_id = ?\n", "wp_latepoint_bookings (created_at): not needed yet", "bookside indexes --apply makes them")
-	missing := listed(t, env)[ofOrder]
+	missing := listIndexes(t, env)[ofOrder]
 	if missing.State != indexes.Missing || missing.Bytes == nil || *missing.Bytes < 40_000*7 || *missing.Bytes > 40_000*30 || missing.Seconds == nil {
 		t.Errorf("missing: %+v", missing)
 	}
@@ -109,11 +109,11 @@ func TestIndexes(t *testing.T) {
 	}
 
 	wantTexts(t, run(t, env, "", "indexes", "--apply").want(t, exitOK).stdout, "making bookside_order_id on wp_latepoint_transactions (order_id)\n  done in ")
-	made := ownIndexes(indexNames(t, db.SQL))
-	if len(made) != len(report.MissingIndexes) || slices.ContainsFunc(made, func(name string) bool { return !strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
-		t.Errorf("made %v", made)
+	created := ownIndexes(indexNames(t, db.SQL))
+	if len(created) != len(report.MissingIndexes) || slices.ContainsFunc(created, func(name string) bool { return !strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
+		t.Errorf("made %v", created)
 	}
-	present := listed(t, env)[ofOrder]
+	present := listIndexes(t, env)[ofOrder]
 	if present.State != indexes.Present || present.Name != "bookside_order_id" || present.Bytes != nil {
 		t.Errorf("present: %+v", present)
 	}
@@ -139,11 +139,11 @@ func TestIndexes(t *testing.T) {
 // text, does not.
 func TestIndexesOfOthers(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	env := adminSettings(db)
 	execute(t, db.SQL, "CREATE INDEX theirs ON wp_latepoint_transactions (order_id, status)")
 	execute(t, db.SQL, "CREATE INDEX beginning ON wp_latepoint_orders (coupon_code(5))")
-	list := listed(t, env)
+	list := listIndexes(t, env)
 	if got := list[ofOrder]; got.State != indexes.Present || got.Name != "theirs" {
 		t.Errorf("one of others: %+v", got)
 	}
@@ -164,7 +164,7 @@ func TestIndexesOfOthers(t *testing.T) {
 
 func TestIgnoredIndex(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	word := "IGNORED"
 	if db.Engine == "mysql" {
 		word = "INVISIBLE"
@@ -172,7 +172,7 @@ func TestIgnoredIndex(t *testing.T) {
 	if _, err := db.SQL.ExecContext(t.Context(), "CREATE INDEX theirs ON wp_latepoint_transactions (order_id) "+word); err != nil {
 		fixtures.LacksServer(t, "this server, such as MariaDB 10.5, ignores no indexes: "+err.Error())
 	}
-	if got := listed(t, adminSettings(db))[ofOrder]; got.State != indexes.Unneeded {
+	if got := listIndexes(t, adminSettings(db))[ofOrder]; got.State != indexes.Unneeded {
 		t.Errorf("%+v", got)
 	}
 }
@@ -181,7 +181,7 @@ func TestIgnoredIndex(t *testing.T) {
 // the plugin does not have, gets no index; the others do.
 func TestIndexesThatAreImpossible(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	env := adminSettings(db)
 	execute(t, db.SQL, "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
 	execute(t, db.SQL, "DROP TABLE wp_latepoint_transaction_refunds")
@@ -191,9 +191,9 @@ func TestIndexesThatAreImpossible(t *testing.T) {
 		"wp_latepoint_transaction_refunds (transaction_id): impossible, because there is no such table\n",
 		"wp_latepoint_orders (coupon_code): impossible, because there is no column coupon_code\n")
 	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
-	made := ownIndexes(indexNames(t, db.SQL))
-	if len(made) == 0 || slices.ContainsFunc(made, func(name string) bool { return strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
-		t.Errorf("made %v", made)
+	created := ownIndexes(indexNames(t, db.SQL))
+	if len(created) == 0 || slices.ContainsFunc(created, func(name string) bool { return strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
+		t.Errorf("made %v", created)
 	}
 }
 
@@ -201,22 +201,22 @@ func TestIndexesThatAreImpossible(t *testing.T) {
 // that are printed let it.
 func TestIndexesNeedPrivilege(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	env := settingsFor(db)
-	refused := run(t, env, "", "indexes", "--apply", "--all").want(t, exitRefused, "may not change the indexes of wp_latepoint_transactions, ", "GRANT INDEX ON `")
-	if made := ownIndexes(indexNames(t, db.SQL)); len(made) > 0 {
-		t.Errorf("made without the privilege: %v", made)
+	rejected := run(t, env, "", "indexes", "--apply", "--all").want(t, exitRefused, "may not change the indexes of wp_latepoint_transactions, ", "GRANT INDEX ON `")
+	if created := ownIndexes(indexNames(t, db.SQL)); len(created) > 0 {
+		t.Errorf("made without the privilege: %v", created)
 	}
 	grants := 0
-	for line := range strings.Lines(refused.stderr) {
+	for line := range strings.Lines(rejected.stderr) {
 		if strings.HasPrefix(line, "GRANT ") {
 			execute(t, db.SQL, strings.TrimRight(line, ";\n"))
 			grants++
 		}
 	}
 	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
-	if made := ownIndexes(indexNames(t, db.SQL)); len(made) < grants {
-		t.Errorf("made with %d grants: %v", grants, made)
+	if created := ownIndexes(indexNames(t, db.SQL)); len(created) < grants {
+		t.Errorf("made with %d grants: %v", grants, created)
 	}
 	run(t, env, "", "indexes", "--drop").want(t, exitOK)
 }
@@ -229,16 +229,16 @@ func TestIndexesOnCluster(t *testing.T) {
 	env := adminSettings(db)
 	const refusal = "a change of a table stops all writes on all nodes of a cluster until it is done: choose a quiet time and add --cluster"
 	run(t, env, "", "indexes", "--apply", "--all").want(t, exitUsage, refusal)
-	if made := ownIndexes(indexNames(t, db.SQL)); len(made) > 0 {
-		t.Errorf("made without consent: %v", made)
+	if created := ownIndexes(indexNames(t, db.SQL)); len(created) > 0 {
+		t.Errorf("made without consent: %v", created)
 	}
 	run(t, env, "", "indexes", "--apply", "--all", "--cluster").want(t, exitOK)
-	made := ownIndexes(indexNames(t, db.SQL))
-	if len(made) == 0 {
+	created := ownIndexes(indexNames(t, db.SQL))
+	if len(created) == 0 {
 		t.Error("nothing made with --cluster")
 	}
 	run(t, env, "", "indexes", "--drop").want(t, exitUsage, refusal)
-	if diff := gocmp.Diff(made, ownIndexes(indexNames(t, db.SQL))); diff != "" {
+	if diff := gocmp.Diff(created, ownIndexes(indexNames(t, db.SQL))); diff != "" {
 		t.Errorf("dropped without consent:\n%s", diff)
 	}
 	run(t, env, "", "indexes", "--drop", "--cluster").want(t, exitOK)
@@ -251,8 +251,8 @@ func TestIndexesOnCluster(t *testing.T) {
 // again. The time limit of statements does not count.
 func TestIndexesWaitForOthers(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
-	tx := touching(t, db.SQL, "wp_latepoint_transactions")
+	db := largeSite(t)
+	tx := beginWrite(t, db.SQL, "wp_latepoint_transactions")
 	var stdout, stderr fixtures.Buffer
 	p := program{env: append(adminSettings(db), "BOOKSIDE_DB__STATEMENT_TIMEOUT=1s"), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock}
 	ended := make(chan error, 1)
@@ -270,13 +270,13 @@ func TestIndexesWaitForOthers(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatalf("%v\n%s", err, stdout.String())
 	}
-	if made := ownIndexes(indexNames(t, db.SQL)); !slices.Contains(made, "wp_latepoint_transactions.bookside_order_id") {
-		t.Errorf("made %v", made)
+	if created := ownIndexes(indexNames(t, db.SQL)); !slices.Contains(created, "wp_latepoint_transactions.bookside_order_id") {
+		t.Errorf("made %v", created)
 	}
 }
 
-// touching is an open transaction that has written to a table.
-func touching(t *testing.T, db *sql.DB, table string) *sql.Tx {
+// beginWrite returns an open transaction that has written to a table.
+func beginWrite(t *testing.T, db *sql.DB, table string) *sql.Tx {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -293,9 +293,9 @@ func touching(t *testing.T, db *sql.DB, table string) *sql.Tx {
 // finished ones stay, and the next run makes the others.
 func TestIndexesInterrupted(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	env := adminSettings(db)
-	touching(t, db.SQL, "wp_latepoint_orders") // its indexes wait, those before do not
+	beginWrite(t, db.SQL, "wp_latepoint_orders") // its indexes wait, those before do not
 	ctx, interrupt := context.WithCancel(t.Context())
 	var stdout, stderr fixtures.Buffer
 	p := program{env: env, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock}
@@ -324,14 +324,14 @@ func TestIndexesInterrupted(t *testing.T) {
 // TestIndexesResumed: what an interrupted run has made is not made again.
 func TestIndexesResumed(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	env := adminSettings(db)
 	execute(t, db.SQL, "CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)")
 	rest := run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK).stdout
 	if strings.Contains(rest, "bookside_order_id on") {
 		t.Errorf("made again: %s", rest)
 	}
-	for name, r := range listed(t, env) {
+	for name, r := range listIndexes(t, env) {
 		if r.State != indexes.Present {
 			t.Errorf("%s is %s", name, r.State)
 		}
@@ -342,7 +342,7 @@ func TestIndexesResumed(t *testing.T) {
 // being made, and each of them is found by the index.
 func TestIndexesLetOthersWrite(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	manyPayments(t, db)
 	var stdout, stderr fixtures.Buffer
 	p := program{env: adminSettings(db), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock}
@@ -381,7 +381,7 @@ func TestIndexesLetOthersWrite(t *testing.T) {
 // as without it.
 func TestRequestsUseIndexes(t *testing.T) {
 	t.Parallel()
-	db := recorded(t)
+	db := largeSite(t)
 	env := adminSettings(db)
 	execute(t, db.SQL, "UPDATE wp_latepoint_orders SET coupon_code = 'TEN' WHERE id % 100 = 0")
 	execute(t, db.SQL, "UPDATE wp_latepoint_transactions SET kind = 'refund', amount = -amount WHERE id % 100 = 0")
@@ -442,7 +442,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 		}
 	}
 	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
-	for name, r := range listed(t, env) {
+	for name, r := range listIndexes(t, env) {
 		execute(t, db.SQL, "ANALYZE TABLE "+r.Table)
 		if index := strings.TrimPrefix(r.Table, "wp_latepoint_") + "." + strings.Join(r.Columns, "_"); requests[index] == nil {
 			t.Errorf("no request for %s", name)

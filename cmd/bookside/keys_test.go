@@ -135,8 +135,8 @@ func TestImportWeakKeys(t *testing.T) {
 			weak := test.weakness != ""
 			args := []string{"keys", "import", "--name", test.secret[:1], "--permissions", "read"}
 			if weak {
-				refused := run(t, env, test.secret+"\n", args...).want(t, exitFailure, test.weakness, "keys create", "--weak")
-				if strings.Contains(refused.stdout+refused.stderr, test.secret) && len(test.secret) > 1 {
+				rejected := run(t, env, test.secret+"\n", args...).want(t, exitFailure, test.weakness, "keys create", "--weak")
+				if strings.Contains(rejected.stdout+rejected.stderr, test.secret) && len(test.secret) > 1 {
 					t.Error("the key is told")
 				}
 				if status, body := get(t, s.url+"/v1/status", test.secret); status != http.StatusUnauthorized {

@@ -411,7 +411,7 @@ func TestServeSendsMails(t *testing.T) {
 		sent = append(sent, "sent, 1")
 	}
 	queueMails(t, db, want...)
-	programs := []*serving{serve(t, mailSettings(db, server)), serve(t, mailSettings(db, server))}
+	programs := []*testServer{serve(t, mailSettings(db, server)), serve(t, mailSettings(db, server))}
 	programs[0].eventually("all mails", func() bool { return slices.Equal(outboxStates(t, db), sent) })
 	for _, p := range programs {
 		if err := p.stop(); err != nil {
@@ -502,7 +502,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 		outbox.Run(ctx, 0)
 		ended <- site.Close()
 	}()
-	s := &serving{t: t, stderr: &log}
+	s := &testServer{t: t, stderr: &log}
 	// An attempt is counted before it begins, and logged when it has ended.
 	s.eventually("a try", func() bool {
 		return slices.Equal(outboxStates(t, db), []string{"waiting, 1", "waiting, 0"}) && strings.Contains(log.String(), `"msg":"mail not sent yet"`)

@@ -54,26 +54,26 @@ func small(t *testing.T) *fixtures.Database {
 	return fixtures.New(t, fixtures.Small(now))
 }
 
-// finished is the result of a program that has exited.
-type finished struct {
+// result is the result of a program that has exited.
+type result struct {
 	code           int
 	stdout, stderr string
 }
 
 // run runs a command until it exits.
-func run(t *testing.T, env []string, stdin string, args ...string) finished {
+func run(t *testing.T, env []string, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr fixtures.Buffer
 	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: fixedClock}
 	code := report(&stderr, p.run(t.Context(), args))
-	return finished{code, stdout.String(), stderr.String()}
+	return result{code, stdout.String(), stderr.String()}
 }
 
 func fixedClock() time.Time { return now }
 
 // want fails the test unless the program exited with the code and printed all of the
 // texts to standard error.
-func (f finished) want(t *testing.T, code int, texts ...string) finished {
+func (f result) want(t *testing.T, code int, texts ...string) result {
 	t.Helper()
 	if f.code != code {
 		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", f.code, code, f.stdout, f.stderr)
@@ -91,8 +91,8 @@ func wantTexts(t *testing.T, got string, texts ...string) {
 	}
 }
 
-// serving is a running server.
-type serving struct {
+// testServer is a running server.
+type testServer struct {
 	t      *testing.T
 	url    string // URL of the API
 	stderr *fixtures.Buffer
@@ -101,7 +101,7 @@ type serving struct {
 }
 
 // serve starts the program and waits until it listens.
-func serve(t *testing.T, env []string) *serving {
+func serve(t *testing.T, env []string) *testServer {
 	t.Helper()
 	s, stdout := launch(t, env)
 	line, err := bufio.NewReader(stdout).ReadString('\n')
@@ -117,11 +117,11 @@ func serve(t *testing.T, env []string) *serving {
 }
 
 // launch starts the program; stdout is closed when it exits.
-func launch(t *testing.T, env []string) (s *serving, stdout io.Reader) {
+func launch(t *testing.T, env []string) (s *testServer, stdout io.Reader) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
-	s = &serving{t: t, stderr: &fixtures.Buffer{}, cancel: cancel, ended: make(chan error, 1)}
+	s = &testServer{t: t, stderr: &fixtures.Buffer{}, cancel: cancel, ended: make(chan error, 1)}
 	p := program{env: env, stdin: strings.NewReader(""), stdout: writer, stderr: s.stderr, now: fixedClock}
 	go func() {
 		err := p.run(ctx, []string{"serve"})
@@ -138,13 +138,13 @@ func launch(t *testing.T, env []string) (s *serving, stdout io.Reader) {
 }
 
 // stop stops the program and returns its error.
-func (s *serving) stop() error {
+func (s *testServer) stop() error {
 	s.cancel()
 	return <-s.ended
 }
 
 // admin returns the address of the probes, from the log.
-func (s *serving) admin() string {
+func (s *testServer) admin() string {
 	s.t.Helper()
 	var address string
 	s.eventually("the address of the probes", func() bool {
@@ -160,7 +160,7 @@ func (s *serving) admin() string {
 }
 
 // eventually waits for a change made by another goroutine or process.
-func (s *serving) eventually(what string, happened func() bool) {
+func (s *testServer) eventually(what string, happened func() bool) {
 	s.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for !happened() {

@@ -24,8 +24,8 @@ import (
 	"bookside/fixtures"
 )
 
-// seen is a request as it arrived behind the proxy.
-type seen struct {
+// proxiedRequest is a request as it arrived behind the proxy.
+type proxiedRequest struct {
 	at, uri string // at is "bookside" or "PHP"
 	header  http.Header
 	body    int // bytes
@@ -61,7 +61,7 @@ func TestProxySamples(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			requests := make(chan seen, 1)
+			requests := make(chan proxiedRequest, 1)
 			p := start(t, recordBookside(t, requests), recordPHP(t, requests))
 			for _, test := range tests {
 				p.send(t, http.MethodGet, test.uri, "")
@@ -119,7 +119,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			requests := make(chan seen, 4*(len(uris)+len(failing)))
+			requests := make(chan proxiedRequest, 4*(len(uris)+len(failing)))
 			p := start(t, recordBookside(t, requests), recordPHP(t, requests))
 			p.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 			send := func(uri, referer string) {
@@ -144,7 +144,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 			send(plainList, "https://example.com"+plainPage)
 
 			log := ""
-			(&serving{t: t, stderr: p.stderr}).eventually("the log of the last request", func() bool {
+			(&testServer{t: t, stderr: p.stderr}).eventually("the log of the last request", func() bool {
 				log = p.logged(t)
 				return strings.Contains(log, plainList) && strings.Contains(log, plainPage)
 			})
@@ -173,7 +173,7 @@ func withoutSlash(uri string) string {
 }
 
 // recordBookside starts a server in place of Bookside and returns its address.
-func recordBookside(t *testing.T, into chan<- seen) string {
+func recordBookside(t *testing.T, into chan<- proxiedRequest) string {
 	t.Helper()
 	server := httptest.NewServer(record("bookside", into))
 	t.Cleanup(server.Close)
@@ -181,7 +181,7 @@ func recordBookside(t *testing.T, into chan<- seen) string {
 }
 
 // recordPHP starts a server in place of PHP and returns its socket.
-func recordPHP(t *testing.T, into chan<- seen) string {
+func recordPHP(t *testing.T, into chan<- proxiedRequest) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "php")
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
@@ -197,7 +197,7 @@ func recordPHP(t *testing.T, into chan<- seen) string {
 	return socket
 }
 
-func record(at string, into chan<- seen) http.Handler {
+func record(at string, into chan<- proxiedRequest) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/redirect":
@@ -207,7 +207,7 @@ func record(at string, into chan<- seen) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		n, _ := io.Copy(io.Discard, r.Body) // the test checks n, not the error
-		into <- seen{at, r.RequestURI, r.Header, int(n)}
+		into <- proxiedRequest{at, r.RequestURI, r.Header, int(n)}
 	})
 }
 
@@ -358,7 +358,7 @@ func startCaddy(t *testing.T, bookside, php string) *proxy {
 	caddy := exec.CommandContext(t.Context(), command, "run", "--adapter", "caddyfile", "--config", path)
 	caddy.Env = []string{"HOME=" + folder}
 	p.run(t, caddy)
-	(&serving{t: t, stderr: p.stderr}).eventually("Caddy to answer", func() bool {
+	(&testServer{t: t, stderr: p.stderr}).eventually("Caddy to answer", func() bool {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", port)
 		if err != nil {
 			return false

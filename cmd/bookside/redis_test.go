@@ -130,7 +130,7 @@ func TestServersShareCounts(t *testing.T) {
 	env := settingsFor(small(t), "BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=3", "BOOKSIDE_RATE_LIMIT__REDIS="+server.URL()+"?read_timeout=30s")
 	first, second := serve(t, env), serve(t, env)
 	key := newKey(t, env)
-	for _, s := range []*serving{first, second, first} {
+	for _, s := range []*testServer{first, second, first} {
 		if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
 			t.Errorf("status %d: %s", status, body)
 		}
@@ -148,7 +148,7 @@ func TestServersShareCounts(t *testing.T) {
 	if n := strings.Count(first.stderr.String(), "each server counts by itself"); n != 1 {
 		t.Errorf("said %d times: %s", n, first.stderr)
 	}
-	for _, s := range []*serving{first, second} {
+	for _, s := range []*testServer{first, second} {
 		if err := s.stop(); err != nil {
 			t.Error(err)
 		}

@@ -115,15 +115,15 @@ func TestRestartBehindProxy(t *testing.T) {
 		program.stop()
 		program.start()
 		served := l.served.Load()
-		(&serving{t: t, stderr: program.log}).eventually("requests after the restart", func() bool {
+		(&testServer{t: t, stderr: program.log}).eventually("requests after the restart", func() bool {
 			return l.served.Load() > served+20 || l.failed.Load() > 0
 		})
 	}
 	over.Store(true)
 	clients.Wait()
 	program.stop()
-	if made := countBookings(t, db) - before; made != l.booked.Load() || made == 0 {
-		t.Errorf("%d bookings were made, %d were answered with 201", made, l.booked.Load())
+	if created := countBookings(t, db) - before; created != l.booked.Load() || created == 0 {
+		t.Errorf("%d bookings were made, %d were answered with 201", created, l.booked.Load())
 	}
 	t.Logf("%d requests, %d bookings", l.served.Load(), l.booked.Load())
 }
@@ -138,11 +138,11 @@ func countBookings(t *testing.T, db *fixtures.Database) (n int64) {
 
 // load is the clients of a proxy.
 type load struct {
-	t                             *testing.T
-	proxy                         *proxy
-	key                           string
-	starts                        []string // JSON members of a booking that set its start
-	taken, served, booked, failed atomic.Int64
+	t                                *testing.T
+	proxy                            *proxy
+	key                              string
+	starts                           []string // JSON members of a booking that set its start
+	requests, served, booked, failed atomic.Int64
 }
 
 // ask sends a request and expects one of the statuses.
@@ -194,7 +194,7 @@ func (l *load) findStarts() {
 
 // book books the next start, which may overlap with another booking by now.
 func (l *load) book() {
-	start := l.starts[int(l.taken.Add(1))%len(l.starts)]
+	start := l.starts[int(l.requests.Add(1))%len(l.starts)]
 	status, _ := l.ask(http.MethodPost, "/bookings", `{"service_id":1,"agent_id":"any","customer_id":1,`+start+`}`,
 		http.StatusCreated, http.StatusConflict)
 	if status == http.StatusCreated {

@@ -205,11 +205,11 @@ func TestStoppedBeforeServing(t *testing.T) {
 
 func TestServeFails(t *testing.T) {
 	t.Parallel()
-	taken, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	other, err := listen(t.Context(), keyListen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = taken.Close() })
+	t.Cleanup(func() { _ = other.Close() })
 	db := fixtures.Shared(t, fixtures.Small(now))
 	network := fixtures.Shared(t, fixtures.Prefixed())
 	tests := []struct {
@@ -218,11 +218,11 @@ func TestServeFails(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"port taken", settingsFor(db, "BOOKSIDE_SERVER__LISTEN="+taken.Addr().String()), exitPortTaken,
-			[]string{"another program is listening on " + taken.Addr().String(), "server.listen (BOOKSIDE_SERVER__LISTEN)"}},
-		{"port of the probes taken", settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+taken.Addr().String()), exitPortTaken,
-			[]string{"another program is listening on " + taken.Addr().String(), "admin.listen (BOOKSIDE_ADMIN__LISTEN)"}},
-		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + taken.Addr().String(), "BOOKSIDE_DB__CONNECT_WAIT=10m"}, exitPortTaken, nil},
+		{"port taken", settingsFor(db, "BOOKSIDE_SERVER__LISTEN="+other.Addr().String()), exitPortTaken,
+			[]string{"another program is listening on " + other.Addr().String(), "server.listen (BOOKSIDE_SERVER__LISTEN)"}},
+		{"port of the probes taken", settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+other.Addr().String()), exitPortTaken,
+			[]string{"another program is listening on " + other.Addr().String(), "admin.listen (BOOKSIDE_ADMIN__LISTEN)"}},
+		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + other.Addr().String(), "BOOKSIDE_DB__CONNECT_WAIT=10m"}, exitPortTaken, nil},
 		{"address of another machine", settingsFor(db, "BOOKSIDE_SERVER__LISTEN=192.0.2.1:80"), exitFailure, []string{"server.listen: "}},
 		{"no server", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exitUnreachable,
 			[]string{"the database at 127.0.0.1:1 cannot be reached", "connection refused"}},
@@ -256,11 +256,11 @@ func lastWins(env []string) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		last[name] = entry
 	}
-	var kept []string
+	var rest []string
 	for _, entry := range last {
-		kept = append(kept, entry)
+		rest = append(rest, entry)
 	}
-	return kept
+	return rest
 }
 
 func TestSiteOfNetwork(t *testing.T) {

@@ -72,19 +72,19 @@ func wantWrites(t *testing.T, bookings, key string) {
 		t.Fatalf("status %d, free on %s: %v", status, date, free.Data.Slots)
 	}
 	first, last := free.Data.Slots[0], free.Data.Slots[len(free.Data.Slots)-1]
-	var made struct {
+	var created struct {
 		Data struct {
 			ID    int
 			Start string `json:"start_time"`
 		}
 	}
 	body := `{"service_id":2,"agent_id":1,"start_date":"` + date + `","start_time":"` + first + `","customer":{"first_name":"A","last_name":"B","email":"a@example.org"}}`
-	if status := ask(t, http.MethodPost, bookings, key, body, &made); status != http.StatusCreated || made.Data.Start != first {
-		t.Fatalf("create: status %d, %+v", status, made)
+	if status := ask(t, http.MethodPost, bookings, key, body, &created); status != http.StatusCreated || created.Data.Start != first {
+		t.Fatalf("create: status %d, %+v", status, created)
 	}
-	booking := bookings + "/" + strconv.Itoa(made.Data.ID)
-	if status := ask(t, http.MethodPut, booking, key, `{"start_time":"`+last+`"}`, &made); status != http.StatusOK || made.Data.Start != last {
-		t.Errorf("move: status %d, %+v", status, made)
+	booking := bookings + "/" + strconv.Itoa(created.Data.ID)
+	if status := ask(t, http.MethodPut, booking, key, `{"start_time":"`+last+`"}`, &created); status != http.StatusOK || created.Data.Start != last {
+		t.Errorf("move: status %d, %+v", status, created)
 	}
 	if status := ask(t, http.MethodDelete, booking+"?force=true", key, "", nil); status != http.StatusOK {
 		t.Errorf("delete: status %d", status)

@@ -73,8 +73,8 @@ func (k *keyboard) arrives(title string) {
 // quote returns text as a string literal of a script.
 func quote(text string) string { return "`" + strings.ReplaceAll(text, "`", "\\`") + "`" }
 
-// focused is an expression for the name of the element that has the focus.
-const focused = `(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.textContent).trim().replace(/\s+/g, " "))(document.activeElement)`
+// focusName is an expression for the name of the element that has the focus.
+const focusName = `(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.textContent).trim().replace(/\s+/g, " "))(document.activeElement)`
 
 // reach presses Tab until the element with this name has the focus, which must be
 // visible.
@@ -83,7 +83,7 @@ func (k *keyboard) reach(name string) {
 	var passed []string
 	for range 60 {
 		k.press(kb.Tab)
-		at := k.eval(focused)
+		at := k.eval(focusName)
 		if at == name {
 			if outline := k.eval("getComputedStyle(document.activeElement).outlineStyle"); outline == "none" {
 				k.t.Errorf("%s: the focus cannot be seen", name)
@@ -179,7 +179,7 @@ func manageKeys(k *keyboard, keys *keysPage, copies cdp.PermissionSetting) {
 	k.press(" ")
 	k.activate("Change the key")
 	k.arrives("API keys")
-	if got := k.eval(focused); got != "Key 2 was changed. The change is in effect." {
+	if got := k.eval(focusName); got != "Key 2 was changed. The change is in effect." {
 		t.Errorf("the focus is on %q", got)
 	}
 	keys.get("/v1/services", header).want(http.StatusOK)

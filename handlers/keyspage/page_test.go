@@ -78,8 +78,8 @@ func (k *keysPage) visitor() *visitor {
 	return &visitor{k, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// loggedIn returns a visitor after the login.
-func (k *keysPage) loggedIn() *visitor {
+// login returns a visitor after the login.
+func (k *keysPage) login() *visitor {
 	k.t.Helper()
 	v := k.visitor()
 	v.post("/keys/login", url.Values{"token": {k.token()}}).leadsTo("/keys")
@@ -129,10 +129,10 @@ func (v *visitor) fill(path string, changed url.Values) page {
 	v.t.Helper()
 	opened := v.open(path)
 	opened.want(http.StatusOK)
-	return v.post(path, amended(opened.form(path), changed))
+	return v.post(path, merge(opened.form(path), changed))
 }
 
-func amended(form, changed url.Values) url.Values {
+func merge(form, changed url.Values) url.Values {
 	form = maps.Clone(form)
 	maps.Copy(form, changed)
 	return form
@@ -216,13 +216,13 @@ func (p page) secret() string {
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v := k.loggedIn()
+	v := k.login()
 	v.open("/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
-	made := v.fill("/keys/new", url.Values{
+	created := v.fill("/keys/new", url.Values{
 		"name": {"Kasse 1"}, "kind": {"test"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\r\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_hour": {"70"},
 	}).says(http.StatusOK, "Kasse 1", "only time")
-	secret := made.secret()
+	secret := created.secret()
 	header := http.Header{"X-Api-Key": {secret}}
 	k.get("/v1/bookings", header).want(http.StatusOK)
 	k.get("/v1/customers", header).want(http.StatusForbidden)
@@ -285,8 +285,8 @@ func TestLifeOfAKey(t *testing.T) {
 func TestInvalidFormKeepsItsInput(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v := k.loggedIn()
-	typed := url.Values{
+	v := k.login()
+	input := url.Values{
 		"name": {strings.Repeat("ä", 191)}, "kind": {"dead"}, "permissions": {"read_bookings", "fly"}, "networks": {"192.0.2.0/24\nexample.com"}, "expires": {"2020-01-31"},
 		"per_minute": {"0"}, "per_hour": {"many"},
 	}
@@ -311,9 +311,9 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 			t.Errorf("%s: the input: %s", path, diff)
 		}
 	}
-	accepted := amended(typed, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
+	accepted := merge(input, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
 	accepted.Del("kind")
-	sent := v.fill("/keys/new", typed)
+	sent := v.fill("/keys/new", input)
 	check(sent, "/keys/new", accepted)
 	sent.says(http.StatusUnprocessableEntity, `id="kind-error">Write live or test.`)
 	v.fill("/keys/new", nil).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
@@ -321,14 +321,14 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(v.fill("/keys/1", typed), "/keys/1", accepted)
+	check(v.fill("/keys/1", input), "/keys/1", accepted)
 	after, err := k.keys.List(t.Context())
 	if diff := cmp.Diff(before, after); err != nil || diff != "" {
 		t.Error(diff, err)
 	}
 
 	// Once corrected, the same page is accepted.
-	form := amended(sent.form("/keys/new"), url.Values{
+	form := merge(sent.form("/keys/new"), url.Values{
 		"name": {"right"}, "kind": {"live"}, "permissions": {"read"}, "networks": {""}, "expires": {""}, "per_minute": {""}, "per_hour": {""},
 	})
 	v.post("/keys/new", form).says(http.StatusOK).secret()
@@ -345,7 +345,7 @@ func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 	}
 	k.clock = now.AddDate(0, 0, 7)
 	path := fmt.Sprintf("/keys/%d", key.ID)
-	v := k.loggedIn()
+	v := k.login()
 	v.open("/keys").says(http.StatusOK, "Revoked and expired keys (1)", "since")
 	v.fill(path, url.Values{"name": {"b"}}).leadsTo(fmt.Sprintf("/keys?done=changed&id=%d", key.ID))
 	want := key
@@ -365,8 +365,8 @@ func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 func TestFormsTakeEffectOnce(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v := k.loggedIn()
-	form := amended(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"once"}, "permissions": {"read"}})
+	v := k.login()
+	form := merge(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"once"}, "permissions": {"read"}})
 	v.post("/keys/new", form).says(http.StatusOK).secret()
 	v.post("/keys/new", form).says(http.StatusConflict, "already submitted")
 	k.clock = now.Add(30 * time.Minute)
@@ -380,7 +380,7 @@ func TestFormsTakeEffectOnce(t *testing.T) {
 	if _, _, err := k.keys.Restrict(t.Context(), 2, keys.Patch{Networks: &networks}); err != nil {
 		t.Fatal(err)
 	}
-	again := v.post("/keys/2", amended(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else has changed this key", `value="twice"`)
+	again := v.post("/keys/2", merge(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else has changed this key", `value="twice"`)
 	if key, _, err := k.keys.Find(t.Context(), 2); err != nil || key.Name != "once" || len(key.Networks) != 1 {
 		t.Errorf("%+v, %v", key, err)
 	}

@@ -53,7 +53,7 @@ func TestLogin(t *testing.T) {
 func TestLogoutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v := k.loggedIn()
+	v := k.login()
 	address, err := url.Parse(k.admin.URL + "/keys")
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	first, second := newKeysPage(t, database), newKeysPage(t, database)
-	v := first.loggedIn()
+	v := first.login()
 	here, err := url.Parse(first.admin.URL + "/keys")
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 func TestLoginsAreLimited(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v, guesser := k.loggedIn(), k.visitor()
+	v, guesser := k.login(), k.visitor()
 	token := k.token()
 	for range 19 {
 		guesser.post("/keys/login", url.Values{"token": {"guess"}}).says(http.StatusForbidden)
@@ -162,7 +162,7 @@ func TestSessionCookie(t *testing.T) {
 func TestForeignFormsAreRejected(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v, other := k.loggedIn(), k.loggedIn()
+	v, other := k.login(), k.login()
 	const formType = "application/x-www-form-urlencoded"
 	paths := map[string]url.Values{
 		"/keys/new":      {"name": {"evil"}, "kind": {"live"}, "permissions": {"write"}, "nonce": {"x"}},
@@ -173,7 +173,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 	foreign := other.open("/keys").form("/keys/logout").Get("csrf")
 	for path, form := range paths {
 		for name, csrf := range map[string][]string{"none": nil, "empty": {""}, "of another session": {foreign}, "cut": {foreign[:10]}} {
-			sent := v.post(path, amended(form, url.Values{"csrf": csrf}))
+			sent := v.post(path, merge(form, url.Values{"csrf": csrf}))
 			if path == "/keys/logout" {
 				sent.leadsTo("/keys") // where it can be pressed
 				continue
@@ -184,7 +184,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 			}
 		}
 		// A right value does not help a page of another origin.
-		right := amended(form, url.Values{"csrf": {v.open("/keys").form("/keys/logout").Get("csrf")}})
+		right := merge(form, url.Values{"csrf": {v.open("/keys").form("/keys/logout").Get("csrf")}})
 		for name, header := range map[string]http.Header{
 			"cross-site":      {"Sec-Fetch-Site": {"cross-site"}},
 			"another port":    {"Sec-Fetch-Site": {"same-site"}, "Origin": {"http://127.0.0.1:1"}},
@@ -225,7 +225,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 func TestDNSRebindingIsRejected(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)), "Keys.example.com")
-	v := k.loggedIn()
+	v := k.login()
 	for host, served := range map[string]bool{
 		"localhost": true, "localhost:8081": true, "LOCALHOST:1": true, "127.0.0.1": true, "127.0.0.1:8081": true, "[::1]": true, "[::1]:8081": true,
 		"192.0.2.7:8081": true, "keys.example.com": true, "keys.example.com:443": true, "KEYS.EXAMPLE.COM": true,
@@ -254,7 +254,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
 	const name = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' {{.}} &lt;b&gt;`
-	v := k.loggedIn()
+	v := k.login()
 	v.fill("/keys/new", url.Values{"name": {name}, "permissions": {"read"}}).says(http.StatusOK, name)
 	pages := []page{
 		v.open("/keys"), v.open("/keys/2"), v.open("/keys/2/revoke"),
@@ -280,7 +280,7 @@ func TestNamesAreEscaped(t *testing.T) {
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v := k.loggedIn()
+	v := k.login()
 	for path, contentType := range map[string]string{
 		"/keys": "text/html; charset=utf-8", "/keys/new": "text/html; charset=utf-8", "/keys/1": "text/html; charset=utf-8", "/keys/77": "text/html; charset=utf-8",
 		"/keys/style.css": "text/css; charset=utf-8", "/keys/script.js": "text/javascript; charset=utf-8", "/keys/icon.svg": "image/svg+xml", "/keys/login": "",
@@ -316,8 +316,8 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	login.leadsTo("/keys")
 	response := http.Response{Header: login.header}
 	session := response.Cookies()[0].Value
-	made := v.fill("/keys/new", url.Values{"name": {"secret one"}, "permissions": {"read"}})
-	key := made.secret()
+	created := v.fill("/keys/new", url.Values{"name": {"secret one"}, "permissions": {"read"}})
+	key := created.secret()
 	again := k.visitor().post("/keys/login", url.Values{"token": {token}})
 	v.fill("/keys/2", url.Values{"name": {"secret two"}})
 	seen := again.text + v.open("/keys").text + v.open("/keys/2").text + v.open("/keys/2/revoke").text + v.open("/keys/new").text
@@ -346,7 +346,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 			t.Errorf("the %s is revealed", name)
 		}
 	}
-	if strings.Contains(made.text, session) || strings.Contains(k.pages.String(), "secret one") {
+	if strings.Contains(created.text, session) || strings.Contains(k.pages.String(), "secret one") {
 		t.Error("the session is in the page, or a name in the log")
 	}
 }
@@ -369,8 +369,8 @@ func TestPageWithoutDatabase(t *testing.T) {
 
 	database := fixtures.New(t, fixtures.Small(now))
 	k := newKeysPage(t, database)
-	v := k.loggedIn()
-	form := amended(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
+	v := k.login()
+	form := merge(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
 	execute(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
 	v.open("/keys").says(http.StatusOK, "No key is in use.") // none was ever made
 	failed := v.post("/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
@@ -389,7 +389,7 @@ func TestPageWithoutDatabase(t *testing.T) {
 func TestFormsAreLimited(t *testing.T) {
 	t.Parallel()
 	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
-	v := k.loggedIn()
+	v := k.login()
 	v.fill("/keys/new", url.Values{"name": {strings.Repeat("x", 70_000)}}).says(http.StatusBadRequest, "cannot be read")
 	v.post("/keys/login", url.Values{"token": {strings.Repeat("x", 70_000)}}).says(http.StatusForbidden)
 }

@@ -185,13 +185,13 @@ func TestParseReportsUnreadableSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := parse([]byte("<?php const DB_USER = 'u', DB_PASSWORD = 'p';\n\n"+tc.more), noSocket)
-			var refused *Error
-			if !errors.As(err, &refused) {
+			var rejected *Error
+			if !errors.As(err, &rejected) {
 				t.Fatalf("error %v, want an *Error", err)
 			}
-			if refused.Line != tc.line || refused.Name != tc.name || !strings.Contains(err.Error(), tc.says) {
+			if rejected.Line != tc.line || rejected.Name != tc.name || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %q with line %d and name %q, want line %d, name %q and %q in the text",
-					err, refused.Line, refused.Name, tc.line, tc.name, tc.says)
+					err, rejected.Line, rejected.Name, tc.line, tc.name, tc.says)
 			}
 			if strings.Contains(err.Error(), "hidden") {
 				t.Errorf("the error shows the value: %v", err)
@@ -242,8 +242,8 @@ func TestRead(t *testing.T) {
 	if _, err := Read(write(full + "#")); err == nil {
 		t.Error("a file of more than 1 MiB was read")
 	}
-	var refused *Error
-	if _, err := Read(write("<?php")); !errors.As(err, &refused) {
+	var rejected *Error
+	if _, err := Read(write("<?php")); !errors.As(err, &rejected) {
 		t.Errorf("an empty file: error %v, want an *Error", err)
 	}
 	if _, err := Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
@@ -367,8 +367,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		c, err := parse(src, noSocket)
-		var refused *Error
-		if err != nil && !errors.As(err, &refused) {
+		var rejected *Error
+		if err != nil && !errors.As(err, &rejected) {
 			t.Fatalf("error %v, want an *Error", err)
 		}
 		if err == nil && (c.Name == "" || c.User == "" || c.Address == "" || !wpdb.ValidPrefix(c.TablePrefix)) {

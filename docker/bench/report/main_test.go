@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-const measured = `rate	status	equal	bookside	5000	900	4000
+const measurementLines = `rate	status	equal	bookside	5000	900	4000
 rate	status	equal	sql	10000	500	1000
 rate	status	equal	php	50	9000	99000
 rate	bookings	different	bookside	800.4	9000	30000
@@ -23,7 +23,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "picture.svg")
 	var out bytes.Buffer
-	if err := run([]string{"-svg", path, "-title", "a < b"}, strings.NewReader(measured), &out); err != nil {
+	if err := run([]string{"-svg", path, "-title", "a < b"}, strings.NewReader(measurementLines), &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"50 %", "100.0", "0.90", "800", "1000000 bookings", "3.00"} {

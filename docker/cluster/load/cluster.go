@@ -151,10 +151,10 @@ func (c *cluster) close() error {
 }
 
 // counters are the servers' counters of conflicts, summed over the nodes.
-type counters struct{ refused, aborted, deadlocks int }
+type counters struct{ rejected, aborted, deadlocks int }
 
 func (a counters) minus(b counters) counters {
-	return counters{a.refused - b.refused, a.aborted - b.aborted, a.deadlocks - b.deadlocks}
+	return counters{a.rejected - b.rejected, a.aborted - b.aborted, a.deadlocks - b.deadlocks}
 }
 
 func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
@@ -195,7 +195,7 @@ func (n *node) add(ctx context.Context, query string, sum *counters) error {
 		case "innodb_deadlocks":
 			sum.deadlocks += value
 		default:
-			sum.refused += value
+			sum.rejected += value
 		}
 	}
 	return rows.Err()

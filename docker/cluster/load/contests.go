@@ -133,13 +133,13 @@ func (l *load) create(ctx context.Context, path string, b body) (id string, err 
 		if a.status == http.StatusServiceUnavailable && retryAfter != "" && time.Now().Before(deadline) {
 			continue
 		}
-		var made struct {
+		var created struct {
 			Data struct{ ID json.RawMessage }
 		}
-		if err := json.Unmarshal(a.body, &made); err != nil || a.status != http.StatusCreated {
+		if err := json.Unmarshal(a.body, &created); err != nil || a.status != http.StatusCreated {
 			return "", fmt.Errorf("POST %s: %d %.300s", path, a.status, a.body)
 		}
-		return strings.Trim(string(made.Data.ID), `"`), l.sync(ctx)
+		return strings.Trim(string(created.Data.ID), `"`), l.sync(ctx)
 	}
 }
 

@@ -30,15 +30,15 @@ type load struct {
 
 // stage is a line of the report.
 type stage struct {
-	name                   string
-	contests, requests     int
-	won, refused, replayed int // responses
-	later                  int // 503 with Retry-After; the request was repeated
-	failed                 int // other 5xx
-	wrong                  int // contests with more or fewer winners than there should be
-	took                   time.Duration
-	rate                   bool // report the number of winners per second too
-	problems               []string
+	name                    string
+	contests, requests      int
+	won, rejected, replayed int // responses
+	later                   int // 503 with Retry-After; the request was repeated
+	failed                  int // other 5xx
+	wrong                   int // contests with more or fewer winners than there should be
+	took                    time.Duration
+	rate                    bool // report the number of winners per second too
+	problems                []string
 	counters
 }
 
@@ -97,8 +97,8 @@ func (l *load) report() string {
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(table, "\tcontests\trequests\twon\trefused\treplayed\t503\tother 5xx\tcertification\taborts\tdeadlocks\tseconds\twrong\t")
 	for _, s := range l.stages {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t\n", s.name, s.contests, s.requests, s.won, s.refused, s.replayed,
-			s.later, s.failed, s.counters.refused, s.aborted, s.deadlocks, s.took.Seconds(), s.wrong)
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t\n", s.name, s.contests, s.requests, s.won, s.rejected, s.replayed,
+			s.later, s.failed, s.counters.rejected, s.aborted, s.deadlocks, s.took.Seconds(), s.wrong)
 	}
 	_ = table.Flush()
 	for _, s := range l.stages {
@@ -219,7 +219,7 @@ func (l *load) compete(r request, judge func(answer) (won int, fair bool)) attem
 		case a.replayed:
 			l.count(func(s *stage) { s.replayed++ })
 		case won == 0:
-			l.count(func(s *stage) { s.refused++ })
+			l.count(func(s *stage) { s.rejected++ })
 		}
 		l.count(func(s *stage) { s.won += won })
 		return won

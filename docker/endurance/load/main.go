@@ -86,7 +86,7 @@ type load struct {
 	mu       sync.Mutex
 	statuses map[string]int // by method and status
 	expected map[string]int // bookings by note
-	refused  []string
+	rejected []string
 	wrong    []string
 	left     int // requests whose client disconnected
 }
@@ -196,7 +196,7 @@ func (l *load) count(method string, status int) {
 func (l *load) refuse(method, path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.refused = append(l.refused, fmt.Sprintf("%.3f\t%s %s", float64(time.Now().UnixMilli())/1000, method, path))
+	l.rejected = append(l.rejected, fmt.Sprintf("%.3f\t%s %s", float64(time.Now().UnixMilli())/1000, method, path))
 }
 
 func (l *load) fail(format string, args ...any) {
@@ -314,7 +314,7 @@ func (l *load) store(folder string) error {
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(folder, "bookings.tsv"), []byte(bookings.String()), 0o600),
-		os.WriteFile(filepath.Join(folder, "refused.tsv"), []byte(strings.Join(l.refused, "\n")+"\n"), 0o600),
+		os.WriteFile(filepath.Join(folder, "refused.tsv"), []byte(strings.Join(l.rejected, "\n")+"\n"), 0o600),
 	)
 }
 

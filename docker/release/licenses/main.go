@@ -80,8 +80,8 @@ const (
 	goModule  = "Go" // the standard library, which has no module
 )
 
-// listed is a package in the output of go list.
-type listed struct {
+// listedPackage is a package in the output of go list.
+type listedPackage struct {
 	Dir, ImportPath string
 	Standard        bool
 	EmbedFiles      []string
@@ -111,7 +111,7 @@ func linkedModules(ctx context.Context, info *buildinfo.BuildInfo) (map[string]*
 	}
 	modules := map[string]*module{}
 	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {
-		var p listed
+		var p listedPackage
 		switch err := decoder.Decode(&p); {
 		case errors.Is(err, io.EOF):
 			return modules, nil
