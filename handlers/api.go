@@ -180,8 +180,8 @@ func corsConfig(origins []string) middleware.CORSConfig {
 	return middleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, "X-API-Key", methodHeader, requestIDHeader},
-		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", replayedHeader, totalAgeHeader}, ratelimit.Headers...),
+		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, ifNoneMatchHeader, "X-API-Key", methodHeader, requestIDHeader},
+		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

@@ -140,16 +140,23 @@ type encodedResponse struct {
 	// totalAge is the age of a list's size that was counted for another request; nil if
 	// the response has none.
 	totalAge *time.Duration
+	tag      string // "" if the response has none
 }
 
 // totalAgeHeader has the age of the size of a list, in seconds, if it was not counted for
 // this request.
 const totalAgeHeader = "X-Total-Age"
 
-// send sends the response.
+// send sends the response, or 304 if the client has it already.
 func (e encodedResponse) send(c echo.Context) error {
 	if e.totalAge != nil {
 		c.Response().Header().Set(totalAgeHeader, strconv.Itoa(int(e.totalAge.Seconds())))
+	}
+	if e.tag != "" {
+		mayKeep(c, e.tag)
+		if tagsOf(c.Request().Header.Values(ifNoneMatchHeader)).include(e.tag) {
+			return c.NoContent(http.StatusNotModified)
+		}
 	}
 	return c.Blob(e.status, contentType, e.body.Bytes())
 }
@@ -210,7 +217,11 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 		return encodedResponse{}, err
 	}
 	complete = true
-	return encodedResponse{response.status, body, release, r.site.TotalAge}, nil
+	var tag string
+	if r.route.tagged() {
+		tag = tagOf(body.Bytes())
+	}
+	return encodedResponse{response.status, body, release, r.site.TotalAge, tag}, nil
 }
 
 // serve calls the route's operation on the site as it is now, and removes from its

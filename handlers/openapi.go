@@ -222,6 +222,9 @@ func (d *describer) parameters(r route) []members {
 	if r.method == http.MethodPost {
 		parameters = append(parameters, idempotencyParameter)
 	}
+	if r.tagged() {
+		parameters = append(parameters, ifNoneMatchParameter)
+	}
 	return parameters
 }
 
@@ -256,6 +259,15 @@ var idempotencyParameter = members{
 	{"name", idempotencyKey}, {"in", "header"},
 	{"description", "A unique name for this request. If it is sent again within 24 hours with the same body, the first answer is repeated and nothing is done twice"},
 	{"schema", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}}, {"example", "4f1c7e9a"},
+}
+
+// exampleTag is a sample of a tag.
+const exampleTag = `"b1946ac92492d2347c6235b4d2611184"`
+
+var ifNoneMatchParameter = members{
+	{"name", ifNoneMatchHeader}, {"in", "header"},
+	{"description", "Tags of answers that the client has, or *: if the answer would be one of them, it is 304 without a body. Weak tags count as strong ones"},
+	{"schema", &compat.Schema{Type: "string"}}, {"example", exampleTag},
 }
 
 // requestBody describes a body under each content type that is read.
@@ -297,10 +309,13 @@ func (d *describer) responses(r route) members {
 		}
 		byStatus[failure.Status] = append(byStatus[failure.Status], outcome{name, d.schemas.ErrorSchema(shape), failure.Body(shape)})
 	}
+	if r.tagged() {
+		byStatus[http.StatusNotModified] = nil
+	}
 	var responses members
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
 		response := d.response(r, status, byStatus[status])
-		if status >= http.StatusBadRequest {
+		if status >= http.StatusMultipleChoices {
 			response = d.share(strings.ReplaceAll(http.StatusText(status), " ", ""), response)
 		}
 		responses = append(responses, member{strconv.Itoa(status), response})
@@ -340,11 +355,11 @@ func (d *describer) response(r route, status int, outcomes []outcome) members {
 		}
 		examples = append(examples, member{name, members{{"value", o.example}}})
 	}
-	return members{
-		{"description", http.StatusText(status)},
-		{"headers", headersOf(r, status)},
-		{"content", members{{"application/json", members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}},
+	response := members{{"description", http.StatusText(status)}, {"headers", headersOf(r, status)}}
+	if len(outcomes) == 0 {
+		return response
 	}
+	return append(response, member{"content", members{{"application/json", members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}})
 }
 
 var headerComponents = members{
@@ -354,6 +369,7 @@ var headerComponents = members{
 	{"X-RateLimit-Reset", headerOf("End of that window, in seconds since 1970", "integer", 1795255200)},
 	{"RateLimit-Policy", headerOf("All windows with their limits, as in the IETF draft", "string", `"minute";q=60;w=60, "hour";q=3600;w=3600`)},
 	{"RateLimit", headerOf("What is left of all windows, as in the IETF draft", "string", `"minute";r=59;t=30, "hour";r=3599;t=1830`)},
+	{tagHeader, headerOf("Tag of the answer: a hash of its body", "string", exampleTag)},
 	{retryAfterHeader, headerOf("Seconds to wait before retrying", "integer", 5)},
 	{replayedHeader, headerOf("true if the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
 	{totalAgeHeader, headerOf("Age of the total in seconds, if it took long to count and was counted for an earlier request", "integer", 3)},
@@ -381,8 +397,11 @@ func headersOf(r route, status int) members {
 	if r.method == http.MethodPost && status < http.StatusMultipleChoices {
 		names = append(names, replayedHeader)
 	}
-	if r.operation.errors.list && status == http.StatusOK {
+	if r.operation.errors.list && status < http.StatusBadRequest {
 		names = append(names, totalAgeHeader)
+	}
+	if r.tagged() && status < http.StatusBadRequest {
+		names = append(names, tagHeader)
 	}
 	headers := make(members, len(names))
 	for i, name := range names {

@@ -21,6 +21,7 @@ type operation struct {
 	errors   errorForm
 	size     size // what the memory of a request grows with
 	cost     cost // of a request, in requests; nil for one
+	volatile bool // an answer is outdated when it arrives, and has no tag
 	serve    func(*request) (response, error)
 }
 

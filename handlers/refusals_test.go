@@ -40,8 +40,11 @@ func TestDocumentedErrorsAreReal(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if number < http.StatusBadRequest {
+					continue
+				}
 				for name, example := range response.Value.Content["application/json"].Examples {
-					if number < http.StatusBadRequest || name == "answer" { // not an error: the answer to a bulk request that created nothing
+					if name == "answer" { // not an error: the answer to a bulk request that created nothing
 						continue
 					}
 					compared++

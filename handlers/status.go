@@ -5,10 +5,11 @@ import (
 )
 
 var status = operation{
-	id:      "status",
-	summary: "Time zone and current time of the site",
-	about:   "The name of the site's time zone and the current time there.",
-	answers: []response{ok(compat.StatusSingleOf[compat.Status]())},
+	id:       "status",
+	summary:  "Time zone and current time of the site",
+	about:    "The name of the site's time zone and the current time there.",
+	answers:  []response{ok(compat.StatusSingleOf[compat.Status]())},
+	volatile: true,
 	serve: func(r *request) (response, error) {
 		return ok(compat.StatusDetail(r.site.Zone, r.site.Now)), nil
 	},
