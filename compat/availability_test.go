@@ -18,9 +18,11 @@ func TestParseTimeOfDay(t *testing.T) {
 		"00:00": 0, "0:00": 0, "9:05": 545, "09:05": 545, "14:30": 870, "23:59": 1439,
 		"0": 0, "7": 7, "870": 870, "1439": 1439, "0870": 870, "00000000000000000000870": 870,
 	} {
-		if got, ok := parseTimeOfDay(text); !ok || got != want {
-			t.Errorf("%q is %d, %t, want %d", text, got, ok, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, ok := parseTimeOfDay(text); !ok || got != want {
+				t.Errorf("%q is %d, %t, want %d", text, got, ok, want)
+			}
+		})
 	}
 	for _, text := range []string{
 		"", ":", "9:", ":30", "09:5", "09:005", "009:05", "24:00", "23:60", "1440", "-1", "+1", "-0", "9.5", "09:05:00", "9h", "09 05", " 9:05",

@@ -125,9 +125,11 @@ func TestForms(t *testing.T) {
 		"n=<b>&m=é":                            `{"n":"<b>","m":"é"}`,
 		"a" + strings.Repeat("[b]", 64) + "=1": `{"a":` + strings.Repeat(`{"b":`, 64) + `"1"` + strings.Repeat("}", 65),
 	} {
-		if got := parseText(t, typeForm, form); got != want {
-			t.Errorf("%s gives %s, want %s", form, got, want)
-		}
+		t.Run(form, func(t *testing.T) {
+			if got := parseText(t, typeForm, form); got != want {
+				t.Errorf("%s gives %s, want %s", form, got, want)
+			}
+		})
 	}
 }
 
@@ -416,10 +418,12 @@ func TestDottedNames(t *testing.T) {
 		`{"customer.email":"x","customer.email":"a"}`:               "a",
 		`{"Customer":{"email":"x"},"customer":{"email":"a","b":1}}`: "a",
 	} {
-		got := valueOf(bodyOf(t, text).object("customer"), "email", anyText())
-		if got == nil || *got != want {
-			t.Errorf("%s gives %v", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			got := valueOf(bodyOf(t, text).object("customer"), "email", anyText())
+			if got == nil || *got != want {
+				t.Errorf("%s gives %v", text, got)
+			}
+		})
 	}
 	b := bodyOf(t, `{"customer":{"email":["x"]},"customer.phone":{},"duration":0}`)
 	customer := b.object("customer")
@@ -436,15 +440,17 @@ func TestDottedNames(t *testing.T) {
 func TestBodyIsAnObject(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{`{}`: true, `[]`: true, `[ ]`: true, `[1]`: false, `[{}]`: false} {
-		document, err := ParseBody(typeJSON, []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := document.Body()
-		var unreadable *BodyError
-		if (err == nil) != ok || err != nil && !errors.As(err, &unreadable) {
-			t.Errorf("%s: %v, %v", text, b, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			document, err := ParseBody(typeJSON, []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := document.Body()
+			var unreadable *BodyError
+			if (err == nil) != ok || err != nil && !errors.As(err, &unreadable) {
+				t.Errorf("%s: %v, %v", text, b, err)
+			}
+		})
 	}
 }
 

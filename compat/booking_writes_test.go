@@ -97,11 +97,13 @@ func TestNewBookingProblems(t *testing.T) {
 			"notes": notSingle, "status": "Must be a text", "send_confirmation": "Must be true or false",
 		},
 	} {
-		booking := NewBooking(bodyOf(t, body))
-		_, fields := errorFields(t, booking.Validation.Err())
-		if diff := cmp.Diff(want, fields); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
-		}
+		t.Run(body, func(t *testing.T) {
+			booking := NewBooking(bodyOf(t, body))
+			_, fields := errorFields(t, booking.Validation.Err())
+			if diff := cmp.Diff(want, fields); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", body, diff)
+			}
+		})
 	}
 }
 

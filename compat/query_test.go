@@ -234,9 +234,11 @@ func TestBoolean(t *testing.T) {
 func TestFlag(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{"": false, "a": false, "a=": false, "a=0": false, "a=no": false, "a=1": true, "a=on": true, "a=maybe": false, "a[]=1": false} {
-		if got := fieldOf(ParseQuery(raw), flag("a", identity[bool])); got != want {
-			t.Errorf("%q gives %v", raw, got)
-		}
+		t.Run(raw, func(t *testing.T) {
+			if got := fieldOf(ParseQuery(raw), flag("a", identity[bool])); got != want {
+				t.Errorf("%q gives %v", raw, got)
+			}
+		})
 	}
 }
 
@@ -288,9 +290,11 @@ func TestWord(t *testing.T) {
 func TestWordOr(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]int{"": 9, "a=": 9, "a=x": 1, "a=X": 1, "a=y": 9} {
-		if got := fieldOf(ParseQuery(raw), defaulted("a", word(map[string]int{"x": 1}, "no"), 9, identity[int])); got != want {
-			t.Errorf("%q gives %d, want %d", raw, got, want)
-		}
+		t.Run(raw, func(t *testing.T) {
+			if got := fieldOf(ParseQuery(raw), defaulted("a", word(map[string]int{"x": 1}, "no"), 9, identity[int])); got != want {
+				t.Errorf("%q gives %d, want %d", raw, got, want)
+			}
+		})
 	}
 }
 
@@ -325,15 +329,17 @@ func TestWords(t *testing.T) {
 		"a=%20x%20,%20y%20":    {"x", "y"},
 		"a=x,y&b=unknown&c[]=": {"x", "y"},
 	} {
-		found, _ := words("x", "y").read(ParseQuery(raw), "a")
-		for _, word := range want {
-			if !found[word] {
-				t.Errorf("%.50q lacks %q", raw, word)
+		t.Run(raw, func(t *testing.T) {
+			found, _ := words("x", "y").read(ParseQuery(raw), "a")
+			for _, word := range want {
+				if !found[word] {
+					t.Errorf("%.50q lacks %q", raw, word)
+				}
 			}
-		}
-		if len(found) != len(want) {
-			t.Errorf("%.50q gives %v", raw, found)
-		}
+			if len(found) != len(want) {
+				t.Errorf("%.50q gives %v", raw, found)
+			}
+		})
 	}
 	q := ParseQuery("a=x,z")
 	valueOf(q, "a", words("x", "y"))
@@ -361,10 +367,12 @@ func TestPaging(t *testing.T) {
 		"per_page=1.0":          {Page: 1, PerPage: 1},
 		"page=9007199254740992": {Page: 1 << 53, PerPage: 20},
 	} {
-		q := ParseQuery(raw)
-		if got := pagingOf(q, 20); got != want || q.Err() != nil {
-			t.Errorf("%q gives %v, %v", raw, got, q.Err())
-		}
+		t.Run(raw, func(t *testing.T) {
+			q := ParseQuery(raw)
+			if got := pagingOf(q, 20); got != want || q.Err() != nil {
+				t.Errorf("%q gives %v, %v", raw, got, q.Err())
+			}
+		})
 	}
 	for raw, want := range map[string]map[string]string{
 		"page=0&per_page=0":                            {"page": "Minimum allowed value is 1", "per_page": "Minimum allowed value is 1"},

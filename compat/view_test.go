@@ -144,9 +144,11 @@ func TestMoney(t *testing.T) {
 		"0": "0.0000", "45": "45.0000", "45.5": "45.5000", "-1": "-1.0000", "0.0001": "0.0001",
 		"99999999.9999": "99999999.9999", "9999999999999999.9999": "9999999999999999.9999",
 	} {
-		if got := domain.AmountText(decimal.RequireFromString(text)); got != want {
-			t.Errorf("%s is %s, want %s", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := domain.AmountText(decimal.RequireFromString(text)); got != want {
+				t.Errorf("%s is %s, want %s", text, got, want)
+			}
+		})
 	}
 }
 

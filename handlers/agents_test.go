@@ -177,7 +177,9 @@ func TestAgentsOfTheEdgeSite(t *testing.T) {
 		"5": {"last_name": "100%_sure", "display_name": `Percy \ 100%`, "status": "inactive", "features": ""},
 		"6": {"features": "null", "status": "disabled"},
 	} {
-		s.wantFields(t, "/agents/"+id, want)
+		t.Run(id, func(t *testing.T) {
+			s.wantFields(t, "/agents/"+id, want)
+		})
 	}
 	// A service that is connected twice is listed once; connections to records
 	// that do not exist, and to no location, are ignored.

@@ -403,7 +403,9 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 		"service_id=1&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 15"},
 		"service_id=6&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 75"},
 	} {
-		s.wantInvalidRequest(t, "/availability?"+query, details)
+		t.Run(query, func(t *testing.T) {
+			s.wantInvalidRequest(t, "/availability?"+query, details)
+		})
 	}
 	s.day(t, "service_id=3&agent_id=1&duration=90&date=2026-11-23")
 	s.get("/availability?service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-23").want(http.StatusOK)
@@ -639,13 +641,15 @@ func TestExplainDaysWithoutStartTimes(t *testing.T) {
 		"service_id=1&agent_id=1&date=2026-11-22":                 "working_hours", // a Sunday
 		"service_id=1&agent_id=any&date=2026-11-22":               "working_hours",
 	} {
-		day := s.day(t, query+"&explain=1")
-		if len(day.AvailableSlots) != 0 || day.Explain == nil || day.Explain.Missing == nil || *day.Explain.Missing != missing || len(day.Explain.Unavailable) != 0 {
-			t.Errorf("%s: %+v, want %s", query, day, missing)
-		}
-		if plain := s.day(t, query); plain.Explain != nil || len(plain.AvailableSlots) != 0 {
-			t.Errorf("%s explains without being asked", query)
-		}
+		t.Run(query, func(t *testing.T) {
+			day := s.day(t, query+"&explain=1")
+			if len(day.AvailableSlots) != 0 || day.Explain == nil || day.Explain.Missing == nil || *day.Explain.Missing != missing || len(day.Explain.Unavailable) != 0 {
+				t.Errorf("%s: %+v, want %s", query, day, missing)
+			}
+			if plain := s.day(t, query); plain.Explain != nil || len(plain.AvailableSlots) != 0 {
+				t.Errorf("%s explains without being asked", query)
+			}
+		})
 	}
 	if day := s.day(t, "service_id=5&agent_id=1&date=2026-11-24&explain=1"); len(day.AvailableSlots) == 0 {
 		t.Error("a hidden service offers nothing")
@@ -763,9 +767,11 @@ func TestFreeAgents(t *testing.T) {
 		"limit=100":                           {"1", "2", "3"},
 		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00&limit=1": {"2"},
 	} {
-		if diff := cmp.Diff(want, s.freeAgents(t, query)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", query, diff)
-		}
+		t.Run(query, func(t *testing.T) {
+			if diff := cmp.Diff(want, s.freeAgents(t, query)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", query, diff)
+			}
+		})
 	}
 	// The answer repeats the request, date and time only if both were sent.
 	for query, want := range map[string]map[string]any{
@@ -833,7 +839,9 @@ func TestInvalidFreeAgentsRequests(t *testing.T) {
 		"start_time=:30":               {"start_time": noTime},
 		"start_time=9+AM":              {"start_time": noTime},
 	} {
-		s.wantInvalidRequest(t, "/agents/availability?"+query, details)
+		t.Run(query, func(t *testing.T) {
+			s.wantInvalidRequest(t, "/agents/availability?"+query, details)
+		})
 	}
 }
 
@@ -1002,10 +1010,12 @@ func TestAvailabilityAcrossMidnight(t *testing.T) {
 		"2026-11-24": {"00:00", "22:00"}, "2026-11-25": {"01:30", "23:00"}, "2026-11-26": {"00:00", "21:00"}, "2026-11-27": {"00:00", "23:00"},
 		"2026-11-29": {"22:00", "23:30"},
 	} {
-		starts := s.day(t, question+date).AvailableSlots
-		if got := [2]string{starts[0], starts[len(starts)-1]}; got != edges {
-			t.Errorf("%s: from %s to %s, want %s to %s", date, got[0], got[1], edges[0], edges[1])
-		}
+		t.Run(date, func(t *testing.T) {
+			starts := s.day(t, question+date).AvailableSlots
+			if got := [2]string{starts[0], starts[len(starts)-1]}; got != edges {
+				t.Errorf("%s: from %s to %s, want %s to %s", date, got[0], got[1], edges[0], edges[1])
+			}
+		})
 	}
 	if day := s.day(t, question+"2026-11-29&duration=60"); day.Slots[len(day.Slots)-1].EndTime != "00:30" {
 		t.Errorf("23:30 ends at %s", day.Slots[len(day.Slots)-1].EndTime)
@@ -1034,9 +1044,11 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 		"service_id=4&agent_id=3&date=2026-11-24":               {"10:00", "11:00"},
 		"service_id=2&agent_id=1&date=2026-11-24&duration=40":   grid,
 	} {
-		if diff := cmp.Diff(want, s.day(t, query).AvailableSlots); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", query, diff)
-		}
+		t.Run(query, func(t *testing.T) {
+			if diff := cmp.Diff(want, s.day(t, query).AvailableSlots); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", query, diff)
+			}
+		})
 	}
 	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40"})
 	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 0 WHERE id = 1")

@@ -184,25 +184,27 @@ func TestDeleteBooking(t *testing.T) {
 	before := s.database.Snapshot(t)
 	const gone = `{"success":true,"message":"Booking deleted successfully"}`
 	for status, force := range map[string]bool{"approved": true, "completed": true, "pending": false, "cancelled": false, "no_show": false} {
-		arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
-		unchanged := before.Again(t)
-		if force {
-			for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
-				a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
-				if want := `{"code":"force_required","message":"Approved or completed bookings can only be deleted with force=true","data":{"status":400}}`; string(a.body) != want {
-					t.Errorf("%s: %s", status, a.body)
+		t.Run(status, func(t *testing.T) {
+			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
+			unchanged := before.Again(t)
+			if force {
+				for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
+					a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
+					if want := `{"code":"force_required","message":"Approved or completed bookings can only be deleted with force=true","data":{"status":400}}`; string(a.body) != want {
+						t.Errorf("%s: %s", status, a.body)
+					}
 				}
+				wantInvalid(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), "invalid_request", "force")
+				wantNoWrites(t, status, unchanged)
 			}
-			wantInvalid(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), "invalid_request", "force")
-			wantNoWrites(t, status, unchanged)
-		}
-		query := map[bool]string{true: "?force=TRUE", false: ""}[force]
-		if a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK); string(a.body) != gone {
-			t.Errorf("%s: %s", status, a.body)
-		}
-		s.get("/bookings/7").want(http.StatusNotFound)
-		s.write(http.MethodDelete, "/bookings/7?force=true", "").want(http.StatusNotFound)
-		before.Restore(t)
+			query := map[bool]string{true: "?force=TRUE", false: ""}[force]
+			if a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK); string(a.body) != gone {
+				t.Errorf("%s: %s", status, a.body)
+			}
+			s.get("/bookings/7").want(http.StatusNotFound)
+			s.write(http.MethodDelete, "/bookings/7?force=true", "").want(http.StatusNotFound)
+			before.Restore(t)
+		})
 	}
 }
 
@@ -213,16 +215,18 @@ func TestWritesToUnknownBookings(t *testing.T) {
 	s := newWriter(t, fixtures.Small(now))
 	before := s.database.Snapshot(t)
 	for id, known := range map[string]bool{"99999": true, "2147483647": true, "2147483648": true, "99999999999999999999999": true, "0": true, "abc": false, "-1": false, "1.5": false, "1x": false} {
-		for _, method := range []string{http.MethodPut, http.MethodDelete} {
-			a := s.write(method, "/bookings/"+id, `{"notes":"x"}`).want(http.StatusNotFound)
-			want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
-			if known {
-				want = `{"status":"error","error":{"code":"booking_not_found","message":"Booking with ID ` + id + ` was not found"}}`
+		t.Run(id, func(t *testing.T) {
+			for _, method := range []string{http.MethodPut, http.MethodDelete} {
+				a := s.write(method, "/bookings/"+id, `{"notes":"x"}`).want(http.StatusNotFound)
+				want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
+				if known {
+					want = `{"status":"error","error":{"code":"booking_not_found","message":"Booking with ID ` + id + ` was not found"}}`
+				}
+				if string(a.body) != want {
+					t.Errorf("%s %s: %s", method, id, a.body)
+				}
 			}
-			if string(a.body) != want {
-				t.Errorf("%s %s: %s", method, id, a.body)
-			}
-		}
+		})
 	}
 	wantNoWrites(t, "unknown bookings", before)
 }

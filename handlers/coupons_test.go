@@ -162,9 +162,11 @@ func TestCouponCodes(t *testing.T) {
 		"A%2FB%20C/":         "6",
 		"A%2FB%20C?x=%2F":    "6",
 	} {
-		if got := s.get("/coupons/"+path).want(http.StatusOK).at("data", "id"); got != want {
-			t.Errorf("%s is coupon %v, want %s", path, got, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := s.get("/coupons/"+path).want(http.StatusOK).at("data", "id"); got != want {
+				t.Errorf("%s is coupon %v, want %s", path, got, want)
+			}
+		})
 	}
 	for path, code := range map[string]string{
 		"nobody":                  "NOBODY",
@@ -177,11 +179,13 @@ func TestCouponCodes(t *testing.T) {
 		"x%2F":                    "X/",
 		strings.Repeat("x", 8000): strings.Repeat("X", 8000),
 	} {
-		a := s.get("/coupons/" + path).want(http.StatusNotFound)
-		want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`
-		if string(a.body) != want {
-			t.Errorf("%.100s: %.500s, want %.500s", path, a.body, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			a := s.get("/coupons/" + path).want(http.StatusNotFound)
+			want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`
+			if string(a.body) != want {
+				t.Errorf("%.100s: %.500s, want %.500s", path, a.body, want)
+			}
+		})
 	}
 	// Not valid text, or text that no column could hold.
 	for _, path := range []string{"%FF", "%C3", "A%00B", "%20", "EDGE10%0A%00"} {
@@ -224,7 +228,9 @@ func TestCouponsOfTheEdgeSite(t *testing.T) {
 		"A/B C": {"status": "inactive", "discount_type": "fixed_amount", "discount_value": json.Number("-5"), "readable_discount": "$-5", "usage_limit": json.Number("0"),
 			"rules": map[string]any{"limit_total": "many"}},
 	} {
-		s.wantFields(t, "/coupons/"+url.PathEscape(code), want)
+		t.Run(code, func(t *testing.T) {
+			s.wantFields(t, "/coupons/"+url.PathEscape(code), want)
+		})
 	}
 	if raw := string(s.get("/coupons/100%25_SURE").body); !strings.Contains(raw, `"name":"<b>Sure</b> 🎁"`) {
 		t.Errorf("escaped: %s", raw)

@@ -125,25 +125,27 @@ func TestEveryFieldOfACustomer(t *testing.T) {
 			"bookside_customer_fields insert meta_key=colour", "customer_meta insert meta_key=colour meta_value=red\nblue object_id=5 now", "customers update now",
 		},
 	} {
-		a := s.write(http.MethodPut, "/customers/5", "{"+body+"}").want(http.StatusOK)
-		if diff := cmp.Diff(want, summarizeChanges(fixtures.Changes(before, before.Again(t)))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
-		}
-		if got := a.at("data", "updated_at"); got != "2026-11-21 00:43:00" {
-			t.Errorf("%s: updated_at %v", body, got)
-		}
-		again := before.Again(t)
-		s.clock = now.Add(60e9)
-		if repeated := s.write(http.MethodPut, "/customers/5", "{"+body+"}").want(http.StatusOK); string(repeated.body) != string(a.body) {
-			t.Errorf("%s: %s, again %s", body, a.body, repeated.body)
-		}
-		s.clock = now
-		for _, c := range summarizeChanges(fixtures.Changes(again, again.Again(t))) {
-			if !strings.HasPrefix(c, "bookside_api_keys") { // the use of the key is recorded every minute
-				t.Errorf("%s again: %s", body, c)
+		t.Run(body, func(t *testing.T) {
+			a := s.write(http.MethodPut, "/customers/5", "{"+body+"}").want(http.StatusOK)
+			if diff := cmp.Diff(want, summarizeChanges(fixtures.Changes(before, before.Again(t)))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", body, diff)
 			}
-		}
-		before.Restore(t)
+			if got := a.at("data", "updated_at"); got != "2026-11-21 00:43:00" {
+				t.Errorf("%s: updated_at %v", body, got)
+			}
+			again := before.Again(t)
+			s.clock = now.Add(60e9)
+			if repeated := s.write(http.MethodPut, "/customers/5", "{"+body+"}").want(http.StatusOK); string(repeated.body) != string(a.body) {
+				t.Errorf("%s: %s, again %s", body, a.body, repeated.body)
+			}
+			s.clock = now
+			for _, c := range summarizeChanges(fixtures.Changes(again, again.Again(t))) {
+				if !strings.HasPrefix(c, "bookside_api_keys") { // the use of the key is recorded every minute
+					t.Errorf("%s again: %s", body, c)
+				}
+			}
+			before.Restore(t)
+		})
 	}
 }
 
@@ -290,15 +292,17 @@ func TestRejectedCustomers(t *testing.T) {
 		`"first_name":[],"email":"x","status":"x","custom_fields":{"city":"x","cf_a":[]},"country":"x"`: badRequest(
 			"first_name", "email", "status", "custom_fields.city", "custom_fields.cf_a", "country"),
 	} {
-		where := fmt.Sprintf("%.80s", body)
-		wantUpdateRejected(t, "PUT "+where, s.write(http.MethodPut, "/customers/9", "{"+body+"}"), want.fields...)
-		post := body
-		for _, name := range []string{"first_name", "last_name"} {
-			if !strings.Contains(body, `"`+name+`"`) {
-				post += `,"` + name + `":"X"`
+		t.Run(body, func(t *testing.T) {
+			where := fmt.Sprintf("%.80s", body)
+			wantUpdateRejected(t, "PUT "+where, s.write(http.MethodPut, "/customers/9", "{"+body+"}"), want.fields...)
+			post := body
+			for _, name := range []string{"first_name", "last_name"} {
+				if !strings.Contains(body, `"`+name+`"`) {
+					post += `,"` + name + `":"X"`
+				}
 			}
-		}
-		want.check(t, "POST "+where, s.write(http.MethodPost, "/customers", "{"+post+"}"))
+			want.check(t, "POST "+where, s.write(http.MethodPost, "/customers", "{"+post+"}"))
+		})
 	}
 	wantNoWrites(t, "refused customers", before)
 	wantUpdateRejected(t, "a blank name", s.write(http.MethodPut, "/customers/9", `{"first_name":" ","status":"pending"}`), "first_name", "status")
@@ -337,16 +341,18 @@ func TestWritesToUnknownCustomers(t *testing.T) {
 	s := newWriter(t, fixtures.Small(now))
 	before := s.database.Snapshot(t)
 	for id, known := range map[string]bool{"99999": true, "8388607": true, "8388608": true, "99999999999999999999999": true, "0": true, "abc": false, "-1": false, "1.5": false} {
-		for _, method := range []string{http.MethodPut, http.MethodDelete} {
-			a := s.write(method, "/customers/"+id, `{"notes":"x","email":"customer1@example.test"}`).want(http.StatusNotFound)
-			want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
-			if known {
-				want = `{"code":"customer_not_found","message":"Customer not found","data":{"status":404}}`
+		t.Run(id, func(t *testing.T) {
+			for _, method := range []string{http.MethodPut, http.MethodDelete} {
+				a := s.write(method, "/customers/"+id, `{"notes":"x","email":"customer1@example.test"}`).want(http.StatusNotFound)
+				want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
+				if known {
+					want = `{"code":"customer_not_found","message":"Customer not found","data":{"status":404}}`
+				}
+				if string(a.body) != want {
+					t.Errorf("%s %s: %s", method, id, a.body)
+				}
 			}
-			if string(a.body) != want {
-				t.Errorf("%s %s: %s", method, id, a.body)
-			}
-		}
+		})
 	}
 	wantNoWrites(t, "unknown customers", before)
 }

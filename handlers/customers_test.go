@@ -629,8 +629,10 @@ func TestTotalSpent(t *testing.T) {
 		"INSERT INTO wp_latepoint_transactions (order_id, status, kind, amount) VALUES (8, 'succeeded', 'void', 380)") // moves no money
 	s := newServer(t, database)
 	for id, want := range map[string]string{"7": "-40.50", "2": "12.35", "4": "50.00", "5": "380.00", "9": "0.00", "6": "0.00"} {
-		if got := s.get("/customers/"+id).at("data", "stats", "total_spent"); got != want {
-			t.Errorf("customer %s spent %v, want %s", id, got, want)
-		}
+		t.Run(id, func(t *testing.T) {
+			if got := s.get("/customers/"+id).at("data", "stats", "total_spent"); got != want {
+				t.Errorf("customer %s spent %v, want %s", id, got, want)
+			}
+		})
 	}
 }

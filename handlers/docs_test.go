@@ -116,14 +116,16 @@ func TestDocsHeaders(t *testing.T) {
 		"/docs": "text/html", "/v1/docs": "text/html", "/docs/docs.js": "text/javascript", "/v1/docs/swagger-ui.css": "text/css",
 		"/docs/LICENSE": "text/plain", "/docs/NOTICE": "text/plain", "/docs/swagger-ui-bundle.js.LICENSE.txt": "text/plain",
 	} {
-		a := s.do(http.MethodGet, path, nil).want(http.StatusOK)
-		if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, typ) {
-			t.Errorf("%s: Content-Type %q", path, got)
-		}
-		policy := a.header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
-			t.Errorf("%s: Content-Security-Policy %q", path, policy)
-		}
+		t.Run(path, func(t *testing.T) {
+			a := s.do(http.MethodGet, path, nil).want(http.StatusOK)
+			if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, typ) {
+				t.Errorf("%s: Content-Type %q", path, got)
+			}
+			policy := a.header.Get("Content-Security-Policy")
+			if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+				t.Errorf("%s: Content-Security-Policy %q", path, policy)
+			}
+		})
 	}
 	for _, path := range []string{"/docs/renew", "/docs/nothing.js", "/docs/..%2Fapi.go", "/v1/docs/swaggerui/docs.js"} {
 		s.do(http.MethodGet, path, nil).want(http.StatusNotFound)

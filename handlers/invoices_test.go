@@ -77,7 +77,9 @@ func TestInvoiceFields(t *testing.T) {
 		"/orders/3/invoices/6":  {"data": "", "due_at": nil, "status": "draft"},
 		"/orders/10/invoices/7": {"due_at": "0000-00-00 00:00:00", "payment_portion": "remaining", "status": "uncollectible"},
 	} {
-		s.wantFields(t, path, want)
+		t.Run(path, func(t *testing.T) {
+			s.wantFields(t, path, want)
+		})
 	}
 }
 

@@ -245,8 +245,10 @@ func TestProfiles(t *testing.T) {
 		"/debug/pprof/": http.StatusOK, "/debug/pprof/goroutine": http.StatusOK, "/debug/pprof/heap": http.StatusOK,
 		"/debug/pprof/symbol": http.StatusOK, "/debug/pprof/cmdline": http.StatusNotFound, "/debug/pprof/nothing": http.StatusNotFound,
 	} {
-		if r := probe(t, admin, http.MethodGet, path); r.Code != want {
-			t.Errorf("%s: status %d, want %d", path, r.Code, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if r := probe(t, admin, http.MethodGet, path); r.Code != want {
+				t.Errorf("%s: status %d, want %d", path, r.Code, want)
+			}
+		})
 	}
 }

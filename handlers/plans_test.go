@@ -47,23 +47,25 @@ func TestBookingWritesUseIndexes(t *testing.T) {
 			"status":"approved","price":12,"notes":"x","customer":{"phone":"+49 30 1","email":"rita.neuer@example.test"}}`, http.StatusOK},
 		{http.MethodDelete, "/bookings/7?force=true", "", http.StatusOK},
 	} {
-		seen = nil
-		s.write(w.method, w.path, w.body).want(w.status)
-		steps := 0
-		for _, shown := range seen {
-			if strings.HasPrefix(shown.text, "INSERT ") {
-				continue
-			}
-			for _, step := range s.explain(t, shown) {
-				steps++
-				if step.whole() && !readsTable(shown, tablesWithoutIndex) {
-					t.Errorf("%s %s reads all of %s: %s", w.method, w.path, step.table, shown.text)
+		t.Run(w.method+" "+w.path, func(t *testing.T) {
+			seen = nil
+			s.write(w.method, w.path, w.body).want(w.status)
+			steps := 0
+			for _, shown := range seen {
+				if strings.HasPrefix(shown.text, "INSERT ") {
+					continue
+				}
+				for _, step := range s.explain(t, shown) {
+					steps++
+					if step.whole() && !readsTable(shown, tablesWithoutIndex) {
+						t.Errorf("reads all of %s: %s", step.table, shown.text)
+					}
 				}
 			}
-		}
-		if steps < 10 {
-			t.Errorf("%s %s: only %d steps", w.method, w.path, steps)
-		}
+			if steps < 10 {
+				t.Errorf("only %d steps", steps)
+			}
+		})
 	}
 }
 

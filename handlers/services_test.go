@@ -154,15 +154,17 @@ func TestServiceIncludes(t *testing.T) {
 		"category,agents,locations":              includedShape,
 		",locations,,agents,category,locations,": includedShape,
 	} {
-		list := s.get("/services?include=" + escapeQuery(include)).want(http.StatusOK)
-		shape{"success true", "data array", "pagination object"}.check(t, include, list.body)
-		for _, record := range serviceShape.and(added...).elements(t, include, dataOf(t, list)) {
-			checkIncluded(t, include, record, serviceCategoryShape, serviceAgentShape)
-		}
-		single := s.get("/services/3?include=" + escapeQuery(include)).want(http.StatusOK)
-		shape{"success true", "data object"}.check(t, include, single.body)
-		record := serviceDetailShape.and(added...).check(t, include, dataOf(t, single))
-		checkIncluded(t, include, record, serviceCategoryOfOneShape, serviceAgentOfOneShape)
+		t.Run(include, func(t *testing.T) {
+			list := s.get("/services?include=" + escapeQuery(include)).want(http.StatusOK)
+			shape{"success true", "data array", "pagination object"}.check(t, include, list.body)
+			for _, record := range serviceShape.and(added...).elements(t, include, dataOf(t, list)) {
+				checkIncluded(t, include, record, serviceCategoryShape, serviceAgentShape)
+			}
+			single := s.get("/services/3?include=" + escapeQuery(include)).want(http.StatusOK)
+			shape{"success true", "data object"}.check(t, include, single.body)
+			record := serviceDetailShape.and(added...).check(t, include, dataOf(t, single))
+			checkIncluded(t, include, record, serviceCategoryOfOneShape, serviceAgentOfOneShape)
+		})
 	}
 	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
 		wantInvalidParameters(t, path, s.get(path), "include")

@@ -31,7 +31,7 @@ func newSharedReads() sharedReads {
 
 // deliver sends the response of a read.
 func (s sharedReads) deliver(c echo.Context, r *request) error {
-	response, _, release, err := s.queues.Do(r.ctx(), r.key(c), r)
+	response, release, err := s.queues.Do(r.ctx(), r.key(c), r)
 	defer release()
 	if err != nil {
 		return err

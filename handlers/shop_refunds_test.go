@@ -192,12 +192,14 @@ func TestRefundFiltersMatchShownAmounts(t *testing.T) {
 		"sort=amount&order=asc&amount_min=0&per_page=3":  {"90003", "90006", "90002"},
 		"sort=amount&order=desc&amount_min=35&per_page=": {"90005", "90001", "90002", "90006"},
 	} {
-		got := idsOf(s.get("/payments?order_id=1403&" + query).want(http.StatusOK).at("data"))
-		if query[0] == 'a' {
-			slices.Sort(got)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", query, got, want)
-		}
+		t.Run(query, func(t *testing.T) {
+			got := idsOf(s.get("/payments?order_id=1403&" + query).want(http.StatusOK).at("data"))
+			if query[0] == 'a' {
+				slices.Sort(got)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", query, got, want)
+			}
+		})
 	}
 }

@@ -116,11 +116,13 @@ func TestUnexpectedErrorsOfShopWrites(t *testing.T) {
 		"coupon":  internal("server_error", "Internal server error"), "changed coupon": internal("server_error", "Internal server error"),
 		"deleted coupon": internal("delete_error", "Failed to delete coupon"),
 	} {
-		request := writeRequests[name]
-		a := s.write(request[0], request[1], request[2])
-		if want = strings.ReplaceAll(want, "%s", a.header.Get("X-Request-Id")); a.status != http.StatusInternalServerError || string(a.body) != want {
-			t.Errorf("%s: %d %s, want %s", name, a.status, a.body, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			request := writeRequests[name]
+			a := s.write(request[0], request[1], request[2])
+			if want = strings.ReplaceAll(want, "%s", a.header.Get("X-Request-Id")); a.status != http.StatusInternalServerError || string(a.body) != want {
+				t.Errorf("%s: %d %s, want %s", name, a.status, a.body, want)
+			}
+		})
 	}
 	wantNoWrites(t, "failed writes", before)
 }

@@ -112,14 +112,16 @@ func TestPaymentWrites(t *testing.T) {
 		"PUT /payments/999999 {}":                                              "Payment not found",
 		"DELETE /payments/" + id + " ":                                         "Cannot delete payment with completed status. Please refund first.",
 	} {
-		var method, path, body string
-		if _, err := fmt.Sscanf(request, "%s %s %s", &method, &path, &body); err != nil && method != http.MethodDelete {
-			t.Fatal(err)
-		}
-		a := s.write(method, path, body)
-		if a.at("success") != false || a.at("error") != want {
-			t.Errorf("%s: %d %s, want %s", request, a.status, a.body, want)
-		}
+		t.Run(request, func(t *testing.T) {
+			var method, path, body string
+			if _, err := fmt.Sscanf(request, "%s %s %s", &method, &path, &body); err != nil && method != http.MethodDelete {
+				t.Fatal(err)
+			}
+			a := s.write(method, path, body)
+			if a.at("success") != false || a.at("error") != want {
+				t.Errorf("%s: %d %s, want %s", request, a.status, a.body, want)
+			}
+		})
 	}
 	wantNoWrites(t, "bad payments", before)
 	failed := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":"0.1","status":"failed"}`).want(http.StatusCreated)
@@ -136,9 +138,11 @@ func TestOrderAndInvoiceWrites(t *testing.T) {
 	for name, want := range map[string]string{
 		"subtotal": "45.0000", "total": "50.0000", "tax_total": "5.0000", "status": "open", "payment_status": "not_paid", "notes": "internal", "confirmation_code": "AB39CD",
 	} {
-		if got := created.at(name); got != want {
-			t.Errorf("%s: %v, want %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := created.at(name); got != want {
+				t.Errorf("%s: %v, want %s", name, got, want)
+			}
+		})
 	}
 	id := fmt.Sprint(created.at("id"))
 	changed := s.write(http.MethodPut, "/orders/"+id, `{"status":"completed","customer_id":12,"discount_total":"1.5"}`).want(http.StatusOK)

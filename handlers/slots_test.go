@@ -202,12 +202,14 @@ func TestLocationOfABooking(t *testing.T) {
 		{"UPDATE wp_latepoint_agents SET status = 'disabled' WHERE id = 1", "agent_id=any", "2"},
 		{"UPDATE wp_latepoint_locations SET status = 'disabled' WHERE id = 2", "agent_id=any", "any"}, // nowhere
 	} {
-		if c.change != "" {
-			arrange(t, s.database, c.change)
-		}
-		if got := located(c.query); got != c.want {
-			t.Errorf("%s after %q: location %s, want %s", c.query, c.change, got, c.want)
-		}
+		t.Run(c.query+c.change, func(t *testing.T) {
+			if c.change != "" {
+				arrange(t, s.database, c.change)
+			}
+			if got := located(c.query); got != c.want {
+				t.Errorf("location %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
@@ -226,9 +228,11 @@ func TestAvailabilityOfABooking(t *testing.T) {
 		"": "4 5 1 50", "&duration=50": "4 5 1 50", "&agent_id=any": "4 any 1 50", "&location_id=any": "4 5 any 50",
 		"&service_id=0&agent_id=0&location_id=0": "4 5 1 50", "&service_id=6&agent_id=1": "6 1 1 60",
 	} {
-		if got := fields(ask(query).want(http.StatusOK)); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		t.Run(query, func(t *testing.T) {
+			if got := fields(ask(query).want(http.StatusOK)); got != want {
+				t.Errorf("%s: %s, want %s", query, got, want)
+			}
+		})
 	}
 	for query, details := range map[string]map[string]string{
 		"booking_id=" + id: {"date": "Required"},
@@ -238,7 +242,9 @@ func TestAvailabilityOfABooking(t *testing.T) {
 		"booking_id=x&date=2027-02-05&service_id=4&agent_id=5": {"booking_id": "Must be an integer"},
 		"booking_id=0&date=2027-02-05":                         {"service_id": "Required", "agent_id": "Required"},
 	} {
-		s.wantInvalidRequest(t, "/availability?"+query, details)
+		t.Run(query, func(t *testing.T) {
+			s.wantInvalidRequest(t, "/availability?"+query, details)
+		})
 	}
 	full := s.key
 	s.key = s.newKey("read_availability")

@@ -165,7 +165,7 @@ func TestClusterKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, mock := newMockPool(t, 2)
+			db, mock := wpdbtest.MockExact(t, 2)
 			if c.others == nil {
 				c.others = c.variables
 			}

@@ -43,7 +43,7 @@ func wantKind(t testing.TB, err, want error) {
 // failure returns the error of a statement that fails with err.
 func failure(t testing.TB, cause error) error {
 	t.Helper()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	mock.ExpectExec("DO 1").WillReturnError(cause)
 	return change(t.Context(), db, "DO 1")
 }

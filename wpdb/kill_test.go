@@ -255,15 +255,17 @@ func TestGreeting(t *testing.T) {
 		"\x4a\x00": 0,
 		"\xff\xff\xff\x00\x0a" + strings.Repeat("x", 2000) + "\x00\x07\x01\x00\x00": 0,
 	} {
-		for _, size := range []int{1, 3, len(packet)} {
-			l := &link{Conn: dribble{text: strings.NewReader(packet), size: size}}
-			if got, err := io.ReadAll(l); err != nil || string(got) != packet {
-				t.Errorf("read %q, %v", got, err)
+		t.Run(packet, func(t *testing.T) {
+			for _, size := range []int{1, 3, len(packet)} {
+				l := &link{Conn: dribble{text: strings.NewReader(packet), size: size}}
+				if got, err := io.ReadAll(l); err != nil || string(got) != packet {
+					t.Errorf("read %q, %v", got, err)
+				}
+				if l.thread != want {
+					t.Errorf("%.30q in pieces of %d: %d, want %d", packet, size, l.thread, want)
+				}
 			}
-			if l.thread != want {
-				t.Errorf("%.30q in pieces of %d: %d, want %d", packet, size, l.thread, want)
-			}
-		}
+		})
 	}
 }
 

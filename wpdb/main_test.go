@@ -10,7 +10,6 @@ import (
 	"bookside/fixtures"
 	"bookside/wpdb"
 
-	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
 )
@@ -35,34 +34,6 @@ func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Confi
 	change(driver)
 	c.DSN = driver.FormatDSN()
 	return c
-}
-
-// newMock returns a site wp_ on a mock driver that accepts only the expected statements,
-// in their order.
-func newMock(t testing.TB) (*wpdb.DB, sqlmock.Sqlmock) {
-	t.Helper()
-	return newMockPool(t, 1)
-}
-
-// newMockPool is newMock with a number of connections.
-func newMockPool(t testing.TB, connections int) (*wpdb.DB, sqlmock.Sqlmock) {
-	t.Helper()
-	pool, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := mock.ExpectationsWereMet(); err != nil {
-			t.Error(err)
-		}
-		for range connections {
-			mock.ExpectClose()
-		}
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return wpdb.New(pool, "wp_"), mock
 }
 
 // arrange runs statements as the site's PHP would.

@@ -65,7 +65,7 @@ func TestSettingValues(t *testing.T) {
 
 func TestOptionStatements(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	pair := []string{"name", "value"}
 	mock.ExpectQuery("SELECT option_name, option_value FROM `wp_options` WHERE option_name IN (?,?)").
 		WithArgs("home", "siteurl").WillReturnRows(sqlmock.NewRows(pair).AddRow("home", "x"))
@@ -163,7 +163,7 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 
 func TestPluginActiveAsksTheNetwork(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	const text = "SELECT meta_value FROM `wp_sitemeta` WHERE meta_key = ? ORDER BY meta_id LIMIT 1"
 	mock.ExpectQuery(text).WithArgs("active_sitewide_plugins").WillReturnError(errLockWait)
 	_, err := db.PluginActive(t.Context(), phpList(), "latepoint.php")

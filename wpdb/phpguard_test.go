@@ -23,7 +23,7 @@ import (
 // by the functions that serialise.
 func TestExecRejectsTablesOfPHP(t *testing.T) {
 	t.Parallel()
-	db, _ := newMock(t) // expects no statement
+	db, _ := wpdbtest.MockExact(t, 1) // expects no statement
 	tables := []string{"wp_7_options", "WP_UserMeta", "`wp`.`wp_usermeta`", "wp_postmeta", "wp_termmeta", "wp_commentmeta", "wp_blogmeta", "wp_latepoint_sessions"}
 	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Usermeta, wpdb.Sitemeta, wpdb.Settings} {
 		tables = append(tables, db.Name(table), db.FullName(table), db.As(table, "m"))
@@ -54,7 +54,7 @@ func TestExecRejectsTablesOfPHP(t *testing.T) {
 // TestExecAllowsOtherTables: Exec accepts all other tables that we write.
 func TestExecAllowsOtherTables(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	for _, table := range wpdb.Tables() {
 		if len(table.WritePrivileges()) == 0 || table == wpdb.Usermeta {
 			continue

@@ -71,9 +71,11 @@ func TestPlainText(t *testing.T) {
 		`O:8:"stdClass":0:{}`:             `O:8:"stdClass":0:{}`,
 		`s:9:"cut";`:                      `s:9:"cut";`,
 	} {
-		if got := PlainText(stored); got != want {
-			t.Errorf("%q reads as %q, want %q", stored, got, want)
-		}
+		t.Run(stored, func(t *testing.T) {
+			if got := PlainText(stored); got != want {
+				t.Errorf("%q reads as %q, want %q", stored, got, want)
+			}
+		})
 	}
 }
 

@@ -106,7 +106,7 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 // missing.
 func TestHasPrivilegeReturnsOtherErrors(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	mock.ExpectQuery("EXPLAIN UPDATE `wp_latepoint_bookings` SET id = id WHERE FALSE").WillReturnError(errDeadlock)
 	_, err := db.HasPrivilege(t.Context(), wpdb.Update, wpdb.Bookings)
 	wantKind(t, err, wpdb.ErrConflict)

@@ -76,7 +76,7 @@ func TestOne(t *testing.T) {
 // TestStatementShape checks the statements that reach the driver.
 func TestStatementShape(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	mock.ExpectQuery("SELECT id FROM `wp_latepoint_agents` AS a WHERE a.status = ? AND a.id IN (?,?) ORDER BY a.id LIMIT 2").
 		WithArgs("active", int64(1), int64(2)).WillReturnRows(sqlmock.NewRows([]string{"id"}).AddRow(1).AddRow(2))
 	stmt := sq.Select("id").From(db.As(wpdb.Agents, "a")).Where(sq.Eq{"a.status": "active"}).Where(sq.Eq{"a.id": []int64{1, 2}}).OrderBy("a.id").Limit(2)
@@ -107,7 +107,7 @@ func TestStatementShape(t *testing.T) {
 // the driver.
 func TestExecRejectsUnboundedChanges(t *testing.T) {
 	t.Parallel()
-	db, _ := newMock(t)
+	db, _ := wpdbtest.MockExact(t, 1)
 	table := db.Name(wpdb.Bookings)
 	update, del := sq.Update(table).Set("status", "cancelled"), sq.Delete(table)
 	for name, stmt := range map[string]sq.Sqlizer{
@@ -137,7 +137,7 @@ func TestExecRejectsUnboundedChanges(t *testing.T) {
 
 func TestStatementsThatCannotBeBuilt(t *testing.T) {
 	t.Parallel()
-	db, _ := newMock(t)
+	db, _ := wpdbtest.MockExact(t, 1)
 	if _, err := wpdb.All(t.Context(), db, "read agents", sq.Select(), wpdb.Value[string]); err == nil || !strings.HasPrefix(err.Error(), "read agents: build statement: ") {
 		t.Errorf("error %v", err)
 	}
@@ -148,7 +148,7 @@ func TestStatementsThatCannotBeBuilt(t *testing.T) {
 
 func TestOrZero(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	values := sqlmock.NewRows([]string{"text", "id", "share", "flag", "raw"})
 	values.AddRow(nil, nil, nil, nil, nil).
 		AddRow([]byte("Zoë"), int64(7), 1.5, int64(1), []byte("x")).
@@ -180,7 +180,7 @@ func TestOrZero(t *testing.T) {
 // which may be personal data.
 func TestUnreadableRow(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	for name, scan := range map[string]func(wpdb.Scanner) (int64, error){
 		"plain": wpdb.Value[int64],
 		"or zero": func(row wpdb.Scanner) (n int64, err error) {
@@ -235,7 +235,7 @@ func TestErrorsBetweenRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, mock := newMock(t)
+			db, mock := wpdbtest.MockExact(t, 1)
 			mock.ExpectQuery("SELECT id").WillReturnRows(c.first)
 			if c.second != nil {
 				mock.ExpectQuery("SELECT id").WillReturnRows(c.second)
@@ -266,9 +266,11 @@ func TestContains(t *testing.T) {
 		`\%_`:   `%\\\%\_%`,
 		"100%_": `%100\%\_%`,
 	} {
-		if got := wpdb.Contains(text); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := wpdb.Contains(text); got != want {
+				t.Errorf("%q: %s, want %s", text, got, want)
+			}
+		})
 	}
 }
 
@@ -357,14 +359,16 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 		{"before the server has it", fixtures.Fault{On: text, Lost: true}, "Main Location"},
 		{"before the answer", fixtures.Fault{On: text}, "Main Location!"},
 	} {
-		through, _ := withFaults(t, configOf(database), c.fault)
-		db := wpdbtest.OpenConfig(t, through)
-		if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
-			t.Errorf("%s: error %v, want %v", c.name, err, wpdb.ErrLinkLost)
-		}
-		if got := singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != c.want {
-			t.Errorf("%s: stored %s, want %s", c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			through, _ := withFaults(t, configOf(database), c.fault)
+			db := wpdbtest.OpenConfig(t, through)
+			if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
+				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
+			}
+			if got := singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != c.want {
+				t.Errorf("stored %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 

@@ -415,7 +415,7 @@ func TestSitesWithSimilarPrefixes(t *testing.T) {
 
 func TestSitePrefixesFails(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	const text = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY table_name LIMIT 100"
 	mock.ExpectQuery(text).WithArgs(`%latepoint\_bookings`).WillReturnRows(sqlmock.NewRows([]string{"table_name"}).AddRow("latepoint_bookings").AddRow("wp_latepoint_bookings"))
 	if got, err := db.SitePrefixes(t.Context()); err != nil || strings.Join(got, ",") != ",wp_" {

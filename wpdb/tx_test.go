@@ -235,7 +235,7 @@ func TestTransactAttempts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, mock := newMock(t)
+			db, mock := wpdbtest.MockExact(t, 1)
 			for _, expect := range c.script {
 				expect(mock)
 			}
@@ -261,7 +261,7 @@ func TestTransactAttempts(t *testing.T) {
 // the rollback.
 func TestTransactErrors(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	mock.ExpectBegin()
 	mock.ExpectRollback()
 	err := db.Transact(t.Context(), "store booking", func(*wpdb.DB) error { return errOurs })
@@ -288,7 +288,7 @@ func TestTransactErrors(t *testing.T) {
 // TestTransactStopsWaiting: a context that has ended gets no further run.
 func TestTransactStopsWaiting(t *testing.T) {
 	t.Parallel()
-	db, mock := newMock(t)
+	db, mock := wpdbtest.MockExact(t, 1)
 	mock.ExpectBegin()
 	mock.ExpectRollback()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -47,19 +47,18 @@ type execution[In, Out any] struct {
 
 // Do returns the result of an execution that begins after Do was called. The
 // caller must call release when it no longer uses the result; release is never
-// nil. shared reports whether others may use the same result.
-func (q *Queue[In, Out]) Do(ctx context.Context, input In) (out Out, shared bool, release func(), err error) {
+// nil.
+func (q *Queue[In, Out]) Do(ctx context.Context, input In) (out Out, release func(), err error) {
 	e := q.join(ctx, input)
 	if e == nil {
-		out, release, err = q.alone(ctx, input)
-		return out, false, release, err
+		return q.alone(ctx, input)
 	}
 	select {
 	case <-e.done:
-		return e.out, true, func() { q.leave(e) }, e.err
+		return e.out, func() { q.leave(e) }, e.err
 	case <-ctx.Done():
 		q.leave(e)
-		return out, true, func() {}, ctx.Err()
+		return out, func() {}, ctx.Err()
 	}
 }
 
@@ -194,7 +193,7 @@ func NewQueues[Key comparable, In, Out any](run func(ctx context.Context, inputs
 }
 
 // Do is Queue.Do in the queue of a key.
-func (s *Queues[Key, In, Out]) Do(ctx context.Context, key Key, input In) (out Out, shared bool, release func(), err error) {
+func (s *Queues[Key, In, Out]) Do(ctx context.Context, key Key, input In) (out Out, release func(), err error) {
 	q := s.enter(key)
 	defer s.exit(key, q)
 	return q.Do(ctx, input)

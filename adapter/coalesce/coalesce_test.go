@@ -55,7 +55,7 @@ func interleave(t *testing.T, random *rand.Rand) {
 				pause(reader + 5*i)
 				ctx, cancel := context.WithTimeout(t.Context(), 3*pauses[(reader*i)%len(pauses)]+time.Microsecond)
 				asked := written.Load()
-				seen, _, release, err := queues.Do(ctx, key, i)
+				seen, release, err := queues.Do(ctx, key, i)
 				if err == nil && seen < asked {
 					t.Errorf("a reader saw write %d, but %d had happened when it asked", seen, asked)
 				}
@@ -95,8 +95,8 @@ func TestCallersShareTheNextExecution(t *testing.T) {
 		for i := range 5 {
 			all.Go(func() {
 				time.Sleep(time.Duration(i))
-				n, shared, release, err := q.Do(t.Context(), string(rune('a'+i)))
-				got[i] = fmt.Sprint(n, shared, err)
+				n, release, err := q.Do(t.Context(), string(rune('a'+i)))
+				got[i] = fmt.Sprint(n, err)
 				release()
 			})
 		}
@@ -104,7 +104,7 @@ func TestCallersShareTheNextExecution(t *testing.T) {
 		if want := "[[a] [b c d e]]"; fmt.Sprint(inputs) != want {
 			t.Errorf("executions with %v, want %s", inputs, want)
 		}
-		if want := "1 false <nil>,2 true <nil>,2 true <nil>,2 true <nil>,2 true <nil>"; strings.Join(got, ",") != want {
+		if want := "1 <nil>,2 <nil>,2 <nil>,2 <nil>,2 <nil>"; strings.Join(got, ",") != want {
 			t.Errorf("results %s, want %s", strings.Join(got, ","), want)
 		}
 	})
@@ -121,10 +121,10 @@ func TestSlowExecutionDelaysOthersByNoMoreThanPatience(t *testing.T) {
 			}
 			return 0, nil
 		}}
-		go func() { _, _, _, _ = q.Do(t.Context(), 0) }()
+		go func() { _, _, _ = q.Do(t.Context(), 0) }()
 		synctest.Wait()
 		start := time.Now()
-		_, _, release, err := q.Do(t.Context(), 0)
+		_, release, err := q.Do(t.Context(), 0)
 		release()
 		if waited := time.Since(start); waited != patience || err != nil {
 			t.Errorf("waited %v (error %v), want %v", waited, err, patience)
@@ -159,12 +159,12 @@ func TestAbandonedExecutions(t *testing.T) {
 				}}
 				ctx, cancel := context.WithTimeout(t.Context(), c.leave)
 				defer cancel()
-				go func() { _, _, _, _ = q.Do(t.Context(), 0) }()
+				go func() { _, _, _ = q.Do(t.Context(), 0) }()
 				synctest.Wait()
 				var all sync.WaitGroup
 				for range 2 {
 					all.Go(func() {
-						_, _, release, err := q.Do(ctx, 0)
+						_, release, err := q.Do(ctx, 0)
 						release()
 						if !errors.Is(err, context.DeadlineExceeded) {
 							t.Errorf("error %v, want that of the caller's context", err)
@@ -194,14 +194,14 @@ func TestPanicsReachTheCallers(t *testing.T) {
 			}
 			return 0, nil
 		}}
-		go func() { _, _, _, _ = q.Do(t.Context(), 0) }()
+		go func() { _, _, _ = q.Do(t.Context(), 0) }()
 		synctest.Wait()
-		_, _, release, err := q.Do(t.Context(), 0)
+		_, release, err := q.Do(t.Context(), 0)
 		release()
 		if err == nil || !strings.HasPrefix(err.Error(), "panic: broken") {
 			t.Errorf("error %v, want the panic", err)
 		}
-		if _, _, _, err := q.Do(t.Context(), 0); err != nil {
+		if _, _, err := q.Do(t.Context(), 0); err != nil {
 			t.Errorf("the queue does not work after a panic: %v", err)
 		}
 	})

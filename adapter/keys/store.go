@@ -321,7 +321,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, err
 		return Principal{}, domain.Unauthorized()
 	}
 	hash := hashSecret(secret)
-	all, _, _, err := s.lookups.Do(ctx, hash)
+	all, _, err := s.lookups.Do(ctx, hash)
 	found, ok := all[hash]
 	if errors.Is(err, wpdb.ErrSchema) {
 		// Either the table of keys is missing, or the WordPress tables: query the key

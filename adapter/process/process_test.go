@@ -286,8 +286,10 @@ func TestCalendarName(t *testing.T) {
 		"a\r\nContent-Type: text/html; x=\"": "a-Content-Type-text-html-x.ics",
 		strings.Repeat("ö", 300):             strings.Repeat("ö", 100) + ".ics",
 	} {
-		if got := calendarName(prefix); got != want {
-			t.Errorf("calendarName(%q) = %q, want %q", prefix, got, want)
-		}
+		t.Run(prefix, func(t *testing.T) {
+			if got := calendarName(prefix); got != want {
+				t.Errorf("calendarName(%q) = %q, want %q", prefix, got, want)
+			}
+		})
 	}
 }

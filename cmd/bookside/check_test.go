@@ -233,8 +233,10 @@ func TestDialable(t *testing.T) {
 		"[::1]:8081":     "[::1]:8081",
 		"bookside:8081":  "bookside:8081",
 	} {
-		if got := dialable(address); got != want {
-			t.Errorf("dialable(%q) = %q, want %q", address, got, want)
-		}
+		t.Run(address, func(t *testing.T) {
+			if got := dialable(address); got != want {
+				t.Errorf("dialable(%q) = %q, want %q", address, got, want)
+			}
+		})
 	}
 }

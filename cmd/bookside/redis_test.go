@@ -30,9 +30,11 @@ func TestMaskRedis(t *testing.T) {
 		"redis://u:s3cret@h/not-a-number":     "***",
 		"redis://u:s3cret@h:1/2?protocol=two": "***",
 	} {
-		if got := maskRedis(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := maskRedis(text); got != want {
+				t.Errorf("%q is shown as %q, want %q", text, got, want)
+			}
+		})
 	}
 }
 

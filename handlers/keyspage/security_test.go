@@ -232,15 +232,17 @@ func TestDNSRebindingIsRejected(t *testing.T) {
 		"evil.example": false, "evil.example:8081": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "evil-localhost": false,
 		"notkeys.example.com": false, "keys.example.com.evil.example": false, "127.1": false, "0x7f.0.0.1": false, "localhost.": false, "localhost:80:80": false,
 	} {
-		for _, path := range []string{"/keys", "/keys/login", "/keys/style.css"} {
-			got := v.ask(http.MethodGet, path, http.Header{"Host": {host}}, nil)
-			if (got.status == http.StatusMisdirectedRequest) == served {
-				t.Errorf("%s at %q: status %d", path, host, got.status)
+		t.Run(host, func(t *testing.T) {
+			for _, path := range []string{"/keys", "/keys/login", "/keys/style.css"} {
+				got := v.ask(http.MethodGet, path, http.Header{"Host": {host}}, nil)
+				if (got.status == http.StatusMisdirectedRequest) == served {
+					t.Errorf("%s at %q: status %d", path, host, got.status)
+				}
+				if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "API keys")) {
+					t.Errorf("%q gets: %s", host, got.text)
+				}
 			}
-			if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "API keys")) {
-				t.Errorf("%q gets: %s", host, got.text)
-			}
-		}
+		})
 	}
 	// The token is not spent by a rebound page, however it asks.
 	token := k.token()
@@ -286,21 +288,23 @@ func TestSecurityHeaders(t *testing.T) {
 		"/keys/style.css": "text/css; charset=utf-8", "/keys/script.js": "text/javascript; charset=utf-8", "/keys/icon.svg": "image/svg+xml", "/keys/login": "",
 		"/keys/": "text/html; charset=utf-8", "/keys/a/b": "text/plain; charset=utf-8",
 	} {
-		p := v.open(path)
-		for name, want := range map[string]string{
-			"Cache-Control": "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Content-Type": contentType,
-			"Content-Security-Policy":    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
-		} {
-			if got := p.header.Get(name); got != want && (name != "Content-Type" || want != "") {
-				t.Errorf("%s: %s %q, want %q", path, name, got, want)
+		t.Run(path, func(t *testing.T) {
+			p := v.open(path)
+			for name, want := range map[string]string{
+				"Cache-Control": "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Content-Type": contentType,
+				"Content-Security-Policy":    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+				"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+			} {
+				if got := p.header.Get(name); got != want && (name != "Content-Type" || want != "") {
+					t.Errorf("%s: %s %q, want %q", path, name, got, want)
+				}
 			}
-		}
-		for _, foreign := range []string{"http://", "https://", " style=", " onclick=", "<style", "javascript:"} {
-			if contentType == "text/html; charset=utf-8" && strings.Contains(p.text, foreign) {
-				t.Errorf("%s holds %s", path, foreign)
+			for _, foreign := range []string{"http://", "https://", " style=", " onclick=", "<style", "javascript:"} {
+				if contentType == "text/html; charset=utf-8" && strings.Contains(p.text, foreign) {
+					t.Errorf("%s holds %s", path, foreign)
+				}
 			}
-		}
+		})
 	}
 }
 

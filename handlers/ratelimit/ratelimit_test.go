@@ -199,9 +199,11 @@ func TestServersOfASiteShareTheirCounts(t *testing.T) {
 		"X-RateLimit-Limit": "40", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795221840", "Retry-After": "60",
 		"RateLimit": `"minute";r=0;t=60, "hour";r=960;t=1020`, "RateLimit-Policy": `"minute";q=40;w=60, "hour";q=1000;w=3600`,
 	} {
-		if got := header.Get(name); got != want {
-			t.Errorf("%s %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s %q, want %q", name, got, want)
+			}
+		})
 	}
 	wantStatuses(t, 1, 1, 1, other)
 	wantStatuses(t, 1, 1, 2, second)
