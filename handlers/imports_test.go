@@ -43,12 +43,13 @@ var allowedImports = map[string][]string{
 	"wpdb/wpconfig": {"wpdb"},
 
 	// Test databases and browsers, and tools of the release and of load tests.
-	"fixtures":                 {"fixtures/embedded"},
+	"fixtures":                 {},
 	"fixtures/browser":         {"fixtures"},
 	"fixtures/dump":            {"fixtures"},
 	"fixtures/grow":            {"fixtures"},
 	"fixtures/wpdbtest":        {"fixtures", "wpdb"},
 	"fixtures/embedded":        {},
+	"fixtures/embedded/serve":  {"fixtures/embedded"},
 	"docker/attack/unfinished": {},
 	"docker/bench/bare":        {"fixtures", "handlers", "adapter", "adapter/keys", "wpdb"},
 	"docker/bench/baseline":    {"handlers", "adapter/keys", "wpdb"},
@@ -68,7 +69,7 @@ var modules = map[string][]string{
 	"github.com/knadh/koanf/":            {"cmd"},
 	"github.com/arran4/golang-ical":      {"adapter/icalendar"},
 	"github.com/wneessen/go-mail":        {"cmd"},
-	"github.com/dolthub/go-mysql-server": {"fixtures"},
+	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker"},
 	"maragu.dev/gomponents":              {"handlers/keyspage", "adapter/process"},
