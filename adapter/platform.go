@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
+	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/outbox"
 	"bookside/wpdb"
@@ -27,6 +28,8 @@ type Platform struct {
 	Pick   func(n int) int
 	// Outbox sends mails for sites that do not send them themselves; nil for none.
 	Outbox *outbox.Relay
+	// Journal has the changes of records.
+	Journal *journal.Journal
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
 
@@ -40,7 +43,7 @@ type Platform struct {
 
 // NewPlatform returns the platform in a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
-	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}}
+	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}, Journal: journal.New(db, now)}
 }
 
 // Site is one request's view of the platform: what is installed, the time zone and the
@@ -56,6 +59,7 @@ type Site struct {
 	random        io.Reader
 	pick          func(n int) int
 	outbox        *outbox.Relay
+	journal       *journal.Journal
 	caller        *keys.Key // whose permissions apply; nil for the program itself
 	metaKeys      []string  // see Platform.BookingMetaKeys
 	totals        *Totals
@@ -122,7 +126,7 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
-		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, metaKeys: p.BookingMetaKeys, totals: &p.Totals,
+		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, journal: p.Journal, metaKeys: p.BookingMetaKeys, totals: &p.Totals,
 	}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 type Tx struct {
 	*Site
 	progress lockProgress
+	changes  changeList    // of records, for the journal
 	assigned *assignedSlot // the slot that the transaction gives to a booking; nil for none
 }
 
@@ -32,10 +33,20 @@ func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error)
 		}
 		err = s.transactOnce(ctx, op, work)
 	}
-	if err == nil && s.outbox != nil {
-		s.outbox.Nudge()
+	if err == nil {
+		s.nudge()
 	}
 	return err
+}
+
+// nudge wakes those who work on what a transaction left for them.
+func (s *Site) nudge() {
+	if s.outbox != nil {
+		s.outbox.Nudge()
+	}
+	if s.journal != nil {
+		s.journal.Nudge()
+	}
 }
 
 // maxLockCreations limits how often lock rows are created for one transaction. Each run
@@ -51,7 +62,10 @@ func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) er
 		if err := work(tx); err != nil {
 			return err
 		}
-		return tx.confirmSlot(ctx)
+		if err := tx.confirmSlot(ctx); err != nil {
+			return err
+		}
+		return tx.enterChanges(ctx)
 	})
 }
 

@@ -121,7 +121,10 @@ func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64,
 		stmt = stmt.Values(values...)
 	}
 	result, err := tx.exec(ctx, table, "insert into "+string(table), stmt)
-	return result.ID, err
+	if err != nil {
+		return 0, err
+	}
+	return result.ID, tx.changes.insert(table, result.ID, rows)
 }
 
 // update changes columns of one row, and no others: PHP may have just written them.
@@ -144,6 +147,7 @@ func (tx *Tx) update(ctx context.Context, table wpdb.Table, id int64, changes ro
 	if result.Rows == 0 {
 		return fmt.Errorf("update %s %d: %w", table, id, errRowGone)
 	}
+	tx.changes.update(table, id, changes)
 	return nil
 }
 
@@ -153,6 +157,9 @@ func (tx *Tx) delete(ctx context.Context, table wpdb.Table, ids ...int64) error 
 		return nil
 	}
 	_, err := tx.exec(ctx, table, "delete from "+string(table), sq.Delete(tx.db.Name(table)).Where(sq.Eq{"id": ids}))
+	if err == nil {
+		tx.changes.delete(table, ids)
+	}
 	return err
 }
 

@@ -48,6 +48,9 @@ func (s *Schema) Column(t Table, name string) (c Column, ok bool) {
 	return c, ok
 }
 
+// ColumnNames returns the names of a table's columns in alphabetical order.
+func (s *Schema) ColumnNames(t Table) []string { return slices.Sorted(maps.Keys(s.columns[t])) }
+
 // Engine returns the table's storage engine, such as InnoDB.
 func (s *Schema) Engine(t Table) string { return s.engines[t] }
 

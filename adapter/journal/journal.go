@@ -2,6 +2,7 @@ package journal
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"bookside/adapter/domain"
 	"bookside/wpdb"
@@ -12,7 +13,8 @@ type Journal struct {
 	db  *wpdb.DB
 	now domain.Clock
 
-	nudged chan struct{} // see Nudge
+	nudged    chan struct{} // see Nudge
+	sweepTook atomic.Int64  // nanoseconds
 
 	mu      sync.Mutex
 	last    int64         // the last number that this process knows of

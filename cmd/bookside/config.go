@@ -47,6 +47,11 @@ type config struct {
 	Conflicts struct {
 		Interval time.Duration `koanf:"interval"`
 	} `koanf:"conflicts"`
+	Changes struct {
+		Interval time.Duration `koanf:"interval"`
+		Sweep    time.Duration `koanf:"sweep"`
+		Keep     time.Duration `koanf:"keep"`
+	} `koanf:"changes"`
 	Auth struct {
 		QueryParameter      string `koanf:"query_parameter"`
 		FailedKeysPerMinute int    `koanf:"failed_keys_per_minute"`
@@ -116,6 +121,7 @@ func defaultConfig() config {
 	c.Admin.KeysPage = true
 	c.Admin.Hosts = []string{}
 	c.Conflicts.Interval = 5 * time.Minute
+	c.Changes.Interval, c.Changes.Sweep, c.Changes.Keep = 5*time.Second, 10*time.Minute, 30*24*time.Hour
 	c.Auth.QueryParameter = "api_key"
 	c.Auth.FailedKeysPerMinute = 100
 	c.RateLimit.Enabled = true

@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/handlers"
 	"bookside/handlers/keyspage"
@@ -202,6 +203,7 @@ func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.
 	var work sync.WaitGroup
 	work.Go(func() { forgetSchema(ctx, db) })
 	work.Go(func() { adapter.NewSweeper(db, s.now, s.log).Run(ctx) })
+	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.log) })
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
 	}
@@ -212,6 +214,11 @@ func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.
 		cancel()
 		work.Wait()
 	}
+}
+
+func (s *service) journalOptions() journal.Options {
+	c := s.config.Changes
+	return journal.Options{Interval: c.Interval, Sweep: c.Sweep, Keep: c.Keep, Owner: rand.Text()}
 }
 
 // schemaAge limits how long a change of the site's tables may go unnoticed if no

@@ -1,0 +1,434 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
+
+// site is a database whose journal a test drives step by step.
+type site struct {
+	*fixtures.Database
+	t      *testing.T
+	db     *wpdb.DB
+	j      *Journal
+	worker *worker
+	cursor int64
+}
+
+// testNow is the time of the tests: the sample bookings were updated before.
+var testNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func openSite(t *testing.T) *site {
+	t.Helper()
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	s := &site{Database: database, t: t, db: wpdbtest.Open(t, database, 4)}
+	s.j = New(s.db, func() time.Time { return testNow })
+	s.worker = &worker{Journal: s.j, Options: Options{Interval: time.Second, Sweep: time.Minute, Keep: 24 * time.Hour, Schema: s.schema, Owner: "test"}}
+	s.work()
+	if entries := s.next(); len(entries) > 0 {
+		t.Fatalf("%d entries of records that existed before", len(entries))
+	}
+	return s
+}
+
+func (s *site) schema(ctx context.Context) (*wpdb.Schema, error) { return s.db.Schema(ctx, "") }
+
+// exec runs a statement as anybody but Bookside would.
+func (s *site) exec(statement string, args ...any) {
+	s.t.Helper()
+	if _, err := s.SQL.ExecContext(s.t.Context(), statement, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// work numbers and searches once.
+func (s *site) work() {
+	s.t.Helper()
+	s.worker.searchDue = time.Time{}
+	if err := s.worker.work(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// next returns the entries since the last call, without their numbers and times.
+func (s *site) next() []Entry {
+	s.t.Helper()
+	page, err := s.j.Read(s.t.Context(), s.cursor, nil, 1000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i, e := range page.Entries {
+		if s.cursor++; e.Number != s.cursor {
+			s.t.Fatalf("entry %d has the number %d, want %d", i, e.Number, s.cursor)
+		}
+		page.Entries[i].Number, page.Entries[i].At = 0, time.Time{}
+	}
+	return page.Entries
+}
+
+func (s *site) want(entries ...Entry) {
+	s.t.Helper()
+	if diff := cmp.Diff(entries, s.next()); diff != "" {
+		s.t.Errorf("entries differ from those expected:\n%s", diff)
+	}
+}
+
+// enter enters changes as a request does, with its effect.
+func (s *site) enter(actor int64, effect string, changes ...Change) {
+	s.t.Helper()
+	s.exec(effect)
+	err := s.db.Transact(s.t.Context(), "enter", func(tx *wpdb.DB) error { return Enter(s.t.Context(), tx, testNow, actor, changes) })
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tell enters a change as the companion in WordPress does.
+func (s *site) tell(r Resource, id int64, kind Kind, status any) {
+	s.t.Helper()
+	s.exec("INSERT INTO "+s.Prefix+"bookside_change_inbox (resource, resource_id, kind, origin, actor_id, status, at) VALUES (?, ?, ?, 'site', 3, ?, ?)",
+		string(r), id, string(kind), status, domain.Stamp(testNow))
+}
+
+// booking returns the id of a booking with a status, and its facts.
+func (s *site) booking(status string) (int64, BookingFacts) {
+	s.t.Helper()
+	var id int64
+	f := BookingFacts{OldStatus: status, NewStatus: status}
+	query := "SELECT id, agent_id, service_id, location_id FROM " + s.Prefix + "latepoint_bookings WHERE status = ? ORDER BY id LIMIT 1"
+	if err := s.SQL.QueryRowContext(s.t.Context(), query, status).Scan(&id, &f.AgentID, &f.ServiceID, &f.LocationID); err != nil {
+		s.t.Fatal(err)
+	}
+	return id, f
+}
+
+func (s *site) bookings() string { return s.Prefix + "latepoint_bookings" }
+
+// TestFoundChanges: changes by plain SQL that leave no trace but the row itself are found,
+// with the statuses before and after.
+func TestFoundChanges(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	id, facts := s.booking("approved")
+	facts.NewStatus = "no_show"
+	s.exec(fmt.Sprintf("UPDATE %s SET status = 'no_show' WHERE id = %d", s.bookings(), id))
+	s.work()
+	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &facts})
+
+	s.exec(fmt.Sprintf("DELETE FROM %s WHERE id = %d", s.bookings(), id))
+	s.work()
+	gone := facts
+	gone.OldStatus, gone.NewStatus = "no_show", ""
+	s.want(Entry{Resource: Bookings, ID: id, Kind: Deleted, Origin: Found, Booking: &gone})
+
+	s.exec(fmt.Sprintf("INSERT INTO %[1]s (booking_code, start_date, start_time, end_time, status, customer_id, service_id, agent_id, location_id, created_at, updated_at) "+
+		"VALUES ('NEW', '2026-12-01', 600, 660, 'pending', 1, 2, 3, 4, '2020-01-01 00:00:00', '2020-01-01 00:00:00')", s.bookings()))
+	var created int64
+	if err := s.SQL.QueryRowContext(t.Context(), "SELECT MAX(id) FROM "+s.bookings()).Scan(&created); err != nil {
+		t.Fatal(err)
+	}
+	s.work()
+	s.want(Entry{Resource: Bookings, ID: created, Kind: Created, Origin: Found, Booking: &BookingFacts{NewStatus: "pending", AgentID: 3, ServiceID: 2, LocationID: 4}})
+	s.work()
+	s.want()
+}
+
+// TestFoundInEveryResource changes one row of each table.
+func TestFoundInEveryResource(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	for r := range s.worker.search.targets {
+		table := s.Prefix + string(tables[r])
+		var id int64
+		if err := s.SQL.QueryRowContext(t.Context(), "SELECT COALESCE(MIN(id), 0) FROM "+table).Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		if id == 0 {
+			t.Logf("%s has no rows", table)
+			continue
+		}
+		s.exec("UPDATE "+table+" SET created_at = '2001-02-03 04:05:06' WHERE id = ?", id)
+		s.work()
+		entries := s.next()
+		if len(entries) != 1 || entries[0].Resource != r || entries[0].ID != id || entries[0].Kind != Updated || entries[0].Origin != Found {
+			t.Errorf("%s: entries %+v", r, entries)
+		}
+	}
+}
+
+// TestEnteredChanges: what a request entered is numbered once, with its key, and not found
+// as well.
+func TestEnteredChanges(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	id, facts := s.booking("approved")
+	facts.NewStatus = "cancelled"
+	cancel := fmt.Sprintf("UPDATE %s SET status = 'cancelled', updated_at = '2026-11-22 12:00:00' WHERE id = %d", s.bookings(), id)
+	s.enter(7, cancel, Change{Bookings, id, Updated, "cancelled"}, Change{Customers, 1, Updated, ""})
+	s.work()
+	s.want(
+		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &facts},
+		Entry{Resource: Customers, ID: 1, Kind: Updated, Origin: FromAPI, ActorID: 7},
+	)
+	s.work()
+	s.want()
+
+	// Several changes between two looks each have their entry and their statuses.
+	first, second := facts, facts
+	first.OldStatus, first.NewStatus = "cancelled", "pending"
+	second.OldStatus, second.NewStatus = "pending", "approved"
+	s.enter(7, "DO 1", Change{Bookings, id, Updated, "pending"})
+	s.enter(8, fmt.Sprintf("UPDATE %s SET status = 'approved' WHERE id = %d", s.bookings(), id), Change{Bookings, id, Updated, "approved"})
+	s.work()
+	s.want(
+		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &first},
+		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 8, Booking: &second},
+	)
+
+	// A status that somebody else changed in between is found as well.
+	third, fourth := facts, facts
+	third.OldStatus, third.NewStatus = "approved", "pending"
+	fourth.OldStatus, fourth.NewStatus = "pending", "completed"
+	s.enter(7, fmt.Sprintf("UPDATE %s SET status = 'completed' WHERE id = %d", s.bookings(), id), Change{Bookings, id, Updated, "pending"})
+	s.work()
+	s.want(
+		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &third},
+		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &fourth},
+	)
+
+	deleted := facts
+	deleted.OldStatus, deleted.NewStatus = "completed", ""
+	s.enter(7, fmt.Sprintf("DELETE FROM %s WHERE id = %d", s.bookings(), id), Change{Bookings, id, Deleted, ""})
+	s.work()
+	s.want(Entry{Resource: Bookings, ID: id, Kind: Deleted, Origin: FromAPI, ActorID: 7, Booking: &deleted})
+}
+
+// TestToldChanges: WordPress tells about a change before or after it was found; it has one
+// entry in both cases.
+func TestToldChanges(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	id, facts := s.booking("approved")
+	facts.NewStatus = "cancelled"
+	s.exec(fmt.Sprintf("UPDATE %s SET status = 'cancelled' WHERE id = %d", s.bookings(), id))
+	s.tell(Bookings, id, Updated, "cancelled")
+	s.tell(Bookings, id, Updated, nil) // the same request saved the row once more
+	s.work()
+	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromSite, ActorID: 3, Booking: &facts})
+
+	facts.OldStatus, facts.NewStatus = "cancelled", "approved"
+	s.exec(fmt.Sprintf("UPDATE %s SET status = 'approved' WHERE id = %d", s.bookings(), id))
+	s.work()
+	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &facts})
+	s.tell(Bookings, id, Updated, nil)
+	s.work()
+	s.want()
+
+	// What was created and deleted before anybody looked was never seen.
+	s.tell(Bookings, 999_999, Created, "approved")
+	s.tell("spells", 1, Created, nil)
+	s.tell(Bookings, id, "burnt", nil)
+	s.work()
+	s.want()
+}
+
+// TestPruning: old entries are deleted, and a cursor before them is an error.
+func TestPruning(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	for id := range int64(5) {
+		s.enter(1, "DO 1", Change{Customers, 1 + id, Updated, ""})
+	}
+	s.work()
+	s.next()
+	s.exec("UPDATE " + s.Prefix + "bookside_changes SET at = '2026-11-01 00:00:00' WHERE number <= 3")
+	s.worker.pruneDue = time.Time{}
+	s.work()
+	for cursor, want := range map[int64]domain.Code{0: domain.CodeCursorExpired, 2: domain.CodeCursorExpired, 3: "", 5: "", 6: domain.CodeCursorExpired} {
+		if _, err := s.j.Read(t.Context(), cursor, nil, 10); domain.CodeOf(err) != want {
+			t.Errorf("cursor %d: %v, want the code %q", cursor, err, want)
+		}
+	}
+}
+
+// TestOtherColumns: after an update of the plugin added a column, rows are not taken for
+// changed, and changes are found again.
+func TestOtherColumns(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec("ALTER TABLE " + s.bookings() + " ADD COLUMN fresh INT NOT NULL DEFAULT 4")
+	s.db.ForgetSchema()
+	s.work()
+	s.want()
+	id, facts := s.booking("approved")
+	s.exec("UPDATE "+s.bookings()+" SET fresh = 5 WHERE id = ?", id)
+	s.work()
+	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &facts})
+}
+
+// TestReadSomeResources: a reader of one resource gets its entries alone, and advances over
+// the others.
+func TestReadSomeResources(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.enter(1, "DO 1", Change{Customers, 1, Updated, ""}, Change{Orders, 1, Updated, ""}, Change{Customers, 2, Updated, ""}, Change{Orders, 2, Updated, ""})
+	s.work()
+	page, err := s.j.Read(t.Context(), 0, []Resource{Customers}, 1)
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != 1 || page.Cursor != 1 || !page.More {
+		t.Errorf("first page %+v, %v", page, err)
+	}
+	page, err = s.j.Read(t.Context(), page.Cursor, []Resource{Customers}, 1)
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != 2 || page.Cursor != 4 || page.More {
+		t.Errorf("second page %+v, %v", page, err)
+	}
+}
+
+// TestNothingIsMissed runs transactions of random length beside two servers, of which one
+// ends, and readers that poll all the time: every reader sees every committed change once,
+// in the order of its record, and no change that was rolled back.
+func TestNothingIsMissed(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	log := slog.New(slog.DiscardHandler)
+	var servers sync.WaitGroup
+	journals := make([]*Journal, 2)
+	stops := make([]context.CancelFunc, 2)
+	for i := range journals {
+		db := wpdbtest.Open(t, database, 4)
+		journals[i] = New(db, time.Now)
+		var running context.Context
+		running, stops[i] = context.WithCancel(ctx)
+		schema := func(ctx context.Context) (*wpdb.Schema, error) { return db.Schema(ctx, "") }
+		servers.Go(func() {
+			journals[i].Run(running, Options{Sweep: time.Hour, Keep: time.Hour, Schema: schema, Owner: fmt.Sprint("server", i)}, log)
+		})
+	}
+	const writers, transactions = 8, 150
+	writing := wpdbtest.Open(t, database, writers)
+	var committed [writers]int64 // changes; record 1_000_000 + w of writer w, which counts in its status
+	var work sync.WaitGroup
+	var done atomic.Bool
+	for w := range writers {
+		work.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(w), 1))
+			for n := range transactions {
+				fails := random.IntN(5) == 0
+				err := writing.Transact(ctx, "write", func(tx *wpdb.DB) error {
+					for range random.IntN(3) {
+						if err := Enter(ctx, tx, time.Now(), int64(n), []Change{{Customers, int64(2_000_000 + w), Updated, ""}}); err != nil {
+							return err
+						}
+					}
+					status := fmt.Sprint(committed[w])
+					if err := Enter(ctx, tx, time.Now(), int64(n), []Change{{Bookings, int64(1_000_000 + w), Deleted, status}}); err != nil {
+						return err
+					}
+					if random.IntN(2) == 0 {
+						time.Sleep(time.Duration(random.IntN(4)) * time.Millisecond) // an open transaction
+					}
+					if fails {
+						return context.DeadlineExceeded
+					}
+					return nil
+				})
+				if err == nil {
+					committed[w]++
+				}
+				journals[w%2].Nudge()
+				if w == 0 && n == transactions/2 {
+					stops[0]()
+				}
+			}
+		})
+	}
+	read := func(j *Journal) func() {
+		return func() {
+			var cursor int64
+			got := map[int64]int64{}
+			for {
+				ended := done.Load()
+				page, err := j.Read(ctx, cursor, []Resource{Bookings}, 20)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, e := range page.Entries {
+					if e.Number <= cursor {
+						t.Errorf("entry %d after cursor %d", e.Number, cursor)
+					}
+					cursor = e.Number
+					got[e.ID-1_000_000]++
+				}
+				cursor = page.Cursor
+				if ended && !page.More {
+					break
+				}
+			}
+			for w, n := range committed {
+				if got[int64(w)] != n {
+					t.Errorf("%d entries of writer %d, who committed %d", got[int64(w)], w, n)
+				}
+			}
+		}
+	}
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(read(New(wpdbtest.Open(t, database, 1), time.Now)))
+	}
+	work.Wait()
+	last := &worker{Journal: journals[1]}
+	for waiting := true; waiting; {
+		var err error
+		if waiting, err = last.waiting(ctx); err != nil {
+			t.Fatal(err)
+		}
+		journals[1].Nudge()
+	}
+	done.Store(true)
+	readers.Wait()
+	cancel()
+	servers.Wait()
+}
+
+// TestSnapshotEncoding: decoding returns what was encoded, and damage is an error.
+func TestSnapshotEncoding(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		span := random.Int64N(1 << 40)
+		s := snapshot{}
+		for range random.IntN(spanSize) {
+			s[span*spanSize+random.Int64N(spanSize)] = rowState{random.Uint32(), fmt.Sprintf("%d|2|3|%s", random.IntN(4), []string{"approved", "a|b", ""}[random.IntN(3)])}
+		}
+		content := s.encode()
+		got, err := decodeSnapshot(span, content)
+		if diff := cmp.Diff(s, got, cmp.AllowUnexported(rowState{})); err != nil || diff != "" {
+			t.Fatalf("decoded %v: %s", err, diff)
+		}
+		for _, damaged := range [][]byte{nil, {9}, slices.Concat(content, []byte{1}), slices.Concat(content, []byte{1, 0xff, 0xff, 0xff})} {
+			if _, err := decodeSnapshot(span, damaged); err == nil {
+				t.Errorf("no error for %x", damaged)
+			}
+		}
+	}
+}

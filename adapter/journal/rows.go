@@ -1,0 +1,107 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// compared is what is compared of a resource's rows on this site.
+type compared struct {
+	resource Resource
+	table    string // quoted, with its prefix
+	hash     string // CRC-32 of all columns
+	facts    string // see factsColumns
+	updated  bool   // whether there is a column updated_at
+	// signature identifies the columns: hashes of others cannot be compared.
+	signature string
+}
+
+// compare returns what is compared of a resource's rows; ok is false if this site lacks the
+// table.
+func compare(db *wpdb.DB, schema *wpdb.Schema, r Resource) (c compared, ok bool) {
+	table := tables[r]
+	names := schema.ColumnNames(table)
+	if !slices.Contains(names, "id") {
+		return c, false
+	}
+	values := make([]string, len(names))
+	for i, name := range names {
+		// A binary literal makes the whole text binary, so that columns of different
+		// collations can be joined.
+		values[i] = "COALESCE(`" + name + "`, 0x00)"
+	}
+	c = compared{
+		resource: r, table: db.Name(table), updated: slices.Contains(names, "updated_at"),
+		hash: "CRC32(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "))", facts: "''",
+	}
+	if r == Bookings {
+		c.facts = factsColumns
+	}
+	sum := sha256.Sum256([]byte(c.hash + c.facts))
+	c.signature = hex.EncodeToString(sum[:])
+	return c, true
+}
+
+// factsColumns has what an entry tells about a booking. Required columns only.
+const factsColumns = "CONCAT_WS('|', COALESCE(agent_id, 0), COALESCE(service_id, 0), COALESCE(location_id, 0), COALESCE(status, ''))"
+
+// spanChecksum is snapshot.checksum in SQL.
+func (c compared) spanChecksum() string {
+	return fmt.Sprintf("BIT_XOR(%s * (2 * (id %% %d) + 1))", c.hash, checksumWeights)
+}
+
+// rowsPerStatement limits how many rows are named in one statement.
+const rowsPerStatement = 500
+
+// rows reads the present states of rows by their ids. Uses the primary key.
+func (c compared) rows(ctx context.Context, db *wpdb.DB, ids []int64) (snapshot, error) {
+	found := snapshot{}
+	for part := range slices.Chunk(ids, rowsPerStatement) {
+		if err := c.read(ctx, db, sq.Eq{"id": part}, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// between reads the present states of the rows of spans from first to last. Uses the
+// primary key.
+func (c compared) between(ctx context.Context, db *wpdb.DB, first, last int64) (snapshot, error) {
+	found := snapshot{}
+	return found, c.read(ctx, db, idsOf(first, last), found)
+}
+
+// idsOf is the condition for the ids of spans from first to last.
+func idsOf(first, last int64) sq.And {
+	return sq.And{sq.GtOrEq{"id": first * spanSize}, sq.Lt{"id": (last + 1) * spanSize}}
+}
+
+func (c compared) read(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into snapshot) error {
+	type identified struct {
+		id int64
+		rowState
+	}
+	stmt := sq.Select("id", c.hash, c.facts).From(c.table).Where(which)
+	found, err := wpdb.All(ctx, db, "read state of "+string(c.resource), stmt, func(row wpdb.Scanner) (r identified, err error) {
+		return r, row.Scan(&r.id, &r.hash, &r.facts)
+	})
+	for _, r := range found {
+		into[r.id] = r.rowState
+	}
+	return err
+}
+
+// largestID returns the largest id, or 0.
+func (c compared) largestID(ctx context.Context, db *wpdb.DB) (int64, error) {
+	stmt := sq.Select("COALESCE(MAX(id), 0)").From(c.table)
+	id, _, err := wpdb.One(ctx, db, "find last of "+string(c.resource), stmt, wpdb.Value[int64])
+	return id, err
+}

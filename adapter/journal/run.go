@@ -1,0 +1,262 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// Options say how Run works.
+type Options struct {
+	// Interval is the time between two searches for changes that nobody entered; 0 for no
+	// search.
+	Interval time.Duration
+	// Sweep is the time within which the search compares all rows. It takes longer if it
+	// would otherwise use more than 2 % of a core of the database.
+	Sweep time.Duration
+	// Keep is how long entries are kept.
+	Keep time.Duration
+	// Schema returns the schema of the site as it is now.
+	Schema func(context.Context) (*wpdb.Schema, error)
+	// Owner is the name of this process, different from that of every other one.
+	Owner string
+}
+
+const (
+	pollInterval  = 250 * time.Millisecond // to number the changes of other processes, and to notice their numbers
+	leaseInterval = 5 * time.Second        // to take or renew the lease
+	leaseSeconds  = 20
+	pruneInterval = 5 * time.Minute
+	pruneSize     = 1000
+	failurePause  = 5 * time.Second
+)
+
+// searchPosition is the name of the row that says which process numbers and searches.
+const searchPosition = "search"
+
+// Run numbers changes and searches for those that nobody entered, until ctx ends. Of all
+// processes that run it on one database, one does the work, and another one takes over
+// within seconds if it ends. Whatever happens to it, a change is numbered once.
+func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
+	w := &worker{Journal: j, Options: o}
+	defer func() { w.release(context.WithoutCancel(ctx)) }()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	failing := false
+	for {
+		err := w.work(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			log.Warn("changes of records are not noticed at the moment", "error", err)
+		case err == nil && failing:
+			log.Info("changes of records are noticed again")
+		}
+		if failing = err != nil; failing {
+			w.leader, w.search = false, nil
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(failurePause):
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-j.nudged:
+		case <-poll.C:
+		}
+	}
+}
+
+// worker is a running Run.
+type worker struct {
+	*Journal
+	Options
+
+	created   bool // whether the positions exist
+	leader    bool
+	leased    time.Time // when the lease was last asked for
+	search    *search
+	searchDue time.Time
+	pruneDue  time.Time
+}
+
+// work does what is due.
+func (w *worker) work(ctx context.Context) error {
+	if !w.created {
+		if err := w.create(ctx); err != nil {
+			return err
+		}
+		w.created = true
+	}
+	if now := w.now(); w.leased.IsZero() || !now.Before(w.leased.Add(leaseInterval)) {
+		leader, err := w.lease(ctx)
+		if err != nil {
+			return err
+		}
+		if w.leased = now; leader != w.leader {
+			w.leader, w.search, w.searchDue = leader, nil, time.Time{}
+		}
+	}
+	if !w.leader {
+		last, err := w.End(ctx)
+		if err == nil {
+			w.announce(last)
+		}
+		return err
+	}
+	return w.lead(ctx)
+}
+
+// lead does the work of the one process that has the lease.
+func (w *worker) lead(ctx context.Context) error {
+	if w.search == nil || !w.now().Before(w.searchDue) {
+		if err := w.look(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.number(ctx); err != nil {
+		return err
+	}
+	if now := w.now(); !now.Before(w.pruneDue) {
+		w.pruneDue = now.Add(pruneInterval)
+		return w.prune(ctx)
+	}
+	return nil
+}
+
+// look searches once. The pause until the next look depends on what this one took.
+func (w *worker) look(ctx context.Context) error {
+	schema, err := w.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if w.search == nil || !w.search.fits(schema) {
+		if w.search, err = w.newSearch(ctx, schema); err != nil {
+			return err
+		}
+	}
+	interval := w.Interval
+	if interval > 0 {
+		err = w.search.round(ctx, interval, w.Sweep)
+	} else {
+		interval = failurePause // to notice other columns
+	}
+	w.searchDue = w.now().Add(max(interval, w.search.spent*searchShare))
+	return err
+}
+
+// number numbers what is in the inbox.
+func (w *worker) number(ctx context.Context) error {
+	waiting, err := w.waiting(ctx)
+	if err != nil || !waiting {
+		return err
+	}
+	for more := true; more; {
+		var last int64
+		if last, more, err = w.settle(ctx, w.search.targets, nil); err != nil {
+			return err
+		}
+		w.announce(last)
+	}
+	return nil
+}
+
+// waiting reports whether there is anything in the inbox, without a lock. Uses the primary
+// key.
+func (w *worker) waiting(ctx context.Context) (bool, error) {
+	stmt := sq.Select("id").From(w.db.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(1)
+	_, ok, err := wpdb.One(ctx, w.db, "look into inbox of changes", stmt, wpdb.Value[int64])
+	return ok, err
+}
+
+// lease takes or renews the lease, by the clock of the database.
+func (w *worker) lease(ctx context.Context) (held bool, err error) {
+	free := sq.Or{sq.Eq{"owner": []string{"", w.Owner}}, sq.Expr("expires_at IS NULL"), sq.Expr("expires_at < UTC_TIMESTAMP()")}
+	stmt := sq.Update(w.db.Name(wpdb.ChangePositions)).
+		Set("owner", w.Owner).Set("expires_at", sq.Expr("DATE_ADD(UTC_TIMESTAMP(), INTERVAL ? SECOND)", leaseSeconds)).Set("n", sq.Expr("n + 1")).
+		Where(sq.Eq{"name": searchPosition}).Where(free)
+	result, err := w.db.Change(ctx, "lease the journal", stmt)
+	return result.Rows > 0, err
+}
+
+// release gives the lease back, so that another process takes over at once.
+func (w *worker) release(ctx context.Context) {
+	if !w.leader {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, failurePause)
+	defer cancel()
+	stmt := sq.Update(w.db.Name(wpdb.ChangePositions)).Set("owner", "").Where(sq.Eq{"name": searchPosition, "owner": w.Owner})
+	_, _ = w.db.Change(ctx, "release the journal", stmt) // without it, the lease expires
+}
+
+// prune deletes entries that are older than Keep, the oldest first.
+func (w *worker) prune(ctx context.Context) error {
+	for {
+		deleted, err := w.pruneSome(ctx)
+		if err != nil || deleted < pruneSize {
+			return err
+		}
+	}
+}
+
+func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
+	err = w.db.Transact(ctx, "delete old changes", func(tx *wpdb.DB) error {
+		if _, err := lockPosition(ctx, tx, journalPosition); err != nil {
+			return err
+		}
+		type aged struct {
+			number int64
+			at     domain.Timestamp
+		}
+		stmt := sq.Select("number", "at").From(tx.Name(wpdb.Changes)).OrderBy("number").Limit(pruneSize)
+		oldest, err := wpdb.All(ctx, tx, "find old changes", stmt, func(row wpdb.Scanner) (a aged, err error) {
+			return a, row.Scan(&a.number, &a.at)
+		})
+		if err != nil {
+			return err
+		}
+		cutoff, floor := domain.Timestamp(domain.Stamp(w.now().Add(-w.Keep))), int64(0)
+		for deleted = 0; deleted < len(oldest) && oldest[deleted].at < cutoff; deleted++ {
+			floor = oldest[deleted].number
+		}
+		if deleted == 0 {
+			return nil
+		}
+		if _, err := wpdb.Exec(ctx, tx, "delete old changes", sq.Delete(tx.Name(wpdb.Changes)).Where(sq.LtOrEq{"number": floor})); err != nil {
+			return err
+		}
+		_, err = wpdb.Exec(ctx, tx, "store first number", sq.Update(tx.Name(wpdb.ChangePositions)).Set("floor", floor).Where(sq.Eq{"name": journalPosition}))
+		return err
+	})
+	return deleted, err
+}
+
+// swept stores how long the last sweep took.
+func (j *Journal) swept(took time.Duration) { j.sweepTook.Store(int64(took)) }
+
+// Stats are figures for metrics.
+type Stats struct {
+	Last  int64         // the last number that this process knows of
+	Sweep time.Duration // how long the last comparison of all rows took; 0 if this process does none
+}
+
+// Stats returns the present figures.
+func (j *Journal) Stats() Stats {
+	last, _ := j.Changed()
+	return Stats{last, time.Duration(j.sweepTook.Load())}
+}
+
+// IsMissing reports whether an error means that the tables of the journal do not exist.
+func IsMissing(err error) bool {
+	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, errNotPrepared)
+}

@@ -1,0 +1,436 @@
+package journal
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// How changes are found that nobody entered
+//
+// A search looks at each resource in three ways:
+//
+//   - The last two spans of ids and all behind them: new rows.
+//   - Rows whose updated_at is not older than the last look, with an overlap, because it
+//     has seconds only and clocks differ.
+//   - All spans in turn: the database adds up the hashes of each, and where the sum is not
+//     that of the snapshot, the rows are compared one by one. This finds what left no
+//     trace: deleted rows, and changes by plain SQL.
+//
+// Rows that differ become candidates of settle. It looks at them again, because our own
+// changes and those that WordPress tells about are in the inbox.
+
+// The share of one core of the database that the search may use: searchShare if the pass
+// over all spans is behind its period, and otherwise idleShare, which is enough for small
+// sites to compare everything in each look.
+const (
+	searchShare = 50  // one part in 50: 2 %
+	idleShare   = 500 // 0.2 %
+)
+
+// Limits of one statement of the search.
+const (
+	statementTime  = 30 * time.Millisecond // that a statement over spans should take
+	mostSpans      = 4096
+	mostCandidates = 500
+	updatedOverlap = 2 * time.Minute
+)
+
+// search looks for changes. It is used by one goroutine.
+type search struct {
+	j       *Journal
+	targets map[Resource]compared
+	order   []Resource
+	looks   map[Resource]*look
+
+	sweeping   int   // index in order of the resource that is swept
+	span       int64 // the next one to sweep
+	spans      int64 // how many the next statement covers
+	sweepBegan time.Time
+	spent      time.Duration // of the database in the present round
+	settled    bool          // whether candidates were settled in the present round
+}
+
+// look is the state of a resource between rounds.
+type look struct {
+	progress progress
+	largest  int64     // id
+	updated  time.Time // before which updated_at was looked at
+	due      time.Time // when updated_at may be looked at again
+}
+
+func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema) (*search, error) {
+	s := &search{j: j, targets: map[Resource]compared{}, looks: map[Resource]*look{}, spans: 16, sweepBegan: j.now()}
+	for _, r := range Resources {
+		if target, ok := compare(j.db, schema, r); ok {
+			s.targets[r] = target
+			s.order = append(s.order, r)
+		}
+	}
+	if err := j.prepare(ctx, s.targets); err != nil {
+		return nil, err
+	}
+	for r, target := range s.targets {
+		p, _, err := readProgress(ctx, j.db, r)
+		if err != nil {
+			return nil, err
+		}
+		largest, err := target.largestID(ctx, j.db)
+		if err != nil {
+			return nil, err
+		}
+		// The last look of another server is not known; the sweep finds what is older.
+		s.looks[r] = &look{progress: p, largest: max(largest, p.floor), updated: j.now().Add(-updatedOverlap)}
+	}
+	return s, nil
+}
+
+// fits reports whether the columns of the site are still those that are compared.
+func (s *search) fits(schema *wpdb.Schema) bool {
+	for _, r := range Resources {
+		if target, _ := compare(s.j.db, schema, r); target.signature != s.targets[r].signature {
+			return false
+		}
+	}
+	return true
+}
+
+// timed adds the time of a statement to what the round has spent.
+func (s *search) timed(work func() error) (took time.Duration, err error) {
+	start := s.j.now()
+	err = work()
+	took = s.j.now().Sub(start)
+	s.spent += took
+	return took, err
+}
+
+// round looks at everything once, as far as the share of the interval allows.
+func (s *search) round(ctx context.Context, interval, sweep time.Duration) error {
+	s.spent = 0
+	for _, r := range s.order {
+		if err := s.lookAtNew(ctx, r); err != nil {
+			return err
+		}
+		if err := s.lookAtUpdated(ctx, r); err != nil {
+			return err
+		}
+	}
+	return s.sweep(ctx, interval, sweep)
+}
+
+// lookAtNew compares the last spans.
+func (s *search) lookAtNew(ctx context.Context, r Resource) error {
+	l := s.looks[r]
+	if !l.progress.complete() && l.largest <= l.progress.floor {
+		// The last spans have no snapshots yet: only what is behind them is new.
+		return s.lookBehind(ctx, r)
+	}
+	first := max(spanOf(l.largest)-1, 0)
+	return s.compareSpans(ctx, r, first, first+mostSpans)
+}
+
+// lookBehind finds rows behind the largest id. Uses the primary key.
+func (s *search) lookBehind(ctx context.Context, r Resource) error {
+	target, l := s.targets[r], s.looks[r]
+	stmt := sq.Select("id").From(target.table).Where(sq.Gt{"id": l.largest}).OrderBy("id").Limit(mostCandidates)
+	return s.lookFor(ctx, r, stmt)
+}
+
+// lookFor settles the rows that a SELECT of ids finds.
+func (s *search) lookFor(ctx context.Context, r Resource, stmt sq.SelectBuilder) error {
+	var ids []int64
+	_, err := s.timed(func() (err error) {
+		ids, err = wpdb.All(ctx, s.j.db, "search changes", stmt, wpdb.Value[int64])
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	s.looks[r].largest = max(s.looks[r].largest, slices.Max(ids))
+	return s.settle(ctx, r, ids)
+}
+
+// lookAtUpdated looks at rows by updated_at. Without an index on it this takes long on a
+// large site, and is then done less often.
+func (s *search) lookAtUpdated(ctx context.Context, r Resource) error {
+	target, l := s.targets[r], s.looks[r]
+	now := s.j.now()
+	if !target.updated || now.Before(l.due) {
+		return nil
+	}
+	since := l.updated.Add(-updatedOverlap)
+	var changed snapshot
+	took, err := s.timed(func() error {
+		stmt := sq.Select("id").From(target.table).Where(sq.GtOrEq{"updated_at": domain.Stamp(since)}).OrderBy("updated_at DESC").Limit(mostCandidates)
+		ids, err := wpdb.All(ctx, s.j.db, "search changes", stmt, wpdb.Value[int64])
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		changed, err = target.rows(ctx, s.j.db, ids)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l.updated, l.due = now, now.Add(took*searchShare)
+	return s.settleDifferent(ctx, r, changed)
+}
+
+// settleDifferent settles those of the rows that differ from their snapshots.
+func (s *search) settleDifferent(ctx context.Context, r Resource, rows snapshot) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	var spans []int64
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		spans = append(spans, spanOf(id))
+	}
+	stored := map[int64]snapshot{}
+	_, err := s.timed(func() error { return s.targets[r].stored(ctx, s.j.db, sq.Eq{"span": slices.Compact(spans)}, stored) })
+	if err != nil {
+		return err
+	}
+	var different []int64
+	for id, row := range rows {
+		before, known := stored[spanOf(id)]
+		if known && before[id] == row || !known && !s.looks[r].progress.known(spanOf(id)) && id <= s.looks[r].progress.floor {
+			continue
+		}
+		different = append(different, id)
+	}
+	return s.settle(ctx, r, different)
+}
+
+// settle makes entries of the rows that still differ and that nobody entered.
+func (s *search) settle(ctx context.Context, r Resource, ids []int64) error {
+	slices.Sort(ids)
+	for part := range slices.Chunk(ids, mostCandidates) {
+		candidates := make([]record, len(part))
+		for i, id := range part {
+			candidates[i] = record{r, id}
+		}
+		_, err := s.timed(func() error {
+			last, _, err := s.j.settle(ctx, s.targets, candidates)
+			s.j.announce(last)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sum is what the database adds up over a span.
+type sum struct {
+	records  int64
+	checksum uint64
+}
+
+// compareSpans compares the sums of spans with those of the snapshots, and where they
+// differ the rows.
+func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64) error {
+	target, db := s.targets[r], s.j.db
+	var now, before map[int64]sum
+	_, err := s.timed(func() (err error) {
+		table := target.table + " FORCE INDEX (PRIMARY)"
+		stmt := sq.Select("id DIV 256 AS span", "COUNT(*)", target.spanChecksum()).From(table).Where(idsOf(first, last)).GroupBy("span")
+		if now, err = sums(ctx, db, stmt); err != nil {
+			return err
+		}
+		stmt = sq.Select("span", "records", "checksum").From(db.Name(wpdb.ChangeSnapshots)).
+			Where(sq.Eq{"resource": string(r)}).Where(sq.And{sq.GtOrEq{"span": first}, sq.LtOrEq{"span": last}})
+		before, err = sums(ctx, db, stmt)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(now) > 0 {
+		s.looks[r].largest = max(s.looks[r].largest, (slices.Max(slices.Collect(maps.Keys(now)))+1)*spanSize-1)
+	}
+	different := map[int64]bool{}
+	for span, sum := range now {
+		different[span] = before[span] != sum
+	}
+	for span := range before {
+		if _, exists := now[span]; !exists {
+			different[span] = true
+		}
+	}
+	for _, span := range slices.Sorted(maps.Keys(different)) {
+		if !different[span] {
+			continue
+		}
+		if err := s.compareRows(ctx, r, span); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sums(ctx context.Context, db *wpdb.DB, stmt sq.SelectBuilder) (map[int64]sum, error) {
+	type spanSum struct {
+		span int64
+		sum
+	}
+	rows, err := wpdb.All(ctx, db, "compare spans", stmt, func(row wpdb.Scanner) (s spanSum, err error) {
+		return s, row.Scan(&s.span, &s.records, &s.checksum)
+	})
+	found := make(map[int64]sum, len(rows))
+	for _, row := range rows {
+		found[row.span] = row.sum
+	}
+	return found, err
+}
+
+// compareRows compares the rows of a span with its snapshot.
+func (s *search) compareRows(ctx context.Context, r Resource, span int64) error {
+	target := s.targets[r]
+	var now snapshot
+	stored := map[int64]snapshot{}
+	_, err := s.timed(func() (err error) {
+		if now, err = target.between(ctx, s.j.db, span, span); err != nil {
+			return err
+		}
+		return target.stored(ctx, s.j.db, sq.Eq{"span": span}, stored)
+	})
+	if err != nil {
+		return err
+	}
+	before := stored[span]
+	var different []int64
+	for id, row := range now {
+		if before[id] != row {
+			different = append(different, id)
+		}
+	}
+	for id := range before {
+		if _, exists := now[id]; !exists {
+			different = append(different, id)
+		}
+	}
+	return s.settle(ctx, r, different)
+}
+
+// sweep compares spans in turn until the share of the interval is used up or every
+// resource has been swept once.
+func (s *search) sweep(ctx context.Context, interval, period time.Duration) error {
+	ends := 0
+	for ends <= len(s.order) {
+		limit := interval / idleShare
+		if s.behind(period) {
+			limit = interval / searchShare
+		}
+		if s.spent >= limit {
+			return nil
+		}
+		finished, err := s.sweepSome(ctx)
+		if err != nil {
+			return err
+		}
+		if finished {
+			ends++
+		}
+	}
+	return nil
+}
+
+// behind reports whether the present sweep is slower than its period.
+func (s *search) behind(period time.Duration) bool {
+	all, done := int64(0), int64(0)
+	for i, r := range s.order {
+		spans := spanOf(s.looks[r].largest) + 1
+		all += spans
+		switch {
+		case !s.looks[r].progress.complete():
+			return true // the first pass
+		case i < s.sweeping:
+			done += spans
+		case i == s.sweeping:
+			done += min(s.span, spans)
+		}
+	}
+	elapsed := s.j.now().Sub(s.sweepBegan)
+	return float64(done)/float64(max(all, 1)) < elapsed.Seconds()/period.Seconds()
+}
+
+// sweepSome compares the next spans of the resource that is being swept, or takes their
+// first snapshots. finished reports whether it was the resource's last.
+func (s *search) sweepSome(ctx context.Context) (finished bool, err error) {
+	r := s.order[s.sweeping]
+	l := s.looks[r]
+	first, last := s.span, min(s.span+s.spans-1, spanOf(l.largest))
+	before := s.spent
+	if l.progress.complete() {
+		err = s.compareSpans(ctx, r, first, last)
+	} else {
+		first = spanOf(l.progress.position)
+		last = min(first+firstPassSpans-1, spanOf(l.progress.floor))
+		err = s.takeSnapshots(ctx, r, first, last)
+	}
+	if err != nil {
+		return false, err
+	}
+	switch took := s.spent - before; {
+	case took < statementTime/2:
+		s.spans = min(s.spans*2, mostSpans)
+	case took > statementTime:
+		s.spans = max(s.spans/2, 1)
+	}
+	s.span = last + 1
+	if s.span <= spanOf(l.largest) {
+		return false, nil
+	}
+	s.span = 0
+	if s.sweeping++; s.sweeping == len(s.order) {
+		s.sweeping = 0
+		s.j.swept(s.j.now().Sub(s.sweepBegan))
+		s.sweepBegan = s.j.now()
+	}
+	return true, nil
+}
+
+// firstPassSpans is the number of spans whose first snapshots one transaction takes.
+const firstPassSpans = 16
+
+// takeSnapshots takes the first snapshots of spans, of rows that existed when the first
+// pass began.
+func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int64) error {
+	target := s.targets[r]
+	var p progress
+	_, err := s.timed(func() error {
+		return s.j.db.Transact(ctx, "take snapshots", func(tx *wpdb.DB) error {
+			if _, err := lockPosition(ctx, tx, journalPosition); err != nil {
+				return err
+			}
+			spans := make([]int64, 0, last-first+1)
+			for span := first; span <= last; span++ {
+				spans = append(spans, span)
+			}
+			taken, err := target.snapshots(ctx, tx, spans)
+			if err != nil {
+				return err
+			}
+			if err := storeSnapshots(ctx, tx, r, taken); err != nil {
+				return err
+			}
+			p = s.looks[r].progress
+			p.position = (last + 1) * spanSize
+			stmt := sq.Update(tx.Name(wpdb.ChangePositions)).Set("position", p.position).Where(sq.Eq{"name": string(r)})
+			_, err = wpdb.Exec(ctx, tx, "store progress", stmt)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	s.looks[r].progress = p
+	return nil
+}

@@ -1,0 +1,336 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// record identifies a row of the site.
+type record struct {
+	resource Resource
+	id       int64
+}
+
+// message is a row of the inbox.
+type message struct {
+	id int64
+	record
+	kind   Kind
+	origin Origin
+	actor  int64
+	status string
+	at     string
+}
+
+// batchSize limits how many rows of the inbox, and how many candidates, one transaction
+// settles.
+const batchSize = 500
+
+// settle gives numbers to the changes in the inbox, and to those of the candidates that
+// nobody entered: rows that seem to differ from their snapshots. It is one transaction,
+// which holds the row of the journal, so that numbers become visible in their order.
+//
+// It returns the last number, and whether the inbox may have more.
+func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, candidates []record) (last int64, more bool, err error) {
+	err = j.db.Transact(ctx, "number changes", func(tx *wpdb.DB) (err error) {
+		s := settlement{tx: tx, targets: targets, at: domain.Stamp(j.now())}
+		more, err = s.run(ctx, candidates)
+		last = s.last
+		return err
+	})
+	return last, more, err
+}
+
+// settlement is one transaction of settle.
+type settlement struct {
+	tx       *wpdb.DB
+	targets  map[Resource]compared
+	at       string
+	last     int64
+	messages []message
+	touched  map[Resource][]int64
+	now      map[Resource]snapshot // the present rows
+	spans    map[Resource]map[int64]snapshot
+	later    map[record]bool // records with further rows in the inbox
+	repeated map[record]bool // records of which a found entry is younger than foundWindow
+	entries  []Entry
+	stamps   []string // the times of the entries
+}
+
+func (s *settlement) run(ctx context.Context, candidates []record) (more bool, err error) {
+	if s.last, err = lockPosition(ctx, s.tx, journalPosition); err != nil {
+		return false, err
+	}
+	if s.messages, more, err = s.inbox(ctx); err != nil {
+		return false, err
+	}
+	if len(s.messages) == 0 && len(candidates) == 0 {
+		return false, nil
+	}
+	s.touch(candidates)
+	for _, step := range []func(context.Context) error{s.readRows, s.readLater, s.readRepeated} {
+		if err := step(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := s.compose(candidates); err != nil {
+		return false, err
+	}
+	for _, step := range []func(context.Context) error{s.insertEntries, s.emptyInbox, s.storeSnapshots} {
+		if err := step(ctx); err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+// lockPosition makes other servers wait for what this transaction does, or on a cluster
+// fail, and returns the position.
+func lockPosition(ctx context.Context, tx *wpdb.DB, name string) (position int64, err error) {
+	row := sq.Eq{"name": name}
+	if _, err := wpdb.Exec(ctx, tx, "lock position", sq.Update(tx.Name(wpdb.ChangePositions)).Set("n", sq.Expr("n + 1")).Where(row)); err != nil {
+		return 0, err
+	}
+	stmt := sq.Select("position").From(tx.Name(wpdb.ChangePositions)).Where(row)
+	position, ok, err := wpdb.One(ctx, tx, "read position", stmt, wpdb.Value[int64])
+	if err == nil && !ok {
+		err = fmt.Errorf("position %s: %w", name, errNotPrepared)
+	}
+	return position, err
+}
+
+// inbox reads the oldest rows. Uses the primary key.
+func (s *settlement) inbox(ctx context.Context) (messages []message, more bool, err error) {
+	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
+		From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
+	return wpdb.First(ctx, s.tx, "read inbox of changes", stmt, batchSize, func(row wpdb.Scanner) (m message, err error) {
+		return m, row.Scan(&m.id, &m.resource, &m.record.id, &m.kind, &m.origin, wpdb.OrZero(&m.actor), wpdb.OrZero(&m.status), &m.at)
+	})
+}
+
+// touch collects the records that the settlement is about.
+func (s *settlement) touch(candidates []record) {
+	s.touched = map[Resource][]int64{}
+	add := func(r record) {
+		if _, known := s.targets[r.resource]; known {
+			s.touched[r.resource] = append(s.touched[r.resource], r.id)
+		}
+	}
+	for _, m := range s.messages {
+		add(m.record)
+	}
+	for _, r := range candidates {
+		add(r)
+	}
+	for resource, ids := range s.touched {
+		slices.Sort(ids)
+		s.touched[resource] = slices.Compact(ids)
+	}
+}
+
+// readRows reads the present rows of the touched records, and their snapshots.
+func (s *settlement) readRows(ctx context.Context) (err error) {
+	s.now, s.spans = map[Resource]snapshot{}, map[Resource]map[int64]snapshot{}
+	for resource, ids := range s.touched {
+		target := s.targets[resource]
+		if s.now[resource], err = target.rows(ctx, s.tx, ids); err != nil {
+			return err
+		}
+		var spans []int64
+		for _, id := range ids {
+			spans = append(spans, spanOf(id))
+		}
+		if s.spans[resource], err = target.snapshots(ctx, s.tx, slices.Compact(spans)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readLater finds the records that have further rows in the inbox, which arrived in the
+// meantime or exceed the batch. What the rows of such records are now may be explained by
+// them, so nothing is concluded from it yet. Uses the index record.
+func (s *settlement) readLater(ctx context.Context) error {
+	s.later = map[record]bool{}
+	seen := make([]int64, len(s.messages))
+	for i, m := range s.messages {
+		seen[i] = m.id
+	}
+	for resource, ids := range s.touched {
+		for part := range slices.Chunk(ids, rowsPerStatement) {
+			which := sq.And{sq.Eq{"resource": string(resource), "resource_id": part}}
+			if len(seen) > 0 {
+				which = append(which, sq.NotEq{"id": seen})
+			}
+			stmt := sq.Select("DISTINCT resource_id").From(s.tx.Name(wpdb.ChangeInbox)).Where(which)
+			more, err := wpdb.All(ctx, s.tx, "find later changes", stmt, wpdb.Value[int64])
+			if err != nil {
+				return err
+			}
+			for _, id := range more {
+				s.later[record{resource, id}] = true
+			}
+		}
+	}
+	return nil
+}
+
+// foundWindow is how late WordPress may tell about a change that was found already.
+const foundWindow = 5 * time.Minute
+
+// readRepeated finds the records that WordPress tells about although their rows are as in
+// the snapshot, and of which the journal has a young found entry. Uses the index record.
+func (s *settlement) readRepeated(ctx context.Context) error {
+	s.repeated = map[record]bool{}
+	asked := map[Resource][]int64{}
+	for _, m := range s.messages {
+		now, exists := s.now[m.resource][m.record.id]
+		before, existed := s.before(m.record)
+		if m.origin == FromSite && exists == existed && now == before {
+			asked[m.resource] = append(asked[m.resource], m.record.id)
+		}
+	}
+	at, err := time.Parse(time.DateTime, s.at)
+	if err != nil {
+		return fmt.Errorf("number changes: %w", err)
+	}
+	for resource, ids := range asked {
+		stmt := sq.Select("DISTINCT resource_id").From(s.tx.Name(wpdb.Changes)).
+			Where(sq.Eq{"resource": string(resource), "resource_id": ids, "origin": string(Found)}).
+			Where(sq.GtOrEq{"at": domain.Stamp(at.Add(-foundWindow))})
+		found, err := wpdb.All(ctx, s.tx, "find entries of found changes", stmt, wpdb.Value[int64])
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			s.repeated[record{resource, id}] = true
+		}
+	}
+	return nil
+}
+
+// before returns the record's row in the snapshot.
+func (s *settlement) before(r record) (rowState, bool) {
+	row, ok := s.spans[r.resource][spanOf(r.id)][r.id]
+	return row, ok
+}
+
+// compose makes the entries, and brings the snapshots up to date.
+func (s *settlement) compose(candidates []record) error {
+	histories := map[record]*history{}
+	var order []record
+	historyOf := func(r record) (*history, error) {
+		if h := histories[r]; h != nil {
+			return h, nil
+		}
+		now, exists := s.now[r.resource][r.id]
+		before, existed := s.before(r)
+		h, err := newHistory(before, existed, now, exists)
+		histories[r], order = h, append(order, r)
+		return h, err
+	}
+	for _, m := range s.messages {
+		if _, known := s.targets[m.resource]; !known {
+			continue
+		}
+		h, err := historyOf(m.record)
+		if err != nil {
+			return err
+		}
+		if m.origin == FromSite && (s.repeated[m.record] || h.repeats(m)) {
+			continue
+		}
+		if entry, ok := h.tell(m); ok {
+			s.add(entry, m.at)
+		}
+	}
+	for _, r := range candidates {
+		if _, known := s.targets[r.resource]; !known {
+			continue
+		}
+		if _, err := historyOf(r); err != nil {
+			return err
+		}
+	}
+	for _, r := range order {
+		h := histories[r]
+		if !s.later[r] {
+			if entry, ok := h.find(r); ok {
+				s.add(entry, s.at)
+			}
+		}
+		s.remember(r, h)
+	}
+	return nil
+}
+
+func (s *settlement) add(e Entry, at string) {
+	s.last++
+	e.Number = s.last
+	s.entries, s.stamps = append(s.entries, e), append(s.stamps, at)
+}
+
+// remember puts the present row into the snapshot. If the inbox has further rows about the
+// record, it is remembered as the entries so far left it.
+func (s *settlement) remember(r record, h *history) {
+	rows := s.spans[r.resource][spanOf(r.id)]
+	switch later := s.later[r]; {
+	case later && h.live:
+		rows[r.id] = rowState{h.row.hash, h.facts.text(r.resource)}
+	case later || !h.exists:
+		delete(rows, r.id)
+	default:
+		rows[r.id] = h.row
+	}
+}
+
+// insertEntries writes the journal and its last number.
+func (s *settlement) insertEntries(ctx context.Context) error {
+	if len(s.entries) == 0 {
+		return nil
+	}
+	stmt := sq.Insert(s.tx.Name(wpdb.Changes)).Columns("number", "resource", "resource_id", "kind", "origin", "actor_id", "at",
+		"old_status", "new_status", "agent_id", "service_id", "location_id")
+	for i, e := range s.entries {
+		var f BookingFacts
+		if e.Booking != nil {
+			f = *e.Booking
+		}
+		stmt = stmt.Values(e.Number, string(e.Resource), e.ID, string(e.Kind), string(e.Origin), wpdb.NullIfZero(e.ActorID), s.stamps[i],
+			wpdb.NullIfZero(f.OldStatus), wpdb.NullIfZero(f.NewStatus), wpdb.NullIfZero(f.AgentID), wpdb.NullIfZero(f.ServiceID), wpdb.NullIfZero(f.LocationID))
+	}
+	if _, err := wpdb.Exec(ctx, s.tx, "insert changes", stmt); err != nil {
+		return err
+	}
+	update := sq.Update(s.tx.Name(wpdb.ChangePositions)).Set("position", s.last).Where(sq.Eq{"name": journalPosition})
+	_, err := wpdb.Exec(ctx, s.tx, "store last number", update)
+	return err
+}
+
+func (s *settlement) emptyInbox(ctx context.Context) error {
+	if len(s.messages) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(s.messages))
+	for i, m := range s.messages {
+		ids[i] = m.id
+	}
+	_, err := wpdb.Exec(ctx, s.tx, "empty inbox of changes", sq.Delete(s.tx.Name(wpdb.ChangeInbox)).Where(sq.Eq{"id": ids}))
+	return err
+}
+
+func (s *settlement) storeSnapshots(ctx context.Context) error {
+	for resource, spans := range s.spans {
+		if err := storeSnapshots(ctx, s.tx, resource, spans); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// errNotPrepared means that a position has no row yet. Run creates it.
+var errNotPrepared = errors.New("the journal is not prepared yet")
+
+// progress says which rows of a resource have snapshots.
+type progress struct {
+	position  int64 // ids below it have
+	floor     int64 // ids above it have: there were none when the first pass began
+	signature string
+}
+
+// known reports whether the rows of a span without a stored snapshot are known: there are
+// none.
+func (p progress) known(span int64) bool {
+	return span*spanSize < p.position || span*spanSize > p.floor
+}
+
+// complete reports whether the first pass is over.
+func (p progress) complete() bool { return p.position > p.floor }
+
+func readProgress(ctx context.Context, db *wpdb.DB, r Resource) (progress, bool, error) {
+	stmt := sq.Select("position", "floor", "signature").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": string(r)})
+	return wpdb.One(ctx, db, "read progress", stmt, func(row wpdb.Scanner) (p progress, err error) {
+		return p, row.Scan(&p.position, &p.floor, &p.signature)
+	})
+}
+
+// snapshots returns the snapshots of spans, also empty ones. For a span that the first pass
+// has not reached, it takes one of the present rows. spans are in ascending order.
+func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (map[int64]snapshot, error) {
+	found := map[int64]snapshot{}
+	for part := range slices.Chunk(spans, rowsPerStatement) {
+		if err := c.stored(ctx, tx, sq.Eq{"span": part}, found); err != nil {
+			return nil, err
+		}
+	}
+	if len(found) == len(spans) {
+		return found, nil
+	}
+	p, _, err := readProgress(ctx, tx, c.resource)
+	if err != nil {
+		return nil, err
+	}
+	var unknown []int64
+	for _, span := range spans {
+		if found[span] != nil {
+			continue
+		}
+		found[span] = snapshot{}
+		if !p.known(span) {
+			unknown = append(unknown, span)
+		}
+	}
+	for len(unknown) > 0 {
+		run := 1 // of consecutive spans, which one statement reads
+		for run < len(unknown) && unknown[run] == unknown[run-1]+1 {
+			run++
+		}
+		rows, err := c.between(ctx, tx, unknown[0], unknown[run-1])
+		if err != nil {
+			return nil, err
+		}
+		for id, row := range rows {
+			if id <= p.floor {
+				found[spanOf(id)][id] = row
+			}
+		}
+		unknown = unknown[run:]
+	}
+	return found, nil
+}
+
+// stored adds stored snapshots to a map. Uses the primary key.
+func (c compared) stored(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into map[int64]snapshot) error {
+	type content struct {
+		span  int64
+		bytes []byte
+	}
+	stmt := sq.Select("span", "content").From(db.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": string(c.resource)}).Where(which)
+	rows, err := wpdb.All(ctx, db, "read snapshots", stmt, func(row wpdb.Scanner) (s content, err error) {
+		return s, row.Scan(&s.span, &s.bytes)
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if into[row.span], err = decodeSnapshot(row.span, row.bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spansPerStatement limits how many snapshots are written in one statement: about half a
+// megabyte.
+const spansPerStatement = 100
+
+// storeSnapshots writes snapshots, and deletes those without rows.
+func storeSnapshots(ctx context.Context, tx *wpdb.DB, r Resource, spans map[int64]snapshot) error {
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(spans)), spansPerStatement) {
+		stmt := sq.Insert(tx.Name(wpdb.ChangeSnapshots)).Columns("resource", "span", "records", "checksum", "content")
+		var empty []int64
+		for _, span := range part {
+			if len(spans[span]) == 0 {
+				empty = append(empty, span)
+				continue
+			}
+			stmt = stmt.Values(string(r), span, len(spans[span]), spans[span].checksum(), spans[span].encode())
+		}
+		if len(empty) < len(part) {
+			stmt = stmt.Suffix("ON DUPLICATE KEY UPDATE records = VALUES(records), checksum = VALUES(checksum), content = VALUES(content)")
+			if _, err := wpdb.Exec(ctx, tx, "store snapshots", stmt); err != nil {
+				return err
+			}
+		}
+		if len(empty) > 0 {
+			stmt := sq.Delete(tx.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": string(r), "span": empty})
+			if _, err := wpdb.Exec(ctx, tx, "delete snapshots", stmt); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// create creates the positions that do not belong to a resource.
+func (j *Journal) create(ctx context.Context) error {
+	stmt := sq.Insert(j.db.Name(wpdb.ChangePositions)).Options("IGNORE").Columns("name").Values(journalPosition).Values(searchPosition)
+	_, err := j.db.Change(ctx, "prepare journal", stmt)
+	return err
+}
+
+// prepare creates the positions of resources. The first pass over those whose columns were
+// not compared before begins anew.
+func (j *Journal) prepare(ctx context.Context, targets map[Resource]compared) error {
+	for _, target := range targets {
+		p, ok, err := readProgress(ctx, j.db, target.resource)
+		if err != nil {
+			return err
+		}
+		if ok && p.signature == target.signature {
+			continue
+		}
+		if err := j.restart(ctx, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restart begins the first pass over a resource anew.
+func (j *Journal) restart(ctx context.Context, target compared) error {
+	return j.db.Transact(ctx, "begin to search", func(tx *wpdb.DB) error {
+		if _, err := lockPosition(ctx, tx, journalPosition); err != nil {
+			return err
+		}
+		largest, err := target.largestID(ctx, tx)
+		if err != nil {
+			return err
+		}
+		name := string(target.resource)
+		if _, err := wpdb.Exec(ctx, tx, "delete snapshots", sq.Delete(tx.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": name})); err != nil {
+			return err
+		}
+		stmt := sq.Insert(tx.Name(wpdb.ChangePositions)).Columns("name", "position", "floor", "signature").
+			Values(name, 0, largest, target.signature).
+			Suffix("ON DUPLICATE KEY UPDATE position = VALUES(position), floor = VALUES(floor), signature = VALUES(signature)")
+		_, err = wpdb.Exec(ctx, tx, "begin to search", stmt)
+		return err
+	})
+}
