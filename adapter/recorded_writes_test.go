@@ -135,9 +135,11 @@ func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 		e := &expectation{T: t, RecordedWrite: w, before: before}
 		r.expect(e, play.differ)
 		after = before.Again(t)
-		for _, unlike := range e.Compare(fixtures.Changes(before, after)) {
+		changes := fixtures.Changes(before, after)
+		for _, unlike := range e.Compare(changes) {
 			t.Error(unlike)
 		}
+		wantEntered(t, r.database, changes)
 	})
 }
 

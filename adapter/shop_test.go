@@ -62,9 +62,11 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site
 		do(t, s.site(t))
 		expected := fixtures.RecordedWrite{Now: recordedNow(), Rows: want}
 		after = before.Again(t)
-		for _, unlike := range expected.Compare(fixtures.Changes(before, after)) {
+		changes := fixtures.Changes(before, after)
+		for _, unlike := range expected.Compare(changes) {
 			t.Error(unlike)
 		}
+		wantEntered(t, s.database, changes)
 	})
 }
 

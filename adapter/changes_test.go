@@ -1,0 +1,119 @@
+package adapter
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/journal"
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// entered is what the inbox of the journal has about a record.
+type entered struct {
+	resource journal.Resource
+	id       int64
+}
+
+// wantEntered checks that a write entered every row that it changed into the inbox of the
+// journal, with the new status of a booking, and empties the inbox.
+func wantEntered(t *testing.T, database *fixtures.Database, changes []fixtures.Change) {
+	t.Helper()
+	want := map[entered]string{}
+	for _, c := range changes {
+		resource, ok := journal.ResourceOf(wpdb.Table(c.Table))
+		if !ok {
+			continue
+		}
+		id, err := strconv.ParseInt(c.Key, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var status any
+		text := map[fixtures.Op]journal.Kind{fixtures.Insert: journal.Created, fixtures.Update: journal.Updated, fixtures.Delete: journal.Deleted}[c.Op]
+		switch c.Op {
+		case fixtures.Insert:
+			status = c.Values["status"]
+		case fixtures.Update:
+			status = c.Changed["status"][1]
+		}
+		want[entered{resource, id}] = string(text)
+		if word, ok := status.(string); ok && resource == journal.Bookings {
+			want[entered{resource, id}] += " " + word
+		}
+	}
+	got := inbox(t, database)
+	for record, change := range got {
+		// A row may be written with what it has already.
+		if _, changed := want[record]; !changed && change == string(journal.Updated) {
+			delete(got, record)
+		}
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entered{})); diff != "" {
+		t.Errorf("changed rows and the inbox of the journal differ (-rows +inbox):\n%s", diff)
+	}
+}
+
+// inbox returns the changes in the inbox of the journal by their records, and empties it.
+// Those of several transactions count as one.
+func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
+	t.Helper()
+	table := database.Prefix + "bookside_change_inbox"
+	rows, err := database.SQL.QueryContext(t.Context(), "SELECT resource, resource_id, TRIM(CONCAT(kind, ' ', COALESCE(status, ''))) FROM "+table+" ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	got := map[entered]string{}
+	for rows.Next() {
+		var r entered
+		var change string
+		if err := rows.Scan(&r.resource, &r.id, &change); err != nil {
+			t.Fatal(err)
+		}
+		earlier, twice := got[r]
+		switch {
+		case twice && earlier == string(journal.Created) && change == string(journal.Deleted):
+			delete(got, r)
+		case twice && change == string(journal.Updated):
+		default:
+			got[r] = change
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM "+table); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestChangesOfATransaction: several statements about a record are one change.
+func TestChangesOfATransaction(t *testing.T) {
+	t.Parallel()
+	var c changeList
+	if err := c.insert(wpdb.Bookings, 1, []row{{{"status", "pending"}}}); err != nil {
+		t.Fatal(err)
+	}
+	c.update(wpdb.Bookings, 1, row{{"status", "approved"}})
+	c.update(wpdb.Bookings, 1, row{{"duration", 5}})
+	c.update(wpdb.Customers, 1, row{{"status", "active"}})
+	c.update(wpdb.OrderItems, 1, row{{"total", "1"}})
+	c.update(wpdb.Orders, 4, row{{"status", "open"}})
+	c.delete(wpdb.Orders, []int64{3, 4})
+	want := []journal.Change{
+		{Resource: journal.Bookings, ID: 1, Kind: journal.Created, Status: "approved"},
+		{Resource: journal.Customers, ID: 1, Kind: journal.Updated},
+		{Resource: journal.Orders, ID: 4, Kind: journal.Deleted},
+		{Resource: journal.Orders, ID: 3, Kind: journal.Deleted},
+	}
+	if diff := cmp.Diff(want, c.list); diff != "" {
+		t.Error(diff)
+	}
+	if err := c.insert(wpdb.Bookings, 1, make([]row, 2)); err == nil {
+		t.Error("several bookings were inserted at once without an error, although only the first id is known")
+	}
+}
