@@ -126,6 +126,12 @@ func idColumn(t Table) string {
 		return "meta_key"
 	case AdminTokens:
 		return "token_hash"
+	case ChangePositions:
+		return "name"
+	case ChangeSnapshots:
+		return "span"
+	case Changes:
+		return "number"
 	default:
 		return "id"
 	}
