@@ -18,6 +18,9 @@ func (tx *Tx) DeleteBooking(ctx context.Context, id int64, force bool) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return err
+	}
 	if !force && slices.Contains(forceRequiredStatuses, stored.booking.Status) {
 		return domain.ForceRequired()
 	}

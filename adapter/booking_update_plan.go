@@ -69,6 +69,9 @@ func (tx *Tx) planUpdate(ctx context.Context, before snapshot, patch BookingPatc
 			return plan, err
 		}
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return plan, err
+	}
 	if err := tx.planCustomerChange(ctx, &plan, &p); err != nil {
 		return plan, err
 	}

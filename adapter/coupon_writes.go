@@ -125,6 +125,9 @@ func (tx *Tx) UpdateCoupon(ctx context.Context, code string, sent CouponPatch) (
 	if err != nil {
 		return Coupon{}, err
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return Coupon{}, err
+	}
 	p := sent.Validation.Clone()
 	patch := tx.sanitizeCoupon(sent, before, &p)
 	if err := p.Err(); err != nil {
@@ -150,6 +153,9 @@ func (tx *Tx) UpdateCoupon(ctx context.Context, code string, sent CouponPatch) (
 func (tx *Tx) DeleteCoupon(ctx context.Context, code string) error {
 	c, err := tx.lockCoupon(ctx, code)
 	if err != nil {
+		return err
+	}
+	if err := tx.checkPrecondition(); err != nil {
 		return err
 	}
 	return tx.delete(ctx, wpdb.Coupons, c.ID)

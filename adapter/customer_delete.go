@@ -35,6 +35,9 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	if !found {
 		return domain.NotFound(domain.CustomerResource, id)
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return err
+	}
 	bookings, err := tx.bookingsThrough(ctx, id)
 	if err != nil {
 		return err

@@ -24,6 +24,9 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	if err != nil {
 		return Customer{}, err
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return Customer{}, err
+	}
 	v = v.sanitize()
 	p := v.Validation.Clone()
 	old := before.bookingCustomer()

@@ -36,6 +36,9 @@ func (tx *Tx) UpdateInvoice(ctx context.Context, orderID, id int64, patch Invoic
 	if err != nil {
 		return Invoice{}, err
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return Invoice{}, err
+	}
 	p := patch.Validation.Clone()
 	tx.checkInvoice(patch, before, &p)
 	var columns changeset

@@ -16,6 +16,9 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	if err != nil {
 		return Order{}, err
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return Order{}, err
+	}
 	p := sent.Validation.Clone()
 	patch := tx.sanitizeOrder(sent, before, &p)
 	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID

@@ -198,6 +198,9 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 	if err != nil {
 		return Payment{}, err
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return Payment{}, err
+	}
 	p := sent.Validation.Clone()
 	patch := tx.sanitizePayment(sent, before, &p)
 	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
@@ -240,6 +243,9 @@ func (patch PaymentPatch) changeset(v Payment) changeset {
 func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	payment, order, err := tx.lockPayment(ctx, id)
 	if err != nil {
+		return err
+	}
+	if err := tx.checkPrecondition(); err != nil {
 		return err
 	}
 	if strings.EqualFold(payment.Status, paymentSucceeded) {

@@ -96,6 +96,9 @@ func (tx *Tx) UpdateService(ctx context.Context, id int64, sent ServicePatch) (S
 	if err != nil {
 		return Service{}, err
 	}
+	if err := tx.checkPrecondition(); err != nil {
+		return Service{}, err
+	}
 	p := sent.Validation.Clone()
 	patch, err := tx.sanitizeService(ctx, sent, before, &p)
 	if err != nil {

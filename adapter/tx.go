@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"bookside/adapter/idempotency"
 	"bookside/wpdb"
@@ -13,10 +14,29 @@ import (
 // transaction does not compile.
 type Tx struct {
 	*Site
+	// Precondition is what the caller demands of the record that the transaction changes or
+	// deletes; nil for nothing. It is checked once the record exists and nobody else can
+	// change it. Its error ends the transaction.
+	Precondition func(within *Site) error
+
 	progress lockProgress
 	changes  changeList    // of records, for the journal
 	assigned *assignedSlot // the slot that the transaction gives to a booking; nil for none
+	checked  bool          // Precondition was met
 }
+
+// checkPrecondition checks the precondition. Every method that changes or deletes a
+// record calls it after locking the record, and before it judges what the caller sent.
+func (tx *Tx) checkPrecondition() error {
+	if tx.Precondition == nil || tx.checked {
+		return nil
+	}
+	tx.checked = true
+	return tx.Precondition(tx.Site)
+}
+
+// errNotChecked means that a method wrote without a look at the precondition.
+var errNotChecked = errors.New("the precondition of the transaction was not checked")
 
 // Transact runs work in one transaction: either all of it happens, or nothing. After a
 // deadlock, or if a row to lock has to be created first, it runs work again; work must
@@ -61,6 +81,9 @@ func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) er
 		tx := &Tx{Site: &within}
 		if err := work(tx); err != nil {
 			return err
+		}
+		if tx.Precondition != nil && !tx.checked {
+			return fmt.Errorf("%s: %w", op, errNotChecked)
 		}
 		if err := tx.confirmSlot(ctx); err != nil {
 			return err

@@ -1,10 +1,30 @@
 package compat
 
-import "bookside/adapter"
+import (
+	"encoding/json"
+	"fmt"
+
+	"bookside/adapter"
+)
 
 // envelope is what stands around a record. In the document it has no name of its
 // own: what its texts and booleans are in a sample they always are.
 type envelope interface{ envelope() }
+
+// RecordIn returns the record in a response to a read of one. sample is one of such
+// a response.
+func RecordIn(sample any, response []byte) (json.RawMessage, error) {
+	if _, enveloped := sample.(envelope); !enveloped {
+		return response, nil
+	}
+	var around struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(response, &around); err != nil {
+		return nil, fmt.Errorf("find the record in a response: %w", err)
+	}
+	return around.Data, nil
+}
 
 // List is the envelope of lists.
 type List[R any] struct {

@@ -112,6 +112,25 @@ type PermissionDetails struct {
 	Current  []string `json:"current_permissions"`
 }
 
+// PresentDetails are a record as it is now, for a client that knows an earlier state.
+type PresentDetails struct {
+	ETag   string    `json:"etag"`
+	Record anyRecord `json:"record"`
+}
+
+// anyRecord is a record of some resource, as JSON.
+type anyRecord json.RawMessage
+
+// MarshalJSON returns the JSON.
+func (r anyRecord) MarshalJSON() ([]byte, error) { return r, nil }
+
+func (anyRecord) schema() *Schema { return &Schema{Type: typeObject, example: Members{}} }
+
+// Present is a record that has changed as clients see it.
+func Present(p domain.PresentRecord) PresentDetails {
+	return PresentDetails{ETag: p.Tag, Record: anyRecord(p.Record)}
+}
+
 // ConflictDetails tell why a booking cannot have its time.
 type ConflictDetails struct {
 	RequestedTime  string   `json:"requested_time"`

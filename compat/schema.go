@@ -245,7 +245,7 @@ var fieldSamples = map[string][]any{
 	"BulkResults.success": {[]BulkSuccess{}},
 	"BulkResults.errors":  {[]BulkError{}},
 	"ErrorData.details":   {map[string]string{}},
-	"ErrorB.details":      {map[string]string{}, PermissionDetails{}, ConflictDetails{}},
+	"ErrorB.details":      {map[string]string{}, PermissionDetails{}, ConflictDetails{}, PresentDetails{}},
 }
 
 // field is a field of a struct on the wire.

@@ -104,7 +104,7 @@ func (a *api) add(e *echo.Echo, base string, r *route) {
 
 // serve handles the requests of a route.
 func (a *api) serve(r *route) echo.HandlerFunc {
-	guard, includes := r.guard(), r.includes()
+	guard, includes, read := r.guard(), r.includes(), readOf(r)
 	return func(c echo.Context) error {
 		query := compat.ParseQuery(c.Request().URL.RawQuery)
 		if err := query.Readable(); err != nil {
@@ -117,9 +117,12 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
 			return err
 		}
-		request := &request{api: a, route: r, guard: guard, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query}
+		request := &request{api: a, route: r, guard: guard, read: read, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query}
 		if r.method == http.MethodGet {
 			return a.reads.deliver(c, request)
+		}
+		if err := read.permit(c, principal.Key); err != nil {
+			return err
 		}
 		body, release, err := a.readBody(c)
 		if err != nil {
@@ -180,7 +183,7 @@ func corsConfig(origins []string) middleware.CORSConfig {
 	return middleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, ifNoneMatchHeader, "X-API-Key", methodHeader, requestIDHeader},
+		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", methodHeader, requestIDHeader},
 		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}

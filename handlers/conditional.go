@@ -8,6 +8,11 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/compat"
 )
 
 // Conditional requests (RFC 9110, section 13): the answer to a GET has a tag, with which
@@ -15,6 +20,7 @@ import (
 
 const (
 	tagHeader         = "ETag"
+	ifMatchHeader     = "If-Match"
 	ifNoneMatchHeader = "If-None-Match"
 )
 
@@ -69,4 +75,82 @@ func (l tagList) include(tag string) bool {
 		sent, _, _ = strings.Cut(sent, "-")
 		return `"`+sent+`"` == tag
 	})
+}
+
+// recordRead is how the record that a PUT or DELETE changes is read: the GET of the same
+// path. Its tag is what an If-Match is compared with.
+type recordRead struct {
+	route    *route
+	guard    *compat.Guard
+	includes []compat.Guarded
+}
+
+// readOf returns how the record of a route is read; nil for a route that changes none.
+func readOf(r *route) *recordRead {
+	if r.method != http.MethodPut && r.method != http.MethodDelete {
+		return nil
+	}
+	for i := range routes {
+		if get := &routes[i]; get.method == http.MethodGet && get.path == r.path {
+			return &recordRead{get, get.guard(), get.includes()}
+		}
+	}
+	return nil
+}
+
+// permit rejects a request with tags from a key that may not read the record and thus
+// cannot know its tag.
+func (read *recordRead) permit(c echo.Context, key keys.Key) error {
+	sent := c.Request().Header.Values(ifMatchHeader)
+	if read == nil || len(sent) == 0 || tagsOf(sent).any {
+		return nil
+	}
+	if err := key.Require(read.route.permission); err != nil {
+		return err
+	}
+	return requireIncludes(read.includes, compat.ParseQuery(c.Request().URL.RawQuery), key)
+}
+
+// precondition returns the check of the request's If-Match, see adapter.Tx; nil without
+// one, and for *, because a write to a record that does not exist is an error anyway.
+func (r *request) precondition() func(*adapter.Site) error {
+	sent := r.echo.Request().Header.Values(ifMatchHeader)
+	if r.read == nil || len(sent) == 0 {
+		return nil
+	}
+	tags := tagsOf(sent)
+	if tags.any {
+		return nil
+	}
+	return func(within *adapter.Site) error {
+		present, err := r.present(within)
+		if err != nil {
+			return err
+		}
+		tag := tagOf(present)
+		if tags.include(tag) {
+			return nil
+		}
+		record, err := compat.RecordIn(r.read.route.operation.answers[0].body, present)
+		if err != nil {
+			return err
+		}
+		return domain.PreconditionFailed(domain.PresentRecord{Tag: tag, Record: record})
+	}
+}
+
+// present returns the body with which a GET of the request's URL would be answered now.
+func (r *request) present(within *adapter.Site) ([]byte, error) {
+	get := *r
+	get.route, get.guard, get.site = r.read.route, r.read.guard, within
+	get.query = compat.ParseQuery(r.echo.Request().URL.RawQuery)
+	response, err := get.route.operation.serve(&get)
+	if err != nil {
+		return nil, err
+	}
+	body, err := visible(get.guard, response.body, r.principal.Key)
+	if err != nil {
+		return nil, err
+	}
+	return encodeBody(body)
 }

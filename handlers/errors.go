@@ -208,6 +208,8 @@ func statusOf(code domain.Code) int {
 		return http.StatusForbidden
 	case domain.CodeSlotUnavailable, domain.CodeInProgress:
 		return http.StatusConflict
+	case domain.CodePreconditionFailed:
+		return http.StatusPreconditionFailed
 	case domain.CodeValidationFailed, domain.CodeKeyReused:
 		return http.StatusUnprocessableEntity
 	default:
@@ -221,6 +223,8 @@ func details(e *domain.Error) any {
 		return compat.PermissionDetails{Required: e.Required, Current: e.Granted}
 	case e.Conflict != nil:
 		return compat.Conflict(*e.Conflict)
+	case e.Present != nil:
+		return compat.Present(*e.Present)
 	case len(e.Fields) > 0:
 		return e.Fields
 	default:

@@ -48,9 +48,13 @@ func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (ans
 	return answer, err
 }
 
-// transact runs work in a transaction named after the request's operation.
+// transact runs work in a transaction named after the request's operation, under the
+// condition that the request states.
 func (r *request) transact(work func(tx *adapter.Tx) error) error {
-	return r.site.Transact(r.ctx(), r.route.operation.id, work)
+	return r.site.Transact(r.ctx(), r.route.operation.id, func(tx *adapter.Tx) error {
+		tx.Precondition = r.precondition()
+		return work(tx)
+	})
 }
 
 // beginAttempt claims the request's Idempotency-Key, so that no two attempts with it are

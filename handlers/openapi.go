@@ -57,6 +57,9 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 			{"schemas", d.schemas.Named()},
 		}},
 	}
+	if d.failure != nil {
+		return nil, d.failure
+	}
 	return encodeBody(whole)
 }
 
@@ -71,6 +74,7 @@ type describer struct {
 	schemas        *compat.Schemas
 	shared         members // responses that several operations refer to, by name
 	queryParameter string
+	failure        error // to make an example
 }
 
 func serversOf(bases []string) []members {
@@ -161,6 +165,9 @@ func permissionText(r route) string {
 	for _, a := range r.operation.also {
 		text += " Also requires `" + a.permission + "` " + a.purpose + "."
 	}
+	if read := readOf(&r); read != nil {
+		text += " Also requires `" + read.route.permission + "` to send tags in If-Match."
+	}
 	asked := namesByPermission(r.includes())
 	for _, permission := range slices.Sorted(maps.Keys(asked)) {
 		text += " Also requires `" + permission + "` to include " + enumerate(asked[permission], "or") + "."
@@ -206,6 +213,9 @@ func alsoNeeded(r route) []string {
 	for _, a := range r.operation.also {
 		permissions = append(permissions, a.permission)
 	}
+	if read := readOf(&r); read != nil {
+		permissions = append(permissions, read.route.permission)
+	}
 	return append(permissions, slices.Sorted(maps.Keys(namesByPermission(r.includes())))...)
 }
 
@@ -224,6 +234,9 @@ func (d *describer) parameters(r route) []members {
 	}
 	if r.tagged() {
 		parameters = append(parameters, ifNoneMatchParameter)
+	}
+	if readOf(&r) != nil {
+		parameters = append(parameters, ifMatchParameter)
 	}
 	return parameters
 }
@@ -270,6 +283,12 @@ var ifNoneMatchParameter = members{
 	{"schema", &compat.Schema{Type: "string"}}, {"example", exampleTag},
 }
 
+var ifMatchParameter = members{
+	{"name", ifMatchHeader}, {"in", "header"},
+	{"description", "Tags of the record's states to which the request applies, or *. A tag is the ETag of the answer to a GET of the same URL. If the record has another tag by now, nothing is written, and the answer is 412 with the record. Weak tags count as strong ones"},
+	{"schema", &compat.Schema{Type: "string"}}, {"example", exampleTag},
+}
+
 // requestBody describes a body under each content type that is read.
 func (d *describer) requestBody(r route) members {
 	schema := compat.SchemaOf(r.operation.body.Describe())
@@ -300,7 +319,7 @@ func (d *describer) responses(r route) members {
 	for _, answer := range r.operation.answers {
 		byStatus[answer.status] = append(byStatus[answer.status], outcome{"answer", d.schemas.Of(answer.body), nil})
 	}
-	for _, err := range errorsOf(r) {
+	for _, err := range append(errorsOf(r), d.preconditionFailed(r)...) {
 		failure, shape := failureOf(r.operation.errors, "4YQZ6PXJ2M", err)
 		failure.Written = writeOutcome(r.method, failure.Status, err)
 		name := cmp.Or(failure.Code, "error")
@@ -450,6 +469,27 @@ func errorsOf(r route) []error {
 		all = append(all, domain.NotFound(p.resource, fmt.Sprint(p.example())))
 	}
 	return append(all, r.operation.refusals...)
+}
+
+// preconditionFailed returns the error that the document shows for a record that has
+// changed, if a route changes records. It has an example of the record.
+func (d *describer) preconditionFailed(r route) []error {
+	read := readOf(&r)
+	if read == nil {
+		return nil
+	}
+	sample := read.route.operation.answers[0].body
+	response, err := encodeBody(d.schemas.Example(d.schemas.Of(sample)))
+	if err != nil {
+		d.failure = err
+		return nil
+	}
+	record, err := compat.RecordIn(sample, response)
+	if err != nil {
+		d.failure = err
+		return nil
+	}
+	return []error{domain.PreconditionFailed(domain.PresentRecord{Tag: exampleTag, Record: record})}
 }
 
 // errInternal is an example of an error that is no client's fault.

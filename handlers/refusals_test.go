@@ -255,7 +255,7 @@ func (p *provoker) compare(d documentedError) {
 }
 
 // varying are the members whose value differs from request to request.
-var varying = []string{"request_id", "requested_time", "agent_id", "conflicting_booking_id", "available_slots", "booking_count", "payment_count"}
+var varying = []string{"request_id", "requested_time", "agent_id", "conflicting_booking_id", "available_slots", "booking_count", "payment_count", "etag", "record"}
 
 // alike compares JSON values, but only the types of varying members.
 func alike(name string, want, got any) bool {
@@ -298,6 +298,8 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 		return p.failWith(1040, r), nil
 	case d.status == http.StatusForbidden:
 		return p.forbid(d, r), nil
+	case d.status == http.StatusPreconditionFailed:
+		return p.outdated(r), nil
 	case d.status == http.StatusNotFound:
 		return p.notFound(d, r)
 	case d.status == http.StatusRequestEntityTooLarge:
@@ -400,8 +402,31 @@ func (p *provoker) forbid(d documentedError, r request) answer {
 	if d.operation.OperationID == "getCustomer" && required == "read_bookings" {
 		r.query = "include=bookings"
 	}
+	if verb, _, _ := strings.Cut(required, "_"); verb == "read" && (d.method == http.MethodPut || d.method == http.MethodDelete) {
+		r.header.Set("If-Match", `"tag"`)
+	}
 	r.header.Set("X-Api-Key", p.server.newKey(permissions...))
 	return p.send(p.server, r)
+}
+
+// outdated changes a record whose tag is another one. The answer must show the record as
+// a GET does.
+func (p *provoker) outdated(r request) answer {
+	p.t.Helper()
+	read := p.send(p.server, request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK)
+	r.header.Set("If-Match", `"outdated"`)
+	a := p.send(p.server, r)
+	if a.status != http.StatusPreconditionFailed {
+		return a
+	}
+	var record any = read.object()
+	if inner, enveloped := read.object()["data"]; enveloped {
+		record = inner
+	}
+	if etag := a.at("error", "details", "etag"); etag != read.header.Get("ETag") || !reflect.DeepEqual(a.at("error", "details", "record"), record) {
+		p.t.Errorf("the record has the tag %s: %s\nanswer: %s", read.header.Get("ETag"), read.body, a.body)
+	}
+	return a
 }
 
 // notFound requests a record that does not exist: the one of the last

@@ -22,6 +22,7 @@ type request struct {
 	api     *api
 	route   *route
 	guard   *compat.Guard // of the route's responses
+	read    *recordRead   // of the record that a write changes; nil for none
 	context context.Context
 	echo    echo.Context // nil for a read: others may share it, see sharedReads
 	path    pathValues

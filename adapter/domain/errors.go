@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,6 +28,7 @@ const (
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
 	CodeKeyReused           Code = "idempotency_key_reused"   // the key was used for another request
 	CodeCursorExpired       Code = "cursor_expired"           // the journal no longer has what follows the cursor
+	CodePreconditionFailed  Code = "precondition_failed"      // the record changed; Error.Present has it as it is now
 	CodeNotFound            Code = "not_found"                // Error.Resource and Error.Key say what
 	CodeUnavailable         Code = "platform_not_available"   // plugin inactive, tables missing, database down
 )
@@ -56,6 +58,7 @@ type Error struct {
 	Resource Resource          // with CodeNotFound
 	Key      string            // the id or code that was not found
 	Conflict *SlotConflict     // with CodeSlotUnavailable
+	Present  *PresentRecord    // with CodePreconditionFailed
 	Count    int64             // with CodeCustomerHasBookings and CodeCustomerHasPayments
 	// Required and Granted are permissions, with CodeForbidden.
 	Required string
@@ -156,6 +159,18 @@ func IdempotencyKeyReused() error {
 // have been deleted.
 func CursorExpired() error {
 	return &Error{Code: CodeCursorExpired, Message: "The changes after this cursor are no longer kept. Read all lists again and continue with the cursor of GET /changes"}
+}
+
+// PresentRecord is a record that a write would have changed, as the caller may read it now.
+type PresentRecord struct {
+	Tag    string          // entity tag of the response to a GET
+	Record json.RawMessage // in that response
+}
+
+// PreconditionFailed returns the error for a write under the condition that a record has
+// not changed, which it has.
+func PreconditionFailed(present PresentRecord) error {
+	return &Error{Code: CodePreconditionFailed, Message: "The record has changed since it was read", Present: &present}
 }
 
 // InvalidField is InvalidRequest for a single field.
