@@ -67,7 +67,7 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q = filterText(q, "a.email", f.Email)
 	q = filterPhone(q, f.Phone, "a.phone")
 	q = filterSearch(q, f.Search, "a.first_name", "a.last_name", fullName("a"), "a.email")
-	q = filterCreated(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = s.whereConnected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})
 	l := list{op: "list agents", filter: q}
 	stmt := onPage(q.Columns(agentColumns...), f.Paging, sortColumns(agentOrder[f.Sort], f.Descending)...)

@@ -107,6 +107,7 @@ type BookingFilter struct {
 	CustomerID, AgentID, ServiceID, LocationID *int64 // 0 for none
 	DateFrom, DateTo                           *Date  // both inclusive
 	CreatedFrom, CreatedBefore                 *time.Time
+	UpdatedFrom, UpdatedBefore                 *time.Time
 	Code, PaymentStatus                        *string
 	DurationMin, DurationMax                   *int64 // minutes
 	PriceMin, PriceMax                         *decimal.Decimal
@@ -173,7 +174,8 @@ func (s *Site) bookingFilter(ctx context.Context, f BookingFilter) (sq.SelectBui
 		return q, err
 	}
 	q = filterRange(q, "b.start_date", f.DateFrom, f.DateTo)
-	q = filterCreated(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, s.schema.Expr(wpdb.Bookings, "b", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = filterRange(q, "b.duration", f.DurationMin, f.DurationMax)
 	q = filterRange(q, "i.total", f.PriceMin, f.PriceMax)
 	q = filterSearch(q, f.Code, "b.booking_code")
@@ -203,7 +205,8 @@ const few = 1000
 // quickest, and the list is that of their ids. A search looks through the customers and
 // goes from there to their bookings.
 func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, error) {
-	unindexed := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil
+	unindexed := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil ||
+		f.UpdatedFrom != nil || f.UpdatedBefore != nil
 	if !unindexed && f.Search == nil {
 		return l, nil
 	}

@@ -53,6 +53,7 @@ type CustomerFilter struct {
 	Paging
 	Status                            *string
 	CreatedFrom, CreatedBefore        *time.Time
+	UpdatedFrom, UpdatedBefore        *time.Time
 	CreatedWithin, UpdatedWithin      *Span
 	HasBookings                       *bool
 	FirstName, LastName, Email, Phone *string // partial
@@ -66,7 +67,8 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	q := sq.Select().From(s.db.As(wpdb.Customers, "c"))
 	q = filterEqual(q, "c.status", f.Status)
 	q = filterEqual(q, "c.wordpress_user_id", f.WordPressUserID)
-	q = filterCreated(q, "c.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "c.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "c.updated_at", f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSpan(q, "c.created_at", f.CreatedWithin)
 	q = filterSpan(q, "c.updated_at", f.UpdatedWithin)
 	q = filterSearch(q, f.FirstName, "c.first_name")

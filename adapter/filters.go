@@ -53,8 +53,8 @@ func filterRange[T any](filter sq.SelectBuilder, column string, from, to *T) sq.
 	return filter
 }
 
-// filterCreated adds the half-open range of a stored instant.
-func filterCreated(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
+// filterInstant adds the half-open range of a stored instant.
+func filterInstant(q sq.SelectBuilder, column string, from, before *time.Time) sq.SelectBuilder {
 	if from != nil {
 		q = q.Where(sq.GtOrEq{column: domain.Stamp(*from)})
 	}
@@ -71,7 +71,7 @@ func filterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder 
 	if span == nil {
 		return q
 	}
-	return filterCreated(q, column, &span.From, &span.Before)
+	return filterInstant(q, column, &span.From, &span.Before)
 }
 
 // activeStatus is the only status of locations and coupons that the plugin takes for

@@ -69,6 +69,7 @@ type OrderFilter struct {
 	CouponCode                               *string
 	TotalMin, TotalMax                       *decimal.Decimal
 	CreatedFrom, CreatedBefore               *time.Time
+	UpdatedFrom, UpdatedBefore               *time.Time
 	Search                                   *string // confirmation code, customer comment or coupon code
 	Sort                                     OrderSort
 	Descending                               bool
@@ -86,7 +87,8 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q = filterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
 	q = filterText(q, "o.coupon_code", f.CouponCode)
 	q = filterRange(q, "o.total", f.TotalMin, f.TotalMax)
-	q = filterCreated(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "o.updated_at", f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
 	l := list{op: "list orders", filter: q}
 	stmt := onPage(q.Column("o.id"), f.Paging, sortColumns(orderOrder[f.Sort], f.Descending)...)

@@ -82,6 +82,7 @@ type PaymentFilter struct {
 	PaymentMethod, Processor   *string
 	AmountMin, AmountMax       *decimal.Decimal
 	CreatedFrom, CreatedBefore *time.Time
+	UpdatedFrom, UpdatedBefore *time.Time
 	Search                     *string // token, notes or receipt number
 	Sort                       PaymentSort
 	Descending                 bool
@@ -96,7 +97,8 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterText(q, "t.payment_method", f.PaymentMethod)
 	q = filterText(q, "t.processor", f.Processor)
 	q = filterDisplayAmount(q, f.AmountMin, f.AmountMax)
-	q = filterCreated(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, s.schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	l := list{op: "list payments", filter: q}
 	stmt := onPage(s.paymentColumns(q), f.Paging, sortColumns(paymentOrder[f.Sort], f.Descending)...)

@@ -89,8 +89,8 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 	q = filterReference(q, "s.category_id", f.CategoryID)
 	q = filterRange(q, "s.charge_amount", f.PriceMin, f.PriceMax)
 	q = filterRange(q, "s.duration", f.DurationMin, f.DurationMax)
-	q = filterCreated(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = filterCreated(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	q = filterInstant(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = filterInstant(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
 	if f.Search != nil {
 		described := sq.Expr("EXISTS (SELECT 1 FROM "+s.db.As(wpdb.ServiceMeta, "m")+
 			" WHERE m.object_id = s.id AND m.meta_key = 'description' AND m.meta_value LIKE ?)", wpdb.Contains(*f.Search))

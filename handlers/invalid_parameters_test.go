@@ -20,14 +20,14 @@ import (
 var parameters = map[string]map[string]string{
 	"/bookings": {
 		"page": "page", "per_page": "integer", "status": "word", "customer_id": "integer", "agent_id": "integer", "service_id": "integer", "location_id": "integer",
-		"date_from": "date", "date_to": "date", "created_date_from": "date", "created_date_to": "date", "booking_code": "text", "payment_status": "text",
+		"date_from": "date", "date_to": "date", "created_date_from": "date", "created_date_to": "date", "updated_from": "date", "updated_to": "date", "booking_code": "text", "payment_status": "text",
 		"duration_min": "integer", "duration_max": "integer", "price_min": "number", "price_max": "number", "customer_email": "text", "customer_phone": "text",
 		"include_meta": "boolean", "meta_key": "text", "meta_value": "text", "search": "text", "sort": "word", "order": "word",
 	},
 	"/customers": {
 		"page": "page", "per_page": "integer", "status": "word", "created_after": "date", "created_before": "date", "has_bookings": "boolean",
 		"first_name": "text", "last_name": "text", "email": "text", "phone": "text", "is_guest": "boolean", "cms_user_id": "integer", "wordpress_user_id": "integer",
-		"created_at": "date", "updated_at": "date", "search": "text",
+		"created_at": "date", "updated_at": "date", "updated_from": "date", "updated_to": "date", "search": "text",
 	},
 	"/customers/1": {"include": "word", "bookings_limit": "integer", "bookings_status": "word"},
 	"/agents": {
@@ -45,11 +45,11 @@ var parameters = map[string]map[string]string{
 	"/locations":           {"page": "page", "per_page": "integer", "search": "text", "status": "word"},
 	"/payments": {
 		"page": "page", "per_page": "integer", "customer_id": "integer", "order_id": "integer", "status": "text", "payment_method": "text", "processor": "text",
-		"amount_min": "number", "amount_max": "number", "date_from": "date", "date_to": "date", "search": "text", "sort": "word", "order": "word",
+		"amount_min": "number", "amount_max": "number", "date_from": "date", "date_to": "date", "updated_from": "date", "updated_to": "date", "search": "text", "sort": "word", "order": "word",
 	},
 	"/orders": {
 		"page": "page", "per_page": "integer", "customer_id": "integer", "status": "word", "payment_status": "word", "fulfillment_status": "word", "coupon_code": "text",
-		"total_min": "number", "total_max": "number", "created_after": "date", "created_before": "date", "search": "text", "sort": "word", "order": "word",
+		"total_min": "number", "total_max": "number", "created_after": "date", "created_before": "date", "updated_from": "date", "updated_to": "date", "search": "text", "sort": "word", "order": "word",
 	},
 	"/orders/1/invoices":     {"page": "page", "per_page": "integer"},
 	"/orders/1/transactions": {"page": "page", "per_page": "integer"},
