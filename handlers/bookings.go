@@ -96,15 +96,13 @@ var updateBooking = operation{
 			return response{}, err
 		}
 		patch := compat.BookingPatch(body)
-		var booking adapter.BookingDetail
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			booking, err = tx.UpdateBooking(r.ctx(), id, patch)
-			return err
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			booking, err := tx.UpdateBooking(r.ctx(), id, patch)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.BookingUpdated(booking, r.times(booking.Booking)), nil
 		})
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.BookingUpdated(booking, r.times(booking.Booking))), nil
 	},
 }
 
@@ -126,11 +124,9 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		err = r.transact(func(tx *adapter.Tx) error { return tx.DeleteBooking(r.ctx(), id, force) })
-		if err != nil {
-			return response{}, err
-		}
-		return ok(compat.BookingDeleted), nil
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			return compat.BookingDeleted, tx.DeleteBooking(r.ctx(), id, force)
+		})
 	},
 }
 

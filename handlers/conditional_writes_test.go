@@ -91,6 +91,46 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 	}
 }
 
+// TestConditionalWritesCanBeRepeated: with an Idempotency-Key, a repeated PUT or DELETE is answered
+// as the first one was, although the tag is another one by then, or the record is gone.
+func TestConditionalWritesCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	p := newProvoker(t)
+	for _, method := range []string{http.MethodPut, http.MethodDelete} {
+		p.eachOperation(t, method, func(t *testing.T, p *provoker, _ string, r request) {
+			tag := p.send(p.server, request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK).header.Get("ETag")
+			r.header = http.Header{"If-Match": {`"outdated"`}, "Idempotency-Key": {t.Name()}}
+			p.send(p.server, r).want(http.StatusPreconditionFailed)
+			r.header.Set("If-Match", tag)
+			first := p.send(p.server, r).want(http.StatusOK)
+			before := p.server.database.Snapshot(t)
+			p.send(p.server, r).wantReplayOf(t, first)
+			wantNoWrites(t, "a repetition", before)
+			r.header.Del("Idempotency-Key")
+			if again := p.send(p.server, r); again.status != http.StatusPreconditionFailed && again.status != http.StatusNotFound {
+				t.Errorf("without the key: %d %s", again.status, again.body)
+			}
+		})
+	}
+}
+
+// TestUnconditionalWritesNeedNoName: a PUT without a condition does the same when it is
+// repeated; its Idempotency-Key does not count, as before there were conditions.
+func TestUnconditionalWritesNeedNoName(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	for _, notes := range []string{"one", "two"} {
+		a := s.write(http.MethodPut, "/bookings/7", `{"notes":"`+notes+`"}`, "Idempotency-Key", "a").want(http.StatusOK)
+		if a.header.Get("Idempotent-Replayed") != "" || a.at("data", "notes") != notes {
+			t.Errorf("%s: %s", notes, a.body)
+		}
+	}
+	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "", "If-Match", "*").want(http.StatusBadRequest)
+	if n := s.count("bookside_idempotency", "1 = 1"); n != 0 {
+		t.Errorf("%d answers are stored", n)
+	}
+}
+
 // TestAnyTagMatchesARecordThatExists: * asks for no more than that, and needs no permission
 // to read. A tag does.
 func TestAnyTagMatchesARecordThatExists(t *testing.T) {

@@ -96,15 +96,13 @@ var updateCoupon = operation{
 			return response{}, err
 		}
 		patch := compat.CouponPatch(body)
-		var coupon adapter.Coupon
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			coupon, err = tx.UpdateCoupon(r.ctx(), code, patch)
-			return err
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			coupon, err := tx.UpdateCoupon(r.ctx(), code, patch)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.CouponUpdated(coupon), nil
 		})
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.CouponUpdated(coupon)), nil
 	},
 }
 
@@ -120,10 +118,8 @@ var deleteCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		err = r.transact(func(tx *adapter.Tx) error { return tx.DeleteCoupon(r.ctx(), code) })
-		if err != nil {
-			return response{}, err
-		}
-		return ok(compat.CouponDeleted), nil
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			return compat.CouponDeleted, tx.DeleteCoupon(r.ctx(), code)
+		})
 	},
 }

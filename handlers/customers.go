@@ -100,15 +100,13 @@ var updateCustomer = operation{
 			return response{}, err
 		}
 		patch := compat.CustomerPatch(body)
-		var customer adapter.Customer
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			customer, err = tx.UpdateCustomer(r.ctx(), id, patch)
-			return err
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			customer, err := tx.UpdateCustomer(r.ctx(), id, patch)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.CustomerUpdated(customer), nil
 		})
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.CustomerUpdated(customer)), nil
 	},
 }
 
@@ -125,11 +123,9 @@ var deleteCustomer = operation{
 		if err != nil {
 			return response{}, err
 		}
-		err = r.transact(func(tx *adapter.Tx) error { return tx.DeleteCustomer(r.ctx(), id) })
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.CustomerDeleted(id, r.site.Now)), nil
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			return r.view.CustomerDeleted(id, r.site.Now), tx.DeleteCustomer(r.ctx(), id)
+		})
 	},
 }
 

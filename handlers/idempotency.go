@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -21,9 +22,19 @@ const (
 )
 
 // create runs work in a transaction and responds 201 with the record that it returns.
-// With an Idempotency-Key the response is stored in the same transaction, and sent
-// again when the request is repeated. work is run again after a deadlock.
-func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (answer response, err error) {
+func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (response, error) {
+	return r.write(http.StatusCreated, work)
+}
+
+// change runs work in a transaction and responds 200 with what it returns.
+func (r *request) change(work func(tx *adapter.Tx) (body any, err error)) (response, error) {
+	return r.write(http.StatusOK, work)
+}
+
+// write runs work in a transaction and responds with what it returns. With an
+// Idempotency-Key the response is stored in the same transaction, and sent again when the
+// request is repeated. work is run again after a deadlock.
+func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err error)) (answer response, err error) {
 	attempt, err := r.beginAttempt(1)
 	if err != nil {
 		return response{}, err
@@ -34,16 +45,20 @@ func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (ans
 		return response{stored[0].Status, json.RawMessage(stored[0].Body)}, nil
 	}
 	err = r.transact(func(tx *adapter.Tx) error {
-		record, err := work(tx)
+		body, err := work(tx)
 		if err != nil {
 			return err
 		}
-		body, err := encodeBody(record)
+		answer = response{status, body}
+		if attempt == nil {
+			return nil
+		}
+		text, err := encodeBody(body)
 		if err != nil {
 			return err
 		}
-		answer = created(json.RawMessage(body))
-		return tx.KeepResponses(r.ctx(), attempt, idempotency.Response{Status: answer.status, Body: body})
+		answer.body = json.RawMessage(text)
+		return tx.KeepResponses(r.ctx(), attempt, idempotency.Response{Status: status, Body: text})
 	})
 	return answer, err
 }
@@ -61,8 +76,9 @@ func (r *request) transact(work func(tx *adapter.Tx) error) error {
 // processed at the same time; nil without a key. A complete request has this many
 // responses.
 func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
-	sent := r.echo.Request().Header.Values(idempotencyKey)
-	if len(sent) == 0 {
+	header := r.echo.Request().Header
+	sent := header.Values(idempotencyKey)
+	if len(sent) == 0 || !mayBeNamed(r.route.method, header) {
 		return nil, nil
 	}
 	if !validIdempotencyKey(sent) {
@@ -71,6 +87,13 @@ func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 	return r.site.Idempotency().Begin(r.ctx(), idempotency.Key{
 		Scope: r.scope(sent[0]), Body: r.fingerprint(), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
 	})
+}
+
+// mayBeNamed reports whether a request may have an Idempotency-Key. A PUT or DELETE does
+// the same when it is repeated and needs none, except under a condition that it itself
+// makes untrue.
+func mayBeNamed(method string, header http.Header) bool {
+	return method == http.MethodPost || len(header.Values(ifMatchHeader)) > 0
 }
 
 // fingerprint returns a hash of what the request asks for: of its body and, if the

@@ -80,14 +80,12 @@ var updateInvoice = operation{
 			return response{}, err
 		}
 		patch, forcedInBody := compat.InvoicePatch(body)
-		var invoice adapter.Invoice
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			invoice, err = tx.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
-			return err
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			invoice, err := tx.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.InvoiceUpdated(invoice), nil
 		})
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.InvoiceUpdated(invoice)), nil
 	},
 }

@@ -230,13 +230,13 @@ func (d *describer) parameters(r route) []members {
 		}
 	}
 	if r.method == http.MethodPost {
-		parameters = append(parameters, idempotencyParameter)
+		parameters = append(parameters, idempotencyParameter("", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}))
 	}
 	if r.tagged() {
 		parameters = append(parameters, ifNoneMatchParameter)
 	}
 	if readOf(&r) != nil {
-		parameters = append(parameters, ifMatchParameter)
+		parameters = append(parameters, ifMatchParameter, idempotencyParameter(". Without If-Match it is ignored", &compat.Schema{Type: "string"}))
 	}
 	return parameters
 }
@@ -268,10 +268,12 @@ func (d *describer) queryParameterOf(p compat.FieldDescription) members {
 	return append(parameter, member{"schema", p.Schema}, member{"example", d.schemas.Example(p.Schema)})
 }
 
-var idempotencyParameter = members{
-	{"name", idempotencyKey}, {"in", "header"},
-	{"description", "A unique name for this request. If it is sent again within 24 hours with the same body, the first answer is repeated and nothing is done twice"},
-	{"schema", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}}, {"example", "4f1c7e9a"},
+func idempotencyParameter(more string, schema *compat.Schema) members {
+	return members{
+		{"name", idempotencyKey}, {"in", "header"},
+		{"description", "A unique name for this request. If it is sent again within 24 hours with the same body, the first answer is repeated and nothing is done twice" + more},
+		{"schema", schema}, {"example", "4f1c7e9a"},
+	}
 }
 
 // exampleTag is a sample of a tag.
@@ -413,7 +415,7 @@ func headersOf(r route, status int) members {
 	if slices.Contains(mayWait, status) {
 		names = append(names, retryAfterHeader)
 	}
-	if r.method == http.MethodPost && status < http.StatusMultipleChoices {
+	if r.method != http.MethodGet && status < http.StatusMultipleChoices {
 		names = append(names, replayedHeader)
 	}
 	if r.operation.errors.list && status < http.StatusBadRequest {
@@ -459,7 +461,7 @@ func errorsOf(r route) []error {
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
-	if r.method == http.MethodPost {
+	if r.method != http.MethodGet {
 		all = append(all, domain.RequestInProgress(nil), domain.IdempotencyKeyReused())
 	}
 	for _, p := range r.operation.path {

@@ -138,14 +138,12 @@ var updateOrder = operation{
 			return response{}, err
 		}
 		patch := compat.OrderPatch(body)
-		var order adapter.Order
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			order, err = tx.UpdateOrder(r.ctx(), id, patch)
-			return err
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			order, err := tx.UpdateOrder(r.ctx(), id, patch)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.OrderWritten(order), nil
 		})
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.OrderWritten(order)), nil
 	},
 }

@@ -88,15 +88,13 @@ var updatePayment = operation{
 			return response{}, err
 		}
 		patch := compat.PaymentPatch(body)
-		var payment adapter.Payment
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			payment, err = tx.UpdatePayment(r.ctx(), id, patch)
-			return err
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			payment, err := tx.UpdatePayment(r.ctx(), id, patch)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.PaymentUpdated(payment), nil
 		})
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.PaymentUpdated(payment)), nil
 	},
 }
 
@@ -113,10 +111,8 @@ var deletePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		err = r.transact(func(tx *adapter.Tx) error { return tx.DeletePayment(r.ctx(), id) })
-		if err != nil {
-			return response{}, err
-		}
-		return ok(compat.PaymentDeleted), nil
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			return compat.PaymentDeleted, tx.DeletePayment(r.ctx(), id)
+		})
 	},
 }

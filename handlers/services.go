@@ -96,14 +96,12 @@ var updateService = operation{
 			return response{}, err
 		}
 		patch := compat.ServicePatch(body)
-		var service adapter.Service
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			service, err = tx.UpdateService(r.ctx(), id, patch)
-			return err
+		return r.change(func(tx *adapter.Tx) (any, error) {
+			service, err := tx.UpdateService(r.ctx(), id, patch)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.ServiceUpdated(service), nil
 		})
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.ServiceUpdated(service)), nil
 	},
 }
