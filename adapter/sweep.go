@@ -10,12 +10,13 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/outbox"
+	"bookside/adapter/webhooks"
 	"bookside/wpdb"
 )
 
 // Sweeper deletes rows of our own tables that have served their purpose: stored responses
-// to requests with an Idempotency-Key, and mails. Both contain personal data, and must
-// not wait for the next request or mail to be deleted. Any number of processes may sweep
+// to requests with an Idempotency-Key, mails, and the log of webhooks. They may contain
+// personal data, and must not wait for the next request or mail to be deleted. Any number of processes may sweep
 // one database.
 type Sweeper struct {
 	db  *wpdb.DB
@@ -55,15 +56,12 @@ func (s *Sweeper) Run(ctx context.Context) {
 
 // Sweep deletes all expired rows and returns their number.
 func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
-	for _, old := range []struct {
-		table wpdb.Table
-		which sq.SelectBuilder
-	}{
-		{wpdb.Idempotency, idempotency.Expired(s.db, s.now())},
-		{wpdb.Outbox, outbox.Finished(s.db, s.now())},
-		{wpdb.Outbox, outbox.Abandoned(s.db, s.now())},
-	} {
-		n, err := s.deleteRows(ctx, old.table, old.which)
+	for _, old := range append([]webhooks.OldRows{
+		{Table: wpdb.Idempotency, Which: idempotency.Expired(s.db, s.now())},
+		{Table: wpdb.Outbox, Which: outbox.Finished(s.db, s.now())},
+		{Table: wpdb.Outbox, Which: outbox.Abandoned(s.db, s.now())},
+	}, webhooks.Old(s.db, s.now())...) {
+		n, err := s.deleteRows(ctx, old.Table, old.Which)
 		deleted += n
 		if err != nil {
 			return deleted, err

@@ -24,7 +24,8 @@ var allowedImports = map[string][]string{
 	"compat": {"adapter", "adapter/availability", "adapter/domain"},
 
 	"adapter": {
-		"adapter/availability", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize", "wpdb",
+		"adapter/availability", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize",
+		"adapter/webhooks", "wpdb",
 	},
 	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/indexes", "adapter/keys", "wpdb"},
 	"adapter/icalendar":    {},
@@ -33,6 +34,7 @@ var allowedImports = map[string][]string{
 	"adapter/journal":      {"adapter/domain", "wpdb"},
 	"adapter/keys":         {"adapter/coalesce", "adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/outbox":       {"adapter/domain", "adapter/sanitize", "wpdb"},
+	"adapter/webhooks":     {"adapter/domain", "adapter/journal", "adapter/keys", "wpdb"},
 	"adapter/domain":       {"adapter/availability"},
 	"adapter/availability": {},
 	"adapter/coalesce":     {},
@@ -71,7 +73,8 @@ var modules = map[string][]string{
 	"github.com/wneessen/go-mail":        {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
-	"net/http":                           {"cmd", "handlers", "compat", "docker"},
+	"net/http":                           {"cmd", "handlers", "compat", "docker", "adapter/webhooks"},
+	"github.com/standard-webhooks/":      {"adapter/webhooks", "cmd/bookside"},
 	"maragu.dev/gomponents":              {"handlers/keyspage", "adapter/process"},
 	"html/template":                      {}, // executing a template makes the linker keep all methods
 	"text/template":                      {},

@@ -145,6 +145,70 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		KEY due (status, due_at)
 	)`,
+	// Secrets are readable unless there is a webhooks.secret_key. Up to position, the
+	// entries of the journal have become deliveries.
+	Webhooks: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		name VARCHAR(190) NOT NULL,
+		url VARCHAR(2000) NOT NULL,
+		events VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		agents VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		services VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		locations VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		include_record TINYINT UNSIGNED NOT NULL,
+		allow_private TINYINT UNSIGNED NOT NULL,
+		key_id BIGINT UNSIGNED NOT NULL,
+		secret VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		old_secret VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		old_secret_until DATETIME NULL,
+		status VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		reason VARCHAR(190) NOT NULL DEFAULT '',
+		failing_since DATETIME NULL,
+		position BIGINT UNSIGNED NOT NULL,
+		created_at DATETIME NOT NULL,
+		PRIMARY KEY (id)
+	)`,
+	// What is sent to webhooks. The number is that of the entry in the journal, or NULL
+	// for a test. The columns due_at and owner belong to the claim of the server that is
+	// sending while the status is sending.
+	WebhookDeliveries: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		webhook_id BIGINT UNSIGNED NOT NULL,
+		number BIGINT UNSIGNED NULL,
+		event VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		resource_id BIGINT UNSIGNED NOT NULL,
+		at DATETIME NOT NULL,
+		data TEXT NOT NULL,
+		status VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		tries SMALLINT UNSIGNED NOT NULL,
+		due_at DATETIME NOT NULL,
+		owner CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		failure VARCHAR(190) NOT NULL DEFAULT '',
+		created_at DATETIME NOT NULL,
+		finished_at DATETIME NULL,
+		PRIMARY KEY (id),
+		UNIQUE KEY entry (webhook_id, number),
+		KEY due (webhook_id, status, due_at, number),
+		KEY record (webhook_id, resource, resource_id, status, number),
+		KEY claim (status, due_at),
+		KEY finished (finished_at)
+	)`,
+	// Each request that was sent to a webhook, and the beginning of the response.
+	WebhookTries: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		webhook_id BIGINT UNSIGNED NOT NULL,
+		delivery_id BIGINT UNSIGNED NOT NULL,
+		at DATETIME NOT NULL,
+		status SMALLINT UNSIGNED NOT NULL,
+		took_ms INT UNSIGNED NOT NULL,
+		failure VARCHAR(190) NOT NULL,
+		answer VARCHAR(500) NOT NULL,
+		PRIMARY KEY (id),
+		KEY delivery (delivery_id),
+		KEY webhook (webhook_id, id),
+		KEY at (at)
+	)`,
 }
 
 // OwnTables returns our own tables.

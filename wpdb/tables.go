@@ -48,16 +48,19 @@ const (
 // Our own tables, in the site's database. The site's tables are
 // never altered, but for indexes that their administrator asks for: see AddIndex.
 const (
-	AdminTokens     Table = "bookside_admin_tokens"
-	APIKeys         Table = "bookside_api_keys"
-	ChangeInbox     Table = "bookside_change_inbox"
-	ChangePositions Table = "bookside_change_positions"
-	ChangeSnapshots Table = "bookside_change_snapshots"
-	Changes         Table = "bookside_changes"
-	CustomerFields  Table = "bookside_customer_fields"
-	Idempotency     Table = "bookside_idempotency"
-	Locks           Table = "bookside_locks"
-	Outbox          Table = "bookside_outbox"
+	AdminTokens       Table = "bookside_admin_tokens"
+	APIKeys           Table = "bookside_api_keys"
+	ChangeInbox       Table = "bookside_change_inbox"
+	ChangePositions   Table = "bookside_change_positions"
+	ChangeSnapshots   Table = "bookside_change_snapshots"
+	Changes           Table = "bookside_changes"
+	CustomerFields    Table = "bookside_customer_fields"
+	Idempotency       Table = "bookside_idempotency"
+	Locks             Table = "bookside_locks"
+	Outbox            Table = "bookside_outbox"
+	Webhooks          Table = "bookside_webhooks"
+	WebhookDeliveries Table = "bookside_webhook_deliveries"
+	WebhookTries      Table = "bookside_webhook_tries"
 )
 
 // required are the tables without which no LatePoint 5 site can be served, and

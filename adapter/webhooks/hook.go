@@ -1,0 +1,205 @@
+package webhooks
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+)
+
+// Status says whether a webhook is served.
+type Status string
+
+// The statuses of webhooks. Deleted ones are seen by nobody but the Sweeper, which
+// removes their rows.
+const (
+	Enabled  Status = "enabled"
+	Disabled Status = "disabled"
+	deleted  Status = "deleted"
+)
+
+// Hook is a webhook as stored, without its secrets.
+type Hook struct {
+	ID      int64
+	Name    string
+	URL     string
+	Filter  Filter
+	Record  bool  // the present record is sent too
+	Private bool  // the URL may lead to an address that is not public
+	KeyID   int64 // of the key that made it, and with which it ends; 0 for none
+	Status  Status
+	Reason  string // why it is disabled
+	// FailingSince is the time of the first failure since the last success; "" for none.
+	FailingSince   domain.Timestamp
+	OldSecretUntil domain.Timestamp // "" unless a rotation is in progress
+	CreatedAt      domain.Timestamp
+
+	position          int64
+	secret, oldSecret string // as stored
+}
+
+// Filter says which changes a webhook is about.
+type Filter struct {
+	Events []string // see ParseEvents
+	// Agents, Services and Locations limit the bookings; none for all. They do not concern
+	// other resources.
+	Agents, Services, Locations []int64
+}
+
+// event returns the event as which an entry is sent; ok is false if it is not.
+func (f Filter) event(e journal.Entry) (event string, ok bool) {
+	if event, ok = eventOf(e, f.Events); !ok || e.Resource != journal.Bookings || len(f.Agents)+len(f.Services)+len(f.Locations) == 0 {
+		return event, ok
+	}
+	facts := e.Booking
+	return event, facts != nil && passes(f.Agents, facts.AgentID) && passes(f.Services, facts.ServiceID) && passes(f.Locations, facts.LocationID)
+}
+
+func passes(wanted []int64, id int64) bool { return len(wanted) == 0 || slices.Contains(wanted, id) }
+
+// NewHook is a webhook to add.
+type NewHook struct {
+	Name    string // "" for the host of the URL
+	URL     string
+	Filter  Filter
+	Record  bool
+	Private bool
+}
+
+// Patch changes a webhook. A nil field stays as it is.
+type Patch struct {
+	Name   *string
+	URL    *string
+	Filter *Filter
+	Record *bool
+	// Private is what becomes of Hook.Private if the URL changes.
+	Private bool
+}
+
+const (
+	maxURL   = 2000 // characters, as the column has
+	maxIDs   = 100  // of a filter, for which the columns have room
+	maxHooks = 100  // of a site: each may have several requests at a time
+)
+
+// ParseURL checks the URL of a receiver. Unless private addresses are allowed, it may not
+// contain one. Names are checked when they are resolved, before each request.
+func ParseURL(text string, private bool) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsFunc(text, unicode.IsControl) {
+		return "", errors.New("write a URL such as https://example.com/hooks")
+	}
+	address, failed := netip.ParseAddr(u.Hostname())
+	switch {
+	case u.User != nil:
+		return "", errors.New("write a URL without user name and password")
+	case u.Fragment != "":
+		return "", errors.New("write a URL without #")
+	case !validPort(u.Port()):
+		return "", errors.New("write a port from 1 to 65535")
+	case !private && (failed == nil && !public(address) || strings.EqualFold(u.Hostname(), "localhost")):
+		return "", errPrivate
+	}
+	if text = u.String(); len(text) > maxURL {
+		return "", fmt.Errorf("write at most %d characters", maxURL)
+	}
+	return text, nil
+}
+
+// hostOf returns the host of a valid URL.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return cut(u.Host, 190)
+}
+
+func validPort(text string) bool {
+	if text == "" {
+		return true
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && port > 0
+}
+
+// MaskURL returns a URL without what may be secret in it: the values of its query.
+func MaskURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "***"
+	}
+	return u.Redacted()
+}
+
+// ParseIDs parses a comma-separated list of ids. An empty text is an error: a variable
+// that happens to be unset must not widen a filter.
+func ParseIDs(text string) ([]int64, error) {
+	var ids []int64
+	for word := range strings.SplitSeq(text, ",") {
+		id, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
+		if err != nil {
+			return nil, errors.New("write ids such as 3 or 3,5")
+		}
+		ids = append(ids, id)
+	}
+	return CheckIDs(ids)
+}
+
+// CheckIDs checks the ids of a filter, and removes those that occur twice.
+func CheckIDs(ids []int64) ([]int64, error) {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	switch {
+	case len(ids) > maxIDs:
+		return nil, fmt.Errorf("write at most %d ids", maxIDs)
+	case len(ids) > 0 && (ids[0] < 1 || ids[len(ids)-1] > 1<<31):
+		return nil, errors.New("write ids such as 3 or 3,5")
+	}
+	return ids, nil
+}
+
+// longestOverlap limits how long two secrets are valid.
+const longestOverlap = 30 * 24 * time.Hour
+
+// ParseOverlap parses how long the old secret stays valid when a new one is made.
+func ParseOverlap(text string) (time.Duration, error) {
+	overlap, err := time.ParseDuration(text)
+	if err != nil || overlap < 0 || overlap > longestOverlap {
+		return 0, errors.New("write a duration up to 720h, such as 24h, or 0s to end the old secret at once")
+	}
+	return overlap, nil
+}
+
+// permissions are those that a key needs to see changes of a resource.
+var permissions = map[journal.Resource]string{
+	journal.Bookings: "read_bookings", journal.Customers: "read_customers", journal.Orders: "read_orders", journal.Payments: "read_payments",
+	journal.Invoices: "read_orders", journal.Services: "read_services", journal.Agents: "read_agents", journal.Locations: "read_locations",
+	journal.Coupons: "read_coupons",
+}
+
+// RequireEvents returns the error of the first event that a key may not see, or nil. A
+// key may list AllEvents whatever it may see: it gets the events that it may see.
+func RequireEvents(key keys.Key, events []string) error {
+	for _, event := range events {
+		if resource, ok := ResourceOf(event); ok {
+			if err := key.Require(permissions[resource]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

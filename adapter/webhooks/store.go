@@ -1,0 +1,319 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/wpdb"
+)
+
+// Store has the webhooks of a site.
+type Store struct {
+	db      *wpdb.DB
+	now     domain.Clock
+	random  io.Reader
+	vault   Vault
+	journal *journal.Journal
+	owner   int64 // see OwnedBy
+}
+
+// NewStore returns the webhooks in db, which follow the journal. random must be fit for
+// secrets, as crypto/rand is.
+func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader, vault Vault, j *journal.Journal) *Store {
+	return &Store{db: db, now: now, random: random, vault: vault, journal: j}
+}
+
+// OwnedBy returns a Store that sees and makes only the webhooks of an API key.
+func (s *Store) OwnedBy(keyID int64) *Store {
+	owned := *s
+	owned.owner = keyID
+	return &owned
+}
+
+// ErrTooMany means that a site has as many webhooks as it may have.
+var ErrTooMany = fmt.Errorf("there are %d webhooks already; delete one first", maxHooks)
+
+// Add adds a webhook and returns its secret. It gets the changes that enter the journal
+// from now on.
+func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, err error) {
+	position, err := s.journal.End(ctx)
+	if err != nil {
+		return "", Hook{}, err
+	}
+	secret, sealed, err := s.makeSecret()
+	if err != nil {
+		return "", Hook{}, err
+	}
+	if n.Name == "" {
+		n.Name = hostOf(n.URL)
+	}
+	hook = Hook{
+		Name: n.Name, URL: n.URL, Filter: n.Filter, Record: n.Record, Private: n.Private, KeyID: s.owner,
+		Status: Enabled, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), position: position, secret: sealed,
+	}
+	err = s.db.Transact(ctx, "add webhook", func(tx *wpdb.DB) error {
+		all, err := wpdb.All(ctx, tx, "count webhooks", sq.Select("id").From(tx.Name(wpdb.Webhooks)).Where(sq.NotEq{"status": string(deleted)}), wpdb.Value[int64])
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxHooks {
+			return ErrTooMany
+		}
+		result, err := wpdb.Exec(ctx, tx, "add webhook", sq.Insert(tx.Name(wpdb.Webhooks)).SetMap(map[string]any{
+			"name": hook.Name, "url": hook.URL, "events": strings.Join(hook.Filter.Events, ","),
+			"agents": joinIDs(hook.Filter.Agents), "services": joinIDs(hook.Filter.Services), "locations": joinIDs(hook.Filter.Locations),
+			"include_record": hook.Record, "allow_private": hook.Private, "key_id": hook.KeyID, "secret": sealed,
+			"status": string(hook.Status), "position": position, "created_at": string(hook.CreatedAt),
+		}))
+		hook.ID = result.ID
+		return err
+	})
+	if err != nil {
+		return "", Hook{}, err
+	}
+	return secret, hook, nil
+}
+
+// makeSecret returns a new secret, and how it is stored.
+func (s *Store) makeSecret() (secret, sealed string, err error) {
+	if secret, err = newSecret(s.random); err != nil {
+		return "", "", err
+	}
+	sealed, err = s.vault.seal(s.random, secret)
+	return secret, sealed, err
+}
+
+var hookColumns = []string{
+	"h.id", "h.name", "h.url", "h.events", "h.agents", "h.services", "h.locations", "h.include_record", "h.allow_private", "h.key_id",
+	"h.secret", "h.old_secret", "h.old_secret_until", "h.status", "h.reason", "h.failing_since", "h.position", "h.created_at",
+}
+
+// scanHook scans hookColumns and the columns that the caller selected after them.
+func scanHook(row wpdb.Scanner, behind ...any) (h Hook, err error) {
+	var events, agents, services, locations string
+	dest := []any{
+		&h.ID, &h.Name, &h.URL, &events, &agents, &services, &locations, &h.Record, &h.Private, &h.KeyID, &h.secret, &h.oldSecret,
+		wpdb.OrZero((*string)(&h.OldSecretUntil)), (*string)(&h.Status), &h.Reason, wpdb.OrZero((*string)(&h.FailingSince)), &h.position, (*string)(&h.CreatedAt),
+	}
+	if err := row.Scan(append(dest, behind...)...); err != nil {
+		return h, err
+	}
+	h.Filter.Events = strings.Split(events, ",")
+	for _, f := range []struct {
+		text string
+		ids  *[]int64
+	}{{agents, &h.Filter.Agents}, {services, &h.Filter.Services}, {locations, &h.Filter.Locations}} {
+		if *f.ids, err = splitIDs(f.text); err != nil {
+			return h, fmt.Errorf("filter of webhook %d: %w", h.ID, err)
+		}
+	}
+	return h, nil
+}
+
+func scanHookAlone(row wpdb.Scanner) (Hook, error) { return scanHook(row) }
+
+func joinIDs(ids []int64) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return strings.Join(texts, ",")
+}
+
+func splitIDs(text string) (ids []int64, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	return ParseIDs(text)
+}
+
+// visible limits a statement to the webhooks that the store sees.
+func (s *Store) visible(alias string, and ...sq.Sqlizer) sq.And {
+	which := sq.And{sq.NotEq{alias + "status": string(deleted)}}
+	if s.owner != 0 {
+		which = append(which, sq.Eq{alias + "key_id": s.owner})
+	}
+	return append(which, and...)
+}
+
+// List returns all webhooks, oldest first.
+func (s *Store) List(ctx context.Context) ([]Hook, error) {
+	stmt := sq.Select(hookColumns...).From(s.db.As(wpdb.Webhooks, "h")).Where(s.visible("h.")).OrderBy("h.id")
+	return wpdb.All(ctx, s.db, "list webhooks", stmt, scanHookAlone)
+}
+
+// Find returns the webhook with an id. ok is false if there is none.
+func (s *Store) Find(ctx context.Context, id int64) (hook Hook, ok bool, err error) {
+	stmt := sq.Select(hookColumns...).From(s.db.As(wpdb.Webhooks, "h")).Where(s.visible("h.", sq.Eq{"h.id": id}))
+	return wpdb.One(ctx, s.db, "find webhook", stmt, scanHookAlone)
+}
+
+// change updates columns of a webhook. It reports whether the webhook exists.
+func (s *Store) change(ctx context.Context, op string, id int64, set map[string]any) (bool, error) {
+	result, err := s.db.Change(ctx, op, sq.Update(s.db.Name(wpdb.Webhooks)).SetMap(set).Where(s.visible("", sq.Eq{"id": id})))
+	return result.Rows > 0, err
+}
+
+// Update changes a webhook, for deliveries that are not sent yet. It returns it as it
+// then is.
+func (s *Store) Update(ctx context.Context, id int64, p Patch) (hook Hook, found bool, err error) {
+	hook, found, err = s.Find(ctx, id)
+	if err != nil || !found {
+		return Hook{}, false, err
+	}
+	set := map[string]any{}
+	if p.Name != nil {
+		set["name"] = *p.Name
+	}
+	if p.URL != nil && *p.URL != hook.URL {
+		set["url"], set["allow_private"] = *p.URL, p.Private
+	}
+	if f := p.Filter; f != nil {
+		set["events"], set["agents"] = strings.Join(f.Events, ","), joinIDs(f.Agents)
+		set["services"], set["locations"] = joinIDs(f.Services), joinIDs(f.Locations)
+	}
+	if p.Record != nil {
+		set["include_record"] = *p.Record
+	}
+	if len(set) > 0 {
+		if _, err := s.change(ctx, "change webhook", id, set); err != nil {
+			return Hook{}, false, err
+		}
+	}
+	return s.Find(ctx, id)
+}
+
+// Disable stops a webhook at once, on every server. Changes wait until Enable.
+func (s *Store) Disable(ctx context.Context, id int64, reason string) (bool, error) {
+	return s.change(ctx, "disable webhook", id, map[string]any{"status": string(Disabled), "reason": cut(reason, 190)})
+}
+
+// Enable starts a disabled webhook. It first gets the changes since it was disabled, as
+// far as the journal has them; with skip, it gets only later ones.
+func (s *Store) Enable(ctx context.Context, id int64, skip bool) (found bool, err error) {
+	set := map[string]any{"status": string(Enabled), "reason": "", "failing_since": nil}
+	if skip {
+		if set["position"], err = s.journal.End(ctx); err != nil {
+			return false, err
+		}
+	}
+	now := domain.Stamp(s.now())
+	err = s.db.Transact(ctx, "enable webhook", func(tx *wpdb.DB) error {
+		result, err := wpdb.Exec(ctx, tx, "enable webhook", sq.Update(tx.Name(wpdb.Webhooks)).SetMap(set).Where(s.visible("", sq.Eq{"id": id, "status": string(Disabled)})))
+		if err != nil || result.Rows == 0 {
+			return err
+		}
+		deliveries := sq.Update(tx.Name(wpdb.WebhookDeliveries)).Where(sq.Eq{"webhook_id": id, "status": waiting})
+		if skip {
+			deliveries = deliveries.Set("status", failed).Set("failure", "skipped when the webhook was enabled").Set("finished_at", now)
+		} else {
+			deliveries = deliveries.Set("tries", 0).Set("due_at", now)
+		}
+		_, err = wpdb.Exec(ctx, tx, "continue deliveries", deliveries)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	_, found, err = s.Find(ctx, id)
+	return found, err
+}
+
+// Rotate makes a new secret. Until the overlap has passed, deliveries are signed with
+// the old one too.
+func (s *Store) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, found bool, err error) {
+	secret, sealed, err := s.makeSecret()
+	if err != nil {
+		return "", false, err
+	}
+	until := s.now().Add(overlap)
+	err = s.db.Transact(ctx, "rotate the secret of a webhook", func(tx *wpdb.DB) error {
+		// MySQL assigns from left to right: the old secret first.
+		stmt := sq.Update(tx.Name(wpdb.Webhooks)).Set("old_secret", sq.Expr("secret")).Set("old_secret_until", domain.Stamp(until)).Set("secret", sealed).
+			Where(s.visible("", sq.Eq{"id": id}))
+		if overlap == 0 {
+			stmt = sq.Update(tx.Name(wpdb.Webhooks)).Set("old_secret", "").Set("old_secret_until", nil).Set("secret", sealed).Where(s.visible("", sq.Eq{"id": id}))
+		}
+		result, err := wpdb.Exec(ctx, tx, "rotate the secret of a webhook", stmt)
+		found = result.Rows > 0
+		return err
+	})
+	if err != nil || !found {
+		return "", false, err
+	}
+	return secret, true, nil
+}
+
+// Delete ends a webhook at once, on every server, and forgets its secrets. The log of
+// its deliveries is removed by the Sweeper.
+func (s *Store) Delete(ctx context.Context, id int64) (bool, error) {
+	return s.change(ctx, "delete webhook", id, map[string]any{"status": string(deleted), "secret": "", "old_secret": "", "url": "", "name": ""})
+}
+
+// secrets returns the valid secrets of a webhook, the new one first.
+func (s *Store) secrets(h Hook) ([]string, error) {
+	stored := []string{h.secret}
+	if until, ok := h.OldSecretUntil.Time(); ok && h.oldSecret != "" && s.now().Before(until) {
+		stored = append(stored, h.oldSecret)
+	}
+	secrets := make([]string, len(stored))
+	for i := range stored {
+		var err error
+		if secrets[i], err = s.vault.open(stored[i]); err != nil {
+			return nil, err
+		}
+	}
+	return secrets, nil
+}
+
+// Seal encrypts secrets that were stored before there was a key, and forgets old ones
+// that are no longer valid. It returns how many webhooks have secrets that cannot be
+// decrypted.
+func (s *Store) Seal(ctx context.Context) (unreadable int, err error) {
+	hooks, err := s.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, h := range hooks {
+		if _, err := s.secrets(h); errors.Is(err, errSealed) {
+			unreadable++
+			continue
+		}
+		set := map[string]any{}
+		if until, ok := h.OldSecretUntil.Time(); ok && !s.now().Before(until) {
+			set["old_secret"], set["old_secret_until"] = "", nil
+		}
+		for column, stored := range map[string]string{"secret": h.secret, "old_secret": h.oldSecret} {
+			if _, forgotten := set[column]; s.vault.sealer != nil && !forgotten && strings.HasPrefix(stored, SecretPrefix) {
+				if set[column], err = s.vault.seal(s.random, stored); err != nil {
+					return unreadable, err
+				}
+			}
+		}
+		if len(set) == 0 {
+			continue
+		}
+		// Unless it was rotated meanwhile.
+		stmt := sq.Update(s.db.Name(wpdb.Webhooks)).SetMap(set).Where(sq.Eq{"id": h.ID, "secret": h.secret, "old_secret": h.oldSecret})
+		if _, err := s.db.Change(ctx, "encrypt the secret of a webhook", stmt); err != nil {
+			return unreadable, err
+		}
+	}
+	return unreadable, nil
+}
+
+// cut shortens a text to a number of characters.
+func cut(text string, length int) string {
+	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
+	return string(slices.Clip(runes[:min(len(runes), length)]))
+}

@@ -1,0 +1,384 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+)
+
+// Limits of the work. claimTime is much longer than a try, because the clocks of the
+// servers may differ and the outcome has to be stored too.
+const (
+	perHook      = 8                  // tries of a webhook at a time, on one server
+	perFailing   = 1                  // the same while it has been failing for longer than failingSoon
+	failingSoon  = time.Minute        //
+	failingLimit = 3 * 24 * time.Hour // until a webhook that only fails is disabled
+	claimTime    = 2 * time.Minute    // until another server may send a delivery whose server has died
+	pollInterval = time.Second        // to find retries, and what other servers left
+	pageSize     = 100                // entries that become deliveries at a time
+	maxWaiting   = 5_000              // deliveries of a webhook that wait; the others stay in the journal
+	maxSkipped   = 1_000              // entries of no interest before the position is stored
+	storeLimit   = 5 * time.Second    // to store outcomes while the server stops
+	recordLimit  = 2                  // records that are read at a time
+)
+
+// retryDelays are the times between the tries of a delivery: three days in all, with the
+// jitter.
+var retryDelays = []time.Duration{
+	5 * time.Second, 2 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 8 * time.Hour, 14 * time.Hour, 20 * time.Hour, 23 * time.Hour,
+}
+
+// jitter returns a delay that is up to a tenth longer, so that deliveries which failed
+// together are not tried again together.
+func jitter(delay time.Duration) time.Duration { return delay + rand.N(delay/10) }
+
+// Options are what a Worker needs from the layers above.
+type Options struct {
+	// Encode returns an entry as clients see it, a JSON object.
+	Encode func(journal.Entry) ([]byte, error)
+	// Record returns the present record of a resource as a key may see it, or as everybody
+	// who may see everything if keyID is 0. ok is false if there is none.
+	Record func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
+}
+
+// Worker turns entries of the journal into deliveries and sends them. Any number of
+// servers may run one on the same database.
+type Worker struct {
+	store   *Store
+	keys    *keys.Store
+	log     *slog.Logger
+	options Options
+	client  *client
+	nudged  chan struct{}
+	results chan result
+	records chan struct{} // limits the records that are read at a time
+
+	// The rest belongs to the goroutine of Run, but for stats.
+	running   map[int64]int      // tries in progress, by webhook
+	total     int                // the sum of running
+	finished  []result           // whose outcome is not stored yet
+	progress  map[int64]progress // by webhook
+	recovered time.Time          // when abandoned claims were last looked for
+
+	mu    sync.Mutex
+	stats Stats
+}
+
+// progress is how far a webhook has read the journal.
+type progress struct {
+	stored  int64 // the position in the database
+	scanned int64 // the entries up to here are of no interest, or deliveries
+}
+
+// Stats describe the work of this server, and all webhooks as it last saw them.
+type Stats struct {
+	Enabled, Failing, Disabled  int   // webhooks; the failing ones are enabled too
+	Behind                      int64 // entries that the slowest webhook has not read yet
+	Delivered, Failed, Disables int64 // tries, and webhooks that were disabled because they failed
+}
+
+// NewWorker returns a Worker for the webhooks of a store. It logs ids, and nothing of
+// what is sent.
+func NewWorker(store *Store, keyStore *keys.Store, log *slog.Logger, o Options) *Worker {
+	return &Worker{
+		store: store, keys: keyStore, log: log, options: o, client: newClient(), nudged: make(chan struct{}, 1), results: make(chan result),
+		records: make(chan struct{}, recordLimit), running: map[int64]int{}, progress: map[int64]progress{},
+	}
+}
+
+// Stats returns the present figures.
+func (w *Worker) Stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stats
+}
+
+func (w *Worker) note(change func(*Stats)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.stats)
+}
+
+// Nudge makes Run look for deliveries at once. It does not block.
+func (w *Worker) Nudge() {
+	select {
+	case w.nudged <- struct{}{}:
+	default: // Run has been nudged already
+	}
+}
+
+// Run works until ctx ends. Tries that are running then may take as long as grace; those
+// that are canceled do not count.
+func (w *Worker) Run(ctx context.Context, grace time.Duration) {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	w.seal(ctx)
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for {
+		_, changed := w.store.journal.Changed() // before the round, which sees what was there before
+		more, err := w.round(ctx, sending)
+		if err != nil && ctx.Err() == nil {
+			w.log.Error("webhooks interrupted", "error", err)
+		}
+		if more && err == nil && ctx.Err() == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			w.finish(grace, cancel)
+			return
+		case <-w.nudged:
+		case <-changed:
+		case <-poll.C:
+		case r := <-w.results:
+			w.collect(r)
+		}
+	}
+}
+
+// seal encrypts readable secrets, if there is a key.
+func (w *Worker) seal(ctx context.Context) {
+	unreadable, err := w.store.Seal(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		w.log.Error("the secrets of webhooks could not be encrypted", "error", err)
+	case unreadable > 0:
+		w.log.Error("the secrets of webhooks cannot be decrypted: webhooks.secret_key is missing, or not the one that they were stored with", "webhooks", unreadable)
+	}
+}
+
+// finish waits for tries in progress, cancels them after grace, and stores the outcomes.
+func (w *Worker) finish(grace time.Duration, cancel func()) {
+	over := time.AfterFunc(min(grace, sendLimit), cancel)
+	defer over.Stop()
+	for w.total > 0 {
+		w.collect(<-w.results)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), storeLimit)
+	defer stop()
+	if err := w.storeOutcomes(ctx); err != nil {
+		w.log.Error("outcomes of webhook deliveries could not be stored; they are sent again", "deliveries", len(w.finished), "error", err)
+	}
+}
+
+// collect takes the result of a try.
+func (w *Worker) collect(r result) {
+	w.total--
+	if w.running[r.hook.ID]--; w.running[r.hook.ID] == 0 {
+		delete(w.running, r.hook.ID)
+	}
+	w.finished = append(w.finished, r)
+}
+
+// round stores the outcomes of tries, turns entries of the journal into deliveries, and
+// starts tries with the context sending. more reports whether there is more to do at
+// once.
+func (w *Worker) round(ctx, sending context.Context) (more bool, err error) {
+	for ready := true; ready; {
+		select {
+		case r := <-w.results:
+			w.collect(r)
+		default:
+			ready = false
+		}
+	}
+	if err := w.storeOutcomes(ctx); err != nil {
+		return false, err
+	}
+	hooks, err := w.active(ctx)
+	if err != nil || len(hooks) == 0 {
+		return false, err
+	}
+	if err := w.recover(ctx); err != nil {
+		return false, err
+	}
+	pages := &pages{journal: w.store.journal, read: map[int64]journal.Page{}}
+	for _, h := range hooks {
+		again, err := w.serve(ctx, sending, h, pages)
+		if err != nil {
+			return false, err
+		}
+		more = more || again
+	}
+	return more, nil
+}
+
+// activeHook is an enabled webhook.
+type activeHook struct {
+	Hook
+	due bool      // a delivery is due
+	key *keys.Key // nil for one that belongs to no key
+}
+
+// allowed reports whether the webhook may see a resource.
+func (h activeHook) allowed(resource journal.Resource) bool {
+	return h.key == nil || h.key.Holds(permissions[resource])
+}
+
+// room returns how many more tries of the webhook may begin.
+func (h activeHook) room(now time.Time, running int) int {
+	limit := perHook
+	if since, failing := h.FailingSince.Time(); failing && now.Sub(since) > failingSoon {
+		limit = perFailing
+	}
+	return limit - running
+}
+
+// serve works for one webhook. more reports whether there is more to do at once.
+func (w *Worker) serve(ctx, sending context.Context, h activeHook, pages *pages) (more bool, err error) {
+	now := w.store.now()
+	room := h.room(now, w.running[h.ID])
+	if room <= 0 {
+		return false, nil
+	}
+	if h.due {
+		claimed, err := w.start(ctx, sending, h, room)
+		if err != nil {
+			return false, err
+		}
+		room -= claimed
+	}
+	if room <= 0 {
+		return false, nil
+	}
+	added, more, err := w.fanOut(ctx, h, pages)
+	if err == nil && added > 0 {
+		var claimed int
+		claimed, err = w.start(ctx, sending, h, room)
+		more = more && claimed < room
+	}
+	return more, err
+}
+
+// start claims deliveries and begins to send them.
+func (w *Worker) start(ctx, sending context.Context, h activeHook, most int) (claimed int, err error) {
+	deliveries, owner, err := w.claim(ctx, h, most)
+	for _, d := range deliveries {
+		w.running[h.ID]++
+		w.total++
+		go func() { w.results <- w.try(sending, h, d, owner) }()
+	}
+	return len(deliveries), err
+}
+
+// result is a try that is over.
+type result struct {
+	hook     activeHook
+	delivery Delivery
+	owner    string
+	at       time.Time
+	took     time.Duration
+	answer   answer
+	// ours is true if the request was not sent, or not to its end, for a reason that is
+	// not the receiver's.
+	ours bool
+	// canceled is true if the try does not count because the server stops.
+	canceled bool
+}
+
+// errForbidden ends deliveries of what the key may no longer see.
+var errForbidden = errors.New("the API key of the webhook may no longer see this resource")
+
+// try sends a claimed delivery.
+func (w *Worker) try(ctx context.Context, h activeHook, d Delivery, owner string) (r result) {
+	r = result{hook: h, delivery: d, owner: owner, at: w.store.now()}
+	defer func() {
+		r.took = w.store.now().Sub(r.at)
+		r.canceled = ctx.Err() != nil && !r.answer.ok()
+	}()
+	m := message{id: d.MessageID(), url: h.URL, private: h.Private}
+	var err error
+	if m.secrets, err = w.store.secrets(h.Hook); err == nil {
+		m.body, err = w.body(ctx, h, d)
+	}
+	if err != nil {
+		r.ours, r.answer = true, answer{err: err}
+		return r
+	}
+	r.answer = w.client.send(ctx, r.at, m)
+	return r
+}
+
+// payload is the body of a request, in the form that Standard Webhooks recommends.
+type payload struct {
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"` // of the change
+	Data      json.RawMessage `json:"data"`
+}
+
+// body returns the body of a delivery. The record is the one of this moment.
+func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
+	if d.Event != TestEvent && !h.allowed(d.Resource) {
+		return nil, errForbidden
+	}
+	data := []byte(d.data)
+	if h.Record && d.Event != TestEvent {
+		record, err := w.record(ctx, h, d)
+		if err != nil {
+			return nil, err
+		}
+		data = append(append(append(data[:len(data)-1:len(data)-1], `,"record":`...), record...), '}')
+	}
+	at, _ := d.At.Time()
+	body, err := json.Marshal(payload{d.Event, at, data})
+	if err != nil {
+		w.log.Error("a webhook delivery could not be encoded", "webhook_id", h.ID, "delivery_id", d.ID, "error", err)
+		return nil, errors.New("the event could not be encoded; the log of the server says why")
+	}
+	return body, nil
+}
+
+// record returns the present record, null for one that does not exist.
+func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (json.RawMessage, error) {
+	select {
+	case w.records <- struct{}{}:
+		defer func() { <-w.records }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendLimit)
+	defer cancel()
+	record, ok, err := w.options.Record(ctx, h.KeyID, d.Resource, d.ResourceID)
+	switch {
+	case err != nil:
+		w.log.Error("a record could not be read for a webhook", "webhook_id", h.ID, "delivery_id", d.ID, "error", err)
+		return nil, errors.New("the record could not be read; the log of the server says why")
+	case !ok || d.isDeleted():
+		return json.RawMessage("null"), nil
+	default:
+		return record, nil
+	}
+}
+
+// TestNow sends TestEvent to a webhook at once, enabled or not, and returns the try.
+// found is false if there is no such webhook.
+func (w *Worker) TestNow(ctx context.Context, id int64) (try Try, found bool, err error) {
+	hook, found, err := w.store.Find(ctx, id)
+	if err != nil || !found {
+		return Try{}, false, err
+	}
+	d, owner, err := w.store.addTest(ctx, id)
+	if err != nil {
+		return Try{}, true, err
+	}
+	r := w.try(ctx, activeHook{Hook: hook}, d, owner)
+	w.finished = append(w.finished, r)
+	if err := w.storeOutcomes(context.WithoutCancel(ctx)); err != nil {
+		return Try{}, true, err
+	}
+	return r.try(), true, nil
+}
+
+// try returns the result as the log has it.
+func (r result) try() Try {
+	return Try{DeliveryID: r.delivery.ID, At: domain.Timestamp(domain.Stamp(r.at)), Status: r.answer.status, Took: r.took, Failure: r.answer.failure(), Answer: cut(r.answer.text, answerLength)}
+}
