@@ -99,7 +99,7 @@ func (s *Site) agentsByID(ctx context.Context, ids []int64) ([]Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	records = inOrder(ids, records, Agent.id)
+	records = inOrder(ids, byID(records, Agent.id))
 	return records, s.connectAgents(ctx, records)
 }
 

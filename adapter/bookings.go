@@ -250,8 +250,8 @@ var bookingOrder = map[BookingSort][]string{
 // foundBooking is a booking of a page, before it is read.
 type foundBooking struct {
 	id    int64
-	date  *string // on which it starts
-	order *int64
+	date  string // on which it starts; "" for NULL
+	order int64  // 0 for none
 }
 
 // findBookings finds the bookings of a page, and whether there is a next one.
@@ -262,7 +262,7 @@ func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page 
 	if f.Sort == BookingsByStart {
 		page, err = s.findBookingsByStart(ctx, l, f)
 	} else {
-		page, err = s.foundBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
+		page, err = s.sortedBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
 	}
 	if int64(len(page)) > f.PerPage {
 		return page[:f.PerPage], true, err
@@ -270,10 +270,10 @@ func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page 
 	return page, false, err
 }
 
-// foundBookings reads the few bookings that a statement with a limit selects, in the order
+// sortedBookings finds the few bookings that a statement with a limit selects, in the order
 // of the filter. The statement itself reads nothing but ids, and may thus need no more
 // than an index.
-func (s *Site) foundBookings(ctx context.Context, l list, f BookingFilter, few sq.SelectBuilder) ([]foundBooking, error) {
+func (s *Site) sortedBookings(ctx context.Context, l list, f BookingFilter, few sq.SelectBuilder) ([]foundBooking, error) {
 	stmt := sq.Select("b.id", "b.start_date", "i.order_id").FromSelect(few.Column("b.id"), "few").
 		Join(s.db.As(wpdb.Bookings, "b") + " ON b.id = few.id").
 		LeftJoin(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
@@ -282,7 +282,7 @@ func (s *Site) foundBookings(ctx context.Context, l list, f BookingFilter, few s
 		stmt = stmt.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
 	}
 	return wpdb.All(ctx, s.db, l.op, stmt, func(row wpdb.Scanner) (b foundBooking, err error) {
-		err = row.Scan(&b.id, &b.date, &b.order)
+		err = row.Scan(wpdb.OrZero(&b.id), wpdb.OrZero(&b.date), wpdb.OrZero(&b.order))
 		return b, err
 	})
 }
@@ -296,14 +296,14 @@ func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter)
 	const slack = 30
 	before := min(f.offset(), slack)
 	most := before + f.limit() + slack
-	rows, err := s.foundBookings(ctx, l, f, l.filter.OrderBy(direction("b.start_date", f.Descending)).Limit(most).Offset(f.offset()-before))
+	rows, err := s.sortedBookings(ctx, l, f, l.filter.OrderBy(direction("b.start_date", f.Descending)).Limit(most).Offset(f.offset()-before))
 	if err != nil || uint64(len(rows)) <= before {
 		return nil, err
 	}
 	page := rows[before:min(before+f.limit(), uint64(len(rows)))]
 	first, last := page[0].date, page[len(page)-1].date
-	begun := before == f.offset() || !sameDate(rows[0].date, first)
-	ended := uint64(len(rows)) < most || !sameDate(rows[len(rows)-1].date, last)
+	begun := before == f.offset() || rows[0].date != first
+	ended := uint64(len(rows)) < most || rows[len(rows)-1].date != last
 	if begun && ended {
 		return page, nil
 	}
@@ -315,82 +315,108 @@ func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter)
 		}
 		skip -= min(skip, uint64(passed))
 	}
-	return s.foundBookings(ctx, l, f, l.filter.Where(dateRange(first, last, f.Descending)).
+	return s.sortedBookings(ctx, l, f, l.filter.Where(dateRange(first, last, f.Descending)).
 		OrderBy(sortColumns(bookingOrder[BookingsByStart], f.Descending)...).Limit(f.limit()).Offset(skip))
 }
 
-func sameDate(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
-
 // dateRange returns the condition that a row lies between the first and the last date of
-// a page. The server sorts NULL below every date: first if ascending, last if descending.
-func dateRange(first, last *string, desc bool) sq.Sqlizer {
+// a page, "" for NULL. The server sorts NULL below every date: first if ascending, last if
+// descending.
+func dateRange(first, last string, desc bool) sq.Sqlizer {
 	low, high := first, last
 	if desc {
 		low, high = last, first
 	}
 	const column = "b.start_date"
 	switch {
-	case high == nil:
+	case high == "":
 		return sq.Eq{column: nil}
-	case low == nil:
-		return sq.Or{sq.Eq{column: nil}, sq.LtOrEq{column: *high}}
+	case low == "":
+		return sq.Or{sq.Eq{column: nil}, sq.LtOrEq{column: high}}
 	default:
-		return sq.And{sq.GtOrEq{column: *low}, sq.LtOrEq{column: *high}}
+		return sq.And{sq.GtOrEq{column: low}, sq.LtOrEq{column: high}}
 	}
 }
 
 // pastDate returns the condition that a row comes before a date in the list: below it if
-// ascending, above it if descending.
-func pastDate(date *string, asc bool) sq.Sqlizer {
+// ascending, above it if descending. "" is NULL.
+func pastDate(date string, asc bool) sq.Sqlizer {
 	const column = "b.start_date"
 	switch {
-	case date == nil && asc:
+	case date == "" && asc:
 		return sq.Expr("FALSE")
-	case date == nil:
+	case date == "":
 		return sq.NotEq{column: nil}
 	case asc:
-		return sq.Or{sq.Eq{column: nil}, sq.Lt{column: *date}}
+		return sq.Or{sq.Eq{column: nil}, sq.Lt{column: date}}
 	default:
-		return sq.Gt{column: *date}
+		return sq.Gt{column: date}
 	}
 }
 
 // bookingsByID reads bookings with their to-one associations, each by primary key, in the
 // order of the ids. Their payment status is the stored one.
 func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]Booking, error) {
-	stored := func(stmt sq.SelectBuilder) sq.SelectBuilder { return stmt.Column("o.payment_status") }
-	return s.readBookings(ctx, ids, withMeta, stored, new(total))
-}
-
-// listedBookings is bookingsByID with the payment status that the API shows. It counts
-// the list where size asks for it.
-func (s *Site) listedBookings(ctx context.Context, found []foundBooking, withMeta bool, size *total) ([]Booking, error) {
-	var orders []int64
-	for _, b := range found {
-		if b.order != nil {
-			orders = append(orders, *b.order)
-		}
-	}
-	ids := idsOf(found, func(b foundBooking) int64 { return b.id })
-	shown := func(stmt sq.SelectBuilder) sq.SelectBuilder {
-		return s.joinRefunds(stmt, orders).Column(displayPaymentStatus)
-	}
-	return s.readBookings(ctx, ids, withMeta, shown, size)
-}
-
-// readBookings reads bookings. withStatus adds the payment status of their orders, o.
-func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta bool, withStatus func(sq.SelectBuilder) sq.SelectBuilder, size *total) ([]Booking, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	columns := s.schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
-		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")
-	columns = append(columns, "c.first_name", "c.last_name", "c.email", "c.phone",
-		"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
-		"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
-		"l.name", "l.full_address", "lc.id", "lc.name",
-		"b.order_item_id", "i.total", "o.id", "o.customer_comment")
-	stmt := sq.Select(columns...).From(s.db.As(wpdb.Bookings, "b")).
+	stored := func(stmt sq.SelectBuilder) sq.SelectBuilder { return stmt.Column("o.payment_status") }
+	found, err := s.readBookings(ctx, ids, stored, new(total))
+	if err != nil {
+		return nil, err
+	}
+	return s.orderedBookings(ctx, ids, found, withMeta)
+}
+
+// listedBookings reads the bookings of a page like bookingsByID, with the payment status that
+// the API shows. It counts the list where size asks for it.
+func (s *Site) listedBookings(ctx context.Context, page []foundBooking, withMeta bool, size *total) ([]Booking, error) {
+	found, err := s.pages.bookings.of(ctx, s, page, size)
+	if err != nil {
+		return nil, err
+	}
+	return s.orderedBookings(ctx, idsOf(page, func(b foundBooking) int64 { return b.id }), found, withMeta)
+}
+
+// orderedBookings returns bookings in the order of the ids. Those deleted in the meantime are
+// left out.
+func (s *Site) orderedBookings(ctx context.Context, ids []int64, found map[int64]*Booking, withMeta bool) ([]Booking, error) {
+	records := make([]Booking, 0, len(ids))
+	for _, b := range inOrder(ids, found) {
+		records = append(records, *b)
+	}
+	if !withMeta || len(records) == 0 {
+		return records, nil
+	}
+	return records, s.addBookingMeta(ctx, records)
+}
+
+// foundBookings reads the bookings of listedBookings, by their ids.
+func (s *Site) foundBookings(ctx context.Context, found []foundBooking, size *total) (map[int64]*Booking, error) {
+	ids, orders := make([]int64, len(found)), make([]int64, 0, len(found))
+	for i, b := range found {
+		ids[i] = b.id
+		if b.order != 0 {
+			orders = append(orders, b.order)
+		}
+	}
+	shown := func(stmt sq.SelectBuilder) sq.SelectBuilder {
+		return s.joinRefunds(stmt, orders).Column(displayPaymentStatus)
+	}
+	return s.readBookings(ctx, ids, shown, size)
+}
+
+// readBookings reads bookings by their ids. withStatus adds the payment status of their
+// orders, o.
+func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, size *total) (map[int64]*Booking, error) {
+	stmt := sq.Select(s.schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
+		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")...).
+		Columns("c.first_name", "c.last_name", "c.email", "c.phone",
+			"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
+			"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
+			"l.name", "l.full_address", "lc.id", "lc.name",
+			"b.order_item_id", "i.total", "o.id", "o.customer_comment").
+		From(s.db.As(wpdb.Bookings, "b")).
 		LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
 		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
 		LeftJoin(s.db.As(wpdb.Services, "s") + " ON s.id = b.service_id").
@@ -400,56 +426,70 @@ func (s *Site) readBookings(ctx context.Context, ids []int64, withMeta bool, wit
 		LeftJoin(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
 		Where(sq.Eq{"b.id": ids})
 	stmt = withStatus(stmt).Column(size.column())
-	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, func(row wpdb.Scanner) (Booking, error) { return scanBooking(row, size.dest()) })
+	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, newListedRow(size).scan)
 	if err != nil {
 		return nil, err
 	}
 	s.noteCountTime(size)
-	records = inOrder(ids, records, func(b Booking) int64 { return b.ID })
-	if withMeta {
-		err = s.addBookingMeta(ctx, ids, records)
-	}
-	return records, err
+	return byID(records, func(b *Booking) int64 { return b.ID }), nil
 }
 
-func scanBooking(row wpdb.Scanner, last any) (Booking, error) {
-	var b Booking
-	var agentID, serviceID, categoryID, orderID *int64
-	var agentFirst, agentLast, categoryName, paymentStatus string
-	var duration *int64
-	var service BookingService
-	var price, priceMin, priceMax decimal.NullDecimal
-	var comment *string
-	err := row.Scan(&b.ID, wpdb.OrZero(&b.Code), &b.Status, wpdb.OrZero((*string)(&b.StartDate)), wpdb.OrZero((*string)(&b.EndDate)), &b.StartTime, &b.EndTime,
-		&duration, wpdb.OrZero(&b.BufferBefore), wpdb.OrZero(&b.BufferAfter), wpdb.OrZero(&b.Attendees),
-		wpdb.OrZero(&b.Customer.ID), wpdb.OrZero(&b.Agent.ID), &b.Location.ID, wpdb.OrZero((*string)(&b.CreatedAt)), wpdb.OrZero((*string)(&b.UpdatedAt)),
-		wpdb.OrZero(&b.Customer.FirstName), wpdb.OrZero(&b.Customer.LastName), wpdb.OrZero(&b.Customer.Email), wpdb.OrZero(&b.Customer.Phone),
-		&agentID, wpdb.OrZero(&agentFirst), wpdb.OrZero(&agentLast), wpdb.OrZero(&b.Agent.Email), wpdb.OrZero(&b.Agent.Phone),
-		&serviceID, wpdb.OrZero(&service.Name), wpdb.OrZero(&service.ShortDescription), wpdb.OrZero(&service.Status), wpdb.OrZero(&service.Duration), &priceMin, &priceMax,
-		wpdb.OrZero(&b.Location.Name), wpdb.OrZero(&b.Location.FullAddress), &categoryID, wpdb.OrZero(&categoryName),
-		wpdb.OrZero(&b.OrderItemID), &price, &orderID, &comment, wpdb.OrZero(&paymentStatus), last)
-	if err != nil {
-		return b, err
+// listedRow has the variables into which the rows of readBookings are scanned, one after the
+// other: variables of its own for each row would cost more than all else.
+type listedRow struct {
+	Booking
+	service                   BookingService
+	category                  CategoryName
+	order                     BookingOrder
+	agentID                   int64 // 0 where there is none; the ids of the others too
+	agentFirst, agentLast     string
+	duration                  *int64
+	price, priceMin, priceMax decimal.NullDecimal
+	columns                   []any
+}
+
+func newListedRow(size *total) *listedRow {
+	r := new(listedRow)
+	r.columns = []any{wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Code), &r.Status, wpdb.OrZero((*string)(&r.StartDate)), wpdb.OrZero((*string)(&r.EndDate)), &r.StartTime, &r.EndTime,
+		&r.duration, wpdb.OrZero(&r.BufferBefore), wpdb.OrZero(&r.BufferAfter), wpdb.OrZero(&r.Attendees),
+		wpdb.OrZero(&r.Customer.ID), wpdb.OrZero(&r.Agent.ID), &r.Location.ID, wpdb.OrZero((*string)(&r.CreatedAt)), wpdb.OrZero((*string)(&r.UpdatedAt)),
+		wpdb.OrZero(&r.Customer.FirstName), wpdb.OrZero(&r.Customer.LastName), wpdb.OrZero(&r.Customer.Email), wpdb.OrZero(&r.Customer.Phone),
+		wpdb.OrZero(&r.agentID), wpdb.OrZero(&r.agentFirst), wpdb.OrZero(&r.agentLast), wpdb.OrZero(&r.Agent.Email), wpdb.OrZero(&r.Agent.Phone),
+		wpdb.OrZero(&r.service.ID), wpdb.OrZero(&r.service.Name), wpdb.OrZero(&r.service.ShortDescription), wpdb.OrZero(&r.service.Status), wpdb.OrZero(&r.service.Duration), &r.priceMin, &r.priceMax,
+		wpdb.OrZero(&r.Location.Name), wpdb.OrZero(&r.Location.FullAddress), wpdb.OrZero(&r.category.ID), wpdb.OrZero(&r.category.Name),
+		wpdb.OrZero(&r.OrderItemID), &r.price, wpdb.OrZero(&r.order.ID), &r.order.CustomerComment,
+		wpdb.OrZero(&r.order.PaymentStatus), size.dest()}
+	return r
+}
+
+// scan reads a row. All columns are scanned, so that nothing is left of the row before.
+func (r *listedRow) scan(row wpdb.Scanner) (*Booking, error) {
+	if err := row.Scan(r.columns...); err != nil {
+		return nil, err
 	}
-	b.Price = price.Decimal
+	b := r.Booking
+	b.Price = r.price.Decimal
 	if b.Attendees == 0 {
 		b.Attendees = 1
 	}
-	if agentID != nil {
-		b.Agent.FullName = agentFullName(agentFirst, agentLast)
+	if r.agentID != 0 {
+		b.Agent.FullName = agentFullName(r.agentFirst, r.agentLast)
 	}
-	if serviceID != nil {
-		service.ID, service.PriceMin, service.PriceMax = *serviceID, priceMin.Decimal, priceMax.Decimal
+	if r.service.ID != 0 {
+		service := r.service
+		service.PriceMin, service.PriceMax = r.priceMin.Decimal, r.priceMax.Decimal
 		b.Service = &service
 	}
-	if categoryID != nil {
-		b.Location.Category = &CategoryName{ID: *categoryID, Name: categoryName}
+	if r.category.ID != 0 {
+		category := r.category
+		b.Location.Category = &category
 	}
-	if orderID != nil {
-		b.Order = &BookingOrder{ID: *orderID, PaymentStatus: paymentStatus, CustomerComment: comment}
+	if r.order.ID != 0 {
+		order := r.order
+		b.Order = &order
 	}
-	b.setTimes(duration)
-	return b, nil
+	b.setTimes(r.duration)
+	return &b, nil
 }
 
 // minutesPerDay is also the end time stored for an end at midnight.
@@ -591,7 +631,8 @@ func (b Booking) location() *int64 {
 }
 
 // addBookingMeta reads the visible meta of bookings.
-func (s *Site) addBookingMeta(ctx context.Context, ids []int64, records []Booking) error {
+func (s *Site) addBookingMeta(ctx context.Context, records []Booking) error {
+	ids := idsOf(records, func(b Booking) int64 { return b.ID })
 	metas, err := s.metas(ctx, wpdb.BookingMeta, ids, notSecret("meta_key"))
 	if err != nil {
 		return err

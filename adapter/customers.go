@@ -98,7 +98,10 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	if err := s.addCustomerMeta(ctx, records); err != nil {
 		return Page[Customer]{}, err
 	}
-	err = s.addStats(ctx, records, size)
+	stats, err := s.pages.customers.of(ctx, s, idsOf(records, Customer.id), size)
+	for i, c := range records {
+		records[i].Stats = stats[c.ID]
+	}
 	return pageWith(f.Paging, records, more, size), err
 }
 
@@ -108,9 +111,9 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	if err != nil {
 		return Customer{}, err
 	}
-	records := []Customer{c}
-	err = s.addStats(ctx, records, new(total))
-	return records[0], err
+	stats, err := s.customerStats(ctx, []int64{id}, new(total))
+	c.Stats = stats[id]
+	return c, err
 }
 
 // storedCustomer returns a Customer without Stats, which cost a scan.
@@ -144,17 +147,13 @@ func (s *Site) customerRows(ctx context.Context, op string, stmt sq.SelectBuilde
 
 func (c Customer) id() int64 { return c.ID }
 
-// addStats counts bookings and sums up payments in one statement: several rows for each
+// customerStats counts bookings and sums up payments in one statement: several rows for each
 // customer, in each of which the columns of the others are empty. The statement counts
 // the list where size asks for it, in a row of no customer.
-func (s *Site) addStats(ctx context.Context, records []Customer, size *total) error {
-	if len(records) == 0 {
-		return nil
-	}
-	ids := idsOf(records, Customer.id)
+func (s *Site) customerStats(ctx context.Context, ids []int64, size *total) (map[int64]CustomerStats, error) {
 	bookings, err := s.bookingCounts(ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stmt := bookings.SuffixExpr(sq.ConcatExpr("UNION ALL ", s.paidSums(ids)))
 	if size.count != nil {
@@ -170,16 +169,19 @@ func (s *Site) addStats(ctx context.Context, records []Customer, size *total) er
 		c.Spent, c.Last, c.Next = spent.Decimal, c.Last.day(), c.Next.day()
 		return c, err
 	})
-	for i := range records {
-		for _, part := range parts[records[i].ID] {
-			records[i].Stats.add(part)
-		}
-	}
 	for _, counted := range parts[0] {
 		size.size = counted.Total
 	}
 	s.noteCountTime(size)
-	return err
+	stats := make(map[int64]CustomerStats, len(ids))
+	for _, id := range ids {
+		var sum CustomerStats
+		for _, part := range parts[id] {
+			sum.add(part)
+		}
+		stats[id] = sum
+	}
+	return stats, err
 }
 
 func (c *CustomerStats) add(part CustomerStats) {

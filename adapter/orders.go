@@ -100,8 +100,8 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	if err != nil {
 		return Page[Order]{}, err
 	}
-	records, err := s.listedOrders(ctx, ids, size)
-	return pageWith(f.Paging, records, more, size), err
+	found, err := s.pages.orders.of(ctx, s, ids, size)
+	return pageWith(f.Paging, inOrder(ids, found), more, size), err
 }
 
 // Order returns one order; a CodeNotFound if it does not exist.
@@ -127,21 +127,24 @@ func (s *Site) orderOf(ctx context.Context, id int64, read func(context.Context,
 }
 
 func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
-	return s.listedOrders(ctx, ids, new(total))
+	found, err := s.listedOrders(ctx, ids, new(total))
+	return inOrder(ids, found), err
 }
 
-// listedOrders is ordersByID, which counts the list where size asks for it.
-func (s *Site) listedOrders(ctx context.Context, ids []int64, size *total) ([]Order, error) {
+// listedOrders reads orders with the payment status that the API shows. It counts the list
+// where size asks for it.
+func (s *Site) listedOrders(ctx context.Context, ids []int64, size *total) (map[int64]Order, error) {
 	return s.readOrders(ctx, ids, s.joinRefunds(sq.Select(displayPaymentStatus), ids), size)
 }
 
 func (s *Site) storedOrders(ctx context.Context, ids []int64) ([]Order, error) {
-	return s.readOrders(ctx, ids, sq.Select("o.payment_status"), new(total))
+	found, err := s.readOrders(ctx, ids, sq.Select("o.payment_status"), new(total))
+	return inOrder(ids, found), err
 }
 
-// readOrders reads orders, o, in the order of the ids, with a statement that
-// selects the payment status to be shown.
-func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilder, size *total) ([]Order, error) {
+// readOrders reads orders, o, by their ids with a statement that selects the payment status
+// to be shown.
+func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilder, size *total) (map[int64]Order, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -163,7 +166,7 @@ func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilde
 		return o, err
 	})
 	s.noteCountTime(size)
-	return inOrder(ids, records, func(o Order) int64 { return o.ID }), err
+	return byID(records, func(o Order) int64 { return o.ID }), err
 }
 
 // OrderItems returns the items of an order, oldest first. Uses the index on

@@ -82,16 +82,21 @@ func idsOf[T any](records []T, id func(T) int64) []int64 {
 	return ids
 }
 
-// inOrder sorts records into the order of the ids. Records deleted in the meantime are
-// left out.
-func inOrder[T any](ids []int64, records []T, id func(T) int64) []T {
-	byID := make(map[int64]T, len(records))
+// byID returns records by their ids.
+func byID[T any](records []T, id func(T) int64) map[int64]T {
+	found := make(map[int64]T, len(records))
 	for _, r := range records {
-		byID[id(r)] = r
+		found[id(r)] = r
 	}
-	ordered := make([]T, 0, len(records))
-	for _, i := range ids {
-		if r, ok := byID[i]; ok {
+	return found
+}
+
+// inOrder returns records in the order of the ids. Those deleted in the meantime are left
+// out.
+func inOrder[T any](ids []int64, found map[int64]T) []T {
+	ordered := make([]T, 0, len(ids))
+	for _, id := range ids {
+		if r, ok := found[id]; ok {
 			ordered = append(ordered, r)
 		}
 	}

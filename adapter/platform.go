@@ -39,11 +39,21 @@ type Platform struct {
 	db    *wpdb.DB
 	now   domain.Clock
 	zones zones
+	pages *sharedPages
+}
+
+// sharedPages are the reads that pages of lists share.
+type sharedPages struct {
+	bookings  *pageReads[foundBooking, *Booking]
+	orders    *pageReads[int64, Order]
+	customers *pageReads[int64, CustomerStats]
 }
 
 // NewPlatform returns the platform in a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
-	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}, Journal: journal.New(db, now)}
+	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}, Journal: journal.New(db, now), pages: &sharedPages{
+		newPageReads((*Site).foundBookings), newPageReads((*Site).listedOrders), newPageReads((*Site).customerStats),
+	}}
 }
 
 // Site is one request's view of the platform: what is installed, the time zone and the
@@ -63,6 +73,9 @@ type Site struct {
 	caller        *keys.Key // whose permissions apply; nil for the program itself
 	metaKeys      []string  // see Platform.BookingMetaKeys
 	totals        *Totals
+	pages         *sharedPages
+	alone         bool   // whether it shares no statements with other requests
+	lookup        uint64 // see keys.Principal
 	// TotalAge is the age of the size of a list that the request shares with others; nil if
 	// it does not.
 	TotalAge *time.Duration
@@ -126,7 +139,8 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
-		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, journal: p.Journal, metaKeys: p.BookingMetaKeys, totals: &p.Totals,
+		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, journal: p.Journal, metaKeys: p.BookingMetaKeys,
+		totals: &p.Totals, pages: p.pages, alone: true,
 	}, nil
 }
 
@@ -137,7 +151,7 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work func(*Site) error) error {
 	site, err := p.site(ctx, principal.Options)
 	if err == nil {
-		site.caller = &principal.Key
+		site.caller, site.lookup, site.alone = &principal.Key, principal.Lookup, false
 		err = work(site)
 	}
 	if !schemaOutdated(err) {

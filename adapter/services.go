@@ -128,7 +128,7 @@ func (s *Site) servicesByID(ctx context.Context, ids []int64, include ServiceInc
 	if err != nil {
 		return nil, err
 	}
-	records = inOrder(ids, records, Service.id)
+	records = inOrder(ids, byID(records, Service.id))
 	return records, s.addConnections(ctx, records, include)
 }
 

@@ -77,7 +77,7 @@ func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) er
 	defer s.totals.writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
 	return s.db.Transact(ctx, op, func(db *wpdb.DB) error {
 		within := *s
-		within.db = db
+		within.db, within.alone = db, true
 		tx := &Tx{Site: &within}
 		if err := work(tx); err != nil {
 			return err

@@ -15,8 +15,8 @@ func TestAllocations(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	for path, most := range map[string]float64{
 		"/status":                450,
-		"/bookings?per_page=20":  4200,
-		"/bookings?per_page=100": 14900,
+		"/bookings?per_page=20":  3900,
+		"/bookings?per_page=100": 13300,
 		"/services":              1550,
 		"/customers?per_page=20": 3050,
 		"/orders":                1950,

@@ -26,7 +26,7 @@ type readKey struct {
 }
 
 func newSharedReads() sharedReads {
-	return sharedReads{coalesce.NewQueues[readKey](runRead, encodedResponse.discard)}
+	return sharedReads{&coalesce.Queues[readKey, *request, encodedResponse]{Run: runRead, Free: encodedResponse.discard}}
 }
 
 // deliver sends the response of a read.

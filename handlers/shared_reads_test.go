@@ -165,6 +165,97 @@ func TestKeysInQueriesAreShared(t *testing.T) {
 	readers.Wait()
 }
 
+// TestPagesThatShareStatementsAreTheSame: pages that are read at the same time show what they
+// show alone.
+func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s.get("/status").want(http.StatusOK)
+	var paths []string
+	for _, list := range []string{"bookings?", "bookings?status=approved&sort=created_at&", "bookings?customer_email=a&include_meta=1&", "orders?", "customers?", "customers?status=active&"} {
+		for page := range 4 {
+			paths = append(paths, fmt.Sprintf("/%sper_page=7&page=%d", list, page+1))
+		}
+	}
+	queries := func() (n int) {
+		for line := range strings.Lines(s.log.String()) {
+			_, rest, _ := strings.Cut(line, `"queries":`)
+			number, _, _ := strings.Cut(rest, ",")
+			if i, err := strconv.Atoi(number); err == nil {
+				n += i
+			}
+		}
+		return n
+	}
+	before := queries()
+	want := map[string]string{}
+	for _, path := range paths {
+		want[path] = string(s.get(path).want(http.StatusOK).body)
+	}
+	alone := queries() - before
+	const rounds = 4
+	var readers sync.WaitGroup
+	for i := range 16 {
+		readers.Go(func() {
+			for n := range rounds * len(paths) / 16 {
+				path := paths[(5*i+7*n)%len(paths)]
+				if got := string(s.get(path).want(http.StatusOK).body); got != want[path] {
+					t.Errorf("%s: got %s, want %s", path, got, want[path])
+				}
+			}
+		})
+	}
+	readers.Wait()
+	if together := queries() - before - alone; together >= rounds*alone {
+		t.Errorf("%d statements at the same time, %d one after the other: none was shared", together, rounds*alone)
+	}
+}
+
+// TestPagesThatShareStatementsAreFresh: a page shows what another connection committed before
+// it was sent for, whichever pages it shares a statement with.
+func TestPagesThatShareStatementsAreFresh(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	var committed atomic.Int64
+	write := func(n int) {
+		for _, statement := range []string{"UPDATE wp_latepoint_customers SET phone = ?", "UPDATE wp_latepoint_orders SET source_id = ?"} {
+			if _, err := s.database.SQL.ExecContext(t.Context(), statement, n); err != nil {
+				t.Error(err)
+			}
+		}
+		committed.Store(int64(n))
+	}
+	write(0)
+	over := make(chan struct{})
+	var readers sync.WaitGroup
+	for i := range 16 {
+		readers.Go(func() {
+			path, field := fmt.Sprintf("/bookings?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "customer", "phone"}
+			if i%2 == 0 {
+				path, field = fmt.Sprintf("/orders?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "source_id"}
+			}
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				before := committed.Load()
+				a := s.get(path).want(http.StatusOK)
+				seen, err := strconv.ParseInt(fmt.Sprint(a.at(field...)), 10, 64)
+				if err != nil || seen < before {
+					t.Errorf("%s shows %d, but %d was committed before it was sent for (%v)", path, seen, before, err)
+				}
+			}
+		})
+	}
+	for n := range 100 {
+		write(n + 1)
+	}
+	close(over)
+	readers.Wait()
+}
+
 // BenchmarkConcurrentReads sends equal and different requests from 16 clients.
 func BenchmarkConcurrentReads(b *testing.B) {
 	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))

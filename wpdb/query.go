@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -77,7 +78,7 @@ func collect[T any](ctx context.Context, db *DB, text string, args []any, most i
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	row := weighedRow{Scanner: rows}
-	size := int64(reflect.TypeFor[T]().Size())
+	size := recordSize(reflect.TypeFor[T]())
 	for rows.Next() {
 		if int64(len(found)) == most {
 			more = true
@@ -95,6 +96,14 @@ func collect[T any](ctx context.Context, db *DB, text string, args []any, most i
 	}
 	count(ctx, 0, len(found))
 	return found, more, rows.Err()
+}
+
+// recordSize returns the bytes of a record, also of one to which a pointer leads.
+func recordSize(record reflect.Type) int64 {
+	if record.Kind() == reflect.Pointer {
+		return int64(record.Size() + record.Elem().Size())
+	}
+	return int64(record.Size())
 }
 
 // One runs a SELECT for at most one row; ok is false if there is none.
@@ -285,6 +294,14 @@ func Allow(ctx context.Context, most int64) {
 	}
 }
 
+// Allowed returns the limit of Allow; 0 for none.
+func Allowed(ctx context.Context) int64 {
+	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
+		return u.most.Load()
+	}
+	return 0
+}
+
 // weigh adds a record and reports whether it is within the limit.
 func weigh(ctx context.Context, bytes int64) bool {
 	u, ok := ctx.Value(usageKey{}).(*Usage)
@@ -317,10 +334,16 @@ type orZero[T any] struct{ dest *T }
 
 func (z orZero[T]) Scan(src any) error {
 	// The usual types, without the reflection of the general case.
-	if text, ok := any(z.dest).(*string); ok {
-		if raw, ok := src.([]byte); ok {
-			*text = string(raw)
+	if raw, ok := src.([]byte); ok {
+		switch dest := any(z.dest).(type) {
+		case *string:
+			*dest = string(raw)
 			return nil
+		case *int64:
+			if number, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+				*dest = number
+				return nil
+			}
 		}
 	}
 	var value sql.Null[T]

@@ -27,6 +27,8 @@ type Queue[In, Out any] struct {
 	// Free is called with a result that nobody uses any more; nil for nothing to
 	// free.
 	Free func(Out)
+	// Most is how many inputs an execution may have; 0 for any number.
+	Most int
 
 	mu      sync.Mutex
 	running int                 // executions
@@ -76,9 +78,13 @@ func (q *Queue[In, Out]) join(ctx context.Context, input In) *execution[In, Out]
 		e.timer = time.AfterFunc(patience, func() { q.begin(e) })
 		q.next = e
 	}
-	q.next.inputs = append(q.next.inputs, input)
-	q.next.users++
-	return q.next
+	e := q.next
+	e.inputs = append(e.inputs, input)
+	e.users++
+	if len(e.inputs) == q.Most {
+		q.beginNext()
+	}
+	return e
 }
 
 // alone runs the work for one caller, on its own goroutine.
@@ -173,10 +179,13 @@ func (q *Queue[In, Out]) free(e *execution[In, Out]) {
 	}
 }
 
-// Queues are a Queue for each key that callers currently wait for.
+// Queues are a Queue for each key that callers currently wait for. The zero Queues
+// are not usable; set Run.
 type Queues[Key comparable, In, Out any] struct {
-	run  func(ctx context.Context, inputs []In) (Out, error)
-	free func(Out)
+	// Run, Free and Most are those of each Queue.
+	Run  func(ctx context.Context, inputs []In) (Out, error)
+	Free func(Out)
+	Most int
 
 	mu     sync.Mutex
 	queues map[Key]*counted[In, Out]
@@ -185,11 +194,6 @@ type Queues[Key comparable, In, Out any] struct {
 type counted[In, Out any] struct {
 	Queue[In, Out]
 	callers int
-}
-
-// NewQueues returns queues with a Run and a Free, see Queue.
-func NewQueues[Key comparable, In, Out any](run func(ctx context.Context, inputs []In) (Out, error), free func(Out)) *Queues[Key, In, Out] {
-	return &Queues[Key, In, Out]{run: run, free: free, queues: make(map[Key]*counted[In, Out])}
 }
 
 // Do is Queue.Do in the queue of a key.
@@ -204,7 +208,10 @@ func (s *Queues[Key, In, Out]) enter(key Key) *counted[In, Out] {
 	defer s.mu.Unlock()
 	q := s.queues[key]
 	if q == nil {
-		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.run, Free: s.free}}
+		if s.queues == nil {
+			s.queues = make(map[Key]*counted[In, Out])
+		}
+		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Most: s.Most}}
 		s.queues[key] = q
 	}
 	q.callers++

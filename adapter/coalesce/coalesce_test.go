@@ -32,7 +32,7 @@ func interleave(t *testing.T, random *rand.Rand) {
 		pauses[i] = time.Duration(random.IntN(12)) * time.Millisecond
 	}
 	pause := func(i int) { time.Sleep(pauses[i%len(pauses)]) }
-	queues := NewQueues[string](func(ctx context.Context, inputs []int) (int64, error) {
+	queues := &Queues[string, int, int64]{Most: 2 + random.IntN(11), Free: func(int64) { freed.Add(1) }, Run: func(ctx context.Context, inputs []int) (int64, error) {
 		n := int(executions.Add(1))
 		seen := written.Load()
 		pause(n) // the answer is on its way
@@ -40,7 +40,7 @@ func interleave(t *testing.T, random *rand.Rand) {
 			results.Add(1)
 		}
 		return seen, ctx.Err()
-	}, func(int64) { freed.Add(1) })
+	}}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for i := range 50 {
@@ -106,6 +106,33 @@ func TestCallersShareTheNextExecution(t *testing.T) {
 		}
 		if want := "1 <nil>,2 <nil>,2 <nil>,2 <nil>,2 <nil>"; strings.Join(got, ",") != want {
 			t.Errorf("results %s, want %s", strings.Join(got, ","), want)
+		}
+	})
+}
+
+func TestExecutionsHaveNoMoreInputsThanAllowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int
+		q := Queue[int, int]{Most: 3, Run: func(_ context.Context, in []int) (int, error) {
+			sizes = append(sizes, len(in))
+			time.Sleep(patience / 2)
+			return 0, nil
+		}}
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i))
+				_, release, err := q.Do(t.Context(), i)
+				release()
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if want := "[1 3 3 1]"; fmt.Sprint(sizes) != want {
+			t.Errorf("executions with %v inputs, want %s", sizes, want)
 		}
 	})
 }
