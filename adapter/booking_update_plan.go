@@ -245,6 +245,9 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	if err := tx.lockRows(ctx, wpdb.Bookings, []int64{before.ID}); err != nil {
 		return err
 	}
+	if err := tx.lockOrderOf(ctx, plan.before); err != nil {
+		return err
+	}
 	now, err := tx.Booking(ctx, before.ID)
 	if err != nil {
 		return err
@@ -254,6 +257,19 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	}
 	plan.before.booking.Booking, plan.before.customer, plan.customer = now, now.Customer, now.Customer
 	return nil
+}
+
+// lockOrderOf keeps PHP from changing the price and the notes of a booking, which its
+// order has, if the caller demands that they are as they were.
+func (tx *Tx) lockOrderOf(ctx context.Context, before snapshot) error {
+	item := before.bookingItem()
+	if tx.Precondition == nil || item == nil {
+		return nil
+	}
+	if err := tx.lockRows(ctx, wpdb.OrderItems, []int64{item.ID}); err != nil {
+		return err
+	}
+	return tx.lockRows(ctx, wpdb.Orders, []int64{before.order.ID})
 }
 
 // ownColumns returns the booking with nothing of other records but their ids.

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,15 +27,21 @@ var changedByPHP = map[string]string{
 	"coupons":   "UPDATE wp_latepoint_coupons SET name = CONCAT(COALESCE(name, ''), 'x') WHERE code = '%s'",
 }
 
-// changeByPHP changes the record of a path as PHP would, without a transaction.
-func (s *server) changeByPHP(t testing.TB, path string) {
+// statementOfPHP returns a statement that changes the record of a path.
+func statementOfPHP(t testing.TB, path string) string {
 	t.Helper()
 	parts := strings.Split(path, "/")
 	statement, ok := changedByPHP[parts[len(parts)-2]]
 	if !ok {
 		t.Fatalf("no statement that changes %s", path)
 	}
-	arrange(t, s.database, fmt.Sprintf(statement, parts[len(parts)-1]))
+	return fmt.Sprintf(statement, parts[len(parts)-1])
+}
+
+// changeByPHP changes the record of a path as PHP would, without a transaction.
+func (s *server) changeByPHP(t testing.TB, path string) {
+	t.Helper()
+	arrange(t, s.database, statementOfPHP(t, path))
 }
 
 // TestEveryRecordThatIsWrittenCanBeRead: each PUT and DELETE has a GET of the same path, whose
@@ -281,6 +288,66 @@ func TestConditionsSeeWhatPHPWroteInBetween(t *testing.T) {
 				t.Fatal("no record was locked")
 			}
 			wantNoWrites(t, path, after)
+		})
+	}
+}
+
+// TestRecordsStayLockedAfterTheComparison: PHP can no longer change a record once its tag was
+// compared, until the PUT is over.
+func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	newServer(t, database).write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	for name, c := range map[string]struct{ path, body, changedByPHP string }{
+		"booking":           {"/bookings/7", `{"total_attendees":1,"notes":"new"}`, "/bookings/7"},
+		"notes of booking":  {"/bookings/53", `{"notes":"new"}`, "/orders/52"},
+		"customer":          {"/customers/9", `{"notes":"new"}`, "/customers/9"},
+		"service":           {"/services/4", `{"charge_amount":7}`, "/services/4"},
+		"payment":           {"/payments/7", `{"notes":"new"}`, "/payments/7"},
+		"order":             {"/orders/20", `{"customer_comment":"new"}`, "/orders/20"},
+		"invoice":           {"/orders/10/invoices/10", `{"status":"void"}`, "/orders/10/invoices/10"},
+		"coupon":            {"/coupons/RACE", `{"name":"new"}`, "/coupons/RACE"},
+		"booking to delete": {"/bookings/8?force=true", "", "/bookings/8"},
+		"coupon to delete":  {"/coupons/WELCOME10", "", "/coupons/WELCOME10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tried := false
+			s := tappedServer(t, database, func(shown statement) error {
+				if tried || !strings.HasPrefix(shown.text, "UPDATE `wp_latepoint_") && !strings.HasPrefix(shown.text, "DELETE FROM `wp_latepoint_") {
+					return nil
+				}
+				tried = true
+				conn, err := database.SQL.Conn(t.Context())
+				if err != nil {
+					t.Error(err)
+					return nil
+				}
+				defer conn.Close()
+				if _, err := conn.ExecContext(t.Context(), "SET SESSION innodb_lock_wait_timeout = 1"); err != nil {
+					t.Error(err)
+				}
+				_, err = conn.ExecContext(t.Context(), statementOfPHP(t, c.changedByPHP))
+				var timeout *mysql.MySQLError
+				if !errors.As(err, &timeout) || timeout.Number != 1205 {
+					t.Errorf("PHP changed the record after the comparison: %v", err)
+				}
+				if _, err := conn.ExecContext(t.Context(), "SET SESSION innodb_lock_wait_timeout = DEFAULT"); err != nil {
+					t.Error(err)
+				}
+				return nil
+			})
+			method := http.MethodPut
+			if c.body == "" {
+				method = http.MethodDelete
+			}
+			path, _, _ := strings.Cut(c.path, "?")
+			tag := s.get(path).want(http.StatusOK).header.Get("ETag")
+			s.write(method, c.path, c.body, "If-Match", tag).want(http.StatusOK)
+			if !tried {
+				t.Error("nothing was written")
+			}
 		})
 	}
 }
