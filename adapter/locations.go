@@ -33,11 +33,23 @@ func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location],
 	q = filterSearch(q, f.Search, "l.name", "l.full_address")
 	q = filterActive(q, "l.status", f.Active)
 	l := list{op: "list locations", filter: q}
-	stmt := onPage(q.Columns("l.id", "l.name", "l.full_address", "l.status", "l.category_id", "l.order_number", "l.selection_image_id",
-		"l.created_at", "l.updated_at"), f.Paging, "l.id DESC")
-	return smallPage(ctx, s, l, f.Paging, stmt, func(row wpdb.Scanner, last any) (l Location, err error) {
-		err = row.Scan(&l.ID, &l.Name, wpdb.OrZero(&l.FullAddress), &l.Status, wpdb.OrZero(&l.CategoryID), &l.OrderNumber,
-			wpdb.OrZero(&l.SelectionImageID), wpdb.OrZero((*string)(&l.CreatedAt)), wpdb.OrZero((*string)(&l.UpdatedAt)), last)
-		return l, err
-	})
+	return smallPage(ctx, s, l, f.Paging, onPage(locationColumns(q), f.Paging, "l.id DESC"), scanLocation)
+}
+
+// locationsByID returns locations by their ids.
+func (s *Site) locationsByID(ctx context.Context, ids []int64) ([]Location, error) {
+	stmt := locationColumns(sq.Select().From(s.db.As(wpdb.Locations, "l")).Where(sq.Eq{"l.id": ids})).Column("NULL")
+	return wpdb.All(ctx, s.db, "read locations", stmt, func(row wpdb.Scanner) (Location, error) { return scanLocation(row, new(any)) })
+}
+
+// locationColumns selects what scanLocation reads of locations, l.
+func locationColumns(stmt sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.Columns("l.id", "l.name", "l.full_address", "l.status", "l.category_id", "l.order_number", "l.selection_image_id",
+		"l.created_at", "l.updated_at")
+}
+
+func scanLocation(row wpdb.Scanner, last any) (l Location, err error) {
+	err = row.Scan(&l.ID, &l.Name, wpdb.OrZero(&l.FullAddress), &l.Status, wpdb.OrZero(&l.CategoryID), &l.OrderNumber,
+		wpdb.OrZero(&l.SelectionImageID), wpdb.OrZero((*string)(&l.CreatedAt)), wpdb.OrZero((*string)(&l.UpdatedAt)), last)
+	return l, err
 }

@@ -242,6 +242,7 @@ func (s *Schemas) ofField(record string, f field) *Schema {
 
 // fieldSamples are samples for fields whose type says too little.
 var fieldSamples = map[string][]any{
+	"Change.record":       changedRecordSamples,
 	"BulkResults.success": {[]BulkSuccess{}},
 	"BulkResults.errors":  {[]BulkError{}},
 	"ErrorData.details":   {map[string]string{}},
