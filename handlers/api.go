@@ -24,6 +24,7 @@ type Options struct {
 	SiteTimestamps      bool          // timestamps in the site's time zone instead of UTC
 	RequestTimeout      time.Duration // time limit of a request
 	MaxConcurrent       int           // requests processed at the same time; 0 for no limit
+	MaxWaiting          int           // requests that wait for changes at the same time; 0 for no limit
 	Memory              int64         // bytes for all requests together, at least LeastMemory; 0 for no limit
 	MemoryWait          time.Duration // how long a request waits for memory
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is trusted
@@ -31,6 +32,9 @@ type Options struct {
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
 	Metrics             *Metrics // nil for none
+	// Stopping is closed when the server is about to stop, so that requests that wait for
+	// changes end; nil for never.
+	Stopping <-chan struct{}
 }
 
 // api serves the booking API of one site.
@@ -44,6 +48,7 @@ type api struct {
 	limiter  *ratelimit.Limiter
 	slots    slots
 	memory   memory
+	waiting  waiters
 	reads    sharedReads
 	metrics  *Metrics
 }
@@ -74,6 +79,7 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 		limiter:  ratelimit.New(options.RateLimit, now, keyOf),
 		slots:    newSlots(options.MaxConcurrent),
 		memory:   newMemory(options.Memory, options.MemoryWait),
+		waiting:  newWaiters(options.MaxWaiting),
 		reads:    newSharedReads(),
 		metrics:  metrics,
 	}
@@ -117,9 +123,9 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
 			return err
 		}
-		request := &request{api: a, route: r, guard: guard, read: read, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query}
+		request := &request{api: a, route: r, guard: guard, read: read, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
 		if r.method == http.MethodGet {
-			return a.reads.deliver(c, request)
+			return a.read(c, request)
 		}
 		if err := read.permit(c, principal.Key); err != nil {
 			return err
@@ -137,6 +143,15 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		defer response.discard()
 		return response.send(c)
 	}
+}
+
+// read sends the response of a read.
+func (a *api) read(c echo.Context, r *request) error {
+	deliver := func() error { return a.reads.deliver(c, r) }
+	if r.route.operation.around != nil {
+		return r.route.operation.around(c, r, deliver)
+	}
+	return deliver()
 }
 
 // routeEntry is the entry of a request's context that holds its route.

@@ -206,6 +206,8 @@ func statusOf(code domain.Code) int {
 		return http.StatusUnauthorized
 	case domain.CodeForbidden:
 		return http.StatusForbidden
+	case domain.CodeCursorExpired:
+		return http.StatusGone
 	case domain.CodeSlotUnavailable, domain.CodeInProgress:
 		return http.StatusConflict
 	case domain.CodePreconditionFailed:

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"github.com/labstack/echo/v4"
+
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/compat"
@@ -22,7 +24,10 @@ type operation struct {
 	size     size // what the memory of a request grows with
 	cost     cost // of a request, in requests; nil for one
 	volatile bool // an answer is outdated when it arrives, and has no tag
-	serve    func(*request) (response, error)
+	// around runs a read outside of the limits of others, and executes and sends it by
+	// deliver; nil for nothing.
+	around func(c echo.Context, r *request, deliver func() error) error
+	serve  func(*request) (response, error)
 }
 
 // errorForm is how an operation fails. The zero value is that of most.

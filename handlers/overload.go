@@ -63,6 +63,7 @@ func (s slots) do(work func() error) error {
 // deadline bounds the time of a request until its response is sent.
 func (a *api) deadline(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		c.Set(connectionOf, c.Request().Context())
 		ctx, cancel := context.WithTimeout(c.Request().Context(), a.options.RequestTimeout)
 		defer cancel()
 		c.SetRequest(c.Request().WithContext(ctx))

@@ -31,6 +31,7 @@ type request struct {
 	principal keys.Principal
 	view      compat.View
 	query     *compat.Query
+	rawQuery  string // from which query was parsed
 	rawBody   []byte
 	// mayRead is the number of bytes that the operation may read from the database,
 	// see wpdb.Allow.

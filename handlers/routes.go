@@ -60,6 +60,8 @@ var routes = []route{
 	{tag: "orders", method: http.MethodGet, path: "/orders/:id/transactions", permission: "read_orders", operation: listTransactions},
 	{tag: "orders", method: http.MethodGet, path: "/orders/:id/transactions/:transaction_id", permission: "read_orders", operation: getTransaction},
 
+	{tag: "changes", method: http.MethodGet, path: "/changes", permission: "read_changes", operation: listChanges},
+
 	{tag: "coupons", method: http.MethodGet, path: "/coupons", permission: "read_coupons", operation: listCoupons},
 	{tag: "coupons", method: http.MethodGet, path: "/coupons/:code", permission: "read_coupons", operation: getCoupon},
 	{tag: "coupons", method: http.MethodPost, path: "/coupons", permission: "write_coupons", operation: createCoupon},

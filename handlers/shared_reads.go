@@ -31,7 +31,7 @@ func newSharedReads() sharedReads {
 
 // deliver sends the response of a read.
 func (s sharedReads) deliver(c echo.Context, r *request) error {
-	response, release, err := s.queues.Do(r.ctx(), r.key(c), r)
+	response, release, err := s.execute(r)
 	defer release()
 	if err != nil {
 		return err
@@ -39,11 +39,17 @@ func (s sharedReads) deliver(c echo.Context, r *request) error {
 	return response.send(c)
 }
 
-func (r *request) key(c echo.Context) readKey {
+// execute runs a read, or shares its execution with equal ones. The response must not be
+// used after release.
+func (s sharedReads) execute(r *request) (response encodedResponse, release func(), err error) {
+	return s.queues.Do(r.ctx(), r.key(), r)
+}
+
+func (r *request) key() readKey {
 	return readKey{
 		route:       r.route,
 		path:        strings.Join(r.path.values, "\x00"),
-		query:       withoutParameter(c.Request().URL.RawQuery, r.api.options.QueryParameter),
+		query:       withoutParameter(r.rawQuery, r.api.options.QueryParameter),
 		permissions: strings.Join(r.principal.Permissions, " "),
 	}
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,8 +19,10 @@ type Options struct {
 	// search.
 	Interval time.Duration
 	// Sweep is the time within which the search compares all rows. It takes longer if it
-	// would otherwise use more than 2 % of a core of the database.
+	// would otherwise use more than its share of the database.
 	Sweep time.Duration
+	// Share is the share of one core of the database that the search may use; 0 for 2 %.
+	Share float64
 	// Keep is how long entries are kept.
 	Keep time.Duration
 	// Schema returns the schema of the site as it is now.
@@ -140,7 +143,7 @@ func (w *worker) look(ctx context.Context) error {
 		return err
 	}
 	if w.search == nil || !w.search.fits(schema) {
-		if w.search, err = w.newSearch(ctx, schema); err != nil {
+		if w.search, err = w.newSearch(ctx, schema, w.share()); err != nil {
 			return err
 		}
 	}
@@ -150,9 +153,11 @@ func (w *worker) look(ctx context.Context) error {
 	} else {
 		interval = failurePause // to notice other columns
 	}
-	w.searchDue = w.now().Add(max(interval, w.search.spent*searchShare))
+	w.searchDue = w.now().Add(max(interval, part(w.search.spent, 1/w.share())))
 	return err
 }
+
+func (w *worker) share() float64 { return cmp.Or(w.Share, searchShare) }
 
 // number numbers what is in the inbox.
 func (w *worker) number(ctx context.Context) error {

@@ -26,13 +26,16 @@ import (
 // Rows that differ become candidates of settle. It looks at them again, because our own
 // changes and those that WordPress tells about are in the inbox.
 
-// The share of one core of the database that the search may use: searchShare if the pass
-// over all spans is behind its period, and otherwise idleShare, which is enough for small
-// sites to compare everything in each look.
+// searchShare is the share of one core of the database that the search may use. If the pass
+// over all spans is not behind its period, it uses only idleShare of that, which is enough
+// for small sites to compare everything in each look.
 const (
-	searchShare = 50  // one part in 50: 2 %
-	idleShare   = 500 // 0.2 %
+	searchShare = 0.02
+	idleShare   = 0.1
 )
+
+// part returns a part of a time.
+func part(of time.Duration, share float64) time.Duration { return time.Duration(float64(of) * share) }
 
 // Limits of one statement of the search.
 const (
@@ -45,6 +48,7 @@ const (
 // search looks for changes. It is used by one goroutine.
 type search struct {
 	j       *Journal
+	share   float64 // of one core of the database
 	targets map[Resource]compared
 	order   []Resource
 	looks   map[Resource]*look
@@ -65,8 +69,8 @@ type look struct {
 	due      time.Time // when updated_at may be looked at again
 }
 
-func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema) (*search, error) {
-	s := &search{j: j, targets: map[Resource]compared{}, looks: map[Resource]*look{}, spans: 16, sweepBegan: j.now()}
+func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share float64) (*search, error) {
+	s := &search{j: j, share: share, targets: map[Resource]compared{}, looks: map[Resource]*look{}, spans: 16, sweepBegan: j.now()}
 	for _, r := range Resources {
 		if target, ok := compare(j.db, schema, r); ok {
 			s.targets[r] = target
@@ -178,7 +182,7 @@ func (s *search) lookAtUpdated(ctx context.Context, r Resource) error {
 	if err != nil {
 		return err
 	}
-	l.updated, l.due = now, now.Add(took*searchShare)
+	l.updated, l.due = now, now.Add(part(took, 1/s.share))
 	return s.settleDifferent(ctx, r, changed)
 }
 
@@ -324,9 +328,9 @@ func (s *search) compareRows(ctx context.Context, r Resource, span int64) error 
 func (s *search) sweep(ctx context.Context, interval, period time.Duration) error {
 	ends := 0
 	for ends <= len(s.order) {
-		limit := interval / idleShare
-		if s.behind(period) {
-			limit = interval / searchShare
+		limit := part(interval, s.share)
+		if !s.behind(period) {
+			limit = part(limit, idleShare)
 		}
 		if s.spent >= limit {
 			return nil

@@ -51,6 +51,7 @@ type config struct {
 		Interval time.Duration `koanf:"interval"`
 		Sweep    time.Duration `koanf:"sweep"`
 		Keep     time.Duration `koanf:"keep"`
+		Waiting  int           `koanf:"max_waiting"`
 	} `koanf:"changes"`
 	Auth struct {
 		QueryParameter      string `koanf:"query_parameter"`
@@ -122,6 +123,7 @@ func defaultConfig() config {
 	c.Admin.Hosts = []string{}
 	c.Conflicts.Interval = 5 * time.Minute
 	c.Changes.Interval, c.Changes.Sweep, c.Changes.Keep = 5*time.Second, 10*time.Minute, 30*24*time.Hour
+	c.Changes.Waiting = 1000
 	c.Auth.QueryParameter = "api_key"
 	c.Auth.FailedKeysPerMinute = 100
 	c.RateLimit.Enabled = true

@@ -253,6 +253,8 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	options.RateLimit.Shared = shared
 	options.Metrics = s.metrics
 	store := keys.NewStore(db, s.now, rand.Reader)
+	stopping := make(chan struct{})
+	options.Stopping = stopping
 	api := &closingHandler{next: handlers.New(platform, store, s.now, s.log, options)}
 	stop := s.start(listener, api, options.Memory/connectionShare)
 	s.probes.Started(platform)
@@ -267,6 +269,7 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	select {
 	case err = <-s.ended:
 	case <-ctx.Done():
+		close(stopping)
 		err = s.drain(ctx, api)
 	}
 	s.probes.Stopping()
@@ -305,6 +308,7 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		SiteTimestamps:      c.Compat.Timestamps == "site",
 		RequestTimeout:      c.Server.RequestTimeout,
 		MaxConcurrent:       c.Server.MaxConcurrent,
+		MaxWaiting:          c.Changes.Waiting,
 		Memory:              c.requestMemory(debug.SetMemoryLimit(-1)),
 		MemoryWait:          memoryWait,
 		AllowedOrigins:      c.Server.CORSOrigins,

@@ -53,6 +53,7 @@ var settings = []setting{
 	{"changes.interval", "how often to look for changes of records that others made; 0s for never", ""},
 	{"changes.sweep", "within which time to compare all records, to find deleted ones and changes by plain SQL; longer if it would take more than 2 % of a core of the database", ""},
 	{"changes.keep", "how long to keep the journal of changes", ""},
+	{"changes.max_waiting", "requests to /changes that may wait at the same time; others get 503", ""},
 
 	{"auth.query_parameter", "query parameter that may contain the API key; empty to disable it", ""},
 	{"auth.failed_keys_per_minute", "invalid keys that an address may send per minute before it gets 429; 0 for no limit", ""},

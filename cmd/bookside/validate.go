@@ -91,6 +91,7 @@ func (c config) validateServer(v *validation) {
 	v.check(c.Conflicts.Interval == 0 || c.Conflicts.Interval >= time.Second, "conflicts.interval", "write a duration of at least 1s, such as 5m, or 0s for never")
 	v.check(c.Changes.Interval == 0 || c.Changes.Interval >= 100*time.Millisecond, "changes.interval", "write a duration of at least 100ms, such as 5s, or 0s for never")
 	v.check(c.Changes.Sweep >= time.Second, "changes.sweep", "write a duration of at least 1s, such as 10m")
+	v.check(c.Changes.Waiting >= 1, "changes.max_waiting", "write a number of at least 1, such as 1000")
 	v.check(c.Changes.Keep >= time.Hour, "changes.keep", "write a duration of at least 1h, such as 720h")
 	v.check(c.Server.RequestTimeout >= time.Second, "server.request_timeout", "write a duration of at least 1s, such as 15s")
 	v.check(c.Server.DrainDelay >= 0, "server.drain_delay", "write a duration such as 1s, or 0s for none")

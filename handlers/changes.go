@@ -1,0 +1,100 @@
+package handlers
+
+import (
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/compat"
+)
+
+var listChanges = operation{
+	id:      "listChanges",
+	summary: "Follow changes of records",
+	about: "The changes after a cursor, whoever made them, in the order in which they were numbered, and the cursor for the next request. " +
+		"Without a cursor, the response is empty and has the cursor of the present end. With `wait`, a request without new changes is held until there is one. " +
+		"With `Accept: text/event-stream`, changes are sent as server-sent events until the client leaves, and `Last-Event-ID` is the cursor. " +
+		"Changes are kept for a limited time. Without `resources`, all resources are followed that the key may read.",
+	size:     size{"limit", recordWork, func(q *compat.Query) int64 { return q.Records("limit") }},
+	query:    compat.ChangeParameters,
+	answers:  []response{ok(compat.ChangeListOf())},
+	errors:   errorForm{list: true},
+	refusals: []error{domain.CursorExpired()},
+	also:     changePermissions(),
+	volatile: true,
+	around:   waitForChanges,
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.ChangeFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		resources, err := readable(filter.Resources, r.principal.Key)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := r.changes(filter, resources)
+		if err != nil || !filter.Record {
+			return ok(r.view.ChangeList(page, nil)), err
+		}
+		ids := map[journal.Resource][]int64{}
+		for _, e := range page.Entries {
+			ids[e.Resource] = append(ids[e.Resource], e.ID)
+		}
+		records, err := r.site.Records(r.ctx(), ids)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.ChangeList(page, r.view.ChangedRecords(records))), nil
+	},
+}
+
+// changes reads a part of the journal.
+func (r *request) changes(f compat.ChangeFilter, resources []journal.Resource) (journal.Page, error) {
+	if f.Cursor == nil {
+		end, err := r.api.platform.Journal.End(r.ctx())
+		return journal.Page{Cursor: end}, err
+	}
+	return r.api.platform.Journal.Read(r.ctx(), *f.Cursor, resources, int(f.Limit))
+}
+
+// readPermission returns the permission to read a resource.
+func readPermission(r journal.Resource) string {
+	if r == journal.Invoices {
+		return "read_orders"
+	}
+	return "read_" + string(r)
+}
+
+// readable returns the resources that are asked for, or if there are none all that a key
+// may read. It returns a CodeForbidden if the key may not read one of them.
+func readable(asked []journal.Resource, key keys.Key) (resources []journal.Resource, err error) {
+	for _, r := range asked {
+		if err := key.Require(readPermission(r)); err != nil {
+			return nil, err
+		}
+	}
+	if len(asked) > 0 {
+		return asked, nil
+	}
+	for _, r := range journal.Resources {
+		if key.Holds(readPermission(r)) {
+			resources = append(resources, r)
+		}
+	}
+	if len(resources) == 0 {
+		return nil, key.Require(readPermission(journal.Bookings))
+	}
+	return resources, nil
+}
+
+// changePermissions describes the permissions that readable requires.
+func changePermissions() []also {
+	var all []also
+	for _, r := range journal.Resources {
+		if r != journal.Invoices {
+			all = append(all, also{readPermission(r), "for changes of " + string(r)})
+		}
+	}
+	return all
+}
+
+const eventStream = "text/event-stream"

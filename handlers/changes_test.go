@@ -1,0 +1,391 @@
+package handlers_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/adapter"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// feed is a server on a port, whose journal is kept.
+type feed struct {
+	t        *testing.T
+	database *fixtures.Database
+	url      string
+	store    *keys.Store
+	stop     func() // tells the server that it is about to stop
+}
+
+func newFeed(t *testing.T, change ...func(*handlers.Options)) *feed {
+	t.Helper()
+	f := &feed{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings())}
+	db := openDatabase(t, f.database, 4, time.Minute)
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stopping := make(chan struct{})
+	f.stop = sync.OnceFunc(func() { close(stopping) })
+	options := defaultOptions()
+	options.Stopping = stopping
+	for _, c := range change {
+		c(&options)
+	}
+	f.store = keys.NewStore(db, time.Now, rand.Reader)
+	platform := adapter.NewPlatform(db, time.Now)
+	log := slog.New(slog.DiscardHandler)
+	server := httptest.NewServer(handlers.New(platform, f.store, time.Now, log, options))
+	f.url = server.URL + "/v1"
+	var work sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
+	work.Go(func() {
+		platform.RunJournal(ctx, journal.Options{Interval: 100 * time.Millisecond, Share: 1, Sweep: time.Minute, Keep: time.Hour, Owner: "test"}, log)
+	})
+	f.settle()
+	t.Cleanup(func() {
+		f.stop()
+		server.Close()
+		cancel()
+		work.Wait()
+	})
+	return f
+}
+
+// settle waits until all rows have been seen once: a change before that is not found.
+func (f *feed) settle() {
+	f.t.Helper()
+	for begun, waiting := 0, 1; begun == 0 || waiting > 0; {
+		row := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT COUNT(*), COALESCE(SUM(position <= floor), 0) FROM wp_bookside_change_positions WHERE name NOT IN ('journal', 'search')")
+		if err := row.Scan(&begun, &waiting); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+func (f *feed) key(permissions ...string) (secret string, id int64) {
+	f.t.Helper()
+	secret, key, err := f.store.Create(f.t.Context(), keys.NewKey{Name: "feed", Kind: keys.Live, Permissions: permissions})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return secret, key.ID
+}
+
+// request sends a request, whose response must be closed.
+func (f *feed) request(ctx context.Context, method, path, key, body string, header ...string) *http.Response {
+	f.t.Helper()
+	request, err := http.NewRequestWithContext(ctx, method, f.url+path, strings.NewReader(body))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", key)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return response
+}
+
+// changeList is a response of GET /changes.
+type changeList struct {
+	Success bool             `json:"success"`
+	Data    []map[string]any `json:"data"`
+	Cursor  string           `json:"cursor"`
+	HasMore bool             `json:"has_more"`
+}
+
+func (f *feed) read(path, key string) changeList {
+	f.t.Helper()
+	response := f.request(f.t.Context(), http.MethodGet, path, key, "")
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		f.t.Fatalf("%s: %d %s %v", path, response.StatusCode, text, err)
+	}
+	var list changeList
+	if err := json.Unmarshal(text, &list); err != nil || !list.Success {
+		f.t.Fatalf("%s: %s %v", path, text, err)
+	}
+	return list
+}
+
+func (f *feed) status(path, key string, header ...string) (int, string) {
+	f.t.Helper()
+	response := f.request(f.t.Context(), http.MethodGet, path, key, "", header...)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func (f *feed) exec(statement string) {
+	f.t.Helper()
+	if _, err := f.database.SQL.ExecContext(context.Background(), statement); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// wait reads until there are changes, and returns them and the next cursor.
+func (f *feed) wait(path, cursor, key string) changeList {
+	f.t.Helper()
+	for {
+		if list := f.read(path+"&wait=60&cursor="+cursor, key); len(list.Data) > 0 {
+			return list
+		}
+	}
+}
+
+// TestChangesOfBothSides: a waiting request gets what the API changes and what plain SQL
+// changes, with the statuses of bookings, and the present record by the rights of the key.
+func TestChangesOfBothSides(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	reader, _ := f.key("read_changes", "read_bookings")
+	writer, writerID := f.key("write", "read")
+	start := f.read("/changes", reader)
+	if len(start.Data) != 0 || start.HasMore || start.Cursor == "" {
+		t.Fatalf("without a cursor: %+v", start)
+	}
+	response := f.request(t.Context(), http.MethodPut, "/bookings/2", writer, `{"status":"cancelled"}`)
+	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
+		t.Fatalf("PUT: %d", response.StatusCode)
+	}
+	list := f.wait("/changes?include=record", start.Cursor, reader)
+	c := list.Data[0]
+	if c["resource"] != "bookings" || c["resource_id"] != 2.0 || c["kind"] != "updated" || c["origin"] != "api" || c["key_id"] != float64(writerID) || c["new_status"] != "cancelled" {
+		t.Errorf("change by the API: %v", c)
+	}
+	if record, _ := c["record"].(map[string]any); record["id"] != 2.0 || record["status"] != "cancelled" {
+		t.Errorf("record %v", c["record"])
+	}
+	if c["old_status"] == nil || c["old_status"] == "cancelled" {
+		t.Errorf("old status %v", c["old_status"])
+	}
+	if at, err := time.Parse(time.RFC3339, fmt.Sprint(c["at"])); err != nil || time.Since(at).Abs() > time.Hour {
+		t.Errorf("at %v", c["at"])
+	}
+	for _, change := range list.Data {
+		if change["resource"] != "bookings" {
+			t.Errorf("a key without read_%v got %v", change["resource"], change)
+		}
+	}
+	f.exec("UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 2")
+	list = f.wait("/changes?resources=bookings", list.Cursor, reader)
+	c = list.Data[0]
+	if c["origin"] != "found" || c["old_status"] != "cancelled" || c["new_status"] != "approved" || c["key_id"] != nil || c["record"] != nil {
+		t.Errorf("change by plain SQL: %v", c)
+	}
+	f.exec("DELETE FROM wp_latepoint_bookings WHERE id = 2")
+	list = f.wait("/changes?include=record", list.Cursor, reader)
+	if c = list.Data[0]; c["kind"] != "deleted" || c["old_status"] != "approved" || c["new_status"] != nil || c["record"] != nil {
+		t.Errorf("deletion by plain SQL: %v", c)
+	}
+}
+
+// TestRecordsOfChanges: the record of each resource is as its list shows it.
+func TestRecordsOfChanges(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	key, _ := f.key("read_changes", "read")
+	cursor := f.read("/changes", key).Cursor
+	for resource, list := range map[string]string{
+		"bookings": "bookings?per_page=100", "customers": "customers?per_page=100", "orders": "orders?per_page=100", "payments": "payments?per_page=100",
+		"services": "services?per_page=100", "agents": "agents?per_page=100", "locations": "locations?per_page=100",
+	} {
+		t.Run(resource, func(t *testing.T) {
+			_, text := f.status("/"+list, key)
+			var listed struct {
+				Data []map[string]any `json:"data"`
+			}
+			if err := json.Unmarshal([]byte(text), &listed); err != nil || len(listed.Data) == 0 {
+				t.Fatalf("%v %.200s", err, text)
+			}
+			want := listed.Data[0]
+			table := map[string]string{"payments": "transactions"}[resource]
+			if table == "" {
+				table = resource
+			}
+			f.exec(fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('%s', %v, 'updated', 'api', UTC_TIMESTAMP())", resource, want["id"]))
+			got := f.wait("/changes?include=record&resources="+resource, cursor, key)
+			cursor = got.Cursor
+			if a, b := fmt.Sprint(got.Data[0]["record"]), fmt.Sprint(want); a != b {
+				t.Errorf("record\n%s\nlist\n%s", a, b)
+			}
+		})
+	}
+}
+
+// TestPermissionsOfChanges: the feed needs a permission of its own, and those to read what
+// is asked for.
+func TestPermissionsOfChanges(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	all, _ := f.key("read", "write", "delete")
+	some, _ := f.key("read_changes", "read_orders")
+	none, _ := f.key("read_changes")
+	for _, test := range []struct {
+		key, path string
+		header    []string
+		status    int
+		names     string
+	}{
+		{all, "/changes", nil, http.StatusForbidden, "read_changes"},
+		{all, "/changes", []string{"Accept", "text/event-stream"}, http.StatusForbidden, "read_changes"},
+		{some, "/changes?resources=orders,invoices", nil, http.StatusOK, ""},
+		{some, "/changes?resources=orders,bookings", nil, http.StatusForbidden, "read_bookings"},
+		{some, "/changes?resources=bookings", []string{"Accept", "text/event-stream"}, http.StatusForbidden, "read_bookings"},
+		{none, "/changes", nil, http.StatusForbidden, "read_bookings"},
+		{some, "/changes?resources=spells", nil, http.StatusBadRequest, "resources"},
+		{some, "/changes?wait=61", nil, http.StatusBadRequest, "wait"},
+		{some, "/changes?limit=0", nil, http.StatusBadRequest, "limit"},
+		{some, "/changes?cursor=x", nil, http.StatusBadRequest, "cursor"},
+		{some, "/changes?cursor=999999", nil, http.StatusGone, "cursor_expired"},
+		{some, "/changes?cursor=999999&wait=5", nil, http.StatusGone, "cursor_expired"},
+		{some, "/changes?cursor=999999", []string{"Accept", "text/event-stream"}, http.StatusGone, "cursor_expired"},
+		{some, "/changes", []string{"Accept", "text/event-stream", "Last-Event-ID", "x"}, http.StatusBadRequest, "cursor"},
+	} {
+		t.Run(test.path+fmt.Sprint(test.header), func(t *testing.T) {
+			status, body := f.status(test.path, test.key, test.header...)
+			if status != test.status || !strings.Contains(body, test.names) {
+				t.Errorf("%d %s, want %d and %q", status, body, test.status, test.names)
+			}
+		})
+	}
+}
+
+// TestRevokedKeyWhileWaiting: a key that is revoked while its request waits gets nothing.
+func TestRevokedKeyWhileWaiting(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	key, id := f.key("read_changes", "read")
+	cursor := f.read("/changes", key).Cursor
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		t.Run(accept, func(t *testing.T) {
+			f.exec(fmt.Sprintf("UPDATE wp_bookside_api_keys SET status = 'active' WHERE id = %d", id))
+			type answer struct {
+				status int
+				body   string
+			}
+			answered := make(chan answer)
+			go func() {
+				status, body := f.status("/changes?wait=60&cursor="+cursor, key, "Accept", accept)
+				answered <- answer{status, body}
+			}()
+			for waiting := 0; waiting == 0; { // until the request waits
+				waiting = f.running()
+			}
+			f.exec(fmt.Sprintf("UPDATE wp_bookside_api_keys SET status = 'revoked' WHERE id = %d", id))
+			f.exec("UPDATE wp_latepoint_customers SET notes = CONCAT(COALESCE(notes, ''), '.') WHERE id = 1")
+			got := <-answered
+			if accept == "application/json" && got.status != http.StatusUnauthorized || strings.Contains(got.body, `"number"`) {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
+	}
+}
+
+// running returns how often keys were used lately: requests that were admitted.
+func (f *feed) running() (n int) {
+	f.t.Helper()
+	row := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT COUNT(*) FROM wp_bookside_api_keys WHERE last_used_at IS NOT NULL")
+	if err := row.Scan(&n); err != nil {
+		f.t.Fatal(err)
+	}
+	return n
+}
+
+// TestEventStream: changes arrive as events, and the id of the last one continues the
+// stream.
+func TestEventStream(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	key, _ := f.key("read_changes", "read")
+	start := f.read("/changes", key).Cursor
+	events := func(lastID string, n int) (ids []string, data []map[string]any) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		response := f.request(ctx, http.MethodGet, "/changes", key, "", "Accept", "text/event-stream", "Last-Event-ID", lastID)
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" || response.Header.Get("Cache-Control") != "no-store" {
+			t.Fatalf("%d %v", response.StatusCode, response.Header)
+		}
+		lines := bufio.NewScanner(response.Body)
+		for len(data) < n && lines.Scan() {
+			name, value, _ := strings.Cut(lines.Text(), ": ")
+			switch name {
+			case "id":
+				ids = append(ids, value)
+			case "data":
+				var change map[string]any
+				if err := json.Unmarshal([]byte(value), &change); err != nil {
+					t.Fatal(err)
+				}
+				data = append(data, change)
+			}
+		}
+		return ids, data
+	}
+	f.exec("UPDATE wp_latepoint_customers SET notes = 'one' WHERE id = 1")
+	ids, data := events(start, 1)
+	if data[0]["resource"] != "customers" || ids[0] != fmt.Sprint(data[0]["number"]) {
+		t.Errorf("%v %v", ids, data)
+	}
+	f.exec("UPDATE wp_latepoint_customers SET notes = 'two' WHERE id IN (2, 3, 4)")
+	ids, data = events(ids[0], 3)
+	var changed []float64
+	for _, d := range data {
+		changed = append(changed, d["resource_id"].(float64))
+	}
+	slices.Sort(changed)
+	if !slices.Equal(changed, []float64{2, 3, 4}) || len(ids) != 3 {
+		t.Errorf("%v %v", ids, data)
+	}
+}
+
+// TestWaitingEnds: a request that waits ends when the server stops, with an empty list, and
+// with 503 beyond the limit of waiting requests. It is held longer than other requests may
+// take.
+func TestWaitingEnds(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t, func(o *handlers.Options) { o.MaxWaiting, o.RequestTimeout, o.MaxConcurrent = 1, 2*time.Second, 3 })
+	key, _ := f.key("read_changes", "read")
+	cursor := f.read("/changes", key).Cursor
+	if list := f.read("/changes?wait=3&cursor="+cursor, key); len(list.Data) != 0 || list.Cursor != cursor {
+		t.Errorf("after the time: %+v", list)
+	}
+	waited := make(chan changeList)
+	go func() { waited <- f.read("/changes?wait=60&cursor="+cursor, key) }()
+	for status := 0; status != http.StatusServiceUnavailable; {
+		status, _ = f.status("/changes?wait=1&cursor="+cursor, key)
+	}
+	if status, body := f.status("/bookings", key); status != http.StatusOK {
+		t.Errorf("beside a waiting request: %d %s", status, body)
+	}
+	f.stop()
+	if list := <-waited; len(list.Data) != 0 {
+		t.Errorf("when the server stops: %+v", list)
+	}
+}

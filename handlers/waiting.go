@@ -1,0 +1,350 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter/journal"
+	"bookside/compat"
+)
+
+// Requests that wait for changes hold neither a slot nor a connection to the database
+// meanwhile, and are outside of the time limits of other requests. Their number has a limit
+// of its own. Before anything is delivered, their key is checked again.
+
+const (
+	streamCheck  = 15 * time.Second // between two checks of the key of an event stream, which also keep proxies from closing it
+	cursorName   = "cursor"
+	lastEventID  = "Last-Event-ID"
+	connectionOf = "bookside.connection" // entry with the context of the connection, without a time limit
+)
+
+// errTooManyWaiting is the error of a request beyond Options.MaxWaiting.
+var errTooManyWaiting = fmt.Errorf("too many requests wait for changes: %w", errOverloaded)
+
+// waitForChanges waits until there is something to deliver, if the client asks for that, or
+// sends a stream of events.
+func waitForChanges(c echo.Context, r *request, deliver func() error) error {
+	filter, err := r.view.ChangeFilter(r.query)
+	if err != nil {
+		return err
+	}
+	resources, err := readable(filter.Resources, r.principal.Key)
+	if err != nil {
+		return err
+	}
+	streams := strings.Contains(c.Request().Header.Get(echo.HeaderAccept), eventStream) && c.Request().Method == http.MethodGet
+	if !streams && filter.Wait == 0 {
+		return deliver()
+	}
+	w := &waiting{api: r.api, echo: c, request: r, resources: resources}
+	if err := w.begin(filter, streams); err != nil {
+		return err
+	}
+	if !r.api.waiting.begin() {
+		return errTooManyWaiting
+	}
+	defer r.api.waiting.end()
+	ctx, cancel := r.api.outlive(c)
+	defer cancel()
+	w.ctx = ctx
+	if streams {
+		w.stream()
+		return nil
+	}
+	return w.wait(time.Duration(filter.Wait)*time.Second, deliver)
+}
+
+// waiting is a request that waits for changes.
+type waiting struct {
+	api       *api
+	echo      echo.Context
+	request   *request
+	resources []journal.Resource
+	cursor    int64
+	ctx       context.Context // of the connection
+}
+
+// begin finds the cursor of the request.
+func (w *waiting) begin(f compat.ChangeFilter, streams bool) (err error) {
+	if id := w.echo.Request().Header.Get(lastEventID); streams && id != "" {
+		w.cursor, err = strconv.ParseInt(id, 10, 64)
+		if err != nil || w.cursor < 0 {
+			return compat.ChangeParameters.Invalid(map[string]string{cursorName: "Last-Event-ID must be the id of an event"})
+		}
+		return w.checkCursor()
+	}
+	if f.Cursor != nil {
+		w.cursor = *f.Cursor
+		return w.checkCursor()
+	}
+	return w.api.slots.do(func() error {
+		w.cursor, err = w.api.platform.Journal.End(w.request.ctx())
+		return err
+	})
+}
+
+// checkCursor returns an error for a cursor that has expired.
+func (w *waiting) checkCursor() error {
+	_, err := w.read(w.request.ctx())
+	return err
+}
+
+// read reports whether there is a change after the cursor, and moves the cursor to before
+// it.
+func (w *waiting) read(ctx context.Context) (found bool, err error) {
+	err = w.api.slots.do(func() error {
+		for {
+			page, err := w.api.platform.Journal.Read(ctx, w.cursor, w.resources, 1)
+			if err != nil {
+				return err
+			}
+			if len(page.Entries) > 0 {
+				found = true
+				return nil
+			}
+			w.cursor = page.Cursor
+			if !page.More {
+				return nil
+			}
+		}
+	})
+	return found, err
+}
+
+// next waits until there is a change after the cursor, a time is over, or the server stops.
+func (w *waiting) next(limit time.Duration) (found bool, err error) {
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	for {
+		last, changed := w.api.platform.Journal.Changed()
+		if last > w.cursor {
+			ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
+			found, err = w.read(ctx)
+			cancel()
+			if found || err != nil {
+				return found, err
+			}
+		}
+		select {
+		case <-changed:
+		case <-over.C:
+			return false, nil
+		case <-w.api.options.Stopping:
+			return false, errStopping
+		case <-w.ctx.Done():
+			return false, w.ctx.Err()
+		}
+	}
+}
+
+// errStopping means that the server stops.
+var errStopping = errors.New("the server is stopping")
+
+// wait waits once, and delivers what there is then.
+func (w *waiting) wait(limit time.Duration, deliver func() error) error {
+	found, err := w.read(w.request.ctx())
+	if err == nil && !found {
+		_, err = w.next(limit)
+	}
+	if err != nil && !errors.Is(err, errStopping) {
+		return err
+	}
+	return w.limited(func(ctx context.Context) error {
+		if err := w.checkKey(ctx); err != nil {
+			return err
+		}
+		w.refresh(ctx)
+		defer w.stopWritingAfter(ctx)()
+		return deliver()
+	})
+}
+
+// checkKey authenticates the key once more: it may have been revoked meanwhile.
+func (w *waiting) checkKey(ctx context.Context) error {
+	return w.api.slots.do(func() error {
+		principal, err := w.api.keys.Authenticate(ctx, w.api.secret(w.echo))
+		if err == nil {
+			err = w.api.checkNetwork(w.echo, principal.Key)
+		}
+		if err == nil {
+			err = principal.Require(w.request.route.permission)
+		}
+		if err == nil {
+			w.request.principal = principal
+			w.resources, err = readable(w.filterResources(), principal.Key)
+		}
+		return err
+	})
+}
+
+// filterResources returns the resources that the client asked for.
+func (w *waiting) filterResources() []journal.Resource {
+	f, _ := w.request.view.ChangeFilter(w.request.query) // it was valid before
+	return f.Resources
+}
+
+// refresh makes the request one for what comes after the cursor.
+func (w *waiting) refresh(ctx context.Context) {
+	values := url.Values{cursorName: {strconv.FormatInt(w.cursor, 10)}}
+	for _, name := range []string{"resources", "limit", compat.IncludeParameter} {
+		if value := w.request.query.Last(name); value != "" {
+			values.Set(name, value)
+		}
+	}
+	w.request.context = ctx
+	w.request.rawQuery = values.Encode()
+	w.request.query = compat.ParseQuery(w.request.rawQuery)
+}
+
+// stream sends changes as server-sent events until the client leaves or the server stops.
+func (w *waiting) stream() {
+	header := w.echo.Response().Header()
+	header.Set(echo.HeaderContentType, eventStream)
+	header.Set("X-Accel-Buffering", "no") // nginx would collect the events
+	w.echo.Response().WriteHeader(http.StatusOK)
+	for {
+		if err := w.send(": " + eventStream + "\n\n"); err != nil {
+			return // the client has left
+		}
+		found, err := w.next(streamCheck)
+		for found && err == nil {
+			found, err = w.sendBatch()
+		}
+		if err == nil {
+			err = w.limited(w.checkKey)
+		}
+		if err != nil {
+			w.logEnd(err)
+			return
+		}
+	}
+}
+
+// limited calls work with the time limit of a request.
+func (w *waiting) limited(work func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
+	defer cancel()
+	return work(ctx)
+}
+
+// batch is what a stream needs of a list of changes.
+type batch struct {
+	Data    []json.RawMessage `json:"data"`
+	Cursor  string            `json:"cursor"`
+	HasMore bool              `json:"has_more"`
+}
+
+// sendBatch sends the changes after the cursor as events, and moves the cursor behind them.
+func (w *waiting) sendBatch() (more bool, err error) {
+	var list batch
+	err = w.limited(func(ctx context.Context) error {
+		if err := w.checkKey(ctx); err != nil {
+			return err
+		}
+		w.refresh(ctx)
+		response, release, err := w.api.reads.execute(w.request)
+		defer release()
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(response.body.Bytes(), &list)
+	})
+	if err != nil {
+		return false, err
+	}
+	var events strings.Builder
+	for _, change := range list.Data {
+		var numbered struct {
+			Number int64 `json:"number"`
+		}
+		if err := json.Unmarshal(change, &numbered); err != nil {
+			return false, fmt.Errorf("number of a change: %w", err)
+		}
+		fmt.Fprintf(&events, "id: %d\ndata: %s\n\n", numbered.Number, change)
+	}
+	if err := w.send(events.String()); err != nil {
+		return false, err
+	}
+	w.cursor, err = strconv.ParseInt(list.Cursor, 10, 64)
+	return list.HasMore, err
+}
+
+// send writes a part of the stream, with a time limit for a client that does not read.
+func (w *waiting) send(text string) error {
+	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
+	defer cancel()
+	defer w.stopWritingAfter(ctx)()
+	if _, err := w.echo.Response().Write([]byte(text)); err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	return http.NewResponseController(w.echo.Response()).Flush()
+}
+
+// stopWritingAfter makes writes to the client fail once the context is done.
+func (w *waiting) stopWritingAfter(ctx context.Context) (stop func() bool) {
+	controller := http.NewResponseController(w.echo.Response())
+	return context.AfterFunc(ctx, func() { _ = controller.SetWriteDeadline(time.Unix(1, 0)) })
+}
+
+// logEnd logs why a stream ended, unless the client left or the server stops.
+func (w *waiting) logEnd(err error) {
+	if errors.Is(err, errStopping) || w.ctx.Err() != nil {
+		return
+	}
+	w.api.log.WarnContext(w.ctx, "event stream ended", "request_id", requestID(w.echo), "error", err)
+}
+
+// outlive returns a context for a request that may take longer than others: it ends with
+// the connection. The time limits of the connection are lifted.
+func (a *api) outlive(c echo.Context) (context.Context, context.CancelFunc) {
+	controller := http.NewResponseController(c.Response())
+	// A writer without deadlines is not a connection.
+	_ = controller.SetWriteDeadline(time.Time{})
+	_ = controller.SetReadDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Request().Context()))
+	connection, known := c.Get(connectionOf).(context.Context)
+	if !known {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(connection, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// waiters bound the number of requests that wait for changes; nil does not.
+type waiters chan struct{}
+
+func newWaiters(n int) waiters {
+	if n == 0 {
+		return nil
+	}
+	return make(waiters, n)
+}
+
+// begin reports whether one more may wait.
+func (w waiters) begin() bool {
+	if w == nil {
+		return true
+	}
+	select {
+	case w <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w waiters) end() {
+	if w != nil {
+		<-w
+	}
+}
