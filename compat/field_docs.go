@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // fieldDoc says what a field is: in words for people, by an example, and the form
@@ -148,6 +149,19 @@ var fieldDocs = map[string]fieldDoc{
 	"total":                 {"Sum", "80.0000", moneyForm},
 	"Pagination.total":      {"Number of records on all pages", "1", ""},
 	"FreeAgents.total":      {"Number of agents", "1", ""},
+	"Change.number":         {"Number of the change; later changes have higher numbers", "1042", ""},
+	"Change.resource":       {"Type of the record: " + strings.Join(resourceWords(), ", "), "bookings", ""},
+	"Change.resource_id":    {"ID of the record", "17", ""},
+	"Change.kind":           {"created, updated or deleted", "updated", "^(created|updated|deleted)$"},
+	"Change.at":             {"When the record was changed, or the change was found, in UTC", "2026-11-22T10:00:00Z", ""},
+	"Change.origin":         {"api for a request to this API, site if WordPress told about the change, found if it was found by comparing records", "api", "^(api|site|found)$"},
+	"Change.key_id":         {"ID of the API key, with the origin api", "3", ""},
+	"Change.user_id":        {"ID of the WordPress user, with the origin site", "1", ""},
+	"Change.old_status":     {"Status of the booking before; absent for a new one", "pending", ""},
+	"Change.new_status":     {"Status of the booking afterwards; absent for a deleted one", "approved", ""},
+	"Change.record":         {"The record as it is now, if asked for; absent if it no longer exists", "", ""},
+	"cursor":                {"Cursor for the next request", "1042", "^[0-9]+$"},
+	"has_more":              {"Whether there are more changes already", "false", ""},
 	"tax_total":             {"Sum of taxes", "0.0000", moneyForm},
 	"discount_total":        {"Sum of discounts", "0.0000", moneyForm},
 	"coupon_discount":       {"Discount by the coupon", "0.0000", moneyForm},
@@ -291,6 +305,9 @@ var fieldDocs = map[string]fieldDoc{
 	"?bookings_limit":    {"Largest number of bookings to include", "10", ""},
 	"?bookings_status":   {"Status of the bookings to include", "approved", ""},
 	"?limit":             {"Largest number of agents", "50", ""},
+	"?cursor":            {"Position in the journal, from an earlier response", "1042", ""},
+	"?resources":         {"The resources to follow, separated by commas; all that the key may read without it", "bookings,customers", ""},
+	"?wait":              {"Seconds to wait for a change if there is none", "30", ""},
 	"?explain":           {"Says why start times of a day are not offered", "true", ""},
 	"?force":             {"Does what is otherwise rejected", "true", ""},
 	"?start_time":        {"Time of day as HH:MM", "10:00", ""},

@@ -20,7 +20,6 @@ var listChanges = operation{
 	errors:   errorForm{list: true},
 	refusals: []error{domain.CursorExpired()},
 	also:     changePermissions(),
-	volatile: true,
 	around:   waitForChanges,
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.ChangeFilter(r.query)

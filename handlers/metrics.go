@@ -222,6 +222,8 @@ var (
 	poolOpen      = newDesc("db_connections", "Open connections, by state.", "state")
 	poolWaits     = newDesc("db_connection_waits_total", "Times that a request waited for a connection.")
 	txConflicts   = newDesc("db_transaction_conflicts_total", "Transactions rolled back because of a deadlock, a lock timeout or a conflict with another node of a cluster; most were retried.")
+	lastChange    = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
+	changeSweep   = newDesc("changes_sweep_seconds", "How long the last comparison of all records took that looks for changes by others, at the pace that changes.sweep allows; 0 on servers that do not compare.")
 	databaseUp    = newDesc("db_up", "1 if jobs and mails could be read from the database for this scrape, else 0.")
 	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
 	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
@@ -230,7 +232,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
 		to <- d
 	}
 }
@@ -253,6 +255,10 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(poolOpen, float64(pool.Idle), "idle")
 	to <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(pool.WaitCount))
 	to <- prometheus.MustNewConstMetric(txConflicts, prometheus.CounterValue, float64(platform.TransactionConflicts()))
+
+	changes := platform.Journal.Stats()
+	gauge(lastChange, float64(changes.Last))
+	gauge(changeSweep, changes.Sweep.Seconds())
 
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()

@@ -118,8 +118,8 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 			s := *s
 			s.t = t
 			path := fill.Replace(r.Path) + queries[r.Path]
-			everything := s.as([]string{"read", "write"}, r.Method, path, `{}`).want(http.StatusOK).body
-			for _, also := range append([][]string{nil, reads, {"read"}, append(others, "write_users")}, each(reads, func(p string) []string { return []string{p} })...) {
+			everything := s.as([]string{"read", "read_changes", "write"}, r.Method, path, `{}`).want(http.StatusOK).body
+			for _, also := range append([][]string{nil, reads, {"read"}, append(others, "read_changes", "write_users")}, each(reads, func(p string) []string { return []string{p} })...) {
 				key := keys.Key{Permissions: append(slices.Clone(also), r.Permission)}
 				if r.Permission == "" {
 					key.Permissions = append(slices.Clone(also), "delete_coupons")
@@ -287,6 +287,15 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 	"change another customer":   {http.MethodPut, "/bookings/7", `{"customer_id":9,"customer":{"phone":"+493099"}}`, "PUT /bookings/:id", "write_customers"},
 	"fill the e-mail of a user": {http.MethodPut, "/bookings/8", `{"customer":{"email":"new@example.test"}}`, "PUT /bookings/:id", "write_customers"},
 	"availability of a booking": {http.MethodGet, "/availability?booking_id=7&date=2027-02-05", "", "GET /availability", "read_bookings"},
+	"changes of bookings":       {http.MethodGet, "/changes?resources=bookings", "", "GET /changes", "read_bookings"},
+	"changes of customers":      {http.MethodGet, "/changes?resources=customers", "", "GET /changes", "read_customers"},
+	"changes of orders":         {http.MethodGet, "/changes?resources=orders", "", "GET /changes", "read_orders"},
+	"changes of invoices":       {http.MethodGet, "/changes?resources=invoices", "", "GET /changes", "read_orders"},
+	"changes of payments":       {http.MethodGet, "/changes?resources=payments", "", "GET /changes", "read_payments"},
+	"changes of services":       {http.MethodGet, "/changes?resources=services", "", "GET /changes", "read_services"},
+	"changes of agents":         {http.MethodGet, "/changes?resources=agents", "", "GET /changes", "read_agents"},
+	"changes of locations":      {http.MethodGet, "/changes?resources=locations", "", "GET /changes", "read_locations"},
+	"changes of coupons":        {http.MethodGet, "/changes?resources=coupons", "", "GET /changes", "read_coupons"},
 	"cancel what is completed":  {http.MethodPut, "/bookings/11", `{"status":"cancelled"}`, "PUT /bookings/:id", "delete_bookings"},
 }
 
@@ -309,7 +318,7 @@ func TestAdditionalPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := *s
 			s.t = t
-			all := append(permissions(), "write_users")
+			all := append(permissions(), "read_changes", "write_users")
 			short, _, _ := strings.Cut(c.also, "_")
 			without := slices.DeleteFunc(all, func(p string) bool { return p == c.also || p == short && c.also != "write_users" })
 			s.key = s.newKey(without...)

@@ -345,6 +345,9 @@ func (p *provoker) special(d documentedError, r request) answer {
 	case "deleteCustomer customer_has_payments":
 		r.path = "/customers/8044"
 		return p.send(p.server, r)
+	case "listChanges cursor_expired":
+		r.query = "cursor=999999999"
+		return p.send(p.server, r)
 	case "deletePayment ":
 		if strings.Contains(d.message(), "completed") {
 			r.path = "/payments/8"

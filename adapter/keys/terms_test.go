@@ -21,7 +21,7 @@ func TestParsePermissions(t *testing.T) {
 		"in no shorthand":     {"write,write_users", []string{"write", "write_users"}},
 		"users, to read":      {"read_users", nil},
 		"users, to delete":    {"delete_users", nil},
-		"of no resource yet":  {"read_changes", nil},
+		"of no resource yet":  {"read_spells", nil},
 		"twice":               {"read,read", []string{"read"}},
 		"empty":               {"", nil},
 		"empty word":          {"read,", nil},
@@ -52,7 +52,7 @@ func TestHolds(t *testing.T) {
 			}
 		}
 	}
-	for _, permission := range append([]string{"write_webhooks", "read_changes", "write_", "write_bookings_", "read_bookings,read"}, NamedPermissions...) {
+	for _, permission := range append([]string{"write_webhooks", "read_spells", "write_", "write_bookings_", "read_bookings,read"}, NamedPermissions...) {
 		if all.Holds(permission) {
 			t.Errorf("all verbs allow %s", permission)
 		}
