@@ -59,8 +59,12 @@ func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, erro
 	if err == nil {
 		err = s.addCustomerMeta(ctx, records)
 	}
-	if err == nil {
-		err = s.addStats(ctx, records, new(total))
+	if err != nil {
+		return nil, err
+	}
+	stats, err := s.customerStats(ctx, ids, new(total))
+	for i := range records {
+		records[i].Stats = stats[records[i].ID]
 	}
 	return records, err
 }

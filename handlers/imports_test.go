@@ -24,7 +24,7 @@ var allowedImports = map[string][]string{
 	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/journal"},
 
 	"adapter": {
-		"adapter/availability", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize",
+		"adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize",
 		"adapter/webhooks", "wpdb",
 	},
 	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/indexes", "adapter/keys", "wpdb"},
