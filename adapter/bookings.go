@@ -127,16 +127,6 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	if l.filter, err = s.bookingFilter(ctx, f); err != nil {
 		return orNone(Page[Booking]{Paging: f.Paging}, err)
 	}
-	if f.MetaKey != nil {
-		shown := visibleMeta{site: s}
-		visible, err := shown.has(ctx, *f.MetaKey)
-		if err != nil {
-			return Page[Booking]{}, err
-		}
-		if !visible { // finding a value reveals it
-			l.filter = l.filter.Where("FALSE")
-		}
-	}
 	if l, err = s.fewBookings(ctx, l, f); err != nil {
 		return orNone(Page[Booking]{Paging: f.Paging}, err)
 	}
@@ -158,6 +148,12 @@ func (s *Site) bookingFilter(ctx context.Context, f BookingFilter) (sq.SelectBui
 	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == BookingsByCustomerName {
 		q = q.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
 	}
+	return s.filterBookings(ctx, q, f)
+}
+
+// filterBookings adds the filter, but for the search, to a statement on bookings, b, and
+// where it needs them customers, c.
+func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f BookingFilter) (sq.SelectBuilder, error) {
 	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
 		q = q.Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	}
@@ -186,6 +182,16 @@ func (s *Site) bookingFilter(ctx context.Context, f BookingFilter) (sq.SelectBui
 			Where(sq.Eq{"m.meta_key": *f.MetaKey}).Where(notSecret("m.meta_key")).
 			Where(sq.Like{"m.meta_value": wpdb.Contains(*f.MetaValue)})
 		q = q.Where(sq.Expr("EXISTS (?)", meta))
+	}
+	if f.MetaKey != nil {
+		shown := visibleMeta{site: s}
+		visible, err := shown.has(ctx, *f.MetaKey)
+		if err != nil {
+			return q, err
+		}
+		if !visible { // finding a value reveals it
+			q = q.Where("FALSE")
+		}
 	}
 	if f.Upcoming || f.Past {
 		q = q.Where(s.startsAfterNow("b", f.Upcoming)).Where(sq.NotEq{"b.status": "cancelled"})
@@ -219,6 +225,7 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 	}
 	ids, more, err := wpdb.First(ctx, s.db, l.op+": find few", stmt, few, wpdb.Value[int64])
 	if err != nil || more {
+		l.dense = more
 		return l, err
 	}
 	l.size = new(int64(len(ids)))
@@ -259,9 +266,16 @@ func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page 
 	if l.size != nil && f.offset() >= uint64(*l.size) {
 		return nil, false, nil
 	}
-	if f.Sort == BookingsByStart {
+	byName := f.Sort == BookingsByCustomerName && l.size == nil && f.PaymentStatus == nil && f.Search == nil && s.knownToBeLong(l)
+	if l.dense { // or else the server may find all matches by another index, and sort them
+		l.filter = l.filter.Options("STRAIGHT_JOIN")
+	}
+	switch {
+	case f.Sort == BookingsByStart:
 		page, err = s.findBookingsByStart(ctx, l, f)
-	} else {
+	case byName:
+		page, err = s.findBookingsByName(ctx, l, f)
+	default:
 		page, err = s.sortedBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
 	}
 	if int64(len(page)) > f.PerPage {

@@ -33,6 +33,7 @@ type list struct {
 	op     string
 	filter sq.SelectBuilder
 	size   *int64 // nil if it is not known
+	dense  bool   // whether many records match, so that a walk in the order of the list soon finds a page
 }
 
 // onPage limits a statement to the rows of one page and the next one.

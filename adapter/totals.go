@@ -48,7 +48,7 @@ func (t *Totals) find(key string) *slowCount {
 
 // note remembers that a list took long to count, if it did. It returns nil if it did not.
 func (t *Totals) note(key string, took time.Duration) *slowCount {
-	if !t.mayShare() || took <= t.ExactTime {
+	if took <= t.ExactTime {
 		return nil
 	}
 	t.mu.Lock()
@@ -65,10 +65,17 @@ func (t *Totals) note(key string, took time.Duration) *slowCount {
 	return c
 }
 
+// forget forgets that a list took long to count.
+func (t *Totals) forget(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.slow, key)
+}
+
 // share returns the size of a list that took long to count, and the age of that count if
 // it was made for another request. One request at a time counts. Those that wait meanwhile
 // share its size only if counting took long again.
-func (t *Totals) share(ctx context.Context, c *slowCount, count func() (int64, error)) (size int64, age *time.Duration, err error) {
+func (t *Totals) share(ctx context.Context, key string, c *slowCount, count func() (int64, error)) (size int64, age *time.Duration, err error) {
 	select {
 	case <-c.turn:
 	case <-ctx.Done():
@@ -81,8 +88,12 @@ func (t *Totals) share(ctx context.Context, c *slowCount, count func() (int64, e
 	began, write := t.now(), t.writes.Load()
 	c.began = time.Time{}
 	size, err = count()
-	if err == nil && t.now().Sub(began) > t.ExactTime {
+	switch {
+	case err != nil:
+	case t.now().Sub(began) > t.ExactTime:
 		c.size, c.began, c.write = size, began, write
+	default:
+		t.forget(key) // the next page counts it in the statement of its rows
 	}
 	return size, nil, err
 }
@@ -101,6 +112,21 @@ type total struct {
 // about the page. Only lists of small tables should do so.
 func countIn(l list) *total { return &total{count: l.filter.Column("COUNT(*)")} }
 
+// key identifies the list among those that are counted.
+func (l list) key() (string, error) {
+	text, args, err := l.filter.Column("COUNT(*)").ToSql()
+	if err != nil {
+		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
+	}
+	return fmt.Sprint(text, args), nil
+}
+
+// knownToBeLong reports whether counting the list took long when that was last done.
+func (s *Site) knownToBeLong(l list) bool {
+	key, err := l.key()
+	return err == nil && s.totals.find(key) != nil
+}
+
 // total returns the size of a list of which a page was found.
 func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool) (*total, error) {
 	if l.size != nil {
@@ -110,15 +136,14 @@ func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool
 		return &total{size: int64(p.offset()) + int64(found)}, nil
 	}
 	t := countIn(l)
-	text, args, err := t.count.ToSql()
-	if err != nil {
-		return nil, fmt.Errorf("%s: build statement: %w", l.op, err)
+	var err error
+	if t.key, err = l.key(); err != nil {
+		return nil, err
 	}
-	t.key = fmt.Sprint(text, args)
 	t.began = s.totals.now()
-	if c := s.totals.find(t.key); c != nil {
+	if c := s.totals.find(t.key); c != nil && s.totals.mayShare() {
 		t.count = nil
-		t.size, s.TotalAge, err = s.totals.share(ctx, c, func() (int64, error) { return s.count(ctx, l) })
+		t.size, s.TotalAge, err = s.totals.share(ctx, t.key, c, func() (int64, error) { return s.count(ctx, l) })
 		return t, err
 	}
 	if !more { // no statement follows

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -854,5 +855,67 @@ func TestBookingsWithoutTime(t *testing.T) {
 		if got := a.at("data", name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
+	}
+}
+
+// TestBookingsByNameOnLargeSites: a list that took long to count is found through the
+// customers, by an index on their names, and is the same: with customers of one name, without
+// names, and bookings of customers who do not exist.
+func TestBookingsByNameOnLargeSites(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine sorts by other collations
+	var s *server
+	var names []statement
+	s = tappedServer(t, fixtures.New(t, fixtures.SiteA()), func(shown statement) error {
+		switch {
+		case s != nil && strings.Contains(shown.text, "COUNT(*)"):
+			s.clock = s.clock.Add(100 * time.Millisecond)
+		case strings.HasPrefix(shown.text, "SELECT c.first_name, "):
+			names = append(names, shown)
+		}
+		return nil
+	})
+	s.platform.Totals.ExactTime, s.platform.Totals.MaxAge = 20*time.Millisecond, 5*time.Second
+	arrange(t, s.database,
+		"UPDATE wp_latepoint_customers SET first_name = NULL WHERE id % 17 = 0", "UPDATE wp_latepoint_customers SET first_name = '' WHERE id % 19 = 0",
+		"UPDATE wp_latepoint_customers SET first_name = '\t' WHERE id % 23 = 0", "UPDATE wp_latepoint_customers SET first_name = 'ANNA', last_name = 'Berg ' WHERE id % 5 = 0",
+		"UPDATE wp_latepoint_customers SET first_name = 'änna', last_name = 'berg' WHERE id % 5 = 1", "UPDATE wp_latepoint_customers SET last_name = NULL WHERE id % 7 = 0",
+		"UPDATE wp_latepoint_customers SET last_name = '' WHERE id % 11 = 0", "UPDATE wp_latepoint_bookings SET customer_id = 800000 + id % 2 WHERE id % 29 = 0",
+		"UPDATE wp_latepoint_bookings SET customer_id = NULL WHERE id % 31 = 0")
+	s.get("/status").want(http.StatusOK)
+	for filter, where := range map[string]string{
+		"": "TRUE", "&status=approved": "b.status = 'approved'", "&price_min=20": "b.order_item_id IN (SELECT id FROM wp_latepoint_order_items WHERE total >= 20)",
+		"&search=e": "(b.booking_code LIKE '%e%' OR c.first_name LIKE '%e%' OR c.last_name LIKE '%e%' OR c.email LIKE '%e%')",
+	} {
+		for _, order := range []string{"asc", "desc"} {
+			t.Run(order+filter, func(t *testing.T) {
+				want := s.ids(t, fmt.Sprintf("SELECT b.id FROM wp_latepoint_bookings b LEFT JOIN wp_latepoint_customers c ON c.id = b.customer_id WHERE %s "+
+					"ORDER BY COALESCE(c.first_name, '') %s, COALESCE(c.last_name, '') %[2]s, b.id %[2]s", where, order))
+				path := fmt.Sprintf("/bookings?sort=customer_name&order=%s&per_page=100%s&page=", order, filter)
+				s.get(path + "1").want(http.StatusOK) // counts
+				var got []string
+				for page := 1; len(got) < len(want); page++ {
+					records := s.get(path + fmt.Sprint(page)).want(http.StatusOK).records()
+					for _, record := range records {
+						got = append(got, fmt.Sprint(record["id"]))
+					}
+					if len(records) == 0 {
+						break
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		}
+	}
+	arrange(t, s.database, "CREATE INDEX bookside_first_name_last_name ON wp_latepoint_customers (first_name, last_name)", "ANALYZE TABLE wp_latepoint_customers")
+	names = nil
+	s.get("/bookings?sort=customer_name").want(http.StatusOK)
+	if len(names) != 1 {
+		t.Fatalf("%d statements for names, want 1", len(names))
+	}
+	if step := s.explain(t, names[0])[0]; step.key != "bookside_first_name_last_name" || strings.Contains(step.extra, "filesort") {
+		t.Errorf("customers are read by %q, %q: %s", step.key, step.extra, names[0].text)
 	}
 }

@@ -106,10 +106,16 @@ var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Orders, "created_at"), []use{list("GET /orders", "created_at")}},
 	{wpdb.OwnIndex(wpdb.Orders, "total"), []use{list("GET /orders?sort=total", "total")}},
 	{wpdb.OwnIndex(wpdb.Orders, "status"), []use{list("GET /orders?sort=status", "status")}},
+	{wpdb.OwnIndex(wpdb.Orders, "payment_status"), []use{
+		lookup("GET /bookings and /orders with payment_status=…", "payment_status", "id"),
+	}},
 	{wpdb.OwnIndex(wpdb.Orders, "coupon_code"), []use{
 		lookup("GET /coupons, GET /orders?coupon_code=…", "coupon_code", "id", "coupon_discount", "created_at"),
 	}},
 	{wpdb.OwnIndex(wpdb.Customers, "created_at"), []use{list("GET /customers", "created_at")}},
+	{wpdb.OwnIndex(wpdb.Customers, "first_name", "last_name"), []use{
+		{requests: "GET /bookings?sort=customer_name", columns: []string{"id"}, order: []string{"first_name DESC", "last_name DESC"}},
+	}},
 	{wpdb.OwnIndex(wpdb.Customers, "updated_at"), []use{
 		lookup("GET /customers?updated_at=…", "updated_at", "id"),
 	}},

@@ -384,6 +384,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 	db := largeSite(t)
 	env := adminSettings(db)
 	execute(t, db.SQL, "UPDATE wp_latepoint_orders SET coupon_code = 'TEN' WHERE id % 100 = 0")
+	execute(t, db.SQL, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id % 100 = 1")
 	execute(t, db.SQL, "UPDATE wp_latepoint_transactions SET kind = 'refund', amount = -amount WHERE id % 100 = 0")
 	execute(t, db.SQL, "UPDATE wp_latepoint_order_items SET total = 99999 WHERE id % 500 = 0")
 	for range 4 {
@@ -410,6 +411,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 		"orders.created_at":                  {"/orders"},
 		"orders.total":                       {"/orders?sort=total"},
 		"orders.status":                      {"/orders?sort=status"},
+		"orders.payment_status":              {"/orders?payment_status=processing", "/bookings?payment_status=processing"},
 		"orders.coupon_code":                 {"/orders?coupon_code=TEN"},
 		"customers.created_at":               {"/customers"},
 		"customers.updated_at":               {"/customers?updated_at=2026-11-01"},
@@ -444,7 +446,8 @@ func TestRequestsUseIndexes(t *testing.T) {
 	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
 	for name, r := range listIndexes(t, env) {
 		execute(t, db.SQL, "ANALYZE TABLE "+r.Table)
-		if index := strings.TrimPrefix(r.Table, "wp_latepoint_") + "." + strings.Join(r.Columns, "_"); requests[index] == nil {
+		const onSlowLists = "customers.first_name_last_name" // see TestBookingsByNameOnLargeSites
+		if index := strings.TrimPrefix(r.Table, "wp_latepoint_") + "." + strings.Join(r.Columns, "_"); requests[index] == nil && index != onSlowLists {
 			t.Errorf("no request for %s", name)
 		}
 	}

@@ -1,0 +1,100 @@
+package adapter
+
+import (
+	"context"
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// findBookingsByName walks through the customers in the order of their names, by an index if
+// there is one, and reads the bookings only of those on the page: to sort all bookings takes
+// seconds if they are many. Bookings without a first name, or without a customer, come before
+// all others and are few.
+func (s *Site) findBookingsByName(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
+	offset, limit := f.offset(), f.limit()
+	sortAll := func() ([]foundBooking, error) {
+		return s.sortedBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
+	}
+	if f.Descending {
+		page, err := s.namedBookings(ctx, l, f, offset, limit)
+		if err != nil || uint64(len(page)) == limit {
+			return page, err
+		}
+		return sortAll() // the end, where names are missing
+	}
+	unnamed, err := s.unnamedBookings(ctx, l, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(unnamed) > few {
+		return sortAll()
+	}
+	page := unnamed[min(offset, uint64(len(unnamed))):min(offset+limit, uint64(len(unnamed)))]
+	offset -= min(offset, uint64(len(unnamed)))
+	named, err := s.namedBookings(ctx, l, f, offset, limit-uint64(len(page)))
+	return append(page, named...), err
+}
+
+// name is the name of a customer as bookings are sorted by it.
+type name struct{ first, last string }
+
+// namedBookings returns some of the bookings, in their order, whose customers have a first
+// name. A first statement finds the first and the last name on the page, and a second sorts
+// the bookings of the customers from one to the other.
+func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, offset, limit uint64) ([]foundBooking, error) {
+	if limit == 0 {
+		return nil, nil
+	}
+	// Customers are read first: the server takes them for more than they are.
+	from := s.db.As(wpdb.Customers, "c") + " STRAIGHT_JOIN " + s.db.As(wpdb.Bookings, "b") + " ON b.customer_id = c.id"
+	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("c.first_name > ''"), f)
+	if err != nil {
+		return nil, err
+	}
+	walk := filter.Columns("c.first_name", "COALESCE(c.last_name, '')").
+		OrderBy(sortColumns([]string{"c.first_name", "c.last_name"}, f.Descending)...).Limit(limit).Offset(offset)
+	names, err := wpdb.All(ctx, s.db, l.op+": find names", walk, func(row wpdb.Scanner) (n name, err error) {
+		err = row.Scan(&n.first, &n.last)
+		return n, err
+	})
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	first, last := names[0], names[len(names)-1]
+	earlier, later := "<", ">"
+	if f.Descending {
+		earlier, later = later, earlier
+	}
+	skip := offset
+	if skip > 0 {
+		passed, err := s.count(ctx, list{op: l.op + ": before the page", filter: filter.Where(named(earlier, first))})
+		if err != nil {
+			return nil, err
+		}
+		skip -= min(skip, uint64(passed))
+	}
+	few := filter.Where(named(later+"=", first)).Where(named(earlier+"=", last)).
+		OrderBy(sortColumns(bookingOrder[BookingsByCustomerName], f.Descending)...).Limit(limit).Offset(skip)
+	return s.sortedBookings(ctx, l, f, few)
+}
+
+// named returns the condition that a customer, c, comes before or after a name, according to
+// a comparison.
+func named(comparison string, n name) sq.Sqlizer {
+	strictly := comparison[:1]
+	return sq.Expr("(c.first_name "+strictly+"= ? AND (c.first_name "+strictly+" ? OR COALESCE(c.last_name, '') "+comparison+" ?))", n.first, n.first, n.last)
+}
+
+// unnamedBookings returns the bookings, in ascending order, whose customers have no first name
+// or do not exist: all of them, or more than a few. It looks up each customer once.
+func (s *Site) unnamedBookings(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
+	bookings := s.db.Name(wpdb.Bookings)
+	from := "(SELECT DISTINCT customer_id FROM " + bookings + ") AS x LEFT JOIN " + s.db.As(wpdb.Customers, "c") + " ON c.id = x.customer_id" +
+		" STRAIGHT_JOIN " + bookings + " AS b ON b.customer_id <=> x.customer_id"
+	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("(c.first_name IS NULL OR c.first_name <= '')"), f)
+	if err != nil {
+		return nil, err
+	}
+	return s.sortedBookings(ctx, l, f, filter.OrderBy(bookingOrder[BookingsByCustomerName]...).Limit(few+1))
+}
