@@ -106,6 +106,7 @@ func (k *keyboard) activate(name string) {
 // key in a browser without a mouse.
 func TestPageWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
+	page := browser.New(t) // one for both screens, because its start takes a second
 	for name, on := range map[string]struct {
 		screen chromedp.Action[chromedp.Void]
 		copies cdp.PermissionSetting // denied: the older way to copy
@@ -114,8 +115,7 @@ func TestPageWithTheKeyboardAlone(t *testing.T) {
 		"phone": {chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), cdp.PermissionSettingDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := &keyboard{t, browser.New(t), name}
+			k := &keyboard{t, page, name}
 			if err := chromedp.Do(k.page, on.screen); err != nil {
 				t.Fatal(err)
 			}
