@@ -17,6 +17,7 @@ import (
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/outbox"
+	"bookside/adapter/webhooks"
 	"bookside/wpdb"
 )
 
@@ -30,6 +31,8 @@ type Platform struct {
 	Outbox *outbox.Relay
 	// Journal has the changes of records.
 	Journal *journal.Journal
+	// Webhooks are told about them. NewPlatform sets a store that keeps secrets readable.
+	Webhooks *webhooks.Store
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
 
@@ -51,9 +54,12 @@ type sharedPages struct {
 
 // NewPlatform returns the platform in a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
-	return &Platform{db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}, Journal: journal.New(db, now), pages: &sharedPages{
-		newPageReads((*Site).foundBookings), newPageReads((*Site).listedOrders), newPageReads((*Site).customerStats),
-	}}
+	changes := journal.New(db, now)
+	return &Platform{
+		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}, Journal: changes,
+		Webhooks: webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
+		pages:    &sharedPages{newPageReads((*Site).foundBookings), newPageReads((*Site).listedOrders), newPageReads((*Site).customerStats)},
+	}
 }
 
 // Site is one request's view of the platform: what is installed, the time zone and the

@@ -14,11 +14,11 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
 
-	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "wpdb"},
-	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "wpdb"},
+	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb"},
+	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb"},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
 	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/journal"},

@@ -19,6 +19,10 @@ import (
 
 // Store has the webhooks of a site.
 type Store struct {
+	// AllowPrivate says whether the API and the page may add webhooks for addresses that
+	// are not public. The command line may.
+	AllowPrivate bool
+
 	db      *wpdb.DB
 	now     domain.Clock
 	random  io.Reader

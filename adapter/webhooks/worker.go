@@ -57,7 +57,6 @@ type Worker struct {
 	log     *slog.Logger
 	options Options
 	client  *client
-	nudged  chan struct{}
 	results chan result
 	records chan struct{} // limits the records that are read at a time
 
@@ -89,7 +88,7 @@ type Stats struct {
 // what is sent.
 func NewWorker(store *Store, keyStore *keys.Store, log *slog.Logger, o Options) *Worker {
 	return &Worker{
-		store: store, keys: keyStore, log: log, options: o, client: newClient(), nudged: make(chan struct{}, 1), results: make(chan result),
+		store: store, keys: keyStore, log: log, options: o, client: newClient(), results: make(chan result),
 		records: make(chan struct{}, recordLimit), running: map[int64]int{}, progress: map[int64]progress{},
 	}
 }
@@ -105,14 +104,6 @@ func (w *Worker) note(change func(*Stats)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.stats)
-}
-
-// Nudge makes Run look for deliveries at once. It does not block.
-func (w *Worker) Nudge() {
-	select {
-	case w.nudged <- struct{}{}:
-	default: // Run has been nudged already
-	}
 }
 
 // Run works until ctx ends. Tries that are running then may take as long as grace; those
@@ -136,7 +127,6 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 		case <-ctx.Done():
 			w.finish(grace, cancel)
 			return
-		case <-w.nudged:
 		case <-changed:
 		case <-poll.C:
 		case r := <-w.results:

@@ -81,6 +81,11 @@ type config struct {
 			Password string `koanf:"password"`
 		} `koanf:"smtp"`
 	} `koanf:"mail"`
+	Webhooks struct {
+		Enabled      bool   `koanf:"enabled"`
+		SecretKey    string `koanf:"secret_key"`
+		AllowPrivate bool   `koanf:"allow_private"`
+	} `koanf:"webhooks"`
 	Compat struct {
 		Timestamps      string   `koanf:"timestamps"`
 		BookingMetaKeys []string `koanf:"booking_meta_keys"`
@@ -92,6 +97,7 @@ type config struct {
 
 const (
 	keyDSN          = "db.dsn"
+	keySecretKey    = "webhooks.secret_key"
 	keyMailPassword = "mail.smtp.password"
 	keyRedis        = "rate_limit.redis"
 	keyPrefix       = "db.prefix"
@@ -130,6 +136,7 @@ func defaultConfig() config {
 	c.RateLimit.LivePerMinute, c.RateLimit.LivePerHour = 60, 3600
 	c.RateLimit.TestPerMinute, c.RateLimit.TestPerHour = 100, 1000
 	c.Lists.ExactCountMS, c.Lists.CountMaxAge = 20, 5*time.Second
+	c.Webhooks.Enabled = true
 	c.Mail.SMTP.Port, c.Mail.SMTP.TLS = 587, mailStartTLS
 	c.Compat.Timestamps = "stored"
 	c.Compat.BookingMetaKeys = []string{}
@@ -143,6 +150,9 @@ func (c config) masked() (string, error) {
 	c.RateLimit.Redis = maskRedis(c.RateLimit.Redis)
 	if c.Mail.SMTP.Password != "" {
 		c.Mail.SMTP.Password = "***"
+	}
+	if c.Webhooks.SecretKey != "" {
+		c.Webhooks.SecretKey = "***"
 	}
 	sections, err := structs.Provider(c, "koanf").Read()
 	if err != nil {

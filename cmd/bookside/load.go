@@ -31,7 +31,7 @@ const (
 )
 
 // secretKeys are the settings that can also be read from a file.
-var secretKeys = []string{keyDSN, keyMailPassword, keyRedis}
+var secretKeys = []string{keyDSN, keyMailPassword, keyRedis, keySecretKey}
 
 // configFlags are the flags of all commands that read the configuration.
 type configFlags struct {

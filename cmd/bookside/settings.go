@@ -77,6 +77,10 @@ var settings = []setting{
 	{"mail.smtp.user", "user name, if the mail server requires a login", "none"},
 	{keyMailPassword, "password of that user", "none"},
 
+	{"webhooks.enabled", "send webhooks from this server; set it to false where a copy of the site must not reach its receivers", ""},
+	{keySecretKey, "key of at least 32 characters with which the secrets of webhooks are encrypted, such as the output of openssl rand -base64 32; the same on all servers", "none: secrets are stored readable"},
+	{"webhooks.allow_private", "webhooks that are added through the API or the page may lead to private addresses; webhooks add always has --allow-private", ""},
+
 	{"compat.timestamps", "stored returns timestamps as they are stored, in UTC, like the PHP extension; site returns them in the site's time zone", ""},
 	{"compat.booking_meta_keys", "keys of booking metadata to show in addition to custom fields, such as zoom_join_url", "none"},
 

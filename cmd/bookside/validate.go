@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/webhooks"
 	"bookside/handlers"
 )
 
@@ -22,6 +23,7 @@ func (c config) validate() error {
 	c.validateServer(&v)
 	c.validateLimits(&v)
 	c.validateMail(&v)
+	v.check(c.Webhooks.SecretKey == "" || len(c.Webhooks.SecretKey) >= webhooks.LeastSecretKey, keySecretKey, "write at least %d characters, such as the output of openssl rand -base64 32", webhooks.LeastSecretKey)
 	v.check(c.Compat.Timestamps == "stored" || c.Compat.Timestamps == "site", "compat.timestamps", "write stored or site")
 	for _, key := range c.Compat.BookingMetaKeys {
 		v.check(metaKey.MatchString(key), "compat.booking_meta_keys", "%q: write a key of at most 110 characters without spaces, such as zoom_join_url", key)
