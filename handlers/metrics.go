@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/webhooks"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -35,6 +36,7 @@ type Metrics struct {
 	keys      keyLabels
 	platform  atomic.Pointer[adapter.Platform]
 	shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
+	webhooks  atomic.Pointer[webhooks.Worker]         // nil if this server sends none
 }
 
 // overlapMetrics describe the checks for overlapping bookings.
@@ -102,6 +104,9 @@ func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheu
 
 // Observe adds the metrics of a platform's database.
 func (m *Metrics) Observe(platform *adapter.Platform) { m.platform.Store(platform) }
+
+// ObserveWebhooks adds the metrics of a worker.
+func (m *Metrics) ObserveWebhooks(worker *webhooks.Worker) { m.webhooks.Store(worker) }
 
 // ConnectionDropped counts a connection that was closed to free memory for others.
 func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
@@ -228,11 +233,17 @@ var (
 	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
 	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
 	outboxMails   = newDesc("outbox_mails", "Mails in the outbox, by state.", "state")
+
+	webhooksNow      = newDesc("webhooks", "Webhooks, by state; failing ones are enabled too.", "state")
+	webhooksBehind   = newDesc("webhook_entries_behind", "Entries of the journal that the slowest webhook has not read yet.")
+	webhookTries     = newDesc("webhook_tries_total", "Requests of this server to webhooks, by state: delivered, or failed.", "state")
+	webhooksDisabled = newDesc("webhooks_disabled_total", "Webhooks that this server disabled because they failed for three days, are gone, or lost their key.")
 )
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, databaseUp, jobsScheduled, jobsOverdue, outboxMails} {
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, databaseUp, jobsScheduled, jobsOverdue, outboxMails,
+		webhooksNow, webhooksBehind, webhookTries, webhooksDisabled} {
 		to <- d
 	}
 }
@@ -241,6 +252,9 @@ func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
 func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	if shared := f.shared.Load(); shared != nil {
 		to <- prometheus.MustNewConstMetric(fallbacks, prometheus.CounterValue, float64(shared.Fallbacks()))
+	}
+	if worker := f.webhooks.Load(); worker != nil {
+		collectWebhooks(to, worker.Stats())
 	}
 	platform := f.platform.Load()
 	if platform == nil {
@@ -273,4 +287,14 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	for state, mails := range stats.Mails {
 		gauge(outboxMails, float64(mails), state)
 	}
+}
+
+func collectWebhooks(to chan<- prometheus.Metric, stats webhooks.Stats) {
+	for state, n := range map[string]int{"enabled": stats.Enabled, "failing": stats.Failing, "disabled": stats.Disabled} {
+		to <- prometheus.MustNewConstMetric(webhooksNow, prometheus.GaugeValue, float64(n), state)
+	}
+	to <- prometheus.MustNewConstMetric(webhooksBehind, prometheus.GaugeValue, float64(stats.Behind))
+	to <- prometheus.MustNewConstMetric(webhookTries, prometheus.CounterValue, float64(stats.Delivered), "delivered")
+	to <- prometheus.MustNewConstMetric(webhookTries, prometheus.CounterValue, float64(stats.Failed), "failed")
+	to <- prometheus.MustNewConstMetric(webhooksDisabled, prometheus.CounterValue, float64(stats.Disables))
 }

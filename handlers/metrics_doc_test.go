@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 
+	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -63,6 +65,7 @@ func TestMetricsDocument(t *testing.T) {
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
 	metrics.Observe(s.platform)
+	metrics.ObserveWebhooks(webhooks.NewWorker(s.platform.Webhooks, s.keys, slog.New(slog.DiscardHandler), webhooks.Options{}))
 	text := strings.Builder{}
 	text.WriteString(metricsIntroduction)
 	families := scrape(t, metrics)

@@ -114,12 +114,18 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	w.seal(ctx)
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
+	failing := false
 	for {
 		_, changed := w.store.journal.Changed() // before the round, which sees what was there before
 		more, err := w.round(ctx, sending)
-		if err != nil && ctx.Err() == nil {
-			w.log.Error("webhooks interrupted", "error", err)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && !failing:
+			w.log.Warn("webhooks are not sent at the moment", "error", err)
+		case err == nil && failing:
+			w.log.Info("webhooks are sent again")
 		}
+		failing = err != nil
 		if more && err == nil && ctx.Err() == nil {
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
 	"bookside/handlers"
 	"bookside/handlers/keyspage"
 	"bookside/handlers/ratelimit"
@@ -156,7 +157,12 @@ func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error)
 	platform.Totals.ExactTime = time.Duration(s.config.Lists.ExactCountMS) * time.Millisecond
 	platform.Totals.MaxAge = s.config.Lists.CountMaxAge
 	platform.BookingMetaKeys = s.config.Compat.BookingMetaKeys
-	err = s.prepare(ctx, db, platform)
+	vault, err := s.config.newVault()
+	if err == nil {
+		platform.Webhooks = webhooks.NewStore(db, s.now, rand.Reader, vault, platform.Journal)
+		platform.Webhooks.AllowPrivate = s.config.Webhooks.AllowPrivate
+		err = s.prepare(ctx, db, platform)
+	}
 	if err == nil {
 		platform.Outbox, err = s.newOutbox(ctx, db)
 	}
@@ -207,6 +213,9 @@ func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
 	}
+	if s.config.Webhooks.Enabled {
+		work.Go(func() { s.sendWebhooks(ctx, db, platform) })
+	}
 	if s.config.Conflicts.Interval > 0 {
 		work.Go(func() { s.watchConflicts(ctx, platform) })
 	}
@@ -214,6 +223,14 @@ func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.
 		cancel()
 		work.Wait()
 	}
+}
+
+// sendWebhooks sends what happens to webhooks until ctx ends.
+func (s *service) sendWebhooks(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) {
+	store := keys.NewStore(db, s.now, rand.Reader)
+	worker := webhooks.NewWorker(platform.Webhooks, store, s.log, handlers.WebhookOptions(platform, store, s.config.Compat.Timestamps == "site"))
+	s.metrics.ObserveWebhooks(worker)
+	worker.Run(ctx, s.config.Server.ShutdownTimeout)
 }
 
 func (s *service) journalOptions() journal.Options {

@@ -1,0 +1,48 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+
+	"bookside/adapter"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
+	"bookside/compat"
+)
+
+// WebhookOptions returns how changes and records are sent to webhooks: as GET /changes
+// returns them. A record has only what the webhook's key may see.
+func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamps bool) webhooks.Options {
+	return webhooks.Options{
+		Encode: func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
+		Record: func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
+			site, err := platform.Site(ctx)
+			if err != nil {
+				return nil, false, err
+			}
+			records, err := site.Records(ctx, map[journal.Resource][]int64{resource: {id}})
+			if err != nil {
+				return nil, false, err
+			}
+			view := compat.View{}
+			if siteTimestamps {
+				view.Location = site.Zone.Location
+			}
+			record, found := view.ChangedRecords(records)[compat.ChangedRecord{Resource: resource, ID: id}]
+			if !found {
+				return nil, false, nil
+			}
+			text, err := encodeBody(record)
+			if err != nil || keyID == 0 {
+				return text, true, err
+			}
+			key, found, err := store.Find(ctx, keyID)
+			if err != nil || !found {
+				return nil, false, err
+			}
+			text, err = compat.NewGuard(record).Hide(text, key.Holds)
+			return text, true, err
+		},
+	}
+}
