@@ -48,7 +48,7 @@ type api struct {
 	limiter  *ratelimit.Limiter
 	slots    slots
 	memory   memory
-	waiting  waiters
+	waiters  waiters
 	reads    sharedReads
 	metrics  *Metrics
 }
@@ -79,7 +79,7 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 		limiter:  ratelimit.New(options.RateLimit, now, keyOf),
 		slots:    newSlots(options.MaxConcurrent),
 		memory:   newMemory(options.Memory, options.MemoryWait),
-		waiting:  newWaiters(options.MaxWaiting),
+		waiters:  newWaiters(options.MaxWaiting),
 		reads:    newSharedReads(),
 		metrics:  metrics,
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -365,6 +366,45 @@ func TestEventStream(t *testing.T) {
 	}
 }
 
+// waitersFull waits until no more requests may wait for changes.
+func (f *feed) waitersFull(cursor, key string) {
+	f.t.Helper()
+	for body := ""; !strings.Contains(body, "Too many requests wait for changes"); {
+		_, body = f.status("/changes?wait=1&cursor="+cursor, key)
+	}
+}
+
+// TestManyWaiters: one change answers all requests that wait, also far more of them than
+// may be processed at the same time.
+func TestManyWaiters(t *testing.T) {
+	t.Parallel()
+	const many = 200
+	f := newFeed(t, func(o *handlers.Options) { o.MaxWaiting, o.MaxConcurrent = many, 2 })
+	key, _ := f.key("read_changes", "read")
+	cursor := f.read("/changes", key).Cursor
+	var changed atomic.Bool
+	answers := make(chan string, many)
+	for range many {
+		go func() {
+			for {
+				status, body := f.status("/changes?resources=customers&wait=60&cursor="+cursor, key)
+				if status != http.StatusServiceUnavailable || changed.Load() {
+					answers <- fmt.Sprint(status, " ", body)
+					return
+				}
+			}
+		}()
+	}
+	f.waitersFull(cursor, key)
+	changed.Store(true)
+	f.exec("UPDATE wp_latepoint_customers SET notes = 'one' WHERE id = 1")
+	for range many {
+		if answer := <-answers; !strings.HasPrefix(answer, "200 ") || !strings.Contains(answer, `"resource_id":1,`) {
+			t.Errorf("%s", answer)
+		}
+	}
+}
+
 // TestWaitingEnds: a request that waits ends when the server stops, with an empty list, and
 // with 503 beyond the limit of waiting requests. It is held longer than other requests may
 // take.
@@ -378,9 +418,7 @@ func TestWaitingEnds(t *testing.T) {
 	}
 	waited := make(chan changeList)
 	go func() { waited <- f.read("/changes?wait=60&cursor="+cursor, key) }()
-	for status := 0; status != http.StatusServiceUnavailable; {
-		status, _ = f.status("/changes?wait=1&cursor="+cursor, key)
-	}
+	f.waitersFull(cursor, key)
 	if status, body := f.status("/bookings", key); status != http.StatusOK {
 		t.Errorf("beside a waiting request: %d %s", status, body)
 	}

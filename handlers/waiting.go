@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/compat"
 )
@@ -29,7 +30,7 @@ const (
 )
 
 // errTooManyWaiting is the error of a request beyond Options.MaxWaiting.
-var errTooManyWaiting = fmt.Errorf("too many requests wait for changes: %w", errOverloaded)
+var errTooManyWaiting = domain.Unavailable("Too many requests wait for changes", errOverloaded)
 
 // waitForChanges waits until there is something to deliver, if the client asks for that, or
 // sends a stream of events.
@@ -50,10 +51,10 @@ func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 	if err := w.begin(filter, streams); err != nil {
 		return err
 	}
-	if !r.api.waiting.begin() {
+	if !r.api.waiters.begin() {
 		return errTooManyWaiting
 	}
-	defer r.api.waiting.end()
+	defer r.api.waiters.end()
 	ctx, cancel := r.api.outlive(c)
 	defer cancel()
 	w.ctx = ctx
@@ -61,7 +62,7 @@ func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 		w.stream()
 		return nil
 	}
-	return w.wait(time.Duration(filter.Wait)*time.Second, deliver)
+	return w.wait(time.Duration(filter.Wait) * time.Second)
 }
 
 // waiting is a request that waits for changes.
@@ -129,7 +130,10 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 		last, changed := w.api.platform.Journal.Changed()
 		if last > w.cursor {
 			ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
-			found, err = w.read(ctx)
+			err = w.api.waiters.inTurn(ctx, func() (err error) {
+				found, err = w.read(ctx)
+				return err
+			})
 			cancel()
 			if found || err != nil {
 				return found, err
@@ -150,8 +154,8 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 // errStopping means that the server stops.
 var errStopping = errors.New("the server is stopping")
 
-// wait waits once, and delivers what there is then.
-func (w *waiting) wait(limit time.Duration, deliver func() error) error {
+// wait waits once, and sends what there is then.
+func (w *waiting) wait(limit time.Duration) error {
 	found, err := w.read(w.request.ctx())
 	if err == nil && !found {
 		_, err = w.next(limit)
@@ -159,14 +163,31 @@ func (w *waiting) wait(limit time.Duration, deliver func() error) error {
 	if err != nil && !errors.Is(err, errStopping) {
 		return err
 	}
-	return w.limited(func(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
+	defer cancel()
+	response, release, err := w.list(ctx)
+	defer release()
+	if err != nil {
+		return err
+	}
+	defer w.stopWritingAfter(ctx)()
+	return response.send(w.echo)
+}
+
+// list checks the key and reads the changes after the cursor. release must be called in
+// any case.
+func (w *waiting) list(ctx context.Context) (response encodedResponse, release func(), err error) {
+	release = func() {}
+	err = w.api.waiters.inTurn(ctx, func() error {
 		if err := w.checkKey(ctx); err != nil {
 			return err
 		}
 		w.refresh(ctx)
-		defer w.stopWritingAfter(ctx)()
-		return deliver()
+		release()
+		response, release, err = w.api.reads.execute(w.request)
+		return err
 	})
+	return response, release, err
 }
 
 // checkKey authenticates the key once more: it may have been revoked meanwhile.
@@ -221,7 +242,9 @@ func (w *waiting) stream() {
 			found, err = w.sendBatch()
 		}
 		if err == nil {
-			err = w.limited(w.checkKey)
+			err = w.limited(func(ctx context.Context) error {
+				return w.api.waiters.inTurn(ctx, func() error { return w.checkKey(ctx) })
+			})
 		}
 		if err != nil {
 			w.logEnd(err)
@@ -248,11 +271,7 @@ type batch struct {
 func (w *waiting) sendBatch() (more bool, err error) {
 	var list batch
 	err = w.limited(func(ctx context.Context) error {
-		if err := w.checkKey(ctx); err != nil {
-			return err
-		}
-		w.refresh(ctx)
-		response, release, err := w.api.reads.execute(w.request)
+		response, release, err := w.list(ctx)
 		defer release()
 		if err != nil {
 			return err
@@ -320,23 +339,33 @@ func (a *api) outlive(c echo.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// waiters bound the number of requests that wait for changes; nil does not.
-type waiters chan struct{}
-
-func newWaiters(n int) waiters {
-	if n == 0 {
-		return nil
-	}
-	return make(waiters, n)
+// waiters bound the number of requests that wait for changes, and of those that use the
+// database when all of them wake up at once: unlike other requests, they wait for a slot.
+type waiters struct {
+	places chan struct{} // nil for no limit
+	turns  chan struct{}
 }
 
-// begin reports whether one more may wait.
+const (
+	waiterTurns = 8
+	slotPause   = 5 * time.Millisecond
+)
+
+func newWaiters(most int) waiters {
+	w := waiters{turns: make(chan struct{}, waiterTurns)}
+	if most > 0 {
+		w.places = make(chan struct{}, most)
+	}
+	return w
+}
+
+// begin reports whether one more may wait. If so, end must be called.
 func (w waiters) begin() bool {
-	if w == nil {
+	if w.places == nil {
 		return true
 	}
 	select {
-	case w <- struct{}{}:
+	case w.places <- struct{}{}:
 		return true
 	default:
 		return false
@@ -344,7 +373,29 @@ func (w waiters) begin() bool {
 }
 
 func (w waiters) end() {
-	if w != nil {
-		<-w
+	if w.places != nil {
+		<-w.places
+	}
+}
+
+// inTurn calls work, which uses the database, and calls it again while the server is busy
+// with other requests.
+func (w waiters) inTurn(ctx context.Context, work func() error) error {
+	select {
+	case w.turns <- struct{}{}:
+		defer func() { <-w.turns }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a turn: %w", ctx.Err())
+	}
+	for {
+		err := work()
+		if !errors.Is(err, errOverloaded) {
+			return err
+		}
+		select {
+		case <-time.After(slotPause):
+		case <-ctx.Done():
+			return err
+		}
 	}
 }

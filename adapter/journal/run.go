@@ -153,7 +153,7 @@ func (w *worker) look(ctx context.Context) error {
 	} else {
 		interval = failurePause // to notice other columns
 	}
-	w.searchDue = w.now().Add(max(interval, part(w.search.spent, 1/w.share())))
+	w.searchDue = w.now().Add(max(interval, w.search.pause()))
 	return err
 }
 

@@ -26,9 +26,11 @@ import (
 // Rows that differ become candidates of settle. It looks at them again, because our own
 // changes and those that WordPress tells about are in the inbox.
 
-// searchShare is the share of one core of the database that the search may use. If the pass
-// over all spans is not behind its period, it uses only idleShare of that, which is enough
-// for small sites to compare everything in each look.
+// searchShare is the share of one core of the database that the search may use: one half
+// for rows by updated_at, which takes long on a large site without an index on it, and the
+// other for everything else. If the pass over all spans is not behind its period, it uses
+// only idleShare of that, which is enough for small sites to compare everything in each
+// look.
 const (
 	searchShare = 0.02
 	idleShare   = 0.1
@@ -105,13 +107,18 @@ func (s *search) fits(schema *wpdb.Schema) bool {
 	return true
 }
 
-// timed adds the time of a statement to what the round has spent.
-func (s *search) timed(work func() error) (took time.Duration, err error) {
+// measured returns how long a statement took.
+func (s *search) measured(work func() error) (took time.Duration, err error) {
 	start := s.j.now()
 	err = work()
-	took = s.j.now().Sub(start)
+	return s.j.now().Sub(start), err
+}
+
+// timed adds the time of a statement to what the round has spent.
+func (s *search) timed(work func() error) error {
+	took, err := s.measured(work)
 	s.spent += took
-	return took, err
+	return err
 }
 
 // round looks at everything once, as far as the share of the interval allows.
@@ -149,7 +156,7 @@ func (s *search) lookBehind(ctx context.Context, r Resource) error {
 // lookFor settles the rows that a SELECT of ids finds.
 func (s *search) lookFor(ctx context.Context, r Resource, stmt sq.SelectBuilder) error {
 	var ids []int64
-	_, err := s.timed(func() (err error) {
+	err := s.timed(func() (err error) {
 		ids, err = wpdb.All(ctx, s.j.db, "search changes", stmt, wpdb.Value[int64])
 		return err
 	})
@@ -165,12 +172,12 @@ func (s *search) lookFor(ctx context.Context, r Resource, stmt sq.SelectBuilder)
 func (s *search) lookAtUpdated(ctx context.Context, r Resource) error {
 	target, l := s.targets[r], s.looks[r]
 	now := s.j.now()
-	if !target.updated || now.Before(l.due) {
+	if !target.updated || !l.progress.complete() || now.Before(l.due) {
 		return nil
 	}
 	since := l.updated.Add(-updatedOverlap)
 	var changed snapshot
-	took, err := s.timed(func() error {
+	took, err := s.measured(func() error {
 		stmt := sq.Select("id").From(target.table).Where(sq.GtOrEq{"updated_at": domain.Stamp(since)}).OrderBy("updated_at DESC").Limit(mostCandidates)
 		ids, err := wpdb.All(ctx, s.j.db, "search changes", stmt, wpdb.Value[int64])
 		if err != nil || len(ids) == 0 {
@@ -182,7 +189,7 @@ func (s *search) lookAtUpdated(ctx context.Context, r Resource) error {
 	if err != nil {
 		return err
 	}
-	l.updated, l.due = now, now.Add(part(took, 1/s.share))
+	l.updated, l.due = now, now.Add(part(took, 2/s.share))
 	return s.settleDifferent(ctx, r, changed)
 }
 
@@ -196,7 +203,7 @@ func (s *search) settleDifferent(ctx context.Context, r Resource, rows snapshot)
 		spans = append(spans, spanOf(id))
 	}
 	stored := map[int64]snapshot{}
-	_, err := s.timed(func() error { return s.targets[r].stored(ctx, s.j.db, sq.Eq{"span": slices.Compact(spans)}, stored) })
+	err := s.timed(func() error { return s.targets[r].stored(ctx, s.j.db, sq.Eq{"span": slices.Compact(spans)}, stored) })
 	if err != nil {
 		return err
 	}
@@ -219,7 +226,7 @@ func (s *search) settle(ctx context.Context, r Resource, ids []int64) error {
 		for i, id := range part {
 			candidates[i] = record{r, id}
 		}
-		_, err := s.timed(func() error {
+		err := s.timed(func() error {
 			last, _, err := s.j.settle(ctx, s.targets, candidates)
 			s.j.announce(last)
 			return err
@@ -242,7 +249,7 @@ type sum struct {
 func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64) error {
 	target, db := s.targets[r], s.j.db
 	var now, before map[int64]sum
-	_, err := s.timed(func() (err error) {
+	err := s.timed(func() (err error) {
 		table := target.table + " FORCE INDEX (PRIMARY)"
 		stmt := sq.Select("id DIV 256 AS span", "COUNT(*)", target.spanChecksum()).From(table).Where(idsOf(first, last)).GroupBy("span")
 		if now, err = sums(ctx, db, stmt); err != nil {
@@ -299,7 +306,7 @@ func (s *search) compareRows(ctx context.Context, r Resource, span int64) error 
 	target := s.targets[r]
 	var now snapshot
 	stored := map[int64]snapshot{}
-	_, err := s.timed(func() (err error) {
+	err := s.timed(func() (err error) {
 		if now, err = target.between(ctx, s.j.db, span, span); err != nil {
 			return err
 		}
@@ -328,7 +335,7 @@ func (s *search) compareRows(ctx context.Context, r Resource, span int64) error 
 func (s *search) sweep(ctx context.Context, interval, period time.Duration) error {
 	ends := 0
 	for ends <= len(s.order) {
-		limit := part(interval, s.share)
+		limit := part(interval, s.half())
 		if !s.behind(period) {
 			limit = part(limit, idleShare)
 		}
@@ -346,15 +353,38 @@ func (s *search) sweep(ctx context.Context, interval, period time.Duration) erro
 	return nil
 }
 
+// half returns the share for everything but rows by updated_at: during the first pass, when
+// these are not looked at, the whole.
+func (s *search) half() float64 {
+	if s.complete() {
+		return s.share / 2
+	}
+	return s.share
+}
+
+// complete reports whether the first pass is over.
+func (s *search) complete() bool {
+	for _, l := range s.looks {
+		if !l.progress.complete() {
+			return false
+		}
+	}
+	return true
+}
+
+// pause returns how long the search must rest after a round.
+func (s *search) pause() time.Duration { return part(s.spent, 1/s.half()) }
+
 // behind reports whether the present sweep is slower than its period.
 func (s *search) behind(period time.Duration) bool {
+	if !s.complete() {
+		return true
+	}
 	all, done := int64(0), int64(0)
 	for i, r := range s.order {
 		spans := spanOf(s.looks[r].largest) + 1
 		all += spans
 		switch {
-		case !s.looks[r].progress.complete():
-			return true // the first pass
 		case i < s.sweeping:
 			done += spans
 		case i == s.sweeping:
@@ -409,7 +439,7 @@ const firstPassSpans = 16
 func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int64) error {
 	target := s.targets[r]
 	var p progress
-	_, err := s.timed(func() error {
+	err := s.timed(func() error {
 		return s.j.db.Transact(ctx, "take snapshots", func(tx *wpdb.DB) error {
 			if _, err := lockPosition(ctx, tx, journalPosition); err != nil {
 				return err
