@@ -20,11 +20,11 @@ func (s *Site) BookingDetail(ctx context.Context, id int64) (BookingDetail, erro
 	if booking.Order == nil {
 		return detail, nil
 	}
-	order, err := s.Order(ctx, booking.Order.ID)
+	order, err := s.storedOrder(ctx, booking.Order.ID)
 	if err != nil {
 		return BookingDetail{}, err
 	}
 	detail.Order = &order
-	detail.Payments, err = s.OrderPayments(ctx, order.ID)
+	detail.Payments, err = s.addPayments(ctx, &order)
 	return detail, err
 }

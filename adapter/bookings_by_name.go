@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/wpdb"

@@ -157,6 +157,18 @@ const displayPaymentStatus = "(CASE WHEN COALESCE(m.refunded, 0) <= 0 THEN o.pay
 // refundStatus is the payment status of an order with refunds.
 const refundStatus = "(CASE WHEN m.paid > m.refunded THEN '" + orderPartiallyRefunded + "' ELSE '" + orderRefunded + "' END)"
 
+// displayStatus is displayPaymentStatus of an order whose payments were read.
+func (b paymentTotals) displayStatus(stored string) string {
+	switch {
+	case !b.refunded.IsPositive():
+		return stored
+	case b.paid.GreaterThan(b.refunded):
+		return orderPartiallyRefunded
+	default:
+		return orderRefunded
+	}
+}
+
 // filterPaymentStatus keeps the orders, o, that are shown with a payment status. The orders
 // with refunds are few: they are found first, and then compared by their ids.
 func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder, status *string) (sq.SelectBuilder, error) {

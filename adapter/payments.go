@@ -172,6 +172,36 @@ func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
 	return records, s.addFirstBookings(ctx, records)
 }
 
+// addPayments reads the payments of an order, oldest first, and sets the payment status of
+// the order that the API shows: one scan of payments for both.
+func (s *Site) addPayments(ctx context.Context, order *Order) ([]Payment, error) {
+	refunded := refundedAmount
+	if s.schema.Has(wpdb.TransactionRefunds) {
+		refunded += " + COALESCE((SELECT SUM(r.amount) FROM " + s.db.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id), 0)"
+	}
+	stmt := s.paymentColumns(sq.Select().From(s.db.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": order.ID}).OrderBy("t.id")).
+		Columns(paidAmount, refunded)
+	type movement struct {
+		Payment
+		paid, refunded decimal.NullDecimal
+	}
+	movements, err := wpdb.All(ctx, s.db, "read payments of order", stmt, func(row wpdb.Scanner) (m movement, err error) {
+		m.Payment, err = scanPaymentAnd(row, &m.paid, &m.refunded)
+		return m, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var sums paymentTotals
+	records := make([]Payment, len(movements))
+	for i, m := range movements {
+		records[i] = m.Payment
+		sums.paid, sums.refunded = sums.paid.Add(m.paid.Decimal), sums.refunded.Add(m.refunded.Decimal)
+	}
+	order.DisplayPaymentStatus = sums.displayStatus(order.PaymentStatus)
+	return records, s.addFirstBookings(ctx, records)
+}
+
 // paymentColumns selects what scanPayment reads of payments, t.
 func (s *Site) paymentColumns(stmt sq.SelectBuilder) sq.SelectBuilder {
 	return stmt.Columns(s.schema.Columns(wpdb.Transactions, "t", "id", "token", "invoice_id", "order_id", "customer_id", "processor", "payment_method",
@@ -179,11 +209,15 @@ func (s *Site) paymentColumns(stmt sq.SelectBuilder) sq.SelectBuilder {
 }
 
 // scanPayment reads a payment without its booking.
-func scanPayment(row wpdb.Scanner) (p Payment, err error) {
+func scanPayment(row wpdb.Scanner) (Payment, error) { return scanPaymentAnd(row) }
+
+// scanPaymentAnd is scanPayment with columns that the caller selected after those of the
+// payment.
+func scanPaymentAnd(row wpdb.Scanner, behind ...any) (p Payment, err error) {
 	var amount decimal.NullDecimal
-	err = row.Scan(&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
+	err = row.Scan(append([]any{&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
 		wpdb.OrZero(&p.PaymentPortion), wpdb.OrZero(&p.Kind), &amount, &p.Status, &p.Notes, &p.ReceiptNumber, &p.AccessKey,
-		wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt)))
+		wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt))}, behind...)...)
 	p.Amount = amount.Decimal
 	return p, err
 }

@@ -152,3 +152,27 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 		t.Errorf("%d statements read transactions, want 1", sums)
 	}
 }
+
+// TestOneBookingScansPaymentsOnce: its payments also tell the payment status of its order.
+func TestOneBookingScansPaymentsOnce(t *testing.T) {
+	t.Parallel()
+	var seen []statement
+	s := tappedServer(t, fixtures.Shared(t, fixtures.SiteA()), func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.get("/status").want(http.StatusOK)
+	seen = nil
+	if n := len(s.get("/bookings/53").want(http.StatusOK).at("data", "transactions").([]any)); n == 0 {
+		t.Fatal("the booking has no payments")
+	}
+	scans := 0
+	for _, shown := range seen {
+		if readsTable(shown, []string{"wp_latepoint_transactions"}) {
+			scans++
+		}
+	}
+	if scans != 1 {
+		t.Errorf("%d statements read transactions, want 1", scans)
+	}
+}
