@@ -210,7 +210,7 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 		w.progress[h.ID] = p
 		return 0, page.More, nil
 	}
-	if n, err := w.store.Waiting(ctx, h.ID, maxWaiting); err != nil || n >= maxWaiting {
+	if n, err := w.store.Waiting(ctx, h.ID, w.waiting); err != nil || n >= w.waiting {
 		return 0, false, err
 	}
 	moved := false

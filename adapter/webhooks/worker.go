@@ -59,6 +59,7 @@ type Worker struct {
 	client  *client
 	results chan result
 	records chan struct{} // limits the records that are read at a time
+	waiting int64         // deliveries of a webhook that may wait
 
 	// The rest belongs to the goroutine of Run, but for stats.
 	running   map[int64]int      // tries in progress, by webhook
@@ -89,7 +90,7 @@ type Stats struct {
 func NewWorker(store *Store, keyStore *keys.Store, log *slog.Logger, o Options) *Worker {
 	return &Worker{
 		store: store, keys: keyStore, log: log, options: o, client: newClient(), results: make(chan result),
-		records: make(chan struct{}, recordLimit), running: map[int64]int{}, progress: map[int64]progress{},
+		records: make(chan struct{}, recordLimit), waiting: maxWaiting, running: map[int64]int{}, progress: map[int64]progress{},
 	}
 }
 
