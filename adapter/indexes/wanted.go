@@ -92,11 +92,17 @@ var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Transactions, "kind", "status", "order_id"), []use{
 		{requests: "GET /bookings and /orders with payment_status=…", columns: []string{"order_id"}, where: "kind = 'refund' AND status = 'succeeded'"},
 	}},
+	{wpdb.OwnIndex(wpdb.Transactions, "updated_at"), []use{
+		lookup("GET /payments?updated_from=…, the search for changes", "updated_at", "id"),
+	}},
 	{wpdb.OwnIndex(wpdb.Transactions, "status"), []use{list("GET /payments?sort=status", "status")}},
 	{wpdb.OwnIndex(wpdb.TransactionRefunds, "transaction_id"), []use{
 		lookup("an order's refunds", "transaction_id", "amount"),
 	}},
 	{wpdb.OwnIndex(wpdb.Bookings, "created_at"), []use{list("GET /bookings?sort=created_at", "created_at")}},
+	{wpdb.OwnIndex(wpdb.Bookings, "updated_at"), []use{
+		lookup("GET /bookings?updated_from=…, the search for changes", "updated_at", "id"),
+	}},
 	{wpdb.OwnIndex(wpdb.Bookings, "order_item_id"), []use{
 		lookup("GET /bookings?price_min=…, DELETE /customers/{id}", "order_item_id", "id"),
 	}},
@@ -104,6 +110,9 @@ var wantedIndexes = []wantedIndex{
 		lookup("GET /bookings?price_min=…", "total", "id"),
 	}},
 	{wpdb.OwnIndex(wpdb.Orders, "created_at"), []use{list("GET /orders", "created_at")}},
+	{wpdb.OwnIndex(wpdb.Orders, "updated_at"), []use{
+		lookup("GET /orders?updated_from=…, the search for changes", "updated_at", "id"),
+	}},
 	{wpdb.OwnIndex(wpdb.Orders, "total"), []use{list("GET /orders?sort=total", "total")}},
 	{wpdb.OwnIndex(wpdb.Orders, "status"), []use{list("GET /orders?sort=status", "status")}},
 	{wpdb.OwnIndex(wpdb.Orders, "payment_status"), []use{
@@ -117,7 +126,7 @@ var wantedIndexes = []wantedIndex{
 		{requests: "GET /bookings?sort=customer_name", columns: []string{"id"}, order: []string{"first_name DESC", "last_name DESC"}},
 	}},
 	{wpdb.OwnIndex(wpdb.Customers, "updated_at"), []use{
-		lookup("GET /customers?updated_at=…", "updated_at", "id"),
+		lookup("GET /customers?updated_from=…, the search for changes", "updated_at", "id"),
 	}},
 	{wpdb.OwnIndex(wpdb.ProcessJobs, "object_id"), []use{
 		lookup("changes of bookings and orders, which replace their reminders", "object_id", "id"),

@@ -387,6 +387,9 @@ func TestRequestsUseIndexes(t *testing.T) {
 	execute(t, db.SQL, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id % 100 = 1")
 	execute(t, db.SQL, "UPDATE wp_latepoint_transactions SET kind = 'refund', amount = -amount WHERE id % 100 = 0")
 	execute(t, db.SQL, "UPDATE wp_latepoint_order_items SET total = 99999 WHERE id % 500 = 0")
+	for _, table := range []string{"bookings", "orders", "transactions"} {
+		execute(t, db.SQL, "UPDATE wp_latepoint_"+table+" SET updated_at = '2027-07-01' WHERE id % 500 = 0")
+	}
 	for range 4 {
 		execute(t, db.SQL, `INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at)
 			SELECT first_name, last_name, email, status, created_at, updated_at FROM wp_latepoint_customers`)
@@ -415,6 +418,9 @@ func TestRequestsUseIndexes(t *testing.T) {
 		"orders.coupon_code":                 {"/orders?coupon_code=TEN"},
 		"customers.created_at":               {"/customers"},
 		"customers.updated_at":               {"/customers?updated_at=2026-11-01"},
+		"bookings.updated_at":                {"/bookings?updated_from=2027-06-01"},
+		"orders.updated_at":                  {"/orders?updated_from=2027-06-01"},
+		"transactions.updated_at":            {"/payments?updated_from=2027-06-01"},
 	}
 	s := serve(t, env)
 	key := newKey(t, env, "--permissions", "read,delete")
