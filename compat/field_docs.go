@@ -24,8 +24,11 @@ const (
 	optionalDateForm = `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`
 	timestampForm    = `^([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})?$`
 	clockForm        = `^([0-9]{2,}:[0-9]{2})?$`
+	rfc3339Form      = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$`
 	instantForm      = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}$`
 )
+
+const rfc3339Example = "2026-11-22T10:00:00Z"
 
 // The forms of texts that are read.
 const (
@@ -324,6 +327,43 @@ var fieldDocs = map[string]fieldDoc{
 	"?tax_total":         {"Sum of taxes", "0", ""},
 	"?discount_total":    {"Sum of discounts", "0", ""},
 	"?coupon_discount":   {"Discount by the coupon", "0", ""},
+
+	// webhooks
+	"Webhook.id":                   {"Id of the webhook", "3", ""},
+	"Webhook.name":                 {"Name for people", "shop", ""},
+	"Webhook.url":                  {"Where events are sent", "https://example.com/hooks", ""},
+	"Webhook.events":               {"Names of events, all events of a resource such as booking.*, or *", "booking.created", ""},
+	"Webhook.agents":               {"Only bookings with one of these agents; empty for all", "3", ""},
+	"Webhook.services":             {"Only bookings with one of these services; empty for all", "2", ""},
+	"Webhook.locations":            {"Only bookings at one of these locations; empty for all", "1", ""},
+	"Webhook.include_record":       {"Whether the present record is sent too, as far as the key may see it", "", ""},
+	"Webhook.status":               {"Whether the webhook is served: enabled or disabled", "enabled", "^(enabled|disabled)$"},
+	"Webhook.reason":               {"Why it is disabled", "", ""},
+	"Webhook.failing_since":        {"Time of the first failure since the last success", rfc3339Example, rfc3339Form},
+	"Webhook.old_secret_until":     {"Until when requests are signed with the old secret too", rfc3339Example, rfc3339Form},
+	"Webhook.created_at":           {"When it was added", rfc3339Example, rfc3339Form},
+	"Webhook.secret":               {"What receivers check signatures with; only where it was just made", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=", "^whsec_"},
+	"WebhookDelivery.id":           {"Id of the delivery", "117", ""},
+	"WebhookDelivery.message_id":   {"The webhook-id that is sent with each try", "evt_1f0a3c5e7b9d2468ace013579bdf2468", "^evt_[0-9a-f]{32}$"},
+	"WebhookDelivery.event":        {"Name of the event", "booking.created", ""},
+	"WebhookDelivery.number":       {"Number of the change; null for a test", "1204", ""},
+	"WebhookDelivery.resource":     {"Resource of the record; null for a test", "bookings", ""},
+	"WebhookDelivery.resource_id":  {"Id of the record; null for a test", "17", ""},
+	"WebhookDelivery.state":        {"waiting, sending, delivered or failed", "delivered", "^(waiting|sending|delivered|failed)$"},
+	"WebhookDelivery.failure":      {"Why the last try failed", "", ""},
+	"WebhookDelivery.next_try_at":  {"When it is tried next", rfc3339Example, rfc3339Form},
+	"WebhookDelivery.created_at":   {"When the change was queued", rfc3339Example, rfc3339Form},
+	"WebhookDelivery.finished_at":  {"When it was delivered or given up", rfc3339Example, rfc3339Form},
+	"WebhookDelivery.tries":        {"The requests that were sent", "", ""},
+	"WebhookTry.at":                {"When it was sent", rfc3339Example, rfc3339Form},
+	"WebhookTry.status":            {"Status of the response; null if there was none", "204", ""},
+	"WebhookTry.took_ms":           {"Milliseconds until the response", "34", ""},
+	"WebhookTry.failure":           {"Why it failed", "", ""},
+	"WebhookTry.answer":            {"The first 500 bytes of the response", "ok", ""},
+	"WebhookDeliveryList.has_more": {"Whether there are older deliveries", "", ""},
+	"WebhookEvent.type":            {"Name of the event", "booking.created", ""},
+	"WebhookEvent.timestamp":       {"Time of the change", rfc3339Example, rfc3339Form},
+	"WebhookEvent.data":            {"The change, as GET /changes returns it", "", ""},
 }
 
 // fieldDocOf is what is said of a field. owner is the record's name, "" for what is

@@ -249,6 +249,7 @@ var goodWords = map[string][]string{
 	"payment_status": {"fully_paid"}, "fulfillment_status": {"fulfilled"},
 	"sort":     {"date", "start_date", "created_at", "created_date", "customer_name", "status", "id", "amount", "total"},
 	"order_by": {"id", "first_name", "last_name", "email", "name", "price", "charge_amount", "duration", "created_at", "created_date", "updated_at", "status"},
+	"state":    {"failed"},
 	"include":  {"services", "locations", "agents", "category", "categories", "bookings", "upcoming_bookings", "past_bookings"},
 }
 

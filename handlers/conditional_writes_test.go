@@ -18,6 +18,7 @@ import (
 // changedByPHP are statements that change what a GET shows of the records of newProvoker
 // and writeOf, by the first part of their path. ids are those of the path.
 var changedByPHP = map[string]string{
+	"webhooks":  "UPDATE wp_bookside_webhooks SET name = CONCAT(name, 'x') WHERE id = %s",
 	"bookings":  "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = %s",
 	"customers": "UPDATE wp_latepoint_customers SET notes = CONCAT(COALESCE(notes, ''), 'x') WHERE id = %s",
 	"services":  "UPDATE wp_latepoint_services SET charge_amount = COALESCE(charge_amount, 0) + 1 WHERE id = %s",
@@ -105,6 +106,9 @@ func TestConditionalWritesCanBeRepeated(t *testing.T) {
 	p := newProvoker(t)
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
 		p.eachOperation(t, method, func(t *testing.T, p *provoker, _ string, r request) {
+			if strings.HasPrefix(r.path, "/webhooks/") {
+				return // responses about webhooks may have secrets and are not stored
+			}
 			tag := p.send(p.server, request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK).header.Get("ETag")
 			r.header = http.Header{"If-Match": {`"outdated"`}, "Idempotency-Key": {t.Name()}}
 			p.send(p.server, r).want(http.StatusPreconditionFailed)

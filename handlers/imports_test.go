@@ -21,7 +21,7 @@ var allowedImports = map[string][]string{
 	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb"},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
-	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/journal"},
+	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/webhooks", "adapter/journal"},
 
 	"adapter": {
 		"adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize",

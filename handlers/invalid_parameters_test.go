@@ -51,6 +51,7 @@ var parameters = map[string]map[string]string{
 		"page": "page", "per_page": "integer", "customer_id": "integer", "status": "word", "payment_status": "word", "fulfillment_status": "word", "coupon_code": "text",
 		"total_min": "number", "total_max": "number", "created_after": "date", "created_before": "date", "updated_from": "date", "updated_to": "date", "search": "text", "sort": "word", "order": "word",
 	},
+	"/webhooks/1/deliveries": {"limit": "integer", "before": "integer", "state": "word"},
 	"/changes":               {"cursor": "integer", "resources": "word", "limit": "integer", "wait": "integer", "include": "word"},
 	"/orders/1/invoices":     {"page": "page", "per_page": "integer"},
 	"/orders/1/transactions": {"page": "page", "per_page": "integer"},

@@ -15,6 +15,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
 	"bookside/compat"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -50,9 +51,11 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 		{"security", d.security()},
 		{"tags", tags()},
 		{"paths", paths},
+		{"webhooks", d.webhooks()},
 		{"components", members{
 			{"securitySchemes", d.securitySchemes()},
 			{"headers", headerComponents},
+			{"parameters", eventHeaders},
 			{"responses", d.shared},
 			{"schemas", d.schemas.Named()},
 		}},
@@ -135,6 +138,69 @@ func (d *describer) paths() members {
 	}
 	return paths
 }
+
+// webhooks describes the requests that are sent to webhooks, by event.
+func (d *describer) webhooks() members {
+	var all members
+	for _, event := range webhooks.Events() {
+		resource, _ := webhooks.ResourceOf(event)
+		sample := d.schemas.Of(compat.WebhookEvent{})
+		all = append(all, member{event, members{{"post", members{
+			{"operationId", "on" + domain.Capitalize(strings.ReplaceAll(event, ".", "_"))},
+			{"summary", event},
+			{"description", eventText(event, string(resource))},
+			{"tags", []string{"webhooks"}},
+			{"security", []members{}},
+			{"parameters", []members{{{"$ref", parametersRef + "WebhookId"}}, {{"$ref", parametersRef + "WebhookTimestamp"}}, {{"$ref", parametersRef + "WebhookSignature"}}}},
+			{"requestBody", members{{"required", true}, {"content", members{{"application/json", members{{"schema", sample}, {"example", eventExample(event, string(resource))}}}}}}},
+			{"responses", members{
+				{"2XX", members{{"description", "The event was accepted"}}},
+				{"410", members{{"description", "Nothing more is sent to this webhook"}}},
+				{"default", members{{"description", "The event is sent again, ten times within three days; redirects are not followed"}}},
+			}},
+		}}}})
+	}
+	return all
+}
+
+func eventText(event, resource string) string {
+	switch {
+	case event == webhooks.StatusChanged:
+		return "The status of a booking changed. A webhook that lists booking.updated and not this event gets it as booking.updated."
+	case strings.HasSuffix(event, ".created"):
+		return "A record of " + resource + " was created, whoever did it."
+	case strings.HasSuffix(event, ".deleted"):
+		return "A record of " + resource + " was deleted, whoever did it."
+	default:
+		return "A record of " + resource + " changed, whoever did it."
+	}
+}
+
+const parametersRef = "#/components/parameters/"
+
+// eventHeaders are the headers of requests to webhooks.
+var eventHeaders = members{
+	{"WebhookId", eventHeader(webhooks.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468")},
+	{"WebhookTimestamp", eventHeader(webhooks.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600")},
+	{"WebhookSignature", eventHeader(webhooks.SignatureHeader, "Signatures of webhook-id, webhook-timestamp and body, joined by dots: v1, and HMAC-SHA256 in base64, one for each valid secret", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=")},
+}
+
+func eventHeader(name, about, example string) members {
+	return members{{"name", name}, {"in", "header"}, {"required", true}, {"description", about}, {"schema", &compat.Schema{Type: "string"}}, {"example", example}}
+}
+
+// eventExample is the body of an event without a record.
+func eventExample(event, resource string) members {
+	_, kind, _ := strings.Cut(event, ".")
+	data := members{{"number", 1204}, {"resource", resource}, {"resource_id", 17}, {"kind", kind}, {"at", exampleInstant}, {"origin", "found"}}
+	if event == webhooks.StatusChanged {
+		data[3] = member{"kind", "updated"}
+		data = append(data, member{"old_status", "pending"}, member{"new_status", "approved"})
+	}
+	return members{{"type", event}, {"timestamp", exampleInstant}, {"data", data}}
+}
+
+const exampleInstant = "2026-11-22T10:00:00Z"
 
 // placeholders are the parameters of a path in the router's notation.
 var placeholders = regexp.MustCompile(`:([a-z_]+)`)
@@ -229,14 +295,17 @@ func (d *describer) parameters(r route) []members {
 			parameters = append(parameters, d.queryParameterOf(p))
 		}
 	}
-	if r.method == http.MethodPost {
+	if r.method == http.MethodPost && !r.operation.unnamed {
 		parameters = append(parameters, idempotencyParameter("", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}))
 	}
 	if r.tagged() {
 		parameters = append(parameters, ifNoneMatchParameter)
 	}
 	if readOf(&r) != nil {
-		parameters = append(parameters, ifMatchParameter, idempotencyParameter(". Without If-Match it is ignored", &compat.Schema{Type: "string"}))
+		parameters = append(parameters, ifMatchParameter)
+	}
+	if readOf(&r) != nil && !r.operation.unnamed {
+		parameters = append(parameters, idempotencyParameter(". Without If-Match it is ignored", &compat.Schema{Type: "string"}))
 	}
 	return parameters
 }
@@ -461,7 +530,7 @@ func errorsOf(r route) []error {
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
-	if r.method != http.MethodGet {
+	if r.method != http.MethodGet && !r.operation.unnamed {
 		all = append(all, domain.RequestInProgress(nil), domain.IdempotencyKeyReused())
 	}
 	for _, p := range r.operation.path {

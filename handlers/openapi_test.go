@@ -150,7 +150,7 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 	}
 	before := send(nil)
 	for name := range all {
-		read := !bytes.Equal(send(map[string]any{name: []int{1}}), before)
+		read := !bytes.Equal(send(map[string]any{name: [][]int{{1}}}), before)
 		if _, ok := described[name]; read != ok {
 			s.t.Errorf("%s %s reads the field %s: %v, described: %v", method, path, name, read, ok)
 		}
@@ -200,8 +200,8 @@ func TestRequiredFieldsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, item := range c.document.Paths.Map() {
-		if item.Post == nil {
-			continue
+		if item.Post == nil || item.Post.RequestBody == nil || strings.Contains(path, "{") {
+			continue // nothing is sent, or there is no such record
 		}
 		schema := item.Post.RequestBody.Value.Content["application/json"].Schema.Value
 		a := s.send(http.MethodPost, "/v1"+path, http.Header{"X-Api-Key": {s.key}}, "").want(http.StatusBadRequest)

@@ -24,6 +24,8 @@ type operation struct {
 	size     size // what the memory of a request grows with
 	cost     cost // of a request, in requests; nil for one
 	volatile bool // an answer is outdated when it arrives, and has no tag
+	own      bool // a read whose response depends on the key itself, not only on its permissions
+	unnamed  bool // a write without support for Idempotency-Key, because its response must not be stored
 	// around runs a read outside of the limits of others, and executes and sends it by
 	// deliver; nil for nothing.
 	around func(c echo.Context, r *request, deliver func() error) error
@@ -54,6 +56,7 @@ var (
 	orderID       = pathParameter{"id", domain.OrderResource}
 	invoiceID     = pathParameter{"invoice_id", domain.InvoiceResource}
 	transactionID = pathParameter{"transaction_id", domain.TransactionResource}
+	webhookID     = pathParameter{"id", domain.WebhookResource}
 	couponCode    = pathParameter{"code", domain.CouponResource}
 )
 

@@ -188,7 +188,18 @@ func newProvoker(t *testing.T) *provoker {
 		"createCoupon":   {path: "/coupons", body: `{"code":"NEWNUMBER","discount_type":"percent","discount_value":5}`},
 		"updateCoupon":   {path: "/coupons/OLD", body: `{"name":"other"}`},
 		"deleteCoupon":   {path: "/coupons/OLD"},
+
+		"createWebhook":         {path: "/webhooks", body: `{"url":"https://example.test/","events":["*"]}`},
+		"getWebhook":            {path: "/webhooks/1"},
+		"updateWebhook":         {path: "/webhooks/1", body: `{"name":"other"}`},
+		"deleteWebhook":         {path: "/webhooks/1"},
+		"listWebhookDeliveries": {path: "/webhooks/1/deliveries"},
+		"testWebhook":           {path: "/webhooks/1/test"},
+		"rotateWebhook":         {path: "/webhooks/1/rotate", body: `{}`},
+		"replayWebhook":         {path: "/webhooks/1/replay", body: `{"since":"2026-11-20T00:00:00Z"}`},
 	}
+	p.server.write(http.MethodPost, "/webhooks", `{"url":"https://example.test/","events":["*"]}`).want(http.StatusCreated)
+	p.failing.key, p.cut.key = p.server.key, p.server.key // a webhook belongs to its key
 	return p
 }
 

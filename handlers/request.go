@@ -48,7 +48,7 @@ func largestID(resource domain.Resource) int64 {
 	switch resource {
 	case domain.BookingResource:
 		return math.MaxInt32
-	case domain.OrderResource, domain.InvoiceResource:
+	case domain.OrderResource, domain.InvoiceResource, domain.WebhookResource:
 		return math.MaxInt64
 	default:
 		return 1<<23 - 1 // MEDIUMINT

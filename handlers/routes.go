@@ -67,4 +67,14 @@ var routes = []route{
 	{tag: "coupons", method: http.MethodPost, path: "/coupons", permission: "write_coupons", operation: createCoupon},
 	{tag: "coupons", method: http.MethodPut, path: "/coupons/:code", permission: "write_coupons", operation: updateCoupon},
 	{tag: "coupons", method: http.MethodDelete, path: "/coupons/:code", permission: "delete_coupons", operation: deleteCoupon},
+
+	{tag: "webhooks", method: http.MethodGet, path: "/webhooks", permission: "write_webhooks", operation: listWebhooks},
+	{tag: "webhooks", method: http.MethodPost, path: "/webhooks", permission: "write_webhooks", operation: createWebhook},
+	{tag: "webhooks", method: http.MethodGet, path: "/webhooks/:id", permission: "write_webhooks", operation: getWebhook},
+	{tag: "webhooks", method: http.MethodPut, path: "/webhooks/:id", permission: "write_webhooks", operation: updateWebhook},
+	{tag: "webhooks", method: http.MethodDelete, path: "/webhooks/:id", permission: "write_webhooks", operation: deleteWebhook},
+	{tag: "webhooks", method: http.MethodGet, path: "/webhooks/:id/deliveries", permission: "write_webhooks", operation: listWebhookDeliveries},
+	{tag: "webhooks", method: http.MethodPost, path: "/webhooks/:id/test", permission: "write_webhooks", operation: testWebhook},
+	{tag: "webhooks", method: http.MethodPost, path: "/webhooks/:id/rotate", permission: "write_webhooks", operation: rotateWebhook},
+	{tag: "webhooks", method: http.MethodPost, path: "/webhooks/:id/replay", permission: "write_webhooks", operation: replayWebhook},
 }

@@ -105,7 +105,7 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	s := &server{t: t, database: database, clock: now, log: &logBuffer{}}
 	clock := func() time.Time { return s.clock }
 	s.keys = keys.NewStore(db, clock, rand.Reader)
-	s.key = s.newKey("read", "write", "delete", "read_changes", "write_users")
+	s.key = s.newKey("read", "write", "delete", "read_changes", "write_users", "write_webhooks")
 	s.platform = adapter.NewPlatform(db, clock)
 	s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return s

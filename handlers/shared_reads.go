@@ -23,6 +23,7 @@ type readKey struct {
 	path        string
 	query       string
 	permissions string
+	owner       int64 // the key, for responses that depend on it
 }
 
 func newSharedReads() sharedReads {
@@ -46,7 +47,12 @@ func (s sharedReads) execute(r *request) (response encodedResponse, release func
 }
 
 func (r *request) key() readKey {
+	var owner int64
+	if r.route.operation.own {
+		owner = r.principal.ID
+	}
 	return readKey{
+		owner:       owner,
 		route:       r.route,
 		path:        strings.Join(r.path.values, "\x00"),
 		query:       withoutParameter(r.rawQuery, r.api.options.QueryParameter),

@@ -81,6 +81,22 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 	"PUT /coupons/:code": func(i int, _ func(string) string) (string, string) {
 		return fmt.Sprintf("/coupons/STORM%d", i%4), fmt.Sprintf(`{"discount_value":%d}`, 1+i%90)
 	},
+	"POST /webhooks": func(i int, _ func(string) string) (string, string) {
+		return "/webhooks", `{"url":"https://example.test/","events":["booking.*"]}`
+	},
+	"PUT /webhooks/:id": func(i int, _ func(string) string) (string, string) {
+		return fmt.Sprint("/webhooks/", 1+i%3), fmt.Sprintf(`{"name":"w%d","status":%q}`, i, []string{"enabled", "disabled"}[i%2])
+	},
+	"DELETE /webhooks/:id": func(i int, _ func(string) string) (string, string) { return fmt.Sprint("/webhooks/", 4+i%3), "" },
+	"POST /webhooks/:id/test": func(i int, _ func(string) string) (string, string) {
+		return fmt.Sprintf("/webhooks/%d/test", 1+i%3), ""
+	},
+	"POST /webhooks/:id/rotate": func(i int, _ func(string) string) (string, string) {
+		return fmt.Sprintf("/webhooks/%d/rotate", 1+i%3), ""
+	},
+	"POST /webhooks/:id/replay": func(i int, _ func(string) string) (string, string) {
+		return fmt.Sprintf("/webhooks/%d/replay", 1+i%3), `{"since":"2026-11-20T00:00:00Z"}`
+	},
 	"DELETE /coupons/:code": func(i int, _ func(string) string) (string, string) {
 		return fmt.Sprintf("/coupons/STORM%d", i%4), ""
 	},
@@ -94,6 +110,7 @@ func TestWritesNeverDeadlock(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
 	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
+	servers[1].key = servers[0].key // a webhook belongs to its key
 	arrange(t, database,
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_agent_at_location', 'on'), ('wp_users_as_customers', 'on')")
 	var routes []string
@@ -133,8 +150,9 @@ func TestWritesNeverDeadlock(t *testing.T) {
 				name := routes[i%len(routes)]
 				method, _, _ := strings.Cut(name, " ")
 				path, body := stormWrites[name](i/len(routes)*7+i%5, created)
-				a := servers[i%2].write(method, path, body)
-				answered[i%2].Add(1)
+				on := (i + i/len(routes)) % 2
+				a := servers[on].write(method, path, body)
+				answered[on].Add(1)
 				if a.status >= http.StatusInternalServerError {
 					t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
 				}

@@ -47,6 +47,7 @@ const (
 	TransactionResource Resource = "transaction"
 	PaymentResource     Resource = "payment"
 	CouponResource      Resource = "coupon"
+	WebhookResource     Resource = "webhook"
 )
 
 // Error is a failure that callers may be told about. Any other error is an internal

@@ -36,7 +36,7 @@ const (
 var (
 	PermissionVerbs     = []string{"read", "write", "delete"}
 	PermissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
-	NamedPermissions    = []string{"read_changes", "write_users"}
+	NamedPermissions    = []string{"read_changes", "write_users", "write_webhooks"}
 )
 
 // KnownPermission reports whether a key can hold a permission.

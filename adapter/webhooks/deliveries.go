@@ -58,6 +58,9 @@ func (d Delivery) MessageID() string {
 	return "evt_" + hex.EncodeToString(sum[:16])
 }
 
+// Waits reports whether the delivery waits for its next try.
+func (d Delivery) Waits() bool { return d.State == waiting }
+
 // Try is a request that was sent to a webhook.
 type Try struct {
 	ID         int64

@@ -85,11 +85,16 @@ type Patch struct {
 	Private bool
 }
 
+// MaxIDs is the most ids of a filter, for which the columns have room.
+const MaxIDs = 80
+
 const (
 	maxURL   = 2000 // characters, as the column has
-	maxIDs   = 100  // of a filter, for which the columns have room
 	maxHooks = 100  // of a site: each may have several requests at a time
 )
+
+// ParseName trims a name of 1 to 190 characters.
+func ParseName(text string) (string, error) { return keys.ParseName(text) }
 
 // ParseURL checks the URL of a receiver. Unless private addresses are allowed, it may not
 // contain one. Names are checked when they are resolved, before each request.
@@ -164,8 +169,8 @@ func CheckIDs(ids []int64) ([]int64, error) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	switch {
-	case len(ids) > maxIDs:
-		return nil, fmt.Errorf("write at most %d ids", maxIDs)
+	case len(ids) > MaxIDs:
+		return nil, fmt.Errorf("write at most %d ids", MaxIDs)
 	case len(ids) > 0 && (ids[0] < 1 || ids[len(ids)-1] > 1<<31):
 		return nil, errors.New("write ids such as 3 or 3,5")
 	}

@@ -24,6 +24,13 @@ const (
 	userAgent    = "Bookside-Webhooks/1"
 )
 
+// The headers of Standard Webhooks.
+const (
+	IDHeader        = standardwebhooks.HeaderWebhookID
+	TimestampHeader = standardwebhooks.HeaderWebhookTimestamp
+	SignatureHeader = standardwebhooks.HeaderWebhookSignature
+)
+
 // message is a request to a receiver.
 type message struct {
 	id      string // the same for each try
@@ -121,9 +128,9 @@ func newRequest(ctx context.Context, at time.Time, m message) (*http.Request, er
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set(standardwebhooks.HeaderWebhookID, m.id)
-	request.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
-	request.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	request.Header.Set(IDHeader, m.id)
+	request.Header.Set(TimestampHeader, strconv.FormatInt(at.Unix(), 10))
+	request.Header.Set(SignatureHeader, signature)
 	return request, nil
 }
 

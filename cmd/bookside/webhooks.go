@@ -117,7 +117,7 @@ func (p *program) addWebhook(flags *flag.FlagSet) action {
 			events = new(string)
 		}
 		n.Filter.Events = parseFlag(&err, "events", events, webhooks.ParseEvents)
-		n.Name = parseFlag(&err, "name", name, keys.ParseName)
+		n.Name = parseFlag(&err, "name", name, webhooks.ParseName)
 		n.Filter.Agents = parseFlag(&err, "agents", agents, webhooks.ParseIDs)
 		n.Filter.Services = parseFlag(&err, "services", services, webhooks.ParseIDs)
 		n.Filter.Locations = parseFlag(&err, "locations", locations, webhooks.ParseIDs)
@@ -431,7 +431,7 @@ func deliveryText(deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try
 			about += fmt.Sprintf(" of %s %d", d.Resource, d.ResourceID)
 		}
 		state := d.State
-		if d.State == "waiting" && d.Tries > 0 {
+		if d.Waits() && d.Tries > 0 {
 			state = "next try at " + string(d.DueAt)
 		}
 		fmt.Fprintf(&b, "%d  %s  %s  %s  %s\n", d.ID, d.CreatedAt, about, state, d.MessageID())

@@ -1,0 +1,374 @@
+package compat
+
+import (
+	"strings"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/webhooks"
+)
+
+// Webhook is a webhook of the key. It is not part of the contract, so ids are numbers and
+// times are RFC 3339.
+type Webhook struct {
+	ID             int64    `json:"id"`
+	Name           string   `json:"name"`
+	URL            string   `json:"url"`
+	Events         []string `json:"events"`
+	Agents         []int64  `json:"agents"`
+	Services       []int64  `json:"services"`
+	Locations      []int64  `json:"locations"`
+	IncludeRecord  bool     `json:"include_record"`
+	Status         string   `json:"status"`
+	Reason         string   `json:"reason"`
+	FailingSince   *string  `json:"failing_since"`
+	OldSecretUntil *string  `json:"old_secret_until"`
+	CreatedAt      string   `json:"created_at"`
+	Secret         string   `json:"secret,omitzero"` // where it was just made
+}
+
+// WebhookList has all webhooks of the key.
+type WebhookList struct {
+	Success bool      `json:"success"`
+	Data    []Webhook `json:"data"`
+}
+
+func (WebhookList) envelope() {}
+
+// WebhookDelivery is an event that was or is sent to a webhook.
+type WebhookDelivery struct {
+	ID         int64        `json:"id"`
+	MessageID  string       `json:"message_id"`
+	Event      string       `json:"event"`
+	Number     *int64       `json:"number"`
+	Resource   *string      `json:"resource"`
+	ResourceID *int64       `json:"resource_id"`
+	State      string       `json:"state"`
+	Failure    string       `json:"failure"`
+	NextTryAt  *string      `json:"next_try_at"`
+	CreatedAt  string       `json:"created_at"`
+	FinishedAt *string      `json:"finished_at"`
+	Tries      []WebhookTry `json:"tries"`
+}
+
+// WebhookTry is a request that was sent to a webhook.
+type WebhookTry struct {
+	At      string `json:"at"`
+	Status  *int   `json:"status"`
+	TookMS  int64  `json:"took_ms"`
+	Failure string `json:"failure"`
+	Answer  string `json:"answer"`
+}
+
+// WebhookDeliveryList is a part of the log of a webhook, the newest first.
+type WebhookDeliveryList struct {
+	Success bool              `json:"success"`
+	Data    []WebhookDelivery `json:"data"`
+	HasMore bool              `json:"has_more"`
+}
+
+func (WebhookDeliveryList) envelope() {}
+
+// WebhookDeliveryParameters are those of the log of a webhook.
+var WebhookDeliveryParameters = parameters(domain.InvalidParameters,
+	defaulted("limit", integer(1, 100), 20, func(f *webhooks.DeliveryFilter) *int64 { return &f.Limit }).about("The most deliveries to return", "20"),
+	value("before", integer(1, maxPage), func(f *webhooks.DeliveryFilter) *int64 { return &f.Before }).about("Only deliveries with a smaller id", "117"),
+	value("state", word(sameWords(webhooks.DeliveryStates...), oneOf(webhooks.DeliveryStates...)), func(f *webhooks.DeliveryFilter) *string { return &f.State }).about("Only deliveries in this state", "failed"),
+)
+
+// WebhookDeliveryFilter reads the parameters of the log of a webhook.
+func (v View) WebhookDeliveryFilter(q *Query) (webhooks.DeliveryFilter, error) {
+	var f webhooks.DeliveryFilter
+	WebhookDeliveryParameters.read(v, q, &f)
+	return f, WebhookDeliveryParameters.err(q)
+}
+
+// WebhookChange is what a body says about a webhook. A nil field was not sent.
+type WebhookChange struct {
+	Name, URL                   *string
+	Events                      *[]string
+	Agents, Services, Locations *[]int64
+	Record, Enabled             *bool
+	Skip                        bool
+}
+
+var webhookStatuses = map[string]bool{"enabled": true, "disabled": false}
+
+// WebhookFields are those of PUT /webhooks/{id}.
+var WebhookFields = append(webhookFields,
+	optional("status", word(webhookStatuses, oneOf("enabled", "disabled")), func(c *WebhookChange) **bool { return &c.Enabled }).about("Whether the webhook is served. A webhook that is enabled again first gets the changes since it was disabled", "enabled"),
+	flag("skip", func(c *WebhookChange) *bool { return &c.Skip }).about("With the status enabled: do not send the changes since it was disabled"),
+)
+
+// NewWebhookFields are those of POST /webhooks.
+var NewWebhookFields = webhookFields.requiring("url", "events")
+
+var webhookFields = Fields[WebhookChange]{
+	optional("url", anyText(), func(c *WebhookChange) **string { return &c.URL }).about("Where events are sent, with http or https, at a public address", "https://example.com/hooks"),
+	optional("events", wordList(), func(c *WebhookChange) **[]string { return &c.Events }).about("Names of events, all events of a resource such as booking.*, or *", "booking.created"),
+	optional("name", anyText(), func(c *WebhookChange) **string { return &c.Name }).about("Name for people; the host of the URL if it is not sent", "shop"),
+	optional("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).about("Only bookings with one of these agents; empty for all"),
+	optional("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).about("Only bookings with one of these services; empty for all"),
+	optional("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).about("Only bookings at one of these locations; empty for all"),
+	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the present record is sent too, as far as the key may see it"),
+}
+
+const notTexts = "Must be a list of texts"
+
+// sentWords returns the single values of a list, or the words of a text with commas, and
+// whether there are others than texts among them. ok is false if none was sent, or
+// something else, which is noted.
+func sentWords(b *Body, name string) (words []string, numbers, ok bool) {
+	value, sent := b.sent(name)
+	if !sent {
+		return nil, false, false
+	}
+	if text, isText, single := value.scalar(); single && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), !isText, true
+	}
+	elements, ok := b.list(name)
+	for _, e := range elements {
+		text, isText, single := e.scalar()
+		if !single {
+			b.note(name, invalid(notAList))
+			return nil, false, false
+		}
+		numbers = numbers || !isText
+		words = append(words, strings.TrimSpace(text))
+	}
+	return words, numbers, ok
+}
+
+// wordList is a list of events.
+func wordList() kind[[]string] {
+	schema := func() *Schema {
+		return &Schema{Type: typeArray, Items: &Schema{Type: typeString}, MinItems: 1}
+	}
+	unknown := rejected("Must be names of events, such as booking.created, booking.* or *")
+	return kind[[]string]{description: description{schema: schema, invalid: notTexts, rejected: unknown.message}, read: func(in source, name string) ([]string, bool) {
+		words, numbers, ok := sentWords(in.(*Body), name)
+		if numbers {
+			in.note(name, invalid(notTexts))
+			return nil, false
+		}
+		if !ok || len(words) == 0 {
+			return nil, false
+		}
+		events, err := webhooks.CheckEvents(words)
+		if err != nil {
+			in.note(name, unknown)
+		}
+		return events, err == nil
+	}}
+}
+
+// idList is a list of ids, which may be empty.
+func idList() kind[[]int64] {
+	schema := func() *Schema {
+		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648"), example: 3}, MaxItems: webhooks.MaxIDs}
+	}
+	return kind[[]int64]{description: description{schema: schema, invalid: notAList}, read: func(in source, name string) ([]int64, bool) {
+		words, _, ok := sentWords(in.(*Body), name)
+		if !ok || len(words) == 0 {
+			return []int64{}, ok
+		}
+		ids, err := webhooks.ParseIDs(strings.Join(words, ","))
+		if err != nil {
+			in.note(name, invalid(domain.Capitalize(err.Error())))
+		}
+		return ids, err == nil
+	}}
+}
+
+// ReadWebhookChange reads the body of POST /webhooks and PUT /webhooks/{id}; the error has
+// all that is wrong with it. private says whether the URL may contain an address that is
+// not public.
+func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (WebhookChange, error) {
+	var c WebhookChange
+	fields.read(b, &c)
+	if c.URL != nil && *c.URL != "" {
+		parsed, err := webhooks.ParseURL(*c.URL, private)
+		if err != nil {
+			b.note("url", rejected(domain.Capitalize(err.Error())))
+		}
+		c.URL = &parsed
+	}
+	if c.Name != nil && *c.Name != "" {
+		parsed, err := webhooks.ParseName(*c.Name)
+		if err != nil {
+			b.note("name", rejected(domain.Capitalize(err.Error())))
+		}
+		c.Name = &parsed
+	}
+	return c, b.Err()
+}
+
+// New returns the webhook that the body describes.
+func (c WebhookChange) New(private bool) webhooks.NewHook {
+	n := webhooks.NewHook{URL: domain.ValueOr(c.URL, ""), Name: domain.ValueOr(c.Name, ""), Record: domain.ValueOr(c.Record, false), Private: private}
+	n.Filter = c.filter(n.Filter)
+	return n
+}
+
+// Patch returns what the body changes of a webhook.
+func (c WebhookChange) Patch(h webhooks.Hook, private bool) webhooks.Patch {
+	filter := c.filter(h.Filter)
+	return webhooks.Patch{Name: filled(c.Name), URL: filled(c.URL), Filter: &filter, Record: c.Record, Private: private}
+}
+
+// filled returns nil for an empty text, which counts as not sent.
+func filled(text *string) *string {
+	if text == nil || *text == "" {
+		return nil
+	}
+	return text
+}
+
+func (c WebhookChange) filter(f webhooks.Filter) webhooks.Filter {
+	f.Events = domain.ValueOr(c.Events, f.Events)
+	f.Agents, f.Services, f.Locations = domain.ValueOr(c.Agents, f.Agents), domain.ValueOr(c.Services, f.Services), domain.ValueOr(c.Locations, f.Locations)
+	return f
+}
+
+// WebhookReplay is what POST /webhooks/{id}/replay asks for.
+type WebhookReplay struct {
+	DeliveryID *int64
+	Since      *time.Time
+}
+
+// WebhookReplayFields are those of POST /webhooks/{id}/replay.
+var WebhookReplayFields = Fields[WebhookReplay]{
+	optional("delivery_id", integer(1, maxPage), func(r *WebhookReplay) **int64 { return &r.DeliveryID }).about("Id of a delivery to send again", "117"),
+	optional("since", instant(), func(r *WebhookReplay) **time.Time { return &r.Since }).about("In place of delivery_id: send all changes since this time again", "2026-11-22T10:00:00Z"),
+}
+
+const notAnInstant = "Must be a time such as 2026-11-22T10:00:00Z"
+
+// instant is a time in RFC 3339.
+func instant() kind[time.Time] {
+	schema := func() *Schema { return &Schema{Type: typeString, Format: "date-time"} }
+	return fromText(description{schema: schema, invalid: notAnInstant}, func(text string) (time.Time, *fault) {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return at, &fault{message: notAnInstant}
+		}
+		return at, nil
+	})
+}
+
+// ReadWebhookReplay reads the body of POST /webhooks/{id}/replay.
+func ReadWebhookReplay(b *Body) (r WebhookReplay, err error) {
+	WebhookReplayFields.read(b, &r)
+	if (r.DeliveryID == nil) == (r.Since == nil) {
+		b.note("delivery_id", invalid("Send either delivery_id or since"))
+	}
+	return r, b.Err()
+}
+
+// WebhookRotationFields are those of POST /webhooks/{id}/rotate.
+var WebhookRotationFields = Fields[int64]{
+	defaulted("overlap_hours", integer(0, 720), 24, func(hours *int64) *int64 { return hours }).about("How many hours the old secret stays valid", "24"),
+}
+
+// ReadWebhookRotation reads the body of POST /webhooks/{id}/rotate.
+func ReadWebhookRotation(b *Body) (overlap time.Duration, err error) {
+	var hours int64
+	WebhookRotationFields.read(b, &hours)
+	return time.Duration(hours) * time.Hour, b.Err()
+}
+
+// WebhookOf is a webhook.
+func WebhookOf(h webhooks.Hook) Webhook {
+	return Webhook{
+		ID: h.ID, Name: h.Name, URL: h.URL, Events: h.Filter.Events, Agents: orEmpty(h.Filter.Agents), Services: orEmpty(h.Filter.Services),
+		Locations: orEmpty(h.Filter.Locations), IncludeRecord: h.Record, Status: string(h.Status), Reason: h.Reason,
+		FailingSince: instantText(h.FailingSince), OldSecretUntil: instantText(h.OldSecretUntil), CreatedAt: domain.ValueOr(instantText(h.CreatedAt), ""),
+	}
+}
+
+func orEmpty(ids []int64) []int64 { return append([]int64{}, ids...) }
+
+// instantText returns a stored instant in RFC 3339, or nil where none is stored.
+func instantText(t domain.Timestamp) *string {
+	at, ok := t.Time()
+	if !ok {
+		return nil
+	}
+	return new(at.Format(time.RFC3339))
+}
+
+// WebhookListOf is a list of webhooks.
+func WebhookListOf(hooks ...webhooks.Hook) WebhookList {
+	list := WebhookList{Success: true, Data: make([]Webhook, len(hooks))}
+	for i, h := range hooks {
+		list.Data[i] = WebhookOf(h)
+	}
+	return list
+}
+
+// WebhookDetail is one webhook.
+func WebhookDetail(h webhooks.Hook) Single[Webhook] { return single(WebhookOf(h)) }
+
+// The answers to writes, without their records.
+var (
+	WebhookCreated = successMessage[Webhook]("Webhook created successfully. The secret is shown only now")
+	WebhookUpdated = successMessage[Webhook]("Webhook updated successfully")
+	WebhookRotated = successMessage[Webhook]("Secret changed successfully. It is shown only now")
+	WebhookTested  = successMessage[WebhookDelivery]("Test event queued")
+	WebhookDeleted = done("Webhook deleted successfully")
+	WebhookReplays = done("The events are sent again")
+)
+
+// WebhookSecret is an answer with a webhook and its new secret.
+func WebhookSecret(answer SuccessMessage[Webhook], h webhooks.Hook, secret string) SuccessMessage[Webhook] {
+	record := WebhookOf(h)
+	record.Secret = secret
+	return answer.about(record)
+}
+
+// WebhookChanged is the answer to PUT /webhooks/{id}.
+func WebhookChanged(h webhooks.Hook) SuccessMessage[Webhook] {
+	return WebhookUpdated.about(WebhookOf(h))
+}
+
+// WebhookTestQueued is the answer to POST /webhooks/{id}/test.
+func WebhookTestQueued(d webhooks.Delivery) SuccessMessage[WebhookDelivery] {
+	return WebhookTested.about(webhookDelivery(d, nil))
+}
+
+// WebhookDeliveriesOf is a part of the log of a webhook.
+func WebhookDeliveriesOf(deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, more bool) WebhookDeliveryList {
+	list := WebhookDeliveryList{Success: true, Data: make([]WebhookDelivery, len(deliveries)), HasMore: more}
+	for i, d := range deliveries {
+		list.Data[i] = webhookDelivery(d, tries[d.ID])
+	}
+	return list
+}
+
+func webhookDelivery(d webhooks.Delivery, tries []webhooks.Try) WebhookDelivery {
+	record := WebhookDelivery{
+		ID: d.ID, MessageID: d.MessageID(), Event: d.Event, State: d.State, Failure: d.Failure, CreatedAt: domain.ValueOr(instantText(d.CreatedAt), ""),
+		FinishedAt: instantText(d.FinishedAt), Tries: make([]WebhookTry, len(tries)),
+	}
+	if d.Number != 0 {
+		record.Number, record.ResourceID, record.Resource = &d.Number, &d.ResourceID, (*string)(&d.Resource)
+	}
+	if d.Waits() {
+		record.NextTryAt = instantText(d.DueAt)
+	}
+	for i, t := range tries {
+		record.Tries[i] = WebhookTry{At: domain.ValueOr(instantText(t.At), ""), TookMS: t.Took.Milliseconds(), Failure: t.Failure, Answer: t.Answer}
+		if t.Status != 0 {
+			record.Tries[i].Status = &t.Status
+		}
+	}
+	return record
+}
+
+// WebhookEvent is the body of a request to a webhook. The data has the present record
+// where the webhook asks for it.
+type WebhookEvent struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	Data      Change `json:"data"`
+}

@@ -1,0 +1,328 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/webhooks"
+	"bookside/compat"
+)
+
+// A key sees and changes only the webhooks that were made with it.
+
+// webhooks returns the webhooks of the request's key.
+func (r *request) webhooks() *webhooks.Store {
+	return r.api.platform.Webhooks.OwnedBy(r.principal.ID)
+}
+
+// refuseName rejects an Idempotency-Key of a POST: responses with secrets are not stored.
+// PUT and DELETE ignore it, since they do the same when they are repeated.
+func (r *request) refuseName() error {
+	if r.route.method != http.MethodPost || len(r.echo.Request().Header.Values(idempotencyKey)) == 0 {
+		return nil
+	}
+	return domain.InvalidRequest(map[string]string{idempotencyKey: "Not supported for webhooks"})
+}
+
+// webhookBody returns the body of a write.
+func (r *request) webhookBody() (*compat.Body, error) {
+	if err := r.refuseName(); err != nil {
+		return nil, err
+	}
+	return r.body()
+}
+
+// requiredWebhook returns the webhook in the path.
+func (r *request) requiredWebhook() (webhooks.Hook, error) {
+	id, err := r.id(webhookID)
+	if err != nil {
+		return webhooks.Hook{}, err
+	}
+	hook, found, err := r.webhooks().Find(r.ctx(), id)
+	return hook, foundWebhook(id, found, err)
+}
+
+// foundWebhook returns the error for a webhook that does not exist.
+func foundWebhook(id int64, found bool, err error) error {
+	if err == nil && !found {
+		return domain.NotFound(domain.WebhookResource, id)
+	}
+	return err
+}
+
+// tooManyWebhooks returns the error for a site that may have no more webhooks.
+func tooManyWebhooks() error {
+	return domain.ValidationFailed(map[string]string{"url": domain.Capitalize(webhooks.ErrTooMany.Error())})
+}
+
+var listWebhooks = operation{
+	id:      "listWebhooks",
+	summary: "List webhooks",
+	about:   "The webhooks that were made with this key. Others, such as those of the site's administrator, are not shown.",
+	own:     true,
+	answers: []response{ok(compat.WebhookListOf())},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		hooks, err := r.webhooks().List(r.ctx())
+		if err != nil {
+			return response{}, err
+		}
+		return ok(compat.WebhookListOf(hooks...)), nil
+	},
+}
+
+var getWebhook = operation{
+	id:      "getWebhook",
+	summary: "Read a webhook",
+	about:   "A webhook that was made with this key, without its secret.",
+	own:     true,
+	path:    []pathParameter{webhookID},
+	answers: []response{ok(compat.SingleOf[compat.Webhook]())},
+	serve: func(r *request) (response, error) {
+		hook, err := r.requiredWebhook()
+		if err != nil {
+			return response{}, err
+		}
+		return ok(compat.WebhookDetail(hook)), nil
+	},
+}
+
+var createWebhook = operation{
+	id:      "createWebhook",
+	summary: "Add a webhook",
+	about: "Sends changes from now on to a URL, whoever makes them, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
+		"Events of bookings require the permission `read_bookings`, and so on; `*` stands for the events that the key may read. The webhook ends with the key. An Idempotency-Key is refused, because responses with secrets are not stored.",
+	unnamed: true,
+	body:    compat.NewWebhookFields,
+	answers: []response{created(compat.WebhookCreated)},
+	serve: func(r *request) (response, error) {
+		body, err := r.webhookBody()
+		if err != nil {
+			return response{}, err
+		}
+		private := r.api.platform.Webhooks.AllowPrivate
+		change, err := compat.ReadWebhookChange(body, compat.NewWebhookFields, private)
+		if err != nil {
+			return response{}, err
+		}
+		n := change.New(private)
+		if err := webhooks.RequireEvents(r.principal.Key, n.Filter.Events); err != nil {
+			return response{}, err
+		}
+		secret, hook, err := r.webhooks().Add(r.ctx(), n)
+		if errors.Is(err, webhooks.ErrTooMany) {
+			return response{}, tooManyWebhooks()
+		}
+		if err != nil {
+			return response{}, err
+		}
+		return created(compat.WebhookSecret(compat.WebhookCreated, hook, secret)), nil
+	},
+}
+
+var updateWebhook = operation{
+	id:      "updateWebhook",
+	summary: "Change a webhook",
+	about:   "Changes only the fields that are sent. Events need the same permissions as when a webhook is added. Empty lists of agents, services and locations remove a filter.",
+	unnamed: true,
+	path:    []pathParameter{webhookID},
+	body:    compat.WebhookFields,
+	answers: []response{ok(compat.WebhookUpdated)},
+	serve: func(r *request) (response, error) {
+		body, err := r.webhookBody()
+		if err != nil {
+			return response{}, err
+		}
+		private := r.api.platform.Webhooks.AllowPrivate
+		change, err := compat.ReadWebhookChange(body, compat.WebhookFields, private)
+		if err != nil {
+			return response{}, err
+		}
+		hook, err := r.conditionalWebhook()
+		if err != nil {
+			return response{}, err
+		}
+		patch := change.Patch(hook, private)
+		if err := webhooks.RequireEvents(r.principal.Key, patch.Filter.Events); err != nil {
+			return response{}, err
+		}
+		hook, found, err := r.webhooks().Update(r.ctx(), hook.ID, patch)
+		if err == nil && found && change.Enabled != nil {
+			hook, found, err = r.enableWebhook(hook, *change.Enabled, change.Skip)
+		}
+		if err := foundWebhook(hook.ID, found, err); err != nil {
+			return response{}, err
+		}
+		return ok(compat.WebhookChanged(hook)), nil
+	},
+}
+
+// conditionalWebhook returns the webhook in the path, if it has the tag of the request's
+// If-Match.
+func (r *request) conditionalWebhook() (webhooks.Hook, error) {
+	hook, err := r.requiredWebhook()
+	if err != nil {
+		return webhooks.Hook{}, err
+	}
+	if check := r.precondition(); check != nil {
+		err = check(r.site)
+	}
+	return hook, err
+}
+
+// enableWebhook enables or disables a webhook and returns it as it then is.
+func (r *request) enableWebhook(hook webhooks.Hook, enabled, skip bool) (changed webhooks.Hook, found bool, err error) {
+	if enabled {
+		found, err = r.webhooks().Enable(r.ctx(), hook.ID, skip)
+	} else {
+		found, err = r.webhooks().Disable(r.ctx(), hook.ID, "disabled through the API")
+	}
+	if err != nil || !found {
+		return hook, found, err
+	}
+	return r.webhooks().Find(r.ctx(), hook.ID)
+}
+
+var deleteWebhook = operation{
+	id:      "deleteWebhook",
+	summary: "Delete a webhook",
+	about:   "Deletes a webhook with its secret and its log.",
+	unnamed: true,
+	path:    []pathParameter{webhookID},
+	answers: []response{ok(compat.WebhookDeleted)},
+	serve: func(r *request) (response, error) {
+		hook, err := r.conditionalWebhook()
+		if err != nil {
+			return response{}, err
+		}
+		found, err := r.webhooks().Delete(r.ctx(), hook.ID)
+		if err := foundWebhook(hook.ID, found, err); err != nil {
+			return response{}, err
+		}
+		return ok(compat.WebhookDeleted), nil
+	},
+}
+
+var listWebhookDeliveries = operation{
+	id:      "listWebhookDeliveries",
+	summary: "Read the log of a webhook",
+	about:   "What was sent to a webhook in the last 30 days, the newest first, with each try.",
+	own:     true,
+	size:    records("limit"),
+	path:    []pathParameter{webhookID},
+	query:   compat.WebhookDeliveryParameters,
+	answers: []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},
+	errors:  errorForm{list: true},
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.WebhookDeliveryFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		hook, err := r.requiredWebhook()
+		if err != nil {
+			return response{}, err
+		}
+		deliveries, more, err := r.webhooks().Deliveries(r.ctx(), hook.ID, filter)
+		if err != nil {
+			return response{}, err
+		}
+		tries, err := r.webhooks().Tries(r.ctx(), deliveries)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(compat.WebhookDeliveriesOf(deliveries, tries, more)), nil
+	},
+}
+
+var testWebhook = operation{
+	id:      "testWebhook",
+	summary: "Test a webhook",
+	about:   "Sends the event `" + webhooks.TestEvent + "` once. The log of the webhook shows what the receiver answered. A disabled webhook gets it when it is enabled.",
+	unnamed: true,
+	path:    []pathParameter{webhookID},
+	answers: []response{ok(compat.WebhookTested)},
+	serve: func(r *request) (response, error) {
+		if err := r.refuseName(); err != nil {
+			return response{}, err
+		}
+		hook, err := r.requiredWebhook()
+		if err != nil {
+			return response{}, err
+		}
+		delivery, err := r.webhooks().Test(r.ctx(), hook.ID)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(compat.WebhookTestQueued(delivery)), nil
+	},
+}
+
+var rotateWebhook = operation{
+	id:      "rotateWebhook",
+	summary: "Change the secret of a webhook",
+	about:   "Makes a new secret, which is shown only in this response. Until the overlap has passed, requests are signed with both secrets.",
+	unnamed: true,
+	path:    []pathParameter{webhookID},
+	body:    compat.WebhookRotationFields,
+	answers: []response{ok(compat.WebhookRotated)},
+	serve: func(r *request) (response, error) {
+		body, err := r.webhookBody()
+		if err != nil {
+			return response{}, err
+		}
+		overlap, err := compat.ReadWebhookRotation(body)
+		if err != nil {
+			return response{}, err
+		}
+		id, err := r.id(webhookID)
+		if err != nil {
+			return response{}, err
+		}
+		secret, found, err := r.webhooks().Rotate(r.ctx(), id, overlap)
+		if err := foundWebhook(id, found, err); err != nil {
+			return response{}, err
+		}
+		hook, err := r.requiredWebhook()
+		if err != nil {
+			return response{}, err
+		}
+		return ok(compat.WebhookSecret(compat.WebhookRotated, hook, secret)), nil
+	},
+}
+
+var replayWebhook = operation{
+	id:      "replayWebhook",
+	summary: "Send events again",
+	about:   "Sends one delivery, or all changes since a time, again, with the same webhook-id as before.",
+	unnamed: true,
+	path:    []pathParameter{webhookID},
+	body:    compat.WebhookReplayFields,
+	answers: []response{ok(compat.WebhookReplays)},
+	serve: func(r *request) (response, error) {
+		body, err := r.webhookBody()
+		if err != nil {
+			return response{}, err
+		}
+		replay, err := compat.ReadWebhookReplay(body)
+		if err != nil {
+			return response{}, err
+		}
+		hook, err := r.requiredWebhook()
+		if err != nil {
+			return response{}, err
+		}
+		if replay.Since != nil {
+			found, err := r.webhooks().ReplaySince(r.ctx(), hook.ID, *replay.Since)
+			return ok(compat.WebhookReplays), foundWebhook(hook.ID, found, err)
+		}
+		found, err := r.webhooks().Replay(r.ctx(), hook.ID, *replay.DeliveryID)
+		switch {
+		case errors.Is(err, webhooks.ErrSending):
+			return response{}, domain.ValidationFailed(map[string]string{"delivery_id": domain.Capitalize(webhooks.ErrSending.Error())})
+		case err == nil && !found:
+			return response{}, domain.InvalidField("delivery_id", "The webhook has no such delivery")
+		}
+		return ok(compat.WebhookReplays), err
+	},
+}
