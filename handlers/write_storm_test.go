@@ -98,7 +98,7 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 		return fmt.Sprintf("/webhooks/%d/replay", 1+i%3), `{"since":"2026-11-20T00:00:00Z"}`
 	},
 	"DELETE /coupons/:code": func(i int, _ func(string) string) (string, string) {
-		return fmt.Sprintf("/coupons/STORM%d", i%4), ""
+		return fmt.Sprintf("/coupons/STORM%d", i%2), ""
 	},
 }
 

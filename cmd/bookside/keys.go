@@ -23,7 +23,7 @@ tables of Bookside are created first.
 
 A permission is read, write or delete for everything, or one of them for a resource, such as
 write_bookings. Resources are bookings, customers, agents, services, locations, payments, orders,
-coupons and availability.
+coupons and availability. read_changes, write_users and write_webhooks must be named.
 
 With --networks the key is accepted only from these addresses; from others it is rejected like an
 unknown key, and the log names its ID. Behind a proxy this requires server.trusted_proxies (see
