@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"bookside/adapter/coalesce"
 	"bookside/wpdb"
@@ -13,6 +14,10 @@ import (
 // maxPages is how many pages may share a statement. MariaDB plans differently for lists of a
 // thousand values, which are ten of the largest pages.
 const maxPages = 8
+
+// pagePatience is how long a page waits for a statement that began before it. The more the
+// database has to do, the longer statements take, and the more pages should share one.
+const pagePatience = 20 * time.Millisecond
 
 // pageReads read the records of pages. Pages that wait at the same time share a statement,
 // which begins after the requests for all of them arrived: to scan the payments, which have
@@ -39,7 +44,7 @@ type pageRecords[T any] struct {
 
 func newPageReads[K comparable, T any](read func(s *Site, ctx context.Context, keys []K, size *total) (map[int64]T, error)) *pageReads[K, T] {
 	r := &pageReads[K, T]{read: read}
-	r.queues.Run, r.queues.Most = r.run, maxPages
+	r.queues.Run, r.queues.Most, r.queues.Patience = r.run, maxPages, pagePatience
 	return r
 }
 
