@@ -57,6 +57,7 @@ var allowedImports = map[string][]string{
 	"docker/bench/baseline":    {"handlers", "adapter/keys", "wpdb"},
 	"docker/bench/report":      {},
 	"docker/cluster/load":      {},
+	"docker/endurance/changes": {},
 	"docker/endurance/load":    {},
 	"docker/release/licenses":  {},
 }
@@ -74,7 +75,7 @@ var modules = map[string][]string{
 	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker", "adapter/webhooks"},
-	"github.com/standard-webhooks/":      {"adapter/webhooks", "cmd/bookside"},
+	"github.com/standard-webhooks/":      {"adapter/webhooks", "cmd/bookside", "docker"},
 	"maragu.dev/gomponents":              {"handlers/keyspage", "adapter/process"},
 	"html/template":                      {}, // executing a template makes the linker keep all methods
 	"text/template":                      {},
