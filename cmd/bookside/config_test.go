@@ -117,6 +117,8 @@ func TestEverySetting(t *testing.T) {
 	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
 	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
+	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
+	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
 	want.Lists.ExactCountMS, want.Lists.CountMaxAge = 7, 3*time.Second
 	samples := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
@@ -134,6 +136,8 @@ func TestEverySetting(t *testing.T) {
 		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
 		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
 		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""},
+		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""},
+		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
 		{"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""},
 	}
 	l, err := newLayers()
