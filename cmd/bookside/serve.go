@@ -276,7 +276,7 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	stop := s.start(listener, api, options.Memory/connectionShare)
 	s.probes.Started(platform)
 	if s.page != nil {
-		s.page.Open(store, keys.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit)
+		s.page.Open(store, keys.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit, platform.Webhooks)
 	}
 	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())
 	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {

@@ -1,6 +1,6 @@
 // Package keyspage is the page on which an administrator manages API keys in a
 // browser, at /keys and below: a list, and forms to create, change and revoke a
-// key. It is plain HTML rendered on the server; the only script copies a new
+// key. Webhooks are managed at /keys/webhooks. It is plain HTML rendered on the server; the only script copies a new
 // key.
 //
 // It is meant for a loopback address. That does not protect it from the pages

@@ -15,6 +15,7 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -30,9 +31,10 @@ type Page struct {
 
 // site is what the page needs from an open database.
 type site struct {
-	keys   *keys.Store
-	tokens *keys.AdminTokens
-	limits ratelimit.Options
+	keys     *keys.Store
+	tokens   *keys.AdminTokens
+	limits   ratelimit.Options
+	webhooks *webhooks.Store
 }
 
 //go:embed style.css script.js icon.svg
@@ -56,14 +58,14 @@ func New(now domain.Clock, log *slog.Logger) *Page {
 	mux.Handle("POST /keys/{id}", p.withForm(p.redisplayEdit, p.update))
 	mux.Handle("GET /keys/{id}/revoke", p.withSession(p.showRevoke))
 	mux.Handle("POST /keys/{id}/revoke", p.withForm(p.redisplayRevoke, p.revoke))
-	p.routes = http.NewCrossOriginProtection().Handler(mux)
+	p.routes = http.NewCrossOriginProtection().Handler(p.withWebhooks(mux))
 	return p
 }
 
 // Open starts serving once the database is open. limits are those of keys
 // without limits of their own.
-func (p *Page) Open(keys *keys.Store, tokens *keys.AdminTokens, limits ratelimit.Options) {
-	p.site.Store(&site{keys, tokens, limits})
+func (p *Page) Open(keys *keys.Store, tokens *keys.AdminTokens, limits ratelimit.Options, hooks *webhooks.Store) {
+	p.site.Store(&site{keys, tokens, limits, hooks})
 }
 
 // timeout bounds the time that a request may take in the database.

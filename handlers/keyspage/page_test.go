@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
@@ -45,7 +46,7 @@ func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *ke
 	page := keyspage.New(clock, log)
 	page.Open(k.keys, k.tokens, ratelimit.Options{
 		Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000},
-	})
+	}, adapter.NewPlatform(openDatabase(t, database), clock).Webhooks)
 	admin := handlers.NewAdmin(log, hosts)
 	admin.Mount("/keys", page)
 	k.admin = httptest.NewServer(admin)

@@ -51,7 +51,7 @@ func (l layout) banner() g.Node {
 	return h.Header(
 		h.P(h.Class("brand"), h.Img(h.Src("/keys/icon.svg"), h.Alt(""), h.Width("28"), h.Height("28")), g.Text("Bookside")),
 		g.If(l.Session != "", g.Group{
-			h.Nav(h.Aria("label", "Pages"), listLink("All keys")),
+			h.Nav(h.Aria("label", "Pages"), listLink("All keys"), g.Text(" "), webhooksLink("Webhooks")),
 			h.Form(h.Method("post"), h.Action("/keys/logout"),
 				hidden("csrf", csrfToken(l.Session)),
 				h.Button(h.Class("quiet"), g.Text("Log out")),

@@ -1,0 +1,166 @@
+package keyspage
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/webhooks"
+)
+
+func webhooksLink(text string) g.Node { return h.A(h.Href(webhooksPath), g.Text(text)) }
+
+// webhooksView shows all webhooks.
+func webhooksView(all []webhooks.Hook) g.Node {
+	list := h.P(g.Text("There are no webhooks."))
+	if len(all) > 0 {
+		list = h.Table(h.Class("keys"), h.Role("table"),
+			h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"),
+				g.Map([]string{"Name", "URL", "Events", "Key", "Status"}, func(head string) g.Node { return columnHead(g.Text(head)) }),
+			)),
+			h.TBody(h.Role("rowgroup"), g.Map(all, webhookRow)),
+		)
+	}
+	return g.Group{
+		h.P(g.Text("A webhook tells a URL what changed on the site, whoever changed it.")),
+		h.P(h.A(h.Class("button main"), h.Href(webhooksPath+"/new"), g.Text("New webhook"))),
+		list,
+	}
+}
+
+func webhookRow(hook webhooks.Hook) g.Node {
+	key := "none"
+	if hook.KeyID != 0 {
+		key = strconv.FormatInt(hook.KeyID, 10)
+	}
+	return h.Tr(h.Role("row"),
+		h.Th(h.Role("rowheader"), h.Scope("row"), h.A(h.Class("name"), h.Href(webhookPath(hook.ID)), g.Text(hook.Name)),
+			g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(hook.ID, 10)))),
+		cell("URL", h.Code(g.Text(webhooks.MaskURL(hook.URL)))),
+		cell("Events", g.Text(strings.Join(hook.Filter.Events, ", "))),
+		cell("Key", g.Text(key)),
+		cell("Status", webhookStatus(hook)),
+	)
+}
+
+func webhookStatus(hook webhooks.Hook) g.Node {
+	class := "status active"
+	if hook.Status != webhooks.Enabled {
+		class = "status revoked"
+	}
+	return g.Group{
+		h.Span(h.Class(class), g.Text(string(hook.Status))),
+		g.If(hook.Reason != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(hook.Reason))}),
+		g.If(hook.FailingSince != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text("failing since "), newUTCTime(hook.FailingSince).view(""))}),
+	}
+}
+
+// webhookView shows a webhook with its actions and its log.
+func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, csrf, problem string) g.Node {
+	action := func(name, class, text string) g.Node {
+		return h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/"+name), hidden("csrf", csrf), h.Button(h.Class(class), g.Text(text)))
+	}
+	onOff := action("disable", "", "Disable")
+	if hook.Status != webhooks.Enabled {
+		onOff = action("enable", "main", "Enable")
+	}
+	return g.Group{
+		alert(problem),
+		h.P(h.Code(g.Text(webhooks.MaskURL(hook.URL))), g.Text(" gets "+strings.Join(hook.Filter.Events, ", ")+filterView(hook.Filter)+".")),
+		h.P(webhookStatus(hook)),
+		g.If(hook.Status != webhooks.Enabled, h.P(h.Class("hint"), g.Text("When it is enabled, it first gets the changes since it was disabled."))),
+		h.Div(h.Class("actions"), action("test", "main", "Send a test"), onOff, action("rotate", "", "Change the secret"), action("delete", "danger", "Delete")),
+		h.H2(g.Text("Latest deliveries")),
+		g.If(len(deliveries) == 0, h.P(g.Text("Nothing was sent yet."))),
+		g.If(len(deliveries) > 0, h.Table(h.Class("keys"), h.Role("table"),
+			h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"),
+				g.Map([]string{"Event", "Queued", "State", "Tries"}, func(head string) g.Node { return columnHead(g.Text(head)) }),
+				columnHead(screenReaderText("Actions")),
+			)),
+			h.TBody(h.Role("rowgroup"), g.Map(deliveries, func(d webhooks.Delivery) g.Node { return deliveryRow(hook, d, tries[d.ID], csrf) })),
+		)),
+		h.P(h.Class("hint"), g.Text("Times are in UTC. The log is kept for 30 days; bookside webhooks log shows all of it.")),
+		h.P(webhooksLink("All webhooks")),
+	}
+}
+
+func filterView(f webhooks.Filter) string {
+	text := ""
+	for _, part := range []struct {
+		name string
+		ids  []int64
+	}{{"agents", f.Agents}, {"services", f.Services}, {"locations", f.Locations}} {
+		if len(part.ids) > 0 {
+			text += ", of bookings only those of " + part.name + " " + strings.Trim(fmt.Sprint(part.ids), "[]")
+		}
+	}
+	return text
+}
+
+func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try, csrf string) g.Node {
+	about := g.Group{h.Span(h.Class("name"), g.Text(d.Event))}
+	if d.ResourceID != 0 {
+		about = append(about, g.Text(" "), h.Span(h.Class("hint"), g.Text(fmt.Sprintf("%s %d", d.Resource, d.ResourceID))))
+	}
+	state := g.Group{g.Text(d.State)}
+	if d.Waits() && d.Tries > 0 {
+		state = g.Group{g.Text("next try "), newUTCTime(d.DueAt).view("")}
+	}
+	return h.Tr(h.Role("row"),
+		h.Th(h.Role("rowheader"), h.Scope("row"), about),
+		cell("Queued", newUTCTime(d.CreatedAt).view("")),
+		cell("State", state),
+		cell("Tries", g.Map(tries, tryView)),
+		h.Td(h.Role("cell"), h.Class("actions"), g.If(d.FinishedAt != "", h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/replay"),
+			hidden("csrf", csrf), hidden("delivery", strconv.FormatInt(d.ID, 10)), h.Button(g.Text("Send again"), screenReaderText(" "+d.Event))))),
+	)
+}
+
+func tryView(t webhooks.Try) g.Node {
+	outcome := t.Failure
+	if outcome == "" {
+		outcome = fmt.Sprintf("answered %d", t.Status)
+	}
+	return h.Div(newUTCTime(t.At).view(""), g.Text(fmt.Sprintf(" %s after %v ", outcome, t.Took)), g.If(t.Answer != "", h.Code(g.Text(t.Answer))))
+}
+
+// view shows the form of a new webhook below its errors.
+func (f *webhookForm) view(csrf string) g.Node {
+	text := func(name, label, hint string, attributes ...g.Node) g.Node {
+		return f.field(name, label, hint, f.input(name, f.value(name), attributes...))
+	}
+	return g.Group{
+		f.errorSummary(),
+		h.Form(h.Method("post"), h.Action(webhooksPath+"/new"), h.AutoComplete("off"), g.Attr("novalidate"),
+			hidden("csrf", csrf), hidden("nonce", f.Nonce),
+			text("url", "URL", "Where events are sent, with http or https, at a public address.", h.Required(), g.If(!f.invalid(), h.AutoFocus())),
+			text("events", "Events", "Such as booking.created, customer.* or * for all, separated by commas.", h.Required()),
+			text("name", "Name", "Leave empty for the host of the URL.", h.MaxLength("190")),
+			text("agents", "Agents", "Only bookings with these agents: ids separated by commas. Leave empty for all."),
+			text("services", "Services", "Only bookings with these services: ids separated by commas. Leave empty for all."),
+			text("locations", "Locations", "Only bookings at these locations: ids separated by commas. Leave empty for all."),
+			h.P(h.Label(h.Input(h.Type("checkbox"), h.Name("record"), h.Value("1"), g.If(f.value("record") != "", h.Checked())),
+				g.Text(" Also send the present record, with personal data"))),
+			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text("Add the webhook")), button(webhooksPath, g.Text("Cancel"))),
+		),
+	}
+}
+
+// webhookSecretView shows a secret, which is shown only once.
+func webhookSecretView(name, secret string) g.Node {
+	return g.Group{
+		h.P(g.Text("This is the only time the secret of "), h.Strong(g.Text(name)), g.Text(" is shown. Copy it to the receiver, which checks signatures with it. An earlier secret stays valid for a day.")),
+		h.Div(h.Class("field secret"),
+			h.Label(h.For("secret"), g.Text("Secret")),
+			h.Div(h.Class("copy"),
+				h.Textarea(h.ID("secret"), h.Class("code"), h.Rows("2"), h.ReadOnly(), h.AutoFocus(), h.AutoComplete("off"), g.Attr("spellcheck", "false"), g.Text(secret)),
+				h.Button(h.Type("button"), h.Class("main"), h.ID("copy"), g.Attr("hidden"), g.Text("Copy")),
+			),
+			h.P(h.Class("hint"), h.ID("copied"), h.Role("status")),
+		),
+		h.P(webhooksLink("I have copied it: back to all webhooks")),
+	}
+}
