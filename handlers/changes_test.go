@@ -225,10 +225,6 @@ func TestRecordsOfChanges(t *testing.T) {
 				t.Fatalf("%v %.200s", err, text)
 			}
 			want := listed.Data[0]
-			table := map[string]string{"payments": "transactions"}[resource]
-			if table == "" {
-				table = resource
-			}
 			f.exec(fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('%s', %v, 'updated', 'api', UTC_TIMESTAMP())", resource, want["id"]))
 			got := f.wait("/changes?include=record&resources="+resource, cursor, key)
 			cursor = got.Cursor

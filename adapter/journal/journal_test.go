@@ -107,10 +107,11 @@ func (s *site) tell(r Resource, id int64, kind Kind, status any) {
 		string(r), id, string(kind), status, domain.Stamp(testNow))
 }
 
-// booking returns the id of a booking with a status, and its facts.
-func (s *site) booking(status string) (int64, BookingFacts) {
+// booking returns the id of an approved booking, and its facts.
+func (s *site) booking() (int64, BookingFacts) {
 	s.t.Helper()
 	var id int64
+	const status = "approved"
 	f := BookingFacts{OldStatus: status, NewStatus: status}
 	query := "SELECT id, agent_id, service_id, location_id FROM " + s.Prefix + "latepoint_bookings WHERE status = ? ORDER BY id LIMIT 1"
 	if err := s.SQL.QueryRowContext(s.t.Context(), query, status).Scan(&id, &f.AgentID, &f.ServiceID, &f.LocationID); err != nil {
@@ -126,7 +127,7 @@ func (s *site) bookings() string { return s.Prefix + "latepoint_bookings" }
 func TestFoundChanges(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	id, facts := s.booking("approved")
+	id, facts := s.booking()
 	facts.NewStatus = "no_show"
 	s.exec(fmt.Sprintf("UPDATE %s SET status = 'no_show' WHERE id = %d", s.bookings(), id))
 	s.work()
@@ -178,7 +179,7 @@ func TestFoundInEveryResource(t *testing.T) {
 func TestEnteredChanges(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	id, facts := s.booking("approved")
+	id, facts := s.booking()
 	facts.NewStatus = "cancelled"
 	cancel := fmt.Sprintf("UPDATE %s SET status = 'cancelled', updated_at = '2026-11-22 12:00:00' WHERE id = %d", s.bookings(), id)
 	s.enter(7, cancel, Change{Bookings, id, Updated, "cancelled"}, Change{Customers, 1, Updated, ""})
@@ -225,7 +226,7 @@ func TestEnteredChanges(t *testing.T) {
 func TestToldChanges(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	id, facts := s.booking("approved")
+	id, facts := s.booking()
 	facts.NewStatus = "cancelled"
 	s.exec(fmt.Sprintf("UPDATE %s SET status = 'cancelled' WHERE id = %d", s.bookings(), id))
 	s.tell(Bookings, id, Updated, "cancelled")
@@ -277,7 +278,7 @@ func TestOtherColumns(t *testing.T) {
 	s.db.ForgetSchema()
 	s.work()
 	s.want()
-	id, facts := s.booking("approved")
+	id, facts := s.booking()
 	s.exec("UPDATE "+s.bookings()+" SET fresh = 5 WHERE id = ?", id)
 	s.work()
 	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &facts})

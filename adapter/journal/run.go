@@ -216,7 +216,7 @@ func (w *worker) prune(ctx context.Context) error {
 
 func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 	err = w.db.Transact(ctx, "delete old changes", func(tx *wpdb.DB) error {
-		if _, err := lockPosition(ctx, tx, journalPosition); err != nil {
+		if _, err := lockPosition(ctx, tx); err != nil {
 			return err
 		}
 		type aged struct {

@@ -60,7 +60,6 @@ type search struct {
 	spans      int64 // how many the next statement covers
 	sweepBegan time.Time
 	spent      time.Duration // of the database in the present round
-	settled    bool          // whether candidates were settled in the present round
 }
 
 // look is the state of a resource between rounds.
@@ -441,7 +440,7 @@ func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int6
 	var p progress
 	err := s.timed(func() error {
 		return s.j.db.Transact(ctx, "take snapshots", func(tx *wpdb.DB) error {
-			if _, err := lockPosition(ctx, tx, journalPosition); err != nil {
+			if _, err := lockPosition(ctx, tx); err != nil {
 				return err
 			}
 			spans := make([]int64, 0, last-first+1)

@@ -51,12 +51,12 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", *dsn, err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	t := &trial{urls: strings.Split(*urls, ","), key: os.Getenv("KEY"), db: db, verifier: verifier, received: map[entry]int{}, last: map[record]int64{},
 		client: &http.Client{Timeout: 20 * time.Second}}
 	receiver := &http.Server{Addr: *listen, Handler: http.HandlerFunc(t.receive), ReadHeaderTimeout: 10 * time.Second}
 	go func() { t.problem(receiver.ListenAndServe()) }()
-	defer receiver.Close()
+	defer func() { _ = receiver.Close() }()
 
 	ctx, cancel := context.WithTimeout(context.Background(), *duration)
 	defer cancel()
@@ -200,7 +200,7 @@ func (t *trial) send(method, url, body string) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {
 		return 0, cmp.Or(err, fmt.Errorf("status %d", response.StatusCode))
@@ -220,7 +220,7 @@ func (t *trial) send(method, url, body string) (id int64, err error) {
 // writeBySQL creates customers, and changes them in a way that leaves no trace.
 func (t *trial) writeBySQL(ctx context.Context) {
 	for ctx.Err() == nil {
-		result, err := t.db.Exec("INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at) VALUES ('S', 'Q', ?, 'active', '2020-01-01', '2020-01-01')",
+		result, err := t.db.ExecContext(context.Background(), "INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at) VALUES ('S', 'Q', ?, 'active', '2020-01-01', '2020-01-01')",
 			fmt.Sprintf("%d@example.test", mathrand.Int64()))
 		if err != nil {
 			pause(ctx, 200*time.Millisecond)
@@ -228,7 +228,7 @@ func (t *trial) writeBySQL(ctx context.Context) {
 		}
 		if id, err := result.LastInsertId(); err == nil {
 			t.note(record{"customers", id})
-			if _, err := t.db.Exec("UPDATE wp_latepoint_customers SET notes = 'changed' WHERE id = ?", id); err == nil {
+			if _, err := t.db.ExecContext(context.Background(), "UPDATE wp_latepoint_customers SET notes = 'changed' WHERE id = ?", id); err == nil {
 				t.note(record{})
 			}
 		}
@@ -245,11 +245,11 @@ func (t *trial) settle(patience time.Duration) error {
 		}
 		time.Sleep(time.Second)
 		// Deliveries whose next try is in an hour are tried now.
-		if _, err := t.db.Exec("UPDATE wp_bookside_webhook_deliveries SET due_at = UTC_TIMESTAMP() WHERE status = 'waiting'"); err != nil {
+		if _, err := t.db.ExecContext(context.Background(), "UPDATE wp_bookside_webhook_deliveries SET due_at = UTC_TIMESTAMP() WHERE status = 'waiting'"); err != nil {
 			continue
 		}
 		var waiting, inbox, behind int64
-		err := t.db.QueryRow("SELECT (SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE status NOT IN ('delivered', 'failed')), (SELECT COUNT(*) FROM wp_bookside_change_inbox), "+
+		err := t.db.QueryRowContext(context.Background(), "SELECT (SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE status NOT IN ('delivered', 'failed')), (SELECT COUNT(*) FROM wp_bookside_change_inbox), "+
 			"(SELECT COUNT(*) FROM wp_bookside_changes c LEFT JOIN wp_bookside_webhook_deliveries d ON d.number = c.number WHERE d.id IS NULL AND c.resource = 'customers')").Scan(&waiting, &inbox, &behind)
 		if quiet++; err != nil || waiting+inbox+behind > 0 {
 			quiet = 0
@@ -263,11 +263,11 @@ func (t *trial) settle(patience time.Duration) error {
 func (t *trial) compare() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rows, err := t.db.Query("SELECT number, resource, resource_id, kind, origin FROM wp_bookside_changes ORDER BY number")
+	rows, err := t.db.QueryContext(context.Background(), "SELECT number, resource, resource_id, kind, origin FROM wp_bookside_changes ORDER BY number")
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	journal := map[entry]bool{}
 	created := map[record]int{}
 	origins := map[string]int{}
