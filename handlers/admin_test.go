@@ -249,8 +249,8 @@ var goodWords = map[string][]string{
 	"payment_status": {"fully_paid"}, "fulfillment_status": {"fulfilled"},
 	"sort":     {"date", "start_date", "created_at", "created_date", "customer_name", "status", "id", "amount", "total"},
 	"order_by": {"id", "first_name", "last_name", "email", "name", "price", "charge_amount", "duration", "created_at", "created_date", "updated_at", "status"},
-	"state":    {"failed"},
-	"include":  {"services", "locations", "agents", "category", "categories", "bookings", "upcoming_bookings", "past_bookings"},
+	"state":    {"failed"}, "resources": {"bookings"},
+	"include": {"services", "locations", "agents", "category", "categories", "bookings", "upcoming_bookings", "past_bookings"},
 }
 
 // TestRequiredColumnsSuffice drops every column that is not required and sends
@@ -277,7 +277,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 		switch a.status {
 		case http.StatusOK:
 			answered++
-		case http.StatusBadRequest, http.StatusNotFound: // the word or the id belongs to another resource
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusGone: // the word, the id or the cursor belongs to another resource
 		default:
 			t.Errorf("%s: status %d: %.300s", path, a.status, a.body)
 		}

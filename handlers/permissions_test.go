@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
@@ -126,6 +127,9 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 				key := keys.Key{Permissions: append(slices.Clone(also), r.Permission)}
 				if r.Permission == "" {
 					key.Permissions = append(slices.Clone(also), "delete_coupons")
+				}
+				if r.Path == "/changes" && !slices.ContainsFunc(journal.Resources, func(of journal.Resource) bool { return key.Holds("read_" + string(of)) }) {
+					continue // there is nothing that it may follow
 				}
 				want := answer{t: t, body: everything}.object()
 				for _, g := range guardedMembers[name] {
