@@ -15,7 +15,7 @@ import (
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
 	"cmd/bookside": {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig"},
-	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
+	"cmd/demo":     {"handlers", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
 
 	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb"},
 	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb"},

@@ -63,7 +63,7 @@ func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 			log.Info("changes of records are noticed again")
 		}
 		if failing = err != nil; failing {
-			w.leader, w.search = false, nil
+			w.leased = time.Time{}
 			select {
 			case <-ctx.Done():
 				return
@@ -121,12 +121,14 @@ func (w *worker) work(ctx context.Context) error {
 
 // lead does the work of the one process that has the lease.
 func (w *worker) lead(ctx context.Context) error {
+	var err error
 	if w.search == nil || !w.now().Before(w.searchDue) {
-		if err := w.look(ctx); err != nil {
-			return err
-		}
+		err = w.look(ctx)
 	}
-	if err := w.number(ctx); err != nil {
+	if w.search != nil { // also if a table cannot be searched
+		err = errors.Join(err, w.number(ctx))
+	}
+	if err != nil {
 		return err
 	}
 	if now := w.now(); !now.Before(w.pruneDue) {

@@ -244,13 +244,12 @@ type sum struct {
 }
 
 // compareSpans compares the sums of spans with those of the snapshots, and where they
-// differ the rows.
+// differ the rows. Uses the primary keys.
 func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64) error {
 	target, db := s.targets[r], s.j.db
 	var now, before map[int64]sum
 	err := s.timed(func() (err error) {
-		table := target.table + " FORCE INDEX (PRIMARY)"
-		stmt := sq.Select("id DIV 256 AS span", "COUNT(*)", target.spanChecksum()).From(table).Where(idsOf(first, last)).GroupBy("span")
+		stmt := sq.Select("id DIV 256 AS span", "COUNT(*)", target.spanChecksum()).From(target.table).Where(idsOf(first, last)).GroupBy("span")
 		if now, err = sums(ctx, db, stmt); err != nil {
 			return err
 		}

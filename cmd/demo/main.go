@@ -16,12 +16,14 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 	_ "time/tzdata"
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/fixtures/embedded"
@@ -78,7 +80,7 @@ func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, s
 		return err
 	}
 	store := keys.NewStore(db, now, rand.Reader)
-	secret, _, err := store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete"}})
+	secret, _, err := store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete", "read_changes"}})
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,15 @@ func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, s
 	if err != nil {
 		return err
 	}
-	api := handlers.New(adapter.NewPlatform(db, now), store, now, log, handlers.Options{
+	platform := adapter.NewPlatform(db, now)
+	var work sync.WaitGroup
+	defer work.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	work.Go(func() {
+		platform.RunJournal(ctx, journal.Options{Interval: time.Second, Share: 1, Sweep: time.Minute, Keep: time.Hour, Owner: "demo"}, log)
+	})
+	api := handlers.New(platform, store, now, log, handlers.Options{
 		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
 		QueryParameter: "api_key",
 		RequestTimeout: time.Minute,

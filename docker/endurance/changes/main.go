@@ -41,7 +41,7 @@ func run() error {
 	dsn := flag.String("dsn", "", "data source name of the database")
 	listen := flag.String("listen", "127.0.0.1:9000", "address of the receiver")
 	duration := flag.Duration("duration", time.Minute, "duration of the load")
-	patience := flag.Duration("patience", 5*time.Minute, "how long to wait afterwards for everything to arrive")
+	patience := flag.Duration("patience", 15*time.Minute, "how long to wait afterwards for everything to arrive")
 	flag.Parse()
 	verifier, err := webhook.NewWebhook(os.Getenv("SECRET"))
 	if err != nil {
@@ -173,7 +173,7 @@ func (t *trial) writeByAPI(ctx context.Context) {
 				t.note(record{})
 			}
 		}
-		pause(ctx, 50*time.Millisecond)
+		pause(ctx, 200*time.Millisecond)
 	}
 }
 
