@@ -133,6 +133,9 @@ func TestInvalidParametersAreNamed(t *testing.T) {
 			for title, bad := range badValues {
 				a := s.get(path + "?" + valid[path] + companions[name] + name + "=" + bad.raw)
 				where := fmt.Sprintf("%s?%s= %s", path, name, title)
+				if title == "beyond the column" && (name == "cursor" || name == "before") {
+					continue // positions have no largest value
+				}
 				if !slices.Contains(bad.rejected, kind) {
 					wantNoMatches(t, where, a)
 					continue
@@ -196,9 +199,6 @@ func wantInvalid(t *testing.T, where string, a answer, code string, names ...str
 // the small site.
 func wantNoMatches(t *testing.T, where string, a answer) {
 	t.Helper()
-	if a.status == http.StatusGone && strings.HasPrefix(where, "/changes") || a.status == http.StatusNotFound && strings.HasPrefix(where, "/webhooks/1/") {
-		return // no such position in the journal, and no webhook yet
-	}
 	if a.status != http.StatusOK {
 		t.Errorf("%s: status %d: %.300s", where, a.status, a.body)
 		return

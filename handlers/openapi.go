@@ -530,6 +530,9 @@ func errorsOf(r route) []error {
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
+	if r.method == http.MethodPost && r.operation.unnamed && r.operation.body == nil {
+		all = append(all, nameRefused())
+	}
 	if r.method != http.MethodGet && !r.operation.unnamed {
 		all = append(all, domain.RequestInProgress(nil), domain.IdempotencyKeyReused())
 	}

@@ -22,6 +22,11 @@ func (r *request) refuseName() error {
 	if r.route.method != http.MethodPost || len(r.echo.Request().Header.Values(idempotencyKey)) == 0 {
 		return nil
 	}
+	return nameRefused()
+}
+
+// nameRefused returns the error for a request with an Idempotency-Key that may have none.
+func nameRefused() error {
 	return domain.InvalidRequest(map[string]string{idempotencyKey: "Not supported for webhooks"})
 }
 
