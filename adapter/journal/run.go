@@ -262,8 +262,3 @@ func (j *Journal) Stats() Stats {
 	last, _ := j.Changed()
 	return Stats{last, time.Duration(j.sweepTook.Load())}
 }
-
-// IsMissing reports whether an error means that the tables of the journal do not exist.
-func IsMissing(err error) bool {
-	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, errNotPrepared)
-}
