@@ -113,9 +113,12 @@ func TestCallersShareTheNextExecution(t *testing.T) {
 func TestExecutionsHaveNoMoreInputsThanAllowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // a full execution begins although another one is running
 		var sizes []int
 		q := Queue[int, int]{Most: 3, Run: func(_ context.Context, in []int) (int, error) {
+			mu.Lock()
 			sizes = append(sizes, len(in))
+			mu.Unlock()
 			time.Sleep(patience / 2)
 			return 0, nil
 		}}
@@ -131,6 +134,8 @@ func TestExecutionsHaveNoMoreInputsThanAllowed(t *testing.T) {
 			})
 		}
 		all.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		if want := "[1 3 3 1]"; fmt.Sprint(sizes) != want {
 			t.Errorf("executions with %v inputs, want %s", sizes, want)
 		}
