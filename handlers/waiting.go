@@ -47,7 +47,7 @@ func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 	if !streams && filter.Wait == 0 {
 		return deliver()
 	}
-	w := &waiting{api: r.api, echo: c, request: r, resources: resources}
+	w := &waiting{api: r.api, echo: c, request: r, asked: filter.Resources, resources: resources}
 	if err := w.begin(filter, streams); err != nil {
 		return err
 	}
@@ -70,7 +70,8 @@ type waiting struct {
 	api       *api
 	echo      echo.Context
 	request   *request
-	resources []journal.Resource
+	asked     []journal.Resource // by the client; empty for all
+	resources []journal.Resource // of those, what the key may read
 	cursor    int64
 	ctx       context.Context // of the connection
 }
@@ -129,12 +130,10 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 	for {
 		last, changed := w.api.platform.Journal.Changed()
 		if last > w.cursor {
-			ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
-			err = w.api.waiters.inTurn(ctx, func() (err error) {
+			err = w.inTurn(func(ctx context.Context) (err error) {
 				found, err = w.read(ctx)
 				return err
 			})
-			cancel()
 			if found || err != nil {
 				return found, err
 			}
@@ -202,16 +201,10 @@ func (w *waiting) checkKey(ctx context.Context) error {
 		}
 		if err == nil {
 			w.request.principal = principal
-			w.resources, err = readable(w.filterResources(), principal.Key)
+			w.resources, err = readable(w.asked, principal.Key)
 		}
 		return err
 	})
-}
-
-// filterResources returns the resources that the client asked for.
-func (w *waiting) filterResources() []journal.Resource {
-	f, _ := w.request.view.ChangeFilter(w.request.query) // it was valid before
-	return f.Resources
 }
 
 // refresh makes the request one for what comes after the cursor.
@@ -242,9 +235,7 @@ func (w *waiting) stream() {
 			found, err = w.sendBatch()
 		}
 		if err == nil {
-			err = w.limited(func(ctx context.Context) error {
-				return w.api.waiters.inTurn(ctx, func() error { return w.checkKey(ctx) })
-			})
+			err = w.inTurn(w.checkKey)
 		}
 		if err != nil {
 			w.logEnd(err)
@@ -258,6 +249,13 @@ func (w *waiting) limited(work func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
 	defer cancel()
 	return work(ctx)
+}
+
+// inTurn calls work, which uses the database, in turn and with the time limit of a request.
+func (w *waiting) inTurn(work func(context.Context) error) error {
+	return w.limited(func(ctx context.Context) error {
+		return w.api.waiters.inTurn(ctx, func() error { return work(ctx) })
+	})
 }
 
 // batch is what a stream needs of a list of changes.
