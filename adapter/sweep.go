@@ -15,9 +15,9 @@ import (
 )
 
 // Sweeper deletes rows of our own tables that have served their purpose: stored responses
-// to requests with an Idempotency-Key, mails, and the log of webhooks. They may contain
-// personal data, and must not wait for the next request or mail to be deleted. Any number of processes may sweep
-// one database.
+// to requests with an Idempotency-Key, holds, mails, and the log of webhooks. They may contain
+// personal data, and must not wait for the next request or mail to be deleted. Any number of
+// processes may sweep one database.
 type Sweeper struct {
 	db  *wpdb.DB
 	now domain.Clock
@@ -56,11 +56,14 @@ func (s *Sweeper) Run(ctx context.Context) {
 
 // Sweep deletes all expired rows and returns their number.
 func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
-	for _, old := range append([]webhooks.OldRows{
+	old := []webhooks.OldRows{
 		{Table: wpdb.Idempotency, Which: idempotency.Expired(s.db, s.now())},
 		{Table: wpdb.Outbox, Which: outbox.Finished(s.db, s.now())},
 		{Table: wpdb.Outbox, Which: outbox.Abandoned(s.db, s.now())},
-	}, webhooks.Old(s.db, s.now())...) {
+	}
+	old = append(old, webhooks.Old(s.db, s.now())...)
+	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())})
+	for _, old := range old {
 		n, err := s.deleteRows(ctx, old.Table, old.Which)
 		deleted += n
 		if err != nil {

@@ -98,6 +98,29 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
+	// Slots that are kept for customers who have yet to book, see adapter/holds.go. A
+	// companion in PHP reads them, so the columns must keep their meaning.
+	Holds: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		key_id BIGINT UNSIGNED NOT NULL,
+		agent_id BIGINT UNSIGNED NOT NULL,
+		service_id BIGINT UNSIGNED NOT NULL,
+		location_id BIGINT UNSIGNED NOT NULL,
+		start_date DATE NOT NULL,
+		end_date DATE NOT NULL,
+		start_time SMALLINT UNSIGNED NOT NULL,
+		end_time SMALLINT UNSIGNED NOT NULL,
+		duration SMALLINT UNSIGNED NOT NULL,
+		buffer_before INT NOT NULL,
+		buffer_after INT NOT NULL,
+		total_attendees INT UNSIGNED NOT NULL,
+		expires_at DATETIME NOT NULL,
+		created_at DATETIME NOT NULL,
+		PRIMARY KEY (id),
+		KEY start_date (start_date, expires_at),
+		KEY key_id (key_id, expires_at),
+		KEY expires_at (expires_at)
+	)`,
 	// The responses to a request, one row per item. The row of item 0 is also the
 	// claim of the server that processes the request: its status is 0 until there
 	// is a response, its owner is empty when nobody processes it, and every
