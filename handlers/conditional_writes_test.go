@@ -232,6 +232,7 @@ func TestOneOfManyConditionalWritesWins(t *testing.T) {
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	servers := []*server{newServer(t, database), newServer(t, database)}
 	servers[0].write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	servers[0].write(http.MethodPost, "/webhooks", `{"url":"https://example.org/","events":["booking.created"]}`).want(http.StatusCreated)
 	for path, body := range map[string]string{
 		"/bookings/7":            `{"notes":"%d"}`,
 		"/customers/9":           `{"notes":"%d"}`,
@@ -242,21 +243,30 @@ func TestOneOfManyConditionalWritesWins(t *testing.T) {
 		"/coupons/RACE":          `{"name":"%d"}`,
 	} {
 		t.Run(path, func(t *testing.T) {
-			tag := servers[0].get(path).want(http.StatusOK).header.Get("ETag")
-			statuses := make([]int, 8)
-			var all sync.WaitGroup
-			for i := range statuses {
-				all.Go(func() {
-					query := "?force=true"
-					statuses[i] = servers[i%2].write(http.MethodPut, path+query, fmt.Sprintf(body, 100+i), "If-Match", tag).status
-				})
-			}
-			all.Wait()
-			slices.Sort(statuses)
-			if statuses[0] != http.StatusOK || statuses[1] != http.StatusPreconditionFailed || statuses[len(statuses)-1] != http.StatusPreconditionFailed {
-				t.Errorf("statuses %v", statuses)
-			}
+			wantOneWinner(t, servers, path, path+"?force=true", body)
 		})
+	}
+	t.Run("/webhooks/1", func(t *testing.T) { // which one key sees
+		wantOneWinner(t, servers[:1], "/webhooks/1", "/webhooks/1", `{"name":"%d","enabled":false}`)
+	})
+}
+
+// wantOneWinner sends conditional PUTs to target, with the tag of path, at the same time.
+// Each body has a number that differs.
+func wantOneWinner(t *testing.T, servers []*server, path, target, body string) {
+	t.Helper()
+	tag := servers[0].get(path).want(http.StatusOK).header.Get("ETag")
+	statuses := make([]int, 8)
+	var all sync.WaitGroup
+	for i := range statuses {
+		all.Go(func() {
+			statuses[i] = servers[i%len(servers)].write(http.MethodPut, target, fmt.Sprintf(body, 100+i), "If-Match", tag).status
+		})
+	}
+	all.Wait()
+	slices.Sort(statuses)
+	if statuses[0] != http.StatusOK || statuses[1] != http.StatusPreconditionFailed || statuses[len(statuses)-1] != http.StatusPreconditionFailed {
+		t.Errorf("statuses %v", statuses)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
 	"bookside/compat"
 )
 
@@ -27,6 +28,8 @@ type request struct {
 	echo    echo.Context // nil for a read: others may share it, see sharedReads
 	path    pathValues
 	site    *adapter.Site
+	// lockedWebhooks are those within the transaction of lockWebhook; nil outside.
+	lockedWebhooks *webhooks.Store
 	// principal is the holder of the key.
 	principal keys.Principal
 	view      compat.View

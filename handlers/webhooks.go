@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -13,7 +14,30 @@ import (
 
 // webhooks returns the webhooks of the request's key.
 func (r *request) webhooks() *webhooks.Store {
+	if r.lockedWebhooks != nil {
+		return r.lockedWebhooks
+	}
 	return r.api.platform.Webhooks.OwnedBy(r.principal.ID)
+}
+
+// lockWebhook runs change in a transaction, with the webhook in the path locked and the
+// request's If-Match compared. A deadlock runs change again.
+func (r *request) lockWebhook(change func(*webhooks.Store, webhooks.Hook) error) error {
+	id, err := r.id(webhookID)
+	if err != nil {
+		return err
+	}
+	found, err := r.webhooks().Locked(r.ctx(), id, func(store *webhooks.Store, hook webhooks.Hook) error {
+		within := *r
+		within.lockedWebhooks = store
+		if check := within.precondition(); check != nil {
+			if err := check(r.site); err != nil {
+				return err
+			}
+		}
+		return change(store, hook)
+	})
+	return foundWebhook(id, found, err)
 }
 
 // refuseName rejects an Idempotency-Key of a POST: responses with secrets are not stored.
@@ -144,49 +168,38 @@ var updateWebhook = operation{
 		if err != nil {
 			return response{}, err
 		}
-		hook, err := r.conditionalWebhook()
+		var changed webhooks.Hook
+		err = r.lockWebhook(func(store *webhooks.Store, hook webhooks.Hook) error {
+			patch := change.Patch(hook, private)
+			if err := webhooks.RequireEvents(r.principal.Key, patch.Filter.Events); err != nil {
+				return err
+			}
+			if _, _, err := store.Update(r.ctx(), hook.ID, patch); err != nil {
+				return err
+			}
+			if err := enableWebhook(r.ctx(), store, hook.ID, change.Enabled, change.Skip); err != nil {
+				return err
+			}
+			changed, _, err = store.Find(r.ctx(), hook.ID)
+			return err
+		})
 		if err != nil {
 			return response{}, err
 		}
-		patch := change.Patch(hook, private)
-		if err := webhooks.RequireEvents(r.principal.Key, patch.Filter.Events); err != nil {
-			return response{}, err
-		}
-		hook, found, err := r.webhooks().Update(r.ctx(), hook.ID, patch)
-		if err == nil && found && change.Enabled != nil {
-			hook, found, err = r.enableWebhook(hook, *change.Enabled, change.Skip)
-		}
-		if err := foundWebhook(hook.ID, found, err); err != nil {
-			return response{}, err
-		}
-		return ok(compat.WebhookChanged(hook)), nil
+		return ok(compat.WebhookChanged(changed)), nil
 	},
 }
 
-// conditionalWebhook returns the webhook in the path, if it has the tag of the request's
-// If-Match.
-func (r *request) conditionalWebhook() (webhooks.Hook, error) {
-	hook, err := r.requiredWebhook()
-	if err != nil {
-		return webhooks.Hook{}, err
+// enableWebhook enables or disables a webhook, unless enabled is nil.
+func enableWebhook(ctx context.Context, store *webhooks.Store, id int64, enabled *bool, skip bool) (err error) {
+	switch {
+	case enabled == nil:
+	case *enabled:
+		_, err = store.Enable(ctx, id, skip)
+	default:
+		_, err = store.Disable(ctx, id, "disabled through the API")
 	}
-	if check := r.precondition(); check != nil {
-		err = check(r.site)
-	}
-	return hook, err
-}
-
-// enableWebhook enables or disables a webhook and returns it as it then is.
-func (r *request) enableWebhook(hook webhooks.Hook, enabled, skip bool) (changed webhooks.Hook, found bool, err error) {
-	if enabled {
-		found, err = r.webhooks().Enable(r.ctx(), hook.ID, skip)
-	} else {
-		found, err = r.webhooks().Disable(r.ctx(), hook.ID, "disabled through the API")
-	}
-	if err != nil || !found {
-		return hook, found, err
-	}
-	return r.webhooks().Find(r.ctx(), hook.ID)
+	return err
 }
 
 var deleteWebhook = operation{
@@ -197,12 +210,11 @@ var deleteWebhook = operation{
 	path:    []pathParameter{webhookID},
 	answers: []response{ok(compat.WebhookDeleted)},
 	serve: func(r *request) (response, error) {
-		hook, err := r.conditionalWebhook()
+		err := r.lockWebhook(func(store *webhooks.Store, hook webhooks.Hook) error {
+			_, err := store.Delete(r.ctx(), hook.ID)
+			return err
+		})
 		if err != nil {
-			return response{}, err
-		}
-		found, err := r.webhooks().Delete(r.ctx(), hook.ID)
-		if err := foundWebhook(hook.ID, found, err); err != nil {
 			return response{}, err
 		}
 		return ok(compat.WebhookDeleted), nil

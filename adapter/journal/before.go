@@ -13,7 +13,7 @@ import (
 // Before returns the position before the first entry about a change at a time or later;
 // the end if there is none.
 func (j *Journal) Before(ctx context.Context, at time.Time) (int64, error) {
-	last, floor, err := j.bounds(ctx)
+	last, floor, err := bounds(ctx, j.db)
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,7 @@ const maxScan = 10_000
 // of all if there are none. If entries after the cursor have been deleted, or the cursor
 // is from another journal, it returns a CodeCursorExpired.
 func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, limit int) (Page, error) {
-	last, floor, err := j.bounds(ctx)
+	last, floor, err := bounds(ctx, j.db)
 	if err != nil {
 		return Page{}, err
 	}
@@ -57,16 +57,19 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 }
 
 // End returns the position after the last entry.
-func (j *Journal) End(ctx context.Context) (int64, error) {
-	last, _, err := j.bounds(ctx)
+func (j *Journal) End(ctx context.Context) (int64, error) { return j.EndIn(ctx, j.db) }
+
+// EndIn is End for a caller that has a connection or a transaction already.
+func (j *Journal) EndIn(ctx context.Context, db *wpdb.DB) (int64, error) {
+	last, _, err := bounds(ctx, db)
 	return last, err
 }
 
 // bounds returns the last number, and the last one that was deleted.
-func (j *Journal) bounds(ctx context.Context) (last, floor int64, err error) {
-	stmt := sq.Select("position", "floor").From(j.db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
+func bounds(ctx context.Context, db *wpdb.DB) (last, floor int64, err error) {
+	stmt := sq.Select("position", "floor").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
 	type position struct{ last, floor int64 }
-	p, _, err := wpdb.One(ctx, j.db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
+	p, _, err := wpdb.One(ctx, db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
 		return p, row.Scan(&p.last, &p.floor)
 	})
 	return p.last, p.floor, err

@@ -42,8 +42,9 @@ type message struct {
 
 // answer is the response of a receiver, or why there is none.
 type answer struct {
-	status int    // 0 for none
-	text   string // the beginning of the body
+	status int           // 0 for none
+	text   string        // the beginning of the body
+	pause  time.Duration // that the receiver asked for with Retry-After
 	err    error
 }
 
@@ -114,7 +115,18 @@ func (c *client) send(ctx context.Context, at time.Time, m message) answer {
 	}
 	// The rest of a short response is read, so that the connection can be used again.
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
-	return answer{status: response.StatusCode, text: string(text)}
+	return answer{status: response.StatusCode, text: string(text), pause: pauseOf(response.Header.Get("Retry-After"), at)}
+}
+
+// pauseOf returns the time that a Retry-After asks for, seconds or a date; 0 for none.
+func pauseOf(header string, at time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxPause)
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return min(max(date.Sub(at), 0), maxPause)
+	}
+	return 0
 }
 
 func newRequest(ctx context.Context, at time.Time, m message) (*http.Request, error) {

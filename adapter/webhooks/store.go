@@ -29,6 +29,7 @@ type Store struct {
 	vault   Vault
 	journal *journal.Journal
 	owner   int64 // see OwnedBy
+	locked  bool  // whether db is the transaction of Locked
 }
 
 // NewStore returns the webhooks in db, which follow the journal. random must be fit for
@@ -162,10 +163,39 @@ func (s *Store) Find(ctx context.Context, id int64) (hook Hook, ok bool, err err
 	return wpdb.One(ctx, s.db, "find webhook", stmt, scanHookAlone)
 }
 
+// Locked runs change in a transaction, with a webhook that nobody else can change
+// meanwhile, and a Store of that transaction. A deadlock runs change again. found is false
+// if there is no such webhook.
+func (s *Store) Locked(ctx context.Context, id int64, change func(*Store, Hook) error) (found bool, err error) {
+	err = s.db.Transact(ctx, "change webhook", func(tx *wpdb.DB) error {
+		within := *s
+		within.db, within.locked = tx, true
+		stmt := sq.Select(hookColumns...).From(tx.As(wpdb.Webhooks, "h")).Where(s.visible("h.", sq.Eq{"h.id": id})).Suffix("FOR UPDATE")
+		var hook Hook
+		if hook, found, err = wpdb.One(ctx, tx, "lock webhook", stmt, scanHookAlone); err != nil || !found {
+			return err
+		}
+		return change(&within, hook)
+	})
+	return found, err
+}
+
+// transact runs work in the transaction of Locked, or else in one of its own.
+func (s *Store) transact(ctx context.Context, op string, work func(tx *wpdb.DB) error) error {
+	if s.locked {
+		return work(s.db)
+	}
+	return s.db.Transact(ctx, op, work)
+}
+
 // change updates columns of a webhook. It reports whether the webhook exists.
-func (s *Store) change(ctx context.Context, op string, id int64, set map[string]any) (bool, error) {
-	result, err := s.db.Change(ctx, op, sq.Update(s.db.Name(wpdb.Webhooks)).SetMap(set).Where(s.visible("", sq.Eq{"id": id})))
-	return result.Rows > 0, err
+func (s *Store) change(ctx context.Context, op string, id int64, set map[string]any) (found bool, err error) {
+	err = s.transact(ctx, op, func(tx *wpdb.DB) error {
+		result, err := wpdb.Exec(ctx, tx, op, sq.Update(tx.Name(wpdb.Webhooks)).SetMap(set).Where(s.visible("", sq.Eq{"id": id})))
+		found = result.Rows > 0
+		return err
+	})
+	return found, err
 }
 
 // Update changes a webhook, for deliveries that are not sent yet. It returns it as it
@@ -207,12 +237,12 @@ func (s *Store) Disable(ctx context.Context, id int64, reason string) (bool, err
 func (s *Store) Enable(ctx context.Context, id int64, skip bool) (found bool, err error) {
 	set := map[string]any{"status": string(Enabled), "reason": "", "failing_since": nil}
 	if skip {
-		if set["position"], err = s.journal.End(ctx); err != nil {
+		if set["position"], err = s.journal.EndIn(ctx, s.db); err != nil {
 			return false, err
 		}
 	}
 	now := domain.Stamp(s.now())
-	err = s.db.Transact(ctx, "enable webhook", func(tx *wpdb.DB) error {
+	err = s.transact(ctx, "enable webhook", func(tx *wpdb.DB) error {
 		result, err := wpdb.Exec(ctx, tx, "enable webhook", sq.Update(tx.Name(wpdb.Webhooks)).SetMap(set).Where(s.visible("", sq.Eq{"id": id, "status": string(Disabled)})))
 		if err != nil || result.Rows == 0 {
 			return err

@@ -309,7 +309,7 @@ func (w *Worker) outcomeOf(r result) outcome {
 	case tries > len(retryDelays), r.answer.gone(), r.delivery.Event == TestEvent, errors.Is(r.answer.err, errForbidden):
 		return outcome{failed, now, tries}
 	default:
-		return outcome{waiting, now.Add(jitter(retryDelays[tries-1])), tries}
+		return outcome{waiting, now.Add(max(jitter(retryDelays[tries-1]), r.answer.pause)), tries}
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	perFailing   = 1                  // the same while it has been failing for longer than failingSoon
 	failingSoon  = time.Minute        //
 	failingLimit = 3 * 24 * time.Hour // until a webhook that only fails is disabled
+	maxPause     = 24 * time.Hour     // that a receiver can ask for
 	claimTime    = 2 * time.Minute    // until another server may send a delivery whose server has died
 	pollInterval = time.Second        // to find retries, and what other servers left
 	pageSize     = 100                // entries that become deliveries at a time

@@ -184,6 +184,42 @@ func TestTriesEndAfterThreeDays(t *testing.T) {
 	}
 }
 
+func TestReceiverAsksForAPause(t *testing.T) {
+	t.Parallel()
+	x, r := newExchange(t), newReceiver(t)
+	_, hook := x.add(r, "*")
+	asked := ""
+	r.answerBy(func(w http.ResponseWriter, _ event) {
+		w.Header().Set("Retry-After", asked)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	for n, c := range []struct {
+		asked string
+		want  time.Duration
+	}{
+		{"90", 90 * time.Second},
+		{x.clock().Add(90 * time.Second).Add(10 * time.Minute).Format(http.TimeFormat), 10 * time.Minute},
+		{"99999999", 24 * time.Hour},
+		{"99999999999999999999", retryDelays[3]},
+		{"soon", retryDelays[4]},
+		{x.clock().Format(http.TimeFormat), retryDelays[5]},
+	} {
+		t.Run(c.asked, func(t *testing.T) {
+			asked = c.asked
+			if n == 0 {
+				x.enter(booking(1))
+			}
+			x.work()
+			d := x.deliveries(hook.ID)[0]
+			due, _ := d.DueAt.Time()
+			if delay := due.Sub(x.clock()); d.Tries != n+1 || delay < c.want-time.Second || delay > c.want+c.want/10 {
+				t.Errorf("after %d tries: next in %v, want %v", d.Tries, delay, c.want)
+			}
+			x.pass(due.Sub(x.clock()))
+		})
+	}
+}
+
 func TestDisabledWebhookContinuesWhereItStopped(t *testing.T) {
 	t.Parallel()
 	for _, skip := range []bool{false, true} {

@@ -82,6 +82,10 @@ func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[i
 			)),
 			h.TBody(h.Role("rowgroup"), g.Map(deliveries, func(d webhooks.Delivery) g.Node { return deliveryRow(hook, d, tries[d.ID], csrf) })),
 		)),
+		h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/replay-since"), hidden("csrf", csrf), h.Div(h.Class("field"),
+			h.Label(h.For("since"), g.Text("Send all changes again since (UTC)")),
+			h.Input(h.ID("since"), h.Name("since"), h.Type("datetime-local"), h.Required()), g.Text(" "), h.Button(g.Text("Send again")),
+		)),
 		h.P(h.Class("hint"), g.Text("Times are in UTC. The log is kept for 30 days; bookside webhooks log shows all of it.")),
 		h.P(webhooksLink("All webhooks")),
 	}

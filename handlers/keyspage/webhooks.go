@@ -56,6 +56,14 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return "", found, err
 	},
 	"rotate": func(v *visit, id int64) (string, bool, error) { return v.webhooks.Rotate(v.ctx(), id, secretOverlap) },
+	"replay-since": func(v *visit, id int64) (string, bool, error) {
+		since, err := time.Parse(inputTime, v.r.PostForm.Get("since"))
+		if err != nil {
+			return "", false, errSince
+		}
+		found, err := v.webhooks.ReplaySince(v.ctx(), id, since)
+		return "", found, err
+	},
 	"replay": func(v *visit, id int64) (string, bool, error) {
 		delivery, err := strconv.ParseInt(v.r.PostForm.Get("delivery"), 10, 64)
 		if err != nil {
@@ -68,6 +76,12 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return "", found, err
 	},
 }
+
+// inputTime is the layout of a field for a date and a time, to the minute.
+const inputTime = "2006-01-02T15:04"
+
+// errSince means that the time from which changes are to be sent again cannot be read.
+var errSince = errors.New("Write the time as 2026-11-22T09:30, in UTC.")
 
 // secretOverlap is how long an old secret stays valid if it is changed on the page.
 const secretOverlap = 24 * time.Hour
@@ -121,6 +135,8 @@ func (p *Page) changeWebhook(v *visit, action string, act func(*visit, int64) (s
 	}
 	secret, found, err := act(v, hook.ID)
 	switch {
+	case errors.Is(err, errSince):
+		return p.showWebhook(v, http.StatusUnprocessableEntity, err.Error())
 	case err != nil:
 		problem, status := p.explain(v, err)
 		return p.showWebhook(v, status, problem)

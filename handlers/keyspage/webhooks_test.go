@@ -41,6 +41,20 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	execute(t, database, "UPDATE wp_bookside_webhook_deliveries SET status = 'failed', finished_at = created_at")
 	do("replay").leadsTo("/keys/webhooks/1")
 	v.open("/keys/webhooks/1").says(http.StatusOK, "waiting")
+	since := func(value string) page {
+		t.Helper()
+		form := v.open("/keys/webhooks/1").form("/keys/webhooks/1/replay-since")
+		form.Set("since", value)
+		return v.post("/keys/webhooks/1/replay-since", form)
+	}
+	execute(t, database, "UPDATE wp_bookside_webhooks SET position = 7", "REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 7)",
+		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin) VALUES (3, 'bookings', 1, 'created', '2026-01-02 10:00:00', 'found')")
+	since("yesterday").says(http.StatusUnprocessableEntity, "Write the time as")
+	since("2026-01-02T09:59").leadsTo("/keys/webhooks/1")
+	var position int64
+	if err := database.SQL.QueryRowContext(t.Context(), "SELECT position FROM wp_bookside_webhooks").Scan(&position); err != nil || position != 2 {
+		t.Errorf("position %d, %v", position, err)
+	}
 	do("disable").leadsTo("/keys/webhooks/1")
 	v.open("/keys/webhooks").says(http.StatusOK, "disabled on the page")
 	do("enable").leadsTo("/keys/webhooks/1")
