@@ -55,6 +55,10 @@ func commands() []command {
 		{"webhooks enable", "ID", "continue a disabled webhook", aboutWebhooksEnable, (*program).enableWebhook},
 		{"webhooks delete", "ID", "delete a webhook and its log", aboutWebhooksDelete, (*program).deleteWebhook},
 		{"webhooks listen", "", "receive events, check their signatures and print them", aboutWebhooksListen, (*program).receiveWebhooks},
+		{"companion install", "", "place Bookside's companion in WordPress", aboutCompanionInstall, (*program).installCompanion},
+		{"companion remove", "", "remove the companion from WordPress", aboutCompanionRemove, (*program).removeCompanion},
+		{"companion status", "", "compare the companion in WordPress with that of this program", aboutCompanionStatus, (*program).companionStatus},
+		{"companion zip", "FILE", "write the companion as a plugin to upload in wp-admin", aboutCompanionZip, (*program).zipCompanion},
 		{"admin-token", "", "print a login token for the page to manage API keys", aboutAdminToken, (*program).adminToken},
 		{"version", "", "print the version", aboutVersion, (*program).version},
 	}
