@@ -23,7 +23,7 @@ type CreatedBooking struct {
 //
 // If anything is wrong with the booking, it returns a CodeInvalidRequest or
 // CodeValidationFailed that names every field; if the time is not available, a
-// CodeSlotUnavailable.
+// CodeSlotUnavailable. A rehearsal writes nothing: see draftBooking.
 func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, error) {
 	w, err := tx.writeSettings(ctx)
 	if err != nil {
@@ -35,6 +35,10 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	}
 	if plan.resource, err = tx.chooseResource(ctx, plan.service, plan.resources, plan.slot); err != nil {
 		return CreatedBooking{}, err
+	}
+	if tx.dry {
+		draft, err := tx.draftBooking(ctx, w, plan)
+		return CreatedBooking{BookingDetail: draft}, err
 	}
 	if err := tx.saveCustomer(ctx, w, &plan); err != nil {
 		return CreatedBooking{}, err
@@ -76,8 +80,7 @@ func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPl
 // order.
 func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPlan) (snapshot, error) {
 	breakdown := breakdownOf(plan.service.name, plan.price)
-	order := NewOrder{Address: plan.Address, OrderPatch: OrderPatch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
-	orderID, err := tx.insertOrder(ctx, w, order, plan.customer.ID, breakdown)
+	orderID, err := tx.insertOrder(ctx, w, plan.order(), plan.customer.ID, breakdown)
 	if err != nil {
 		return snapshot{}, err
 	}
@@ -109,6 +112,11 @@ func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPl
 	}, err
 }
 
+// order returns the order of the booking.
+func (plan *bookingPlan) order() NewOrder {
+	return NewOrder{Address: plan.Address, OrderPatch: OrderPatch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
+}
+
 // insertBookingAndItem writes the item of an order, and its booking. The item's data
 // contains the booking's id and is written last.
 func (tx *Tx) insertBookingAndItem(ctx context.Context, plan bookingPlan, order int64) (item OrderItem, booking int64, err error) {
@@ -126,12 +134,7 @@ func (tx *Tx) insertBookingAndItem(ctx context.Context, plan bookingPlan, order 
 		return item, 0, err
 	}
 	span := tx.spanOf(plan.Start, plan.duration)
-	booking, err = tx.insert(ctx, wpdb.Bookings, slices.Concat(row{{"booking_code", code}}, span.columns(), row{
-		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
-		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
-		{"location_id", plan.resource.Location}, {"order_item_id", item.ID}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
-		{"customer_timezone", nil}, {"server_timezone", nil},
-	}, tx.newTimestamps()))
+	booking, err = tx.insert(ctx, wpdb.Bookings, tx.bookingRow(plan, code, item.ID))
 	if err != nil {
 		return item, 0, err
 	}
@@ -139,6 +142,16 @@ func (tx *Tx) insertBookingAndItem(ctx context.Context, plan bookingPlan, order 
 		return item, 0, err
 	}
 	return item, booking, tx.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", item.ItemData}})
+}
+
+// bookingRow returns the row of a new booking.
+func (s *Site) bookingRow(plan bookingPlan, code string, item int64) row {
+	return slices.Concat(row{{"booking_code", code}}, s.spanOf(plan.Start, plan.duration).columns(), row{
+		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
+		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
+		{"location_id", plan.resource.Location}, {"order_item_id", item}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
+		{"customer_timezone", nil}, {"server_timezone", nil},
+	}, s.newTimestamps())
 }
 
 // itemData is the copy of a booking in the data of its order item

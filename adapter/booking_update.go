@@ -11,7 +11,8 @@ import (
 
 // UpdateBooking changes a booking and keeps its order item in step. Columns that do not
 // change are not written. Errors are those of CreateBooking, and a CodeNotFound if the
-// booking does not exist, a CodeForbidden if the caller's key does not permit the change.
+// booking does not exist, a CodeForbidden if the caller's key does not permit the change. A
+// rehearsal announces nothing.
 func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (BookingDetail, error) {
 	if err := tx.lock(ctx, lockOf(bookingLock, id)); err != nil {
 		return BookingDetail{}, err
@@ -36,6 +37,9 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 	changed, err := tx.applyUpdate(ctx, plan)
 	if err != nil || !changed.any() {
 		return before.bookingDetail(), err
+	}
+	if tx.dry {
+		return tx.BookingDetail(ctx, id)
 	}
 	// The activity log shows the keys, and the plugin creates missing ones when it
 	// writes an entry.

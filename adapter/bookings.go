@@ -423,29 +423,32 @@ func (s *Site) foundBookings(ctx context.Context, found []foundBooking, size *to
 // readBookings reads bookings by their ids. withStatus adds the payment status of their
 // orders, o.
 func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, size *total) (map[int64]*Booking, error) {
-	stmt := sq.Select(s.schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
-		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")...).
-		Columns("c.first_name", "c.last_name", "c.email", "c.phone",
-			"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
-			"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
-			"l.name", "l.full_address", "lc.id", "lc.name",
-			"b.order_item_id", "i.total", "o.id", "o.customer_comment").
-		From(s.db.As(wpdb.Bookings, "b")).
-		LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
-		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
-		LeftJoin(s.db.As(wpdb.Services, "s") + " ON s.id = b.service_id").
-		LeftJoin(s.db.As(wpdb.Locations, "l") + " ON l.id = b.location_id").
-		LeftJoin(s.db.As(wpdb.LocationCategories, "lc") + " ON lc.id = l.category_id").
-		LeftJoin(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
-		LeftJoin(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
-		Where(sq.Eq{"b.id": ids})
-	stmt = withStatus(stmt).Column(size.column())
+	stmt := withStatus(s.bookingRecords().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.column())
 	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, newListedRow(size).scan)
 	if err != nil {
 		return nil, err
 	}
 	s.noteCountTime(size)
 	return byID(records, func(b *Booking) int64 { return b.ID }), nil
+}
+
+// bookingRecords selects bookings, b, and the records that they refer to. The caller adds the
+// payment status of their orders, o, and the total, and then listedRow scans the rows.
+func (s *Site) bookingRecords() sq.SelectBuilder {
+	return sq.Select(s.schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
+		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")...).
+		Columns("c.first_name", "c.last_name", "c.email", "c.phone",
+			"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
+			"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
+			"l.name", "l.full_address", "lc.id", "lc.name",
+			"b.order_item_id", "i.total", "o.id", "o.customer_comment").
+		LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
+		LeftJoin(s.db.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
+		LeftJoin(s.db.As(wpdb.Services, "s") + " ON s.id = b.service_id").
+		LeftJoin(s.db.As(wpdb.Locations, "l") + " ON l.id = b.location_id").
+		LeftJoin(s.db.As(wpdb.LocationCategories, "lc") + " ON lc.id = l.category_id").
+		LeftJoin(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
+		LeftJoin(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
 }
 
 // listedRow has the variables into which the rows of readBookings are scanned, one after the

@@ -82,6 +82,21 @@ func (tx *Tx) insertNewOrder(ctx context.Context, w writeSettings, n NewOrder, c
 	return id, tx.invoiceOrder(ctx, w, invoiceSource{id: id, customer: customer, subtotal: *n.Subtotal, total: *n.Total, breakdown: breakdown})
 }
 
+// The statuses of a new order.
+const (
+	newOrderStatus      = "open"
+	newOrderFulfillment = "not_fulfilled"
+)
+
+// address returns the address to store: one that was sent, or that of the client if the site
+// logs it.
+func (n NewOrder) address(w writeSettings) *string {
+	if n.IPAddress == nil && n.Address != "" && w.settings[settingLogAddress] == on {
+		return &n.Address
+	}
+	return n.IPAddress
+}
+
 // insertOrder writes the row of a new order.
 func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
 	stored, err := process.EncodePHP(breakdown)
@@ -94,14 +109,10 @@ func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, cust
 			return 0, err
 		}
 	}
-	address := n.IPAddress
-	if address == nil && n.Address != "" && w.settings[settingLogAddress] == on {
-		address = &n.Address
-	}
 	return tx.insert(ctx, wpdb.Orders, append(row{
-		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", domain.ValueOr(n.Status, "open")},
-		{"fulfillment_status", domain.ValueOr(n.FulfillmentStatus, "not_fulfilled")}, {"payment_status", domain.ValueOr(n.PaymentStatus, orderNotPaid)},
-		{"source_id", n.SourceID}, {"source_url", domain.ValueOr(n.SourceURL, "")}, {"ip_address", address},
+		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", domain.ValueOr(n.Status, newOrderStatus)},
+		{"fulfillment_status", domain.ValueOr(n.FulfillmentStatus, newOrderFulfillment)}, {"payment_status", domain.ValueOr(n.PaymentStatus, orderNotPaid)},
+		{"source_id", n.SourceID}, {"source_url", domain.ValueOr(n.SourceURL, "")}, {"ip_address", n.address(w)},
 		{"customer_id", customer}, {"customer_comment", domain.ValueOr(n.CustomerComment, "")}, {"confirmation_code", code},
 		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
 		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},

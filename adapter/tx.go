@@ -19,6 +19,8 @@ type Tx struct {
 	// change it. Its error ends the transaction.
 	Precondition func(within *Site) error
 
+	// dry is set if the transaction is rolled back whatever happens, see Rehearse.
+	dry      bool
 	progress lockProgress
 	changes  changeList    // of records, for the journal
 	assigned *assignedSlot // the slot that the transaction gives to a booking; nil for none
@@ -42,7 +44,23 @@ var errNotChecked = errors.New("the precondition of the transaction was not chec
 // deadlock, or if a row to lock has to be created first, it runs work again; work must
 // not keep anything of a run that failed.
 func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error) error {
-	err := s.transactOnce(ctx, op, work)
+	err := s.transact(ctx, op, s.transactOnce, work)
+	if err == nil {
+		s.nudge()
+	}
+	return err
+}
+
+// Rehearse runs work like Transact, under the same locks and with the same checks, and rolls
+// it back. What work writes must not take numbers from the site: ids that were given out are
+// not given back, and those of the plugin's tables run out.
+func (s *Site) Rehearse(ctx context.Context, op string, work func(tx *Tx) error) error {
+	return s.transact(ctx, op, s.rehearseOnce, work)
+}
+
+// transact runs work once, and again after it has created rows to lock.
+func (s *Site) transact(ctx context.Context, op string, once func(context.Context, string, func(*Tx) error) error, work func(*Tx) error) error {
+	err := once(ctx, op, work)
 	for tries := 0; tries < maxLockCreations; tries++ {
 		missing, ok := errors.AsType[*missingLocksError](err)
 		if !ok {
@@ -51,10 +69,7 @@ func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error)
 		if err := s.createLocks(ctx, missing.locks); err != nil {
 			return err
 		}
-		err = s.transactOnce(ctx, op, work)
-	}
-	if err == nil {
-		s.nudge()
+		err = once(ctx, op, work)
 	}
 	return err
 }
@@ -76,20 +91,48 @@ const maxLockCreations = 10
 func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
 	defer s.totals.writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
 	return s.db.Transact(ctx, op, func(db *wpdb.DB) error {
-		within := *s
-		within.db, within.alone = db, true
-		tx := &Tx{Site: &within}
-		if err := work(tx); err != nil {
-			return err
-		}
-		if tx.Precondition != nil && !tx.checked {
-			return fmt.Errorf("%s: %w", op, errNotChecked)
-		}
-		if err := tx.confirmSlot(ctx); err != nil {
+		tx := s.begin(db)
+		if err := tx.run(ctx, op, work); err != nil {
 			return err
 		}
 		return tx.enterChanges(ctx)
 	})
+}
+
+// errRehearsed ends a rehearsal that succeeded, so that it is rolled back.
+var errRehearsed = errors.New("rehearsed")
+
+func (s *Site) rehearseOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
+	err := s.db.Transact(ctx, op, func(db *wpdb.DB) error {
+		tx := s.begin(db)
+		tx.dry = true
+		if err := tx.run(ctx, op, work); err != nil {
+			return err
+		}
+		return errRehearsed
+	})
+	if errors.Is(err, errRehearsed) {
+		return nil
+	}
+	return err
+}
+
+// begin returns a transaction on the site, in the one that was begun on the database.
+func (s *Site) begin(db *wpdb.DB) *Tx {
+	within := *s
+	within.db, within.alone = db, true
+	return &Tx{Site: &within}
+}
+
+// run runs work, and checks what has to be true in the end.
+func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error {
+	if err := work(tx); err != nil {
+		return err
+	}
+	if tx.Precondition != nil && !tx.checked {
+		return fmt.Errorf("%s: %w", op, errNotChecked)
+	}
+	return tx.confirmSlot(ctx)
 }
 
 // KeepResponses stores the responses to a request with an idempotency key, so that they

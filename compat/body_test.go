@@ -489,9 +489,9 @@ func FuzzParseBody(f *testing.F) {
 		if err != nil {
 			return
 		}
-		booking := NewBooking(b)
+		booking := ReadNewBooking(b)
 		_ = booking.Validation.Err()
-		patch := BookingPatch(b)
+		patch := ReadBookingPatch(b)
 		_ = patch.Validation.Err()
 	})
 }

@@ -41,15 +41,22 @@ var bookingFields = Fields[adapter.NewBooking]{
 	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *adapter.NewBooking) *int64 { return &b.Attendees }),
 }.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
 
+// NewBooking is the body of POST /bookings.
+type NewBooking struct {
+	adapter.NewBooking
+	DryRun bool // only say what would happen
+}
+
 // NewBookingFields are those of POST /bookings.
-var NewBookingFields = slices.Concat(bookingFields, Fields[adapter.NewBooking]{
-	defaulted("send_confirmation", boolean(), true, func(b *adapter.NewBooking) *bool { return &b.Confirm }),
+var NewBookingFields = slices.Concat(within(bookingFields, func(b *NewBooking) *adapter.NewBooking { return &b.NewBooking }), Fields[NewBooking]{
+	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
+	flag("dry_run", func(b *NewBooking) *bool { return &b.DryRun }),
 })
 
-// NewBooking reads the body of POST /bookings. What is wrong with it is in the
+// ReadNewBooking reads the body of POST /bookings. What is wrong with it is in the
 // booking's Validation.
-func NewBooking(b *Body) adapter.NewBooking {
-	var booking adapter.NewBooking
+func ReadNewBooking(b *Body) NewBooking {
+	var booking NewBooking
 	NewBookingFields.read(b, &booking)
 	booking.Validation = *b.validation
 	return booking
@@ -67,27 +74,34 @@ func statusText() kind[string] {
 	return k
 }
 
-// BookingPatchFields are those of PUT /bookings/{id}.
-var BookingPatchFields = Fields[adapter.BookingPatch]{
-	optional("service_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.ServiceID }),
-	optional("agent_id", anyID(), func(p *adapter.BookingPatch) **int64 { return &p.AgentID }),
-	optional("location_id", anyID(), func(p *adapter.BookingPatch) **int64 { return &p.LocationID }).about("Id of the location; any (or -1) where any will do"),
-	optional("customer_id", id(maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.CustomerID }),
-	optional("start_time", timeOfDay(), func(p *adapter.BookingPatch) **availability.Minutes { return &p.StartTime }),
-	optional("duration", integer(1, maxDuration), func(p *adapter.BookingPatch) **int64 { return &p.Duration }),
-	optional("total_attendees", integer(1, maxMediumInt), func(p *adapter.BookingPatch) **int64 { return &p.Attendees }),
-	optional("status", statusText(), func(p *adapter.BookingPatch) **string { return &p.Status }),
-	optional("price", price(), func(p *adapter.BookingPatch) **decimal.Decimal { return &p.Price }),
-	optional("notes", anyText(), func(p *adapter.BookingPatch) **string { return &p.Notes }),
-	flag("send_notification", func(p *adapter.BookingPatch) *bool { return &p.Notify }),
-	optional("start_date", day(), func(p *adapter.BookingPatch) **availability.Day { return &p.StartDate }),
-	object("customer", customerFields, func(p *adapter.BookingPatch) *adapter.CustomerFields { return &p.Customer }),
+// BookingPatch is the body of PUT /bookings/{id}.
+type BookingPatch struct {
+	adapter.BookingPatch
+	DryRun bool // only say what would happen
 }
 
-// BookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
+// BookingPatchFields are those of PUT /bookings/{id}.
+var BookingPatchFields = Fields[BookingPatch]{
+	optional("service_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.ServiceID }),
+	optional("agent_id", anyID(), func(p *BookingPatch) **int64 { return &p.AgentID }),
+	optional("location_id", anyID(), func(p *BookingPatch) **int64 { return &p.LocationID }).about("Id of the location; any (or -1) where any will do"),
+	optional("customer_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.CustomerID }),
+	optional("start_time", timeOfDay(), func(p *BookingPatch) **availability.Minutes { return &p.StartTime }),
+	optional("duration", integer(1, maxDuration), func(p *BookingPatch) **int64 { return &p.Duration }),
+	optional("total_attendees", integer(1, maxMediumInt), func(p *BookingPatch) **int64 { return &p.Attendees }),
+	optional("status", statusText(), func(p *BookingPatch) **string { return &p.Status }),
+	optional("price", price(), func(p *BookingPatch) **decimal.Decimal { return &p.Price }),
+	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),
+	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
+	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
+	flag("dry_run", func(p *BookingPatch) *bool { return &p.DryRun }),
+	object("customer", customerFields, func(p *BookingPatch) *adapter.CustomerFields { return &p.Customer }),
+}
+
+// ReadBookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
 // the patch's Validation.
-func BookingPatch(b *Body) adapter.BookingPatch {
-	var patch adapter.BookingPatch
+func ReadBookingPatch(b *Body) BookingPatch {
+	var patch BookingPatch
 	BookingPatchFields.read(b, &patch)
 	patch.Validation = *b.validation
 	return patch
@@ -158,6 +172,14 @@ var BookingCreated = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Boo
 // BookingCreated is the answer to POST /bookings.
 func (v View) BookingCreated(created adapter.CreatedBooking, times BookingTimes) CreatedBooking {
 	return CreatedBooking{BookingCreated.about(v.bookingDetail(created.BookingDetail, times)), created.ConfirmationSent}
+}
+
+// BookingPossible is a sample of the answer to POST /bookings with dry_run.
+var BookingPossible = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Booking can be created; nothing was written")}
+
+// BookingPossible is the answer to POST /bookings with dry_run.
+func (v View) BookingPossible(draft adapter.CreatedBooking, times BookingTimes) CreatedBooking {
+	return CreatedBooking{BothMessage: BookingPossible.about(v.bookingDetail(draft.BookingDetail, times))}
 }
 
 // BookingUpdated is the answer to PUT /bookings/{id}.

@@ -62,7 +62,7 @@ func TestNewBooking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := plain
 			c.change(&want)
-			got := NewBooking(bodyOf(t, c.body))
+			got := ReadNewBooking(bodyOf(t, c.body)).NewBooking
 			if diff := cmp.Diff(want, got, bookingsEqual); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
@@ -98,7 +98,7 @@ func TestNewBookingProblems(t *testing.T) {
 		},
 	} {
 		t.Run(body, func(t *testing.T) {
-			booking := NewBooking(bodyOf(t, body))
+			booking := ReadNewBooking(bodyOf(t, body))
 			_, fields := errorFields(t, booking.Validation.Err())
 			if diff := cmp.Diff(want, fields); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", body, diff)
@@ -119,7 +119,7 @@ func TestBookingPatch(t *testing.T) {
 			Status: new("no_show"), CustomerID: new(int64(3)), Customer: adapter.CustomerFields{Email: new("x")}, Price: new(decimal.Zero), Notify: true,
 		},
 	} {
-		got := BookingPatch(bodyOf(t, body))
+		got := ReadBookingPatch(bodyOf(t, body)).BookingPatch
 		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Validation.Err() != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", body, got.Validation.Err(), diff)
 		}
@@ -224,7 +224,7 @@ func TestConflict(t *testing.T) {
 // A new customer may come one field at a time, under dotted names.
 func TestDottedCustomerOfANewBooking(t *testing.T) {
 	t.Parallel()
-	booking := NewBooking(bodyOf(t, `{"service_id":1,"agent_id":"any","start_date":"2027-02-05","start_time":"10:00",`+
+	booking := ReadNewBooking(bodyOf(t, `{"service_id":1,"agent_id":"any","start_date":"2027-02-05","start_time":"10:00",`+
 		`"customer.first_name":"A","customer.last_name":"B","customer.email":"a@example.test"}`))
 	if err := booking.Validation.Err(); err != nil || booking.Customer.Email == nil || *booking.Customer.Email != "a@example.test" {
 		t.Errorf("%v, customer %v", err, booking.Customer)

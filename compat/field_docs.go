@@ -315,6 +315,7 @@ var fieldDocs = map[string]fieldDoc{
 	"?force":             {"Does what is otherwise rejected", "true", ""},
 	"?start_time":        {"Time of day as HH:MM", "10:00", ""},
 	"?send_confirmation": {"Sends the site's messages about new bookings", "true", ""},
+	"?dry_run":           {"Checks and prices everything, and writes nothing", "true", ""},
 	"?send_notification": {"Sends the site's messages about changes", "true", ""},
 	"?bookings":          {"The bookings to create", "", ""},
 	"?customer":          {"The customer, if not given by id", "", ""},

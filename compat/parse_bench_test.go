@@ -37,7 +37,7 @@ func BenchmarkReadNewBooking(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		booking := NewBooking(body)
+		booking := ReadNewBooking(body)
 		if err := booking.Validation.Err(); err != nil {
 			b.Fatal(err)
 		}

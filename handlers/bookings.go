@@ -51,9 +51,9 @@ var getBooking = operation{
 var createBooking = operation{
 	id:       "createBooking",
 	summary:  "Create a booking",
-	about:    "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by e-mail address, or created.",
+	about:    "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by e-mail address, or created. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
 	body:     compat.NewBookingFields,
-	answers:  []response{created(compat.BookingCreated)},
+	answers:  []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
 	refusals: []error{domain.SlotUnavailable(exampleConflict)},
 	errors:   errorForm{failure: "Failed to create booking"},
 	serve: func(r *request) (response, error) {
@@ -61,10 +61,19 @@ var createBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		booking := compat.NewBooking(body)
+		booking := compat.ReadNewBooking(body)
 		booking.Address = r.echo.RealIP()
+		if booking.DryRun {
+			return r.rehearse(func(tx *adapter.Tx) (any, error) {
+				draft, err := tx.CreateBooking(r.ctx(), booking.NewBooking)
+				if err != nil {
+					return nil, err
+				}
+				return r.view.BookingPossible(draft, r.times(draft.Booking)), nil
+			})
+		}
 		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreateBooking(r.ctx(), booking)
+			record, err := tx.CreateBooking(r.ctx(), booking.NewBooking)
 			if err != nil {
 				return nil, err
 			}
@@ -76,7 +85,7 @@ var createBooking = operation{
 var updateBooking = operation{
 	id:      "updateBooking",
 	summary: "Change a booking",
-	about:   "Changes only the fields that are sent. A new time, agent or service is checked as for a new booking.",
+	about:   "Changes only the fields that are sent. A new time, agent or service is checked as for a new booking. With dry_run, nothing is written and nobody is notified: the answer has the booking as it would be.",
 	path:    []pathParameter{bookingID},
 	body:    compat.BookingPatchFields,
 	also: []also{
@@ -95,14 +104,18 @@ var updateBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.BookingPatch(body)
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			booking, err := tx.UpdateBooking(r.ctx(), id, patch)
+		patch := compat.ReadBookingPatch(body)
+		update := func(tx *adapter.Tx) (any, error) {
+			booking, err := tx.UpdateBooking(r.ctx(), id, patch.BookingPatch)
 			if err != nil {
 				return nil, err
 			}
 			return r.view.BookingUpdated(booking, r.times(booking.Booking)), nil
-		})
+		}
+		if patch.DryRun {
+			return r.rehearse(update)
+		}
+		return r.change(update)
 	},
 }
 

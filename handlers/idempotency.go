@@ -63,6 +63,18 @@ func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err err
 	return answer, err
 }
 
+// rehearse runs work in a transaction that is rolled back, and responds 200 with what it
+// returns. An Idempotency-Key has no effect.
+func (r *request) rehearse(work func(tx *adapter.Tx) (body any, err error)) (answer response, err error) {
+	err = r.site.Rehearse(r.ctx(), r.route.operation.id, func(tx *adapter.Tx) error {
+		tx.Precondition = r.precondition()
+		body, err := work(tx)
+		answer = ok(body)
+		return err
+	})
+	return answer, err
+}
+
 // transact runs work in a transaction named after the request's operation, under the
 // condition that the request states.
 func (r *request) transact(work func(tx *adapter.Tx) error) error {
