@@ -242,14 +242,15 @@ var goodValues = map[string]string{
 	"page": "1", "integer": "60", "boolean": "1", "date": "2026-11-24", "number": "10", "text": "a", "id or any": "any",
 }
 
-// goodWords lists the words that each parameter with fixed values accepts.
+// goodWords lists the words that each parameter with fixed values accepts, and values of
+// parameters that goodValues does not suit.
 var goodWords = map[string][]string{
 	"order": {"asc"}, "start_time": {"10:00"}, "visibility": {"visible"}, "bookings_status": {"approved"},
 	"status":         {"active", "approved", "open"},
 	"payment_status": {"fully_paid"}, "fulfillment_status": {"fulfilled"},
 	"sort":     {"date", "start_date", "created_at", "created_date", "customer_name", "status", "id", "amount", "total"},
 	"order_by": {"id", "first_name", "last_name", "email", "name", "price", "charge_amount", "duration", "created_at", "created_date", "updated_at", "status"},
-	"state":    {"failed"}, "resources": {"bookings"},
+	"state":    {"failed"}, "resources": {"bookings"}, "wait": {"0"},
 	"include": {"services", "locations", "agents", "category", "categories", "bookings", "upcoming_bookings", "past_bookings"},
 }
 
@@ -290,7 +291,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 		ask(base)
 		for name, kind := range parameters[r.Path] {
 			values := goodWords[name]
-			if kind != "word" {
+			if values == nil && kind != "word" {
 				values = []string{goodValues[kind]}
 			}
 			if len(values) == 0 {
