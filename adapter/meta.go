@@ -44,8 +44,7 @@ func (s *Site) metas(ctx context.Context, table wpdb.Table, ids []int64, narrow 
 // metaValue returns the column of a SELECT with one value of a record's meta, by the rule
 // of metas: NULL if there is none.
 func (s *Site) metaValue(table wpdb.Table, record, key string) sq.Sqlizer {
-	first := sq.Select("COALESCE(m.meta_value, '')").From(s.db.As(table, "m")).Where("m.object_id = " + record).Where(sq.Eq{"m.meta_key": key}).OrderBy("m.id").Limit(1)
-	return sq.ConcatExpr("(", first, ")")
+	return sq.Expr("(SELECT COALESCE(m.meta_value, '') FROM "+s.db.As(table, "m")+" WHERE m.object_id = "+record+" AND m.meta_key = ? ORDER BY m.id LIMIT 1)", key)
 }
 
 // metaChanges are the rows of meta to insert, update and delete.

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -108,11 +109,12 @@ type Patch struct {
 
 // Store has the API keys of a site, in a table of Bookside's own.
 type Store struct {
-	db      *wpdb.DB
-	now     domain.Clock
-	random  io.Reader
-	lookups coalesce.Queue[string, map[string]storedPrincipal] // by hash
-	lookup  atomic.Uint64                                      // number of the last
+	db          *wpdb.DB
+	now         domain.Clock
+	random      io.Reader
+	lookups     coalesce.Queue[string, map[string]storedPrincipal] // by hash
+	lookup      atomic.Uint64                                      // number of the last
+	lookupTexts sync.Map                                           // the text of lookupStatement by number of hashes
 }
 
 // NewStore returns the keys in db. random must be fit for secrets, as crypto/rand is.
@@ -355,8 +357,10 @@ func keyByHash(db *wpdb.DB, hashes ...string) sq.SelectBuilder {
 // least one.
 func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPrincipal, error) {
 	lookup := s.lookup.Add(1)
-	stmt := keyByHash(s.db, fixedNumber(hashes)...).Columns("o.option_name", "o.option_value").
-		JoinClause(sq.ConcatExpr("LEFT JOIN ", s.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": domain.OptionNames}))
+	stmt, err := s.lookupStatement(fixedNumber(hashes))
+	if err != nil {
+		return nil, err
+	}
 	type option struct {
 		storedKey
 		name, value string
@@ -378,6 +382,28 @@ func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPri
 		principal.options[row.name] = row.value
 	}
 	return found, nil
+}
+
+// lookupStatement returns the statement that every request begins with. Its text depends
+// only on the number of hashes and is built once for each.
+func (s *Store) lookupStatement(hashes []string) (sq.Sqlizer, error) {
+	text, built := s.lookupTexts.Load(len(hashes))
+	if !built {
+		var err error
+		text, _, err = keyByHash(s.db, hashes...).Columns("o.option_name", "o.option_value").
+			JoinClause(sq.ConcatExpr("LEFT JOIN ", s.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": domain.OptionNames})).ToSql()
+		if err != nil {
+			return nil, fmt.Errorf("find key: build statement: %w", err)
+		}
+		s.lookupTexts.Store(len(hashes), text)
+	}
+	args := make([]any, 0, len(domain.OptionNames)+len(hashes))
+	for _, list := range [][]string{domain.OptionNames, hashes} {
+		for _, arg := range list {
+			args = append(args, arg)
+		}
+	}
+	return sq.Expr(text.(string), args...), nil
 }
 
 // fixedNumber sorts hashes, removes those that occur twice, and repeats the last so
