@@ -1,0 +1,1612 @@
+<?php
+
+/**
+ * Plugin Name: Bookside companion
+ * Description: Makes WordPress take the locks of Bookside, the server of the booking API, and enter its changes into the journal.
+ * Version: 0.2.0
+ * Requires at least: 6.1
+ * Requires PHP: 7.4
+ * Author: The Bookside authors
+ * License: GPL-2.0-or-later
+ * License URI: https://www.gnu.org/licenses/gpl-2.0.html
+ * Text Domain: bookside
+ *
+ * Everything here works without the server: the locks need the database alone, changes stay in the inbox of the
+ * journal, and requests that cannot be forwarded are left to WordPress.
+ *
+ * @package Bookside
+ */
+
+defined('ABSPATH') || exit;
+
+define('BOOKSIDE_COMPANION_VERSION', '0.2.0');
+
+/**
+ * Returns the settings, which are stored in the option bookside_companion:
+ * staff_overbooking (whether staff may book what is occupied), jobs (whether WordPress's cron runs LatePoint's
+ * jobs) and forward (address of the server that gets requests to the API; '' for none).
+ *
+ * @return array{staff_overbooking:bool,jobs:bool,forward:string}
+ */
+function bookside_companion_settings(): array
+{
+    $stored = get_option('bookside_companion', []);
+    $stored = is_array($stored) ? $stored : [];
+    return [
+        'staff_overbooking' => (bool) ($stored['staff_overbooking'] ?? true),
+        'jobs' => (bool) ($stored['jobs'] ?? false),
+        'forward' => is_string($stored['forward'] ?? '') ? rtrim($stored['forward'] ?? '', '/') : '',
+    ];
+}
+
+/**
+ * Takes a lock that nobody else wants, as for a booking, and returns what is wrong, '' for nothing.
+ */
+function bookside_companion_lock_problem(): string
+{
+    $lock = new BooksideLock();
+    $taken = $lock->take([0 => [0]]);
+    $lock->release();
+    return $taken && $lock->problem === '' ? '' : $lock->problem;
+}
+
+/**
+ * Returns what failed since the failures were cleared, by what failed: lock, journal, jobs or forward.
+ *
+ * @return array<string,array{count:int,at:int,message:string}> With the time (Unix) and the message of the last one.
+ */
+function bookside_companion_failures(): array
+{
+    $failures = get_option('bookside_companion_failures', []);
+    return is_array($failures) ? $failures : [];
+}
+
+/** Forgets the failures. */
+function bookside_companion_clear_failures(): void
+{
+    delete_option('bookside_companion_failures');
+}
+
+/** Returns when WordPress's cron will run LatePoint's jobs next (Unix time); 0 if it will not. */
+function bookside_companion_next_jobs(): int
+{
+    return BooksideJobs::next();
+}
+
+/** Counts a failure. What failed must not break the request of a visitor, so it is shown in wp-admin only. */
+function bookside_companion_failed(string $what, string $message): void
+{
+    try {
+        $failures = bookside_companion_failures();
+        $failures[$what] = [
+            'count' => (int) ($failures[$what]['count'] ?? 0) + 1,
+            'at' => time(),
+            'message' => substr($message, 0, 300),
+        ];
+        update_option('bookside_companion_failures', $failures, false);
+    } catch (\Throwable $ignored) {
+        return; // the database is away, and WordPress says so itself
+    }
+}
+
+/**
+ * Rows of Bookside's lock table, taken on a connection of its own.
+ *
+ * The statement, the kinds and the rules are those of adapter/locks.go in Bookside: PHP and the server wait for each
+ * other only if they use the same ones.
+ */
+class BooksideLock
+{
+    public const BOOKING = 1;
+    public const LOCATION = 2;
+    public const SERVICE = 3;
+    public const AGENT = 4;
+
+    private const BUCKETS = 1024;
+    private const WAIT = 8; // seconds for a row that another one has
+    private const CONNECT = 1.0; // seconds for a server that has no connection left
+    private const ATTEMPTS = 4; // at deadlocks and missing rows
+
+    /** What the last call of take could not do; '' for nothing. */
+    public string $problem = '';
+
+    /** @var mysqli|null */
+    private $link = null;
+
+    /** @var array<int,int[]> The rows that are taken, ids by kind, in ascending order. */
+    private array $rows = [];
+
+    /** Returns the id of the row for a record. */
+    public static function row(int $kind, int $id): int
+    {
+        return $kind === self::BOOKING ? $id % self::BUCKETS : $id;
+    }
+
+    /**
+     * Joins rows of several bookings.
+     *
+     * @param array<int,int[]> ...$sets
+     * @return array<int,int[]> Ids by kind, in ascending order.
+     */
+    public static function join(array ...$sets): array
+    {
+        $all = [];
+        foreach ($sets as $set) {
+            foreach ($set as $kind => $ids) {
+                $all[$kind] = array_merge($all[$kind] ?? [], array_map('intval', $ids));
+            }
+        }
+        foreach ($all as $kind => $ids) {
+            $ids = array_values(array_unique($ids));
+            sort($ids);
+            $all[$kind] = $ids;
+        }
+        ksort($all);
+        return array_filter($all);
+    }
+
+    /**
+     * Takes rows in addition to those that are taken. To keep the order, the others may be released and taken again:
+     * whoever looked at the bookings before has to look again. If there is no lock table and none can be made, there
+     * is no lock to wait for: the site does what it did without the companion.
+     *
+     * @param array<int,int[]> $rows
+     * @return bool Whether nobody else has the rows; false after waiting in vain.
+     */
+    public function take(array $rows): bool
+    {
+        $rows = self::join($this->rows, $rows);
+        if ($rows === [] || ($rows === $this->rows && $this->held())) {
+            return true;
+        }
+        $this->release();
+        $this->problem = '';
+        $until = microtime(true) + self::CONNECT;
+        for ($attempt = 1; $attempt <= self::ATTEMPTS; $attempt++) {
+            $error = $this->connect() ?: $this->update($rows);
+            if ($error === 0) {
+                $this->rows = $rows;
+                return true;
+            }
+            $this->problem = $this->describe($error);
+            $missing = $error === 1146 && $this->createTable();
+            $this->close();
+            if ($error === 1146 && !$missing) {
+                bookside_companion_failed('lock', $this->problem);
+                return true;
+            }
+            if ($error === 1205) {
+                break;
+            }
+            if (in_array($error, [1040, 1203, 1226, 2002, 2003, 2006, 2013], true)) {
+                if (microtime(true) >= $until) {
+                    break;
+                }
+                $attempt--;
+                usleep(50000);
+            } elseif (!$missing && !in_array($error, [-1, 1213], true)) {
+                break;
+            }
+        }
+        bookside_companion_failed('lock', $this->problem);
+        return false;
+    }
+
+    /** Reports whether the rows are taken still: the server may have closed the connection, and thereby released them. */
+    public function held(): bool
+    {
+        return $this->link !== null && $this->run('DO 1') === 0;
+    }
+
+    /** Reports whether there are rows that were taken and not released, held still or not. */
+    public function taken(): bool
+    {
+        return $this->rows !== [];
+    }
+
+    /** Lets the others go on. */
+    public function release(): void
+    {
+        if ($this->link !== null && $this->rows !== []) {
+            $this->run('COMMIT');
+        }
+        $this->close();
+        $this->rows = [];
+    }
+
+    private function close(): void
+    {
+        if ($this->link !== null) {
+            try {
+                mysqli_close($this->link);
+            } catch (\Throwable $gone) {
+                $this->link = null;
+            }
+            $this->link = null;
+        }
+    }
+
+    /** Opens a connection, never a persistent one: that would keep the lock when the request dies. Returns the error number. */
+    private function connect(): int
+    {
+        global $wpdb;
+        /**
+         * Filters where the lock is taken: the primary server, if WordPress's connections go to several.
+         *
+         * @param array{host:string,user:string,password:string,name:string} $server Like DB_HOST, DB_USER, ...
+         */
+        $server = apply_filters(
+            'bookside_lock_connection',
+            ['host' => DB_HOST, 'user' => DB_USER, 'password' => DB_PASSWORD, 'name' => DB_NAME]
+        );
+        $parsed = $wpdb->parse_db_host($server['host']);
+        [$host, $port, $socket, $ipv6] = $parsed ?: [$server['host'], null, null, false];
+        $this->link = mysqli_init();
+        mysqli_options($this->link, MYSQLI_OPT_CONNECT_TIMEOUT, 2);
+        mysqli_options($this->link, MYSQLI_OPT_READ_TIMEOUT, self::WAIT + 2);
+        $flags = defined('MYSQL_CLIENT_FLAGS') ? (int) constant('MYSQL_CLIENT_FLAGS') : 0;
+        $host = $ipv6 ? "[$host]" : $host;
+        try {
+            $open = @mysqli_real_connect( // phpcs:ignore -- the error is reported below
+                $this->link,
+                $host,
+                $server['user'],
+                $server['password'],
+                $server['name'],
+                $port ? (int) $port : null,
+                $socket ?: null,
+                $flags
+            );
+        } catch (\mysqli_sql_exception $e) {
+            $open = false;
+        }
+        if ($open) {
+            return 0;
+        }
+        $error = mysqli_connect_errno() ?: 2002;
+        $this->link = null;
+        $this->connectError = (string) mysqli_connect_error();
+        return $error;
+    }
+
+    private string $connectError = '';
+
+    /**
+     * Begins a transaction and changes the rows.
+     *
+     * @param array<int,int[]> $rows
+     * @return int The error number, or -1 if rows did not exist yet.
+     */
+    private function update(array $rows): int
+    {
+        global $wpdb;
+        $table = $wpdb->prefix . 'bookside_locks';
+        $which = [];
+        $values = [];
+        foreach ($rows as $kind => $ids) {
+            $which[] = sprintf('(kind = %d AND id IN (%s))', $kind, implode(', ', array_map('intval', $ids)));
+            foreach ($ids as $id) {
+                $values[] = sprintf('(%d, %d)', $kind, $id);
+            }
+        }
+        $error = $this->run('SET SESSION innodb_lock_wait_timeout = ' . self::WAIT)
+            ?: $this->run('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
+            ?: $this->run('START TRANSACTION')
+            ?: $this->run(
+                "UPDATE `$table` FORCE INDEX (PRIMARY) SET n = n + 1 WHERE " . implode(' OR ', $which) . ' ORDER BY kind, id'
+            );
+        if ($error !== 0 || mysqli_affected_rows($this->link) >= count($values)) {
+            return $error;
+        }
+        return $this->run('ROLLBACK')
+            ?: $this->run("INSERT IGNORE INTO `$table` (kind, id) VALUES " . implode(', ', $values))
+            ?: -1;
+    }
+
+    /** Makes the lock table, as the server does when it starts. Reports whether it could. */
+    private function createTable(): bool
+    {
+        global $wpdb;
+        return $this->run(
+            "CREATE TABLE IF NOT EXISTS `{$wpdb->prefix}bookside_locks` (kind TINYINT UNSIGNED NOT NULL, "
+            . 'id BIGINT UNSIGNED NOT NULL, n BIGINT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY (kind, id)) '
+            . 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4'
+        ) === 0;
+    }
+
+    /** Runs a statement and returns its error number. PHP 8.1 throws unless WordPress switched that off. */
+    private function run(string $statement): int
+    {
+        try {
+            return @mysqli_query($this->link, $statement) ? 0 : (mysqli_errno($this->link) ?: 2006); // phpcs:ignore
+        } catch (\mysqli_sql_exception $e) {
+            return (int) $e->getCode() ?: 2006;
+        }
+    }
+
+    private function describe(int $error): string
+    {
+        if ($error === -1) {
+            return __('The rows of the lock table could not be made.', 'bookside');
+        }
+        if ($error === 1205) {
+            /* translators: %d: a number of seconds. */
+            return sprintf(__('Another booking kept the lock for more than %d seconds.', 'bookside'), self::WAIT);
+        }
+        $text = $this->link !== null ? mysqli_error($this->link) : $this->connectError;
+        /* translators: 1: a number. 2: a message of the database. */
+        return sprintf(__('The lock could not be taken, error %1$d: %2$s', 'bookside'), $error, $text);
+    }
+}
+
+/**
+ * Keeps two bookings out of one slot, whoever makes them.
+ *
+ * Before LatePoint looks whether a slot is free, or before it saves a booking without looking, the rows of the slot
+ * are locked; they are released when the booking's row is there. Where LatePoint looks itself (checkout, reschedule
+ * by the customer), it does so under the lock; elsewhere (staff form, abilities, status) this class looks, by asking
+ * LatePoint for what occupies the slot. Working hours bind customers only.
+ */
+class BooksideSlots
+{
+    private BooksideLock $lock;
+
+    /** @var string What LatePoint is doing under the lock that it checks itself: checkout, reschedule or '' for nothing. */
+    private string $flow = '';
+
+    /** @var int The booking that is rescheduled. */
+    private int $rescheduled = 0;
+
+    /** @var bool Whether the lock could not be taken, so that nothing is free. */
+    private bool $refused = false;
+
+    /** @var int How many bookings the checkout has. */
+    private int $expected = 0;
+
+    /** @var OsBookingModel[] Bookings of this request that passed the check and have no row yet. */
+    private array $accepted = [];
+
+    /** @var string The ability that is running. */
+    private string $ability = '';
+
+    /** @var bool Whether this class itself is asking LatePoint. */
+    private bool $asking = false;
+
+    /** @var string[] What staff should know about the bookings that they made. */
+    private array $warnings = [];
+
+    /** @var string A change of status, until it has run. */
+    private string $statusQuery = '';
+
+    public function __construct()
+    {
+        $this->lock = new BooksideLock();
+    }
+
+    public function register(): void
+    {
+        add_action('latepoint_order_intent_processing', [$this, 'beginCheckout'], PHP_INT_MIN);
+        foreach (['latepoint_order_intent_new', 'latepoint_order_intent_failed', 'latepoint_order_created'] as $end) {
+            add_action($end, [$this, 'endCheckout'], PHP_INT_MIN);
+        }
+        add_filter('latepoint_create_booking_request_from_booking_model', [$this, 'beginReschedule'], PHP_INT_MIN, 2);
+        add_filter('latepoint_blocked_periods_for_range', [$this, 'blockRefused'], PHP_INT_MAX);
+        add_filter('latepoint_get_booked_periods', [$this, 'addBookedPeriods'], 10, 2);
+        add_action('latepoint_model_validate', [$this, 'validate'], PHP_INT_MAX, 3);
+        add_action('latepoint_model_save', [$this, 'saved'], PHP_INT_MIN);
+        add_action('wp_before_execute_ability', [$this, 'beginAbility']);
+        add_action('wp_after_execute_ability', [$this, 'endAbility']);
+        add_action('shutdown', [$this, 'end'], PHP_INT_MIN);
+    }
+
+    /**
+     * Locks the slots of a cart before LatePoint looks whether they are free, and before it charges anything.
+     * LatePoint does not expect an exception here.
+     *
+     * @param OsOrderIntentModel $intent
+     */
+    public function beginCheckout($intent): void
+    {
+        try {
+            $rows = [];
+            $this->expected = 0;
+            foreach ($intent->build_cart_object()->get_items() as $item) {
+                if ($item->variant === LATEPOINT_ITEM_VARIANT_BOOKING) {
+                    $rows[] = $this->rowsOf($item->build_original_object_from_item_data());
+                    $this->expected++;
+                }
+            }
+            if ($rows === []) {
+                return;
+            }
+            $this->flow = 'checkout';
+            $this->accepted = [];
+            $this->refused = !$this->take(BooksideLock::join(...$rows));
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+        }
+    }
+
+    public function endCheckout(): void
+    {
+        if ($this->flow === 'checkout') {
+            $this->end();
+        }
+    }
+
+    /**
+     * Locks the old and the new slot when a customer moves a booking, before LatePoint looks whether the new one is
+     * free. The same filter runs for calendars, where nothing is to be locked.
+     *
+     * @param \LatePoint\Misc\BookingRequest $request
+     * @param OsBookingModel $booking
+     */
+    public function beginReschedule($request, $booking)
+    {
+        if ($this->asking || $this->flow !== '' || empty($booking->id) || !self::reschedules()) {
+            return $request;
+        }
+        try {
+            $this->flow = 'reschedule';
+            $this->rescheduled = (int) $booking->id;
+            $this->refused = !$this->take($this->rowsToMove($booking, $this->stored($this->rescheduled)));
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+        }
+        return $request;
+    }
+
+    /** Reports whether a customer asked to move a booking. */
+    private static function reschedules(): bool
+    {
+        // Only compared: LatePoint checks the request.
+        $route = $_POST['route_name'] ?? $_GET['route_name'] ?? ''; // phpcs:ignore
+        return in_array(
+            $route,
+            ['customer_cabinet__process_reschedule_request', 'manage_booking_by_key__process_reschedule_request'],
+            true
+        );
+    }
+
+    /**
+     * Blocks all days while the lock cannot be had, so that LatePoint says that the slot is not available any more.
+     *
+     * @param array<string,array> $periods By date.
+     */
+    public function blockRefused($periods)
+    {
+        if (!$this->refused || !is_array($periods)) {
+            return $periods;
+        }
+        foreach (array_keys($periods) as $day) {
+            $periods[$day][] = new \LatePoint\Misc\BlockedPeriod(
+                ['start_date' => $day, 'end_date' => $day, 'start_time' => 0, 'end_time' => 1440]
+            );
+        }
+        return $periods;
+    }
+
+    /**
+     * Adds what occupies slots without a booking's row: holds of the API, and the other bookings of the same cart or
+     * form. They count like bookings, with their seats.
+     *
+     * @param \LatePoint\Misc\BookedPeriod[] $periods
+     * @param \LatePoint\Misc\Filter $filter
+     */
+    public function addBookedPeriods($periods, $filter)
+    {
+        if (!is_array($periods)) {
+            return $periods;
+        }
+        try {
+            foreach ($this->holds((string) $filter->date_from, (string) ($filter->date_to ?: $filter->date_from)) as $hold) {
+                $periods[] = new \LatePoint\Misc\BookedPeriod($hold);
+            }
+            if ($this->asking || ($this->flow === 'checkout' && count($this->accepted) < $this->expected)) {
+                foreach ($this->accepted as $booking) {
+                    $periods[] = \LatePoint\Misc\BookedPeriod::create_from_booking_model($booking);
+                }
+            }
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+        }
+        return $periods;
+    }
+
+    /**
+     * Returns the holds of the API on some days, as columns of bookings. One that runs past midnight is two, because
+     * LatePoint's calendar sees no booking that does. Without the server there is no table of holds.
+     */
+    private function holds(string $from, string $to): array
+    {
+        global $wpdb;
+        static $known = [];
+        $table = $wpdb->prefix . 'bookside_holds';
+        if ($from === '' || ($known[$table] ?? true) === false) {
+            return [];
+        }
+        $quiet = $wpdb->suppress_errors();
+        $found = $wpdb->get_results(
+            $wpdb->prepare(
+                'SELECT agent_id, service_id, location_id, start_date, start_time, end_date, end_time, buffer_before, '
+                . "buffer_after, total_attendees FROM `$table` WHERE expires_at > UTC_TIMESTAMP() "
+                . 'AND start_date BETWEEN %s - INTERVAL 1 DAY AND %s',
+                $from,
+                $to
+            ),
+            ARRAY_A
+        );
+        $known[$table] = $wpdb->last_error === '';
+        $wpdb->suppress_errors($quiet);
+        $holds = [];
+        foreach ($found ?: [] as $hold) {
+            $first = ['end_date' => $hold['start_date']] + $hold;
+            if ($hold['end_date'] > $hold['start_date']) {
+                $first['end_time'] = 1440;
+                if ((int) $hold['end_time'] < 1440) {
+                    $holds[] = ['start_date' => $hold['end_date'], 'start_time' => 0, 'buffer_before' => 0] + $hold;
+                }
+            }
+            $holds[] = $first;
+        }
+        return array_filter($holds, static function (array $hold) use ($from, $to): bool {
+            return $hold['start_date'] >= $from && $hold['start_date'] <= $to;
+        });
+    }
+
+    /**
+     * Looks before a booking is saved, where LatePoint did not look under the lock itself.
+     *
+     * @param OsModel $model
+     * @param mixed $alternative Not used.
+     * @param mixed $skipped Properties that are not validated.
+     */
+    public function validate($model, $alternative = false, $skipped = []): void
+    {
+        if (!$model instanceof OsBookingModel || $model->get_error()) {
+            return;
+        }
+        $skipped = is_array($skipped) ? $skipped : [];
+        if (in_array('status', $skipped, true)) { // not a save: LatePoint has looked at a slot
+            if ($this->flow === 'checkout') {
+                $this->accepted[] = clone $model;
+            }
+            return;
+        }
+        $checked = $this->flow === 'checkout' && empty($model->id)
+            || $this->flow === 'reschedule' && (int) $model->id === $this->rescheduled;
+        if ($checked && !$this->refused && $this->lock->held()) {
+            return;
+        }
+        try {
+            $refusal = $this->guard($model, in_array('order_item_id', $skipped, true));
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+            return;
+        }
+        if ($refusal !== '') {
+            $model->add_error('validation', $refusal);
+            if ($this->ability !== '') {
+                $this->discardOrder($model);
+            }
+        }
+    }
+
+    /**
+     * Locks the slot of a booking that is about to be saved and looks whether it is free.
+     *
+     * @param OsBookingModel $booking
+     * @param bool $ahead Whether the booking is saved later in this request, after others.
+     * @return string Why the booking must not be saved; '' if it may.
+     */
+    private function guard($booking, bool $ahead): string
+    {
+        $before = empty($booking->id) ? null : $this->stored((int) $booking->id);
+        if (!$this->occupies($booking, $before)) {
+            return '';
+        }
+        $this->drop($booking);
+        $had = $this->lock->taken();
+        if (!$this->take($this->rowsToMove($booking, $before))) {
+            return __('Somebody else is booking at this moment. Please try again.', 'bookside');
+        }
+        // Others that wait for being saved were without the lock for a moment if it had to be taken again.
+        foreach ($had ? array_merge($this->accepted, [$booking]) : [$booking] as $each) {
+            $refusal = $this->look($each);
+            if ($refusal !== '') {
+                if (!$this->accepted) {
+                    $this->lock->release();
+                }
+                return $refusal;
+            }
+        }
+        if ($ahead || $this->flow === '') {
+            $this->accepted[] = clone $booking;
+        }
+        return '';
+    }
+
+    /** Returns why a booking must not be saved, after looking at its slot under the lock; '' if it may. */
+    private function look($booking): string
+    {
+        $writer = $this->writer();
+        if ($this->free($booking, $writer === 'customer' && empty($booking->id))) {
+            return '';
+        }
+        $other = $this->overlapping($booking);
+        $may = in_array($writer, ['staff', 'other'], true) && bookside_companion_settings()['staff_overbooking'];
+        if ($writer !== 'ability') {
+            /**
+             * Filters whether a booking may be made although its slot is occupied. Abilities never may.
+             *
+             * @param bool $may Whether it may: for staff, and for programs on the server, as the setting says.
+             * @param OsBookingModel $booking The booking that is about to be saved.
+             * @param array|null $other The booking that occupies the slot; null for what is not a booking.
+             * @param string $writer Who books: staff, customer, rest (REST API) or other (cron, command line).
+             */
+            $may = (bool) apply_filters('bookside_may_overbook', $may, $booking, $other, $writer);
+        }
+        $text = $this->explain($other);
+        if (!$may) {
+            return $text;
+        }
+        $this->warn($text);
+        /** Runs when a booking is made although its slot is occupied. The parameters are those of bookside_may_overbook. */
+        do_action('bookside_overbooked', $booking, $other, $writer);
+        return '';
+    }
+
+    private function explain(?array $other): string
+    {
+        if ($other === null) {
+            return __('This time is not available.', 'bookside');
+        }
+        $minutes = (int) $other['start_time'];
+        return sprintf(
+            /* translators: 1: number of a booking. 2: name of a service. 3: a date. 4: a time. */
+            __('This time is occupied by booking %1$d: %2$s, %3$s %4$s.', 'bookside'),
+            (int) $other['id'],
+            (string) $other['service'],
+            (string) $other['start_date'],
+            sprintf('%02d:%02d', intdiv($minutes, 60), $minutes % 60)
+        );
+    }
+
+    /** Says who is making a booking: ability, rest, staff, customer or other. */
+    private function writer(): string
+    {
+        if ($this->ability !== '') {
+            return 'ability';
+        }
+        if (defined('REST_REQUEST') && REST_REQUEST) {
+            return 'rest';
+        }
+        if (wp_doing_cron() || PHP_SAPI === 'cli') {
+            return 'other';
+        }
+        return OsAuthHelper::get_current_user()->has_backend_access() ? 'staff' : 'customer';
+    }
+
+    /**
+     * Shows staff a text below what LatePoint answers: its answers are JSON with a message in HTML.
+     */
+    private function warn(string $text): void
+    {
+        if ($this->warnings === [] && wp_doing_ajax()) {
+            ob_start(function (string $answer): string {
+                $decoded = json_decode($answer, true);
+                if (!is_array($decoded) || !is_string($decoded['message'] ?? null)) {
+                    return $answer;
+                }
+                foreach ($this->warnings as $warning) {
+                    $decoded['message'] .= '<br>' . esc_html($warning);
+                }
+                return (string) wp_json_encode($decoded);
+            });
+        }
+        if (!in_array($text, $this->warnings, true)) {
+            $this->warnings[] = $text;
+        }
+    }
+
+    /** Reports whether saving a booking occupies what it did not occupy before. */
+    private function occupies($booking, ?array $before): bool
+    {
+        if (empty($booking->start_date) || !$this->blocks((string) $booking->status)) {
+            return false;
+        }
+        if ($before === null || !$this->blocks((string) $before['status'])) {
+            return true;
+        }
+        foreach (['agent_id', 'service_id', 'location_id', 'start_date', 'start_time', 'end_time', 'duration'] as $column) {
+            if ((string) $booking->$column !== (string) $before[$column]) {
+                return true;
+            }
+        }
+        return (int) $booking->total_attendees > (int) $before['total_attendees']
+            || (int) $booking->buffer_before > (int) $before['buffer_before']
+            || (int) $booking->buffer_after > (int) $before['buffer_after'];
+    }
+
+    /** Reports whether bookings of a status occupy their slot. An empty one becomes the default. */
+    private function blocks(string $status): bool
+    {
+        $status = $status !== '' ? $status : OsBookingHelper::get_default_booking_status();
+        return in_array(strtolower(trim($status)), array_map('strtolower', $this->blockingStatuses()), true);
+    }
+
+    /** @return string[] */
+    private function blockingStatuses(): array
+    {
+        return array_filter(array_map('strval', (array) OsBookingHelper::get_timeslot_blocking_statuses()));
+    }
+
+    /**
+     * Asks LatePoint whether a slot is free, seats, locations and daily limits included.
+     *
+     * @param OsBookingModel $booking
+     * @param bool $hours Whether the slot must be one that customers are offered.
+     */
+    private function free($booking, bool $hours): bool
+    {
+        $this->asking = true;
+        try {
+            $request = \LatePoint\Misc\BookingRequest::create_from_booking_model($booking);
+            $settings = [
+                'exclude_booking_ids' => empty($booking->id) ? [] : [(int) $booking->id],
+                'accessed_from_backend' => !$hours,
+            ];
+            if ($hours) {
+                return OsBookingHelper::is_booking_request_available($request, $settings);
+            }
+            $day = new OsWpDateTime($request->start_date);
+            $resources = OsResourceHelper::get_resources_grouped_by_day($request, $day, clone $day, $settings);
+            foreach ($resources[$day->format('Y-m-d')] ?? [] as $resource) {
+                // Outside of the hours nothing is offered, but something may be occupied.
+                $resource->work_time_periods = [
+                    new \LatePoint\Misc\TimePeriod(
+                        ['start_time' => $request->start_time, 'end_time' => $request->start_time + $request->duration]
+                    ),
+                ];
+                $resource->build_bookable_slots($request, 1440);
+                foreach ($resource->slots as $slot) {
+                    return $slot->can_accomodate($request->total_attendees);
+                }
+            }
+        } catch (\TypeError $e) {
+            // Bookings without an end, which abilities make, are more than LatePoint can read.
+            return $this->overlapping($booking) === null;
+        } finally {
+            $this->asking = false;
+        }
+        // Nobody offers this service here, and yet it is booked.
+        return $this->overlapping($booking) === null;
+    }
+
+    /** Returns the first booking that overlaps with one at the same agent, or the same location where that counts. */
+    private function overlapping($booking): ?array
+    {
+        global $wpdb;
+        $statuses = $this->blockingStatuses();
+        if ($statuses === []) {
+            return null;
+        }
+        $bookings = $wpdb->prefix . 'latepoint_bookings';
+        $services = $wpdb->prefix . 'latepoint_services';
+        $start = (int) $booking->start_time;
+        $where = [(int) $booking->agent_id];
+        $place = 'b.agent_id = %d';
+        if (OsSettingsHelper::is_on('one_agent_at_location')) {
+            $place .= ' OR b.location_id = %d';
+            $where[] = (int) $booking->location_id;
+        }
+        $found = $wpdb->get_row(
+            $wpdb->prepare(
+                'SELECT b.id, b.agent_id, b.service_id, b.location_id, b.start_date, b.start_time, COALESCE(s.name, \'\') AS service '
+                . "FROM `$bookings` b LEFT JOIN `$services` s ON s.id = b.service_id "
+                . "WHERE b.start_date = %s AND b.id <> %d AND ($place) "
+                . 'AND b.status IN (' . implode(', ', array_fill(0, count($statuses), '%s')) . ') '
+                . 'AND b.start_time - COALESCE(b.buffer_before, 0) < %d '
+                . 'AND CASE WHEN b.end_time IS NULL OR b.end_time = 0 THEN b.start_time + COALESCE(b.duration, s.duration, 0) '
+                . 'WHEN b.end_date > b.start_date THEN 1440 ELSE b.end_time END + COALESCE(b.buffer_after, 0) > %d '
+                . 'ORDER BY b.start_time, b.id LIMIT 1',
+                array_merge(
+                    [(string) $booking->start_date, (int) $booking->id],
+                    $where,
+                    $statuses,
+                    [
+                        $start + (int) $booking->get_total_duration() + (int) $booking->buffer_after,
+                        $start - (int) $booking->buffer_before,
+                    ]
+                )
+            ),
+            ARRAY_A
+        );
+        return $found ?: null;
+    }
+
+    /** Returns the columns of a booking's row that say what it occupies; null if there is none. */
+    private function stored(int $id): ?array
+    {
+        global $wpdb;
+        return $wpdb->get_row(
+            $wpdb->prepare(
+                'SELECT status, agent_id, service_id, location_id, start_date, start_time, end_time, duration, buffer_before, '
+                . "buffer_after, total_attendees FROM `{$wpdb->prefix}latepoint_bookings` WHERE id = %d",
+                $id
+            ),
+            ARRAY_A
+        );
+    }
+
+    /** Returns the rows of the lock table for a booking that is saved: of its old slot and of its new one. */
+    private function rowsToMove($booking, ?array $before): array
+    {
+        $rows = [$this->rowsOf($booking)];
+        if ($before !== null) {
+            $rows[] = [BooksideLock::BOOKING => [BooksideLock::row(BooksideLock::BOOKING, (int) $booking->id)]];
+            $rows[] = $this->rowsOf((object) $before);
+        }
+        return BooksideLock::join(...$rows);
+    }
+
+    /**
+     * Returns the rows of the lock table for a slot: its agent, its location if that is used by one agent at a time,
+     * and its service if the bookings of a day are limited; of all candidates where any will do.
+     *
+     * @param object $slot A booking, or something with the same ids.
+     */
+    private function rowsOf($slot): array
+    {
+        global $wpdb;
+        $service = (int) $slot->service_id;
+        $agents = [(int) $slot->agent_id];
+        $locations = [(int) $slot->location_id];
+        if (!$agents[0] || !$locations[0]) { // any agent or any location: their ids are words
+            $offers = $wpdb->get_results(
+                $wpdb->prepare(
+                    "SELECT agent_id, location_id FROM `{$wpdb->prefix}latepoint_agents_services` WHERE service_id = %d",
+                    $service
+                )
+            );
+            $offers = array_filter($offers, static function ($offer) use ($agents, $locations): bool {
+                return (!$agents[0] || $agents[0] === (int) $offer->agent_id)
+                    && (!$locations[0] || $locations[0] === (int) $offer->location_id);
+            });
+            $agents = array_column($offers, 'agent_id');
+            $locations = array_column($offers, 'location_id');
+        }
+        $rows = [BooksideLock::AGENT => $agents];
+        if (OsSettingsHelper::is_on('one_agent_at_location')) {
+            $rows[BooksideLock::LOCATION] = $locations;
+        }
+        if ((int) OsMetaHelper::get_service_meta_by_key('max_bookings_per_day', $service, 0) !== 0) {
+            $rows[BooksideLock::SERVICE] = [$service];
+        }
+        return $rows;
+    }
+
+    /** Takes rows, and makes sites with several database servers read from the one that is written to. */
+    private function take(array $rows): bool
+    {
+        global $wpdb;
+        if (method_exists($wpdb, 'send_reads_to_masters')) {
+            $wpdb->send_reads_to_masters();
+        }
+        return $this->lock->take($rows);
+    }
+
+    /**
+     * Lets others go on when the last booking of this request has its row.
+     *
+     * @param OsModel $model
+     */
+    public function saved($model): void
+    {
+        if (!$model instanceof OsBookingModel || !$this->lock->taken()) {
+            return;
+        }
+        $this->drop($model);
+        if ($this->accepted === []) {
+            $this->end();
+        }
+    }
+
+    /** Forgets that a booking waits for being saved. */
+    private function drop($booking): void
+    {
+        foreach ($this->accepted as $i => $accepted) {
+            $same = empty($accepted->id)
+                ? [$accepted->agent_id, $accepted->service_id, $accepted->location_id, $accepted->start_date, $accepted->start_time]
+                    == [$booking->agent_id, $booking->service_id, $booking->location_id, $booking->start_date, $booking->start_time]
+                : (int) $accepted->id === (int) $booking->id;
+            if ($same) {
+                unset($this->accepted[$i]);
+                return;
+            }
+        }
+    }
+
+    /** Releases the lock. */
+    public function end(): void
+    {
+        $this->lock->release();
+        $this->flow = '';
+        $this->refused = false;
+        $this->accepted = [];
+        $this->statusQuery = '';
+    }
+
+    /** @param string $name */
+    public function beginAbility($name): void
+    {
+        if (strpos((string) $name, 'latepoint/') === 0) {
+            $this->ability = (string) $name;
+        }
+    }
+
+    public function endAbility(): void
+    {
+        $this->ability = '';
+        $this->end();
+    }
+
+    /** Deletes the order that an ability made for a booking which it was refused then. */
+    private function discardOrder($booking): void
+    {
+        if (!empty($booking->id) || empty($booking->order_item_id)) {
+            return;
+        }
+        try {
+            $item = new OsOrderItemModel((int) $booking->order_item_id);
+            $order = new OsOrderModel((int) $item->order_id);
+            if (!empty($order->id) && count($order->get_items(true)) === 1 && !(new OsBookingModel())->where(['order_item_id' => $item->id])->count()) {
+                $order->delete();
+            }
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+        }
+    }
+
+    /**
+     * Looks before a change of status alone, which LatePoint tells in no other way, and refuses it by returning ''.
+     *
+     * @param string $query A statement that updates bookings.
+     */
+    public function statusChange(string $query): string
+    {
+        global $wpdb;
+        if (
+            $this->asking || stripos($query, 'start_date') !== false
+            || !preg_match('/\sSET\s.*?`status`\s*=\s*\'([^\']*)\'.*\sWHERE\s+`id`\s*=\s*\'?(\d+)\'?\s*$/is', $query, $parts)
+            || !$this->blocks($parts[1])
+        ) {
+            return $query;
+        }
+        try {
+            $booking = new OsBookingModel((int) $parts[2]);
+            $before = (string) $booking->status;
+            $booking->status = $parts[1];
+            $refusal = empty($booking->id) || $this->blocks($before) ? '' : $this->guard($booking, false);
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+            return $query;
+        }
+        if ($refusal !== '') {
+            $wpdb->last_error = $refusal;
+            return '';
+        }
+        $this->statusQuery = $query;
+        return $query;
+    }
+
+    /** Releases the lock of a change of status that has run. */
+    public function queryRan(string $last): void
+    {
+        if ($this->statusQuery !== '' && $this->statusQuery === $last) {
+            $this->end();
+        }
+    }
+}
+
+/**
+ * Enters the changes that WordPress makes into the journal of Bookside, in the form that adapter/journal/inbox.go in
+ * Bookside describes. It watches the statements themselves: LatePoint has no event for many of them.
+ *
+ * A statement is noted before it runs, and settled when the next one comes or the request ends. What is noted is
+ * entered at the end of the request, or after a second, in one statement. What gets lost, for example when PHP is
+ * killed, is found by the server.
+ */
+class BooksideJournal
+{
+    private const RESOURCES = [
+        'bookings' => 'bookings',
+        'customers' => 'customers',
+        'orders' => 'orders',
+        'transactions' => 'payments',
+        'order_invoices' => 'invoices',
+        'services' => 'services',
+        'agents' => 'agents',
+        'locations' => 'locations',
+        'coupons' => 'coupons',
+    ];
+
+    private const MOST_ROWS = 5000; // of one statement: what changes more is left to the server
+    private const MOST_ENTRIES = 200; // of one INSERT
+    private const PATIENCE = 1.0; // seconds until changes are entered, in a request that takes long
+
+    private BooksideSlots $slots;
+
+    /** @var bool Whether a statement of this class itself is running. */
+    private bool $busy = false;
+
+    /** @var array|null The statement that was noted: query, kind, resource, ids and statuses, the old ones by id. */
+    private ?array $open = null;
+
+    /** @var array<string,array{resource:string,id:int,kind:string,status:?string}> Changes that are not entered yet. */
+    private array $changes = [];
+
+    /** @var float When the first of them was made. */
+    private float $since = 0.0;
+
+    /** @var array<string,string> Patterns of watched statements, by the prefix of tables. */
+    private array $patterns = [];
+
+    public function __construct(BooksideSlots $slots)
+    {
+        $this->slots = $slots;
+    }
+
+    public function register(): void
+    {
+        add_filter('query', [$this, 'query'], PHP_INT_MAX);
+        add_action('shutdown', [$this, 'finish'], PHP_INT_MAX);
+    }
+
+    /**
+     * Settles the statement before and notes this one. Runs for every statement of every request.
+     *
+     * @param mixed $query
+     */
+    public function query($query)
+    {
+        if ($this->busy || !is_string($query) || $query === '') {
+            return $query;
+        }
+        if ($this->open !== null) {
+            $this->settle();
+        }
+        switch ($query[0]) {
+            case 'S':
+            case 's':
+                if (($query[1] ?? '') !== 'T' && ($query[1] ?? '') !== 't') {
+                    return $query; // SELECT, SHOW, SET
+                }
+                break;
+            case 'D':
+            case 'E':
+                if (($query[2] ?? '') !== 'L') {
+                    return $query; // DESCRIBE, EXPLAIN
+                }
+                break;
+        }
+        try {
+            return $this->note($query);
+        } catch (\Throwable $e) {
+            $this->open = null;
+            bookside_companion_failed('journal', $e->getMessage());
+            return $query;
+        }
+    }
+
+    private function note(string $query): string
+    {
+        global $wpdb;
+        $pattern = $this->patterns[$wpdb->prefix] ?? ($this->patterns[$wpdb->prefix] = $this->pattern($wpdb->prefix));
+        if (!preg_match($pattern, $query, $parts)) {
+            return $query;
+        }
+        if (($parts['transaction'] ?? '') !== '') {
+            if (strncasecmp($parts['transaction'], 'ROLLBACK', 8) === 0) {
+                $this->changes = []; // those from before the transaction were entered when it began
+            } else {
+                $this->enter();
+            }
+            return $query;
+        }
+        $verb = strtoupper($parts['verb']);
+        $resource = self::RESOURCES[strtolower($parts['table'])];
+        if ($verb === 'UPDATE' && $resource === 'bookings') {
+            $query = $this->slots->statusChange($query);
+            if ($query === '') {
+                return '';
+            }
+        }
+        $note = ['query' => $query, 'resource' => $resource, 'ids' => [], 'statuses' => []];
+        if ($verb === 'INSERT' || $verb === 'REPLACE') {
+            $note['kind'] = 'created';
+        } else {
+            $note['kind'] = $verb === 'DELETE' ? 'deleted' : 'updated';
+            $columns = $resource === 'bookings' && $verb === 'UPDATE' ? 'id, status' : 'id';
+            foreach ($this->affected($query, $parts['name'], $columns) as $row) {
+                $note['ids'][] = (int) $row[0];
+                if (isset($row[1])) {
+                    $note['statuses'][(int) $row[0]] = (string) $row[1];
+                }
+            }
+            if ($note['ids'] === []) {
+                return $query;
+            }
+        }
+        $this->open = $note;
+        return $query;
+    }
+
+    /** Returns the pattern of the statements that matter: those that change watched tables, and of transactions. */
+    private function pattern(string $prefix): string
+    {
+        return '/^\s*(?:(?<transaction>START\s+TRANSACTION|BEGIN|ROLLBACK)\s*$'
+            . '|(?<verb>INSERT|REPLACE|UPDATE|DELETE)\s+(?:(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\s+)*'
+            . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . ')`?)[\s(])/i';
+    }
+
+    /**
+     * Returns the rows that an UPDATE or DELETE of one table is about to change: a SELECT with the same conditions.
+     *
+     * @return array<int,array<int,string|null>>
+     */
+    private function affected(string $query, string $table, string $columns): array
+    {
+        global $wpdb;
+        $masked = preg_replace_callback(
+            '/\'(?:[^\'\\\\]++|\\\\.|\'\')*+\'|"(?:[^"\\\\]++|\\\\.|"")*+"/s',
+            static function (array $literal): string {
+                return str_repeat('x', strlen($literal[0]));
+            },
+            $query
+        );
+        if ($masked === null || !$wpdb->dbh instanceof mysqli) {
+            return [];
+        }
+        $at = preg_match('/\sWHERE\s/i', $masked, $found, PREG_OFFSET_CAPTURE) ? $found[0][1] : null;
+        if ($at !== null && $columns === 'id' && preg_match('/\sWHERE\s+`?id`?\s*=\s*\'?(\d+)\'?\s*$/i', substr($query, $at), $id)) {
+            return [[$id[1]]];
+        }
+        // The same connection, so that a transaction sees its own rows; and not $wpdb, whose state the statement needs.
+        $rows = mysqli_query($wpdb->dbh, "SELECT $columns FROM $table" . ($at === null ? '' : substr($query, $at)));
+        $found = $rows instanceof mysqli_result && mysqli_num_rows($rows) <= self::MOST_ROWS ? mysqli_fetch_all($rows) : [];
+        return $found;
+    }
+
+    /** Looks what the statement that was noted has changed. */
+    private function settle(): void
+    {
+        global $wpdb;
+        if ($wpdb->last_query !== $this->open['query']) {
+            return; // $wpdb asks for the columns before it runs the statement
+        }
+        $note = $this->open;
+        $this->open = null;
+        try {
+            $this->slots->queryRan($note['query']);
+            $changed = (int) $wpdb->rows_affected;
+            if ($changed < 1) {
+                return;
+            }
+            if ($note['kind'] === 'created') {
+                $first = (int) mysqli_insert_id($wpdb->dbh); // $wpdb->insert_id is reset before the next statement
+                $note['ids'] = $first > 0 ? range($first, $first + min($changed, self::MOST_ROWS) - 1) : [];
+                if ($changed > 1 && preg_match('/^\s*REPLACE|\sON\s+DUPLICATE\s+KEY\s/i', $note['query'])) {
+                    return; // which rows are new, and which were there, is not known
+                }
+            }
+            foreach ($note['ids'] as $id) {
+                $this->add($note['resource'], $id, $note['kind'], $note['statuses'][$id] ?? null);
+            }
+            if (count($this->changes) >= self::MOST_ENTRIES || microtime(true) - $this->since > self::PATIENCE) {
+                $this->enter();
+            }
+        } catch (\Throwable $e) {
+            bookside_companion_failed('journal', $e->getMessage());
+        }
+    }
+
+    /** Adds a change. Several of one record become one entry, unless it was deleted in between. */
+    private function add(string $resource, int $id, string $kind, ?string $status): void
+    {
+        $key = "$resource $id";
+        if ($kind === 'deleted') {
+            $key .= ' deleted';
+        } elseif (isset($this->changes[$key])) {
+            return;
+        }
+        if ($this->changes === []) {
+            $this->since = microtime(true);
+        }
+        $this->changes[$key] = ['resource' => $resource, 'id' => $id, 'kind' => $kind, 'status' => $status];
+    }
+
+    /** Enters the changes into the inbox. */
+    private function enter(): void
+    {
+        global $wpdb;
+        if ($this->changes === []) {
+            return;
+        }
+        $changes = $this->changes;
+        $this->changes = [];
+        $this->busy = true;
+        $quiet = $wpdb->suppress_errors();
+        try {
+            $statuses = $this->statuses($changes);
+            $actor = function_exists('wp_get_current_user') ? get_current_user_id() : 0;
+            foreach (array_chunk($changes, self::MOST_ENTRIES) as $part) {
+                $rows = [];
+                foreach ($part as $change) {
+                    $status = $change['resource'] === 'bookings' && $change['kind'] !== 'deleted' ? $statuses[$change['id']] ?? null : null;
+                    $rows[] = $wpdb->prepare('(%s, %d, %s, ', $change['resource'], $change['id'], $change['kind'])
+                        . "'site', " . ($actor > 0 ? (int) $actor : 'NULL') . ', '
+                        . ($status !== null && $status !== $change['status'] ? $wpdb->prepare('%s', $status) : 'NULL') . ', UTC_TIMESTAMP())';
+                }
+                $entered = $wpdb->query(
+                    "INSERT INTO `{$wpdb->prefix}bookside_change_inbox` (resource, resource_id, kind, origin, actor_id, status, at) VALUES "
+                    . implode(', ', $rows)
+                );
+                if ($entered === false) {
+                    bookside_companion_failed('journal', (string) $wpdb->last_error);
+                }
+            }
+        } catch (\Throwable $e) {
+            bookside_companion_failed('journal', $e->getMessage());
+        } finally {
+            $wpdb->suppress_errors($quiet);
+            $this->busy = false;
+        }
+    }
+
+    /** Returns the statuses that bookings have now, by id. */
+    private function statuses(array $changes): array
+    {
+        global $wpdb;
+        $ids = [];
+        foreach ($changes as $change) {
+            if ($change['resource'] === 'bookings' && $change['kind'] !== 'deleted') {
+                $ids[] = (int) $change['id'];
+            }
+        }
+        if ($ids === []) {
+            return [];
+        }
+        $rows = $wpdb->get_results(
+            "SELECT id, status FROM `{$wpdb->prefix}latepoint_bookings` WHERE id IN (" . implode(', ', $ids) . ')'
+        );
+        return array_column($rows ?: [], 'status', 'id');
+    }
+
+    /** Enters what the end of the request leaves. */
+    public function finish(): void
+    {
+        if ($this->open !== null) {
+            $this->settle();
+        }
+        $this->enter();
+    }
+}
+
+/**
+ * Runs LatePoint's jobs, such as reminders, in WordPress's cron: LatePoint itself schedules nothing that would.
+ *
+ * The event is scheduled once and again before each run, never as a recurring one: so it goes away by itself when
+ * this file is removed.
+ */
+class BooksideJobs
+{
+    private const HOOK = 'latepoint_process_scheduled_jobs';
+    private const INTERVAL = 300; // seconds
+    private const LEASE = 900; // seconds for which a run keeps others away, should it die
+
+    public static function register(): void
+    {
+        add_action('init', [self::class, 'schedule'], PHP_INT_MAX);
+        add_filter('pre_unschedule_event', [self::class, 'unscheduled'], 10, 3);
+        add_action('update_option_bookside_companion', [self::class, 'switched'], 10, 0);
+        add_action('add_option_bookside_companion', [self::class, 'switched'], 10, 0);
+    }
+
+    /** Hooks and schedules the jobs, unless somebody else did. */
+    public static function schedule(): void
+    {
+        if (!bookside_companion_settings()['jobs'] || has_action(self::HOOK)) {
+            return;
+        }
+        add_action(self::HOOK, [self::class, 'run']);
+        if (self::next() === 0) {
+            self::scheduleNext();
+        }
+    }
+
+    public static function switched(): void
+    {
+        if (!bookside_companion_settings()['jobs']) {
+            wp_unschedule_hook(self::HOOK);
+        } elseif (did_action('init')) {
+            self::schedule();
+        }
+    }
+
+    /** Returns when the jobs run next (Unix time); 0 if nothing is scheduled. */
+    public static function next(): int
+    {
+        foreach ((array) _get_cron_array() as $time => $hooks) {
+            if (isset($hooks[self::HOOK])) {
+                return (int) $time;
+            }
+        }
+        return 0;
+    }
+
+    /** Each event has arguments of its own, because WordPress takes two that are alike and near for one. */
+    private static function scheduleNext(): void
+    {
+        $at = time() + self::INTERVAL;
+        wp_schedule_single_event($at, self::HOOK, [$at]);
+    }
+
+    /**
+     * Schedules the next run before the present one is taken from the cron, so that there always is one: Bookside
+     * queues mails only for a site that has it.
+     *
+     * @param mixed $short
+     * @param mixed $time
+     * @param mixed $hook
+     */
+    public static function unscheduled($short, $time = 0, $hook = '')
+    {
+        if ($hook === self::HOOK && wp_doing_cron() && has_action(self::HOOK, [self::class, 'run'])) {
+            self::scheduleNext();
+        }
+        return $short;
+    }
+
+    /** Runs the jobs, unless another process is doing so. */
+    public static function run(): void
+    {
+        if (!class_exists('OsProcessJobsHelper') || !self::claim(0, time() + self::LEASE)) {
+            return;
+        }
+        ob_start(); // LatePoint prints what it did
+        try {
+            OsProcessJobsHelper::process_scheduled_jobs();
+        } catch (\Throwable $e) {
+            bookside_companion_failed('jobs', $e->getMessage());
+        } finally {
+            ob_end_clean();
+            self::claim(PHP_INT_MAX, 0);
+        }
+    }
+
+    /** Sets until when a process runs the jobs, if no claim is left that lasts longer. Reports whether it did. */
+    private static function claim(int $unless, int $until): bool
+    {
+        global $wpdb;
+        $wpdb->query(
+            "INSERT IGNORE INTO `{$wpdb->options}` (option_name, option_value, autoload) VALUES ('bookside_companion_jobs_until', '0', 'no')"
+        );
+        return 1 === $wpdb->query(
+            $wpdb->prepare(
+                "UPDATE `{$wpdb->options}` SET option_value = %d WHERE option_name = 'bookside_companion_jobs_until' AND option_value <= %d",
+                $until,
+                $unless === 0 ? time() : $unless
+            )
+        );
+    }
+}
+
+/**
+ * Sends requests to the API on to the server, for sites whose web server cannot be configured to.
+ */
+class BooksideForward
+{
+    private const API = '/wp-json/latepoint-api/v1';
+    private const CONNECT = 2; // seconds
+    private const TIMEOUT = 60; // seconds
+
+    /** Headers that belong to one connection, or that the client must not set. */
+    private const DROPPED = [
+        'connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
+        'transfer-encoding', 'upgrade', 'cookie', 'content-length', 'expect', 'forwarded', 'x-forwarded-for',
+        'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-port', 'x-real-ip',
+    ];
+
+    /** @var bool Whether a status line arrived. */
+    private static bool $answered = false;
+
+    /** Answers a request to the API by what the server answers. Returns if it is another request, or nobody answers. */
+    public static function run(): void
+    {
+        $base = bookside_companion_settings()['forward'];
+        if ($base === '' || PHP_SAPI === 'cli' || wp_installing()) {
+            return;
+        }
+        $target = self::target(
+            (string) ($_SERVER['REQUEST_URI'] ?? ''), // phpcs:ignore -- sent on as it is
+            (string) ($_SERVER['QUERY_STRING'] ?? '') // phpcs:ignore
+        );
+        if ($target === '') {
+            return;
+        }
+        if (!function_exists('curl_init')) {
+            bookside_companion_failed('forward', __('PHP lacks its extension curl.', 'bookside'));
+            return;
+        }
+        self::send($base . $target);
+    }
+
+    /** Returns the path and the query for the server; '' for requests that are not for the API. */
+    public static function target(string $uri, string $query): string
+    {
+        $path = explode('?', $uri, 2)[0];
+        $at = strpos($path, self::API);
+        $parameters = $query === '' ? [] : explode('&', $query);
+        if ($at !== false) {
+            $path = substr($path, $at);
+        } else {
+            $path = '';
+            foreach ($parameters as $i => $parameter) {
+                if (strncmp($parameter, 'rest_route=', 11) === 0) {
+                    $path = '/wp-json' . str_replace('%2F', '/', rawurlencode(urldecode(substr($parameter, 11))));
+                    unset($parameters[$i]);
+                }
+            }
+        }
+        if ($path !== self::API && strncmp($path, self::API . '/', strlen(self::API) + 1) !== 0) {
+            return '';
+        }
+        // A request that waits for changes would keep a process of PHP from all others.
+        $parameters = array_filter($parameters, static function (string $parameter): bool {
+            return !preg_match('/^wait(=|$)/i', $parameter);
+        });
+        return $path . ($parameters === [] ? '' : '?' . implode('&', $parameters));
+    }
+
+    private static function send(string $url): void
+    {
+        $request = curl_init($url);
+        $method = strtoupper((string) ($_SERVER['REQUEST_METHOD'] ?? 'GET')); // phpcs:ignore
+        $body = self::body($method);
+        $headers = self::headers(is_array($body));
+        curl_setopt_array($request, [
+            CURLOPT_CUSTOMREQUEST => $method,
+            CURLOPT_NOBODY => $method === 'HEAD',
+            CURLOPT_HTTPHEADER => $headers,
+            CURLOPT_HTTP_VERSION => CURL_HTTP_VERSION_1_1,
+            CURLOPT_FOLLOWLOCATION => false,
+            CURLOPT_CONNECTTIMEOUT => self::CONNECT,
+            CURLOPT_TIMEOUT => self::TIMEOUT,
+            CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
+            CURLOPT_PROXY => '',
+            CURLOPT_HEADERFUNCTION => [self::class, 'header'],
+            CURLOPT_WRITEFUNCTION => static function ($request, string $part): int {
+                echo $part; // phpcs:ignore -- the answer of the API as it is
+                return strlen($part);
+            },
+        ]);
+        if ($body !== '' && $body !== []) {
+            curl_setopt($request, CURLOPT_POSTFIELDS, $body);
+        }
+        $done = curl_exec($request);
+        $error = curl_error($request);
+        if (self::$answered) {
+            exit;
+        }
+        if (!$done) {
+            bookside_companion_failed('forward', $error);
+        }
+    }
+
+    /** Sends a line of the answer's header on. PHP wrote none before: WordPress is not loaded yet. */
+    public static function header($request, string $line): int
+    {
+        $text = rtrim($line, "\r\n");
+        if (preg_match('~^HTTP/[\d.]+\s+(\d{3})~', $text, $status)) {
+            self::$answered = (int) $status[1] >= 200;
+            header_remove();
+            http_response_code((int) $status[1]);
+        } elseif (self::$answered && strpos($text, ':') !== false) {
+            $name = strtolower(trim(explode(':', $text, 2)[0]));
+            if (!in_array($name, ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer'], true)) {
+                header($text, false);
+            }
+        }
+        return strlen($line);
+    }
+
+    /** @return string[] The header lines for the server. */
+    private static function headers(bool $multipart): array
+    {
+        $lines = ['Expect:', 'Accept:'];
+        $seen = [];
+        foreach (self::received() as $name => $value) {
+            $lower = strtolower((string) $name);
+            if (in_array($lower, self::DROPPED, true) || ($multipart && $lower === 'content-type')) {
+                continue;
+            }
+            if ($lower === 'accept' && stripos((string) $value, 'text/event-stream') !== false) {
+                $value = 'application/json'; // a stream would keep a process of PHP for as long as it lasts
+            }
+            $seen[$lower] = true;
+            $lines[] = "$name: $value";
+        }
+        if (isset($seen['accept'])) {
+            unset($lines[1]);
+        }
+        if (!$multipart && !isset($seen['content-type'])) {
+            $lines[] = 'Content-Type:';
+        }
+        if (!isset($seen['authorization']) && isset($_SERVER['PHP_AUTH_USER'])) {
+            $lines[] = 'Authorization: Basic ' . base64_encode($_SERVER['PHP_AUTH_USER'] . ':' . ($_SERVER['PHP_AUTH_PW'] ?? '')); // phpcs:ignore
+        } elseif (!isset($seen['authorization']) && isset($_SERVER['REDIRECT_HTTP_AUTHORIZATION'])) {
+            $lines[] = 'Authorization: ' . $_SERVER['REDIRECT_HTTP_AUTHORIZATION']; // phpcs:ignore -- CGI hides it
+        }
+        $lines[] = 'X-Forwarded-For: ' . ($_SERVER['REMOTE_ADDR'] ?? ''); // phpcs:ignore
+        $lines[] = 'X-Forwarded-Proto: ' . (is_ssl() ? 'https' : 'http');
+        return array_values($lines);
+    }
+
+    /** @return array<string,string> The header that the client sent. */
+    private static function received(): array
+    {
+        if (function_exists('getallheaders')) {
+            return getallheaders() ?: [];
+        }
+        $headers = [];
+        foreach ($_SERVER as $key => $value) {
+            if (strncmp($key, 'HTTP_', 5) === 0) {
+                $headers[str_replace('_', '-', substr($key, 5))] = $value;
+            } elseif ($key === 'CONTENT_TYPE') {
+                $headers['Content-Type'] = $value;
+            }
+        }
+        return $headers;
+    }
+
+    /**
+     * Returns the body as it came; of a multipart body, which PHP has taken apart, its parts.
+     *
+     * @return string|array<string,mixed>
+     */
+    private static function body(string $method)
+    {
+        if (stripos((string) ($_SERVER['CONTENT_TYPE'] ?? ''), 'multipart/form-data') !== 0 || $method !== 'POST') { // phpcs:ignore
+            return (string) file_get_contents('php://input');
+        }
+        $parts = [];
+        self::flatten($_POST, '', $parts); // phpcs:ignore -- not slashed yet, see wp_magic_quotes
+        foreach ($_FILES as $name => $file) { // phpcs:ignore
+            if (is_string($file['tmp_name']) && is_uploaded_file($file['tmp_name'])) {
+                $parts[$name] = new CURLFile($file['tmp_name'], $file['type'], $file['name']);
+            }
+        }
+        return $parts;
+    }
+
+    private static function flatten(array $values, string $prefix, array &$parts): void
+    {
+        foreach ($values as $key => $value) {
+            $name = $prefix === '' ? (string) $key : $prefix . '[' . $key . ']';
+            if (is_array($value)) {
+                self::flatten($value, $name, $parts);
+            } else {
+                $parts[$name] = (string) $value;
+            }
+        }
+    }
+}
+
+BooksideForward::run();
+(static function (): void {
+    $slots = new BooksideSlots();
+    $slots->register();
+    (new BooksideJournal($slots))->register();
+    BooksideJobs::register();
+})();
