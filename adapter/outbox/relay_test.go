@@ -91,30 +91,18 @@ type postOffice struct {
 	database *fixtures.Database
 	db       *wpdb.DB
 	log      *fixtures.Buffer
+	*fixtures.Clock
 
 	mu       sync.Mutex
-	now      time.Time
 	reply    func(ctx context.Context, m Message) error // nil accepts everything
 	messages []Message                                  // accepted
 }
 
 func newPostOffice(t *testing.T) *postOffice {
 	t.Helper()
-	p := &postOffice{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &fixtures.Buffer{}, now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
+	p := &postOffice{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &fixtures.Buffer{}, Clock: fixtures.NewClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))}
 	p.db = wpdbtest.Open(t, p.database, 2)
 	return p
-}
-
-func (p *postOffice) clock() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
-
-func (p *postOffice) pass(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.now = p.now.Add(d)
 }
 
 // Send implements Sender.
@@ -148,12 +136,12 @@ func (p *postOffice) subjects() []string {
 
 // relay returns the relay of another process.
 func (p *postOffice) relay() *Relay {
-	return NewRelay(p.db, p.clock, p, slog.New(slog.NewTextHandler(p.log, nil)))
+	return NewRelay(p.db, p.Now, p, slog.New(slog.NewTextHandler(p.log, nil)))
 }
 
 // add adds mails to the outbox, in one transaction.
 func (p *postOffice) add(mails []Mail) error {
-	return p.db.Transact(p.t.Context(), "queue", func(tx *wpdb.DB) error { return Add(p.t.Context(), tx, p.clock(), mails) })
+	return p.db.Transact(p.t.Context(), "queue", func(tx *wpdb.DB) error { return Add(p.t.Context(), tx, p.Now(), mails) })
 }
 
 // queue stores one mail for each subject.
@@ -193,7 +181,7 @@ func (p *postOffice) deliver(want ...string) {
 		p.t.Fatal(err)
 	}
 	if diff := cmp.Diff(append([]string{}, want...), p.subjects()); diff != "" {
-		p.t.Errorf("sent at %s (-want +got):\n%s", p.clock(), diff)
+		p.t.Errorf("sent at %s (-want +got):\n%s", p.Now(), diff)
 	}
 }
 
@@ -247,7 +235,7 @@ func TestMailsAreQueuedPerRecipient(t *testing.T) {
 	}
 	rollback := errors.New("rolled back")
 	err := p.db.Transact(t.Context(), "queue and roll back", func(tx *wpdb.DB) error {
-		if err := Add(t.Context(), tx, p.clock(), mails); err != nil {
+		if err := Add(t.Context(), tx, p.Now(), mails); err != nil {
 			return err
 		}
 		return rollback
@@ -279,7 +267,7 @@ func TestMailIsSentOnce(t *testing.T) {
 	if err := p.add([]Mail{{To: "Zoë <zoe@example.com>", Subject: "Größe 🎁", Content: "<p>é</p>"}}); err != nil {
 		t.Fatal(err)
 	}
-	p.pass(time.Minute)
+	p.Pass(time.Minute)
 	if err := p.relay().deliver(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +283,7 @@ func TestMailIsSentOnce(t *testing.T) {
 	}
 	p.subjects()
 	p.wantStored(storedMail{Address: "zoe@example.com", Subject: "Größe 🎁", Status: "sent", Tries: 1, Due: "2026-12-21 09:31:00", Finished: "2026-11-21 09:31:00"})
-	p.pass(48 * time.Hour)
+	p.Pass(48 * time.Hour)
 	p.deliver()
 }
 
@@ -306,22 +294,22 @@ func TestRetriesEndAfterADay(t *testing.T) {
 	p.reject("", fmt.Errorf("%w: 450", ErrMailDeferred))
 	for i, pause := range []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
 		if pause > 0 {
-			p.pass(pause - time.Second)
+			p.Pass(pause - time.Second)
 			p.deliver()
 			if tries := p.stored()[0].Tries; tries != i {
 				t.Errorf("%d attempts before a delay of %s has passed, want %d", tries, pause, i)
 			}
-			p.pass(time.Second)
+			p.Pass(time.Second)
 		}
 		p.deliver()
 		if tries := p.stored()[0].Tries; tries != i+1 {
 			t.Errorf("%d attempts, want %d", tries, i+1)
 		}
 	}
-	end := domain.Stamp(p.clock())
-	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail deferred: 450", Due: domain.Stamp(p.clock().Add(retention)), Finished: end})
+	end := domain.Stamp(p.Now())
+	p.wantStored(storedMail{Address: "jane@example.com", Subject: "a", Status: "failed", Tries: 9, Failure: "mail deferred: 450", Due: domain.Stamp(p.Now().Add(retention)), Finished: end})
 	p.reject("nothing", nil)
-	p.pass(time.Hour)
+	p.Pass(time.Hour)
 	p.deliver()
 }
 
@@ -335,7 +323,7 @@ func TestRejectedMailIsNotRetried(t *testing.T) {
 		t.Errorf("refused mail: %+v", got)
 	}
 	p.reject("nothing", nil)
-	p.pass(time.Hour)
+	p.Pass(time.Hour)
 	p.deliver()
 }
 
@@ -347,7 +335,7 @@ func TestDeferredMailIsRetried(t *testing.T) {
 	p.deliver("a", "c")
 	p.reject("nothing", nil)
 	p.deliver()
-	p.pass(time.Minute)
+	p.Pass(time.Minute)
 	p.deliver("b")
 }
 
@@ -364,7 +352,7 @@ func TestServerThatIsDownIsTriedOnce(t *testing.T) {
 	}
 	p.reject("nothing", nil)
 	p.deliver("b")
-	p.pass(time.Minute)
+	p.Pass(time.Minute)
 	p.deliver("a")
 }
 
@@ -380,9 +368,9 @@ func TestMailOfDeadProcessIsSentByAnother(t *testing.T) {
 		t.Fatalf("claimed: %t, error %v", ok, err)
 	}
 	p.deliver()
-	p.pass(claimTime - time.Second)
+	p.Pass(claimTime - time.Second)
 	p.deliver()
-	p.pass(time.Second)
+	p.Pass(time.Second)
 	if err := p.relay().deliver(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +405,7 @@ func TestEachMailIsSentByOneProcess(t *testing.T) {
 			}
 			return nil
 		})
-		outbox := NewRelay(db, p.clock, sender, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		outbox := NewRelay(db, p.Now, sender, slog.New(slog.NewTextHandler(io.Discard, nil)))
 		processes.Go(func() {
 			if err := outbox.deliver(t.Context(), 0); err != nil {
 				t.Error(err)
@@ -476,11 +464,11 @@ func TestExpiredMailIsNotSent(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)
 	p.queue("a")
-	p.pass(48 * time.Hour)
+	p.Pass(48 * time.Hour)
 	p.queue("b")
 	p.deliver("a", "b")
 	p.queue("c")
-	p.pass(48*time.Hour + time.Second)
+	p.Pass(48*time.Hour + time.Second)
 	p.deliver()
 	if got := p.stored()[2]; got.Status != "failed" || got.Failure != "mail rejected: it is older than 48h0m0s" {
 		t.Errorf("stored %+v", got)
@@ -493,12 +481,12 @@ func TestOldMailsAreSelected(t *testing.T) {
 	p.queue("sent", "rejected")
 	p.reject("rejected", ErrMailRejected)
 	p.deliver("sent")
-	p.pass(retention - time.Second)
+	p.Pass(retention - time.Second)
 	p.queue("waiting")
 	old := func(want ...int64) {
 		t.Helper()
 		var got []int64
-		for _, which := range []sq.SelectBuilder{Finished(p.db, p.clock()), Abandoned(p.db, p.clock())} {
+		for _, which := range []sq.SelectBuilder{Finished(p.db, p.Now()), Abandoned(p.db, p.Now())} {
 			ids, err := wpdb.All(t.Context(), p.db, "find old mails", which, wpdb.Value[int64])
 			if err != nil {
 				t.Fatal(err)
@@ -510,9 +498,9 @@ func TestOldMailsAreSelected(t *testing.T) {
 		}
 	}
 	old()
-	p.pass(time.Second)
+	p.Pass(time.Second)
 	old(1, 2)
-	p.pass(expiry + retention)
+	p.Pass(expiry + retention)
 	old(1, 2, 3)
 }
 

@@ -35,46 +35,33 @@ type exchange struct {
 	store    *Store
 	keys     *keys.Store
 	options  Options
+	*fixtures.Clock
 
-	mu     sync.Mutex
-	now    time.Time
 	number int64 // of the last entry
 }
 
 func newExchange(t *testing.T) *exchange {
 	t.Helper()
-	x := &exchange{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &fixtures.Buffer{}, now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
+	x := &exchange{t: t, database: fixtures.New(t, fixtures.Legacy()), log: &fixtures.Buffer{}, Clock: fixtures.NewClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))}
 	x.db = wpdbtest.Open(t, x.database, 4)
 	x.options = Options{Encode: encodeEntry}
-	x.store, x.keys = x.storeOn(x.db), keys.NewStore(x.db, x.clock, rand.Reader)
+	x.store, x.keys = x.storeOn(x.db), keys.NewStore(x.db, x.Now, rand.Reader)
 	return x
 }
 
 func (x *exchange) storeOn(db *wpdb.DB) *Store {
-	return NewStore(db, x.clock, rand.Reader, x.vault, journal.New(db, x.clock))
+	return NewStore(db, x.Now, rand.Reader, x.vault, journal.New(db, x.Now))
 }
 
 func encodeEntry(e journal.Entry) ([]byte, error) {
 	return fmt.Appendf(nil, `{"number":%d,"resource":%q,"resource_id":%d,"kind":%q}`, e.Number, e.Resource, e.ID, e.Kind), nil
 }
 
-func (x *exchange) clock() time.Time {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.now
-}
-
-func (x *exchange) pass(d time.Duration) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.now = x.now.Add(d)
-}
-
 // worker returns the worker of another server.
 func (x *exchange) worker() *Worker { return x.workerOn(x.db) }
 
 func (x *exchange) workerOn(db *wpdb.DB) *Worker {
-	return NewWorker(x.storeOn(db), keys.NewStore(db, x.clock, rand.Reader), slog.New(slog.NewTextHandler(x.log, nil)), x.options)
+	return NewWorker(x.storeOn(db), keys.NewStore(db, x.Now, rand.Reader), slog.New(slog.NewTextHandler(x.log, nil)), x.options)
 }
 
 // work runs a worker until nothing is left to do at this time.
@@ -120,7 +107,7 @@ func (x *exchange) enter(changes ...change) {
 	for _, c := range changes {
 		x.number++
 		x.exec("INSERT INTO "+prefix+"bookside_changes (number, resource, resource_id, kind, origin, at, old_status, new_status, agent_id, service_id, location_id) "+
-			"VALUES (?, ?, ?, ?, 'found', ?, ?, ?, ?, ?, ?)", x.number, string(c.resource), c.id, string(c.kind), x.clock().Format(time.DateTime),
+			"VALUES (?, ?, ?, ?, 'found', ?, ?, ?, ?, ?, ?)", x.number, string(c.resource), c.id, string(c.kind), x.Now().Format(time.DateTime),
 			wpdb.NullIfZero(c.facts.OldStatus), wpdb.NullIfZero(c.facts.NewStatus), wpdb.NullIfZero(c.facts.AgentID), wpdb.NullIfZero(c.facts.ServiceID), wpdb.NullIfZero(c.facts.LocationID))
 	}
 	x.exec("INSERT INTO "+prefix+"bookside_change_positions (name, position) VALUES ('journal', ?) ON DUPLICATE KEY UPDATE position = VALUES(position)", x.number)

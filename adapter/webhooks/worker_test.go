@@ -33,7 +33,7 @@ func TestEventIsSentAndSigned(t *testing.T) {
 		t.Errorf("secret %q, name %q", secret, hook.Name)
 	}
 	x.enter(booking(17), change{journal.Customers, 3, journal.Created, journal.BookingFacts{}})
-	x.pass(time.Minute)
+	x.Pass(time.Minute)
 	x.work()
 	events := r.took()
 	if len(events) != 1 {
@@ -53,7 +53,7 @@ func TestEventIsSentAndSigned(t *testing.T) {
 	if err := verifier.VerifyIgnoringTimestamp(append(slices.Clone(e.body), ' '), e.header); !errors.Is(err, standardwebhooks.ErrNoMatchingSignature) {
 		t.Errorf("another body: error %v", err)
 	}
-	if at := e.header.Get("webhook-timestamp"); at != fmt.Sprint(x.clock().Unix()) {
+	if at := e.header.Get("webhook-timestamp"); at != fmt.Sprint(x.Now().Unix()) {
 		t.Errorf("timestamp %s", at)
 	}
 	if got := e.header.Get("Content-Type"); got != "application/json" {
@@ -131,7 +131,7 @@ func TestTriesEndAfterThreeDays(t *testing.T) {
 		_, _ = w.Write([]byte(strings.Repeat("ä", 400)))
 	})
 	x.enter(booking(1))
-	start := x.clock()
+	start := x.Now()
 	for n := 1; n <= 10; n++ {
 		x.work()
 		d := x.deliveries(hook.ID)[0]
@@ -145,25 +145,25 @@ func TestTriesEndAfterThreeDays(t *testing.T) {
 			break
 		}
 		due, _ := d.DueAt.Time()
-		delay := due.Sub(x.clock())
+		delay := due.Sub(x.Now())
 		if least := retryDelays[n-1]; d.State != waiting || delay < least-time.Second || delay > least+least/10 {
 			t.Errorf("after try %d: %s, next in %v, want %v", n, d.State, delay, least)
 		}
-		x.pass(delay - time.Second)
+		x.Pass(delay - time.Second)
 		x.work()
 		if events := r.took(); len(events) > 0 {
 			t.Errorf("%d requests before try %d is due", len(events), n+1)
 		}
-		x.pass(time.Second)
+		x.Pass(time.Second)
 	}
-	if took := x.clock().Sub(start); took < 69*time.Hour || took > 80*time.Hour {
+	if took := x.Now().Sub(start); took < 69*time.Hour || took > 80*time.Hour {
 		t.Errorf("ten tries took %v, want three days", took)
 	}
 	tries := x.tries(hook.ID)
 	if len(tries) != 10 || tries[0].Status != 502 || tries[0].Answer != strings.Repeat("ä", 250) || tries[0].Failure != "answered 502" {
 		t.Errorf("%d tries, the first %+v", len(tries), tries[0])
 	}
-	x.pass(6 * time.Hour) // the failures may have taken less than three days
+	x.Pass(6 * time.Hour) // the failures may have taken less than three days
 	if x.hook(hook.ID).Status == Enabled {
 		x.enter(booking(2))
 		x.work()
@@ -177,7 +177,7 @@ func TestTriesEndAfterThreeDays(t *testing.T) {
 	}
 	r.took()
 	x.enter(booking(3))
-	x.pass(time.Hour)
+	x.Pass(time.Hour)
 	x.work()
 	if events := r.took(); len(events) > 0 {
 		t.Errorf("%d requests to a disabled webhook", len(events))
@@ -198,11 +198,11 @@ func TestReceiverAsksForAPause(t *testing.T) {
 		want  time.Duration
 	}{
 		{"90", 90 * time.Second},
-		{x.clock().Add(90 * time.Second).Add(10 * time.Minute).Format(http.TimeFormat), 10 * time.Minute},
+		{x.Now().Add(90 * time.Second).Add(10 * time.Minute).Format(http.TimeFormat), 10 * time.Minute},
 		{"99999999", 24 * time.Hour},
 		{"99999999999999999999", retryDelays[3]},
 		{"soon", retryDelays[4]},
-		{x.clock().Format(http.TimeFormat), retryDelays[5]},
+		{x.Now().Format(http.TimeFormat), retryDelays[5]},
 	} {
 		t.Run(c.asked, func(t *testing.T) {
 			asked = c.asked
@@ -212,10 +212,10 @@ func TestReceiverAsksForAPause(t *testing.T) {
 			x.work()
 			d := x.deliveries(hook.ID)[0]
 			due, _ := d.DueAt.Time()
-			if delay := due.Sub(x.clock()); d.Tries != n+1 || delay < c.want-time.Second || delay > c.want+c.want/10 {
+			if delay := due.Sub(x.Now()); d.Tries != n+1 || delay < c.want-time.Second || delay > c.want+c.want/10 {
 				t.Errorf("after %d tries: next in %v, want %v", d.Tries, delay, c.want)
 			}
-			x.pass(due.Sub(x.clock()))
+			x.Pass(due.Sub(x.Now()))
 		})
 	}
 }
@@ -235,7 +235,7 @@ func TestDisabledWebhookContinuesWhereItStopped(t *testing.T) {
 				t.Fatal(found, err)
 			}
 			x.enter(booking(2))
-			x.pass(time.Minute)
+			x.Pass(time.Minute)
 			x.work()
 			if events := r.took(); len(events) > 0 {
 				t.Errorf("%d requests while disabled", len(events))
@@ -275,13 +275,13 @@ func TestSuccessEndsFailing(t *testing.T) {
 	if since := x.hook(hook.ID).FailingSince; since != "2026-11-21 09:30:00" {
 		t.Errorf("failing since %q", since)
 	}
-	x.pass(10 * time.Second)
+	x.Pass(10 * time.Second)
 	x.work()
 	if since := x.hook(hook.ID).FailingSince; since != "2026-11-21 09:30:00" {
 		t.Errorf("failing since %q after another failure", since)
 	}
 	r.answer(http.StatusOK)
-	x.pass(time.Hour)
+	x.Pass(time.Hour)
 	x.work()
 	if h := x.hook(hook.ID); h.FailingSince != "" || h.Status != Enabled {
 		t.Errorf("webhook %+v", h)
@@ -339,11 +339,11 @@ func TestDeliveriesOfARecordKeepTheirOrder(t *testing.T) {
 	x.enter(booking(1), booking(2), booking(1), same, booking(1))
 	x.work()
 	wantNumbers(t, r, 1, 2, 4)
-	x.pass(6 * time.Second)
+	x.Pass(6 * time.Second)
 	x.work()
 	wantNumbers(t, r, 1)
 	r.answer(http.StatusOK)
-	x.pass(time.Hour)
+	x.Pass(time.Hour)
 	x.work()
 	if got := numbers(r.took()); !slices.Equal(got, []int64{1, 3, 5}) {
 		t.Errorf("numbers %v, want 1, 3, 5 in this order", got)
@@ -380,7 +380,7 @@ func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
 	for range 10 {
 		x.enter(booking(7)) // succeeds, so that the webhook is not disabled
 		x.work()
-		x.pass(26 * time.Hour)
+		x.Pass(26 * time.Hour)
 	}
 	x.work()
 	got := numbers(slices.DeleteFunc(r.took(), func(e event) bool { return e.entry.ResourceID == 7 }))
@@ -503,10 +503,10 @@ func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 				first := x.number
 				x.enter(booking(1), booking(2), booking(1))
 				died := x.dieAt(n, lost)
-				x.pass(claimTime + recoverEvery)
+				x.Pass(claimTime + recoverEvery)
 				for range 3 { // a receiver's failure is not possible, but that of a claim
 					x.work()
-					x.pass(claimTime + recoverEvery)
+					x.Pass(claimTime + recoverEvery)
 				}
 				events := r.took()
 				wantOrdered(t, events)
@@ -581,7 +581,7 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.enter(booking(3), invoice)
-	x.pass(time.Hour)
+	x.Pass(time.Hour)
 	x.work()
 	if diff := cmp.Diff([]string{"invoice.created"}, r.types()); diff != "" {
 		t.Errorf("events of the restricted key (-want +got):\n%s", diff)
@@ -619,7 +619,7 @@ func TestKeySeesOnlyItsWebhooks(t *testing.T) {
 		"disable": func(id int64) (bool, error) { return owned.Disable(t.Context(), id, "") },
 		"enable":  func(id int64) (bool, error) { return owned.Enable(t.Context(), id, false) },
 		"rotate":  func(id int64) (bool, error) { _, found, err := owned.Rotate(t.Context(), id, 0); return found, err },
-		"replay":  func(id int64) (bool, error) { return owned.ReplaySince(t.Context(), id, x.clock()) },
+		"replay":  func(id int64) (bool, error) { return owned.ReplaySince(t.Context(), id, x.Now()) },
 		"update": func(id int64) (bool, error) {
 			_, found, err := owned.Update(t.Context(), id, Patch{Name: new("x")})
 			return found, err
@@ -706,7 +706,7 @@ func TestRotationSignsWithBothSecrets(t *testing.T) {
 		}
 	}
 	verify("during the rotation", map[string]bool{old: true, fresh: true})
-	x.pass(time.Hour)
+	x.Pass(time.Hour)
 	verify("after the rotation", map[string]bool{old: false, fresh: true})
 	newest, _, err := x.store.Rotate(t.Context(), hook.ID, 0)
 	if err != nil {
@@ -758,7 +758,7 @@ func TestSecretsAreEncryptedWithAKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := NewStore(x.db, x.clock, keyed.random, vault, keyed.journal)
+		other := NewStore(x.db, x.Now, keyed.random, vault, keyed.journal)
 		if _, err := other.secrets(x.hook(hook.ID)); !errors.Is(err, errSealed) {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -783,8 +783,8 @@ func TestReplay(t *testing.T) {
 	x, r := newExchange(t), newReceiver(t)
 	_, hook := x.add(r, "*")
 	x.enter(booking(1), booking(2))
-	x.pass(time.Hour)
-	between := x.clock()
+	x.Pass(time.Hour)
+	between := x.Now()
 	x.enter(booking(1), booking(3))
 	x.work()
 	ids := map[int64]string{}
@@ -839,7 +839,7 @@ func TestBacklogStaysInTheJournal(t *testing.T) {
 		if err := w.work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		x.pass(10 * time.Second)
+		x.Pass(10 * time.Second)
 	}
 	most := value[int64](x, "SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE webhook_id = ? AND status <> 'failed'", hook.ID)
 	if most > w.waiting+pageSize {
@@ -974,7 +974,7 @@ func TestOldRowsAreSelected(t *testing.T) {
 	old := func(step string, want string) {
 		t.Helper()
 		var got []string
-		for _, rows := range Old(x.db, x.clock()) {
+		for _, rows := range Old(x.db, x.Now()) {
 			ids, err := wpdb.All(t.Context(), x.db, "find old rows", rows.Which.Limit(100), wpdb.Value[int64])
 			if err != nil {
 				t.Fatal(err)
@@ -988,9 +988,9 @@ func TestOldRowsAreSelected(t *testing.T) {
 			t.Errorf("%s: %q, want %q", step, got, want)
 		}
 	}
-	x.pass(Retention - time.Second)
+	x.Pass(Retention - time.Second)
 	old("before their time", "")
-	x.pass(time.Second)
+	x.Pass(time.Second)
 	old("after thirty days", "webhook_tries 1, webhook_tries 2, webhook_deliveries 1")
 	x.work()
 	if _, err := x.store.Delete(t.Context(), hook.ID); err != nil {
