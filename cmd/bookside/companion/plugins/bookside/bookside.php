@@ -15,11 +15,57 @@
  * @package Bookside
  */
 
+namespace Bookside;
+
 defined('ABSPATH') || exit;
+
+const VERSION = '0.2.0';
+const PLUGIN_FILE = __FILE__;
 
 // An uploaded plugin brings the must-use plugin along. One in its own place was loaded before.
 if (!defined('BOOKSIDE_COMPANION_VERSION')) {
     foreach (glob(__DIR__ . '/mu-plugins/*.php') ?: [] as $bookside_file) {
         require_once $bookside_file;
     }
+    unset($bookside_file);
+}
+
+require_once __DIR__ . '/includes/tables.php';
+require_once __DIR__ . '/includes/settings.php';
+require_once __DIR__ . '/includes/sidecar.php';
+require_once __DIR__ . '/includes/terms.php';
+require_once __DIR__ . '/includes/keys.php';
+require_once __DIR__ . '/includes/webhooks.php';
+require_once __DIR__ . '/includes/changes.php';
+require_once __DIR__ . '/includes/overlaps.php';
+require_once __DIR__ . '/includes/health.php';
+require_once __DIR__ . '/includes/person.php';
+require_once __DIR__ . '/includes/privacy.php';
+
+add_action('init', function () {
+    load_plugin_textdomain('bookside', false, dirname(plugin_basename(PLUGIN_FILE)) . '/languages');
+});
+
+add_filter('site_status_tests', __NAMESPACE__ . '\\add_health_tests');
+add_filter('debug_information', __NAMESPACE__ . '\\add_debug_information');
+add_filter('wp_privacy_personal_data_exporters', __NAMESPACE__ . '\\add_exporter');
+add_filter('wp_privacy_personal_data_erasers', __NAMESPACE__ . '\\add_eraser');
+register_deactivation_hook(PLUGIN_FILE, __NAMESPACE__ . '\\deactivate');
+
+if (is_admin()) {
+    require_once __DIR__ . '/admin/page.php';
+    require_once __DIR__ . '/admin/actions.php';
+    require_once __DIR__ . '/admin/parts.php';
+    require_once __DIR__ . '/admin/status.php';
+    require_once __DIR__ . '/admin/keys.php';
+    require_once __DIR__ . '/admin/webhooks.php';
+    require_once __DIR__ . '/admin/changes.php';
+    require_once __DIR__ . '/admin/overlaps.php';
+    require_once __DIR__ . '/admin/settings.php';
+    add_action('admin_menu', __NAMESPACE__ . '\\add_page', 20);
+}
+
+if (defined('WP_CLI') && WP_CLI) {
+    require_once __DIR__ . '/includes/cli.php';
+    \WP_CLI::add_command('bookside', __NAMESPACE__ . '\\Command');
 }

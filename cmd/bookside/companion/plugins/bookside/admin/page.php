@@ -1,0 +1,104 @@
+<?php
+
+/**
+ * The page "API" below LatePoint's menu.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+/** Returns the tabs of the page: label and the function that shows it. */
+function tabs(): array
+{
+    return [
+        'status' => [__('Status', 'bookside'), __NAMESPACE__ . '\\show_status'],
+        'keys' => [__('Keys', 'bookside'), __NAMESPACE__ . '\\show_keys'],
+        'webhooks' => [__('Webhooks', 'bookside'), __NAMESPACE__ . '\\show_webhooks'],
+        'changes' => [__('Changes', 'bookside'), __NAMESPACE__ . '\\show_changes'],
+        'overlaps' => [__('Overlaps', 'bookside'), __NAMESPACE__ . '\\show_overlaps'],
+        'settings' => [__('Settings', 'bookside'), __NAMESPACE__ . '\\show_settings'],
+    ];
+}
+
+/** Adds the page below LatePoint's menu, or below Tools where LatePoint is not active. */
+function add_page(): void
+{
+    $title = __('Booking API', 'bookside');
+    $parent = empty($GLOBALS['admin_page_hooks']['latepoint']) ? 'tools.php' : 'latepoint';
+    $hook = add_submenu_page($parent, $title, __('API', 'bookside'), capability(), 'bookside', __NAMESPACE__ . '\\show_page');
+    if ($hook) {
+        add_action('load-' . $hook, __NAMESPACE__ . '\\prepare_page');
+    }
+}
+
+/** Runs before anything is sent: acts on a form, and loads what the page needs. */
+function prepare_page(): void
+{
+    if (($_SERVER['REQUEST_METHOD'] ?? '') === 'POST') {
+        handle_form();
+    }
+    $url = plugins_url('assets/', PLUGIN_FILE);
+    wp_enqueue_style('bookside', $url . 'admin.css', [], VERSION);
+    wp_enqueue_script('bookside', $url . 'admin.js', ['wp-a11y', 'wp-i18n'], VERSION, true);
+    wp_localize_script('bookside', 'bookside', ['copied' => __('Copied.', 'bookside')]);
+}
+
+/** Returns the tab that is asked for. */
+function current_tab(): string
+{
+    $tab = isset($_GET['tab']) ? sanitize_key(wp_unslash($_GET['tab'])) : '';
+    return array_key_exists($tab, tabs()) ? $tab : 'status';
+}
+
+/** Returns a number of the address of the page; 0 if it is missing. */
+function asked_id(string $name): int
+{
+    return isset($_GET[$name]) ? absint(wp_unslash($_GET[$name])) : 0;
+}
+
+function show_page(): void
+{
+    $current = current_tab();
+    echo '<div class="wrap bookside"><h1>' . esc_html__('Booking API', 'bookside') . '</h1>';
+    echo '<nav class="nav-tab-wrapper" aria-label="' . esc_attr__('Parts of this page', 'bookside') . '">';
+    foreach (tabs() as $tab => $about) {
+        printf(
+            '<a href="%s" class="nav-tab%s"%s>%s</a>',
+            esc_url(page_url($tab)),
+            $tab === $current ? ' nav-tab-active' : '',
+            $tab === $current ? ' aria-current="page"' : '',
+            esc_html($about[0])
+        );
+    }
+    echo '</nav>';
+    show_notices();
+    call_user_func(tabs()[$current][1]);
+    echo '</div>';
+}
+
+/** Shows what a form did. */
+function show_notices(): void
+{
+    $outcome = form_outcome();
+    if ($outcome->errors->has_errors()) {
+        echo '<div class="notice notice-error" role="alert" tabindex="-1" data-bookside-focus><p>';
+        echo esc_html__('Nothing was saved. Please correct:', 'bookside') . '</p><ul>';
+        foreach ($outcome->errors->get_error_codes() as $field) {
+            echo '<li><a href="#bookside-' . esc_attr((string) $field) . '">' . esc_html($outcome->errors->get_error_message($field)) . '</a></li>';
+        }
+        echo '</ul></div>';
+        return;
+    }
+    $texts = [
+        'changed' => __('The key was changed. The change is in effect.', 'bookside'),
+        'revoked' => __('The key was revoked. It is rejected from now on.', 'bookside'),
+        'saved' => __('The settings were saved.', 'bookside'),
+    ];
+    $done = isset($_GET['done']) ? sanitize_key(wp_unslash($_GET['done'])) : '';
+    if (isset($texts[$done]) && $outcome->secret === '') {
+        echo '<div class="notice notice-success" role="status"><p>' . esc_html($texts[$done]) . '</p></div>';
+    }
+}

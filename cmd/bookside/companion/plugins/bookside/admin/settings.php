@@ -1,0 +1,62 @@
+<?php
+
+/**
+ * The tab Settings.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+function show_settings(): void
+{
+    $settings = array_merge(settings(), form_outcome()->typed);
+    begin_form('settings');
+    echo '<table class="form-table" role="presentation">';
+    switch_field(
+        'staff_overbooking',
+        __('Overbooking', 'bookside'),
+        __('Staff may book a slot that is taken', 'bookside'),
+        __('LatePoint\'s forms for staff look at no calendar. If this is off, a booking that overlaps another one is refused; if it is on, staff see a warning.', 'bookside'),
+        $settings['staff_overbooking']
+    );
+    switch_field(
+        'jobs',
+        __('Jobs', 'bookside'),
+        __('Run LatePoint\'s jobs', 'bookside'),
+        __('LatePoint queues reminders and other mails, but runs its queue only with an add-on. If this is on, the cron of WordPress runs it every five minutes, and mails for bookings through the API are sent by this site.', 'bookside'),
+        $settings['jobs']
+    );
+    text_field(
+        'forward',
+        __('Forward requests', 'bookside'),
+        __('For sites whose web server cannot be changed: the address of the API\'s server, such as http://127.0.0.1:8080. Requests to the API are then forwarded to it by PHP, which is slower. Leave it empty if the web server does it.', 'bookside'),
+        (string) $settings['forward'],
+        'url'
+    );
+    text_field(
+        'admin',
+        __('Address for the status', 'bookside'),
+        __('Where the server of the API says whether it is ready: "admin.listen" of its configuration. Leave it empty to ask nobody.', 'bookside'),
+        (string) $settings['admin'],
+        'url'
+    );
+    echo '</table><p class="submit"><button type="submit" class="button button-primary">' . esc_html__('Save the settings', 'bookside') . '</button></p></form>';
+}
+
+function switch_field(string $field, string $head, string $label, string $hint, bool $on): void
+{
+    printf(
+        '<tr><th scope="row">%s</th><td><label for="bookside-%s"><input type="checkbox" id="bookside-%s" name="%s" value="1"%s%s> %s</label>',
+        esc_html($head),
+        esc_attr($field),
+        esc_attr($field),
+        esc_attr($field),
+        checked($on, true, false),
+        described_by($field), // escaped there
+        esc_html($label)
+    );
+    end_field($field, $hint);
+}

@@ -1,0 +1,82 @@
+<?php
+
+/**
+ * The tab Webhooks.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+function show_webhooks(): void
+{
+    $webhook = find_webhook(asked_id('webhook'));
+    if ($webhook !== null) {
+        show_webhook_log($webhook);
+        return;
+    }
+    echo '<p>' . esc_html__('A webhook tells a URL what changed on the site, whoever changed it. Webhooks are managed with "bookside webhooks" on the server, or through the API.', 'bookside') . '</p>';
+    $rows = [];
+    foreach (list_webhooks() as $webhook) {
+        $log = page_url('webhooks', ['webhook' => $webhook->id]);
+        $rows[] = [
+            'name' => sprintf('<a href="%s"><strong>%s</strong></a>', esc_url($log), esc_html($webhook->name)),
+            'url' => '<code>' . esc_html(masked_url($webhook->url)) . '</code>',
+            'events' => esc_html($webhook->events === '*' ? __('all', 'bookside') : str_replace(',', ', ', $webhook->events)),
+            'state' => webhook_state($webhook),
+        ];
+    }
+    $columns = ['name' => __('Name', 'bookside'), 'url' => __('URL', 'bookside'), 'events' => __('Events', 'bookside'), 'state' => __('State', 'bookside')];
+    show_table(__('Webhooks', 'bookside'), $columns, $rows, __('There are no webhooks.', 'bookside'));
+}
+
+/** Returns the state of a webhook, escaped. */
+function webhook_state(object $webhook): string
+{
+    $enabled = $webhook->status === 'enabled';
+    $text = state_text($enabled ? 'active' : 'revoked', $enabled ? __('enabled', 'bookside') : __('disabled', 'bookside'));
+    if ($webhook->reason !== '') {
+        $text .= '<br>' . esc_html($webhook->reason);
+    }
+    if ($webhook->failing_since !== null) {
+        /* translators: %s: a time. */
+        $text .= '<br>' . esc_html(sprintf(__('failing since %s', 'bookside'), local_time($webhook->failing_since)));
+    }
+    return $text;
+}
+
+function show_webhook_log(object $webhook): void
+{
+    echo '<h2>' . esc_html($webhook->name) . '</h2><p><code>' . esc_html(masked_url($webhook->url)) . '</code> ';
+    echo wp_kses_post(webhook_state($webhook)) . '</p>';
+    $deliveries = list_deliveries((int) $webhook->id);
+    $tries = last_tries($deliveries);
+    $states = [
+        'waiting' => __('waiting', 'bookside'), 'sending' => __('being sent', 'bookside'), 'delivered' => __('delivered', 'bookside'), 'failed' => __('failed', 'bookside'),
+    ];
+    $classes = ['delivered' => 'active', 'failed' => 'revoked'];
+    $rows = [];
+    foreach ($deliveries as $delivery) {
+        $try = $tries[(int) $delivery->id] ?? null;
+        $answer = '';
+        if ($try !== null) {
+            /* translators: 1: an HTTP status or an error. 2: a number of milliseconds. */
+            $answer = sprintf(__('%1$s in %2$s ms', 'bookside'), $try->failure !== '' ? $try->failure : $try->status, number_format_i18n((int) $try->took_ms));
+        }
+        $rows[] = [
+            'event' => '<strong>' . esc_html($delivery->event) . '</strong> ' . esc_html($delivery->resource_id ?: ''),
+            'queued' => esc_html(local_time($delivery->created_at)),
+            'state' => state_text($classes[$delivery->status] ?? 'expired', $states[$delivery->status] ?? $delivery->status),
+            'tries' => esc_html(number_format_i18n((int) $delivery->tries)),
+            'answer' => esc_html($answer),
+        ];
+    }
+    $columns = [
+        'event' => __('Event', 'bookside'), 'queued' => __('Queued', 'bookside'), 'state' => __('State', 'bookside'), 'tries' => __('Tries', 'bookside'),
+        'answer' => __('Last response', 'bookside'),
+    ];
+    show_table(__('Latest deliveries', 'bookside'), $columns, $rows, __('Nothing was sent yet.', 'bookside'));
+    printf('<p><a href="%s">%s</a></p>', esc_url(page_url('webhooks')), esc_html__('All webhooks', 'bookside'));
+}

@@ -1,0 +1,266 @@
+<?php
+
+/**
+ * Whether everything works: for the page, for Site Health and for the command line.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+const CRON_LATE = 30 * MINUTE_IN_SECONDS;
+
+/**
+ * Returns all checks by their id. Each returns its state (good, recommended or critical), a label and a text that says what to do.
+ *
+ * @return array<string,callable():array{state:string,label:string,text:string}>
+ */
+function checks(): array
+{
+    return [
+        'sidecar' => __NAMESPACE__ . '\\check_sidecar',
+        'versions' => __NAMESPACE__ . '\\check_versions',
+        'lock' => __NAMESPACE__ . '\\check_lock',
+        'cron' => __NAMESPACE__ . '\\check_cron',
+        'overlaps' => __NAMESPACE__ . '\\check_overlaps',
+    ];
+}
+
+function check(string $state, string $label, string $text): array
+{
+    return ['state' => $state, 'label' => $label, 'text' => $text];
+}
+
+function check_sidecar(): array
+{
+    $sidecar = sidecar_state();
+    if ($sidecar['state'] === 'ready') {
+        return check('good', __('The server of the booking API is ready', 'bookside'), __('Apps and automations can use the API.', 'bookside'));
+    }
+    if ($sidecar['state'] === 'unknown') {
+        return check(
+            'recommended',
+            __('Nobody knows whether the server of the booking API runs', 'bookside'),
+            __('Under LatePoint, API, Settings, write the address of its administration, which "admin.listen" of its configuration names.', 'bookside')
+        );
+    }
+    if ($sidecar['state'] === 'waiting') {
+        return check(
+            'critical',
+            __('The server of the booking API runs, but cannot serve', 'bookside'),
+            /* translators: %s: what the server says. */
+            sprintf(__('It says: %s. Run "bookside check" on the server to see what to do.', 'bookside'), $sidecar['text'])
+        );
+    }
+    return check(
+        'critical',
+        __('The server of the booking API does not answer', 'bookside'),
+        sprintf(
+            /* translators: 1: an address. 2: an error message. */
+            __('It was asked at %1$s: %2$s. Start it with "systemctl start bookside", or correct the address under LatePoint, API, Settings.', 'bookside'),
+            settings()['admin'],
+            $sidecar['text']
+        )
+    );
+}
+
+function check_versions(): array
+{
+    $label = __('The versions of Bookside do not fit', 'bookside');
+    $latepoint = platform_version();
+    if ($latepoint === '') {
+        return check('critical', __('LatePoint is not active', 'bookside'), __('Bookside serves the bookings of LatePoint. Activate it under Plugins.', 'bookside'));
+    }
+    if (version_compare($latepoint, '5.0', '<') || version_compare($latepoint, '5.7', '>=')) {
+        return check(
+            'recommended',
+            __('This version of LatePoint was not tested with Bookside', 'bookside'),
+            /* translators: %s: a version. */
+            sprintf(__('LatePoint is version %s; 5.0 to 5.6 were tested. See whether there is a newer version of Bookside.', 'bookside'), $latepoint)
+        );
+    }
+    if (!keys_available()) {
+        return check('critical', __('The tables of Bookside are missing', 'bookside'), keys_missing()->get_error_message());
+    }
+    $mine = companion_version();
+    foreach ([VERSION, sidecar_state()['companion']] as $other) {
+        if ($other !== '' && $mine !== '' && $other !== $mine) {
+            return check(
+                'recommended',
+                $label,
+                /* translators: 1 and 2: versions. */
+                sprintf(__('The must-use plugin is version %1$s, another part is %2$s. Run "bookside companion install" on the server.', 'bookside'), $mine, $other)
+            );
+        }
+    }
+    return check(
+        'good',
+        __('The versions of Bookside and LatePoint fit', 'bookside'),
+        /* translators: 1 and 2: versions. */
+        sprintf(__('The companion is version %1$s, LatePoint %2$s.', 'bookside'), VERSION, $latepoint)
+    );
+}
+
+function check_lock(): array
+{
+    if (companion_version() === '') {
+        return check(
+            'critical',
+            __('Nothing keeps two customers out of one slot', 'bookside'),
+            __('The must-use plugin of Bookside is not loaded. Run "bookside companion install" on the server.', 'bookside')
+        );
+    }
+    $problem = lock_problem();
+    if ($problem !== '') {
+        return check('critical', __('The lock for bookings does not work', 'bookside'), $problem);
+    }
+    if (on_cluster()) {
+        return check(
+            'recommended',
+            __('The lock for bookings works on one node of the database cluster', 'bookside'),
+            __('The database is a cluster, and there a lock holds on one node only. Let WordPress and Bookside use the same node.', 'bookside')
+        );
+    }
+    return check('good', __('The lock for bookings works', 'bookside'), __('Two customers cannot get the same slot, however they book.', 'bookside'));
+}
+
+/** Takes a lock that nobody needs on a connection of its own, as the must-use plugin does, and returns what is wrong, '' for nothing. */
+function lock_problem(): string
+{
+    if (!has_table(own_table('locks'))) {
+        return __('Its table is missing. It is made when the server of the API starts.', 'bookside');
+    }
+    if (function_exists('bookside_companion_lock_problem')) {
+        return (string) bookside_companion_lock_problem();
+    }
+    return '';
+}
+
+/** Reports whether the database is a cluster on which several nodes accept writes. */
+function on_cluster(): bool
+{
+    global $wpdb;
+    $galera = $wpdb->get_row("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'", ARRAY_N);
+    if ($galera && (int) $galera[1] > 1) {
+        return true;
+    }
+    $group = $wpdb->get_row("SHOW GLOBAL VARIABLES LIKE 'group_replication_single_primary_mode'", ARRAY_N);
+    $member = $wpdb->get_row("SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'", ARRAY_N);
+    return $group && $member && $member[1] !== '' && strtoupper((string) $group[1]) === 'OFF';
+}
+
+function check_cron(): array
+{
+    if (!settings()['jobs']) {
+        return check(
+            'good',
+            __('Bookside does not run LatePoint\'s jobs', 'bookside'),
+            __('Reminders and other mails that LatePoint sends later are sent only if something else runs its jobs. The switch is under LatePoint, API, Settings.', 'bookside')
+        );
+    }
+    $next = wp_next_scheduled(JOBS_HOOK);
+    if ($next === false) {
+        return check(
+            'critical',
+            __('LatePoint\'s jobs are not scheduled', 'bookside'),
+            __('The switch is on, but nothing is in the cron. Save the settings under LatePoint, API once more.', 'bookside')
+        );
+    }
+    if ($next < time() - CRON_LATE) {
+        return check(
+            'critical',
+            __('The cron of WordPress does not run', 'bookside'),
+            sprintf(
+                /* translators: %s: a span of time such as "2 hours". */
+                __('LatePoint\'s jobs are %s late. If DISABLE_WP_CRON is set, let the system call wp-cron.php every five minutes.', 'bookside'),
+                human_time_diff($next)
+            )
+        );
+    }
+    return check('good', __('LatePoint\'s jobs run', 'bookside'), __('Reminders and queued mails are sent by this site.', 'bookside'));
+}
+
+function check_overlaps(): array
+{
+    $found = find_overlaps();
+    $number = count($found['overlaps']);
+    if ($number === 0) {
+        return check('good', __('No bookings overlap', 'bookside'), __('No agent has two bookings at a time from today on.', 'bookside'));
+    }
+    return check(
+        'recommended',
+        __('Bookings overlap', 'bookside'),
+        sprintf(
+            /* translators: %s: a number. */
+            _n('%s pair of bookings of one agent overlaps. See LatePoint, API, Overlaps.', '%s pairs of bookings of one agent overlap. See LatePoint, API, Overlaps.', $number, 'bookside'),
+            number_format_i18n($number) . ($found['cut'] ? '+' : '')
+        )
+    );
+}
+
+/** Adds the checks to Site Health. */
+function add_health_tests(array $tests): array
+{
+    foreach (checks() as $id => $run) {
+        $tests['direct']['bookside_' . $id] = [
+            'label' => 'Bookside', // shown only if the test fails to run
+            'test' => function () use ($id, $run) {
+                return health_result($id, $run());
+            },
+        ];
+    }
+    return $tests;
+}
+
+function health_result(string $id, array $check): array
+{
+    $colors = ['good' => 'blue', 'recommended' => 'orange', 'critical' => 'red'];
+    return [
+        'label' => $check['label'],
+        'status' => $check['state'],
+        'badge' => ['label' => __('Booking API', 'bookside'), 'color' => $colors[$check['state']]],
+        'description' => '<p>' . esc_html($check['text']) . '</p>',
+        'actions' => sprintf('<p><a href="%s">%s</a></p>', esc_url(page_url()), esc_html__('Open the page of the API', 'bookside')),
+        'test' => 'bookside_' . $id,
+    ];
+}
+
+/** Returns the address of the page, or of one of its tabs. */
+function page_url(string $tab = '', array $arguments = []): string
+{
+    return add_query_arg(array_filter(['page' => 'bookside', 'tab' => $tab]) + $arguments, admin_url('admin.php'));
+}
+
+/** Adds what support needs to know. Neither keys nor addresses of others are in it. */
+function add_debug_information(array $information): array
+{
+    $settings = settings();
+    $sidecar = sidecar_state();
+    $active = array_filter(list_keys(), fn($key) => key_status($key) === 'active');
+    $tables = array_filter(
+        ['admin_tokens', 'api_keys', 'change_inbox', 'changes', 'idempotency', 'locks', 'outbox', 'webhooks', 'webhook_deliveries', 'webhook_tries'],
+        fn($name) => !has_table(own_table($name))
+    );
+    $fields = [
+        'plugin' => [__('Plugin', 'bookside'), VERSION],
+        'companion' => [__('Must-use plugin', 'bookside'), companion_version() ?: __('not loaded', 'bookside')],
+        'place' => [__('Loaded', 'bookside'), companion_in_place() ? __('as a must-use plugin', 'bookside') : __('by the plugin', 'bookside')],
+        'latepoint' => ['LatePoint', platform_version() ?: __('not active', 'bookside')],
+        'sidecar' => [__('Server of the API', 'bookside'), $sidecar['state']],
+        'brings' => [__('Companion that the server brings', 'bookside'), $sidecar['companion']],
+        'missing' => [__('Missing tables', 'bookside'), implode(', ', $tables) ?: __('none', 'bookside')],
+        'keys' => [__('Active keys', 'bookside'), count($active)],
+        'webhooks' => [__('Webhooks', 'bookside'), count(list_webhooks())],
+        'overbooking' => [__('Staff may overbook', 'bookside'), $settings['staff_overbooking'] ? 'yes' : 'no'],
+        'jobs' => [__('Runs LatePoint\'s jobs', 'bookside'), $settings['jobs'] ? 'yes' : 'no'],
+        'forward' => [__('Forwards requests', 'bookside'), $settings['forward'] !== '' ? 'yes' : 'no'],
+        'cluster' => [__('Database cluster', 'bookside'), on_cluster() ? 'yes' : 'no'],
+    ];
+    $information['bookside'] = ['label' => 'Bookside', 'fields' => []];
+    foreach ($fields as $id => $field) {
+        $information['bookside']['fields'][$id] = ['label' => $field[0], 'value' => (string) $field[1]];
+    }
+    return $information;
+}

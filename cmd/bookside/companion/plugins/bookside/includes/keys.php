@@ -1,0 +1,208 @@
+<?php
+
+/**
+ * API keys, in the table that the sidecar reads. Only a hash of a key is stored.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Returns a new secret: lp_live_ or lp_test_, 32 random characters, and a checksum of 6. */
+function new_secret(string $kind): string
+{
+    $secret = 'lp_' . $kind . '_';
+    for ($i = 0; $i < 32; $i++) {
+        $secret .= BASE62[random_int(0, 61)];
+    }
+    return $secret . secret_checksum($secret);
+}
+
+/** Returns CRC-32 of a text in six digits of base 62. */
+function secret_checksum(string $text): string
+{
+    $sum = (int) sprintf('%u', crc32($text));
+    $digits = '';
+    for ($i = 0; $i < 6; $i++) {
+        $digits = BASE62[$sum % 62] . $digits;
+        $sum = intdiv($sum, 62);
+    }
+    return $digits;
+}
+
+/** Returns what is stored of a secret. */
+function hash_secret(string $secret): string
+{
+    return hash('sha256', $secret);
+}
+
+/** Reports whether keys can be stored: the sidecar makes the table when it first starts. */
+function keys_available(): bool
+{
+    return has_table(own_table('api_keys'));
+}
+
+/** Returns all keys, the newest first, as rows of the table without the hash. */
+function list_keys(): array
+{
+    global $wpdb;
+    if (!keys_available()) {
+        return [];
+    }
+    return $wpdb->get_results(key_query() . ' ORDER BY id DESC LIMIT 1000');
+}
+
+/** Returns the key with an id, or null. */
+function find_key(int $id): ?object
+{
+    global $wpdb;
+    return keys_available() ? $wpdb->get_row($wpdb->prepare(key_query() . ' WHERE id = %d', $id)) : null;
+}
+
+function key_query(): string
+{
+    return 'SELECT id, name, kind, key_start, last_four, permissions, networks, status, expires_at, requests_per_minute, requests_per_hour,'
+        . ' last_used_at, created_at FROM ' . own_table('api_keys');
+}
+
+/** Returns active, revoked or expired. */
+function key_status(object $key): string
+{
+    if ($key->status !== 'active') {
+        return 'revoked';
+    }
+    return $key->expires_at !== null && $key->expires_at <= utc_now() ? 'expired' : 'active';
+}
+
+/** Returns the parts of a secret by which people tell a key from others. */
+function masked_secret(object $key): string
+{
+    return $key->key_start === '' ? '' : $key->key_start . '…' . $key->last_four;
+}
+
+/**
+ * Creates a key.
+ *
+ * @param array<string,mixed> $columns As parse_terms returns them, with name, kind and permissions.
+ * @return array{0:string,1:int}|\WP_Error The secret, which is stored nowhere, and the id.
+ */
+function create_key(array $columns)
+{
+    global $wpdb;
+    if (!keys_available()) {
+        return keys_missing();
+    }
+    $secret = new_secret($columns['kind']);
+    $row = array_merge(
+        ['networks' => '', 'expires_at' => null, 'requests_per_minute' => null, 'requests_per_hour' => null],
+        $columns,
+        [
+            'key_hash' => hash_secret($secret), 'key_start' => substr($secret, 0, 8), 'last_four' => substr($secret, -4), 'status' => 'active',
+            'created_at' => utc_now(),
+        ]
+    );
+    if ($wpdb->insert(own_table('api_keys'), $row) !== 1) {
+        return database_failed();
+    }
+    $id = (int) $wpdb->insert_id;
+    /**
+     * Fires after a key was created.
+     *
+     * @param int $id Of the key.
+     */
+    do_action('bookside_key_created', $id);
+    return [$secret, $id];
+}
+
+/**
+ * Changes the terms of a key. It takes effect at once, on every server of this database.
+ *
+ * @param array<string,mixed> $columns As parse_terms returns them.
+ * @return true|\WP_Error
+ */
+function restrict_key(int $id, array $columns)
+{
+    global $wpdb;
+    unset($columns['kind']); // a key keeps its kind
+    if ($columns && $wpdb->update(own_table('api_keys'), $columns, ['id' => $id, 'status' => 'active']) === false) {
+        return database_failed();
+    }
+    /** Fires after the terms of a key were changed. */
+    do_action('bookside_key_changed', $id);
+    return true;
+}
+
+/**
+ * Revokes a key at once, on every server of this database.
+ *
+ * @return true|\WP_Error
+ */
+function revoke_key(int $id)
+{
+    global $wpdb;
+    if ($wpdb->update(own_table('api_keys'), ['status' => 'revoked'], ['id' => $id]) === false) {
+        return database_failed();
+    }
+    /** Fires after a key was revoked. */
+    do_action('bookside_key_revoked', $id);
+    return true;
+}
+
+/**
+ * Makes a new key with the terms of an old one, which stays valid for a while, so that its clients can change over.
+ *
+ * @param int $hours How long the old key stays valid; 0 revokes it now.
+ * @return array{0:string,1:int}|\WP_Error The secret and the id of the new key.
+ */
+function roll_key(object $old, int $hours)
+{
+    return in_transaction(function () use ($old, $hours) {
+        $end = utc_now($hours * HOUR_IN_SECONDS);
+        $columns = [];
+        foreach (['name', 'kind', 'permissions', 'networks', 'expires_at', 'requests_per_minute', 'requests_per_hour'] as $column) {
+            $columns[$column] = $old->$column;
+        }
+        $created = create_key($columns);
+        if (is_wp_error($created)) {
+            return $created;
+        }
+        if ($hours < 1) {
+            $done = revoke_key((int) $old->id);
+        } elseif ($old->expires_at === null || $old->expires_at > $end) {
+            $done = restrict_key((int) $old->id, ['expires_at' => $end]);
+        } else {
+            $done = true;
+        }
+        return is_wp_error($done) ? $done : $created;
+    });
+}
+
+/**
+ * Records the mark of a form, and reports whether it is the first time: a form that is sent again, by reloading the response, must not act again.
+ */
+function spend_form(string $mark): bool
+{
+    global $wpdb;
+    $table = own_table('admin_tokens');
+    if ($mark === '' || !has_table($table)) {
+        return false;
+    }
+    $wpdb->query($wpdb->prepare("DELETE FROM $table WHERE expires_at <= %s", utc_now()));
+    return 1 === $wpdb->query($wpdb->prepare(
+        "INSERT IGNORE INTO $table (token_hash, purpose, expires_at) VALUES (%s, 'form', %s)",
+        hash_secret($mark),
+        utc_now(HOUR_IN_SECONDS)
+    ));
+}
+
+function keys_missing(): \WP_Error
+{
+    return new \WP_Error(
+        'bookside_tables',
+        __('The tables of Bookside are missing. They are made when its server first starts: run "bookside serve".', 'bookside')
+    );
+}

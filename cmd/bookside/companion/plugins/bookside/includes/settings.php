@@ -1,0 +1,93 @@
+<?php
+
+/**
+ * The settings of the companion, which the must-use plugin reads.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+const OPTION = 'bookside_companion';
+const JOBS_HOOK = 'latepoint_process_scheduled_jobs';
+
+/** Returns the settings: staff_overbooking, jobs, forward (address of the API, '' for none) and admin (address of its administration). */
+function settings(): array
+{
+    $stored = get_option(OPTION, []);
+    return array_merge(
+        ['staff_overbooking' => true, 'jobs' => false, 'forward' => '', 'admin' => 'http://localhost:8081'],
+        is_array($stored) ? $stored : []
+    );
+}
+
+/**
+ * Stores settings as typed.
+ *
+ * @return true|\WP_Error With the field as the code of each message.
+ */
+function save_settings(array $typed)
+{
+    $errors = new \WP_Error();
+    $settings = settings();
+    $settings['staff_overbooking'] = !empty($typed['staff_overbooking']);
+    $settings['jobs'] = !empty($typed['jobs']);
+    foreach (['forward', 'admin'] as $field) {
+        $address = rtrim(trim((string) ($typed[$field] ?? '')), '/');
+        if ($address !== '' && !valid_address($address)) {
+            $errors->add($field, __('Write an address such as http://127.0.0.1:8080.', 'bookside'));
+            continue;
+        }
+        $settings[$field] = $address;
+    }
+    if ($errors->has_errors()) {
+        return $errors;
+    }
+    update_option(OPTION, $settings);
+    if (!$settings['jobs']) {
+        unschedule_jobs();
+    }
+    return true;
+}
+
+/** Reports whether an address is a plain URL of a server, with a path at most. */
+function valid_address(string $address): bool
+{
+    $parts = wp_parse_url($address);
+    return is_array($parts) && in_array($parts['scheme'] ?? '', ['http', 'https'], true) && !empty($parts['host'])
+        && !array_diff_key($parts, array_flip(['scheme', 'host', 'port', 'path'])) && !preg_match('/\s/', $address);
+}
+
+/** Takes LatePoint's jobs out of the cron again: nobody runs them without the companion. */
+function unschedule_jobs(): void
+{
+    wp_clear_scheduled_hook(JOBS_HOOK);
+}
+
+/** Runs when the plugin is deactivated. A must-use plugin in its own place keeps running the jobs. */
+function deactivate(): void
+{
+    if (!companion_in_place() && settings()['jobs']) {
+        unschedule_jobs();
+    }
+}
+
+/** Reports whether the must-use plugin is in its own place, and not brought by this plugin. */
+function companion_in_place(): bool
+{
+    return defined('BOOKSIDE_COMPANION_VERSION') && !is_dir(dirname(PLUGIN_FILE) . '/mu-plugins');
+}
+
+/** Returns the version of the must-use plugin that is loaded; '' if there is none. */
+function companion_version(): string
+{
+    return defined('BOOKSIDE_COMPANION_VERSION') ? (string) constant('BOOKSIDE_COMPANION_VERSION') : '';
+}
+
+/** Returns LatePoint's version; '' if it is not active. */
+function platform_version(): string
+{
+    return defined('LATEPOINT_VERSION') ? (string) constant('LATEPOINT_VERSION') : '';
+}

@@ -1,0 +1,12 @@
+<?php
+
+/**
+ * Deletes what the plugin stored when it is deleted. The tables are Bookside's own and stay.
+ *
+ * @package Bookside
+ */
+
+defined('WP_UNINSTALL_PLUGIN') || exit;
+
+wp_clear_scheduled_hook('latepoint_process_scheduled_jobs');
+delete_option('bookside_companion');

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+)
+
+// newCompanionSite installs the companion in a WordPress with a stand-in for LatePoint, which
+// has its constant and its menu.
+func newCompanionSite(t *testing.T, db *fixtures.Database) *fixtures.WordPress {
+	t.Helper()
+	w := fixtures.NewWordPress(t, db)
+	writeBelow(t, w.Content, map[string]string{"plugins/latepoint/latepoint.php": `<?php
+/* Plugin Name: LatePoint */
+define('LATEPOINT_VERSION', '5.6.5');
+add_action('admin_menu', function () {
+	add_menu_page('LatePoint', 'LatePoint', 'read', 'latepoint', function () { echo '<div class="wrap"><h1>LatePoint</h1></div>'; });
+});
+`})
+	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exitOK)
+	w.Activate(t, "latepoint/latepoint.php", "bookside/bookside.php")
+	return w
+}
+
+// fromPHP decodes what PHP code returns as JSON.
+func fromPHP[T any](t *testing.T, w *fixtures.WordPress, code string) (value T) {
+	t.Helper()
+	text := w.Run(t, "echo json_encode((function () {"+code+"})(), JSON_THROW_ON_ERROR);")
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%s: %v in %s", code, err, text)
+	}
+	return value
+}
+
+// phpText returns a literal of PHP.
+func phpText(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+// TestCompanionPlugin tests the PHP of the plugin in one site, which it changes.
+func TestCompanionPlugin(t *testing.T) {
+	t.Parallel()
+	db := fixtures.New(t, fixtures.Small(now))
+	w := newCompanionSite(t, db)
+	environment := settingsFor(db)
+	s := serve(t, environment)
+	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);`)
+
+	t.Run("keys", func(t *testing.T) { testKeysOfPHP(t, w, s, environment) })
+	t.Run("terms", func(t *testing.T) { testTermsOfPHP(t, w) })
+	t.Run("overlaps", func(t *testing.T) { testOverlapsOfPHP(t, w, db) })
+	if faults := w.Faults(t); faults != "" {
+		t.Error(faults)
+	}
+}
+
+// testKeysOfPHP: a key that PHP makes, changes, rolls and revokes is one for the server at once.
+func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environment []string) {
+	t.Helper()
+	status := func(path, secret string) int {
+		status, _ := get(t, s.url+path, secret)
+		return status
+	}
+	type created struct {
+		Secret string
+		ID     int
+	}
+	decode := func(code string) created {
+		list := fromPHP[[]any](t, w, code)
+		return created{list[0].(string), int(list[1].(float64))}
+	}
+	first := decode(`return Bookside\create_key(['name' => 'Kasse <1>', 'kind' => 'live', 'permissions' => 'read_bookings', 'networks' => '127.0.0.0/8,::1/128']);`)
+	if got := status("/v1/bookings", first.Secret); got != http.StatusOK {
+		t.Errorf("new key: status %d", got)
+	}
+	if got := status("/v1/services", first.Secret); got != http.StatusForbidden {
+		t.Errorf("permission that it lacks: status %d", got)
+	}
+	misspelt := first.Secret[:len(first.Secret)-1] + "!"
+	if got := status("/v1/bookings", misspelt); got != http.StatusUnauthorized {
+		t.Errorf("misspelt key: status %d", got)
+	}
+
+	var listed []keyRecord
+	if err := json.Unmarshal([]byte(run(t, environment, "", "keys", "list", "--json").want(t, exitOK).stdout), &listed); err != nil {
+		t.Fatal(err)
+	}
+	got := listed[len(listed)-1]
+	got.CreatedAt, got.LastUsedAt = nil, nil
+	want := keyRecord{
+		ID: int64(first.ID), Name: "Kasse <1>", Kind: "live", Start: first.Secret[:8], LastFour: first.Secret[len(first.Secret)-4:], Status: "active",
+		Permissions: []string{"read_bookings"}, Networks: []string{"127.0.0.0/8", "::1/128"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the key as Go sees it (-want +got):\n%s", diff)
+	}
+
+	w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['permissions' => 'read_services']);`, first.ID))
+	if status("/v1/services", first.Secret) != http.StatusOK || status("/v1/bookings", first.Secret) != http.StatusForbidden {
+		t.Error("the change of permissions had no effect")
+	}
+	w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['networks' => '192.0.2.0/24']);`, first.ID))
+	if got := status("/v1/services", first.Secret); got != http.StatusUnauthorized {
+		t.Errorf("from another network: status %d", got)
+	}
+	w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['networks' => '']);`, first.ID))
+
+	second := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 24);`, first.ID))
+	if status("/v1/services", first.Secret) != http.StatusOK || status("/v1/services", second.Secret) != http.StatusOK {
+		t.Error("both keys should work for a day")
+	}
+	third := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 0);`, second.ID))
+	if status("/v1/services", second.Secret) != http.StatusUnauthorized || status("/v1/services", third.Secret) != http.StatusOK {
+		t.Error("only the new key should work")
+	}
+	w.Run(t, fmt.Sprintf(`Bookside\revoke_key(%d);`, third.ID))
+	if got := status("/v1/services", third.Secret); got != http.StatusUnauthorized {
+		t.Errorf("revoked key: status %d", got)
+	}
+}
+
+// testTermsOfPHP: PHP reads the terms of a key as Go does, and has the same permissions.
+func testTermsOfPHP(t *testing.T, w *fixtures.WordPress) {
+	t.Helper()
+	lists := fromPHP[map[string][]string](t, w, `return ['kinds' => Bookside\KEY_KINDS, 'verbs' => Bookside\PERMISSION_VERBS,
+		'resources' => Bookside\PERMISSION_RESOURCES, 'named' => Bookside\NAMED_PERMISSIONS];`)
+	want := map[string][]string{"verbs": keys.PermissionVerbs, "resources": keys.PermissionResources, "named": keys.NamedPermissions}
+	for _, kind := range keys.Kinds {
+		want["kinds"] = append(want["kinds"], string(kind))
+	}
+	if diff := cmp.Diff(want, lists); diff != "" {
+		t.Errorf("-Go +PHP:\n%s", diff)
+	}
+	for id, preset := range fromPHP[map[string][]any](t, w, `return Bookside\permission_presets();`) {
+		for _, permission := range preset[1].([]any) {
+			if !keys.KnownPermission(permission.(string)) {
+				t.Errorf("preset %s: %v", id, permission)
+			}
+		}
+	}
+
+	networks := []string{
+		"192.0.2.0/24", "192.0.2.7", "192.0.2.7/24", "2001:db8::7", "2001:db8::/32", "2001:DB8:0:0::1/64", "::1", "0.0.0.0/0", "::/0", "10.1.2.3/15", "10.0.0.0/8, 10.0.0.0/8\n192.0.2.1",
+		"192.0.2.0/33", "2001:db8::/129", "192.0.2.0/", "192.0.2.0/024", "192.0.2.0/+4", "::ffff:192.0.2.1", "::ffff:192.0.2.0/120", "fe80::1%eth0", "192.0.2", "localhost", "192.0.2.01", "any thing",
+	}
+	days := []string{"2037-01-31", "2037-02-30", "2037-1-31", "2001-01-01", "9999-12-31", "tomorrow", "2037-01-31x"}
+	limits := []string{"1", "1000000000", "1000000001", "0", "-1", "1.5", "x", "007", "99999999999999999999"}
+	names := []string{"Kasse", strings.Repeat("ü", 190), strings.Repeat("ü", 191), "   ", "a\nb", "\xff", "a\u0085b"}
+	texts := map[string][]string{"parse_networks": networks, "parse_expiry": days, "parse_limit": limits, "parse_name": names}
+	var code strings.Builder
+	code.WriteString("$all = [];")
+	for parser, inputs := range texts {
+		for _, input := range inputs {
+			fmt.Fprintf(&code, "$value = Bookside\\%s(%s); $all[] = ['%s', bin2hex(%s), is_wp_error($value) ? 'error' : (string) $value];", parser, phpText(input), parser, phpText(input))
+		}
+	}
+	code.WriteString("return $all;")
+	got := map[string]string{}
+	for _, row := range fromPHP[[][3]string](t, w, code.String()) {
+		got[row[0]+" "+row[1]] = row[2]
+	}
+	for parser, inputs := range texts {
+		for _, input := range inputs {
+			want := termOfGo(parser, input)
+			if text := got[fmt.Sprintf("%s %x", parser, input)]; text != want {
+				t.Errorf("%s(%q): PHP %q, Go %q", parser, input, text, want)
+			}
+		}
+	}
+}
+
+// termOfGo returns the column that Go would store, or "error".
+func termOfGo(parser, input string) string {
+	var text string
+	var err error
+	switch parser {
+	case "parse_networks":
+		networks, failed := keys.ParseNetworks(input)
+		for i, network := range networks {
+			text += strings.Repeat(",", min(i, 1)) + network.String()
+		}
+		err = failed
+	case "parse_expiry":
+		end, failed := keys.ParseExpiry(input, time.Now())
+		if err = failed; err == nil {
+			text = end.Format(time.DateTime)
+		}
+	case "parse_limit":
+		limit, failed := keys.ParseRequestLimit(input)
+		if err = failed; err == nil {
+			text = fmt.Sprint(*limit)
+		}
+	case "parse_name":
+		text, err = keys.ParseName(input)
+	}
+	if err != nil {
+		return "error"
+	}
+	return text
+}
+
+// testOverlapsOfPHP: PHP finds the overlaps that check --conflicts finds.
+func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(17, 1)) //nolint:gosec // the same bookings each time
+	for i := range 60 {
+		end := [2]string{"2037-06-01", "2037-06-01"}
+		from := random.IntN(1440)
+		to := from + 30 + random.IntN(60)
+		if to > 1440 {
+			end[1], to = "2037-06-02", to-1440
+		}
+		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time,
+				buffer_before, buffer_after, total_attendees, customer_id)
+			VALUES (%d, %d, %d, %d, '%s', '%s', %d, '%s', %d, %d, %d, %d, 1)`, 8000+i, 1+random.IntN(2), 1+random.IntN(6), 1+random.IntN(2), []string{"approved", "approved", "cancelled"}[random.IntN(3)], end[0], from, end[1], to, random.IntN(2)*10, random.IntN(2)*15, 1+random.IntN(3)))
+	}
+	type pair struct {
+		First, Second int64
+		BuffersOnly   bool
+	}
+	for _, setting := range []string{"", "one_location_at_time", "multiple_services_at_time"} {
+		execute(t, db.SQL, `DELETE FROM wp_latepoint_settings WHERE name IN ('one_location_at_time', 'multiple_services_at_time')`)
+		if setting != "" {
+			execute(t, db.SQL, `INSERT INTO wp_latepoint_settings (name, value) VALUES ('`+setting+`', 'on')`)
+		}
+		var want, got []pair
+		var checked struct{ Conflicts conflictsJSON }
+		if err := json.Unmarshal([]byte(run(t, settingsFor(db), "", "check", "--json").stdout), &checked); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checked.Conflicts.Pairs {
+			want = append(want, pair{c.Bookings[0], c.Bookings[1], c.BuffersOnly})
+		}
+		for _, o := range fromPHP[[]map[string]any](t, w, `return Bookside\find_overlaps()['overlaps'];`) {
+			got = append(got, pair{int64(o["first"].(float64)), int64(o["second"].(float64)), o["buffers_only"].(bool)})
+		}
+		want = want[:min(len(want), 100)]
+		if diff := cmp.Diff(want, got); diff != "" || len(want) < 3 {
+			t.Errorf("%q: %d overlaps, -Go +PHP:\n%s", setting, len(want), diff)
+		}
+	}
+	execute(t, db.SQL, `DELETE FROM wp_latepoint_bookings WHERE id BETWEEN 8000 AND 8059`)
+}
