@@ -25,7 +25,7 @@ type program struct {
 // command is a row of the command table.
 type command struct {
 	name     string // one word, or two
-	operands string // such as ID; empty for none
+	operands string // such as ID; empty for none, [FILE…] for any number
 	summary  string
 	about    string // paragraphs of its help
 	// prepare defines the command's flags and returns the action to run once they are parsed.
@@ -40,6 +40,7 @@ func commands() []command {
 		{"serve", "", "serve the API", aboutServe, (*program).serve},
 		{"check", "", "check the database and the site", aboutCheck, (*program).check},
 		{"indexes", "", "list indexes that help on a large site, make or drop them", aboutIndexes, (*program).indexes},
+		{"compare", "[FILE…]", "compare the answers of PHP and Bookside", aboutCompare, (*program).compare},
 		{"keys create", "", "create an API key", aboutKeysCreate, (*program).createKey},
 		{"keys list", "", "list the API keys", aboutKeysList, (*program).listKeys},
 		{"keys restrict", "ID", "change an API key", aboutKeysRestrict, (*program).restrictKey},
@@ -125,7 +126,7 @@ func (c command) run(ctx context.Context, p *program, args []string) error {
 		return p.print(c.usage())
 	case err != nil:
 		return c.usageFailure("%v", err)
-	case len(operands) != len(strings.Fields(c.operands)):
+	case len(operands) != len(strings.Fields(c.operands)) && !strings.HasSuffix(c.operands, "…]"):
 		return c.usageFailure("it takes %s, got %d", describeOperands(c.operands), len(operands))
 	}
 	err = act(ctx, operands)

@@ -16,6 +16,8 @@ const (
 	exitNoTables    = 5
 	exitPortTaken   = 6
 	exitConflicts   = 7
+	exitDifferent   = 8
+	exitIncomplete  = 9
 )
 
 // exitCodes documents the exit codes; help and CONFIGURATION.md are made from
@@ -32,6 +34,8 @@ var exitCodes = []struct {
 	{exitNoTables, "no LatePoint tables with this prefix are visible"},
 	{exitPortTaken, "the port is in use"},
 	{exitConflicts, "check --conflicts found overlapping bookings"},
+	{exitDifferent, "compare found differences"},
+	{exitIncomplete, "compare found no difference, but did not compare everything: it was interrupted, or a server did not answer"},
 }
 
 func exitCodeHelp() string {

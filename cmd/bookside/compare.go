@@ -1,0 +1,239 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"bookside/cmd/bookside/compare"
+)
+
+const aboutCompare = `Asks the PHP extension and Bookside for the same things and tells where their answers differ, so
+that you see on your own traffic that clients will notice nothing but the speed. It changes nothing.
+
+The requests are the GETs of access logs (--log: nginx and Apache in the combined format, Caddy in
+JSON, also rotated and gzipped ones), or everything in the API's own document with values from the
+site's lists (--crawl), or a list of paths (--requests). Keys in logs are neither used nor printed:
+both sides are asked with the keys you name.
+
+Each request goes to PHP, to Bookside, and to PHP once more. Where PHP does not answer the same
+twice, that is noise and does not count. Status, headers and JSON are compared: missing and
+additional keys, types, values, the order of lists. Differences that are decisions of Bookside are
+listed apart, with the reason.
+
+It sends at most --rate requests a second to PHP, pauses when PHP becomes slower, and stops if that
+does not help. Interrupted, it reports what it has.
+
+  bookside compare --php https://example.com --php-key-file key --log /var/log/nginx/access.log*
+  bookside compare --php https://example.com --php-key-file key --crawl --html compare.html`
+
+// compareCommand are the flags of compare.
+type compareCommand struct {
+	php, phpKeyFile, bookside, keyFile string
+	logs                               []string
+	crawl                              bool
+	requests                           string
+	rate                               float64
+	most, samples                      int
+	ignore                             []compare.Pattern
+	html                               string
+	json, personal                     bool
+}
+
+func (p *program) compare(flags *flag.FlagSet) action {
+	var c compareCommand
+	flags.StringVar(&c.php, "php", "", "`URL` of the site, such as https://example.com")
+	flags.StringVar(&c.phpKeyFile, "php-key-file", "", "`FILE` with a key of the PHP extension")
+	flags.StringVar(&c.bookside, "bookside", "http://127.0.0.1:8080", "`URL` of Bookside")
+	flags.StringVar(&c.keyFile, "key-file", "", "`FILE` with a key of Bookside; without it, the same key is sent")
+	flags.Func("log", "compare the GETs of this access log; `FILES` may be several, or a pattern", func(name string) error {
+		c.logs = append(c.logs, name)
+		return nil
+	})
+	flags.BoolVar(&c.crawl, "crawl", false, "compare every route, filter, order, page and id of the API")
+	flags.StringVar(&c.requests, "requests", "", "compare the paths in this `FILE`, one in each line")
+	flags.Float64Var(&c.rate, "rate", 2, "send PHP at most this `NUMBER` of requests a second; 0 for no pause")
+	flags.IntVar(&c.most, "max", 2000, "compare at most this `NUMBER` of different requests of the logs; 0 for all")
+	flags.IntVar(&c.samples, "samples", 3, "with --crawl, try this `NUMBER` of values of each parameter, and of records of each kind")
+	flags.Func("ignore", "ignore what is at these JSON `PATHS`, such as $.data[*].notes, separated by commas; can be repeated", c.addIgnored)
+	flags.StringVar(&c.html, "html", "", "also write the result to this `FILE`, as a page that needs nothing else")
+	flags.BoolVar(&c.json, "json", false, "print the result as JSON")
+	flags.BoolVar(&c.personal, "show-personal-data", false, "do not mask names, addresses, telephone numbers and texts in examples")
+	return func(ctx context.Context, operands []string) error {
+		if err := c.takeOperands(operands); err != nil {
+			return err
+		}
+		result, err := p.runComparison(ctx, c)
+		if err != nil {
+			return err
+		}
+		return p.reportComparison(c, result)
+	}
+}
+
+func (c *compareCommand) addIgnored(text string) error {
+	for _, path := range strings.Split(text, ",") {
+		pattern, err := compare.ParsePattern(path)
+		if err != nil {
+			return err
+		}
+		c.ignore = append(c.ignore, pattern)
+	}
+	return nil
+}
+
+// takeOperands takes the other files of --log, and validates the
+// flags.
+func (c *compareCommand) takeOperands(operands []string) error {
+	switch {
+	case len(c.logs) > 0:
+		c.logs = append(c.logs, operands...)
+	case len(operands) > 0:
+		return usageErrorf("%d words are left over; other files than those of --log have flags of their own", len(operands))
+	}
+	sources := 0
+	for _, given := range []bool{len(c.logs) > 0, c.crawl, c.requests != ""} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case c.php == "" || c.phpKeyFile == "":
+		return usageErrorf("write --php and --php-key-file")
+	case sources != 1:
+		return usageErrorf("write one of --log, --crawl and --requests")
+	case c.rate < 0 || c.most < 0 || c.samples < 1:
+		return usageErrorf("--rate and --max must not be negative, and --samples is at least 1")
+	}
+	return nil
+}
+
+// readKey reads a file with a key.
+func readKey(flagName, file string) (string, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", usageErrorf("%s: %v", flagName, err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+// sides returns the two servers.
+func (c *compareCommand) sides() (php, bookside *compare.Side, err error) {
+	phpKey, err := readKey("--php-key-file", c.phpKeyFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	key := phpKey
+	if c.keyFile != "" {
+		if key, err = readKey("--key-file", c.keyFile); err != nil {
+			return nil, nil, err
+		}
+	}
+	if php, err = compare.NewSide(c.php, phpKey); err != nil {
+		return nil, nil, usageErrorf("--php: %v", err)
+	}
+	if bookside, err = compare.NewSide(c.bookside, key); err != nil {
+		return nil, nil, usageErrorf("--bookside: %v", err)
+	}
+	return php, bookside, nil
+}
+
+func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare.Result, error) {
+	php, bookside, err := c.sides()
+	if err != nil {
+		return nil, err
+	}
+	progress := newProgressLine(p.stderr)
+	defer progress.clear()
+	o := compare.Options{PHP: php, Bookside: bookside, Rate: c.rate, Ignore: c.ignore, ShowPersonal: c.personal, Now: p.now, Progress: progress.show}
+	traffic, err := c.traffic() // before anything is sent
+	if err != nil {
+		return nil, err
+	}
+	run, err := compare.Start(ctx, o)
+	if err != nil {
+		return nil, failf(exitFailure, err, "nothing was compared: %v", err)
+	}
+	requests, source, err := c.choose(ctx, run, traffic)
+	if err != nil {
+		return nil, err
+	}
+	result := run.Compare(ctx, requests)
+	result.Source = source
+	return result, nil
+}
+
+// traffic reads the requests from files; it is nil if they come from elsewhere.
+func (c *compareCommand) traffic() (*compare.Traffic, error) {
+	var t *compare.Traffic
+	var err error
+	switch {
+	case len(c.logs) > 0:
+		t, err = compare.ReadLogs(c.logs)
+	case c.requests != "":
+		t, err = compare.ReadList(c.requests)
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failf(exitUsage, err, "%v", err)
+	}
+	if len(t.Requests) == 0 {
+		return nil, failf(exitUsage, nil, "there is no GET of the API, %s/wp-json/latepoint-api/v1/…, in %d lines of %s",
+			strings.TrimRight(c.php, "/"), t.Lines, cmp.Or(c.requests, strings.Join(c.logs, ", ")))
+	}
+	return t, nil
+}
+
+// choose returns the requests to compare, and where they come from.
+func (c *compareCommand) choose(ctx context.Context, run *compare.Run, t *compare.Traffic) ([]compare.Request, string, error) {
+	if t == nil {
+		requests, err := run.Crawl(ctx, c.samples)
+		if err != nil {
+			return nil, "", failf(exitFailure, err, "nothing was compared: %v", err)
+		}
+		return requests, "a crawl of the API", nil
+	}
+	if c.requests != "" {
+		return run.Pick(t, 0), fmt.Sprintf("%d requests of a list", t.GETs), nil
+	}
+	requests := run.Pick(t, c.most)
+	return requests, fmt.Sprintf("%d different requests of %d GETs in %d log files (%d of %d different ones; %d requests with other methods are never sent)",
+		len(requests), t.GETs, t.Files, len(requests), len(t.Requests), t.Others), nil
+}
+
+// reportComparison prints the result and returns an error for its exit code.
+func (p *program) reportComparison(c compareCommand, result *compare.Result) error {
+	var printing error
+	if c.html != "" {
+		printing = writeComparisonPage(c.html, result)
+	}
+	if c.json {
+		printing = errors.Join(printing, p.printJSON(result))
+	} else {
+		printing = errors.Join(printing, p.print(result.Text()))
+	}
+	switch {
+	case printing != nil:
+		return printing
+	case result.Outcome == compare.Different:
+		return failf(exitDifferent, nil, "the answers of PHP and Bookside differ")
+	case result.Outcome == compare.Incomplete:
+		return failf(exitIncomplete, nil, "the comparison is not complete")
+	default:
+		return nil
+	}
+}
+
+func writeComparisonPage(name string, result *compare.Result) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // examples are masked, and still not for everybody
+	if err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return result.WritePage(file)
+}

@@ -1,0 +1,172 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// answer is a response, read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	json   value
+	isJSON bool
+	took   time.Duration // until the last byte
+}
+
+// Side is one of the two servers.
+type Side struct {
+	base   *url.URL
+	key    string
+	client *http.Client
+	sleep  func(context.Context, time.Duration) error
+}
+
+// maxBody limits an answer.
+const maxBody = 64 << 20
+
+// requestTimeout limits a request.
+const requestTimeout = time.Minute
+
+// NewSide returns the server at a URL: that of a site, of an API below any path, or with
+// rest_route for a site without permalinks.
+func NewSide(address, key string) (*Side, error) {
+	base, err := url.Parse(strings.TrimSpace(address))
+	switch {
+	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
+		return nil, errors.New("it must be a URL such as https://example.com")
+	case base.User != nil || base.Fragment != "":
+		return nil, errors.New("it must be a URL without a user and without #")
+	case base.RawQuery != "" && base.Query().Get("rest_route") == "":
+		return nil, errors.New("the only query it can have is ?rest_route=/latepoint-api/v1")
+	case key == "":
+		return nil, errors.New("the key is empty")
+	}
+	base.Path = strings.TrimRight(base.Path, "/")
+	if base.RawQuery == "" && !strings.HasSuffix(base.Path, "/v1") {
+		base.Path += apiPath
+	}
+	client := &http.Client{
+		Timeout: requestTimeout,
+		// A redirect could send the key elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &Side{base: base, key: key, client: client, sleep: sleep}, nil
+}
+
+// Address returns the URL of the API.
+func (s *Side) Address() string { return s.base.String() }
+
+func (s *Side) url(path string, query url.Values) string {
+	u := *s.base
+	values := url.Values{}
+	for name, all := range query {
+		values[name] = all
+	}
+	if route := s.base.Query().Get("rest_route"); route != "" {
+		unescaped, err := url.PathUnescape(path)
+		if err != nil {
+			unescaped = path
+		}
+		u.Path += "/"
+		values.Set("rest_route", strings.TrimRight(route, "/")+unescaped)
+	} else {
+		full := u.EscapedPath() + path
+		u.RawPath = full
+		if unescaped, err := url.PathUnescape(full); err == nil {
+			u.Path = unescaped
+		}
+	}
+	u.RawQuery = values.Encode()
+	return u.String()
+}
+
+// get sends a GET, and again after a 429, when it says so.
+func (s *Side) get(ctx context.Context, r Request, waiting func(time.Duration)) (answer, error) {
+	return s.send(ctx, http.MethodGet, s.url(r.path, r.query), nil, "", waiting)
+}
+
+func (s *Side) send(ctx context.Context, method, address string, header http.Header, body string, waiting func(time.Duration)) (answer, error) {
+	for {
+		a, err := s.once(ctx, method, address, header, body)
+		if err != nil || a.status != http.StatusTooManyRequests {
+			return a, err
+		}
+		pause := retryAfter(a.header)
+		if waiting != nil {
+			waiting(pause)
+		}
+		if err := s.sleep(ctx, pause); err != nil {
+			return answer{}, err
+		}
+	}
+}
+
+// retryAfter returns how long to wait after a 429.
+func retryAfter(header http.Header) time.Duration {
+	const most = time.Hour
+	seconds, err := strconv.Atoi(header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return time.Minute
+	}
+	return min(most, time.Duration(seconds)*time.Second+time.Second/10)
+}
+
+func (s *Side) once(ctx context.Context, method, address string, header http.Header, body string) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return answer{}, errors.New("the request cannot be built") // the error quotes the URL
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	request.Header.Set("X-API-Key", s.key)
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "bookside-compare")
+	begin := time.Now()
+	response, err := s.client.Do(request)
+	if err != nil {
+		return answer{}, s.unreachable(err)
+	}
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	err = errors.Join(err, response.Body.Close())
+	took := time.Since(begin)
+	switch {
+	case err != nil:
+		return answer{}, s.unreachable(err)
+	case len(content) > maxBody:
+		return answer{}, fmt.Errorf("%s: the answer has more than %d MiB", s.base.Host, maxBody>>20)
+	}
+	a := answer{status: response.StatusCode, header: response.Header, body: content, took: took}
+	a.json, err = parseJSON(content)
+	a.isJSON = err == nil
+	return a, nil
+}
+
+// unreachable returns an error without the URL, which may have personal data.
+func (s *Side) unreachable(err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return fmt.Errorf("%s does not answer: %w", s.base.Host, err)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

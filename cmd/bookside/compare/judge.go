@@ -1,0 +1,182 @@
+package compare
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// headers are those that clients of the extension can rely on.
+var headers = []string{
+	"Content-Type", "Content-Disposition", "Location", "Link", "WWW-Authenticate", "Retry-After", "X-WP-Total", "X-WP-TotalPages",
+}
+
+// answerDifferences returns how an answer of Bookside differs from one of PHP.
+func answerDifferences(php, bookside answer) []difference {
+	var found []difference
+	if php.status != bookside.status {
+		found = append(found, difference{kind: StatusDiffers, php: numberValue(php.status), bookside: numberValue(bookside.status)})
+	}
+	for _, name := range headers {
+		a, b := headerValue(php.header, name), headerValue(bookside.header, name)
+		if a != b {
+			found = append(found, difference{kind: HeaderDiffers, at: location{{name: name}}, php: headerText(php.header, name), bookside: headerText(bookside.header, name)})
+		}
+	}
+	switch {
+	case (php.status < http.StatusBadRequest) != (bookside.status < http.StatusBadRequest):
+		// A record and an error have nothing in common to compare.
+	case php.isJSON && bookside.isJSON:
+		found = append(found, differencesOf(php.json, bookside.json)...)
+	case php.isJSON != bookside.isJSON || string(php.body) != string(bookside.body):
+		found = append(found, difference{kind: NotJSON, php: bodyText(php), bookside: bodyText(bookside)})
+	}
+	return found
+}
+
+// headerValue returns a header as it is compared: letter case and spaces of a media type do
+// not matter, and the character set of JSON is always UTF-8.
+func headerValue(header http.Header, name string) string {
+	text := header.Get(name)
+	if name != "Content-Type" {
+		return text
+	}
+	media, parameters, err := mime.ParseMediaType(text)
+	if err != nil {
+		return text
+	}
+	if media == "application/json" {
+		return media
+	}
+	return media + " " + strings.ToLower(parameters["charset"])
+}
+
+func headerText(header http.Header, name string) *value {
+	if len(header.Values(name)) == 0 {
+		return nil
+	}
+	v := textValue(header.Get(name))
+	return &v
+}
+
+// bodyText shows a body that is no JSON by its beginning.
+func bodyText(a answer) *value {
+	if a.isJSON {
+		return &a.json
+	}
+	const most = 200
+	v := textValue(strings.ToValidUTF8(string(a.body[:min(len(a.body), most)]), "\uFFFD"))
+	return &v
+}
+
+// verdict is what became of a request. The worst of its differences counts.
+type verdict int
+
+const (
+	equal verdict = iota
+	equalButNoise
+	knownOnly
+	differs
+)
+
+// judged is a difference with what it is.
+type judged struct {
+	difference
+	verdict verdict
+	known   string // name of the known difference
+}
+
+// comparison is a request with its three answers.
+type comparison struct {
+	request    Request
+	route      route // empty path for none
+	php, again answer
+	bookside   answer
+}
+
+// routeNoise is what differs between answers of PHP to the same request, by route and path.
+// Whatever did once is noise wherever it occurs on this route, because two answers may also
+// be equal by chance.
+type routeNoise map[string]bool
+
+func noiseKey(path string, kind Kind) string { return string(kind) + " " + path }
+
+// noisy reports a difference that the two answers of PHP have as well.
+func noisy(noise []difference, d difference) bool {
+	for _, n := range noise {
+		switch n.kind {
+		case KeyOrder:
+		case OrderDiffers, MissingElement, AdditionalElement:
+			// The elements that both lists have are compared all the same.
+			if listKind(d.kind) && listPath(n) == listPath(d) {
+				return true
+			}
+		default:
+			if d.kind != KeyOrder && inside(d.exact(), n.exact()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func listKind(k Kind) bool {
+	return k == OrderDiffers || k == MissingElement || k == AdditionalElement
+}
+
+// listPath returns the list that a difference of a list is about.
+func listPath(d difference) string {
+	if d.kind == OrderDiffers {
+		return d.at.exact()
+	}
+	return d.at[:len(d.at)-1].exact()
+}
+
+// inside reports whether a path is another one or leads to something inside of it.
+func inside(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// judge returns the differences of a comparison, and adds the noise to that of the route.
+// What is noise on the route only is found by settle, when all requests are known.
+func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, quiet bool) {
+	php, again := c.php, c.again
+	if php.status != again.status && again.status == c.bookside.status {
+		php, again = again, php
+	}
+	own := answerDifferences(php, again)
+	for _, n := range own {
+		if !ignored(ignore, n) {
+			noise[noiseKey(n.path(), n.kind)] = true
+		}
+	}
+	for _, d := range answerDifferences(php, c.bookside) {
+		if ignored(ignore, d) {
+			continue
+		}
+		j := judged{difference: d, verdict: differs}
+		switch k := c.known(d); {
+		case d.kind == KeyOrder:
+			j.verdict = equal
+		case noisy(own, d):
+			j.verdict = equalButNoise
+		case k != "":
+			j.verdict, j.known = knownOnly, k
+		}
+		found = append(found, j)
+	}
+	return found, len(own) == 0
+}
+
+func ignored(ignore []Pattern, d difference) bool {
+	if d.kind == StatusDiffers || d.kind == HeaderDiffers {
+		return false
+	}
+	for _, p := range ignore {
+		if p.matches(d.at) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,208 @@
+package compare
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Known is a difference that is a decision of Bookside, not a fault.
+type Known struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+
+	matches func(c comparison, d difference) bool
+}
+
+// knownDifferences are all of them; the first that matches counts.
+var knownDifferences = []Known{
+	{
+		"route of Bookside", "Bookside has routes that the extension lacks; PHP answers 404 there, and no client of it can have used them.",
+		func(c comparison, _ difference) bool {
+			return c.route.path != "" && c.php.status == http.StatusNotFound && codeOf(c.php.json) == "rest_no_route" && c.bookside.status < 500
+		},
+	},
+	{
+		"parameter of Bookside", "The extension ignores parameters that it does not know; Bookside has some more, such as updated_from, date_to and any agent.",
+		func(c comparison, _ difference) bool {
+			return slices.ContainsFunc(oursOnly[c.route.path], func(name string) bool { return c.request.last(name) != "" }) ||
+				c.route.path == "/availability" && slices.Contains([]string{"any", "-1"}, c.request.last("agent_id"))
+		},
+	},
+	{
+		"wrong parameter is rejected", "A parameter that cannot be read gets a 400 that names it, where PHP silently takes the default: a filter that does nothing is worse than an error.",
+		func(c comparison, _ difference) bool {
+			return c.bookside.status == http.StatusBadRequest && codeOf(c.bookside.json) == "invalid_parameters" && c.php.status == http.StatusOK
+		},
+	},
+	{
+		"failure of PHP", "Some rows make the plugin fail with a 500; Bookside skips or answers them.",
+		func(c comparison, _ difference) bool {
+			return c.php.status >= 500 && c.again.status >= 500 && c.bookside.status < 500
+		},
+	},
+	{
+		"total order", "Records that are equal in what the list is sorted by come in the order of their ids, so that pages neither repeat nor skip any; PHP leaves their order to the database.",
+		tieOrder,
+	},
+	{
+		"records never lack a key", "A customer, agent, location or order that no longer exists keeps its object, with the stored id and empty values, so that clients need no special case.",
+		func(_ comparison, d difference) bool { return emptyRecord(d) },
+	},
+	{
+		"both envelopes", "Where the documentation of the extension shows no envelope, the answer has both success and status, so that either kind of client finds what it tests.",
+		func(c comparison, d difference) bool {
+			return c.bookside.status < http.StatusBadRequest && d.kind == AdditionalKey && slices.Contains([]string{"$.success", "$.status", "$.message"}, d.path())
+		},
+	},
+	{
+		"refunds are shown", "The payment status of an order says refunded or partially_refunded as soon as something was refunded; the plugin's own column never does.",
+		func(_ comparison, d difference) bool {
+			return d.kind == ValueDiffers && d.at.last() == "payment_status" && strings.HasSuffix(d.bookside.text, "refunded")
+		},
+	},
+	{
+		"secrets stay out", "Keys and URLs with which anybody can manage a booking, passwords and login tokens are not shown.",
+		func(_ comparison, d difference) bool {
+			return d.kind == MissingKey && secretField(d.at.last())
+		},
+	},
+	{
+		"permission of the other resource", "A record shows tokens, addresses and transactions of another resource only to a key that may read it; otherwise they are empty.",
+		func(_ comparison, d difference) bool {
+			return (d.kind == ValueDiffers || d.kind == TypeDiffers) && slices.Contains([]string{"token", "ip_address", "transactions"}, d.at.last()) && d.bookside.empty()
+		},
+	},
+	{
+		"totals up to 5 seconds old", "On large sites, totals that take long to count are shared by requests for up to lists.count_max_age; X-Total-Age says how old one is.",
+		func(c comparison, d difference) bool {
+			return c.bookside.header.Get("X-Total-Age") != "" && len(d.at) > 1 && d.at[0].name == "pagination"
+		},
+	},
+	{
+		"past days are not offered", "The calendar of the plugin also lists starts of past days and after midnight, none of which can be booked.",
+		unbookable,
+	},
+	{
+		"the time of the request", "It is another one a moment later.",
+		func(c comparison, d difference) bool {
+			return c.route.path == "/status" && d.kind == ValueDiffers && d.at.last() == "current_time" && closeTimes(d.php.text, d.bookside.text, clockTolerance)
+		},
+	},
+}
+
+// known returns the name of the known difference, or "".
+func (c comparison) known(d difference) string {
+	for _, k := range knownDifferences {
+		if k.matches(c, d) {
+			return k.Name
+		}
+	}
+	return ""
+}
+
+// codeOf returns the code of an error in any of the shapes.
+func codeOf(body value) string {
+	if v, ok := body.get("code"); ok {
+		return v.text
+	}
+	v, _ := body.at("error", "code")
+	return v.text
+}
+
+// sortFields are what lists are sorted by, where the name of the parameter's value is another.
+var sortFields = map[string][][]string{
+	"start_date":    {{"start_date"}, {"start_time"}},
+	"customer_name": {{"customer", "first_name"}, {"customer", "last_name"}},
+	"price":         {{"charge_amount"}},
+	"created_date":  {{"created_at"}},
+	"updated_date":  {{"updated_at"}},
+}
+
+// defaultSort is what lists are sorted by without a parameter.
+var defaultSort = map[string]string{
+	"/bookings": "start_date", "/customers": "created_at", "/agents": "first_name", "/services": "id", "/services/categories": "order_number",
+	"/payments": "created_at", "/orders": "created_at",
+}
+
+// tieOrder reports a difference of two pages that are equally sorted: both have the same
+// values, one after the other, in what they are sorted by.
+func tieOrder(c comparison, d difference) bool {
+	if len(d.at) == 0 || d.at[0].name != "data" {
+		return false
+	}
+	if !listKind(d.kind) || d.kind != OrderDiffers && len(d.at) != 2 || d.kind == OrderDiffers && len(d.at) != 1 {
+		return false
+	}
+	by := c.request.last("sort") + c.request.last("order_by")
+	if by == "" {
+		by = defaultSort[c.route.path]
+	}
+	if by == "" || by == "id" {
+		return false
+	}
+	fields, ok := sortFields[by]
+	if !ok {
+		fields = [][]string{{by}}
+	}
+	php, okPHP := sortValues(c.php.json, fields)
+	bookside, okBookside := sortValues(c.bookside.json, fields)
+	return okPHP && okBookside && slices.Equal(php, bookside)
+}
+
+func sortValues(body value, fields [][]string) (all []string, ok bool) {
+	data, _ := body.get("data")
+	for _, record := range data.list {
+		text := ""
+		for _, field := range fields {
+			v, ok := record.at(field...)
+			if !ok {
+				return nil, false
+			}
+			text += strings.ToLower(v.text) + "\x00"
+		}
+		all = append(all, text)
+	}
+	return all, true
+}
+
+// emptyRecord reports an object of which Bookside has only the id, and PHP nothing.
+func emptyRecord(d difference) bool {
+	if d.bookside == nil || d.bookside.kind != kindObject || d.kind != TypeDiffers && d.kind != AdditionalKey {
+		return false
+	}
+	if d.php != nil && !d.php.empty() {
+		return false
+	}
+	for _, m := range d.bookside.members {
+		if m.name != "id" && !m.value.empty() {
+			return false
+		}
+	}
+	return len(d.bookside.members) > 0
+}
+
+// secretField reports the name of a field with which a booking could be managed or somebody
+// could log in.
+func secretField(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "key_to_manage") || strings.HasPrefix(name, "manage_") ||
+		slices.Contains([]string{"password", "activation_key", "account_nonse", "account_nonce"}, name)
+}
+
+// unbookable reports a start that only PHP offers, of a day that is over or after midnight.
+func unbookable(c comparison, d difference) bool {
+	if c.route.path != "/availability" || d.kind != MissingElement || d.php == nil || !d.php.scalar() {
+		return false
+	}
+	return d.php.text >= "24:00" || c.request.last("date") != "" && c.request.last("date") < dayOf(c.bookside)
+}
+
+// dayOf returns the day of an answer, by the server's clock.
+func dayOf(a answer) string {
+	date, err := http.ParseTime(a.header.Get("Date"))
+	if err != nil {
+		return ""
+	}
+	return date.AddDate(0, 0, -1).Format("2006-01-02") // a day earlier: the site may be in any zone
+}

@@ -1,0 +1,268 @@
+package compare
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Traffic is the requests of access logs or of a list, each of them once.
+type Traffic struct {
+	Requests []Request
+	Files    int
+	Lines    int
+	GETs     int // of the API, repeated ones included
+	Others   int // requests to the API with other methods, which are never sent
+
+	seen map[string]int // index in Requests
+}
+
+// maxRequests limits how many different requests are kept in memory.
+const maxRequests = 500_000
+
+func (t *Traffic) add(r Request) {
+	t.GETs++
+	key := r.String()
+	if i, ok := t.seen[key]; ok {
+		t.Requests[i].times++
+		return
+	}
+	if len(t.Requests) == maxRequests {
+		return
+	}
+	if t.seen == nil {
+		t.seen = map[string]int{}
+	}
+	t.seen[key] = len(t.Requests)
+	t.Requests = append(t.Requests, r)
+}
+
+// ReadLogs reads access logs of nginx and Apache (combined, common and others with the request
+// in quotes) and of Caddy (JSON), also gzipped. Names may be patterns such as access.log*.
+func ReadLogs(names []string) (*Traffic, error) {
+	files, err := expand(names)
+	if err != nil {
+		return nil, err
+	}
+	t := &Traffic{Files: len(files)}
+	for _, name := range files {
+		if err := t.readFile(name, t.readLine); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// expand returns the files that names and patterns stand for, each once.
+func expand(names []string) ([]string, error) {
+	var files []string
+	for _, name := range names {
+		found := []string{name}
+		if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+			var patternErr error
+			if found, patternErr = filepath.Glob(name); patternErr != nil || len(found) == 0 {
+				return nil, fmt.Errorf("there is no log %s", name)
+			}
+		}
+		for _, f := range found {
+			if !slices.Contains(files, f) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files, nil
+}
+
+// maxLine limits a line of a log; longer ones are no requests that could be sent again.
+const maxLine = 1 << 20
+
+func (t *Traffic) readFile(name string, line func([]byte) error) (err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	reader, err := unzipped(bufio.NewReader(file))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	for number := 1; ; number++ {
+		text, tooLong, err := nextLine(reader)
+		if len(text) > 0 && !tooLong {
+			t.Lines++
+			if err := line(bytes.TrimSpace(text)); err != nil {
+				return fmt.Errorf("%s, line %d: %w", name, number, err)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+}
+
+// unzipped unpacks what begins like a gzip file, whatever its name.
+func unzipped(r *bufio.Reader) (*bufio.Reader, error) {
+	if begin, _ := r.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) {
+		return r, nil
+	}
+	unpacked, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return bufio.NewReader(unpacked), nil
+}
+
+// nextLine reads a line; one of more than maxLine bytes is cut.
+func nextLine(r *bufio.Reader) (text []byte, tooLong bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(text)+len(part) > maxLine {
+			tooLong = true
+		} else {
+			text = append(text, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, tooLong, err
+		}
+	}
+}
+
+// quotedRequest finds the request in a line of nginx or Apache. In both, a quote inside of it
+// is escaped.
+var quotedRequest = regexp.MustCompile(`"([A-Z]+) ((?:[^"\\ ]|\\.)+) HTTP/[0-9.]+"`)
+
+func (t *Traffic) readLine(line []byte) error {
+	method, uri, ok := parseLine(line)
+	if !ok {
+		return nil
+	}
+	r, ok := parseURI(uri)
+	switch {
+	case !ok:
+	case method == "GET":
+		t.add(r)
+	default:
+		t.Others++
+	}
+	return nil
+}
+
+// parseLine returns the request in a line of a log; ok is false for a line without one.
+func parseLine(line []byte) (method, uri string, ok bool) {
+	if len(line) > 0 && line[0] == '{' {
+		var entry struct {
+			Request struct {
+				Method string `json:"method"`
+				URI    string `json:"uri"`
+			} `json:"request"`
+		}
+		err := json.Unmarshal(line, &entry)
+		return entry.Request.Method, entry.Request.URI, err == nil && entry.Request.URI != ""
+	}
+	m := quotedRequest.FindSubmatch(line)
+	if m == nil {
+		return "", "", false
+	}
+	return string(m[1]), unescapeLog(string(m[2])), true
+}
+
+var logEscape = regexp.MustCompile(`\\x([0-9A-Fa-f]{2})|\\(.)`)
+
+// unescapeLog turns \x22 and \" of a log into what a URI has.
+func unescapeLog(uri string) string {
+	if !strings.Contains(uri, `\`) {
+		return uri
+	}
+	return logEscape.ReplaceAllStringFunc(uri, func(escape string) string {
+		if len(escape) == 4 {
+			return "%" + escape[2:]
+		}
+		return escape[1:]
+	})
+}
+
+// ReadList reads a list of requests: a path below the API, a path of the site or a URL in each
+// line, with GET in front of it or not. Lines that begin with # are comments.
+func ReadList(name string) (*Traffic, error) {
+	t := &Traffic{Files: 1}
+	err := t.readFile(name, func(line []byte) error {
+		text := strings.TrimSpace(strings.TrimPrefix(string(line), "GET "))
+		if text == "" || text[0] == '#' {
+			return nil
+		}
+		if r, ok := parseURI(text); ok {
+			t.add(r)
+			return nil
+		}
+		if text[0] != '/' {
+			return errors.New("it is neither a path nor a GET of the API")
+		}
+		r, ok := parseURI(apiPath + text)
+		if !ok {
+			return errors.New("it is no path of the API")
+		}
+		t.add(r)
+		return nil
+	})
+	return t, err
+}
+
+// Pick returns at most most requests (0 for all), those of all routes and with all
+// combinations of parameters in turn, frequent ones first: if the run is interrupted, each of
+// them has been seen.
+func (t *Traffic) Pick(d Document, most int) []Request {
+	groups := map[string][]Request{}
+	var names []string
+	for _, r := range t.Requests {
+		key := shape(d, r)
+		if groups[key] == nil {
+			names = append(names, key)
+		}
+		groups[key] = append(groups[key], r)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b Request) int { return cmp.Compare(b.times, a.times) })
+	}
+	var picked []Request
+	for round := 0; ; round++ {
+		before := len(picked)
+		for _, name := range names {
+			if most > 0 && len(picked) == most {
+				return picked
+			}
+			if g := groups[name]; round < len(g) {
+				picked = append(picked, g[round])
+			}
+		}
+		if len(picked) == before {
+			return picked
+		}
+	}
+}
+
+// shape is a request without its values: the route and the names of its parameters.
+func shape(d Document, r Request) string {
+	name := r.path
+	if route, ok := d.match(r.path); ok {
+		name = route.path
+	}
+	names := make([]string, 0, len(r.query))
+	for p := range r.query {
+		names = append(names, p)
+	}
+	slices.Sort(names)
+	return name + "?" + strings.Join(names, "&")
+}

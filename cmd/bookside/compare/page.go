@@ -1,0 +1,168 @@
+package compare
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+//go:embed page.css
+var pageStyle string
+
+// WritePage writes the result as a page of HTML that needs nothing else.
+func (r *Result) WritePage(w io.Writer) error {
+	page := h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content("default-src 'none'; style-src 'unsafe-inline'")),
+			h.TitleEl(g.Text("PHP and Bookside: "+string(r.Outcome))),
+			h.StyleEl(g.Raw(pageStyle)),
+		),
+		h.Body(h.Main(
+			h.H1(g.Text("PHP and Bookside, compared")),
+			h.P(h.Class("soft"), g.Textf("%s, %s. PHP: ", r.Started.UTC().Format("2 January 2006, 15:04 UTC"), r.Source), h.Code(g.Text(r.PHP)), g.Text(", Bookside: "), h.Code(g.Text(r.Bookside))),
+			h.P(h.Class("verdict "+string(r.Outcome)), h.Role("status"), g.Text(r.Verdict)),
+			r.body(),
+			switchView(),
+		)),
+	))
+	if err := page.Render(w); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}
+
+func (r *Result) body() g.Node {
+	return g.Group{
+		r.routesView(),
+		r.barsView(),
+		findingsView("Differences", "", r.Differences),
+		findingsView("Known differences", "Each of them is a decision of Bookside.", r.Known),
+		findingsView("Noise", "PHP itself does not answer the same twice here.", r.Noise),
+		findingsView("Remarks", "Objects of JSON have no order of keys; clients that read them as a text may see another one.", r.Remarks),
+		listView("Not compared", r.Failures),
+		listView("Ignored", r.Ignored),
+		listView("Routes that were not seen in the requests", r.UnseenRoutes),
+		listView("Parameters that were not seen in the requests", r.UnseenParameters),
+	}
+}
+
+func (r *Result) routesView() g.Node {
+	var rows []g.Node
+	for _, line := range r.Routes {
+		cells := []g.Node{h.Th(h.Scope("row"), h.Code(g.Text(line.Route)))}
+		for i, n := range []int{line.Requests, line.Equal, line.Noise, line.Known, line.Differ} {
+			class := "number"
+			if i == 4 && n > 0 {
+				class += " some"
+			}
+			cells = append(cells, h.Td(h.Class(class), g.Text(strconv.Itoa(n))))
+		}
+		for _, text := range line.Times.cells() {
+			cells = append(cells, h.Td(h.Class("number"), g.Text(text)))
+		}
+		rows = append(rows, h.Tr(cells...))
+	}
+	var heads []g.Node
+	for _, name := range []string{"Route", "Requests", "Equal", "Equal but for noise", "Known differences", "Differing", "PHP p50", "PHP p99", "Bookside p50", "Bookside p99", "Factor"} {
+		heads = append(heads, h.Th(h.Scope("col"), g.Text(name)))
+	}
+	return g.Group{
+		h.H2(g.Text("Routes")),
+		h.Div(h.Class("wide"), h.TabIndex("0"), h.Role("region"), h.Aria("label", "Routes"), h.Table(h.Class("routes"), h.THead(h.Tr(heads...)), h.TBody(rows...))),
+	}
+}
+
+// barsView shows the times of both sides; all bars have one scale.
+func (r *Result) barsView() g.Node {
+	longest := Milliseconds(0)
+	for _, line := range r.Routes {
+		longest = max(longest, line.Times.PHP99, line.Times.Bookside99)
+	}
+	if longest == 0 {
+		return nil
+	}
+	bars := []g.Node{h.Class("bars")}
+	for _, line := range r.Routes {
+		t := line.Times
+		bars = append(bars, h.Div(h.Class("name"), h.Code(g.Text(line.Route))), h.Div(
+			bar("php", "PHP", t.PHP50, t.PHP99, longest),
+			bar("bookside", "Bookside", t.Bookside50, t.Bookside99, longest),
+		))
+	}
+	return g.Group{
+		h.H2(g.Text("Times")),
+		h.P(h.Class("soft"), h.Span(h.Class("key php")), g.Text("PHP"), h.Span(h.Class("key bookside")), g.Text("Bookside"), g.Text(" — the full bar is the median, the pale one the 99th percentile; shorter is faster.")),
+		h.Div(bars...),
+	}
+}
+
+func bar(class, name string, median, late, longest Milliseconds) g.Node {
+	width := func(m Milliseconds) string {
+		return strconv.FormatFloat(max(0.3, float64(m/longest)*100), 'f', 1, 64)
+	}
+	rect := func(class string, m Milliseconds) g.Node {
+		return g.El("rect", h.Class(class), g.Attr("width", width(m)), g.Attr("height", "10"))
+	}
+	label := fmt.Sprintf("%s: %v, 99 %% within %v", name, median, late)
+	return h.Div(h.Class("bar"),
+		g.El("svg", g.Attr("viewBox", "0 0 100 10"), g.Attr("preserveAspectRatio", "none"), h.Role("img"), h.Aria("label", label), rect(class+" late", late), rect(class, median)),
+		h.Span(h.Aria("hidden", "true"), g.Textf("%v / %v", median, late)),
+	)
+}
+
+func findingsView(title, about string, findings []Finding) g.Node {
+	if len(findings) == 0 {
+		return nil
+	}
+	all := g.Group{h.H2(g.Textf("%s (%d)", title, len(findings)))}
+	if about != "" {
+		all = append(all, h.P(g.Text(about)))
+	}
+	name := ""
+	for _, f := range findings {
+		if f.Name != name {
+			name = f.Name
+			all = append(all, h.H3(g.Text(name)), h.P(g.Text(f.Why)))
+		}
+		all = append(all, f.view())
+	}
+	return all
+}
+
+func (f Finding) view() g.Node {
+	row := func(name, text string) g.Node {
+		return h.Tr(h.Th(h.Scope("row"), g.Text(name)), h.Td(h.Code(g.Text(text))))
+	}
+	return h.Article(
+		h.P(h.Strong(g.Text(string(f.Kind))), g.Text(" at "), h.Code(g.Text(f.Path)), g.Textf(" of %s, in %s", f.Route, count(f.Requests, "request"))),
+		h.P(h.Class("soft"), g.Text("Example: "), h.Code(g.Text("GET "+f.Request)), g.Text(" at "), h.Code(g.Text(f.Exact)), g.If(f.Note != "", g.Textf(" (%s)", f.Note))),
+		h.Table(h.TBody(row("PHP", f.PHP), row("Bookside", f.Bookside))),
+	)
+}
+
+func listView(title string, items []string) g.Node {
+	if len(items) == 0 {
+		return nil
+	}
+	var list []g.Node
+	for _, item := range items {
+		list = append(list, h.Li(h.Code(g.Text(item))))
+	}
+	return g.Group{h.H2(g.Text(title)), h.Ul(list...)}
+}
+
+// switchView ends the page, whatever the verdict: it is what the comparison is for.
+func switchView() g.Node {
+	all := g.Group{h.H2(g.Text("The switch")), h.P(g.Text("These lines send the path of the API to Bookside. Nothing else changes, and they can be taken back at any time."))}
+	for _, s := range switches {
+		all = append(all, h.H3(g.Text(s.proxy)), h.P(g.Text(strings.ToUpper(s.where[:1])+s.where[1:])), h.Pre(g.Text(s.lines)), h.P(g.Text("The way back: "), g.Text(strings.ToLower(s.back[:1])+s.back[1:]+".")))
+	}
+	return append(all, h.P(h.Class("soft"), g.Text(switchNote)))
+}

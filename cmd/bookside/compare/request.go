@@ -1,0 +1,92 @@
+package compare
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Request is a GET, without the key.
+type Request struct {
+	path  string // below the base path, such as /bookings/17, as it was encoded
+	query url.Values
+	times int // how often it was seen in the logs
+}
+
+// String returns the path and the query. Its values may be personal: see mask.request.
+func (r Request) String() string {
+	if len(r.query) == 0 {
+		return r.path
+	}
+	return r.path + "?" + r.query.Encode()
+}
+
+// last returns the value of a parameter that counts: the last one, as in PHP.
+func (r Request) last(name string) string {
+	values := r.query[name]
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
+}
+
+func newRequest(path string, parameters ...string) Request {
+	r := Request{path: path, query: url.Values{}, times: 1}
+	for i := 0; i+1 < len(parameters); i += 2 {
+		r.query.Set(parameters[i], parameters[i+1])
+	}
+	return r
+}
+
+// apiPath is where the API is below a site.
+const apiPath = "/wp-json/latepoint-api/v1"
+
+// plainRoute is the same for sites without permalinks, as the value of rest_route.
+const plainRoute = "/latepoint-api/v1"
+
+// parseURI returns the request for the API in a URI as a log has it, such as
+// /blog/wp-json/latepoint-api/v1/bookings?page=2 or /?rest_route=/latepoint-api/v1/status;
+// ok is false for any other URI. Keys are dropped.
+func parseURI(uri string) (r Request, ok bool) {
+	parsed, err := url.Parse(uri)
+	if err != nil {
+		return Request{}, false
+	}
+	query := parsed.Query() // what cannot be parsed is left out
+	var path string
+	if _, below, found := strings.Cut(parsed.EscapedPath(), apiPath); found {
+		path = below
+	} else if below, found := strings.CutPrefix(query.Get("rest_route"), plainRoute); found {
+		path = (&url.URL{Path: below}).EscapedPath()
+	} else {
+		return Request{}, false
+	}
+	if path != "" && path[0] != '/' { // another version, such as v10
+		return Request{}, false
+	}
+	return clean(path, query), true
+}
+
+// clean returns a request without keys.
+func clean(path string, query url.Values) Request {
+	r := Request{path: "/" + strings.Trim(path, "/"), query: url.Values{}, times: 1}
+	for name, values := range query {
+		if name != "rest_route" && !secret(name, values) {
+			r.query[name] = values
+		}
+	}
+	return r
+}
+
+// keyName matches the names of parameters that hold keys, also with an encoded character in a
+// place where no name has one.
+var keyName = regexp.MustCompile(`(?i)api_?key|secret|password|nonce|token|authorization|signature|%`)
+
+// keyValue matches keys of Bookside and what logs show instead of a key.
+var keyValue = regexp.MustCompile(`^lp_(?:live|test)_|^\*+$`)
+
+// secret reports whether a parameter may be a key. The API has no parameters with such names.
+func secret(name string, values []string) bool {
+	return keyName.MatchString(name) || strings.EqualFold(name, "key") || slices.ContainsFunc(values, keyValue.MatchString)
+}

@@ -1,0 +1,228 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Options are what to compare and how.
+type Options struct {
+	PHP, Bookside *Side
+	Rate          float64 // requests to PHP in a second; 0 for no pause
+	Ignore        []Pattern
+	ShowPersonal  bool // do not mask examples
+	Now           func() time.Time
+	Progress      func(Progress) // nil for none
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Done, Planned, Differing int
+	Left                     time.Duration // estimated; 0 if unknown
+	Waiting                  string        // what for, or empty
+}
+
+// Run compares requests.
+type Run struct {
+	options  Options
+	document Document
+	results  *collector
+	pace     *pace
+	started  time.Time
+	planned  int
+}
+
+// stoppedError ends a run early. Its text is part of the verdict.
+type stoppedError struct{ reason string }
+
+func (e *stoppedError) Error() string { return e.reason }
+
+// Start checks that both servers accept their keys, and reads the API's document from
+// Bookside.
+func Start(ctx context.Context, o Options) (*Run, error) {
+	for _, s := range []struct {
+		name string
+		side *Side
+	}{{"PHP", o.PHP}, {"Bookside", o.Bookside}} {
+		if err := s.side.check(ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	got, err := o.Bookside.get(ctx, newRequest("/openapi.json"), nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the API's document from Bookside: %w", err)
+	}
+	document, err := ReadDocument(got.body)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{options: o, document: document, results: newCollector(document, mask{show: o.ShowPersonal}), started: o.Now()}
+	r.pace = &pace{sleep: o.PHP.sleep, now: time.Now}
+	if o.Rate > 0 {
+		r.pace.interval = time.Duration(requestsToPHP / o.Rate * float64(time.Second))
+	}
+	return r, nil
+}
+
+// requestsToPHP is how many requests to PHP a comparison takes.
+const requestsToPHP = 2
+
+// check asks for the status, which every valid key may read.
+func (s *Side) check(ctx context.Context) error {
+	a, err := s.get(ctx, newRequest("/status"), nil)
+	switch {
+	case err != nil:
+		return err
+	case a.status == http.StatusOK && a.isJSON:
+		return nil
+	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
+		return fmt.Errorf("%s/status answers %d: the key is not accepted", s.base.Redacted(), a.status)
+	case a.status >= 300 && a.status < 400:
+		return fmt.Errorf("%s/status leads elsewhere, to %s: name that URL", s.base.Redacted(), placeOf(a.header.Get("Location")))
+	case a.status == http.StatusNotFound:
+		return fmt.Errorf("%s/status answers 404: there is no API", s.base.Redacted())
+	default:
+		return fmt.Errorf("%s/status answers %d instead of a JSON text with status 200", s.base.Redacted(), a.status)
+	}
+}
+
+// placeOf returns scheme, host and path of a URL.
+func placeOf(location string) string {
+	before, _, _ := cutAny(location, "?#")
+	return before
+}
+
+func cutAny(text, chars string) (before, after string, found bool) {
+	for i, r := range text {
+		for _, c := range chars {
+			if r == c {
+				return text[:i], text[i+1:], true
+			}
+		}
+	}
+	return text, "", false
+}
+
+// Crawl returns requests for everything that the API's document has.
+func (r *Run) Crawl(ctx context.Context, samples int) ([]Request, error) {
+	c := crawler{document: r.document, samples: samples, today: r.started, ask: func(ctx context.Context, request Request) (answer, error) {
+		r.report("Bookside's lists")
+		return r.options.Bookside.get(ctx, request, r.waiting)
+	}}
+	return c.crawl(ctx)
+}
+
+// Pick returns requests of logs or of a list, see Traffic.Pick. Routes that only Bookside has
+// are left out.
+func (r *Run) Pick(t *Traffic, most int) []Request {
+	kept := *t
+	kept.Requests = slices.DeleteFunc(slices.Clone(t.Requests), func(request Request) bool {
+		found, ok := r.document.match(request.path)
+		return ok && found.ours() || request.path == "/openapi.json" || request.path == "/docs"
+	})
+	return kept.Pick(r.document, most)
+}
+
+// Compare compares requests until all are done or ctx ends, and returns what was found by
+// then. Only failures of the run itself are errors.
+func (r *Run) Compare(ctx context.Context, requests []Request) *Result {
+	r.planned = len(requests)
+	stopped := ""
+	for _, request := range requests {
+		if err := r.one(ctx, request); err != nil {
+			stopped = r.reason(ctx, err)
+			break
+		}
+	}
+	result := r.results.result()
+	result.Started, result.PHP, result.Bookside = r.started, r.options.PHP.Address(), r.options.Bookside.Address()
+	result.Planned, result.Stopped = len(requests), stopped
+	for _, p := range r.options.Ignore {
+		result.Ignored = append(result.Ignored, p.String())
+	}
+	result.conclude()
+	return result
+}
+
+func (r *Run) reason(ctx context.Context, err error) string {
+	var stop *stoppedError
+	switch {
+	case ctx.Err() != nil:
+		return "Interrupted."
+	case errors.As(err, &stop):
+		return stop.reason
+	default:
+		return "Stopped: " + err.Error() + "."
+	}
+}
+
+// maxFailures is how many requests in a row may fail before the run stops: one of the servers
+// is away, and asking on does no good.
+const maxFailures = 5
+
+// one compares a request. PHP is asked before and after Bookside, so that a change of the
+// site in between is seen as one.
+func (r *Run) one(ctx context.Context, request Request) error {
+	if err := r.pace.wait(ctx, r.report); err != nil {
+		return err
+	}
+	begin := time.Now()
+	x := comparison{request: r.withoutKeys(request)}
+	var err error
+	if x.php, err = r.options.PHP.get(ctx, x.request, r.waiting); err == nil {
+		if x.bookside, err = r.options.Bookside.get(ctx, x.request, r.waiting); err == nil {
+			x.again, err = r.options.PHP.get(ctx, x.request, r.waiting)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		r.results.fail(err)
+		r.pace.failed++
+		if r.pace.failed == maxFailures {
+			return &stoppedError{fmt.Sprintf("Stopped: %d requests in a row failed, the last one because %v.", maxFailures, err)}
+		}
+		return nil
+	}
+	r.pace.failed = 0
+	r.results.add(x, r.options.Ignore)
+	r.pace.took(time.Since(begin))
+	r.report("")
+	if x.php.status < http.StatusInternalServerError || x.again.status < http.StatusInternalServerError {
+		r.pace.broken = 0
+	} else if r.pace.broken++; r.pace.broken == maxBroken {
+		return &stoppedError{fmt.Sprintf("Stopped: PHP answered %d requests in a row with %d.", maxBroken, x.again.status)}
+	}
+	_, route := r.results.use(x.request)
+	return r.pace.watch(route, x.php, x.again)
+}
+
+// maxBroken is how many requests in a row PHP may answer with a 5xx: it may be overloaded.
+const maxBroken = 10
+
+// withoutKeys drops parameters that hold the key of one of the sides, whatever their names.
+func (r *Run) withoutKeys(request Request) Request {
+	for name, values := range request.query {
+		if slices.Contains(values, r.options.PHP.key) || slices.Contains(values, r.options.Bookside.key) {
+			delete(request.query, name)
+		}
+	}
+	return request
+}
+
+func (r *Run) waiting(pause time.Duration) {
+	r.report(fmt.Sprintf("%v, because the request limit of the key is reached", pause.Round(time.Second)))
+}
+
+func (r *Run) report(waiting string) {
+	if r.options.Progress == nil {
+		return
+	}
+	done := r.results.compared + r.results.failed
+	r.options.Progress(Progress{Done: done, Planned: r.planned, Differing: r.results.differing(), Left: r.pace.left(r.planned - done), Waiting: waiting})
+}

@@ -1,0 +1,435 @@
+package compare
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// testDocument is the document of a small API.
+const testDocument = `{"paths":{
+	"/status":{"get":{}},
+	"/bookings":{"get":{"parameters":[
+		{"name":"page","in":"query","schema":{"type":"integer"}},{"name":"per_page","in":"query","schema":{"type":"integer"}},
+		{"name":"status","in":"query","schema":{"type":"string"}},{"name":"customer_email","in":"query","schema":{"type":"string"}},
+		{"name":"date_from","in":"query","schema":{"type":"string","format":"date"}},{"name":"updated_from","in":"query","schema":{"type":"string","format":"date"}},
+		{"name":"sort","in":"query","schema":{"type":"string","enum":["status","id"]}},
+		{"name":"If-None-Match","in":"header","schema":{"type":"string"}}]},"post":{}},
+	"/bookings/{id}":{"get":{"parameters":[{"name":"id","in":"path","schema":{"type":"integer"}}]}},
+	"/customers":{"get":{}},
+	"/customers/{id}":{"get":{}},
+	"/availability":{"get":{"parameters":[{"name":"date","in":"query","required":true,"schema":{"type":"string","format":"date"}}]}},
+	"/changes":{"get":{}}
+}}`
+
+// reply is an answer of a stand-in.
+type reply struct {
+	status int // 0 for 200
+	body   string
+	header http.Header
+}
+
+func (r reply) send(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	for name, values := range r.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(max(r.status, http.StatusOK))
+	_, _ = w.Write([]byte(r.body))
+}
+
+// standIn is a server of the API. It answers every request but those for the status and the
+// document with its replies in turn.
+type standIn struct {
+	replies []reply
+	asked   atomic.Int64
+	urls    chan string
+}
+
+func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := strings.TrimPrefix(r.URL.Path, apiPath); {
+	case r.Header.Get("X-API-Key") == "":
+		reply{status: http.StatusUnauthorized, body: `{}`}.send(w)
+	case path == "/openapi.json":
+		reply{body: testDocument}.send(w)
+	case path == "/status" && !strings.Contains(r.URL.RawQuery, "compared"):
+		reply{body: `{"status":"success"}`}.send(w)
+	default:
+		n := s.asked.Add(1) - 1
+		if s.urls != nil {
+			s.urls <- r.URL.String()
+		}
+		s.replies[int(n)%len(s.replies)].send(w)
+	}
+}
+
+func sideOf(t *testing.T, h http.Handler, key string) *Side {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	s, err := NewSide(server.URL, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var testTime = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+
+func startRun(t *testing.T, php, bookside http.Handler, change ...func(*Options)) *Run {
+	t.Helper()
+	o := Options{PHP: sideOf(t, php, "php-key"), Bookside: sideOf(t, bookside, "our-key"), Now: func() time.Time { return testTime }}
+	for _, c := range change {
+		c(&o)
+	}
+	r, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func requestOf(t *testing.T, text string) Request {
+	t.Helper()
+	r, ok := parseURI(apiPath + text)
+	if !ok {
+		t.Fatalf("no request: %s", text)
+	}
+	return r
+}
+
+// summary lists what was found in a few words.
+func summary(r *Result) []string {
+	var all []string
+	for _, list := range []struct {
+		name     string
+		findings []Finding
+	}{{"differs", r.Differences}, {"known", r.Known}, {"noise", r.Noise}, {"remark", r.Remarks}} {
+		for _, f := range list.findings {
+			text := list.name
+			if f.Name != "" {
+				text += " as " + f.Name
+			}
+			all = append(all, text+": "+string(f.Kind)+" "+f.Path)
+		}
+	}
+	return all
+}
+
+const record = `{"id":"7","status":"approved","customer":{"id":"3","first_name":"Ada"},"notes":null}`
+
+// list is an answer with records.
+func list(records ...string) string {
+	return `{"success":true,"data":[` + strings.Join(records, ",") + `],"pagination":{"total":` + strconv.Itoa(len(records)) + `}}`
+}
+
+// TestStandIn: each deliberate difference between a stand-in of PHP and one of Bookside is
+// found, and named if it is a decision.
+func TestStandIn(t *testing.T) {
+	t.Parallel()
+	notFound := reply{status: 404, body: `{"code":"rest_no_route","message":"No route","data":{"status":404}}`}
+	tests := []struct {
+		name, request string
+		php           []reply // in turn
+		bookside      reply
+		want          []string
+	}{
+		{"the same", "/bookings", []reply{{body: list(record)}}, reply{body: list(record)}, nil},
+		{"missing key", "/bookings", []reply{{body: list(record)}}, reply{body: list(strings.Replace(record, `,"notes":null`, "", 1))}, []string{"differs: missing key $.data[*].notes"}},
+		{"additional key", "/bookings/7", []reply{{body: `{"data":{"id":"7"}}`}}, reply{body: `{"data":{"id":"7","color":"red"}}`}, []string{"differs: additional key $.data.color"}},
+		{"type", "/bookings/7", []reply{{body: `{"data":{"id":"7"}}`}}, reply{body: `{"data":{"id":7}}`}, []string{"differs: type $.data.id"}},
+		{"value", "/bookings", []reply{{body: list(record)}}, reply{body: list(strings.Replace(record, "approved", "pending", 1))}, []string{"differs: value $.data[*].status"}},
+		{"missing record", "/bookings", []reply{{body: list(record, `{"id":"8"}`)}}, reply{body: list(record)}, []string{"differs: missing element $.data[*]", "differs: value $.pagination.total"}},
+		{"order of records", "/bookings?sort=id", []reply{{body: list(record, `{"id":"8"}`)}}, reply{body: list(`{"id":"8"}`, record)}, []string{"differs: order of a list $.data"}},
+		{"status", "/bookings/7", []reply{{body: `{"a":1}`}}, reply{status: 404, body: `{"a":1}`}, []string{"differs: status status"}},
+		{"header", "/bookings", []reply{{body: `{}`, header: http.Header{"X-Wp-Total": {"3"}}}}, reply{body: `{}`}, []string{"differs: header header X-WP-Total"}},
+		{"content type", "/bookings", []reply{{body: `{}`, header: http.Header{"Content-Type": {"text/html"}}}}, reply{body: `{}`}, []string{"differs: header header Content-Type"}},
+		{"letter case and character set of JSON", "/bookings", []reply{{body: `{}`, header: http.Header{"Content-Type": {"Application/JSON"}}}}, reply{body: `{}`}, nil},
+		{"no JSON", "/bookings", []reply{{body: `<p>Fatal error`}}, reply{body: `{}`}, []string{"differs: body $"}},
+		{"order of keys", "/bookings/7", []reply{{body: `{"a":1,"b":2}`}}, reply{body: `{"b":2,"a":1}`}, []string{"remark: order of keys $"}},
+
+		{"noise of a value", "/bookings", []reply{{body: `{"n":1}`}, {body: `{"n":2}`}}, reply{body: `{"n":3}`}, []string{"noise: value $.n"}},
+		{"noise beside a difference", "/bookings", []reply{{body: `{"n":1,"m":1}`}, {body: `{"n":2,"m":1}`}}, reply{body: `{"n":3,"m":2}`}, []string{"differs: value $.m", "noise: value $.n"}},
+		{"noise of another type", "/bookings", []reply{{body: `{"n":null}`}, {body: `{"n":{"a":1}}`}}, reply{body: `{"n":{"a":2}}`}, []string{"noise: type $.n"}},
+		{
+			"a record that is created meanwhile", "/bookings", []reply{{body: list(record)}, {body: list(`{"id":"9"}`, record)}},
+			reply{body: list(`{"id":"9"}`, strings.Replace(record, "approved", "pending", 1))},
+			[]string{"differs: value $.data[*].status", "noise: additional element $.data[*]", "noise: value $.pagination.total"},
+		},
+		{"PHP fails once", "/bookings", []reply{{status: 503, body: `{}`}, {body: `{"a":1}`}}, reply{body: `{"a":1}`}, nil},
+
+		{"route of Bookside", "/changes", []reply{notFound}, reply{body: `{"data":[]}`}, []string{"known as route of Bookside: status status"}},
+		{"a route that PHP has and we lack", "/bookings/7/history", []reply{{body: `{}`}}, notFound, []string{"differs: status status"}},
+		{"other errors", "/bookings/9", []reply{{status: 404, body: `{"code":"a"}`}}, reply{status: 404, body: `{"code":"b"}`}, []string{"differs: value $.code"}},
+		{"parameter of Bookside", "/bookings?updated_from=2026-11-01", []reply{{body: list(record, `{"id":"8"}`)}}, reply{body: list(record)}, []string{
+			"known as parameter of Bookside: missing element $.data[*]", "known as parameter of Bookside: value $.pagination.total",
+		}},
+		{"wrong parameter", "/bookings?page=0", []reply{{body: `{}`}}, reply{status: 400, body: `{"error":{"code":"invalid_parameters"}}`}, []string{"known as wrong parameter is rejected: status status"}},
+		{"failure of PHP", "/bookings/7", []reply{{status: 500, body: `<p>`}}, reply{body: `{}`}, []string{"known as failure of PHP: status status"}},
+		{"total order", "/bookings?sort=status", []reply{{body: list(record, `{"id":"8","status":"approved"}`)}}, reply{body: list(`{"id":"8","status":"approved"}`, record)}, []string{"known as total order: order of a list $.data"}},
+		{"another order", "/bookings?sort=status", []reply{{body: list(record, `{"id":"8","status":"pending"}`)}}, reply{body: list(`{"id":"8","status":"pending"}`, record)}, []string{"differs: order of a list $.data"}},
+		{"equal records at the end of a page", "/bookings?sort=status", []reply{{body: list(record)}}, reply{body: list(`{"id":"8","status":"approved"}`)}, []string{
+			"known as total order: additional element $.data[*]", "known as total order: missing element $.data[*]",
+		}},
+		{"missing customer", "/bookings/7", []reply{{body: `{"data":{"customer":null}}`}}, reply{body: `{"data":{"customer":{"id":"3","first_name":"","email":""}}}`}, []string{"known as records never lack a key: type $.data.customer"}},
+		{"customer out of nothing", "/bookings/7", []reply{{body: `{"data":{"customer":null}}`}}, reply{body: `{"data":{"customer":{"id":"3","first_name":"Ada"}}}`}, []string{"differs: type $.data.customer"}},
+		{"both envelopes", "/customers/7", []reply{{body: `{"status":"success","data":{}}`}}, reply{body: `{"success":true,"status":"success","data":{}}`}, []string{"known as both envelopes: additional key $.success"}},
+		{"refunds", "/bookings/7", []reply{{body: `{"payment_status":"fully_paid"}`}}, reply{body: `{"payment_status":"partially_refunded"}`}, []string{"known as refunds are shown: value $.payment_status"}},
+		{"secrets", "/bookings/7", []reply{{body: `{"manage_booking_for_agent_url":"https://x","meta":{"key_to_manage_for_agent":"x"}}`}}, reply{body: `{"meta":{}}`}, []string{
+			"known as secrets stay out: missing key $.manage_booking_for_agent_url", "known as secrets stay out: missing key $.meta.key_to_manage_for_agent",
+		}},
+		{"other resources", "/bookings/7", []reply{{body: `{"order":{"ip_address":"192.0.2.1"},"token":"t"}`}}, reply{body: `{"order":{"ip_address":null},"token":"u"}`}, []string{
+			"differs: value $.token", "known as permission of the other resource: type $.order.ip_address",
+		}},
+		{"totals", "/bookings", []reply{{body: `{"data":[],"pagination":{"total":3}}`}}, reply{body: `{"data":[],"pagination":{"total":2}}`, header: http.Header{"X-Total-Age": {"2"}}}, []string{"known as totals up to 5 seconds old: value $.pagination.total"}},
+		{"past days", "/availability?date=2020-01-01", []reply{{body: `{"data":{"available_slots":["09:00"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{"known as past days are not offered: missing element $.data.available_slots[*]"}},
+		{"days to come", "/availability?date=2999-01-01", []reply{{body: `{"data":{"available_slots":["09:00","24:30"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{
+			"differs: missing element $.data.available_slots[*]", "known as past days are not offered: missing element $.data.available_slots[*]",
+		}},
+		{"time of the request", "/status?compared=1", []reply{{body: `{"data":{"current_time":"2026-11-22T10:00:00+01:00"}}`}}, reply{body: `{"data":{"current_time":"2026-11-22T10:00:01+01:00"}}`}, []string{"known as the time of the request: value $.data.current_time"}},
+		{"a clock that is wrong", "/status?compared=1", []reply{{body: `{"data":{"current_time":"2026-11-22T10:00:00+01:00"}}`}}, reply{body: `{"data":{"current_time":"2026-11-22T10:00:00+00:00"}}`}, []string{"differs: value $.data.current_time"}},
+	}
+	named := map[string]bool{}
+	for _, test := range tests {
+		for _, want := range test.want {
+			_, text, _ := strings.Cut(want, " as ")
+			name, _, _ := strings.Cut(text, ":")
+			named[name] = true
+		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			run := startRun(t, &standIn{replies: test.php}, &standIn{replies: []reply{test.bookside}})
+			result := run.Compare(t.Context(), []Request{requestOf(t, test.request)})
+			if diff := cmp.Diff(test.want, summary(result)); diff != "" {
+				t.Errorf("found (-want +got):\n%s", diff)
+			}
+			want := Equal
+			if len(result.Differences) > 0 {
+				want = Different
+			}
+			if result.Outcome != want || result.Routes[0].Requests != 1 {
+				t.Errorf("outcome %s of %+v, want %s", result.Outcome, result.Routes, want)
+			}
+		})
+	}
+	for _, k := range knownDifferences {
+		if !named[k.Name] {
+			t.Errorf("no row finds the known difference %q", k.Name)
+		}
+	}
+}
+
+// TestNoiseOfTheRoute: a value that PHP itself changes in one answer is noise in the others.
+func TestNoiseOfTheRoute(t *testing.T) {
+	t.Parallel()
+	php := &standIn{replies: []reply{{body: `{"n":1}`}, {body: `{"n":1}`}, {body: `{"n":1}`}, {body: `{"n":2}`}}}
+	run := startRun(t, php, &standIn{replies: []reply{{body: `{"n":5}`}}})
+	result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings?page=1"), requestOf(t, "/bookings?page=2")})
+	if diff := cmp.Diff([]string{"noise: value $.n"}, summary(result)); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+	if line := result.Routes[0]; line.Noise != 2 || result.Outcome != Equal || result.Noise[0].Requests != 2 {
+		t.Errorf("line %+v, outcome %s", line, result.Outcome)
+	}
+}
+
+func TestIgnoredPaths(t *testing.T) {
+	t.Parallel()
+	pattern, err := ParsePattern("$.data[*].status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := startRun(t, &standIn{replies: []reply{{body: list(record)}}}, &standIn{replies: []reply{{body: list(strings.Replace(record, "approved", "pending", 1))}}},
+		func(o *Options) { o.Ignore = []Pattern{pattern} })
+	result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings")})
+	if result.Outcome != Equal || !slices.Equal(result.Ignored, []string{"$.data[*].status"}) || result.Routes[0].Equal != 1 {
+		t.Errorf("%+v", result)
+	}
+}
+
+// TestRequestsAreSentWithoutTheKeysOfOthers: each side gets its own key, in the header, and
+// PHP is asked before and after Bookside.
+func TestRequestsAreSentWithoutTheKeysOfOthers(t *testing.T) {
+	t.Parallel()
+	urls := make(chan string, 10)
+	answer := []reply{{body: `{}`}}
+	run := startRun(t, &standIn{replies: answer, urls: urls}, &standIn{replies: answer, urls: urls})
+	result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings?k=php-key&page=2&l=our-key&_fields=id")})
+	close(urls)
+	for url := range urls {
+		if url != apiPath+"/bookings?_fields=id&page=2" {
+			t.Errorf("requested %s", url)
+		}
+	}
+	if result.Compared != 1 {
+		t.Errorf("%+v", result)
+	}
+}
+
+// TestUnseen: the result names the routes and parameters that the requests did not have.
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	answer := []reply{{body: `{}`}}
+	run := startRun(t, &standIn{replies: answer}, &standIn{replies: answer})
+	result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings?page=2&sort=id"), requestOf(t, "/availability?date=2026-12-01"), requestOf(t, "/customers/4")})
+	if diff := cmp.Diff([]string{"/status", "/bookings/{id}", "/customers"}, result.UnseenRoutes); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
+	want := []string{"/bookings?per_page", "/bookings?status", "/bookings?customer_email", "/bookings?date_from", "/bookings?updated_from"}
+	if diff := cmp.Diff(want, result.UnseenParameters); diff != "" {
+		t.Errorf("parameters (-want +got):\n%s", diff)
+	}
+}
+
+// TestPersonalDataAreMasked: nothing of a person is in any form of the result.
+func TestPersonalDataAreMasked(t *testing.T) {
+	t.Parallel()
+	php := `{"data":[{"id":"7","status":"approved","service_name":"Massage","customer":{"id":"3","first_name":"Ada","last_name":"Byron","email":"ada@example.com","phone":"+49 151 2345678"},"note":"call 0151 2345678 or ada@example.com","start":"2026-12-01 10:00:00"}]}`
+	bookside := `{"data":[{"id":"7","status":"pending","service_name":"Pilates","customer":{"id":"3","first_name":"Eva","last_name":"Byron ","email":"ada@example.org","phone":"+49 151 2345679"},"note":"-","start":"2026-12-01 11:00:00"}]}`
+	for _, show := range []bool{false, true} {
+		run := startRun(t, &standIn{replies: []reply{{body: php}}}, &standIn{replies: []reply{{body: bookside}}}, func(o *Options) { o.ShowPersonal = show })
+		result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings?customer_email=ada@example.com&status=approved&date_from=2026-12-01&unknown=Byron")})
+		var page strings.Builder
+		if err := result.WritePage(&page); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"text": result.Text(), "page": page.String()} {
+			for _, personal := range []string{"Ada", "Eva", "Byron", "ada@", "2345678", "php-key", "our-key"} {
+				if got, want := strings.Contains(text, personal), show && !strings.HasSuffix(personal, "key"); got != want {
+					t.Errorf("%s, show %t: contains %s: %t", name, show, personal, got)
+				}
+			}
+			for _, harmless := range []string{"approved", "pending", "Massage", "Pilates", "2026-12-01 11:00:00", "status=approved", "date_from=2026-12-01"} {
+				if !strings.Contains(text, harmless) {
+					t.Errorf("%s, show %t: lacks %s", name, show, harmless)
+				}
+			}
+			if !show && !strings.Contains(text, "masked characters differ") {
+				t.Errorf("%s: no note about values that the mask makes equal", name)
+			}
+		}
+	}
+}
+
+// TestInterruptedRunTellsWhatItHas: a run that is interrupted, or whose servers go away, has
+// a result.
+func TestInterruptedRunTellsWhatItHas(t *testing.T) {
+	t.Parallel()
+	three := func(t *testing.T) []Request {
+		return []Request{requestOf(t, "/bookings?page=1"), requestOf(t, "/bookings?page=2"), requestOf(t, "/bookings?page=3")}
+	}
+	answer := []reply{{body: `{}`}}
+	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		var lines []string
+		run := startRun(t, &standIn{replies: answer}, &standIn{replies: answer}, func(o *Options) {
+			o.Progress = func(p Progress) {
+				lines = append(lines, p.Line())
+				if p.Done == 2 {
+					cancel()
+				}
+			}
+		})
+		result := run.Compare(ctx, three(t))
+		if result.Outcome != Incomplete || result.Compared != 2 || result.Planned != 3 || !strings.Contains(result.Verdict, "INCOMPLETE: 2 of 3 requests compared, none of which differs. Interrupted.") {
+			t.Errorf("%+v", result)
+		}
+		if len(lines) < 2 || !strings.HasPrefix(lines[0], "1 of 3 compared, 0 differ, about ") || !strings.HasSuffix(lines[0], " left") {
+			t.Errorf("progress %q", lines)
+		}
+	})
+	t.Run("interrupted with a difference", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		run := startRun(t, &standIn{replies: answer}, &standIn{replies: []reply{{body: `[]`}}}, func(o *Options) { o.Progress = func(Progress) { cancel() } })
+		if result := run.Compare(ctx, three(t)); result.Outcome != Different || !strings.Contains(result.Verdict, "Interrupted.") {
+			t.Errorf("%+v", result)
+		}
+	})
+	t.Run("a server goes away", func(t *testing.T) {
+		t.Parallel()
+		var gone atomic.Bool
+		php := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if gone.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			(&standIn{replies: answer}).ServeHTTP(w, r)
+		})
+		run := startRun(t, php, &standIn{replies: answer}, func(o *Options) { o.Progress = func(Progress) { gone.Store(true) } })
+		result := run.Compare(t.Context(), slices.Repeat(three(t), 4))
+		if result.Outcome != Incomplete || result.Compared != 1 || result.Failed != maxFailures || !strings.Contains(result.Stopped, "5 requests in a row failed") || len(result.Failures) != 1 {
+			t.Errorf("%+v", result)
+		}
+	})
+	t.Run("PHP is overloaded", func(t *testing.T) {
+		t.Parallel()
+		run := startRun(t, &standIn{replies: []reply{{status: 502, body: `{}`}}}, &standIn{replies: answer})
+		result := run.Compare(t.Context(), slices.Repeat(three(t), 4))
+		if result.Compared != maxBroken || !strings.Contains(result.Stopped, "PHP answered 10 requests in a row with 502") {
+			t.Errorf("%+v", result)
+		}
+	})
+}
+
+// TestStartRejects: a run begins only if both servers accept their keys.
+func TestStartRejects(t *testing.T) {
+	t.Parallel()
+	answering := func(r reply) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { r.send(w) })
+	}
+	fine := &standIn{replies: []reply{{body: `{}`}}}
+	tests := map[string]struct {
+		php, bookside http.Handler
+		want          string
+	}{
+		"wrong key":    {answering(reply{status: 401, body: `{}`}), fine, "PHP: "},
+		"redirect":     {answering(reply{status: 301, header: http.Header{"Location": {"https://example.com/x?api_key=s3cret"}}}), fine, "leads elsewhere, to https://example.com/x: name that URL"},
+		"no API":       {fine, answering(reply{status: 404, body: `{}`}), "Bookside: "},
+		"page of HTML": {answering(reply{body: `<html>`}), fine, "instead of a JSON text"},
+		"no document":  {fine, answering(reply{body: `{}`}), "has no GET"},
+		"out of order": {answering(reply{status: 503, body: `{}`}), fine, "answers 503"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Start(t.Context(), Options{PHP: sideOf(t, test.php, "php-key"), Bookside: sideOf(t, test.bookside, "our-key"), Now: func() time.Time { return testTime }})
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "key=") {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+	for _, address := range []string{"", "example.com", "ftp://example.com", "https://user:secret@example.com", "https://example.com/?page=2"} {
+		if _, err := NewSide(address, "key"); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	r := requestOf(t, "/coupons/A%2FB?page=2")
+	for base, want := range map[string]string{
+		"https://example.com":                               "https://example.com/wp-json/latepoint-api/v1/coupons/A%2FB?page=2",
+		"https://example.com/blog/":                         "https://example.com/blog/wp-json/latepoint-api/v1/coupons/A%2FB?page=2",
+		"http://127.0.0.1:8080/v1":                          "http://127.0.0.1:8080/v1/coupons/A%2FB?page=2",
+		"https://example.com/?rest_route=/latepoint-api/v1": "https://example.com/?page=2&rest_route=%2Flatepoint-api%2Fv1%2Fcoupons%2FA%2FB",
+		"https://example.com/wp-json/latepoint-api/v1":      "https://example.com/wp-json/latepoint-api/v1/coupons/A%2FB?page=2",
+	} {
+		s, err := NewSide(base, "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.url(r.path, r.query); got != want {
+			t.Errorf("%s: %s, want %s", base, got, want)
+		}
+	}
+}

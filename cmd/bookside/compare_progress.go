@@ -1,0 +1,47 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"bookside/cmd/bookside/compare"
+)
+
+// progressLine is a line of a terminal that is written again and again.
+type progressLine struct {
+	w     io.Writer
+	shown int // characters
+}
+
+// newProgressLine returns a line that only a terminal gets to see.
+func newProgressLine(w io.Writer) *progressLine {
+	file, ok := w.(*os.File)
+	if !ok {
+		return &progressLine{}
+	}
+	info, err := file.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return &progressLine{}
+	}
+	return &progressLine{w: w}
+}
+
+func (l *progressLine) show(p compare.Progress) { l.write(p.Line()) }
+
+func (l *progressLine) clear() {
+	if l.shown > 0 {
+		l.write("")
+		_, _ = io.WriteString(l.w, "\r")
+	}
+}
+
+func (l *progressLine) write(text string) {
+	if l.w == nil {
+		return
+	}
+	length := utf8.RuneCountInString(text)
+	_, _ = io.WriteString(l.w, "\r"+text+strings.Repeat(" ", max(0, l.shown-length))) // if this fails, the result remains
+	l.shown = length
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// keyFile creates a key with all permissions to read and returns a file with it.
+func keyFile(t *testing.T, env []string) string {
+	t.Helper()
+	key := run(t, env, "", "keys", "create", "--name", "compare", "--permissions", "read,write,delete", "--quiet").want(t, exitOK).stdout
+	return textFile(t, "key", key)
+}
+
+func textFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// withoutLimits is a server that answers as many requests as a test sends.
+func withoutLimits(db *fixtures.Database) []string {
+	return settingsFor(db, "BOOKSIDE_RATE_LIMIT__ENABLED=false", "BOOKSIDE_CONFLICTS__INTERVAL=0s", "BOOKSIDE_CHANGES__INTERVAL=0s")
+}
+
+// TestCompareCrawl: a crawl of the sample sites finds no difference between two servers on
+// the same tables, and asks for every route.
+func TestCompareCrawl(t *testing.T) {
+	t.Parallel()
+	sites := []fixtures.Site{fixtures.Small(now), fixtures.Edge(), fixtures.Legacy(), fixtures.SiteA().WithFewBookings().WithCoupons()}
+	for _, site := range sites {
+		t.Run(site.Name, func(t *testing.T) {
+			t.Parallel()
+			env := withoutLimits(fixtures.New(t, site))
+			key := keyFile(t, env)
+			page := filepath.Join(t.TempDir(), "compare.html")
+			got := run(t, nil, "", "compare", "--php", serve(t, env).url, "--php-key-file", key, "--bookside", serve(t, env).url,
+				"--crawl", "--samples", "1", "--rate", "0", "--json", "--html", page).want(t, exitOK)
+			var result struct {
+				Outcome                                          string
+				Compared                                         int
+				Routes                                           []struct{ Requests int }
+				Differences, KnownDifferences, Failures, Remarks []any
+				UnseenRoutes                                     []string `json:"unseen_routes"`
+				UnseenParameters                                 []string `json:"unseen_parameters"`
+			}
+			if err := json.Unmarshal([]byte(got.stdout), &result); err != nil {
+				t.Fatal(err)
+			}
+			if result.Outcome != "equal" || result.Compared < 200 || len(result.Failures)+len(result.Differences)+len(result.Remarks) > 0 {
+				t.Errorf("%.4000s", got.stdout)
+			}
+			if len(result.UnseenRoutes)+len(result.UnseenParameters) > 0 {
+				t.Errorf("not seen: %q, %q", result.UnseenRoutes, result.UnseenParameters)
+			}
+			if content, err := os.ReadFile(page); err != nil || !strings.Contains(string(content), "EQUAL: none of "+strconv.Itoa(result.Compared)+" requests differs") {
+				t.Errorf("page %v: %.500s", err, content)
+			}
+		})
+	}
+}
+
+// phpStandIn is a server whose answers are those of another one, but for some changes.
+func phpStandIn(t *testing.T, of string, change func(path string, body []byte) []byte) string {
+	t.Helper()
+	target, err := url.Parse(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		body = change(r.Request.URL.Path, body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		r.Header.Del("Content-Length")
+		r.ContentLength = int64(len(body))
+		return nil
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestCompareCommand: sources, exit codes, and what is printed.
+func TestCompareCommand(t *testing.T) {
+	t.Parallel()
+	env := withoutLimits(fixtures.Shared(t, fixtures.Small(now)))
+	key := keyFile(t, env)
+	bookside := serve(t, env).url
+	php := phpStandIn(t, bookside, func(path string, body []byte) []byte {
+		if strings.HasSuffix(path, "/services") {
+			return []byte(strings.ReplaceAll(string(body), `"status":"active"`, `"status":"on"`))
+		}
+		return body
+	})
+	compare := func(php string, more ...string) result {
+		return run(t, nil, "", append([]string{"compare", "--php", php, "--php-key-file", key, "--bookside", bookside, "--rate", "0"}, more...)...)
+	}
+	const line = `192.0.2.1 - - [22/Nov/2026:10:00:00 +0000] "GET /wp-json/latepoint-api/v1%s HTTP/1.1" 200 1 "-" "-"` + "\n"
+	log := textFile(t, "access.log", strings.ReplaceAll(line, "%s", "/bookings?per_page=2&api_key=s3cret")+strings.ReplaceAll(line, "%s", "/agents"))
+	older := textFile(t, "access.log.1", strings.ReplaceAll(line, "%s", "/services?page=1"))
+	list := textFile(t, "list", "/bookings\nGET /agents/1\n")
+
+	got := compare(php, "--log", log).want(t, exitOK)
+	wantTexts(t, got.stdout, "EQUAL: none of 2 requests differs", "/bookings/{id}", "ROUTE", "include snippets/bookside-routes.conf;", "reverse_proxy @bookside", "ProxyPass /wp-json", "Remove that line")
+	if strings.Contains(got.stdout+got.stderr, "s3cret") {
+		t.Errorf("a key is printed: %s", got.stdout)
+	}
+	got = compare(php, "--log", log, older).want(t, exitDifferent, "the answers of PHP and Bookside differ")
+	wantTexts(t, got.stdout, "DIFFERENT: 1 of 3 requests differ, in 1 way", "/services  value at $.data[*].status", `PHP:      "on"`, `Bookside: "active"`)
+	compare(php, "--log", log, older, "--ignore", "$.data[*].status").want(t, exitOK)
+	compare(php, "--requests", list).want(t, exitOK)
+	wantTexts(t, compare(php, "--log", log, "--json").want(t, exitOK).stdout, `"outcome": "equal"`, `"source": "2 different requests of 2 GETs in 1 log files`)
+
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	compare(gone.URL, "--requests", list).want(t, exitFailure, "nothing was compared: PHP: ", "does not answer")
+	compare(php, "--log", textFile(t, "empty.log", "\n")).want(t, exitUsage, "there is no GET of the API")
+	compare(php, "--log", filepath.Join(t.TempDir(), "missing")).want(t, exitUsage, "there is no log")
+	for name, args := range map[string][]string{
+		"one of --log, --crawl":           {},
+		"write one of --log":              {"--log", log, "--crawl"},
+		"1 words are left over":           {"--crawl", "user:password@tcp(db)/a"},
+		"is not a JSON path":              {"--crawl", "--ignore", "a["},
+		"--samples is at least 1":         {"--crawl", "--samples", "0"},
+		"must not be negative":            {"--crawl", "--rate", "-1"},
+		"--php: it must be a URL such as": {"--crawl", "--php", "example.com"},
+		"--key-file: ":                    {"--crawl", "--key-file", filepath.Join(t.TempDir(), "missing")},
+	} {
+		if got := compare(php, args...).want(t, exitUsage, name); strings.Contains(got.stderr, "password@") {
+			t.Errorf("%s: a DSN is printed: %s", name, got.stderr)
+		}
+	}
+}
