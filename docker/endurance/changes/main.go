@@ -250,7 +250,7 @@ func (t *trial) settle(patience time.Duration) error {
 		}
 		var waiting, inbox, behind int64
 		err := t.db.QueryRowContext(context.Background(), "SELECT (SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE status NOT IN ('delivered', 'failed')), (SELECT COUNT(*) FROM wp_bookside_change_inbox), "+
-			"(SELECT COUNT(*) FROM wp_bookside_changes c LEFT JOIN wp_bookside_webhook_deliveries d ON d.number = c.number WHERE d.id IS NULL AND c.resource = 'customers')").Scan(&waiting, &inbox, &behind)
+			"(SELECT COUNT(*) FROM wp_bookside_changes WHERE number > (SELECT MIN(position) FROM wp_bookside_webhooks))").Scan(&waiting, &inbox, &behind)
 		if quiet++; err != nil || waiting+inbox+behind > 0 {
 			quiet = 0
 		}
