@@ -22,8 +22,8 @@ type CreatedBooking struct {
 // site offers to customers.
 //
 // If anything is wrong with the booking, it returns a CodeInvalidRequest or
-// CodeValidationFailed that names every field; if the time is not available, a
-// CodeSlotUnavailable. A rehearsal writes nothing: see draftBooking.
+// CodeValidationFailed that names every field; if the time is not available, or
+// its hold is lost, a CodeSlotUnavailable. A rehearsal writes nothing: see draftBooking.
 func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, error) {
 	w, err := tx.writeSettings(ctx)
 	if err != nil {
@@ -32,6 +32,13 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	plan, err := tx.planBooking(ctx, w, b)
 	if err != nil {
 		return CreatedBooking{}, err
+	}
+	if b.HoldID != 0 {
+		used, err := tx.useHold(ctx, b.HoldID)
+		if err != nil {
+			return CreatedBooking{}, err
+		}
+		plan.slot.lost = !used
 	}
 	if plan.resource, err = tx.chooseResource(ctx, plan.service, plan.resources, plan.slot); err != nil {
 		return CreatedBooking{}, err

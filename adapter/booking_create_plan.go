@@ -27,8 +27,10 @@ type NewBooking struct {
 	Customer   CustomerFields
 	Price      *decimal.Decimal // nil for the price of the service
 	Notes      string
-	Confirm    bool   // send the messages of the site's automations; reminders are always sent
-	Address    string // the client's IP address, stored if the site logs it
+	HoldID     int64    // of the hold whose slot it gets; 0 for none
+	Sent       []string // with HoldID, the names of the fields of the slot that were sent
+	Confirm    bool     // send the messages of the site's automations; reminders are always sent
+	Address    string   // the client's IP address, stored if the site logs it
 	Validation domain.Validation
 }
 
@@ -39,6 +41,7 @@ type bookingPlan struct {
 	resources []availability.Resource
 	resource  availability.Resource // the one chosen for the slot
 	slot      slotRequest
+	hold      *Hold // with HoldID; nil if it does not exist
 	customer  BookingCustomer
 	filled    row // columns of an existing customer that were empty
 	// customerIsNew reports whether the customer is created with the booking.
@@ -61,13 +64,10 @@ func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (b
 			p.Reject("status", "Unknown status, or not allowed for a new booking")
 		}
 	}
-	if !p.Has("start_date") && b.Start.Day < availability.MomentOf(tx.localNow()).Day {
-		p.Reject("start_date", "May not be in the past")
+	if err := tx.planHold(ctx, &plan, &p); err != nil {
+		return plan, err
 	}
-	if !p.Has("start_date") && !p.Has("start_time") {
-		tx.checkClock(&p, b.Start)
-	}
-	if err := tx.planService(ctx, &plan, &p); err != nil {
+	if err := tx.planTime(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if p.Err() == nil {
@@ -81,13 +81,30 @@ func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (b
 	if err := p.Err(); err != nil {
 		return plan, err
 	}
-	plan.duration = domain.ValueOr(b.Duration, plan.service.duration)
+	plan.setSlot()
 	plan.price = domain.ValueOr(b.Price, plan.service.price(plan.duration))
-	plan.slot = slotRequest{
-		Request: plan.service.request(plan.duration, b.Attendees), at: b.Start, window: true, anyLocation: isAny(b.LocationID),
-	}
-	plan.slot.Agent = b.AgentID
 	return plan, nil
+}
+
+// planTime checks when the booking begins, and reads the service and its resources.
+func (s *Site) planTime(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
+	start := plan.Start
+	if !p.Has("start_date") && plan.hold == nil && start.Day < availability.MomentOf(s.localNow()).Day {
+		p.Reject("start_date", "May not be in the past")
+	}
+	if !p.Has("start_date") && !p.Has("start_time") {
+		s.checkClock(p, start)
+	}
+	return s.planService(ctx, plan, p)
+}
+
+// setSlot sets the slot that the booking needs.
+func (plan *bookingPlan) setSlot() {
+	plan.duration = domain.ValueOr(plan.Duration, plan.service.duration)
+	plan.slot = slotRequest{
+		Request: plan.service.request(plan.duration, plan.Attendees), at: plan.Start, window: true, anyLocation: isAny(plan.LocationID), hold: plan.hold,
+	}
+	plan.slot.Agent = plan.AgentID
 }
 
 // newStatusAllowed reports whether a new booking may have a status.

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"slices"
+	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -16,6 +17,10 @@ type calendarQuery struct {
 	from, to availability.Day
 	customer bool     // the booking window applies
 	also     []string // blocking statuses in addition to the site's
+	// asOf is the time from which the booking window counts; the zero time for now.
+	asOf time.Time
+	// except is the id of a hold that blocks nothing, 0 for none.
+	except int64
 	// anyLocation is set if any location will do. Then an agent with a booking at one
 	// location is not free at another, even if the site allows it: otherwise a booking
 	// sent twice would be made twice.
@@ -34,7 +39,7 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 		},
 	}
 	if q.customer {
-		in.Window = s.bookingWindow(service, in.Deviations)
+		in.Window = s.bookingWindow(service, in.Deviations, q.asOf)
 	}
 	limited, err := s.addOnActive(ctx, service.settings[settingAddOns])
 	if err != nil {
@@ -52,6 +57,7 @@ func (s *Site) calendar(ctx context.Context, service bookableService, resources 
 // The kinds of a calendarRow.
 const (
 	bookingRow = iota
+	holdRow
 	hoursRow
 	timeOffRow
 	limitRow
@@ -66,12 +72,15 @@ type calendarRow struct {
 	limit   string // of an agent, in bookings per day
 }
 
-// readCalendar reads bookings and working hours in one statement; if limits apply, also
+// readCalendar reads bookings, holds and working hours in one statement; if limits apply, also
 // time off and the daily limits of agents. It reads bookings one day too far, because the
 // working hours decide about the last one.
 func (s *Site) readCalendar(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, limited bool, in *availability.Input) error {
 	bookings := s.blockingBookings(service, scope, q, *in, q.to+1).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
 	others := []sq.SelectBuilder{s.workPeriods(scope, q.from, q.to)}
+	if s.schema.Has(wpdb.Holds) {
+		others = append(others, s.blockingHolds(service, scope, q, *in, q.to+1).Column("?", holdRow).Columns(blockingHoldColumns...).Columns("NULL", "NULL"))
+	}
 	if limited {
 		others = append(others, s.dailyLimits(scope.agents))
 		if s.schema.Has(wpdb.BlockedPeriods) {
@@ -101,7 +110,8 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 	}
 	last := lastDay(q, *in)
 	for _, r := range rows {
-		if b := r.booking(); r.kind == bookingRow && b.Start.Day <= last {
+		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
+			b.Hold = r.kind == holdRow
 			in.Bookings = append(in.Bookings, b)
 		}
 	}
@@ -117,10 +127,14 @@ func lastDay(q calendarQuery, in availability.Input) availability.Day {
 	return q.to
 }
 
-// bookingWindow returns the time in which customers may book a service.
-func (s *Site) bookingWindow(service bookableService, deviations availability.Deviations) *availability.Window {
+// bookingWindow returns the time in which customers may book a service, as of a time or, for
+// the zero time, of now.
+func (s *Site) bookingWindow(service bookableService, deviations availability.Deviations, asOf time.Time) *availability.Window {
+	if asOf.IsZero() {
+		asOf = s.Now
+	}
 	general := availability.Bounds{Earliest: service.settings[settingEarliest], Latest: service.settings[settingLatest]}
-	return availability.NewWindow(s.Now.In(s.Zone.Location), service.bounds, general, deviations)
+	return availability.NewWindow(asOf.In(s.Zone.Location), service.bounds, general, deviations)
 }
 
 // resourceScope has the distinct ids of some resources.
@@ -188,6 +202,14 @@ func weekdays(from, to availability.Day) []int {
 // from the day before the first day, because of those that run past midnight. Uses the
 // index on start_date.
 func (s *Site) blockingBookings(service bookableService, scope resourceScope, q calendarQuery, in availability.Input, last availability.Day) sq.SelectBuilder {
+	return sq.Select().From(s.db.Name(wpdb.Bookings)).
+		Where(sq.Eq{"status": append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...)}).
+		Where(blockingRows(service, scope, q, in, last))
+}
+
+// blockingRows returns the condition that a booking or hold may block the resources: by its
+// date, and by its agent, location or service.
+func blockingRows(service bookableService, scope resourceScope, q calendarQuery, in availability.Input, last availability.Day) sq.And {
 	concerned := sq.Or{sq.Eq{"agent_id": scope.agents}}
 	if in.Rules.OneAgentAtLocation {
 		concerned = append(concerned, sq.Eq{"location_id": scope.locations})
@@ -195,9 +217,13 @@ func (s *Site) blockingBookings(service bookableService, scope resourceScope, q 
 	if in.Limits.Service > 0 {
 		concerned = append(concerned, sq.Eq{"service_id": service.ID})
 	}
-	return sq.Select().From(s.db.Name(wpdb.Bookings)).
-		Where(sq.Eq{"status": append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...)}).
-		Where(sq.GtOrEq{"start_date": (q.from - 1).String()}).Where(sq.LtOrEq{"start_date": last.String()}).Where(concerned)
+	return sq.And{sq.GtOrEq{"start_date": (q.from - 1).String()}, sq.LtOrEq{"start_date": last.String()}, concerned}
+}
+
+// blockingHolds is blockingBookings for the holds that have not expired.
+func (s *Site) blockingHolds(service bookableService, scope resourceScope, q calendarQuery, in availability.Input, last availability.Day) sq.SelectBuilder {
+	return sq.Select().From(s.db.Name(wpdb.Holds)).
+		Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"id": q.except}).Where(blockingRows(service, scope, q, in, last))
 }
 
 // blockingBookingColumns are what scanBlockingBooking reads.
@@ -206,7 +232,12 @@ var blockingBookingColumns = []string{
 	"buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
 }
 
-// blockingRow is a booking as it is stored.
+// blockingHoldColumns are what scanBlockingBooking reads of a hold.
+var blockingHoldColumns = []string{
+	"0", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "buffer_before", "buffer_after", "total_attendees",
+}
+
+// blockingRow is a booking or a hold as it is stored.
 type blockingRow struct {
 	id, agent, service, location int64
 	startDate, endDate           string

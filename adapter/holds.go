@@ -1,10 +1,13 @@
 package adapter
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
@@ -50,6 +53,180 @@ import (
 //     time of its agent for other services only. A reader that cannot count seats should
 //     leave the service itself open, and let the plugin count the seats that are booked.
 //   - Holds count towards daily limits like bookings.
+
+// Hold is a slot that is kept for a customer who has yet to book.
+type Hold struct {
+	ID int64
+	availability.Resource
+	Start, End availability.Moment
+	Duration   int64 // minutes
+	Attendees  int64
+	CreatedAt  domain.Timestamp
+	ExpiresAt  domain.Timestamp
+}
+
+// NewHold is a hold to create. Of the booking, only the slot counts.
+type NewHold struct {
+	NewBooking
+	Minutes int64 // until it expires
+}
+
+// MaxHolds is how many holds a key may have at a time.
+const MaxHolds = 100
+
+// CreateHold keeps a slot, under the conditions under which CreateBooking would book it. The
+// errors are those of CreateBooking, and a CodeTooManyHolds.
+func (tx *Tx) CreateHold(ctx context.Context, n NewHold) (Hold, error) {
+	p := n.Validation.Clone()
+	plan := bookingPlan{NewBooking: n.NewBooking}
+	if err := tx.planTime(ctx, &plan, &p); err != nil {
+		return Hold{}, err
+	}
+	if err := p.Err(); err != nil {
+		return Hold{}, err
+	}
+	locks, err := tx.slotLocks(ctx, plan.service, plan.resources)
+	if err != nil {
+		return Hold{}, err
+	}
+	if err := tx.lock(ctx, append(locks, lockOf(keyLock, tx.callerID()))...); err != nil {
+		return Hold{}, err
+	}
+	if err := tx.checkHolds(ctx); err != nil {
+		return Hold{}, err
+	}
+	plan.setSlot()
+	resource, err := tx.chooseResource(ctx, plan.service, plan.resources, plan.slot)
+	if err != nil {
+		return Hold{}, err
+	}
+	hold := Hold{
+		Resource: resource, Start: n.Start, End: tx.spanOf(n.Start, plan.duration).end, Duration: plan.duration, Attendees: n.Attendees,
+		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
+	}
+	hold.ID, err = tx.insert(ctx, wpdb.Holds, row{
+		{"key_id", tx.callerID()}, {"agent_id", hold.Agent}, {"service_id", hold.Service}, {"location_id", hold.Location},
+		{"start_date", hold.Start.Day.String()}, {"end_date", hold.End.Day.String()},
+		{"start_time", int64(hold.Start.Minutes)}, {"end_time", int64(hold.End.Minutes)}, {"duration", hold.Duration},
+		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"total_attendees", hold.Attendees},
+		{"expires_at", string(hold.ExpiresAt)}, {"created_at", string(hold.CreatedAt)},
+	})
+	tx.assigned.covers.except = hold.ID
+	return hold, err
+}
+
+// checkHolds returns a CodeTooManyHolds if the caller may have no more holds. Uses the index on
+// key_id.
+func (tx *Tx) checkHolds(ctx context.Context) error {
+	type holds struct {
+		number int64
+		first  domain.Timestamp // to expire
+	}
+	stmt := sq.Select("COUNT(*)", "MIN(expires_at)").From(tx.db.Name(wpdb.Holds)).
+		Where(sq.Eq{"key_id": tx.callerID()}).Where(sq.Gt{"expires_at": domain.Stamp(tx.Now)})
+	found, _, err := wpdb.One(ctx, tx.db, "count holds", stmt, func(row wpdb.Scanner) (h holds, err error) {
+		err = row.Scan(&h.number, wpdb.OrZero((*string)(&h.first)))
+		return h, err
+	})
+	if err != nil || found.number < MaxHolds {
+		return err
+	}
+	expires, _ := found.first.Time()
+	return domain.TooManyHolds(MaxHolds, int64(max(time.Second, expires.Sub(tx.Now)).Round(time.Second).Seconds()))
+}
+
+// Hold returns a hold of the caller; a CodeNotFound if there is none, or it has expired.
+func (s *Site) Hold(ctx context.Context, id int64) (Hold, error) {
+	h, found, err := s.hold(ctx, id)
+	if err == nil && (!found || string(h.ExpiresAt) <= domain.Stamp(s.Now)) {
+		err = domain.NotFound(domain.HoldResource, id)
+	}
+	return h, err
+}
+
+// DeleteHold gives a slot back; a CodeNotFound if the caller has no such hold.
+func (tx *Tx) DeleteHold(ctx context.Context, id int64) error {
+	if err := tx.lockRows(ctx, wpdb.Holds, []int64{id}); err != nil {
+		return err
+	}
+	if _, err := tx.Hold(ctx, id); err != nil {
+		return err
+	}
+	if err := tx.checkPrecondition(); err != nil {
+		return err
+	}
+	_, err := tx.useHold(ctx, id)
+	return err
+}
+
+// useHold ends a hold of the caller, and reports whether there was one. It is deleted rather
+// than ignored, so that of two bookings with one hold only one finds it.
+func (tx *Tx) useHold(ctx context.Context, id int64) (bool, error) {
+	stmt := sq.Delete(tx.db.Name(wpdb.Holds)).Where(sq.Eq{"id": id, "key_id": tx.callerID()}).Where(sq.Gt{"expires_at": domain.Stamp(tx.Now)})
+	result, err := tx.exec(ctx, wpdb.Holds, "delete hold", stmt)
+	return result.Rows > 0, err
+}
+
+// callerID returns the id of the caller's key; 0 for the program itself.
+func (s *Site) callerID() int64 {
+	if s.caller == nil {
+		return 0
+	}
+	return s.caller.ID
+}
+
+// planHold reads the hold of a booking, which may have expired, and gives the booking its slot.
+// Fields of the slot that were sent must be those of the hold.
+func (s *Site) planHold(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
+	if p.Has("hold_id") {
+		return p.Err() // what its slot lacks is not known
+	}
+	if plan.HoldID == 0 {
+		return nil
+	}
+	hold, found, err := s.hold(ctx, plan.HoldID)
+	if err != nil {
+		return err
+	}
+	sent := func(field string) bool { return slices.Contains(plan.Sent, field) && !p.Has(field) }
+	if !found {
+		if err := p.Err(); err != nil || sent("service_id") && sent("agent_id") && sent("start_date") && sent("start_time") {
+			return err
+		}
+		return domain.HoldLost(domain.SlotConflict{})
+	}
+	for field, differs := range map[string]bool{
+		"service_id":      plan.ServiceID != 0 && plan.ServiceID != hold.Service,
+		"agent_id":        plan.AgentID != 0 && plan.AgentID != hold.Agent,
+		"location_id":     domain.ValueOr(plan.LocationID, 0) != 0 && *plan.LocationID != hold.Location,
+		"start_date":      plan.Start.Day != hold.Start.Day,
+		"start_time":      plan.Start.Minutes != hold.Start.Minutes,
+		"duration":        plan.Duration != nil && *plan.Duration != hold.Duration,
+		"total_attendees": plan.Attendees != hold.Attendees,
+	} {
+		if differs && sent(field) {
+			p.Reject(field, "Differs from the hold")
+		}
+	}
+	plan.hold = &hold
+	plan.ServiceID, plan.AgentID, plan.LocationID = hold.Service, hold.Agent, &hold.Location
+	plan.Start, plan.Duration, plan.Attendees = hold.Start, &hold.Duration, hold.Attendees
+	return nil
+}
+
+// hold reads a hold of the caller, whether it has expired or not.
+func (s *Site) hold(ctx context.Context, id int64) (h Hold, found bool, err error) {
+	stmt := sq.Select("id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "total_attendees",
+		"created_at", "expires_at").From(s.db.Name(wpdb.Holds)).Where(sq.Eq{"id": id, "key_id": s.callerID()})
+	return wpdb.One(ctx, s.db, "read hold", stmt, func(row wpdb.Scanner) (h Hold, err error) {
+		var start, end string
+		err = row.Scan(&h.ID, &h.Agent, &h.Service, &h.Location, &start, (*int)(&h.Start.Minutes), &end, (*int)(&h.End.Minutes), &h.Duration, &h.Attendees,
+			(*string)(&h.CreatedAt), (*string)(&h.ExpiresAt))
+		h.Start.Day, _ = availability.ParseDay(start)
+		h.End.Day, _ = availability.ParseDay(end)
+		return h, err
+	})
+}
 
 // holdsKept is how long the rows of holds that have expired are kept. Who comes too late
 // with one of them then still learns which starts are free on its day.

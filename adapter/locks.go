@@ -33,6 +33,7 @@ import (
 //	6  WordPress user id of the user modulo 1024
 //	7  customer       id of the customer modulo 1024
 //	8  order          id of the order modulo 1024
+//	9  API key        id of the key modulo 1024; for its number of holds
 //
 // The rules for everyone who takes these rows:
 //
@@ -70,6 +71,7 @@ const (
 	userLock
 	customerLock
 	orderLock
+	keyLock
 )
 
 // lockBuckets is the number of rows of each kind that would otherwise need a row for

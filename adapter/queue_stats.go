@@ -10,7 +10,7 @@ import (
 	"bookside/wpdb"
 )
 
-// QueueStats counts the work that waits for the site's own job runner and for the outbox.
+// QueueStats counts the work that waits for the site's own job runner, for the outbox, and for customers.
 type QueueStats struct {
 	// Jobs of the site that are scheduled, and those of them that should have run
 	// by now: many overdue jobs mean that the site's cron does not run. Only the newest
@@ -18,6 +18,7 @@ type QueueStats struct {
 	JobsScheduled, JobsOverdue int
 	// Mails in the outbox by state. States without mails are included.
 	Mails map[string]int
+	Holds int // that have not expired
 }
 
 // recentJobs bounds the cost of reading a table whose only index is its primary key.
@@ -39,12 +40,24 @@ func (s *Site) QueueStats(ctx context.Context) (QueueStats, error) {
 			return q, err
 		}
 	}
+	if s.schema.Has(wpdb.Holds) {
+		if err := s.countHolds(ctx, &q); err != nil {
+			return q, err
+		}
+	}
 	if s.schema.Has(wpdb.Outbox) {
 		var err error
 		q.Mails, err = outbox.Count(ctx, s.db)
 		return q, err
 	}
 	return q, nil
+}
+
+// countHolds uses the index on expires_at.
+func (s *Site) countHolds(ctx context.Context, q *QueueStats) (err error) {
+	stmt := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Holds)).Where(sq.Gt{"expires_at": domain.Stamp(s.Now)})
+	q.Holds, _, err = wpdb.One(ctx, s.db, "count holds", stmt, wpdb.Value[int])
+	return err
 }
 
 func (s *Site) countJobs(ctx context.Context, q *QueueStats) error {

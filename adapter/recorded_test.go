@@ -313,7 +313,7 @@ func (q question) asPlugin(site *Site) question {
 	in := q.calendar.Input
 	in.Deviations = availability.Deviations{}
 	if in.Window != nil {
-		in.Window = site.bookingWindow(q.service, in.Deviations)
+		in.Window = site.bookingWindow(q.service, in.Deviations, site.Now)
 	}
 	q.calendar = availability.NewCalendar(in)
 	return q

@@ -18,6 +18,27 @@ type slotRequest struct {
 	window bool // the rules for customers apply: nothing in the past, and the booking window
 	// anyLocation is set if any location will do: see calendarQuery.
 	anyLocation bool
+	// hold is the hold that the booking has used, whose slot it gets; nil for none. lost
+	// reports that there was none to use: the booking then gets no slot.
+	hold *Hold
+	lost bool
+}
+
+// covers returns the calendar that shows whether the slot is free.
+func (q slotRequest) covers() calendarQuery {
+	covers := calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window, anyLocation: q.anyLocation}
+	if q.hold != nil && !q.lost {
+		covers.asOf, _ = q.hold.CreatedAt.Time() // the customer came in time
+	}
+	return covers
+}
+
+// refused returns the error for a slot that the booking does not get.
+func (q slotRequest) refused(conflict domain.SlotConflict) error {
+	if q.lost {
+		return domain.HoldLost(conflict)
+	}
+	return domain.SlotUnavailable(conflict)
 }
 
 // chooseResource chooses the resource that gets the booking; a CodeSlotUnavailable if
@@ -26,9 +47,9 @@ type slotRequest struct {
 func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
 	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
 	if len(resources) == 0 {
-		return availability.Resource{}, domain.SlotUnavailable(conflict)
+		return availability.Resource{}, q.refused(conflict)
 	}
-	covers := calendarQuery{from: q.at.Day, to: q.at.Day, customer: q.window, anyLocation: q.anyLocation}
+	covers := q.covers()
 	calendar, err := tx.calendar(ctx, service, resources, covers)
 	if err != nil {
 		return availability.Resource{}, err
@@ -39,7 +60,7 @@ func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resou
 			return availability.Resource{}, err
 		}
 	}
-	if chosen, ok := calendar.Assign(q.at, q.Request, choice); ok {
+	if chosen, ok := calendar.Assign(q.at, q.Request, choice); ok && !q.lost {
 		tx.assigned = &assignedSlot{slotRequest: q, resource: chosen, service: service, covers: covers, input: calendar.Input}
 		return chosen, nil
 	}
@@ -50,7 +71,7 @@ func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resou
 			conflict.BookingID = slot.Booking
 		}
 	}
-	return availability.Resource{}, domain.SlotUnavailable(conflict)
+	return availability.Resource{}, q.refused(conflict)
 }
 
 // assignedSlot is the slot that a transaction gives to a booking, with what is needed to
@@ -63,7 +84,7 @@ type assignedSlot struct {
 	input    availability.Input
 }
 
-// confirmSlot reads the bookings of the assigned slot again. It is the last statement
+// confirmSlot reads the bookings and holds of the assigned slot again. It is the last statement
 // before COMMIT: a booking that PHP added since chooseResource wins, and the transaction
 // is run again, to find the slot occupied.
 func (tx *Tx) confirmSlot(ctx context.Context) error {
@@ -72,7 +93,11 @@ func (tx *Tx) confirmSlot(ctx context.Context) error {
 	}
 	a := *tx.assigned
 	a.input.Resources = []availability.Resource{a.resource}
-	stmt := tx.blockingBookings(a.service, scopeOf(a.input.Resources), a.covers, a.input, lastDay(a.covers, a.input)).Columns(blockingBookingColumns...)
+	scope, last := scopeOf(a.input.Resources), lastDay(a.covers, a.input)
+	stmt := tx.blockingBookings(a.service, scope, a.covers, a.input, last).Columns(blockingBookingColumns...)
+	if tx.schema.Has(wpdb.Holds) {
+		stmt = unionAll(stmt, tx.blockingHolds(a.service, scope, a.covers, a.input, last).Columns(blockingHoldColumns...))
+	}
 	var err error
 	if a.input.Bookings, err = wpdb.All(ctx, tx.db, "read blocking bookings", stmt, scanBlockingBooking); err != nil {
 		return err

@@ -48,7 +48,8 @@ type NewBooking struct {
 }
 
 // NewBookingFields are those of POST /bookings.
-var NewBookingFields = slices.Concat(within(bookingFields, func(b *NewBooking) *adapter.NewBooking { return &b.NewBooking }), Fields[NewBooking]{
+var NewBookingFields = slices.Concat(within(bookingFields.or("hold_id", slotFields...), func(b *NewBooking) *adapter.NewBooking { return &b.NewBooking }), Fields[NewBooking]{
+	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "812"),
 	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
 	flag("dry_run", func(b *NewBooking) *bool { return &b.DryRun }),
 })
@@ -58,6 +59,9 @@ var NewBookingFields = slices.Concat(within(bookingFields, func(b *NewBooking) *
 func ReadNewBooking(b *Body) NewBooking {
 	var booking NewBooking
 	NewBookingFields.read(b, &booking)
+	if booking.HoldID != 0 {
+		booking.Sent = slices.DeleteFunc(slices.Clone(slotFields), func(field string) bool { return !b.present(field) })
+	}
 	booking.Validation = *b.validation
 	return booking
 }

@@ -133,7 +133,7 @@ func Present(p domain.PresentRecord) PresentDetails {
 
 // ConflictDetails tell why a booking cannot have its time.
 type ConflictDetails struct {
-	RequestedTime  string   `json:"requested_time"`
+	RequestedTime  string   `json:"requested_time,omitempty"` // absent if it is not known
 	AgentID        idOrAny  `json:"agent_id"`
 	BookingID      *int64   `json:"conflicting_booking_id"`
 	AvailableSlots []string `json:"available_slots"` // of the same day
@@ -142,9 +142,11 @@ type ConflictDetails struct {
 // Conflict is a conflict as clients see it.
 func Conflict(c domain.SlotConflict) ConflictDetails {
 	details := ConflictDetails{
-		RequestedTime:  fmt.Sprintf("%s %s", c.Start.Day, clock(&c.Start.Minutes)),
 		AgentID:        idOrAny(c.AgentID),
 		AvailableSlots: each(c.Free, func(start availability.Minutes) string { return clock(&start) }),
+	}
+	if c.Start != (availability.Moment{}) {
+		details.RequestedTime = fmt.Sprintf("%s %s", c.Start.Day, clock(&c.Start.Minutes))
 	}
 	if c.BookingID != 0 {
 		details.BookingID = &c.BookingID

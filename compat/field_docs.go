@@ -245,7 +245,7 @@ var fieldDocs = map[string]fieldDoc{
 	"explain":                {"Why start times are not offered", "", ""},
 	"missing":                {"Why there are no start times at all", "no_hours", ""},
 	"unavailable":            {"Start times that are not offered", "", ""},
-	"reason":                 {"Why the start time is not offered", "booked", ""},
+	"reason":                 {"Why the start time is not offered: booked, hold, buffer, capacity, off_period, outside_window or past", "booked", ""},
 
 	// envelopes and errors
 	"success":             {"Whether the request succeeded", "true", ""},
@@ -330,6 +330,9 @@ var fieldDocs = map[string]fieldDoc{
 	"?coupon_discount":   {"Discount by the coupon", "0", ""},
 
 	// webhooks
+	"Hold.id":                      {"Id of the hold", "812", ""},
+	"Hold.expires_at":              {"Until when the slot is kept", rfc3339Example, rfc3339Form},
+	"?hold_minutes":                {"Minutes until the hold expires", "5", ""},
 	"Webhook.id":                   {"Id of the webhook", "3", ""},
 	"Webhook.name":                 {"Name for people", "shop", ""},
 	"Webhook.url":                  {"Where events are sent", "https://example.com/hooks", ""},

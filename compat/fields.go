@@ -143,6 +143,22 @@ func (fields Fields[T]) requiring(names ...string) Fields[T] {
 	return fields
 }
 
+// only returns those of the fields that are named.
+func (fields Fields[T]) only(names ...string) Fields[T] {
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field[T]) bool { return !slices.Contains(names, f.name) })
+}
+
+// or returns the same fields, of which those named are optional where an id is sent.
+func (fields Fields[T]) or(id string, names ...string) Fields[T] {
+	fields = slices.Clone(fields)
+	for i := range fields {
+		if slices.Contains(names, fields[i].name) {
+			fields[i].instead = id
+		}
+	}
+	return fields
+}
+
 // within makes the fields of a part of a T those of the T.
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))

@@ -19,6 +19,7 @@ import (
 // and writeOf, by the first part of their path. ids are those of the path.
 var changedByPHP = map[string]string{
 	"webhooks":  "UPDATE wp_bookside_webhooks SET name = CONCAT(name, 'x') WHERE id = %s",
+	"holds":     "UPDATE wp_bookside_holds SET total_attendees = total_attendees + 1 WHERE id = %s",
 	"bookings":  "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = %s",
 	"customers": "UPDATE wp_latepoint_customers SET notes = CONCAT(COALESCE(notes, ''), 'x') WHERE id = %s",
 	"services":  "UPDATE wp_latepoint_services SET charge_amount = COALESCE(charge_amount, 0) + 1 WHERE id = %s",

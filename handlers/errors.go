@@ -69,6 +69,10 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 		header.Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
 	case errors.As(err, &limited):
 		header.Set(retryAfterHeader, strconv.FormatInt(limited.RetryAfter, 10))
+	case domain.CodeOf(err) == domain.CodeTooManyHolds:
+		var known *domain.Error
+		errors.As(err, &known)
+		header.Set(retryAfterHeader, strconv.FormatInt(known.RetryAfter, 10))
 	case failure.Status == http.StatusServiceUnavailable, domain.CodeOf(err) == domain.CodeInProgress:
 		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	}
@@ -206,6 +210,8 @@ func statusOf(code domain.Code) int {
 		return http.StatusUnauthorized
 	case domain.CodeForbidden:
 		return http.StatusForbidden
+	case domain.CodeTooManyHolds:
+		return http.StatusTooManyRequests
 	case domain.CodeCursorExpired:
 		return http.StatusGone
 	case domain.CodeSlotUnavailable, domain.CodeInProgress:

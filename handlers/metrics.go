@@ -232,6 +232,7 @@ var (
 	databaseUp    = newDesc("db_up", "1 if jobs and mails could be read from the database for this scrape, else 0.")
 	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
 	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
+	holdsNow      = newDesc("holds", "Slots kept for customers who have yet to book.")
 	outboxMails   = newDesc("outbox_mails", "Mails in the outbox, by state.", "state")
 
 	webhooksNow      = newDesc("webhooks", "Webhooks, by state; failing ones are enabled too.", "state")
@@ -242,7 +243,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, databaseUp, jobsScheduled, jobsOverdue, outboxMails,
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, databaseUp, jobsScheduled, jobsOverdue, holdsNow, outboxMails,
 		webhooksNow, webhooksBehind, webhookTries, webhooksDisabled} {
 		to <- d
 	}
@@ -284,6 +285,7 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(databaseUp, 1)
 	gauge(jobsScheduled, float64(stats.JobsScheduled))
 	gauge(jobsOverdue, float64(stats.JobsOverdue))
+	gauge(holdsNow, float64(stats.Holds))
 	for state, mails := range stats.Mails {
 		gauge(outboxMails, float64(mails), state)
 	}

@@ -56,6 +56,7 @@ var (
 	orderID       = pathParameter{"id", domain.OrderResource}
 	invoiceID     = pathParameter{"invoice_id", domain.InvoiceResource}
 	transactionID = pathParameter{"transaction_id", domain.TransactionResource}
+	holdID        = pathParameter{"id", domain.HoldResource}
 	webhookID     = pathParameter{"id", domain.WebhookResource}
 	couponCode    = pathParameter{"code", domain.CouponResource}
 )
@@ -79,5 +80,8 @@ type also struct{ permission, purpose string }
 var exampleConflict = domain.SlotConflict{
 	Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660},
 }
+
+// exampleLoss is a sample of what else a customer could book who comes too late with a hold.
+var exampleLoss = domain.SlotConflict{Start: exampleConflict.Start, AgentID: 3, Free: exampleConflict.Free}
 
 var exampleDay, _ = availability.ParseDay("2026-12-01")

@@ -162,6 +162,9 @@ func newProvoker(t *testing.T) *provoker {
 		"createBookings":  {path: "/bookings/bulk", body: `{"bookings":[` + friday("start_date", `"FRIDAY"`) + `]}`},
 		"updateBooking":   {path: "/bookings/7", body: `{"notes":"other"}`},
 		"deleteBooking":   {path: "/bookings/8", query: "force=true"},
+		"createHold":      {path: "/holds", body: friday("start_date", `"FRIDAY"`)},
+		"getHold":         {path: "/holds/1"},
+		"deleteHold":      {path: "/holds/1"},
 		"getCustomer":     {path: "/customers/9"},
 		"createCustomer":  {path: "/customers", body: `{"first_name":"New","last_name":"One","email":"new.NUMBER@example.test"}`},
 		"updateCustomer":  {path: "/customers/9", body: `{"notes":"other"}`},
@@ -199,6 +202,7 @@ func newProvoker(t *testing.T) *provoker {
 		"replayWebhook":         {path: "/webhooks/1/replay", body: `{"since":"2026-11-20T00:00:00Z"}`},
 	}
 	p.server.write(http.MethodPost, "/webhooks", `{"url":"https://example.test/","events":["*"]}`).want(http.StatusCreated)
+	p.server.keepSlot(t, holdBody("hold_minutes", `30`))
 	p.failing.key, p.cut.key = p.server.key, p.server.key // a webhook belongs to its key
 	return p
 }
@@ -298,6 +302,8 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	case d.status == http.StatusUnauthorized:
 		r.header.Set("X-Api-Key", "lp_wrong")
 		return p.send(p.server, r), nil
+	case d.code() == "too_many_holds":
+		return p.tooManyHolds(r), nil
 	case d.status == http.StatusTooManyRequests:
 		return p.send(p.limited, r), nil
 	case d.status == http.StatusInternalServerError:
@@ -346,6 +352,13 @@ func (p *provoker) special(d documentedError, r request) answer {
 	}
 	switch d.operation.OperationID + " " + d.code() {
 	case "createBooking time_slot_unavailable":
+		if strings.Contains(d.message(), "hold") {
+			r.body = strings.Replace(r.body, "{", `{"hold_id":999999,`, 1)
+			return p.send(p.server, r)
+		}
+		r.body = p.bookedStart()
+		return p.send(p.server, r)
+	case "createHold time_slot_unavailable":
 		r.body = p.bookedStart()
 		return p.send(p.server, r)
 	case "updateBooking time_slot_unavailable":
@@ -383,6 +396,15 @@ func (p *provoker) bookedStart() string {
 		a.want(http.StatusConflict)
 	}
 	return friday("start_date", `"2027-02-12"`)
+}
+
+// tooManyHolds makes a hold with a key that has as many as it may have.
+func (p *provoker) tooManyHolds(r request) answer {
+	p.t.Helper()
+	full := *p.server
+	full.key = full.newKey("write_bookings")
+	full.fillHolds(p.t, full.keepSlot(p.t, holdBody("start_date", `"2027-02-19"`)))
+	return p.send(&full, r)
 }
 
 // failWith makes all statements fail except those about keys; if the request
@@ -493,6 +515,7 @@ func (p *provoker) named(r request) request {
 	resource := strings.Split(r.path, "/")[1]
 	body := map[string]string{
 		"bookings":  friday("start_date", fmt.Sprintf("%q", time.Date(2027, 2, 12+7**p.created, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))),
+		"holds":     holdBody("start_date", fmt.Sprintf("%q", time.Date(2027, 2, 12+7**p.created, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))),
 		"customers": fmt.Sprintf(`{"first_name":"New","last_name":"One","email":"new.%d@example.test"}`, *p.created),
 		"payments":  `{"order_id":1403,"amount":1,"status":"failed"}`,
 		"coupons":   fmt.Sprintf(`{"code":"NEW%d","discount_type":"percent","discount_value":5}`, *p.created),

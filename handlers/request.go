@@ -51,7 +51,7 @@ func largestID(resource domain.Resource) int64 {
 	switch resource {
 	case domain.BookingResource:
 		return math.MaxInt32
-	case domain.OrderResource, domain.InvoiceResource, domain.WebhookResource:
+	case domain.OrderResource, domain.InvoiceResource, domain.WebhookResource, domain.HoldResource:
 		return math.MaxInt64
 	default:
 		return 1<<23 - 1 // MEDIUMINT

@@ -24,6 +24,10 @@ var routes = []route{
 	{tag: "bookings", method: http.MethodPut, path: "/bookings/:id", permission: "write_bookings", operation: updateBooking},
 	{tag: "bookings", method: http.MethodDelete, path: "/bookings/:id", permission: "delete_bookings", operation: deleteBooking},
 
+	{tag: "holds", method: http.MethodPost, path: "/holds", permission: "write_bookings", operation: createHold},
+	{tag: "holds", method: http.MethodGet, path: "/holds/:id", permission: "write_bookings", operation: getHold},
+	{tag: "holds", method: http.MethodDelete, path: "/holds/:id", permission: "write_bookings", operation: deleteHold},
+
 	{tag: "customers", method: http.MethodGet, path: "/customers", permission: "read_customers", operation: listCustomers},
 	{tag: "customers", method: http.MethodGet, path: "/customers/:id", permission: "read_customers", operation: getCustomer},
 	{tag: "customers", method: http.MethodPost, path: "/customers", permission: "write_customers", operation: createCustomer},

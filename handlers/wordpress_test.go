@@ -155,8 +155,11 @@ func TestNamespaceIndex(t *testing.T) {
 		if arg, ok := list.Endpoints[0].Args["per_page"]; !ok || arg.Required || arg.Type != "integer" {
 			t.Errorf("per_page %+v", arg)
 		}
-		if !list.Endpoints[1].Args["service_id"].Required {
-			t.Error("service_id is not required")
+		if list.Endpoints[1].Args["service_id"].Required {
+			t.Error("service_id is required, although hold_id may stand for it")
+		}
+		if !got.Routes["/latepoint-api/v1/orders"].Endpoints[1].Args["customer_id"].Required {
+			t.Error("customer_id is not required")
 		}
 		one := got.Routes[`/latepoint-api/v1/bookings/(?P<id>\d+)`]
 		if diff := cmp.Diff([]string{"GET", "PUT", "DELETE"}, one.Methods); diff != "" || one.Links != nil {

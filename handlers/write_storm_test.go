@@ -42,6 +42,10 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 	"DELETE /bookings/:id": func(_ int, created func(string) string) (string, string) {
 		return "/bookings/" + created("bookings") + "?force=true", ""
 	},
+	"POST /holds": func(i int, _ func(string) string) (string, string) {
+		return "/holds", fmt.Sprintf(`{"service_id":4,"agent_id":%q,"location_id":1,"start_date":"2027-02-0%d","start_time":"%02d:00"}`, []string{"any", "1", "5"}[i%3], 1+i%5, 8+i%8)
+	},
+	"DELETE /holds/:id": func(_ int, created func(string) string) (string, string) { return "/holds/" + created("holds"), "" },
 	"POST /customers": func(i int, _ func(string) string) (string, string) {
 		return "/customers", fmt.Sprintf(`{"first_name":"A","last_name":"B","email":"storm%d@example.test","custom_fields":{"color":"c%d"}}`, i%6, i)
 	},
@@ -161,7 +165,7 @@ func TestWritesNeverDeadlock(t *testing.T) {
 				}
 				id := ""
 				switch path {
-				case "/bookings", "/customers", "/payments":
+				case "/bookings", "/customers", "/payments", "/holds":
 					id = fmt.Sprint(a.at("data", "id"))
 				}
 				mu.Lock()

@@ -10,6 +10,8 @@ type Booking struct {
 	Start, End                Moment
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int // 1 for NULL
+	// Hold is set for a slot that is kept for a customer who has yet to book. It has no ID.
+	Hold bool
 	// Incomplete reports whether a date, time or buffer is NULL. The plugin fails on
 	// such bookings.
 	Incomplete bool

@@ -103,6 +103,7 @@ type Reason string
 const (
 	Free          Reason = ""
 	Booked        Reason = "booked"     // a booking overlaps
+	OnHold        Reason = "hold"       // kept for a customer who has yet to book
 	Buffer        Reason = "buffer"     // only buffers overlap a booking
 	NoCapacity    Reason = "capacity"   // too few seats are left, or the day is full
 	Off           Reason = "off_period" // time off
@@ -115,7 +116,7 @@ type Slot struct {
 	Start    Minutes
 	Capacity int // seats left
 	Reason   Reason
-	Booking  int64 // the conflicting booking, if Reason is Booked or Buffer
+	Booking  int64 // the conflicting booking, if Reason is Booked or Buffer; 0 for a hold
 }
 
 // Day returns the grid of a day in ascending order, each start once. If several resources
@@ -338,6 +339,8 @@ func (c *Calendar) conflict(holds []occupant, wanted, guarded period) (reason Re
 			continue
 		}
 		switch {
+		case h.time.overlaps(wanted) && h.booking.Hold:
+			return OnHold, 0
 		case h.time.overlaps(wanted):
 			return Booked, h.booking.ID
 		case reason == NoCapacity && h.meets(wanted, guarded):

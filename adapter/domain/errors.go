@@ -21,6 +21,7 @@ const (
 	CodeInvalidRequest      Code = "invalid_request"          // malformed, or refers to something that does not exist
 	CodeValidationFailed    Code = "validation_failed"        // well-formed, but not allowed
 	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict has the details
+	CodeTooManyHolds        Code = "too_many_holds"           // Error.RetryAfter says when one will expire
 	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count has their number
 	CodeCustomerHasPayments Code = "customer_has_payments"    // Error.Count has their number
 	CodeForceRequired       Code = "force_required"           // deletion that needs force=true
@@ -48,19 +49,21 @@ const (
 	PaymentResource     Resource = "payment"
 	CouponResource      Resource = "coupon"
 	WebhookResource     Resource = "webhook"
+	HoldResource        Resource = "hold"
 )
 
 // Error is a failure that callers may be told about. Any other error is an internal
 // failure, whose text is never sent.
 type Error struct {
-	Code     Code
-	Message  string            // for people
-	Fields   map[string]string // field or parameter name to message
-	Resource Resource          // with CodeNotFound
-	Key      string            // the id or code that was not found
-	Conflict *SlotConflict     // with CodeSlotUnavailable
-	Present  *PresentRecord    // with CodePreconditionFailed
-	Count    int64             // with CodeCustomerHasBookings and CodeCustomerHasPayments
+	Code       Code
+	Message    string            // for people
+	Fields     map[string]string // field or parameter name to message
+	Resource   Resource          // with CodeNotFound
+	Key        string            // the id or code that was not found
+	Conflict   *SlotConflict     // with CodeSlotUnavailable
+	Present    *PresentRecord    // with CodePreconditionFailed
+	Count      int64             // with CodeCustomerHasBookings and CodeCustomerHasPayments
+	RetryAfter int64             // seconds, with CodeTooManyHolds
 	// Required and Granted are permissions, with CodeForbidden.
 	Required string
 	Granted  []string
@@ -120,6 +123,19 @@ func Unauthorized() error {
 // SlotUnavailable returns the error for a start that is not free.
 func SlotUnavailable(conflict SlotConflict) error {
 	return &Error{Code: CodeSlotUnavailable, Message: "The requested time slot is not available", Conflict: &conflict}
+}
+
+// HoldLost returns the error for a booking with a hold that has expired, or that is not the
+// caller's.
+func HoldLost(conflict SlotConflict) error {
+	return &Error{Code: CodeSlotUnavailable, Message: "This hold has expired or does not exist", Conflict: &conflict}
+}
+
+// TooManyHolds returns the error for a hold beyond the most that a key may have. retryAfter is
+// when one of them will have expired, in seconds.
+func TooManyHolds(most, retryAfter int64) error {
+	message := fmt.Sprintf("This key has %d holds already. Use them, delete them, or wait for one to expire", most)
+	return &Error{Code: CodeTooManyHolds, Message: message, RetryAfter: retryAfter}
 }
 
 // ForceRequired returns the error for deleting an approved or completed booking without
@@ -192,7 +208,7 @@ func TablesMissing(cause error, names ...string) error {
 
 // SlotConflict says why a booking cannot have its time, with CodeSlotUnavailable.
 type SlotConflict struct {
-	Start     availability.Moment
+	Start     availability.Moment    // the zero Moment if it is not known
 	AgentID   int64                  // 0 for any
 	BookingID int64                  // the conflicting booking, or 0
 	Free      []availability.Minutes // starts that are free on that day

@@ -1,0 +1,66 @@
+package compat
+
+import (
+	"slices"
+	"time"
+
+	"bookside/adapter"
+)
+
+// Hold is a slot that is kept for a customer who has yet to book. It is not part of the
+// contract, so ids are numbers and times are RFC 3339.
+type Hold struct {
+	ID             int64  `json:"id"`
+	ServiceID      int64  `json:"service_id"`
+	AgentID        int64  `json:"agent_id"`
+	LocationID     int64  `json:"location_id"`
+	StartDate      string `json:"start_date"`
+	StartTime      string `json:"start_time"`
+	EndTime        string `json:"end_time"`
+	Duration       int64  `json:"duration"`
+	TotalAttendees int64  `json:"total_attendees"`
+	ExpiresAt      string `json:"expires_at"`
+}
+
+// slotFields are the fields of a new booking that a hold has too.
+var slotFields = []string{"service_id", "agent_id", "location_id", "start_date", "start_time", "duration", "total_attendees"}
+
+// How long a hold lasts, in minutes.
+const (
+	holdMinutes    = 5
+	maxHoldMinutes = 30
+)
+
+// NewHoldFields are those of POST /holds.
+var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...), func(h *adapter.NewHold) *adapter.NewBooking { return &h.NewBooking }), Fields[adapter.NewHold]{
+	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *adapter.NewHold) *int64 { return &h.Minutes }),
+})
+
+// NewHold reads the body of POST /holds. What is wrong with it is in the hold's Validation.
+func NewHold(b *Body) adapter.NewHold {
+	var hold adapter.NewHold
+	NewHoldFields.read(b, &hold)
+	hold.Validation = *b.validation
+	return hold
+}
+
+// HoldCreated is a sample of the answer to POST /holds.
+var HoldCreated = bothMessage[Hold]("Slot kept")
+
+// HoldCreated is the answer to POST /holds.
+func (v View) HoldCreated(h adapter.Hold) BothMessage[Hold] { return HoldCreated.about(hold(h)) }
+
+// HoldDetail is the answer to GET /holds/{id}.
+func (v View) HoldDetail(h adapter.Hold) BothSingle[Hold] { return bothSingle(hold(h)) }
+
+func hold(h adapter.Hold) Hold {
+	expires, _ := h.ExpiresAt.Time()
+	return Hold{
+		ID: h.ID, ServiceID: h.Service, AgentID: h.Agent, LocationID: h.Location,
+		StartDate: h.Start.Day.String(), StartTime: clock(&h.Start.Minutes), EndTime: clock(&h.End.Minutes), Duration: h.Duration, TotalAttendees: h.Attendees,
+		ExpiresAt: expires.Format(time.RFC3339),
+	}
+}
+
+// HoldDeleted is the answer to DELETE /holds/{id}.
+var HoldDeleted = done("Slot given back")

@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"bookside/adapter"
+	"bookside/adapter/domain"
+	"bookside/compat"
+)
+
+var createHold = operation{
+	id:      "createHold",
+	summary: "Keep a slot",
+	about: "Keeps a slot for a customer who has yet to book, for hold_minutes. Until then, nobody else is offered it, and nobody else can book it. " +
+		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself.",
+	body:     compat.NewHoldFields,
+	answers:  []response{created(compat.HoldCreated)},
+	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(adapter.MaxHolds, 60)},
+	errors:   errorForm{failure: "Failed to keep the slot"},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		hold := compat.NewHold(body)
+		return r.create(func(tx *adapter.Tx) (any, error) {
+			record, err := tx.CreateHold(r.ctx(), hold)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.HoldCreated(record), nil
+		})
+	},
+}
+
+var getHold = operation{
+	id:      "getHold",
+	summary: "Read a hold",
+	about:   "A hold of this key that was not used and has not expired.",
+	own:     true,
+	path:    []pathParameter{holdID},
+	answers: []response{ok(compat.BothSingleOf[compat.Hold]())},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(holdID)
+		if err != nil {
+			return response{}, err
+		}
+		hold, err := r.site.Hold(r.ctx(), id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.HoldDetail(hold)), nil
+	},
+}
+
+var deleteHold = operation{
+	id:      "deleteHold",
+	summary: "Give a slot back",
+	about:   "Ends a hold of this key before its time. A hold that was used or has expired does not exist any more.",
+	path:    []pathParameter{holdID},
+	answers: []response{ok(compat.HoldDeleted)},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(holdID)
+		if err != nil {
+			return response{}, err
+		}
+		return r.change(func(tx *adapter.Tx) (any, error) { return compat.HoldDeleted, tx.DeleteHold(r.ctx(), id) })
+	},
+}
