@@ -174,6 +174,26 @@ func TestFoundInEveryResource(t *testing.T) {
 	}
 }
 
+// TestStartKnowsTheEnd: a server that takes the lease knows the last number at once, not
+// only after the next change.
+func TestStartKnowsTheEnd(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	id, _ := s.booking()
+	s.exec("DELETE FROM "+s.bookings()+" WHERE id = ?", id)
+	s.work()
+	if entries := s.next(); len(entries) != 1 {
+		t.Fatalf("entries %+v", entries)
+	}
+	restarted := &worker{Journal: New(s.db, func() time.Time { return testNow }), Options: s.worker.Options}
+	if err := restarted.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if last, _ := restarted.Changed(); last != 1 {
+		t.Errorf("the last number is %d", last)
+	}
+}
+
 // TestEnteredChanges: what a request entered is numbered once, with its key, and not found
 // as well.
 func TestEnteredChanges(t *testing.T) {

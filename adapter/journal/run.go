@@ -109,12 +109,16 @@ func (w *worker) work(ctx context.Context) error {
 			w.leader, w.search, w.searchDue = leader, nil, time.Time{}
 		}
 	}
-	if !w.leader {
-		last, err := w.End(ctx)
-		if err == nil {
-			w.announce(last)
-		}
+	if w.leader && w.search != nil {
+		return w.lead(ctx)
+	}
+	last, err := w.End(ctx) // others number, or did so until now
+	if err != nil {
 		return err
+	}
+	w.announce(last)
+	if !w.leader {
+		return nil
 	}
 	return w.lead(ctx)
 }
