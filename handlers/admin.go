@@ -23,6 +23,8 @@ type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[adapter.Platform]
 	stopping atomic.Bool
+	// companion is the version of the companion for WordPress that this program brings.
+	companion string
 }
 
 // The values of Readiness.Status.
@@ -41,6 +43,8 @@ type Readiness struct {
 	Platform string `json:"platform"`
 	// Writes says why some writes are rejected although everything else is served.
 	Writes string `json:"writes,omitempty"`
+	// Companion is the version of the companion for WordPress that this server brings.
+	Companion string `json:"companion,omitempty"`
 }
 
 // readinessTimeout is shorter than the usual timeouts of probes.
@@ -68,6 +72,10 @@ func (a *Admin) Mount(path string, page http.Handler) {
 	a.router.Any(path, echo.WrapHandler(page))
 	a.router.Any(path+"/*", echo.WrapHandler(page))
 }
+
+// Brings names the version of the companion for WordPress that this program brings, for
+// /readyz. It has to be called before the first request.
+func (a *Admin) Brings(companion string) { a.companion = companion }
 
 // Started marks the API as being served, from a platform.
 func (a *Admin) Started(platform *adapter.Platform) { a.platform.Store(platform) }
@@ -105,6 +113,7 @@ func (a *Admin) ready(c echo.Context) error {
 	defer cancel()
 	c.Response().Header().Set("Cache-Control", "no-store")
 	readiness := a.readiness(ctx)
+	readiness.Companion = a.companion
 	if readiness.Status != StatusReady {
 		return send(c, response{http.StatusServiceUnavailable, readiness})
 	}

@@ -59,6 +59,9 @@ func TestCompanionPlugin(t *testing.T) {
 	t.Run("keys", func(t *testing.T) { testKeysOfPHP(t, w, s, environment) })
 	t.Run("terms", func(t *testing.T) { testTermsOfPHP(t, w) })
 	t.Run("overlaps", func(t *testing.T) { testOverlapsOfPHP(t, w, db) })
+	t.Run("health", func(t *testing.T) { testHealthOfPHP(t, w, s) })
+	t.Run("command line", func(t *testing.T) { testCommandLineOfPHP(t, w, s) })
+	t.Run("a person", func(t *testing.T) { testPersonOfPHP(t, w, db) })
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)
 	}

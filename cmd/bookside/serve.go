@@ -98,6 +98,11 @@ func newService(c config, p *program) (*service, error) {
 		ended:   make(chan error, 2),
 	}
 	s.probes = handlers.NewAdmin(s.log, c.adminHosts())
+	brings, err := companionToInstall()
+	if err != nil {
+		return nil, err
+	}
+	s.probes.Brings(brings.version)
 	s.probes.ServeMetrics(s.metrics)
 	if c.Admin.PProf {
 		s.probes.ServeProfiles()

@@ -166,6 +166,7 @@ class BooksideLock
             $error = $this->connect() ?: $this->update($rows);
             if ($error === 0) {
                 $this->rows = $rows;
+                $this->problem = '';
                 return true;
             }
             $this->problem = $this->describe($error);

@@ -8,5 +8,6 @@
 
 defined('WP_UNINSTALL_PLUGIN') || exit;
 
-wp_clear_scheduled_hook('latepoint_process_scheduled_jobs');
+wp_unschedule_hook('latepoint_process_scheduled_jobs');
 delete_option('bookside_companion');
+delete_option('bookside_companion_failures');

@@ -43,7 +43,7 @@ function handle_form(): void
         wp_die(esc_html__('You are not allowed to do this.', 'bookside'), '', ['response' => 403]);
     }
     $action = isset($_POST['bookside_action']) ? sanitize_key(wp_unslash($_POST['bookside_action'])) : '';
-    $actions = ['create', 'restrict', 'roll', 'revoke', 'settings'];
+    $actions = ['create', 'restrict', 'roll', 'revoke', 'settings', 'forget'];
     if (!in_array($action, $actions, true)) {
         wp_die(esc_html__('There is no such form.', 'bookside'), '', ['response' => 400]);
     }
@@ -52,10 +52,10 @@ function handle_form(): void
     call_user_func(__NAMESPACE__ . '\\handle_' . $action, form_outcome());
 }
 
-/** Returns a text of the form that was sent. */
+/** Returns a text of the form that was sent, exactly: whoever stores it checks it, and whoever shows it escapes it. */
 function typed_text(string $field): string
 {
-    return isset($_POST[$field]) && is_string($_POST[$field]) ? sanitize_textarea_field(wp_unslash($_POST[$field])) : '';
+    return isset($_POST[$field]) && is_string($_POST[$field]) ? trim(str_replace("\r\n", "\n", wp_check_invalid_utf8(wp_unslash($_POST[$field])))) : '';
 }
 
 /** Returns the terms of a key as typed. A preset counts where no permission is ticked. */
@@ -156,6 +156,14 @@ function handle_settings(FormOutcome $outcome): void
         'admin' => typed_text('admin'),
     ];
     finish($outcome, save_settings($outcome->typed), 'settings', 'saved');
+}
+
+function handle_forget(FormOutcome $outcome): void
+{
+    if (function_exists('bookside_companion_clear_failures')) {
+        bookside_companion_clear_failures();
+    }
+    finish($outcome, true, 'status', 'forgotten');
 }
 
 /** @param true|\WP_Error $result Of a change. */

@@ -157,8 +157,8 @@ function show_key_form(?object $key): void
     end_field('networks', __('The key is accepted only from these networks or addresses, one per line, such as 192.0.2.0/24. Leave it empty for any.', 'bookside'));
     text_field('expires', __('Last day', 'bookside'), __('The key expires at the end of this day (UTC). Leave it empty for never.', 'bookside'), $terms['expires'], 'date', '');
     $limit = __('Leave it empty for the configured limit.', 'bookside');
-    text_field('per_minute', __('Requests per minute', 'bookside'), $limit, $terms['per_minute'], 'text', 'small-text');
-    text_field('per_hour', __('Requests per hour', 'bookside'), $limit, $terms['per_hour'], 'text', 'small-text');
+    text_field('per_minute', __('Requests per minute', 'bookside'), $limit, $terms['per_minute'], 'text', 'bookside-number');
+    text_field('per_hour', __('Requests per hour', 'bookside'), $limit, $terms['per_hour'], 'text', 'bookside-number');
     echo '</table>';
     submit_row($key === null ? __('Create the key', 'bookside') : __('Change the key', 'bookside'));
 }

@@ -84,7 +84,7 @@ function show_notices(): void
 {
     $outcome = form_outcome();
     if ($outcome->errors->has_errors()) {
-        echo '<div class="notice notice-error" role="alert" tabindex="-1" data-bookside-focus><p>';
+        echo '<div class="notice notice-error inline" role="alert" tabindex="-1" data-bookside-focus><p>';
         echo esc_html__('Nothing was saved. Please correct:', 'bookside') . '</p><ul>';
         foreach ($outcome->errors->get_error_codes() as $field) {
             echo '<li><a href="#bookside-' . esc_attr((string) $field) . '">' . esc_html($outcome->errors->get_error_message($field)) . '</a></li>';
@@ -95,10 +95,11 @@ function show_notices(): void
     $texts = [
         'changed' => __('The key was changed. The change is in effect.', 'bookside'),
         'revoked' => __('The key was revoked. It is rejected from now on.', 'bookside'),
+        'forgotten' => __('The failures are forgotten.', 'bookside'),
         'saved' => __('The settings were saved.', 'bookside'),
     ];
     $done = isset($_GET['done']) ? sanitize_key(wp_unslash($_GET['done'])) : '';
     if (isset($texts[$done]) && $outcome->secret === '') {
-        echo '<div class="notice notice-success" role="status"><p>' . esc_html($texts[$done]) . '</p></div>';
+        echo '<div class="notice notice-success inline" role="status"><p>' . esc_html($texts[$done]) . '</p></div>';
     }
 }

@@ -27,6 +27,10 @@ function show_status(): void
         );
     }
     echo '</ul>';
+    if (companion_failures()) {
+        begin_form('forget');
+        echo '<p><button type="submit" class="button">' . esc_html__('Forget the failures', 'bookside') . '</button></p></form>';
+    }
     echo '<h2>' . esc_html__('Use the API', 'bookside') . '</h2>';
     echo '<p>' . esc_html__('Apps send requests to this address, with a key from the tab Keys:', 'bookside') . '</p>';
     copy_field('bookside-address', __('address of the API', 'bookside'), api_url());

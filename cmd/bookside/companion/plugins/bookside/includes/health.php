@@ -24,6 +24,7 @@ function checks(): array
         'versions' => __NAMESPACE__ . '\\check_versions',
         'lock' => __NAMESPACE__ . '\\check_lock',
         'cron' => __NAMESPACE__ . '\\check_cron',
+        'failures' => __NAMESPACE__ . '\\check_failures',
         'overlaps' => __NAMESPACE__ . '\\check_overlaps',
     ];
 }
@@ -160,8 +161,8 @@ function check_cron(): array
             __('Reminders and other mails that LatePoint sends later are sent only if something else runs its jobs. The switch is under LatePoint, API, Settings.', 'bookside')
         );
     }
-    $next = wp_next_scheduled(JOBS_HOOK);
-    if ($next === false) {
+    $next = function_exists('bookside_companion_next_jobs') ? bookside_companion_next_jobs() : 0;
+    if ($next === 0) {
         return check(
             'critical',
             __('LatePoint\'s jobs are not scheduled', 'bookside'),
@@ -180,6 +181,30 @@ function check_cron(): array
         );
     }
     return check('good', __('LatePoint\'s jobs run', 'bookside'), __('Reminders and queued mails are sent by this site.', 'bookside'));
+}
+
+function check_failures(): array
+{
+    $failures = companion_failures();
+    if (!$failures) {
+        return check('good', __('Nothing failed in the companion', 'bookside'), __('Locks, the journal, jobs and forwarded requests worked.', 'bookside'));
+    }
+    $names = [
+        'lock' => __('locks', 'bookside'), 'journal' => __('the journal', 'bookside'), 'jobs' => __('jobs', 'bookside'),
+        'forward' => __('forwarded requests', 'bookside'),
+    ];
+    $texts = [];
+    foreach ($failures as $what => $failure) {
+        $texts[] = sprintf(
+            /* translators: 1: what failed. 2: how often. 3: a time. 4: an error message. */
+            __('%1$s: %2$s times, last on %3$s: %4$s', 'bookside'),
+            $names[$what] ?? $what,
+            number_format_i18n((int) $failure['count']),
+            local_time(gmdate('Y-m-d H:i:s', (int) $failure['at'])),
+            $failure['message']
+        );
+    }
+    return check('recommended', __('Something failed in the companion', 'bookside'), implode(' – ', $texts));
 }
 
 function check_overlaps(): array
@@ -256,6 +281,7 @@ function add_debug_information(array $information): array
         'overbooking' => [__('Staff may overbook', 'bookside'), $settings['staff_overbooking'] ? 'yes' : 'no'],
         'jobs' => [__('Runs LatePoint\'s jobs', 'bookside'), $settings['jobs'] ? 'yes' : 'no'],
         'forward' => [__('Forwards requests', 'bookside'), $settings['forward'] !== '' ? 'yes' : 'no'],
+        'failures' => [__('Failures', 'bookside'), implode(', ', array_keys(companion_failures())) ?: __('none', 'bookside')],
         'cluster' => [__('Database cluster', 'bookside'), on_cluster() ? 'yes' : 'no'],
     ];
     $information['bookside'] = ['label' => 'Bookside', 'fields' => []];

@@ -46,9 +46,6 @@ function save_settings(array $typed)
         return $errors;
     }
     update_option(OPTION, $settings);
-    if (!$settings['jobs']) {
-        unschedule_jobs();
-    }
     return true;
 }
 
@@ -63,7 +60,7 @@ function valid_address(string $address): bool
 /** Takes LatePoint's jobs out of the cron again: nobody runs them without the companion. */
 function unschedule_jobs(): void
 {
-    wp_clear_scheduled_hook(JOBS_HOOK);
+    wp_unschedule_hook(JOBS_HOOK);
 }
 
 /** Runs when the plugin is deactivated. A must-use plugin in its own place keeps running the jobs. */
@@ -84,6 +81,16 @@ function companion_in_place(): bool
 function companion_version(): string
 {
     return defined('BOOKSIDE_COMPANION_VERSION') ? (string) constant('BOOKSIDE_COMPANION_VERSION') : '';
+}
+
+/**
+ * Returns what failed in the must-use plugin since it was forgotten, by what failed.
+ *
+ * @return array<string,array{count:int,at:int,message:string}>
+ */
+function companion_failures(): array
+{
+    return function_exists('bookside_companion_failures') ? bookside_companion_failures() : [];
 }
 
 /** Returns LatePoint's version; '' if it is not active. */

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"bookside/fixtures"
+	"bookside/fixtures/browser"
+)
+
+// visitor is a person at wp-admin, without a mouse.
+type visitor struct {
+	t     *testing.T
+	page  context.Context
+	site  string // its URL
+	label string // of the screenshots
+}
+
+func (v *visitor) eval(expression string) string {
+	v.t.Helper()
+	text, err := chromedp.Run(v.page, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		v.t.Fatalf("%s: %v", expression, err)
+	}
+	return text
+}
+
+// until waits for an expression to become true in the page. While the browser is between
+// pages, evaluating fails.
+func (v *visitor) until(expression string) {
+	v.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		holds, err := chromedp.Run(v.page, chromedp.Evaluate[bool]("document.readyState === 'complete' && Boolean("+expression+")"))
+		if err == nil && holds {
+			return
+		}
+		if time.Now().After(deadline) {
+			v.t.Fatalf("%s: %v, at %s", expression, err, v.eval("document.body.innerText"))
+		}
+	}
+}
+
+// shows waits for a text on the page, which must not be wider than the screen.
+func (v *visitor) shows(text, screenshot string) {
+	v.t.Helper()
+	v.until("!window.left && document.querySelector('#wpbody-content').innerText.includes(`" + text + "`)")
+	if wide := v.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide != "0" {
+		v.t.Errorf("%s: wider than the screen by %s", text, wide)
+	}
+	if screenshot != "" {
+		browser.Screenshot(v.page, v.t, v.label+" "+screenshot)
+	}
+}
+
+func (v *visitor) press(keys string) {
+	v.t.Helper()
+	if err := chromedp.Do(v.page, chromedp.KeyEvent(keys)); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// name is an expression for the accessible name of the element that has the focus.
+const name = `(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.textContent).trim().replace(/\s+/g, " "))(document.activeElement)`
+
+// reach presses Tab until the element with this name has the focus, which must be visible. It
+// begins behind the menus of WordPress.
+func (v *visitor) reach(text string) {
+	v.t.Helper()
+	v.eval(`document.querySelector('.bookside h1').setAttribute('tabindex', '-1') || document.querySelector('.bookside h1').focus()`)
+	var passed []string
+	for range 80 {
+		v.press(kb.Tab)
+		at := v.eval(name)
+		if at == text {
+			const unseen = `['', '::before'].every(part => (s => s.outlineStyle === 'none' && s.boxShadow === 'none')(getComputedStyle(document.activeElement, part)))`
+			if v.eval(unseen) == "true" {
+				v.t.Errorf("%s: the focus cannot be seen", text)
+			}
+			return
+		}
+		passed = append(passed, at)
+	}
+	v.t.Fatalf("no way to %q: %q", text, passed)
+}
+
+func (v *visitor) activate(text string) {
+	v.t.Helper()
+	v.reach(text)
+	v.press(kb.Enter)
+}
+
+// follow activates what leads to another page.
+func (v *visitor) follow(text string) {
+	v.t.Helper()
+	v.eval("window.left = true")
+	v.activate(text)
+}
+
+// write replaces the text of the field that has the focus.
+func (v *visitor) write(text string) {
+	v.t.Helper()
+	v.eval("document.activeElement.select()")
+	v.press(text)
+}
+
+// expand opens the rows of a table, of which phones show the first column.
+func (v *visitor) expand() {
+	v.t.Helper()
+	const closed = "[...document.querySelectorAll('.toggle-row')].filter(e => e.offsetParent && !e.closest('tr').matches('.is-expanded'))"
+	if v.eval(closed+".length") == "0" {
+		return
+	}
+	v.activate("Show more details")
+	v.until("document.querySelector('tr.is-expanded')")
+	v.eval(closed + ".forEach(e => e.click())")
+}
+
+// open opens an address below wp-admin.
+func (v *visitor) open(address string) {
+	v.t.Helper()
+	if err := chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-admin/"+address)); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// screens are those on which the pages are tested.
+var screens = map[string]chromedp.Action[chromedp.Void]{
+	"desk":  chromedp.EmulateViewport(1280, 900),
+	"phone": chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch),
+}
+
+var secretOfPage = regexp.MustCompile(`^lp_live_[0-9A-Za-z]{38}$`)
+
+// TestCompanionPages uses the pages in a browser with the keyboard alone.
+func TestCompanionPages(t *testing.T) {
+	t.Parallel()
+	page := browser.New(t)
+	db := fixtures.New(t, fixtures.Small(now))
+	overlap(t, db)
+	w := newCompanionSite(t, db)
+	s := serve(t, settingsFor(db))
+	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']); update_option('show_avatars', 0); update_option('date_format', 'Y-m-d'); update_option('time_format', 'H:i');
+		global $wpdb;
+		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
+			VALUES (1, 'CRM', 'https://crm.example/hook?token=geheim', 'booking.created', '', '', '', 0, 0, 0, 'whsec_geheim', 'enabled', 0, '2026-11-21 08:00:00')");
+		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhook_deliveries (id, webhook_id, number, event, resource, resource_id, at, data, status, tries, due_at, created_at)
+			VALUES (1, 1, 5, 'booking.created', 'bookings', 7001, '2026-11-21 08:00:00', '{}', 'delivered', 1, '2026-11-21 08:00:00', '2026-11-21 08:00:00')");
+		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (1, 1, '2026-11-21 08:00:00', 204, 31, '', '')");
+		$wpdb->query($wpdb->prepare("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at, old_status, new_status)
+			VALUES (900001, 'bookings', 7001, 'updated', 'site', %d, UTC_TIMESTAMP(), 'pending', 'approved'), (900002, 'customers', 1, 'created', 'found', NULL, UTC_TIMESTAMP(), NULL, NULL)",
+			get_user_by('login', 'admin')->ID));`)
+	site := w.Serve(t)
+	for label, screen := range screens {
+		t.Run(label, func(t *testing.T) {
+			if err := chromedp.Do(page, screen); err != nil {
+				t.Fatal(err)
+			}
+			v := &visitor{t, page, site, label}
+			traffic := browser.Watch(page, t)
+			v.logIn()
+			v.readPages()
+			v.manageKeys(func(secret string) int {
+				status, _ := get(t, s.url+"/v1/bookings", secret)
+				return status
+			})
+			v.changeSettings()
+			if faults := traffic.Faults(site); len(faults) > 0 {
+				t.Errorf("the browser complains:\n%s", strings.Join(faults, "\n"))
+			}
+		})
+	}
+	if faults := w.Faults(t); faults != "" {
+		t.Error(faults)
+	}
+}
+
+func (v *visitor) logIn() {
+	v.t.Helper()
+	if err := chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-login.php?action=logout")); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-login.php")); err != nil {
+		v.t.Fatal(err)
+	}
+	v.until("document.getElementById('user_login')")
+	v.eval("document.getElementById('user_login').value = 'admin', document.getElementById('user_pass').value = 'admin', document.getElementById('loginform').submit()")
+	v.until("document.getElementById('wpbody-content')")
+}
+
+// readPages opens each tab.
+func (v *visitor) readPages() {
+	v.t.Helper()
+	v.open("admin.php?page=bookside")
+	v.shows("The server of the booking API is ready", "status")
+	v.shows("The lock for bookings works", "")
+	v.follow("Webhooks")
+	v.shows("CRM", "webhooks")
+	if text := v.eval("document.documentElement.outerHTML"); strings.Contains(text, "geheim") {
+		v.t.Error("a secret is on the page")
+	}
+	v.follow("CRM")
+	v.shows("booking.created", "")
+	v.expand()
+	v.shows("delivered", "webhook")
+	v.follow("Changes")
+	v.shows("What changed in the last 24 hours", "")
+	v.expand()
+	v.shows("pending → approved", "changes")
+	v.shows("admin", "")
+	v.follow("Overlaps")
+	v.shows("that one agent cannot all keep", "")
+	v.expand()
+	v.shows("09:00–10:00", "overlaps")
+	link := v.eval("document.querySelector('.bookside td a').getAttribute('href')")
+	if address, err := url.Parse(link); err != nil || address.Query().Get("route_name") != "bookings__index" || address.Query().Get("filter[id]") != "7001" {
+		v.t.Errorf("link %s", link)
+	}
+}
+
+// manageKeys creates, changes, rolls and revokes a key.
+func (v *visitor) manageKeys(status func(secret string) int) {
+	v.t.Helper()
+	v.open("admin.php?page=bookside&tab=keys")
+	v.follow("New key")
+	v.shows("Distinguishes this key from others", "new key")
+	v.reach("Networks")
+	v.write("192.0.2.1x")
+	v.follow("Create the key")
+	v.shows("Nothing was saved", "new key with errors")
+	if got := v.eval("document.activeElement.getAttribute('role')"); got != "alert" {
+		v.t.Errorf("the focus is on %s", v.eval("document.activeElement.outerHTML"))
+	}
+	v.activate(`"192.0.2.1x" is not a network. Write one such as 192.0.2.0/24, or an address.`)
+	v.until("document.activeElement.id === 'bookside-networks'")
+	v.write("127.0.0.0/8")
+	v.reach("Name")
+	v.write("Kasse <1>")
+	v.reach("Purpose")
+	v.press("R") // Read everything
+	v.until("document.querySelector('input[value=read]').checked")
+	v.follow("Create the key")
+	v.shows("was created", "key")
+	v.until("document.activeElement.id === 'bookside-secret'")
+	secret := v.eval("document.activeElement.value")
+	if !secretOfPage.MatchString(secret) {
+		v.t.Fatalf("secret %q", secret)
+	}
+	v.activate("Copy new key")
+	v.until("document.querySelector('[data-bookside-copy]').textContent.startsWith('Copied.')")
+	if got := status(secret); got != http.StatusOK {
+		v.t.Errorf("new key: status %d", got)
+	}
+	v.open("admin.php?page=bookside&tab=keys")
+	v.shows("Kasse <1>", "keys")
+	v.follow("Change Kasse <1>")
+	v.shows("Change the key Kasse <1>", "change")
+	v.reach("read everything")
+	v.press(" ")
+	v.reach("read services")
+	v.press(" ")
+	v.follow("Change the key")
+	v.shows("The key was changed", "")
+	if got := status(secret); got != http.StatusForbidden {
+		v.t.Errorf("changed key: status %d", got)
+	}
+	v.follow("Roll Kasse <1>")
+	v.shows("Roll the key Kasse <1>", "roll")
+	v.reach("The old key is valid for")
+	v.press("n") // no longer
+	v.follow("Make the new key")
+	v.shows("was created", "")
+	if got := status(secret); got != http.StatusUnauthorized {
+		v.t.Errorf("rolled key: status %d", got)
+	}
+	rolled := v.eval("document.getElementById('bookside-secret').value")
+	v.open("admin.php?page=bookside&tab=keys")
+	v.follow("Revoke Kasse <1>")
+	v.shows("Its clients are rejected at once", "revoke")
+	v.follow("Revoke the key")
+	v.shows("The key was revoked", "")
+	if got := status(rolled); got != http.StatusUnauthorized {
+		v.t.Errorf("revoked key: status %d", got)
+	}
+}
+
+func (v *visitor) changeSettings() {
+	v.t.Helper()
+	v.follow("Settings")
+	v.shows("Forward requests", "settings")
+	v.reach("Forward requests")
+	v.write("javascript:alert(1)")
+	v.follow("Save the settings")
+	v.shows("Write an address such as", "settings with errors")
+	v.reach("Forward requests")
+	v.write("http://127.0.0.1:8080/")
+	v.follow("Save the settings")
+	v.shows("The settings were saved", "")
+	if got := v.eval("document.getElementById('bookside-forward').value"); got != "http://127.0.0.1:8080" {
+		v.t.Errorf("stored %s", got)
+	}
+	v.reach("Forward requests")
+	v.eval("document.activeElement.value = ''")
+	v.follow("Save the settings")
+	v.shows("The settings were saved", "")
+}
+
+// TestCompanionPagesOfARealSite looks at the pages of the site whose URL is in
+// BOOKSIDE_TEST_WORDPRESS_URL, whose administrator is admin with the password admin.
+func TestCompanionPagesOfARealSite(t *testing.T) {
+	site := os.Getenv("BOOKSIDE_TEST_WORDPRESS_URL")
+	if site == "" {
+		t.Skip("there is no BOOKSIDE_TEST_WORDPRESS_URL")
+	}
+	page := browser.New(t)
+	for label, screen := range screens {
+		t.Run(label, func(t *testing.T) {
+			if err := chromedp.Do(page, screen); err != nil {
+				t.Fatal(err)
+			}
+			v := &visitor{t, page, site, "real " + label}
+			v.logIn()
+			for _, tab := range []string{"status", "keys", "webhooks", "changes", "overlaps", "settings"} {
+				v.open("admin.php?page=bookside&tab=" + tab)
+				v.shows("Booking API", tab)
+			}
+			v.open("admin.php?page=bookside&tab=keys&form=create")
+			v.shows("New key", "new key")
+		})
+	}
+}
