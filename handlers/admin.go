@@ -67,8 +67,9 @@ func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	return a
 }
 
-// Mount adds a page at a path and everything below it.
+// Mount adds the console: a page at a path and everything below it, to which / leads.
 func (a *Admin) Mount(path string, page http.Handler) {
+	a.router.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, path) })
 	a.router.Any(path, echo.WrapHandler(page))
 	a.router.Any(path+"/*", echo.WrapHandler(page))
 }

@@ -69,7 +69,10 @@ func TestRevocationIsImmediate(t *testing.T) {
 	if _, err := s.database.SQL.ExecContext(t.Context(), "UPDATE wp_bookside_api_keys SET status = 'revoked' WHERE id = ?", key.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.do(http.MethodGet, "/v1/status", header).want(http.StatusUnauthorized)
+	rejected := s.do(http.MethodGet, "/v1/status", header).want(http.StatusUnauthorized)
+	if challenge := rejected.header.Get("WWW-Authenticate"); challenge != `Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"` {
+		t.Errorf("WWW-Authenticate %q", challenge)
+	}
 }
 
 // TestUseIsRecordedOnceAMinute reads last_used_at from the database.

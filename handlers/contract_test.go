@@ -130,7 +130,7 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 	if asked.Method == http.MethodHead {
 		asked.Method = http.MethodGet
 	}
-	if strings.HasSuffix(asked.URL.Path, "/openapi.json") || strings.Contains(asked.URL.Path+"/", "/docs/") {
+	if asked.URL.Path == "/" || strings.HasSuffix(asked.URL.Path, "/openapi.json") || strings.Contains(asked.URL.Path+"/", "/docs/") {
 		return nil // the documents themselves
 	}
 	route, parameters, err := c.router.FindRoute(asked)

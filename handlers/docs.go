@@ -83,8 +83,15 @@ func (p page) unzip(c echo.Context) error {
 }
 
 // addDocs serves the OpenAPI document and Swagger UI, at the root and under every
-// base path.
+// base path, and a page at the root that leads there.
 func (a *api) addDocs(e *echo.Echo) {
+	front := lazily(func() (page, error) { return docsFile("docs.front.html") })
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c echo.Context) error {
+		if c.QueryParams().Has(routeParameter) {
+			return errNoRoute // see plainRoute
+		}
+		return front(c)
+	})
 	a.addDocsAt(e, "", a.options.BasePaths)
 	for _, base := range a.options.BasePaths {
 		a.addDocsAt(e, base, []string{base})

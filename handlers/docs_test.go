@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -113,7 +114,7 @@ func TestDocsHeaders(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for path, typ := range map[string]string{
-		"/docs": "text/html", "/v1/docs": "text/html", "/docs/docs.js": "text/javascript", "/v1/docs/swagger-ui.css": "text/css",
+		"/": "text/html", "/docs/docs.front.css": "text/css", "/docs": "text/html", "/v1/docs": "text/html", "/docs/docs.js": "text/javascript", "/v1/docs/swagger-ui.css": "text/css",
 		"/docs/LICENSE": "text/plain", "/docs/NOTICE": "text/plain", "/docs/swagger-ui-bundle.js.LICENSE.txt": "text/plain",
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -134,6 +135,21 @@ func TestDocsHeaders(t *testing.T) {
 	if got := a.header.Get("Location"); got != "../docs" {
 		t.Errorf("a trailing slash redirects to %q", got)
 	}
+}
+
+// TestFrontPageLeadsOn follows the links of the page at the root.
+func TestFrontPageLeadsOn(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	front := s.do(http.MethodGet, "/", nil).want(http.StatusOK)
+	links := regexp.MustCompile(`href="([a-z][^":]*)"`).FindAllSubmatch(front.body, -1)
+	if len(links) != 3 {
+		t.Errorf("%d links", len(links))
+	}
+	for _, link := range links {
+		s.do(http.MethodGet, "/"+string(link[1]), nil).want(http.StatusOK)
+	}
+	s.do(http.MethodPost, "/", nil).want(http.StatusNotFound)
 }
 
 // TestDocsVaryByOrigin: a cached document of one origin is not used for

@@ -65,6 +65,8 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	failure, shape := failureOf(form, requestID(c), err)
 	failure.Written = writeOutcome(c.Request().Method, failure.Status, err)
 	switch {
+	case failure.Status == http.StatusUnauthorized:
+		header.Set(echo.HeaderWWWAuthenticate, keyChallenge)
 	case failure.Code == noRouteCode:
 		header.Del(echo.HeaderAllow) // echo's; WordPress sends none with this error
 	case errors.As(err, &limited):
@@ -78,6 +80,9 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	}
 	return failure, shape
 }
+
+// keyChallenge tells how a key is sent. Browsers ask nobody for either scheme.
+const keyChallenge = `Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"`
 
 // errPartlyWritten is the error of a request that failed after a part of it was
 // written.

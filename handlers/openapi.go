@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
@@ -460,6 +462,7 @@ var headerComponents = members{
 	{"RateLimit-Policy", headerOf("All windows with their limits, as in the IETF draft", "string", `"minute";q=60;w=60, "hour";q=3600;w=3600`)},
 	{"RateLimit", headerOf("What is left of all windows, as in the IETF draft", "string", `"minute";r=59;t=30, "hour";r=3599;t=1830`)},
 	{tagHeader, headerOf("Tag of the answer: a hash of its body", "string", exampleTag)},
+	{echo.HeaderWWWAuthenticate, headerOf("How a key is sent", "string", keyChallenge)},
 	{retryAfterHeader, headerOf("Seconds to wait before retrying", "integer", 5)},
 	{replayedHeader, headerOf("true if the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
 	{totalAgeHeader, headerOf("Age of the total in seconds, if it took long to count and was counted for an earlier request", "integer", 3)},
@@ -478,7 +481,9 @@ var mayWait = []int{http.StatusMultiStatus, http.StatusConflict, http.StatusTooM
 // is known.
 func headersOf(r route, status int) members {
 	names := []string{requestIDHeader}
-	if status != http.StatusUnauthorized {
+	if status == http.StatusUnauthorized {
+		names = append(names, echo.HeaderWWWAuthenticate)
+	} else {
 		names = append(names, ratelimit.Headers...)
 	}
 	if slices.Contains(mayWait, status) {

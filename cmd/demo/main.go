@@ -25,9 +25,12 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/fixtures/embedded"
 	"bookside/handlers"
+	"bookside/handlers/keyspage"
+	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
@@ -45,7 +48,11 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	address := flags.String("listen", "127.0.0.1:8080", "address to listen on; another port is taken where this one is in use")
+	console := flags.String("console", "127.0.0.1:8081", "address of the console; another port is taken where this one is in use")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(stdout, "starting: a small practice with about 300 bookings, served from memory\n"); err != nil {
 		return err
 	}
 	engine, err := embedded.Start(ctx)
@@ -57,8 +64,9 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 	if err != nil {
 		return errors.Join(err, engine.Close())
 	}
-	failures := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	err = serve(ctx, db, now, *address, stdout, failures)
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: adapter.NewPlatform(db, now)}
+	err = d.serve(ctx, *address, *console, stdout)
 	return errors.Join(err, db.Close(), engine.Close())
 }
 
@@ -75,12 +83,25 @@ func open(ctx context.Context, dsn string, site fixtures.Site) (*wpdb.DB, error)
 	return wpdb.Open(ctx, wpdb.Config{DSN: dsn, Prefix: site.Prefix})
 }
 
-func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, stdout io.Writer, log *slog.Logger) error {
-	if err := db.CreateOwnTables(ctx); err != nil {
+// demo is a server and its console.
+type demo struct {
+	db       *wpdb.DB
+	now      domain.Clock
+	log      *slog.Logger
+	store    *keys.Store
+	tokens   *keys.AdminTokens
+	platform *adapter.Platform
+}
+
+func (d *demo) serve(ctx context.Context, address, console string, stdout io.Writer) error {
+	if err := d.db.CreateOwnTables(ctx); err != nil {
 		return err
 	}
-	store := keys.NewStore(db, now, rand.Reader)
-	secret, _, err := store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete", "read_changes"}})
+	secret, _, err := d.store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete", "read_changes"}})
+	if err != nil {
+		return err
+	}
+	token, err := d.tokens.Issue(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,33 +109,58 @@ func serve(ctx context.Context, db *wpdb.DB, now domain.Clock, address string, s
 	if err != nil {
 		return err
 	}
-	platform := adapter.NewPlatform(db, now)
+	consoleListener, err := listen(ctx, console)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	d.platform.Webhooks = webhooks.NewStore(d.db, d.now, rand.Reader, webhooks.Vault{}, d.platform.Journal)
+	d.platform.Webhooks.AllowPrivate = true // receivers on this machine
+	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()
-	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	work.Go(func() {
-		platform.RunJournal(ctx, journal.Options{Interval: time.Second, Share: 1, Sweep: time.Minute, Keep: time.Hour, Owner: "demo"}, log)
+		d.platform.RunJournal(ctx, journal.Options{Interval: time.Second, Share: 1, Sweep: time.Minute, Keep: time.Hour, Owner: "demo"}, d.log)
 	})
-	api := handlers.New(platform, store, now, log, handlers.Options{
+	work.Go(func() {
+		webhooks.NewWorker(d.platform.Webhooks, d.store, d.log, handlers.WebhookOptions(d.platform, d.store, false)).Run(ctx, time.Second)
+	})
+	servers := []*http.Server{{Handler: d.api(), ReadHeaderTimeout: 10 * time.Second}, {Handler: d.admin(), ReadHeaderTimeout: 10 * time.Second}}
+	stopped := make(chan error, len(servers))
+	go func() { stopped <- servers[0].Serve(listener) }()
+	go func() { stopped <- servers[1].Serve(consoleListener) }()
+	greet(stdout, listener.Addr(), consoleListener.Addr(), secret, token)
+	select {
+	case err = <-stopped:
+		err = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer stop()
+	for _, server := range servers {
+		err = errors.Join(err, server.Shutdown(drain))
+	}
+	return err
+}
+
+func (d *demo) api() http.Handler {
+	return handlers.New(d.platform, d.store, d.now, d.log, handlers.Options{
 		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
 		QueryParameter: "api_key",
 		RequestTimeout: time.Minute,
 		Memory:         2 * handlers.LeastMemory,
 		MemoryWait:     5 * time.Second,
 	})
-	server := http.Server{Handler: api, ReadHeaderTimeout: 10 * time.Second}
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(listener) }()
-	greet(stdout, listener.Addr(), secret)
-	select {
-	case err := <-stopped:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		return server.Shutdown(drain)
-	}
+}
+
+// admin returns the console, and the probes beside it.
+func (d *demo) admin() http.Handler {
+	page := keyspage.New(d.now, d.log)
+	page.Open(d.store, d.tokens, ratelimit.Options{}, d.platform.Webhooks)
+	admin := handlers.NewAdmin(d.log, nil)
+	admin.Mount("/keys", page)
+	admin.Started(d.platform)
+	return admin
 }
 
 // listen takes a free port where the address is in use.
@@ -132,12 +178,14 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // greet prints what to do next; the curl line can be pasted as it is.
-func greet(stdout io.Writer, address net.Addr, secret string) {
-	_, _ = fmt.Fprintf(stdout, `A small practice with about 300 bookings, served from memory.
+func greet(stdout io.Writer, address, console net.Addr, secret, token string) {
+	_, _ = fmt.Fprintf(stdout, `
+key            %[3]s
+curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
 
-key   %[2]s
-curl -H 'X-API-Key: %[2]s' 'http://%[1]s/v1/bookings?per_page=2'
+documentation  http://%[1]s/docs
+console        http://%[2]s  (login token, valid for ten minutes: %[4]s)
 
 listening on http://%[1]s
-`, address, secret)
+`, address, console, secret, token)
 }

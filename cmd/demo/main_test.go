@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,18 +17,25 @@ import (
 
 var curlLine = regexp.MustCompile(`^curl -H 'X-API-Key: (lp_test_\w+)' '(http://[^']+)'$`)
 
+var pageLine = regexp.MustCompile(`^(?:documentation|console) +(http://[^ ]+)`)
+
 // TestDemo starts the demo on a free port and does what its curl line says.
 func TestDemo(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	output, printed := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"-listen", "127.0.0.1:0"}, time.Now, printed, io.Discard)
+		ended <- run(ctx, []string{"-listen", "127.0.0.1:0", "-console", "127.0.0.1:0"}, time.Now, printed, io.Discard)
 		_ = printed.Close()
 	}()
-	var key, url string
+	var key, url, first string
+	var pages []string // and what each shows
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
+		first = cmp.Or(first, lines.Text())
+		if found := pageLine.FindStringSubmatch(lines.Text()); found != nil {
+			pages = append(pages, found[1])
+		}
 		if found := curlLine.FindStringSubmatch(lines.Text()); found != nil {
 			key, url = found[1], found[2]
 		}
@@ -46,11 +54,29 @@ func TestDemo(t *testing.T) {
 	if status := ask(t, http.MethodGet, url, key, "", &list); status != http.StatusOK || !list.Success || len(list.Data) != 2 || list.Pagination.Total < 250 {
 		t.Errorf("status %d, success %v, %d of %d bookings", status, list.Success, len(list.Data), list.Pagination.Total)
 	}
+	if !strings.HasPrefix(first, "starting") || len(pages) != 2 {
+		t.Fatalf("the first line is %q; pages: %v", first, pages)
+	}
+	wantPage(t, pages[0], "swagger-ui")
+	wantPage(t, pages[1], `action="/keys/login"`)
 	bookings, _, _ := strings.Cut(url, "?")
 	wantWrites(t, bookings, key)
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("the demo ended with %v", err)
+	}
+}
+
+// wantPage opens a page, which contains some HTML.
+func wantPage(t *testing.T, url, html string) {
+	t.Helper()
+	response, err := http.Get(url) //nolint:noctx // the test has a time limit
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), html) {
+		t.Errorf("%s: status %d, %v, %.300s", url, response.StatusCode, err, body)
 	}
 }
 
