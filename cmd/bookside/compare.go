@@ -29,7 +29,15 @@ It sends at most --rate requests a second to PHP, pauses when PHP becomes slower
 does not help. Interrupted, it reports what it has.
 
   bookside compare --php https://example.com --php-key-file key --log /var/log/nginx/access.log*
-  bookside compare --php https://example.com --php-key-file key --crawl --html compare.html`
+  bookside compare --php https://example.com --php-key-file key --crawl --html compare.html
+
+With --writes it compares what requests write, on two restored copies of the database: PHP runs on
+the first one, Bookside on the second one. Each request of --scenario is sent to both, and the rows
+that they leave are compared. Mails must be off on both, and a row that is written into each copy
+must be visible through its server, or nothing is sent. Never use it on a live site.
+
+  bookside compare --php http://php.test --php-key-file key --bookside http://127.0.0.1:8080 \
+    --writes --scenario writes.http --on-copy @dsn-of-php @dsn-of-bookside`
 
 // compareCommand are the flags of compare.
 type compareCommand struct {
@@ -42,6 +50,8 @@ type compareCommand struct {
 	ignore                             []compare.Pattern
 	html                               string
 	json, personal                     bool
+	writes                             bool
+	scenario, copyA, copyB, prefix     string
 }
 
 func (p *program) compare(flags *flag.FlagSet) action {
@@ -63,6 +73,10 @@ func (p *program) compare(flags *flag.FlagSet) action {
 	flags.StringVar(&c.html, "html", "", "also write the result to this `FILE`, as a page that needs nothing else")
 	flags.BoolVar(&c.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&c.personal, "show-personal-data", false, "do not mask names, addresses, telephone numbers and texts in examples")
+	flags.BoolVar(&c.writes, "writes", false, "compare what requests write, on two copies of the site")
+	flags.StringVar(&c.scenario, "scenario", "", "with --writes, the `FILE` with the requests to send")
+	flags.StringVar(&c.copyA, "on-copy", "", "with --writes, the databases of PHP and of Bookside: two `DSN`s, or @FILE for a file with one")
+	flags.StringVar(&c.prefix, "prefix", defaultPrefix, "with --writes, the table `PREFIX` of the site")
 	return func(ctx context.Context, operands []string) error {
 		if err := c.takeOperands(operands); err != nil {
 			return err
@@ -86,17 +100,19 @@ func (c *compareCommand) addIgnored(text string) error {
 	return nil
 }
 
-// takeOperands takes the other files of --log, and validates the
+// takeOperands takes what follows the first value of --on-copy or --log, and validates the
 // flags.
 func (c *compareCommand) takeOperands(operands []string) error {
 	switch {
+	case c.copyA != "" && len(operands) == 1:
+		c.copyB = operands[0]
 	case len(c.logs) > 0:
 		c.logs = append(c.logs, operands...)
 	case len(operands) > 0:
-		return usageErrorf("%d words are left over; other files than those of --log have flags of their own", len(operands))
+		return usageErrorf("%d words are left over; other files than those of --log have flags of their own", len(operands)) // one may be a DSN
 	}
 	sources := 0
-	for _, given := range []bool{len(c.logs) > 0, c.crawl, c.requests != ""} {
+	for _, given := range []bool{len(c.logs) > 0, c.crawl, c.requests != "", c.writes} {
 		if given {
 			sources++
 		}
@@ -105,7 +121,11 @@ func (c *compareCommand) takeOperands(operands []string) error {
 	case c.php == "" || c.phpKeyFile == "":
 		return usageErrorf("write --php and --php-key-file")
 	case sources != 1:
-		return usageErrorf("write one of --log, --crawl and --requests")
+		return usageErrorf("write one of --log, --crawl, --requests and --writes")
+	case c.writes && (c.scenario == "" || c.copyB == ""):
+		return usageErrorf("--writes needs --scenario FILE and --on-copy DSN_A DSN_B")
+	case !c.writes && (c.scenario != "" || c.copyA != ""):
+		return usageErrorf("--scenario and --on-copy are for --writes")
 	case c.rate < 0 || c.most < 0 || c.samples < 1:
 		return usageErrorf("--rate and --max must not be negative, and --samples is at least 1")
 	}
@@ -147,6 +167,10 @@ func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare
 	if err != nil {
 		return nil, err
 	}
+	scenario, err := c.readScenario()
+	if err != nil {
+		return nil, err
+	}
 	progress := newProgressLine(p.stderr)
 	defer progress.clear()
 	o := compare.Options{PHP: php, Bookside: bookside, Rate: c.rate, Ignore: c.ignore, ShowPersonal: c.personal, Now: p.now, Progress: progress.show}
@@ -157,6 +181,9 @@ func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare
 	run, err := compare.Start(ctx, o)
 	if err != nil {
 		return nil, failf(exitFailure, err, "nothing was compared: %v", err)
+	}
+	if c.writes {
+		return c.write(ctx, run, scenario)
 	}
 	requests, source, err := c.choose(ctx, run, traffic)
 	if err != nil {

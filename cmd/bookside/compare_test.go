@@ -138,6 +138,8 @@ func TestCompareCommand(t *testing.T) {
 		"one of --log, --crawl":           {},
 		"write one of --log":              {"--log", log, "--crawl"},
 		"1 words are left over":           {"--crawl", "user:password@tcp(db)/a"},
+		"--writes needs --scenario":       {"--writes"},
+		"are for --writes":                {"--crawl", "--scenario", "x"},
 		"is not a JSON path":              {"--crawl", "--ignore", "a["},
 		"--samples is at least 1":         {"--crawl", "--samples", "0"},
 		"must not be negative":            {"--crawl", "--rate", "-1"},

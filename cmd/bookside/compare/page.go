@@ -39,6 +39,9 @@ func (r *Result) WritePage(w io.Writer) error {
 }
 
 func (r *Result) body() g.Node {
+	if r.Writes != nil {
+		return r.Writes.view()
+	}
 	return g.Group{
 		r.routesView(),
 		r.barsView(),

@@ -32,6 +32,7 @@ type Result struct {
 
 	UnseenRoutes     []string `json:"unseen_routes"`
 	UnseenParameters []string `json:"unseen_parameters"` // as route?name
+	Writes           *Writes  `json:"writes,omitempty"`
 }
 
 // Outcome is the verdict in a word.
@@ -191,12 +192,14 @@ func (c *collector) note(name string, x comparison, j judged) string {
 func (m mask) pair(d difference) (php, bookside, note string) {
 	php, bookside = m.example(d.at, d.php), m.example(d.at, d.bookside)
 	if php == bookside && d.php != nil && d.bookside != nil {
-		note = "the masked characters differ"
+		note = masksDiffer
 	}
 	return php, bookside, note
 }
 
-const longestExample = 600
+const longestExample = 600 // characters
+
+const masksDiffer = "the masked characters differ"
 
 // absent is shown where one of the answers has nothing.
 const absent = "–"
@@ -205,11 +208,15 @@ func (m mask) example(at location, v *value) string {
 	if v == nil {
 		return absent
 	}
-	text := []rune(m.value(at, *v).String())
-	if len(text) > longestExample {
-		return string(text[:longestExample]) + "…"
+	return shorten(m.value(at, *v).String())
+}
+
+func shorten(text string) string {
+	runes := []rune(text)
+	if len(runes) > longestExample {
+		return string(runes[:longestExample]) + "…"
 	}
-	return string(text)
+	return text
 }
 
 // settle turns differences that are noise elsewhere on their route into noise.
@@ -320,6 +327,10 @@ func quantile(all []time.Duration, percent int) Milliseconds {
 
 // conclude sets the verdict.
 func (r *Result) conclude() {
+	if r.Writes != nil {
+		r.concludeWrites()
+		return
+	}
 	var noise, known, differ int
 	for _, route := range r.Routes {
 		noise, known, differ = noise+route.Noise, known+route.Known, differ+route.Differ

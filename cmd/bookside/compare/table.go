@@ -9,15 +9,19 @@ import (
 // Text returns the result for a terminal. The verdict is its last line but the switch.
 func (r *Result) Text() string {
 	var b strings.Builder
-	r.routesText(&b)
-	findingsText(&b, "Differences", r.Differences)
-	findingsText(&b, "Known differences, each of them a decision", r.Known)
-	findingsText(&b, "Noise: PHP does not answer the same twice", r.Noise)
-	findingsText(&b, "Remarks: objects with another order of keys", r.Remarks)
-	listText(&b, "Not compared", r.Failures)
-	listText(&b, "Ignored", r.Ignored)
-	listText(&b, "Routes that were not seen in the requests", r.UnseenRoutes)
-	listText(&b, "Parameters that were not seen in the requests", r.UnseenParameters)
+	if r.Writes != nil {
+		r.writesText(&b)
+	} else {
+		r.routesText(&b)
+		findingsText(&b, "Differences", r.Differences)
+		findingsText(&b, "Known differences, each of them a decision", r.Known)
+		findingsText(&b, "Noise: PHP does not answer the same twice", r.Noise)
+		findingsText(&b, "Remarks: objects with another order of keys", r.Remarks)
+		listText(&b, "Not compared", r.Failures)
+		listText(&b, "Ignored", r.Ignored)
+		listText(&b, "Routes that were not seen in the requests", r.UnseenRoutes)
+		listText(&b, "Parameters that were not seen in the requests", r.UnseenParameters)
+	}
 	b.WriteString("\n" + r.Verdict + "\n")
 	if r.Outcome == Equal {
 		b.WriteString(switchText())

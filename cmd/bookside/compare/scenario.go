@@ -1,0 +1,162 @@
+package compare
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// Scenario is a list of requests that write, in the form of .http files:
+//
+//	# @name booking
+//	POST /bookings
+//	Idempotency-Key: 1
+//
+//	{"service_id": 2, "agent_id": 1, "start_date": "2026-12-01", "start_time": "10:00", "customer_id": 7}
+//
+//	###
+//	PUT /bookings/{{booking.data.id}}
+//
+//	{"status": "cancelled"}
+//
+// What is between {{ and }} is taken from the answer to an earlier request, of each side
+// from its own.
+type Scenario []scenarioRequest
+
+type scenarioRequest struct {
+	name, method, path string
+	header             http.Header
+	body               string
+	line               int
+}
+
+// ReadScenario reads a scenario from a file.
+func ReadScenario(name string) (s Scenario, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read scenario: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	var block []string
+	first, number := 1, 0
+	end := func() error {
+		r, ok, err := parseBlock(block, first)
+		if err == nil && ok {
+			err = s.check(r)
+			s = append(s, r)
+		}
+		block, first = nil, number+1
+		return err
+	}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		number++
+		if strings.HasPrefix(lines.Text(), "###") {
+			if err := end(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		block = append(block, lines.Text())
+	}
+	if err := errors.Join(lines.Err(), end()); err != nil {
+		return nil, err
+	}
+	if len(s) == 0 {
+		return nil, fmt.Errorf("%s has no request", name)
+	}
+	return s, nil
+}
+
+var (
+	nameLine    = regexp.MustCompile(`^(?:#|//)\s*@name\s+([A-Za-z][A-Za-z0-9_]*)\s*$`)
+	requestLine = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE)\s+(/(?:\{\{[^{}]*\}\}|\S)*)(?:\s+HTTP/[0-9.]+)?$`)
+	reference   = regexp.MustCompile(`\{\{\s*([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_]+)+)\s*\}\}`)
+)
+
+// parseBlock parses what is between two lines of ###; ok is false if that is only comments.
+func parseBlock(lines []string, first int) (r scenarioRequest, ok bool, err error) {
+	r.header = http.Header{}
+	for i, line := range lines {
+		text := strings.TrimSpace(line)
+		switch m := nameLine.FindStringSubmatch(text); {
+		case m != nil && !ok:
+			r.name = m[1]
+		case !ok && (text == "" || text[0] == '#' || strings.HasPrefix(text, "//")):
+		case !ok:
+			m := requestLine.FindStringSubmatch(text)
+			if m == nil {
+				return r, false, fmt.Errorf("line %d: not a request such as POST /bookings", first+i)
+			}
+			r.method, r.path, r.line, ok = m[1], m[2], first+i, true
+		case text == "":
+			r.body = strings.TrimSpace(strings.Join(lines[i:], "\n"))
+			return r, true, nil
+		default:
+			name, value, found := strings.Cut(text, ":")
+			if !found || strings.ContainsAny(name, " \t") {
+				return r, false, fmt.Errorf("line %d: not a header; an empty line stands before the body", first+i)
+			}
+			r.header.Set(textproto.CanonicalMIMEHeaderKey(name), strings.TrimSpace(value))
+		}
+	}
+	return r, ok, nil
+}
+
+// check reports references to requests that do not come before.
+func (s Scenario) check(r scenarioRequest) error {
+	for _, m := range reference.FindAllStringSubmatch(r.path+r.body, -1) {
+		known := false
+		for _, earlier := range s {
+			known = known || earlier.name == m[1]
+		}
+		if !known {
+			return fmt.Errorf("line %d: no request before it has the name %s", r.line, m[1])
+		}
+	}
+	return nil
+}
+
+// fill replaces references by what the answers have.
+func fill(text string, answers map[string]value) (string, error) {
+	var missing error
+	filled := reference.ReplaceAllStringFunc(text, func(found string) string {
+		m := reference.FindStringSubmatch(found)
+		v, ok := walk(answers[m[1]], strings.Split(m[2][1:], "."))
+		if !ok {
+			missing = fmt.Errorf("the answer to %s has no %s", m[1], m[2][1:])
+		}
+		return v.text
+	})
+	return filled, missing
+}
+
+// walk follows names and, in lists, positions.
+func walk(v value, names []string) (value, bool) {
+	for _, name := range names {
+		if v.kind == kindList {
+			found := false
+			for i, element := range v.list {
+				if numberValue(i).text == name {
+					v, found = element, true
+					break
+				}
+			}
+			if !found {
+				return value{}, false
+			}
+			continue
+		}
+		var ok bool
+		if v, ok = v.get(name); !ok {
+			return value{}, false
+		}
+	}
+	return v, v.scalar()
+}

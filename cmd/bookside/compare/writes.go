@@ -1,0 +1,516 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/copies"
+	"bookside/wpdb"
+)
+
+// Writes is what requests left in the two copies.
+type Writes struct {
+	Requests []WriteResult `json:"requests"`
+	Skipped  []string      `json:"skipped_tables"` // that cannot be compared
+}
+
+// WriteResult is a request of the scenario.
+type WriteResult struct {
+	Request  string        `json:"request"`
+	PHP      int           `json:"php_status"`
+	Bookside int           `json:"bookside_status"`
+	Tables   []TableResult `json:"tables"`
+	Answer   []Finding     `json:"answer"` // how the answers differ
+	Rows     []RowFinding  `json:"rows"`
+	Outcome  Outcome       `json:"outcome"`
+}
+
+// TableResult is how many rows of a table a request changed.
+type TableResult struct {
+	Table     string `json:"table"`
+	PHP       int    `json:"php_rows"`
+	Bookside  int    `json:"bookside_rows"`
+	Differing int    `json:"differences"`
+}
+
+// RowFinding is a row, or a value in it, that is not the same in both copies. Personal data
+// are masked.
+type RowFinding struct {
+	Kind     string `json:"kind"`
+	Table    string `json:"table"`
+	Row      int64  `json:"row"`
+	Column   string `json:"column,omitempty"`
+	PHP      string `json:"php_value,omitempty"`
+	Bookside string `json:"bookside_value,omitempty"`
+	Name     string `json:"name,omitempty"` // of a known difference
+	Why      string `json:"why,omitempty"`
+	Note     string `json:"note,omitempty"` // if the mask hides what differs
+}
+
+// RefusedError says why nothing was sent to the copies.
+type RefusedError struct{ Reasons []string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return strings.Join(e.Reasons, "\n  ") }
+
+// Tolerance is how far apart times may be that both sides write.
+const Tolerance = 10 * time.Second
+
+// Write sends the requests of a scenario to both sides and compares what they leave in the
+// copies. If a copy is not safe to write to, or is not the one that a side writes to, it
+// returns a RefusedError and has sent no write.
+func (r *Run) Write(ctx context.Context, scenario Scenario, php, bookside *copies.Copy) (*Result, error) {
+	if err := r.refuse(ctx, php, bookside); err != nil {
+		return nil, err
+	}
+	pair, differing, err := copies.NewPair(ctx, php, bookside, Tolerance)
+	if err != nil {
+		return nil, err
+	}
+	if len(differing) > 0 {
+		return nil, &RefusedError{unequal(differing)}
+	}
+	w := &writer{run: r, pair: pair, answers: [2]map[string]value{{}, {}}, result: &Writes{Skipped: php.Skipped}}
+	result := &Result{Started: r.started, PHP: r.options.PHP.Address(), Bookside: r.options.Bookside.Address(), Planned: len(scenario), Writes: w.result}
+	r.planned = len(scenario)
+	for _, request := range scenario {
+		if err := w.send(ctx, request); err != nil {
+			result.Stopped = r.reason(ctx, err)
+			break
+		}
+		r.results.compared++
+		r.report("")
+	}
+	result.Compared = len(w.result.Requests)
+	result.conclude()
+	return result, nil
+}
+
+func unequal(differing map[wpdb.Table]int) []string {
+	reasons := []string{"the copies are not equal; restore both from the same dump, and leave them alone meanwhile:"}
+	for _, t := range slices.Sorted(maps.Keys(differing)) {
+		reasons = append(reasons, fmt.Sprintf("%s: %s", t, count(differing[t], "row")))
+	}
+	return reasons
+}
+
+// refuse checks that mails are off and that PHP works on the first copy and Bookside on the
+// second one.
+func (r *Run) refuse(ctx context.Context, php, bookside *copies.Copy) error {
+	var reasons []string
+	for _, c := range []struct {
+		name string
+		copy *copies.Copy
+	}{{"copy of PHP", php}, {"copy of Bookside", bookside}} {
+		unsafe, err := c.copy.Unsafe(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		for _, reason := range unsafe {
+			reasons = append(reasons, c.name+": "+reason)
+		}
+	}
+	for _, only := range copies.SameTables(php, bookside) {
+		reasons = append(reasons, "only one of the copies has "+only)
+	}
+	if len(reasons) > 0 {
+		return &RefusedError{reasons}
+	}
+	for _, c := range []struct {
+		name        string
+		copy        *copies.Copy
+		here, there *Side
+	}{{"first", php, r.options.PHP, r.options.Bookside}, {"second", bookside, r.options.Bookside, r.options.PHP}} {
+		reason, err := r.recognise(ctx, c.copy, c.here, c.there)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			reasons = append(reasons, fmt.Sprintf("a row written into the %s copy %s", c.name, reason))
+		}
+	}
+	if len(reasons) > 0 {
+		return &RefusedError{reasons}
+	}
+	return nil
+}
+
+// recognise writes a marker into a copy; it must be seen through one server and not through
+// the other one.
+func (r *Run) recognise(ctx context.Context, c *copies.Copy, here, there *Side) (reason string, err error) {
+	code := rand.Text()[:10]
+	marker, err := c.PutMarker(ctx, "Bookside compare "+code)
+	if err != nil {
+		return "", fmt.Errorf("write a marker into a copy: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.RemoveMarker(context.WithoutCancel(ctx), marker)) }()
+	seenHere, err := here.sees(ctx, code)
+	if err != nil {
+		return "", err
+	}
+	seenThere, err := there.sees(ctx, code)
+	switch {
+	case err != nil:
+		return "", err
+	case !seenHere:
+		return "is not visible through " + here.base.Redacted() + ": that server uses another database", nil
+	case seenThere:
+		return "is also visible through " + there.base.Redacted() + ": both servers use one database", nil
+	default:
+		return "", nil
+	}
+}
+
+// sees reports whether a side lists a marker.
+func (s *Side) sees(ctx context.Context, code string) (bool, error) {
+	a, err := s.get(ctx, newRequest("/services", "search", code, "status", "disabled", "per_page", "10"), nil)
+	if err != nil {
+		return false, err
+	}
+	if a.status != http.StatusOK {
+		return false, fmt.Errorf("%s/services answers %d", s.base.Redacted(), a.status)
+	}
+	data, _ := a.json.get("data")
+	return slices.ContainsFunc(data.list, func(record value) bool {
+		name, _ := record.get("name")
+		return strings.HasSuffix(name.text, code)
+	}), nil
+}
+
+// writer sends the requests of a scenario.
+type writer struct {
+	run     *Run
+	pair    *copies.Pair
+	answers [2]map[string]value // of PHP and of Bookside, by the names of the requests
+	result  *Writes
+}
+
+func (w *writer) send(ctx context.Context, request scenarioRequest) error {
+	var got [2]answer
+	for i, side := range []*Side{w.run.options.PHP, w.run.options.Bookside} {
+		path, err := fill(request.path, w.answers[i])
+		if err != nil {
+			return err
+		}
+		body, err := fill(request.body, w.answers[i])
+		if err != nil {
+			return err
+		}
+		parsed, err := url.Parse(path)
+		if err != nil {
+			return fmt.Errorf("line %d: the path cannot be read", request.line)
+		}
+		header := request.header.Clone()
+		if body != "" && header.Get("Content-Type") == "" {
+			header.Set("Content-Type", "application/json")
+		}
+		if got[i], err = side.send(ctx, request.method, side.url(parsed.EscapedPath(), parsed.Query()), header, body, w.run.waiting); err != nil {
+			return err
+		}
+		if request.name != "" {
+			w.answers[i][request.name] = got[i].json
+		}
+	}
+	differences, counts, err := w.pair.Next(ctx)
+	if err != nil {
+		return err
+	}
+	w.result.Requests = append(w.result.Requests, w.judge(request, got, differences, counts))
+	return nil
+}
+
+func (w *writer) judge(request scenarioRequest, got [2]answer, differences []copies.Difference, counts []copies.Counts) WriteResult {
+	m := mask{show: w.run.options.ShowPersonal}
+	path, _, _ := strings.Cut(request.path, "?")
+	result := WriteResult{Request: request.method + " " + path, PHP: got[0].status, Bookside: got[1].status, Outcome: Equal}
+	for _, c := range counts {
+		result.Tables = append(result.Tables, TableResult{string(c.Table), c.PHP, c.Bookside, c.Differing})
+	}
+	for _, d := range differences {
+		if w.run.ignoredRow(d) {
+			continue
+		}
+		known := knownRowOf(request, d)
+		if known.Name == "" {
+			result.Outcome = Different
+		}
+		for _, f := range w.findings(m, d) {
+			f.Name, f.Why = known.Name, known.Why
+			result.Rows = append(result.Rows, f)
+		}
+	}
+	slices.SortStableFunc(result.Rows, func(a, b RowFinding) int { return cmp.Compare(a.Name, b.Name) })
+	for _, d := range w.answerDifferences(got) {
+		f := Finding{Kind: d.kind, Path: d.path(), Exact: d.exact()}
+		f.PHP, f.Bookside, f.Note = m.pair(d)
+		result.Answer = append(result.Answer, f)
+		result.Outcome = Different
+	}
+	return result
+}
+
+// answerDifferences compares the answers to a write; ids and codes of new records are the
+// same as in the rows.
+func (w *writer) answerDifferences(got [2]answer) []difference {
+	var kept []difference
+	x := comparison{php: got[0], again: got[0], bookside: got[1]}
+	for _, d := range answerDifferences(got[0], got[1]) {
+		if d.kind == KeyOrder || ignored(w.run.options.Ignore, d) || x.known(d) != "" {
+			continue
+		}
+		if d.kind == ValueDiffers && w.pair.Mapping().Same(d.at.last(), d.php.text, d.bookside.text) {
+			continue
+		}
+		kept = append(kept, d)
+	}
+	return kept
+}
+
+// ignoredRow applies --ignore to rows: their place is $.TABLE[*].COLUMN.
+func (r *Run) ignoredRow(d copies.Difference) bool {
+	at := location{}.member(string(d.Table)).element(0)
+	if d.Column != "" {
+		at = at.member(d.Column)
+	}
+	return ignored(r.options.Ignore, difference{kind: ValueDiffers, at: at})
+}
+
+func knownRowOf(request scenarioRequest, d copies.Difference) knownRow {
+	for _, k := range knownRows {
+		if k.matches(request, d) {
+			return k
+		}
+	}
+	return knownRow{}
+}
+
+// findings returns a difference of rows as it is shown; one of values that are JSON texts by
+// what differs in them.
+func (w *writer) findings(m mask, d copies.Difference) []RowFinding {
+	if d.Kind != copies.OtherValue || d.PHP == nil || d.Bookside == nil {
+		return []RowFinding{m.row(d)}
+	}
+	php, errPHP := parseJSON([]byte(*d.PHP))
+	bookside, errBookside := parseJSON([]byte(*d.Bookside))
+	if errPHP != nil || errBookside != nil || php.scalar() || bookside.scalar() {
+		return []RowFinding{m.row(d)}
+	}
+	inner := differ{same: w.sameScalar}
+	inner.compare(location{}.member(d.Column), php, bookside)
+	var all []RowFinding
+	for _, i := range inner.found {
+		f := RowFinding{Kind: string(i.kind), Table: string(d.Table), Row: d.Key, Column: strings.TrimPrefix(i.exact(), "$.")}
+		f.PHP, f.Bookside = m.inColumn(i.at.last(), i.php), m.inColumn(i.at.last(), i.bookside)
+		all = append(all, f.noted())
+	}
+	if len(all) == 0 {
+		return []RowFinding{m.row(d)}
+	}
+	return all
+}
+
+// inColumn returns a value in a JSON text of a column as it is shown.
+func (m mask) inColumn(name string, v *value) string {
+	switch {
+	case v == nil:
+		return absent
+	case v.kind == kindText:
+		return m.column(name, &v.text)
+	case v.scalar() || m.show:
+		return shorten(v.String())
+	default:
+		return shorten(m.hide(*v, true, name).String())
+	}
+}
+
+// noted adds a note if both values look the same.
+func (f RowFinding) noted() RowFinding {
+	if f.PHP == f.Bookside {
+		f.Note = masksDiffer
+	}
+	return f
+}
+
+func (w *writer) sameScalar(at location, php, bookside value) bool {
+	return php.kind == bookside.kind && w.pair.Mapping().Same(at.last(), php.text, bookside.text)
+}
+
+func (m mask) row(d copies.Difference) RowFinding {
+	f := RowFinding{Kind: string(d.Kind), Table: string(d.Table), Row: d.Key, Column: d.Column}
+	switch d.Kind {
+	case copies.OtherValue:
+		f.PHP, f.Bookside = m.column(d.Column, d.PHP), m.column(d.Column, d.Bookside)
+		return f.noted()
+	case copies.MissingRow:
+		f.PHP, f.Bookside = m.wholeRow(d.Row), absent
+	default:
+		f.PHP, f.Bookside = absent, m.wholeRow(d.Row)
+	}
+	return f
+}
+
+// column returns a value of a column as it is shown: numbers, times and words as they are.
+func (m mask) column(name string, stored *string) string {
+	if stored == nil {
+		return "NULL"
+	}
+	text := *stored
+	if !m.show && !harmless.MatchString(text) && (personalName(name, "customer") || !slices.Contains(wordColumns, name)) {
+		text = scramble(text)
+	}
+	return "'" + shorten(text) + "'"
+}
+
+// wordColumns hold words of the plugin.
+var wordColumns = []string{
+	"status", "payment_status", "fulfillment_status", "code", "kind", "processor", "payment_method", "payment_portion", "variant", "visibility", "meta_key", "initiated_by", "object_model_type",
+	"server_timezone", "customer_timezone", "coupon_code", "event_type",
+}
+
+func (m mask) wholeRow(row map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(row)) {
+		value := row[name]
+		parts = append(parts, name+" = "+m.column(name, &value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// knownRow is a difference of rows that is a decision of Bookside.
+type knownRow struct {
+	Name, Why string
+	matches   func(request scenarioRequest, d copies.Difference) bool
+}
+
+func column(d copies.Difference, t wpdb.Table, names ...string) bool {
+	return d.Kind == copies.OtherValue && d.Table == t && slices.Contains(names, d.Column)
+}
+
+var knownRows = []knownRow{
+	{"payments bring the order in step", "The payment status of an order, and the invoice that a payment settles, follow its payments; in the plugin people do that by hand.", func(r scenarioRequest, d copies.Difference) bool {
+		return strings.HasPrefix(r.path, "/payments") && (column(d, wpdb.Orders, "payment_status", "updated_at") || column(d, wpdb.OrderInvoices, "status", "updated_at"))
+	}},
+	{"the order item follows its booking", "The data of an order item are kept in step with the booking; the plugin leaves them as they were.", func(r scenarioRequest, d copies.Difference) bool {
+		return r.method == http.MethodPut && column(d, wpdb.OrderItems, "item_data", "updated_at")
+	}},
+	{"a deleted booking gets no new keys", "When the plugin logs that it has deleted a booking, it makes new keys to manage it; they lead nowhere.", func(r scenarioRequest, d copies.Difference) bool {
+		return r.method == http.MethodDelete && d.Kind == copies.MissingRow && d.Table == wpdb.BookingMeta && strings.HasPrefix(d.Row["meta_key"], "key_to_manage")
+	}},
+	{"unchanged records are not written", "The plugin also saves records in which nothing changed, with a new updated_at.", func(_ scenarioRequest, d copies.Difference) bool {
+		return d.Kind == copies.OtherValue && d.Column == "updated_at" && !d.Touched
+	}},
+	{"mails are logged by whoever sends them", "Jobs and the entries about mails that were sent come from the side that sends them.", func(_ scenarioRequest, d copies.Difference) bool {
+		return d.Table == wpdb.ProcessJobs || d.Table == wpdb.Activities && slices.Contains([]string{"email_sent", "sms_sent", "process_job_run"}, d.Row["code"])
+	}},
+	{"details of the activity log", "The activity log has values as the database has them, every change, and the items of an order before and after.", func(_ scenarioRequest, d copies.Difference) bool {
+		return column(d, wpdb.Activities, "description")
+	}},
+	{"the price breakdown names the new service", "The plugin leaves the name of the old service there when a booking gets another one.", func(r scenarioRequest, d copies.Difference) bool {
+		return r.method == http.MethodPut && column(d, wpdb.Orders, "price_breakdown")
+	}},
+}
+
+func (r *Result) concludeWrites() {
+	differing, known := 0, 0
+	for _, w := range r.Writes.Requests {
+		if w.Outcome == Different {
+			differing++
+		}
+		for _, f := range w.Rows {
+			if f.Name != "" {
+				known++
+			}
+		}
+	}
+	reason := ""
+	if r.Stopped != "" {
+		reason = " " + r.Stopped
+	}
+	switch {
+	case differing > 0:
+		r.Outcome = Different
+		r.Verdict = fmt.Sprintf("DIFFERENT: %d of %s left other rows or got other answers.%s", differing, count(r.Compared, "write"), reason)
+	case r.Compared < r.Planned:
+		r.Outcome = Incomplete
+		r.Verdict = fmt.Sprintf("INCOMPLETE: %d of %s compared, none of which differs.%s", r.Compared, count(r.Planned, "write"), reason)
+	default:
+		r.Outcome = Equal
+		r.Verdict = fmt.Sprintf("EQUAL: %s left the same rows in both copies (%s).", count(r.Compared, "write"), count(known, "known difference"))
+	}
+}
+
+func (r *Result) writesText(b *strings.Builder) {
+	for _, w := range r.Writes.Requests {
+		fmt.Fprintf(b, "%s  PHP %d, Bookside %d: %s\n", w.Request, w.PHP, w.Bookside, w.Outcome)
+		for _, t := range w.Tables {
+			fmt.Fprintf(b, "  %s: PHP changed %s, Bookside %d\n", t.Table, count(t.PHP, "row"), t.Bookside)
+		}
+		for _, f := range w.Answer {
+			fmt.Fprintf(b, "  answer: %s at %s\n    PHP:      %s\n    Bookside: %s\n", f.Kind, f.Exact, f.PHP, f.Bookside)
+		}
+		for _, f := range w.Rows {
+			fmt.Fprintf(b, "  %s: %s\n    PHP:      %s\n    Bookside: %s\n", f.place(), cmp.Or(f.Name, f.Kind), f.PHP, f.Bookside)
+			if f.Note != "" {
+				fmt.Fprintf(b, "    (%s)\n", f.Note)
+			}
+		}
+	}
+	listText(b, "Tables that were not compared", r.Writes.Skipped)
+}
+
+// place names a row and a column.
+func (f RowFinding) place() string {
+	text := fmt.Sprintf("%s %d", f.Table, f.Row)
+	if f.Column != "" {
+		text += ", " + f.Column
+	}
+	return text
+}
+
+func (w *Writes) view() g.Node {
+	all := g.Group{h.H2(g.Text("Writes"))}
+	for _, r := range w.Requests {
+		all = append(all, r.view())
+	}
+	return append(all, listView("Tables that were not compared", w.Skipped))
+}
+
+func (r WriteResult) view() g.Node {
+	var tables, rows []g.Node
+	for _, t := range r.Tables {
+		tables = append(tables, h.Li(h.Code(g.Text(t.Table)), g.Textf(": PHP changed %s, Bookside %d", count(t.PHP, "row"), t.Bookside)))
+	}
+	row := func(place, what, php, bookside string) {
+		rows = append(rows, h.P(h.Strong(g.Text(what)), g.Text(" at "), h.Code(g.Text(place))), h.Table(h.TBody(
+			h.Tr(h.Th(h.Scope("row"), g.Text("PHP")), h.Td(h.Code(g.Text(php)))),
+			h.Tr(h.Th(h.Scope("row"), g.Text("Bookside")), h.Td(h.Code(g.Text(bookside)))),
+		)))
+	}
+	for _, f := range r.Answer {
+		row("answer "+f.Exact, string(f.Kind), f.PHP, f.Bookside)
+	}
+	for _, f := range r.Rows {
+		row(f.place(), cmp.Or(f.Name, f.Kind), f.PHP, f.Bookside)
+		for _, about := range []string{f.Why, f.Note} {
+			if about != "" {
+				rows = append(rows, h.P(h.Class("soft"), g.Text(about)))
+			}
+		}
+	}
+	return h.Article(append([]g.Node{
+		h.P(h.Strong(h.Code(g.Text(r.Request))), g.Textf(" — PHP %d, Bookside %d: ", r.PHP, r.Bookside), h.Span(g.If(r.Outcome != Equal, h.Class("some")), g.Text(string(r.Outcome)))),
+		h.Ul(tables...),
+	}, rows...)...)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"bookside/adapter/copies"
+	"bookside/cmd/bookside/compare"
+	"bookside/wpdb"
+)
+
+// readScenario returns nil without --writes.
+func (c *compareCommand) readScenario() (compare.Scenario, error) {
+	if !c.writes {
+		return nil, nil
+	}
+	scenario, err := compare.ReadScenario(c.scenario)
+	if err != nil {
+		return nil, failf(exitUsage, err, "--scenario: %v", err)
+	}
+	return scenario, nil
+}
+
+// write compares what a scenario writes to the two copies.
+func (c *compareCommand) write(ctx context.Context, run *compare.Run, scenario compare.Scenario) (result *compare.Result, err error) {
+	var opened [2]*copies.Copy
+	for i, text := range []string{c.copyA, c.copyB} {
+		t, err := c.copyTarget(text)
+		if err != nil {
+			return nil, err
+		}
+		db, err := t.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, db.Close()) }()
+		if opened[i], err = copies.Open(ctx, db); err != nil {
+			return nil, failf(exitNoTables, err, "--on-copy: %v", err)
+		}
+	}
+	result, err = run.Write(ctx, scenario, opened[0], opened[1])
+	var refused *compare.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return nil, failf(exitFailure, err, "nothing was sent:\n  %v", err)
+	case err != nil:
+		return nil, failf(exitFailure, err, "the comparison failed: %v", err)
+	}
+	result.Source = fmt.Sprintf("%d requests of a scenario", len(scenario))
+	return result, nil
+}
+
+// copyTimeout limits a statement on a copy: each request is followed by a look at all rows.
+const copyTimeout = 2 * time.Minute
+
+// copyTarget returns a database of --on-copy: a DSN, or @ and a file with one.
+func (c *compareCommand) copyTarget(text string) (target, error) {
+	if file, ok := strings.CutPrefix(text, "@"); ok {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return target{}, usageErrorf("--on-copy: %v", err)
+		}
+		text = strings.TrimSpace(string(content))
+	}
+	parts, ok := parseDSN(text)
+	if !ok {
+		return target{}, usageErrorf("--on-copy: not a DSN such as user:password@tcp(127.0.0.1:3306)/database")
+	}
+	return target{
+		config:  wpdb.Config{DSN: text, Prefix: c.prefix, MaxOpen: 2, StatementTimeout: copyTimeout, IOTimeout: copyTimeout + 5*time.Second},
+		address: parts.address, database: parts.database, source: "--on-copy", credentials: "the DSN of --on-copy",
+	}, nil
+}

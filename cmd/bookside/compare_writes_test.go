@@ -1,0 +1,204 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// twoCopies are two copies of a site with a server on each.
+type twoCopies struct {
+	t             *testing.T
+	php, bookside *fixtures.Database
+	phpURL, url   string
+	phpKey, key   string
+}
+
+func newTwoCopies(t *testing.T) *twoCopies {
+	t.Helper()
+	c := &twoCopies{t: t, php: small(t), bookside: small(t)}
+	for _, db := range []*fixtures.Database{c.php, c.bookside} {
+		c.exec(db, "UPDATE wp_latepoint_settings SET value = '' WHERE name LIKE 'notifications_%_processor'")
+		c.exec(db, "UPDATE wp_latepoint_processes SET status = 'disabled'")
+	}
+	c.phpKey, c.key = keyFile(t, withoutLimits(c.php)), keyFile(t, withoutLimits(c.bookside))
+	c.phpURL, c.url = serve(t, withoutLimits(c.php)).url, serve(t, withoutLimits(c.bookside)).url
+	return c
+}
+
+func (c *twoCopies) exec(db *fixtures.Database, statement string) {
+	c.t.Helper()
+	if _, err := db.SQL.ExecContext(c.t.Context(), statement); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *twoCopies) compare(php, scenario string) result {
+	c.t.Helper()
+	return run(c.t, nil, "", "compare", "--php", php, "--php-key-file", c.phpKey, "--bookside", c.url, "--key-file", c.key, "--writes", "--scenario", textFile(c.t, "writes.http", scenario),
+		"--on-copy", "@"+textFile(c.t, "dsn", c.php.AdminDSN+"\n"), c.bookside.AdminDSN)
+}
+
+const writingScenario = `# What clients of the sample site do.
+# @name customer
+POST /customers
+
+{"first_name": "Ada", "last_name": "Byron", "email": "ada@example.com", "phone": "+49 151 2345678"}
+
+###
+# @name booking
+POST /bookings
+Content-Type: application/json
+
+{"service_id": 2, "agent_id": "any", "start_date": "2026-12-01", "start_time": "10:00", "customer_id": {{customer.data.id}}}
+
+###
+PUT /bookings/{{ booking.data.id }}
+
+{"start_date": "2026-12-02", "notes": "bring the X-rays"}
+
+###
+POST /payments
+
+{"order_id": {{booking.data.order.id}}, "amount": "5.00"}
+
+### a request that fails on both sides
+POST /bookings
+
+{"service_id": 999}
+
+###
+DELETE /bookings/{{booking.data.id}}?force=true
+`
+
+// TestCompareWrites: two servers of ours leave the same rows in two copies, although ids,
+// codes and hashes differ.
+func TestCompareWrites(t *testing.T) {
+	t.Parallel()
+	c := newTwoCopies(t)
+	// The next ids of the second copy are others.
+	for _, table := range []string{"bookings", "customers", "orders", "order_items", "activities", "transactions"} {
+		c.exec(c.bookside, "ALTER TABLE wp_latepoint_"+table+" AUTO_INCREMENT = 5000")
+	}
+	services := countRows(t, c.php, "wp_latepoint_services")
+	got := c.compare(c.phpURL, writingScenario)
+	if got.code != exitOK {
+		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
+	}
+	wantTexts(t, got.stdout, "EQUAL: 6 writes left the same rows in both copies (0 known differences)", "POST /bookings  PHP 201, Bookside 201: equal", "POST /bookings  PHP 400, Bookside 400: equal",
+		"latepoint_bookings: PHP changed 1 row, Bookside 1", "latepoint_transactions: PHP changed 1 row, Bookside 1", "DELETE /bookings/{{booking.data.id}}  PHP 200, Bookside 200")
+	if strings.Contains(got.stdout, "Byron") {
+		t.Errorf("personal data are printed: %s", got.stdout)
+	}
+	if countRows(t, c.php, "wp_latepoint_services") != services || countRows(t, c.bookside, "wp_latepoint_services") != services {
+		t.Error("a marker was left behind")
+	}
+}
+
+func countRows(t *testing.T, db *fixtures.Database, table string) (n int) {
+	t.Helper()
+	if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestCompareWritesFindsDifferences: a side that writes something else is found out, row by
+// row, and what is a decision of ours is named.
+func TestCompareWritesFindsDifferences(t *testing.T) {
+	t.Parallel()
+	c := newTwoCopies(t)
+	target, err := url.Parse(c.phpURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	php := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		changed := strings.ReplaceAll(string(body), `"Ada"`, `"Eva"`)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(changed)), int64(len(changed))
+		proxy.ServeHTTP(w, r)
+		switch {
+		case r.Method == http.MethodPost && strings.Contains(changed, `"any"`):
+			c.exec(c.php, "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) SELECT MAX(id), 'color', 'red' FROM wp_latepoint_bookings")
+			c.exec(c.php, "UPDATE wp_latepoint_bookings SET status = 'pending' ORDER BY id DESC LIMIT 1")
+			c.exec(c.php, "DELETE FROM wp_latepoint_activities ORDER BY id DESC LIMIT 1")
+			c.exec(c.php, "UPDATE wp_latepoint_agents SET updated_at = '2026-11-21 09:30:00' WHERE id = 1")
+		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/payments"):
+			c.exec(c.php, "UPDATE wp_latepoint_orders SET payment_status = 'not_paid' ORDER BY id DESC LIMIT 1")
+		case r.Method == http.MethodDelete:
+			c.exec(c.php, "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (77777, 'key_to_manage_for_agent', 'abcdef')")
+		}
+	}))
+	t.Cleanup(php.Close)
+	got := c.compare(php.URL, writingScenario).want(t, exitDifferent)
+	wantTexts(t, got.stdout, "DIFFERENT: 3 of 6 writes left other rows or got other answers",
+		", first_name: value\n    PHP:      'Xxx'\n    Bookside: 'Xxx'",
+		"status: value\n    PHP:      'pending'\n    Bookside: 'approved'",
+		"latepoint_booking_meta", "missing row\n    PHP:      ", "meta_key = 'color'", "latepoint_activities", "additional row\n    PHP:      –\n    Bookside: ",
+		"latepoint_agents 1, updated_at: unchanged records are not written", "payment_status: payments bring the order in step", "a deleted booking gets no new keys")
+	if strings.Contains(got.stdout, "Eva") || strings.Contains(got.stdout, "Byron") {
+		t.Errorf("personal data are printed: %s", got.stdout)
+	}
+}
+
+// TestCompareWritesRefuses: nothing is sent unless both copies are safe, equal, and those of
+// the servers.
+func TestCompareWritesRefuses(t *testing.T) {
+	t.Parallel()
+	c := newTwoCopies(t)
+	before := countRows(t, c.bookside, "wp_latepoint_customers") + countRows(t, c.php, "wp_latepoint_customers")
+	refused := func(text string) {
+		t.Helper()
+		got := c.compare(c.phpURL, writingScenario).want(t, exitFailure, "nothing was sent:", text)
+		if strings.Contains(got.stderr, c.php.AdminDSN) {
+			t.Error("a DSN is printed")
+		}
+	}
+	with := func(db *fixtures.Database, set, undo, text string) {
+		t.Helper()
+		c.exec(db, set)
+		refused(text)
+		c.exec(db, undo)
+	}
+	for _, kind := range []string{"email", "sms", "whatsapp"} {
+		name := "'notifications_" + kind + "_processor'"
+		c.exec(c.bookside, "INSERT INTO wp_latepoint_settings (name, value) SELECT "+name+", '' FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM wp_latepoint_settings WHERE name = "+name+")")
+		with(c.bookside, "UPDATE wp_latepoint_settings SET value = 'smtp' WHERE name = "+name, "UPDATE wp_latepoint_settings SET value = '' WHERE name = "+name,
+			"copy of Bookside: notifications by "+kind+" are on: UPDATE wp_latepoint_settings")
+	}
+	with(c.php, `INSERT INTO wp_latepoint_processes (name, event_type, actions_json, status) VALUES ('x', 'booking_created', '{"type":"trigger_webhook"}', 'active')`,
+		"DELETE FROM wp_latepoint_processes WHERE name = 'x'", "copy of PHP: workflows are active")
+	with(c.bookside, `INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at) VALUES ('x', 'https://x', '*', '', '', '', 0, 0, 0, 's', 'enabled', 0, '2026-11-21 00:00:00')`,
+		"DELETE FROM wp_bookside_webhooks", "copy of Bookside: webhooks of Bookside are enabled")
+	with(c.php, "ALTER TABLE wp_latepoint_orders ADD COLUMN extra INT", "ALTER TABLE wp_latepoint_orders DROP COLUMN extra", "only one of the copies has latepoint_orders.extra")
+	with(c.php, "UPDATE wp_latepoint_customers SET first_name = 'Eva' WHERE id = 3", "SELECT 1", "latepoint_customers: 1 row")
+
+	// Both servers on one database, and servers on each other's.
+	one := *c
+	one.phpURL, one.phpKey = c.url, c.key
+	one.compare(one.phpURL, writingScenario).want(t, exitFailure, "a row written into the first copy is not visible through "+c.url)
+	one.php = c.bookside
+	one.compare(one.phpURL, writingScenario).want(t, exitFailure, "is also visible through "+c.url+"/wp-json/latepoint-api/v1: both servers use one database")
+	swapped := *c
+	swapped.php, swapped.bookside = c.bookside, c.php
+	swapped.compare(c.phpURL, writingScenario).want(t, exitFailure, "written into the first copy is not visible through", "written into the second copy is not visible through")
+
+	if after := countRows(t, c.bookside, "wp_latepoint_customers") + countRows(t, c.php, "wp_latepoint_customers"); after != before {
+		t.Errorf("%d customers, before %d: something was written", after, before)
+	}
+	if n := countRows(t, c.php, "wp_latepoint_services WHERE name LIKE 'Bookside compare%'") + countRows(t, c.bookside, "wp_latepoint_services WHERE name LIKE 'Bookside compare%'"); n != 0 {
+		t.Errorf("%d markers were left behind", n)
+	}
+	c.compare(c.phpURL, "POST /bookings/{{booking.data.id}}").want(t, exitUsage, "no request before it has the name booking")
+	c.compare(c.phpURL, "# nothing").want(t, exitUsage, "has no request")
+}
