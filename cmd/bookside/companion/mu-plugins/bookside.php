@@ -160,11 +160,11 @@ class BooksideLock
             return true;
         }
         $this->release();
-        $this->problem = '';
         $until = microtime(true) + self::CONNECT;
         for ($attempt = 1; $attempt <= self::ATTEMPTS; $attempt++) {
             $error = $this->connect() ?: $this->update($rows);
             if ($error === 0) {
+                $this->problem = '';
                 $this->rows = $rows;
                 $this->problem = '';
                 return true;

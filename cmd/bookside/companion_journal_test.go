@@ -1,0 +1,293 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// watchedTables are LatePoint's tables whose changes are entered, by their resources.
+var watchedTables = map[string]string{
+	"bookings": "bookings", "customers": "customers", "orders": "orders", "payments": "transactions", "invoices": "order_invoices",
+	"services": "services", "agents": "agents", "locations": "locations",
+}
+
+// addTriggers makes triggers write down what changes in the watched tables.
+func (b *bookingSite) addTriggers() {
+	b.t.Helper()
+	b.execute(b.db.SQL, "CREATE TABLE seen (resource VARCHAR(20), id BIGINT, kind VARCHAR(10), at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6))")
+	for resource, table := range watchedTables {
+		var columns string
+		query := "SELECT GROUP_CONCAT('OLD.', column_name, ' <=> NEW.', column_name SEPARATOR ' AND ') FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?"
+		if err := b.db.SQL.QueryRowContext(b.t.Context(), query, b.db.Prefix+"latepoint_"+table).Scan(&columns); err != nil {
+			b.t.Fatal(err)
+		}
+		for event, body := range map[string]string{
+			"INSERT": "INSERT INTO seen (resource, id, kind) VALUES ('%s', NEW.id, 'created')",
+			"UPDATE": "IF NOT (" + strings.ReplaceAll(columns, "%", "%%") + ") THEN INSERT INTO seen (resource, id, kind) VALUES ('%s', NEW.id, 'updated'); END IF",
+			"DELETE": "INSERT INTO seen (resource, id, kind) VALUES ('%s', OLD.id, 'deleted')",
+		} {
+			b.execute(b.db.SQL, fmt.Sprintf("CREATE TRIGGER seen_%s_%s AFTER %s ON {p}%s FOR EACH ROW ", table, event, event, table)+fmt.Sprintf(body, resource))
+		}
+	}
+}
+
+// list returns the rows of a query, each as one text.
+func (b *bookingSite) list(query string) (texts []string) {
+	b.t.Helper()
+	rows, err := b.db.SQL.QueryContext(b.t.Context(), b.expand(query))
+	if err != nil {
+		b.t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			b.t.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	if err := rows.Err(); err != nil {
+		b.t.Fatal(err)
+	}
+	return texts
+}
+
+// TestCompanionEntersChanges: whatever WordPress changes is in the inbox of the journal, and
+// nothing else. Triggers see what really changed.
+func TestCompanionEntersChanges(t *testing.T) {
+	t.Parallel()
+	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
+		b.s.cancel() // nobody empties the inbox
+		for range b.s.ended {
+		}
+		b.addTriggers()
+		slot := b.slot(600, "")
+		for _, c := range []struct {
+			name, code string
+			want       []string // further texts about entries: resource, kind, status and user
+		}{
+			{"checkout", "test_checkout(" + slot + ");", []string{"bookings created approved NULL"}},
+			{"staff", "wp_set_current_user(1); test_staff(" + b.slot(615, "") + ");", []string{"bookings created approved 1"}},
+			{"ability", "test_ability(" + b.slot(630, "") + ");", nil},
+			{"refused ability", "test_ability(" + b.slot(630, "") + ");", nil},
+			{"status alone", "test_status($last(), 'cancelled');", []string{"bookings updated cancelled NULL"}},
+			{"saved without a change of status", "$b = new OsBookingModel($last()); $b->customer_id = 3; $b->save();", []string{"bookings updated NULL NULL"}},
+			{"saved without any change", "$b = new OsBookingModel($last()); $wpdb->update($p . 'bookings', ['status' => $b->status], ['id' => $b->id]);", nil},
+			{"deleted model", "(new OsBookingModel($last()))->delete();", []string{"bookings deleted NULL NULL"}},
+			{"created and deleted at once", "$wpdb->insert($p . 'agents', ['first_name' => 'A', 'status' => 'active']); $wpdb->delete($p . 'agents', ['id' => $wpdb->insert_id]);", nil},
+			{"several rows updated", `$wpdb->query("UPDATE {$p}customers SET notes = 'it\'s WHERE id = 1 \" or\\n' WHERE id IN (3, 4, 5) AND last_name <> 'x'");`, nil},
+			{"several rows deleted", `$wpdb->query("DELETE FROM {$p}order_invoices WHERE order_id < 5");`, nil},
+			{"limited", `$wpdb->query("UPDATE {$p}orders SET fulfillment_status = 'fulfilled' WHERE fulfillment_status <> 'fulfilled' ORDER BY id DESC LIMIT 2");`, nil},
+			{"several rows inserted", `$wpdb->query("INSERT INTO {$p}locations (name, status) VALUES ('A (WHERE)', 'active'), ('B', 'active'), ('C', 'active')");`, nil},
+			{"lower case, no quotes, lines", `$wpdb->query("  update\n{$p}services\nset name = concat(name, 'ü')\nwhere id\n= 3");`, nil},
+			{"all rows", `$wpdb->query("UPDATE {$p}agents SET title = CONCAT(COALESCE(title, ''), '.')");`, nil},
+			{"nothing matches", `$wpdb->query("UPDATE {$p}agents SET title = 'x' WHERE id = 999999"); $wpdb->query("DELETE FROM {$p}agents WHERE id = 999999");`, nil},
+			{"failing", `$wpdb->suppress_errors(); $wpdb->query("UPDATE {$p}agents SET nonsense = 1 WHERE id = 1"); $wpdb->query("INSERT INTO {$p}agents (id, first_name, status) VALUES (1, 'A', 'active')");`, nil},
+			{"rolled back", `$wpdb->query('START TRANSACTION'); $wpdb->update($p . 'agents', ['title' => 'y'], ['id' => 1]); $wpdb->query('ROLLBACK');`, nil},
+			{"committed", `$wpdb->query('START TRANSACTION'); $wpdb->update($p . 'agents', ['title' => 'z'], ['id' => 1]); $wpdb->query('COMMIT');`, nil},
+			{"unwatched table", `$wpdb->insert($p . 'agent_meta', ['object_id' => 1, 'meta_key' => 'k', 'meta_value' => 'v']); update_option('x', 1);`, nil},
+			{"several hundred", `$wpdb->query("UPDATE {$p}customers SET notes = CONCAT(COALESCE(notes, ''), '!')");`, nil},
+			{"payment", `$wpdb->insert($p . 'transactions', ['order_id' => 1, 'amount' => 5, 'status' => 'succeeded', 'kind' => 'capture']); $wpdb->update($p . 'transactions', ['notes' => 'n'], ['id' => $wpdb->insert_id]);`, nil},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				part := *b
+				part.t = t
+				part.execute(b.db.SQL, "DELETE FROM seen")
+				part.execute(b.db.SQL, "DELETE FROM {own}change_inbox")
+				returns[any](&part, `global $wpdb; $p = $wpdb->prefix . 'latepoint_';
+					$last = function () use ($wpdb, $p) { return (int) $wpdb->get_var("SELECT MAX(id) FROM {$p}bookings"); }; `+c.code)
+				// Several changes of one record in one request are one entry, which is about the first.
+				seen := part.list(`SELECT CONCAT(resource, ' ', id, ' ', MIN(kind)) FROM seen WHERE kind <> 'deleted' GROUP BY resource, id
+					UNION SELECT CONCAT(resource, ' ', id, ' ', kind) FROM seen WHERE kind = 'deleted' ORDER BY 1`)
+				entered := part.list("SELECT CONCAT(resource, ' ', resource_id, ' ', kind) FROM {own}change_inbox WHERE origin = 'site' ORDER BY 1")
+				if diff := cmp.Diff(seen, entered); diff != "" {
+					t.Errorf("changed (-) and entered (+):\n%s", diff)
+				}
+				told := part.list("SELECT CONCAT(resource, ' ', kind, ' ', COALESCE(status, 'NULL'), ' ', COALESCE(actor_id, 'NULL')) FROM {own}change_inbox")
+				for _, want := range c.want {
+					if !strings.Contains("\n"+strings.Join(told, "\n")+"\n", "\n"+want+"\n") {
+						t.Errorf("no %q in %q", want, told)
+					}
+				}
+			})
+		}
+		t.Run("no inbox", func(t *testing.T) {
+			part := *b
+			part.t = t
+			part.execute(b.db.SQL, "RENAME TABLE {own}change_inbox TO {own}away")
+			if got := returns[int](&part, `global $wpdb; return $wpdb->update($wpdb->prefix . 'latepoint_agents', ['title' => 'w'], ['id' => 1]);`); got != 1 {
+				t.Errorf("%d rows updated", got)
+			}
+			part.execute(b.db.SQL, "RENAME TABLE {own}away TO {own}change_inbox")
+			if got := returns[int](&part, "return bookside_companion_failures()['journal']['count'];"); got != 1 {
+				t.Errorf("%d failures counted", got)
+			}
+		})
+		if faults := b.Faults(t); strings.Contains(faults, "mu-plugins") {
+			t.Error(faults)
+		}
+	})
+}
+
+// TestCompanionRunsJobs: the site's cron runs LatePoint's jobs once the switch is on, and the
+// server knows.
+func TestCompanionRunsJobs(t *testing.T) {
+	t.Parallel()
+	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
+		const scheduled = "return [bookside_companion_next_jobs() > time(), has_action('latepoint_process_scheduled_jobs') !== false];"
+		told := func() bool {
+			return strings.Contains(run(t, settingsFor(b.db), "", "check", "--json").stdout, `"job_cron": true`)
+		}
+		if got := returns[[]bool](b, scheduled); got[0] || got[1] || told() {
+			t.Errorf("before: %v, told %t", got, told())
+		}
+		returns[any](b, "update_option('bookside_companion', ['jobs' => true]);")
+		if got := returns[[]bool](b, scheduled); !got[0] || !got[1] || !told() {
+			t.Errorf("switched on: %v, told %t", got, told())
+		}
+		// As wp-cron.php does: the event is taken out, and then run.
+		cron := `global $wpdb; add_filter('pre_option_doing_cron', '__return_false'); add_filter('wp_doing_cron', '__return_true');
+			$at = bookside_companion_next_jobs(); $args = array_values(_get_cron_array()[$at]['latepoint_process_scheduled_jobs'])[0]['args'];
+			$gap = false;
+			add_filter('query', function ($query) use (&$gap) {
+				if (strpos($query, "option_name = 'cron'") && strpos($query, 'latepoint_process_scheduled_jobs') === false) { $gap = true; }
+				return $query;
+			});
+			wp_unschedule_event($at, 'latepoint_process_scheduled_jobs', $args);
+			ob_start();
+			do_action_ref_array('latepoint_process_scheduled_jobs', $args);
+			return [ob_get_clean(), $gap, bookside_companion_next_jobs() > time()];`
+		b.execute(b.db.SQL, `INSERT INTO {p}process_jobs (process_id, object_id, object_model_type, status, to_run_after_utc, settings, created_at)
+			VALUES (1, 1, 'booking', 'scheduled', UTC_TIMESTAMP() - INTERVAL 1 MINUTE, '{}', UTC_TIMESTAMP())`)
+		waiting := "SELECT COUNT(*) FROM {p}process_jobs WHERE status = 'scheduled'"
+		b.execute(b.db.SQL, "INSERT INTO "+b.db.Prefix+"options (option_name, option_value) VALUES ('bookside_companion_jobs_until', UNIX_TIMESTAMP() + 60)")
+		if got := returns[[]any](b, cron); got[0] != "" || got[1] != false || got[2] != true || b.number(waiting) != 1 {
+			t.Errorf("while another process runs them: %v, %d jobs wait", got, b.number(waiting))
+		}
+		b.execute(b.db.SQL, "UPDATE "+b.db.Prefix+"options SET option_value = UNIX_TIMESTAMP() - 1 WHERE option_name = 'bookside_companion_jobs_until'")
+		if got := returns[[]any](b, cron); got[0] != "" || got[1] != false || got[2] != true || b.number(waiting) != 0 {
+			t.Errorf("run: %v, %d jobs wait", got, b.number(waiting))
+		}
+		returns[any](b, "update_option('bookside_companion', ['jobs' => false]);")
+		if got := returns[[]bool](b, scheduled); got[0] || got[1] || told() {
+			t.Errorf("switched off: %v, told %t", got, told())
+		}
+	})
+}
+
+// readText reads all of a body.
+func readText(t *testing.T, body io.Reader) string {
+	t.Helper()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// TestCompanionForwards: requests to the API reach the server as they are, and without one
+// WordPress answers.
+func TestCompanionForwards(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(now))
+	w := fixtures.NewWordPress(t, db)
+	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exitOK)
+	type received struct {
+		Method, URL, Body string
+		Header            http.Header
+	}
+	var got received
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		got = received{Method: r.Method, URL: r.URL.RequestURI(), Header: r.Header}
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			if err := r.ParseMultipartForm(1 << 20); err == nil {
+				got.Body = r.Form.Encode()
+			}
+		} else {
+			got.Body = readText(t, r.Body)
+		}
+		rw.Header().Set("Content-Type", "application/json; charset=UTF-8")
+		rw.Header().Add("Set-Cookie", "a=1")
+		rw.Header().Add("Set-Cookie", "b=2")
+		rw.Header().Set("X-Request-Id", "abc")
+		rw.WriteHeader(http.StatusTeapot)
+		_, _ = rw.Write([]byte("{\"a\":\"\x00ü\"}\n"))
+	}))
+	t.Cleanup(server.Close)
+	w.Run(t, "update_option('bookside_companion', ['forward' => '"+server.URL+"']);")
+	site := w.Serve(t)
+	do := func(method, path, contentType, body string) (status int, header http.Header, text string) {
+		request, err := http.NewRequestWithContext(t.Context(), method, site+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Content-Type": contentType, "Authorization": "Bearer key", "Cookie": "wordpress=1", "X-Forwarded-For": "9.9.9.9", "If-Match": `"7"`, "Accept": "text/event-stream",
+		} {
+			request.Header.Set(name, value)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		return response.StatusCode, response.Header, readText(t, response.Body)
+	}
+	for _, c := range []struct{ name, method, path, contentType, body, wantURL, wantBody string }{
+		{"path", "GET", "/index.php/wp-json/latepoint-api/v1/bookings?page=2&q=a%2Bb+c&wait=30", "", "", "/wp-json/latepoint-api/v1/bookings?page=2&q=a%2Bb+c", ""},
+		{"parameter", "GET", "/?rest_route=%2Flatepoint-api%2Fv1%2Fbookings%2F7&fields=id", "", "", "/wp-json/latepoint-api/v1/bookings/7?fields=id", ""},
+		{"body", "PUT", "/?rest_route=/latepoint-api/v1/bookings/7", "application/json", "{\"status\": \"\x00ü\"}", "/wp-json/latepoint-api/v1/bookings/7", "{\"status\": \"\x00ü\"}"},
+		{"form", "POST", "/?rest_route=/latepoint-api/v1/bookings", "application/x-www-form-urlencoded", "a%5Bb%5D=1&a%5Bc%5D=%27x", "/wp-json/latepoint-api/v1/bookings", "a%5Bb%5D=1&a%5Bc%5D=%27x"},
+		{"multipart", "POST", "/?rest_route=/latepoint-api/v1/bookings", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"a[b]\"\r\n\r\nit's\r\n--x--\r\n", "/wp-json/latepoint-api/v1/bookings", "a%5Bb%5D=it%27s"},
+		{"delete", "DELETE", "/?rest_route=/latepoint-api/v1/bookings/7", "", "", "/wp-json/latepoint-api/v1/bookings/7", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, header, body := do(c.method, c.path, c.contentType, c.body)
+			want := received{Method: c.method, URL: c.wantURL, Body: c.wantBody, Header: got.Header}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if status != http.StatusTeapot || body != "{\"a\":\"\x00ü\"}\n" {
+				t.Errorf("status %d, body %q", status, body)
+			}
+			for name, values := range map[string][]string{
+				"Content-Type": {"application/json; charset=UTF-8"}, "Set-Cookie": {"a=1", "b=2"}, "X-Request-Id": {"abc"}, "X-Powered-By": nil, "Link": nil,
+			} {
+				if diff := cmp.Diff(values, header.Values(name)); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			}
+			for name, values := range map[string][]string{
+				"Authorization": {"Bearer key"}, "Cookie": nil, "X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-Proto": {"http"}, "If-Match": {`"7"`}, "Accept": {"application/json"},
+			} {
+				if diff := cmp.Diff(values, got.Header.Values(name)); diff != "" {
+					t.Errorf("received %s: %s", name, diff)
+				}
+			}
+		})
+	}
+	t.Run("other requests", func(t *testing.T) {
+		got = received{}
+		for _, path := range []string{"/?rest_route=/wp/v2/types", "/?rest_route=/latepoint-api/v10/bookings", "/?p=1&x=/wp-json/latepoint-api/v1/bookings"} {
+			if status, _, _ := do("GET", path, "", ""); status == http.StatusTeapot || got.Method != "" {
+				t.Errorf("%s was forwarded", path)
+			}
+		}
+	})
+	t.Run("no server", func(t *testing.T) {
+		server.Close()
+		status, _, body := do("GET", "/?rest_route=/latepoint-api/v1/bookings", "", "")
+		if status != http.StatusNotFound || !strings.Contains(body, "rest_no_route") {
+			t.Errorf("status %d, body %s", status, body)
+		}
+	})
+}

@@ -1,0 +1,446 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// bookingSite is a WordPress with the companion and LatePoint or its stand-in.
+type bookingSite struct {
+	*fixtures.WordPress
+	t       *testing.T
+	db      *fixtures.Database
+	s       *testServer
+	key     string
+	driver  string // statement that loads the functions of testdata/companion.php
+	bookday string // a Monday on which nobody has a booking
+}
+
+// eachBookingSite runs a test with a stand-in in Debian's WordPress, and with LatePoint in
+// the WordPress that BOOKSIDE_TEST_WORDPRESS names.
+func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
+	t.Helper()
+	fixtures.RequireServer(t)
+	for name, install := range map[string]func(*testing.T, *fixtures.Database) *fixtures.WordPress{
+		"stand-in": func(t *testing.T, db *fixtures.Database) *fixtures.WordPress {
+			t.Helper()
+			w := fixtures.NewWordPress(t, db)
+			plugin, err := os.ReadFile("testdata/latepoint.php")
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeBelow(t, w.Content, map[string]string{"plugins/latepoint/latepoint.php": string(plugin)})
+			return w
+		},
+		"LatePoint": func(t *testing.T, db *fixtures.Database) *fixtures.WordPress {
+			t.Helper()
+			return fixtures.NewWordPressWithPlatform(t, db)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+			driver, err := filepath.Abs("testdata/companion.php")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &bookingSite{WordPress: install(t, db), t: t, db: db, driver: "require_once '" + driver + "';", bookday: "2031-03-03"}
+			b.Activate(t, "latepoint/latepoint.php")
+			run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exitOK)
+			environment := settingsFor(db)
+			b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write", "--quiet").want(t, exitOK).stdout)
+			b.s = serve(t, environment)
+			test(t, b)
+		})
+	}
+}
+
+// starts starts PHP code that returns a value; decode waits for it.
+func starts[T any](b *bookingSite, code string) (decode func() T) {
+	b.t.Helper()
+	wait := b.Start(b.t, b.driver+"echo json_encode((function () {"+code+"})(), JSON_THROW_ON_ERROR);")
+	return func() (value T) {
+		b.t.Helper()
+		text := wait()
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			b.t.Fatalf("%s: %v in %s", code, err, text)
+		}
+		return value
+	}
+}
+
+// returns runs PHP code that returns a value.
+func returns[T any](b *bookingSite, code string) T {
+	b.t.Helper()
+	return starts[T](b, code)()
+}
+
+// checkedOut is what test_checkout returns.
+type checkedOut struct {
+	Order   int
+	Error   string
+	Charged bool
+}
+
+// savedByStaff is what test_staff returns.
+type savedByStaff struct {
+	ID       int
+	Errors   []string
+	Warnings []int
+}
+
+// slot returns the values of a booking as PHP.
+func (b *bookingSite) slot(minutes int, more string) string {
+	return fmt.Sprintf("['start_date' => '%s', 'start_time' => %d, %s]", b.bookday, minutes, more)
+}
+
+// execute executes a statement; {p} is the prefix of LatePoint's tables.
+func (b *bookingSite) execute(on interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, statement string,
+) {
+	b.t.Helper()
+	if _, err := on.ExecContext(b.t.Context(), b.expand(statement)); err != nil {
+		b.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func (b *bookingSite) expand(statement string) string {
+	return strings.NewReplacer("{p}", b.db.Prefix+"latepoint_", "{own}", b.db.Prefix+"bookside_").Replace(statement)
+}
+
+// number returns a number from the database.
+func (b *bookingSite) number(query string) (n int) {
+	b.t.Helper()
+	if err := b.db.SQL.QueryRowContext(b.t.Context(), b.expand(query)).Scan(&n); err != nil {
+		b.t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// bookings returns how many approved bookings of agent 2 start at a time.
+func (b *bookingSite) bookings(minutes int) int {
+	b.t.Helper()
+	return b.number(fmt.Sprintf("SELECT COUNT(*) FROM {p}bookings WHERE agent_id = 2 AND status = 'approved' AND start_date = '%s' AND start_time = %d", b.bookday, minutes))
+}
+
+// insertBooking is the statement of a rival that looks at nothing.
+func (b *bookingSite) insertBooking(minutes int) string {
+	return fmt.Sprintf(`INSERT INTO {p}bookings (booking_code, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, status,
+		customer_id, service_id, agent_id, location_id, total_attendees, order_item_id) VALUES ('RIVAL%[2]d', '%[1]s', '%[1]s', %[2]d, %[2]d + 15, 15, 0, 0, 'approved', 1, 1, 2, 1, 1, 1)`, b.bookday, minutes)
+}
+
+// waitFor waits until statements like this one run, or wait, in the site's database.
+func (b *bookingSite) waitFor(like string) {
+	b.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		var running int
+		err := b.db.SQL.QueryRowContext(b.t.Context(),
+			"SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE ?", like).Scan(&running)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if running > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			b.t.Fatalf("no statement like %s is running", like)
+		}
+	}
+}
+
+// takeLock takes the lock of agent 2 as adapter/locks.go says, and returns a transaction.
+func (b *bookingSite) takeLock() *sql.Tx {
+	b.t.Helper()
+	b.execute(b.db.SQL, "INSERT IGNORE INTO {own}locks (kind, id) VALUES (4, 2)")
+	tx, err := b.db.SQL.BeginTx(b.t.Context(), nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = tx.Rollback() })
+	b.execute(tx, "UPDATE {own}locks FORCE INDEX (PRIMARY) SET n = n + 1 WHERE (kind = 4 AND id IN (2)) ORDER BY kind, id")
+	return tx
+}
+
+// loses runs PHP that has to wait for a rival's lock, and returns its answer after the rival
+// has booked the slot.
+func loses[T any](b *bookingSite, minutes int, code string) T {
+	b.t.Helper()
+	tx := b.takeLock()
+	decode := starts[T](b, code)
+	b.waitFor("UPDATE%bookside_locks%")
+	b.execute(tx, b.insertBooking(minutes))
+	if err := tx.Commit(); err != nil {
+		b.t.Fatal(err)
+	}
+	return decode()
+}
+
+// TestCompanionKeepsSlots: whoever books in WordPress waits for a rival, and then sees what
+// the rival did.
+func TestCompanionKeepsSlots(t *testing.T) {
+	t.Parallel()
+	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
+		for _, step := range []struct {
+			name string
+			run  func(*bookingSite)
+		}{
+			{"checkout waits", checkoutWaits},
+			{"API waits for checkout", apiWaitsForCheckout},
+			{"cart with one slot twice", cartWithOneSlotTwice},
+			{"ability", abilityIsRefused},
+			{"staff", staffAreWarned},
+			{"status", statusIsChecked},
+			{"reschedule", rescheduleWaits},
+			{"seats and holds", holdsTakeSeats},
+			{"no lock", nothingWithoutLock},
+			{"lock lost", lockIsLost},
+			{"no lock table", lockTableIsMade},
+		} {
+			t.Run(step.name, func(t *testing.T) {
+				part := *b
+				part.t = t
+				step.run(&part)
+			})
+		}
+		for line := range strings.Lines(b.Faults(t)) {
+			if strings.Contains(line, "mu-plugins") { // LatePoint logs much of its own
+				t.Error(line)
+			}
+		}
+	})
+}
+
+func checkoutWaits(b *bookingSite) {
+	got := loses[checkedOut](b, 600, "return test_checkout("+b.slot(600, "")+");")
+	if got.Order != 0 || got.Charged || got.Error == "" || b.bookings(600) != 1 {
+		b.t.Errorf("%+v, %d bookings", got, b.bookings(600))
+	}
+	if got := returns[checkedOut](b, "return test_checkout("+b.slot(615, "")+");"); got.Order == 0 || !got.Charged || b.bookings(615) != 1 {
+		b.t.Errorf("free slot: %+v", got)
+	}
+}
+
+func apiWaitsForCheckout(b *bookingSite) {
+	ctx := b.t.Context()
+	gate, err := b.db.SQL.Conn(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = gate.Close() }()
+	const name = "CONCAT('gate of ', DATABASE())" // these locks are the server's
+	var got int
+	if err := gate.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", 0)").Scan(&got); err != nil || got != 1 {
+		b.t.Fatal(got, err)
+	}
+	decode := starts[checkedOut](b, "test_wait_at_payment("+phpText(name)+"); return test_checkout("+b.slot(630, "")+");")
+	b.waitFor("SELECT GET_LOCK%")
+	type answer struct {
+		status int
+		body   string
+		err    error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		body := fmt.Sprintf(`{"service_id":1,"agent_id":2,"location_id":1,"start_date":"%s","start_time":"10:30","customer_id":1,"status":"approved"}`, b.bookday)
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.s.url+"/v1/bookings", strings.NewReader(body))
+		if err != nil {
+			answered <- answer{err: err}
+			return
+		}
+		request.Header.Set("X-API-Key", b.key)
+		request.Header.Set("Content-Type", "application/json")
+		status, text, err := sendOnce(request)
+		answered <- answer{status, text, err}
+	}()
+	b.waitFor("UPDATE%bookside_locks%")
+	if _, err := gate.ExecContext(ctx, "DO RELEASE_LOCK("+name+")"); err != nil {
+		b.t.Fatal(err)
+	}
+	if got := decode(); got.Order == 0 || !got.Charged {
+		b.t.Errorf("checkout: %+v", got)
+	}
+	if a := <-answered; a.err != nil || a.status != http.StatusConflict {
+		b.t.Errorf("API: %+v", a)
+	}
+	if n := b.bookings(630); n != 1 {
+		b.t.Errorf("%d bookings", n)
+	}
+}
+
+func cartWithOneSlotTwice(b *bookingSite) {
+	slot := b.slot(645, "")
+	if got := returns[checkedOut](b, "return test_checkout("+slot+", "+slot+");"); got.Order != 0 || got.Charged || b.bookings(645) != 0 {
+		b.t.Errorf("%+v, %d bookings", got, b.bookings(645))
+	}
+	if got := returns[checkedOut](b, "return test_checkout("+slot+", "+b.slot(660, "")+");"); got.Order == 0 || b.bookings(645) != 1 || b.bookings(660) != 1 {
+		b.t.Errorf("two slots: %+v", got)
+	}
+}
+
+func abilityIsRefused(b *bookingSite) {
+	orders := b.number("SELECT COUNT(*) FROM {p}orders")
+	got := loses[[]string](b, 675, "add_filter('bookside_may_overbook', '__return_true'); return test_ability("+b.slot(675, "")+");")
+	rival := b.number(fmt.Sprintf("SELECT id FROM {p}bookings WHERE booking_code = 'RIVAL%d'", 675))
+	if len(got) != 1 || !strings.Contains(got[0], fmt.Sprintf("booking %d: ", rival)) || b.bookings(675) != 1 {
+		b.t.Errorf("errors %q, %d bookings", got, b.bookings(675))
+	}
+	if n := b.number("SELECT COUNT(*) FROM {p}orders"); n != orders {
+		b.t.Errorf("%d orders left behind", n-orders)
+	}
+	if got := returns[[]string](b, "return test_ability("+b.slot(420, "")+");"); len(got) > 0 || b.bookings(420) != 1 {
+		b.t.Errorf("free slot: %q", got)
+	}
+}
+
+func staffAreWarned(b *bookingSite) {
+	got := loses[savedByStaff](b, 690, "return test_staff("+b.slot(690, "")+");")
+	rival := b.number("SELECT id FROM {p}bookings WHERE booking_code = 'RIVAL690'")
+	if diff := cmp.Diff(savedByStaff{ID: got.ID, Errors: []string{}, Warnings: []int{rival}}, got); diff != "" || got.ID == 0 || b.bookings(690) != 2 {
+		b.t.Errorf("allowed: %s, %d bookings", diff, b.bookings(690))
+	}
+	for _, c := range []struct {
+		name, before string
+		booked       bool
+	}{
+		{"forbidden", "", false},
+		{"allowed by the filter", "add_filter('bookside_may_overbook', '__return_true');", true},
+	} {
+		before := b.bookings(690)
+		got := returns[savedByStaff](b, "update_option('bookside_companion', ['staff_overbooking' => false]);"+c.before+"return test_staff("+b.slot(690, "")+");")
+		if c.booked != (got.ID != 0) || c.booked == (len(got.Errors) > 0) || c.booked != (b.bookings(690) > before) {
+			b.t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	// A slot outside of the working hours is nobody's.
+	if got := returns[savedByStaff](b, "return test_staff("+b.slot(1380, "")+");"); got.ID == 0 {
+		b.t.Errorf("outside of working hours: %+v", got)
+	}
+	// What does not move is not looked at.
+	code := fmt.Sprintf("$b = new OsBookingModel(%d); $b->customer_id = 2; return $b->save();", got.ID)
+	if saved := returns[bool](b, code); !saved {
+		b.t.Error("a booking in an occupied slot cannot be edited")
+	}
+}
+
+func statusIsChecked(b *bookingSite) {
+	b.execute(b.db.SQL, b.insertBooking(705))
+	id := b.number("SELECT id FROM {p}bookings WHERE booking_code = 'RIVAL705'")
+	for _, status := range []string{"cancelled", "approved"} { // nobody else is there
+		if got := returns[[]string](b, fmt.Sprintf("return test_status(%d, '%s');", id, status)); len(got) > 0 {
+			b.t.Errorf("%s: %q", status, got)
+		}
+	}
+	b.execute(b.db.SQL, fmt.Sprintf("UPDATE {p}bookings SET status = 'cancelled' WHERE id = %d", id))
+	got := loses[[]string](b, 705, fmt.Sprintf("return test_status(%d, 'approved');", id))
+	if len(got) != 1 || b.bookings(705) != 1 {
+		b.t.Errorf("%q, %d bookings", got, b.bookings(705))
+	}
+	got = returns[[]string](b, fmt.Sprintf("update_option('bookside_companion', []); return test_status(%d, 'approved');", id))
+	if len(got) != 0 || b.bookings(705) != 2 {
+		b.t.Errorf("allowed: %q, %d bookings", got, b.bookings(705))
+	}
+}
+
+func rescheduleWaits(b *bookingSite) {
+	b.execute(b.db.SQL, b.insertBooking(720))
+	id := b.number("SELECT id FROM {p}bookings WHERE booking_code = 'RIVAL720'")
+	move := func(minutes int) string {
+		return fmt.Sprintf("return test_reschedule(%d, '%s', %d);", id, b.bookday, minutes)
+	}
+	if moved := loses[bool](b, 735, move(735)); moved || b.bookings(735) != 1 || b.bookings(720) != 1 {
+		b.t.Errorf("moved %t, %d and %d bookings", moved, b.bookings(720), b.bookings(735))
+	}
+	if moved := returns[bool](b, move(750)); !moved || b.bookings(750) != 1 || b.bookings(720) != 0 {
+		b.t.Errorf("free slot: moved %t", moved)
+	}
+}
+
+// holdsTakeSeats: service 7 has five seats.
+func holdsTakeSeats(b *bookingSite) {
+	const group = "'service_id' => 7, 'agent_id' => 1, 'duration' => 60, 'total_attendees' => %d"
+	hold := `INSERT INTO {own}holds (key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after,
+		total_attendees, expires_at, created_at) VALUES (1, 1, 7, 1, '` + b.bookday + `', '` + b.bookday + `', 600, 660, 60, 0, 0, %d, UTC_TIMESTAMP() + INTERVAL %d HOUR, UTC_TIMESTAMP())`
+	b.execute(b.db.SQL, fmt.Sprintf(hold, 3, 1))
+	b.execute(b.db.SQL, fmt.Sprintf(hold, 2, -1)) // has expired
+	for _, c := range []struct {
+		seats  int
+		booked bool
+	}{{3, false}, {2, true}, {1, false}} {
+		got := returns[checkedOut](b, "return test_checkout("+b.slot(600, fmt.Sprintf(group, c.seats))+");")
+		if c.booked != (got.Order != 0) {
+			b.t.Errorf("%d seats: %+v", c.seats, got)
+		}
+	}
+}
+
+// nothingWithoutLock: if the lock cannot be had, nothing is booked and nothing charged.
+func nothingWithoutLock(b *bookingSite) {
+	const deny = "add_filter('bookside_lock_connection', function ($server) { return ['password' => 'wrong'] + $server; });"
+	if got := returns[checkedOut](b, deny+"return test_checkout("+b.slot(765, "")+");"); got.Order != 0 || got.Charged || got.Error == "" {
+		b.t.Errorf("checkout: %+v", got)
+	}
+	if got := returns[savedByStaff](b, deny+"return test_staff("+b.slot(765, "")+");"); got.ID != 0 || len(got.Errors) != 1 {
+		b.t.Errorf("staff: %+v", got)
+	}
+	if n := b.bookings(765); n != 0 {
+		b.t.Errorf("%d bookings", n)
+	}
+	problem := returns[[]any](b, deny+"return [bookside_companion_lock_problem(), bookside_companion_failures()['lock']['count']];")
+	if !strings.Contains(problem[0].(string), "1045") || problem[1].(float64) < 3 {
+		b.t.Errorf("told: %v", problem)
+	}
+	if problem := returns[string](b, "bookside_companion_clear_failures(); return bookside_companion_lock_problem();"); problem != "" {
+		b.t.Errorf("a lock that works: %s", problem)
+	}
+}
+
+// lockIsLost: the database closes the connection of the lock during the payment, and a rival
+// books the slot.
+func lockIsLost(b *bookingSite) {
+	code := `add_filter('latepoint_process_payment_for_order_intent', function ($result) {
+		global $wpdb;
+		foreach ($wpdb->get_col('SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_modified > 0') as $id) {
+			if ($wpdb->get_var("SELECT db = DATABASE() FROM information_schema.processlist WHERE id = $id")) { $wpdb->query("KILL $id"); }
+		}
+		$wpdb->query(` + phpText(b.expand(b.insertBooking(780))) + `);
+		return $result;
+	});
+	return test_checkout(` + b.slot(780, "") + `);`
+	returns[checkedOut](b, "update_option('bookside_companion', ['staff_overbooking' => false]);"+code)
+	if n := b.bookings(780); n != 1 {
+		b.t.Errorf("%d bookings", n)
+	}
+}
+
+// lockTableIsMade: WordPress alone needs no server for its lock, and makes the table as the
+// server would.
+func lockTableIsMade(b *bookingSite) {
+	definition := func() (text string) {
+		var name string
+		if err := b.db.SQL.QueryRowContext(b.t.Context(), b.expand("SHOW CREATE TABLE {own}locks")).Scan(&name, &text); err != nil {
+			b.t.Fatal(err)
+		}
+		return text
+	}
+	want := definition()
+	b.execute(b.db.SQL, "DROP TABLE {own}locks")
+	if got := returns[checkedOut](b, "return test_checkout("+b.slot(795, "")+");"); got.Order == 0 || b.bookings(795) != 1 {
+		b.t.Errorf("%+v", got)
+	}
+	if got := definition(); got != want {
+		b.t.Errorf("PHP makes %s, the server %s", got, want)
+	}
+}

@@ -1,0 +1,122 @@
+<?php
+
+/**
+ * Books as the parts of LatePoint do, with LatePoint or its stand-in. Loaded by tests of the companion.
+ */
+
+/** Returns a booking that is not saved yet: of fifteen minutes, or as $values say. */
+function test_booking(array $values): OsBookingModel
+{
+    $booking = new OsBookingModel();
+    foreach (test_columns($values) as $column => $value) {
+        $booking->$column = $value;
+    }
+    return $booking;
+}
+
+function test_columns(array $values): array
+{
+    $values += [
+        'customer_id' => 1, 'service_id' => 1, 'agent_id' => 2, 'location_id' => 1, 'status' => 'approved', 'duration' => 15,
+        'buffer_before' => 0, 'buffer_after' => 0, 'total_attendees' => 1,
+    ];
+    return $values + ['end_date' => $values['start_date'], 'end_time' => $values['start_time'] + $values['duration']];
+}
+
+/** Checks a cart out and returns the order, or why there is none; and whether something was charged. */
+function test_checkout(array ...$bookings): array
+{
+    $charged = false;
+    add_filter('latepoint_process_payment_for_order_intent', static function ($result) use (&$charged) {
+        $charged = true;
+        return $result;
+    });
+    $intent = new OsOrderIntentModel();
+    $bookings = array_map('test_columns', $bookings);
+    if (property_exists($intent, 'cart')) {
+        $intent->cart = $bookings;
+    } else {
+        $intent->customer_id = 1;
+        $intent->cart_items_data = wp_json_encode(array_map(static function (array $booking): array {
+            return ['variant' => 'booking', 'item_data' => $booking, 'coupon_code' => '']
+                + array_fill_keys(['subtotal', 'total', 'coupon_discount', 'tax_total'], 0);
+        }, $bookings));
+        $intent->payment_data = wp_json_encode(array_fill_keys(['method', 'time', 'portion', 'token', 'processor'], ''));
+        $intent->restrictions_data = '[]';
+        $intent->presets_data = '[]';
+        $intent->total = $intent->subtotal = $intent->charge_amount = 10;
+        $intent->save();
+    }
+    $order = $intent->convert_to_order();
+    return ['order' => (int) $order, 'error' => implode(' ', $intent->get_error_messages()), 'charged' => $charged];
+}
+
+/** Moves a booking as its customer, and returns whether that worked. */
+function test_reschedule(int $id, string $date, int $time): bool
+{
+    $_POST['route_name'] = 'customer_cabinet__process_reschedule_request';
+    $booking = new OsBookingModel($id);
+    $booking->start_date = $booking->end_date = $date;
+    $booking->start_time = $time;
+    $booking->end_time = $time + (int) $booking->duration;
+    $request = \LatePoint\Misc\BookingRequest::create_from_booking_model($booking);
+    return OsBookingHelper::is_booking_request_available($request, ['exclude_booking_ids' => [$id]]) && $booking->save();
+}
+
+/** Saves a booking as staff do, without looking, and returns the errors and the warnings. */
+function test_staff(array $values): array
+{
+    $warnings = [];
+    add_action('bookside_overbooked', static function ($booking, $other) use (&$warnings): void {
+        $warnings[] = (int) $other['id'];
+    }, 10, 2);
+    $booking = test_booking($values);
+    if ($booking->validate(false, ['order_item_id'])) { // the form looks before it makes the order
+        $booking = test_booking($values);
+        $booking->order_item_id = test_order();
+        $booking->save();
+    }
+    return ['id' => (int) $booking->id, 'errors' => $booking->get_error() ? $booking->get_error_messages() : [], 'warnings' => array_unique($warnings)];
+}
+
+/** Returns the id of the item of a new order. */
+function test_order(): int
+{
+    $order = new OsOrderModel();
+    $order->customer_id = 1;
+    $order->save();
+    $item = new OsOrderItemModel();
+    $item->order_id = $order->id;
+    $item->save();
+    return (int) $item->id;
+}
+
+/** Saves a booking as an ability does, and returns the errors. */
+function test_ability(array $values): array
+{
+    do_action('wp_before_execute_ability', 'latepoint/create-booking', []);
+    $booking = test_booking($values);
+    $booking->order_item_id = test_order();
+    $booking->save();
+    $errors = $booking->get_error() ? $booking->get_error_messages() : [];
+    do_action('wp_after_execute_ability', 'latepoint/create-booking', [], null);
+    return $errors;
+}
+
+/** Changes a booking's status alone, and returns the errors. */
+function test_status(int $id, string $status): array
+{
+    $booking = new OsBookingModel($id);
+    $booking->update_attributes(['status' => $status]);
+    return $booking->get_error() ? $booking->get_error_messages() : [];
+}
+
+/** Waits at the payment until the test releases a lock of the database, whose name is an expression in SQL. */
+function test_wait_at_payment(string $gate): void
+{
+    add_filter('latepoint_process_payment_for_order_intent', static function ($result) use ($gate) {
+        global $wpdb;
+        $wpdb->get_var("SELECT GET_LOCK($gate, 60)");
+        return $result;
+    });
+}

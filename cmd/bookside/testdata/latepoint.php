@@ -1,0 +1,481 @@
+<?php
+
+/**
+ * Plugin Name: LatePoint
+ * Description: A stand-in for tests: it books as LatePoint does as far as its hooks, their order and its tables go.
+ */
+
+namespace LatePoint\Misc {
+
+    class Properties
+    {
+        public function __construct(array $values = [])
+        {
+            foreach ($values as $name => $value) {
+                if (property_exists($this, $name)) {
+                    $this->$name = $value;
+                }
+            }
+        }
+    }
+
+    class Filter extends Properties
+    {
+        public ?string $date_from = null;
+        public ?string $date_to = null;
+    }
+
+    class TimePeriod extends Properties
+    {
+        public int $start_time = 0;
+        public int $end_time = 0;
+    }
+
+    class BlockedPeriod extends Properties
+    {
+        public string $start_date = '';
+        public string $end_date = '';
+        public int $start_time = 0;
+        public int $end_time = 0;
+        public ?int $agent_id = 0;
+    }
+
+    class BookedPeriod extends BlockedPeriod
+    {
+        public int $buffer_before = 0;
+        public int $buffer_after = 0;
+        public int $total_attendees = 1;
+        public ?int $service_id = 0;
+        public ?int $location_id = 0;
+
+        public static function create_from_booking_model(\OsBookingModel $booking): self
+        {
+            return new self(get_object_vars($booking));
+        }
+    }
+
+    class BookingRequest extends Properties
+    {
+        public ?string $start_date = null;
+        public ?int $start_time = 0;
+        public ?int $duration = 0;
+        public ?int $buffer_before = 0;
+        public ?int $buffer_after = 0;
+        public ?int $total_attendees = 1;
+        public $service_id = 0;
+        public $agent_id = 0;
+        public $location_id = 0;
+
+        public static function create_from_booking_model(\OsBookingModel $booking): self
+        {
+            $request = new self(['duration' => $booking->get_total_duration()] + get_object_vars($booking));
+            return apply_filters('latepoint_create_booking_request_from_booking_model', $request, $booking);
+        }
+    }
+
+    class BookingSlot
+    {
+        public int $start_time = 0;
+        public int $seats = 0;
+
+        public function can_accomodate(int $seats): bool
+        {
+            return $this->seats >= $seats;
+        }
+    }
+
+    class BookingResource
+    {
+        public array $work_time_periods = [];
+        public array $slots = [];
+        public array $booked = [];
+        public array $blocked = [];
+        public int $capacity = 1;
+
+        public function build_bookable_slots(BookingRequest $request, int $step): void
+        {
+            $this->slots = [];
+            foreach ($this->work_time_periods as $period) {
+                for ($at = $period->start_time; $at <= $period->end_time - $request->duration; $at += $step) {
+                    $slot = new BookingSlot();
+                    $slot->start_time = $at;
+                    $slot->seats = $this->capacity;
+                    $first = $at - $request->buffer_before;
+                    $last = $at + $request->duration + $request->buffer_after;
+                    foreach ($this->booked as $booked) {
+                        if ($booked->start_time - $booked->buffer_before < $last && $booked->end_time + $booked->buffer_after > $first) {
+                            $slot->seats -= $booked->service_id === (int) $request->service_id ? $booked->total_attendees : $this->capacity;
+                        }
+                    }
+                    foreach ($this->blocked as $blocked) {
+                        if ($blocked->start_time < $last && $blocked->end_time > $first) {
+                            $slot->seats = 0;
+                        }
+                    }
+                    $this->slots[] = $slot;
+                }
+            }
+        }
+    }
+}
+
+namespace {
+
+    define('LATEPOINT_VERSION', '5.6.5');
+    define('LATEPOINT_ITEM_VARIANT_BOOKING', 'booking');
+
+    class OsWpDateTime extends DateTime
+    {
+    }
+
+    class OsSettingsHelper
+    {
+        public static function is_on(string $name): bool
+        {
+            global $wpdb;
+            return 'on' === $wpdb->get_var($wpdb->prepare("SELECT value FROM {$wpdb->prefix}latepoint_settings WHERE name = %s", $name));
+        }
+    }
+
+    class OsMetaHelper
+    {
+        public static function get_service_meta_by_key(string $key, $service, $default = false)
+        {
+            global $wpdb;
+            $table = $wpdb->prefix . 'latepoint_service_meta';
+            return $wpdb->get_var($wpdb->prepare("SELECT meta_value FROM $table WHERE object_id = %d AND meta_key = %s", $service, $key)) ?? $default;
+        }
+    }
+
+    class OsAuthHelper
+    {
+        public static function get_current_user()
+        {
+            return new class {
+                public function has_backend_access(): bool
+                {
+                    return current_user_can('manage_options');
+                }
+            };
+        }
+    }
+
+    class OsModel
+    {
+        public $id;
+        protected string $table = '';
+        protected array $columns = [];
+        private ?WP_Error $error = null;
+
+        public function __construct($id = false)
+        {
+            global $wpdb;
+            $row = $id ? $wpdb->get_row($wpdb->prepare("SELECT * FROM {$this->name()} WHERE id = %d", $id), ARRAY_A) : null;
+            foreach ($row ?: [] as $column => $value) {
+                $this->$column = $value;
+            }
+        }
+
+        protected function name(): string
+        {
+            global $wpdb;
+            return $wpdb->prefix . 'latepoint_' . $this->table;
+        }
+
+        public function get_error()
+        {
+            return $this->error ?? false;
+        }
+
+        public function get_error_messages(): array
+        {
+            return $this->error ? $this->error->get_error_messages() : [];
+        }
+
+        public function add_error($code, $message, $data = ''): void
+        {
+            $this->error = $this->error ?? new WP_Error();
+            $this->error->add($code, is_array($message) ? implode(' ', $message) : $message, $data);
+        }
+
+        public function validate($alternative = false, $skipped = []): bool
+        {
+            $this->error = null;
+            do_action('latepoint_model_validate', $this, $alternative, $skipped);
+            return !$this->error;
+        }
+
+        public function save(): bool
+        {
+            global $wpdb;
+            if (!$this->validate()) {
+                return false;
+            }
+            $now = gmdate('Y-m-d H:i:s');
+            $values = ['updated_at' => $now];
+            foreach ($this->columns as $column) {
+                $values[$column] = $this->$column;
+            }
+            if ($this->id) {
+                $wpdb->update($this->name(), $values, ['id' => $this->id]);
+            } else {
+                $wpdb->insert($this->name(), $values + ['created_at' => $now]);
+                $this->id = $wpdb->insert_id;
+            }
+            do_action('latepoint_model_save', $this);
+            return true;
+        }
+
+        public function update_attributes(array $values): bool
+        {
+            global $wpdb;
+            $changed = $wpdb->update($this->name(), $values + ['updated_at' => gmdate('Y-m-d H:i:s')], ['id' => $this->id]);
+            if ($changed === false) {
+                $this->add_error('update_error', $wpdb->last_error);
+            }
+            return $changed !== false;
+        }
+
+        public function delete(): void
+        {
+            global $wpdb;
+            $wpdb->delete($this->name(), ['id' => $this->id], ['%d']);
+            do_action('latepoint_model_deleted', $this, $this->id);
+        }
+    }
+
+    class OsBookingModel extends OsModel
+    {
+        public $booking_code;
+        public $service_id;
+        public $customer_id;
+        public $agent_id;
+        public $location_id;
+        public $buffer_before = 0;
+        public $buffer_after = 0;
+        public $status;
+        public $start_date;
+        public $end_date;
+        public $start_time;
+        public $end_time;
+        public $start_datetime_utc;
+        public $end_datetime_utc;
+        public $duration;
+        public $total_attendees = 1;
+        public $order_item_id;
+        protected string $table = 'bookings';
+        protected array $columns = [
+            'booking_code', 'service_id', 'customer_id', 'agent_id', 'location_id', 'buffer_before', 'buffer_after', 'status', 'start_date',
+            'end_date', 'start_time', 'end_time', 'duration', 'total_attendees', 'order_item_id',
+        ];
+
+        public function get_total_duration(): int
+        {
+            return (int) $this->duration;
+        }
+
+        public function is_bookable(): bool
+        {
+            if (!OsBookingHelper::is_booking_request_available(\LatePoint\Misc\BookingRequest::create_from_booking_model($this))) {
+                $this->add_error('send_to_step', 'not available', 'booking__datepicker');
+                return false;
+            }
+            return $this->validate(false, ['order_item_id', 'status', 'customer_id']);
+        }
+
+        public function where(array $conditions): self
+        {
+            $this->order_item_id = $conditions['order_item_id'];
+            return $this;
+        }
+
+        public function count(): int
+        {
+            global $wpdb;
+            return (int) $wpdb->get_var($wpdb->prepare("SELECT COUNT(*) FROM {$this->name()} WHERE order_item_id = %d", $this->order_item_id));
+        }
+    }
+
+    class OsOrderModel extends OsModel
+    {
+        public $status = 'open';
+        public $customer_id;
+        public $total = 0;
+        public $subtotal = 0;
+        public $confirmation_code;
+        protected string $table = 'orders';
+        protected array $columns = ['status', 'customer_id', 'total', 'subtotal', 'confirmation_code'];
+
+        public function get_items(bool $fresh = false): array
+        {
+            global $wpdb;
+            $table = $wpdb->prefix . 'latepoint_order_items';
+            return $wpdb->get_results($wpdb->prepare("SELECT id FROM $table WHERE order_id = %d", $this->id));
+        }
+
+        public function delete(): void
+        {
+            global $wpdb;
+            $wpdb->delete($wpdb->prefix . 'latepoint_order_items', ['order_id' => $this->id]);
+            parent::delete();
+        }
+    }
+
+    class OsOrderItemModel extends OsModel
+    {
+        public $order_id;
+        public $variant = 'booking';
+        public $item_data = '{}';
+        protected string $table = 'order_items';
+        protected array $columns = ['order_id', 'variant', 'item_data'];
+    }
+
+    class OsCartModel
+    {
+        private array $items;
+
+        public function __construct(array $items)
+        {
+            $this->items = $items;
+        }
+
+        public function get_items(): array
+        {
+            return $this->items;
+        }
+    }
+
+    class OsCartItemModel
+    {
+        public string $variant = 'booking';
+        private array $values;
+
+        public function __construct(array $values)
+        {
+            $this->values = $values;
+        }
+
+        public function build_original_object_from_item_data(): OsBookingModel
+        {
+            $booking = new OsBookingModel();
+            foreach ($this->values as $column => $value) {
+                $booking->$column = $value;
+            }
+            return $booking;
+        }
+    }
+
+    class OsOrderIntentModel extends OsModel
+    {
+        public array $cart = [];
+        public $order_id;
+
+        public function build_cart_object(): OsCartModel
+        {
+            return new OsCartModel(array_map(static function (array $values): OsCartItemModel {
+                return new OsCartItemModel($values);
+            }, $this->cart));
+        }
+
+        public function convert_to_order()
+        {
+            do_action('latepoint_order_intent_processing', $this);
+            foreach ($this->build_cart_object()->get_items() as $item) {
+                $booking = $item->build_original_object_from_item_data();
+                if (!$booking->is_bookable()) {
+                    $this->add_error('send_to_step', $booking->get_error_messages());
+                    do_action('latepoint_order_intent_new', $this);
+                    return false;
+                }
+            }
+            apply_filters('latepoint_process_payment_for_order_intent', [], $this);
+            $order = new OsOrderModel();
+            $order->customer_id = $this->cart[0]['customer_id'];
+            $order->save();
+            do_action('latepoint_order_intent_converted', $this, $order);
+            foreach ($this->build_cart_object()->get_items() as $item) {
+                $order_item = new OsOrderItemModel();
+                $order_item->order_id = $order->id;
+                $order_item->save();
+                $booking = $item->build_original_object_from_item_data();
+                $booking->order_item_id = $order_item->id;
+                if ($booking->save()) {
+                    do_action('latepoint_booking_created', $booking);
+                }
+            }
+            do_action('latepoint_order_created', $order);
+            return $order->id;
+        }
+    }
+
+    class OsBookingHelper
+    {
+        public static function get_timeslot_blocking_statuses(): array
+        {
+            return ['approved'];
+        }
+
+        public static function get_default_booking_status($service = false): string
+        {
+            return 'approved';
+        }
+
+        public static function is_booking_request_available(\LatePoint\Misc\BookingRequest $request, array $settings = []): bool
+        {
+            $day = new OsWpDateTime($request->start_date);
+            foreach (OsResourceHelper::get_resources_grouped_by_day($request, $day, $day, $settings)[$request->start_date] as $resource) {
+                foreach ($resource->slots as $slot) {
+                    if ($slot->start_time === (int) $request->start_time && $slot->can_accomodate($request->total_attendees)) {
+                        return true;
+                    }
+                }
+            }
+            return false;
+        }
+    }
+
+    class OsResourceHelper
+    {
+        /** Working hours are nine to five. */
+        public static function get_resources_grouped_by_day(\LatePoint\Misc\BookingRequest $request, DateTime $from, DateTime $to, array $settings): array
+        {
+            global $wpdb;
+            $day = $from->format('Y-m-d');
+            $filter = new \LatePoint\Misc\Filter(['date_from' => $day, 'date_to' => $day]);
+            $rows = $wpdb->get_results(
+                $wpdb->prepare(
+                    "SELECT * FROM {$wpdb->prefix}latepoint_bookings WHERE start_date = %s AND status = 'approved' AND id <> %d",
+                    $day,
+                    $settings['exclude_booking_ids'][0] ?? 0
+                ),
+                ARRAY_A
+            );
+            $periods = array_map(static function (array $row): \LatePoint\Misc\BookedPeriod {
+                return new \LatePoint\Misc\BookedPeriod($row);
+            }, $rows);
+            $resource = new \LatePoint\Misc\BookingResource();
+            foreach (apply_filters('latepoint_get_booked_periods', $periods, $filter) as $period) {
+                if ($period->agent_id === (int) $request->agent_id) {
+                    $resource->booked[] = $period;
+                }
+            }
+            $resource->blocked = apply_filters('latepoint_blocked_periods_for_range', [$day => []], $filter, false)[$day];
+            $table = $wpdb->prefix . 'latepoint_services';
+            $resource->capacity = (int) $wpdb->get_var($wpdb->prepare("SELECT capacity_max FROM $table WHERE id = %d", $request->service_id));
+            $resource->work_time_periods = [new \LatePoint\Misc\TimePeriod(['start_time' => 540, 'end_time' => 1020])];
+            $resource->build_bookable_slots($request, 15);
+            return [$day => [$resource]];
+        }
+    }
+
+    class OsProcessJobsHelper
+    {
+        public static function process_scheduled_jobs(): void
+        {
+            global $wpdb;
+            echo '<div>output that nobody wants</div>';
+            $jobs = $wpdb->prefix . 'latepoint_process_jobs';
+            $wpdb->query("UPDATE $jobs SET status = 'completed' WHERE status = 'scheduled' AND to_run_after_utc <= UTC_TIMESTAMP()");
+        }
+    }
+}
