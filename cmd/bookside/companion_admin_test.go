@@ -61,6 +61,10 @@ func TestCompanionPlugin(t *testing.T) {
 	t.Run("overlaps", func(t *testing.T) { testOverlapsOfPHP(t, w, db) })
 	t.Run("health", func(t *testing.T) { testHealthOfPHP(t, w, s) })
 	t.Run("command line", func(t *testing.T) { testCommandLineOfPHP(t, w, s) })
+	t.Run("German", func(t *testing.T) {
+		german := `$wp_filter = ['locale' => [10 => [['function' => fn() => 'de_DE', 'accepted_args' => 0]]]];`
+		wantTexts(t, w.Run(t, german, `echo Bookside\check_lock()['label'];`), "Die Sperre für Buchungen funktioniert")
+	})
 	t.Run("a person", func(t *testing.T) { testPersonOfPHP(t, w, db) })
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)

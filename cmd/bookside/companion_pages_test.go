@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -311,29 +310,4 @@ func (v *visitor) changeSettings() {
 	v.eval("document.activeElement.value = ''")
 	v.follow("Save the settings")
 	v.shows("The settings were saved", "")
-}
-
-// TestCompanionPagesOfARealSite looks at the pages of the site whose URL is in
-// BOOKSIDE_TEST_WORDPRESS_URL, whose administrator is admin with the password admin.
-func TestCompanionPagesOfARealSite(t *testing.T) {
-	site := os.Getenv("BOOKSIDE_TEST_WORDPRESS_URL")
-	if site == "" {
-		t.Skip("there is no BOOKSIDE_TEST_WORDPRESS_URL")
-	}
-	page := browser.New(t)
-	for label, screen := range screens {
-		t.Run(label, func(t *testing.T) {
-			if err := chromedp.Do(page, screen); err != nil {
-				t.Fatal(err)
-			}
-			v := &visitor{t, page, site, "real " + label}
-			v.logIn()
-			for _, tab := range []string{"status", "keys", "webhooks", "changes", "overlaps", "settings"} {
-				v.open("admin.php?page=bookside&tab=" + tab)
-				v.shows("Booking API", tab)
-			}
-			v.open("admin.php?page=bookside&tab=keys&form=create")
-			v.shows("New key", "new key")
-		})
-	}
 }

@@ -43,7 +43,7 @@ function check_sidecar(): array
     if ($sidecar['state'] === 'unknown') {
         return check(
             'recommended',
-            __('Nobody knows whether the server of the booking API runs', 'bookside'),
+            __('The state of the booking API\'s server is unknown', 'bookside'),
             __('Under LatePoint, API, Settings, write the address of its administration, which "admin.listen" of its configuration names.', 'bookside')
         );
     }

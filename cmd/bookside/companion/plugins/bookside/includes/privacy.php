@@ -60,8 +60,8 @@ function export_customer(object $customer): array
         ['latepoint-order-items', __('Items of orders', 'bookside'), rows_where('order_items', 'order_id', $orders)],
         ['latepoint-invoices', __('Invoices', 'bookside'), rows_where('order_invoices', 'order_id', $orders)],
         ['latepoint-payments', __('Payments', 'bookside'), rows_where('transactions', 'customer_id', $ids)],
-        ['latepoint-intents', __('Begun orders', 'bookside'), rows_where('order_intents', 'customer_id', $ids)],
-        ['latepoint-payment-intents', __('Begun payments', 'bookside'), rows_where('transaction_intents', 'customer_id', $ids)],
+        ['latepoint-intents', __('Unfinished orders', 'bookside'), rows_where('order_intents', 'customer_id', $ids)],
+        ['latepoint-payment-intents', __('Unfinished payments', 'bookside'), rows_where('transaction_intents', 'customer_id', $ids)],
         ['latepoint-activities', __('History', 'bookside'), activities_of($records)],
         ['latepoint-jobs', __('Notifications', 'bookside'), jobs_of($records)],
     ];

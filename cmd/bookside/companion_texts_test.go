@@ -1,0 +1,143 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+const companionFolder = "companion/" + pluginFolder
+
+// headerOfTexts is the header of the template for translations.
+const headerOfTexts = `# Texts of Bookside, for translations.
+msgid ""
+msgstr ""
+"Project-Id-Version: Bookside\n"
+"MIME-Version: 1.0\n"
+"Content-Type: text/plain; charset=UTF-8\n"
+"Content-Transfer-Encoding: 8bit\n"
+"X-Domain: bookside\n"
+
+`
+
+// TestCompanionTranslations: the template has the texts of the code (-update writes it), the
+// German translation has them all, and its compiled form is up to date (-update compiles it).
+func TestCompanionTranslations(t *testing.T) {
+	t.Parallel()
+	command := func(name string, arguments ...string) string {
+		output, err := exec.CommandContext(t.Context(), fixtures.RequireTool(t, name), arguments...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, output)
+		}
+		return string(output)
+	}
+	var sources []string
+	for _, pattern := range []string{"companion/mu-plugins/*.php", companionFolder + "/*.php", companionFolder + "/*/*.php"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, found...)
+	}
+	slices.Sort(sources)
+	texts := filepath.Join(t.TempDir(), "texts")
+	command("xgettext", append([]string{
+		"-L", "PHP", "--from-code=UTF-8", "--omit-header", "--no-location", "--no-wrap", "--sort-output", "--add-comments=translators",
+		"-k__", "-k_x:1,2c", "-k_n:1,2", "-kesc_html__", "-kesc_attr__", "-o", texts,
+	}, sources...)...)
+	const template, german, compiled = companionFolder + "/languages/bookside.pot", companionFolder + "/languages/bookside-de_DE.po", companionFolder + "/languages/bookside-de_DE.mo"
+	wantFile(t, template, headerOfTexts+string(readFile(t, texts)))
+
+	untranslated := filepath.Join(t.TempDir(), "merged")
+	command("msgmerge", "-q", "--no-fuzzy-matching", "-o", untranslated, german, template)
+	if missing := command("msgattrib", "--untranslated", "--no-obsolete", untranslated); strings.Contains(missing, "msgid") {
+		t.Errorf("not in German:\n%s", missing)
+	}
+	binary := filepath.Join(t.TempDir(), "compiled")
+	command("msgfmt", "--check-format", "--no-hash", "-o", binary, german)
+	wantFile(t, compiled, string(readFile(t, binary)))
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// wantFile compares a file with its content, which -update writes.
+func wantFile(t *testing.T, name, content string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(string(readFile(t, name)), content); diff != "" {
+		t.Errorf("%s is out of date (-there +wanted):\n%s", name, diff)
+	}
+}
+
+// TestCompanionVersions: all parts of the companion have the same version, and the same
+// requirements.
+func TestCompanionVersions(t *testing.T) {
+	t.Parallel()
+	ours, err := companionToInstall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, pattern := range map[string]string{
+		"/bookside.php":                  `const VERSION = '(.*)';`,
+		"/readme.txt":                    `(?m)^Stable tag: (.*)$`,
+		"/../../mu-plugins/bookside.php": `define\('BOOKSIDE_COMPANION_VERSION', '(.*)'\);`,
+	} {
+		if found := regexp.MustCompile(pattern).FindSubmatch(readFile(t, companionFolder+file)); found == nil || string(found[1]) != ours.version {
+			t.Errorf("%s: %s, want %s", file, found, ours.version)
+		}
+	}
+	for _, file := range []string{"/bookside.php", "/readme.txt", "/../../mu-plugins/bookside.php"} {
+		wantTexts(t, string(readFile(t, companionFolder+file)), "Requires at least: 6.1", "Requires PHP: 7.4", "License: GPL-2.0-or-later")
+	}
+}
+
+// TestCompanionReachesNobody: the plugin contacts nothing but the server of the API, and takes
+// no input without a look at it.
+func TestCompanionReachesNobody(t *testing.T) {
+	t.Parallel()
+	ours, err := companionToInstall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]int{}
+	address := regexp.MustCompile(`https?://[a-z0-9.-]+`)
+	for name, content := range ours.files {
+		if !strings.HasSuffix(name, ".php") && !strings.HasSuffix(name, ".js") && !strings.HasSuffix(name, ".css") {
+			continue
+		}
+		text := string(content)
+		calls["wp_remote_"] += strings.Count(text, "wp_remote_get(") + strings.Count(text, "wp_remote_post(") + strings.Count(text, "wp_remote_request(")
+		for _, forbidden := range []string{"file_get_contents('http", "<iframe", "<script", "download_url(", "eval(", "base64_decode("} {
+			if strings.Contains(text, forbidden) {
+				t.Errorf("%s has %s", name, forbidden)
+			}
+		}
+		for _, found := range address.FindAllString(text, -1) {
+			if !slices.Contains([]string{"https://www.gnu.org", "http://127.0.0.1", "http://localhost"}, found) {
+				t.Errorf("%s has the address %s", name, found)
+			}
+		}
+	}
+	if calls["wp_remote_"] != 1 {
+		t.Errorf("requests: %v", calls)
+	}
+}
