@@ -29,6 +29,7 @@ type Options struct {
 	MemoryWait          time.Duration // how long a request waits for memory
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is trusted
 	AllowedOrigins      []string      // for CORS, which is off without any
+	LogClients          bool          // the addresses of clients too
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
 	Metrics             *Metrics // nil for none

@@ -33,6 +33,7 @@ func (a *api) fail(c echo.Context, err error) {
 	}
 	a.metrics.countRejection(c, err)
 	failure, shape := a.describe(c, err)
+	c.Set(codeEntry, failure.Code)
 	a.logFailure(c, failure, err)
 	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {
 		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", requestID(c), "error", sendErr)

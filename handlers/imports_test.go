@@ -16,7 +16,7 @@ import (
 var allowedImports = map[string][]string{
 	"cmd/bookside":         {"cmd/bookside/compare", "handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/copies", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare": {"adapter/copies", "wpdb"},
-	"cmd/demo":             {"handlers", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "wpdb", "fixtures", "fixtures/embedded"},
+	"cmd/demo":             {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded"},
 
 	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb"},
 	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb"},
@@ -76,7 +76,7 @@ var modules = map[string][]string{
 	"github.com/wneessen/go-mail":        {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
-	"net/http":                           {"cmd", "handlers", "compat", "docker", "adapter/webhooks"},
+	"net/http":                           {"cmd", "handlers", "compat", "docker", "adapter/webhooks", "fixtures"},
 	"github.com/standard-webhooks/":      {"adapter/webhooks", "cmd/bookside", "docker"},
 	"maragu.dev/gomponents":              {"cmd/bookside/compare", "handlers/keyspage", "adapter/process"},
 	"html/template":                      {}, // executing a template makes the linker keep all methods

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -122,5 +123,39 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 			i := strings.Index(log, text)
 			t.Errorf("%q is in the log: %.300s", text, log[max(0, i-200):])
 		}
+	}
+}
+
+// TestLoggedRequests: a line has the code of an error and, where asked for, the client's
+// address.
+func TestLoggedRequests(t *testing.T) {
+	t.Parallel()
+	for name, clients := range map[string]bool{"clients": true, "no clients": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.LogClients = clients })
+			s.get("/status").want(http.StatusOK)
+			s.get("/bookings/999999").want(http.StatusNotFound)
+			type logged struct {
+				Code, Client string
+				DurationMS   *float64 `json:"duration_ms"`
+			}
+			var lines []logged
+			for text := range strings.Lines(s.log.String()) {
+				var line logged
+				if err := json.Unmarshal([]byte(text), &line); err != nil {
+					t.Fatal(err)
+				}
+				lines = append(lines, line)
+			}
+			if len(lines) != 2 || lines[0].Code != "" || lines[1].Code != "booking_not_found" {
+				t.Fatalf("lines %+v", lines)
+			}
+			for _, line := range lines {
+				if (line.Client == "192.0.2.1") != clients || line.DurationMS == nil {
+					t.Errorf("line %+v", line)
+				}
+			}
+		})
 	}
 }

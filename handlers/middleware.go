@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -48,13 +49,27 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			return nil
 		}
 		principal, _ := principalOf(c)
-		a.log.LogAttrs(ctx, level, "request",
+		attrs := []slog.Attr{
 			slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
-			slog.Int("status", c.Response().Status), slog.Int64("key_id", principal.ID), slog.Duration("duration", a.now().Sub(start)),
-			slog.Int64("queries", usage.Queries()), slog.Int64("rows", usage.Rows()), slog.Int64("bytes", c.Response().Size))
+			slog.Int("status", c.Response().Status), slog.Int64("key_id", principal.ID), slog.Float64("duration_ms", milliseconds(a.now().Sub(start))),
+			slog.Int64("queries", usage.Queries()), slog.Int64("rows", usage.Rows()), slog.Int64("bytes", c.Response().Size),
+		}
+		if code, failed := c.Get(codeEntry).(string); failed {
+			attrs = append(attrs, slog.String("code", code))
+		}
+		if a.options.LogClients {
+			attrs = append(attrs, slog.String("client", c.RealIP()))
+		}
+		a.log.LogAttrs(ctx, level, "request", attrs...)
 		return nil
 	}
 }
+
+// milliseconds returns a time in milliseconds, to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// codeEntry is set in a request's context to the code of the error that answers it.
+const codeEntry = "bookside.code"
 
 // recover turns a panic into an internal error.
 func (a *api) recover(next echo.HandlerFunc) echo.HandlerFunc {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -17,12 +16,7 @@ type progressLine struct {
 
 // newProgressLine returns a line that only a terminal gets to see.
 func newProgressLine(w io.Writer) *progressLine {
-	file, ok := w.(*os.File)
-	if !ok {
-		return &progressLine{}
-	}
-	info, err := file.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !isTerminal(w) {
 		return &progressLine{}
 	}
 	return &progressLine{w: w}

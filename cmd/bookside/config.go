@@ -91,7 +91,9 @@ type config struct {
 		BookingMetaKeys []string `koanf:"booking_meta_keys"`
 	} `koanf:"compat"`
 	Log struct {
-		Level string `koanf:"level"`
+		Level   string `koanf:"level"`
+		Format  string `koanf:"format"`
+		Clients bool   `koanf:"clients"`
 	} `koanf:"log"`
 }
 
@@ -140,7 +142,7 @@ func defaultConfig() config {
 	c.Mail.SMTP.Port, c.Mail.SMTP.TLS = 587, mailStartTLS
 	c.Compat.Timestamps = "stored"
 	c.Compat.BookingMetaKeys = []string{}
-	c.Log.Level = "info"
+	c.Log.Level, c.Log.Format = "info", formatAuto
 	return c
 }
 

@@ -117,6 +117,7 @@ func TestEverySetting(t *testing.T) {
 	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
 	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
+	want.Log.Format, want.Log.Clients = "json", true
 	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
 	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
 	want.Lists.ExactCountMS, want.Lists.CountMaxAge = 7, 3*time.Second
@@ -135,7 +136,7 @@ func TestEverySetting(t *testing.T) {
 		{"mail.enabled", "true", ""}, {"mail.from", "a@example.com", ""}, {"mail.from_name", "A, B", ""},
 		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
 		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
-		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""},
+		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""}, {"log.format", "json", ""}, {"log.clients", "true", ""},
 		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""},
 		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
 		{"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""},
@@ -352,6 +353,7 @@ func TestValidate(t *testing.T) {
 		{"a meta key with a space", func(c *config) { c.Compat.BookingMetaKeys = []string{"zoom url"} }, "compat.booking_meta_keys: \"zoom url\": write a key"},
 		{"a secret meta key", func(c *config) { c.Compat.BookingMetaKeys = []string{"Key_To_Manage_for_agent"} }, "compat.booking_meta_keys: \"Key_To_Manage_for_agent\": this value lets anyone manage the booking"},
 		{"level", func(c *config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
+		{"format", func(c *config) { c.Log.Format = "xml" }, "log.format: write auto, text, json"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

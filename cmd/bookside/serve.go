@@ -93,7 +93,7 @@ func newService(c config, p *program) (*service, error) {
 	}
 	s := &service{
 		config: c, target: t, env: p.env, now: p.now, stdout: p.stdout,
-		log:     slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})),
+		log:     newLog(p.stderr, level, c.Log.Format, p.env),
 		metrics: handlers.NewMetrics(build()),
 		ended:   make(chan error, 2),
 	}
@@ -335,6 +335,7 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		MemoryWait:          memoryWait,
 		AllowedOrigins:      c.Server.CORSOrigins,
 		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
+		LogClients:          c.Log.Clients,
 		RateLimit: ratelimit.Options{
 			Enabled: c.RateLimit.Enabled,
 			Live:    ratelimit.Limits{PerMinute: int64(c.RateLimit.LivePerMinute), PerHour: int64(c.RateLimit.LivePerHour)},

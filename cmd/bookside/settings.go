@@ -85,6 +85,8 @@ var settings = []setting{
 	{"compat.booking_meta_keys", "keys of booking metadata to show in addition to custom fields, such as zoom_join_url", "none"},
 
 	{"log.level", "debug, info, warn or error", ""},
+	{"log.format", "text is for people, json for programs; auto is text in a terminal and json elsewhere", ""},
+	{"log.clients", "log the address of each client too, for fail2ban and the like; addresses are personal data", ""},
 }
 
 // defaultText returns the default of a setting as it is written in the

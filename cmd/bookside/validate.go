@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +31,7 @@ func (c config) validate() error {
 	}
 	_, err := logLevel(c.Log.Level)
 	v.check(err == nil, "log.level", "write debug, info, warn or error")
+	v.check(slices.Contains(logFormats, c.Log.Format), "log.format", "write %s", strings.Join(logFormats, ", "))
 	return configFailure(v.problems)
 }
 
@@ -149,16 +150,4 @@ func parseNetwork(text string) (*net.IPNet, error) {
 	}
 	_, network, err := net.ParseCIDR(text)
 	return network, err
-}
-
-// logLevel accepts only the four plain words, unlike slog, which also parses INFO+2.
-func logLevel(text string) (slog.Level, error) {
-	switch text {
-	case "debug", "info", "warn", "error":
-		var level slog.Level
-		err := level.UnmarshalText([]byte(text))
-		return level, err
-	default:
-		return 0, fmt.Errorf("log level %q", text)
-	}
 }
