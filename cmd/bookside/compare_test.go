@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/cmd/bookside/compare"
 	"bookside/fixtures"
 )
 
@@ -110,7 +111,7 @@ func TestCompareCommand(t *testing.T) {
 		}
 		return body
 	})
-	compare := func(php string, more ...string) result {
+	compared := func(php string, more ...string) result {
 		return run(t, nil, "", append([]string{"compare", "--php", php, "--php-key-file", key, "--bookside", bookside, "--rate", "0"}, more...)...)
 	}
 	const line = `192.0.2.1 - - [22/Nov/2026:10:00:00 +0000] "GET /wp-json/latepoint-api/v1%s HTTP/1.1" 200 1 "-" "-"` + "\n"
@@ -118,22 +119,22 @@ func TestCompareCommand(t *testing.T) {
 	older := textFile(t, "access.log.1", strings.ReplaceAll(line, "%s", "/services?page=1"))
 	list := textFile(t, "list", "/bookings\nGET /agents/1\n")
 
-	got := compare(php, "--log", log).want(t, exitOK)
+	got := compared(php, "--log", log).want(t, exitOK)
 	wantTexts(t, got.stdout, "EQUAL: none of 2 requests differs", "/bookings/{id}", "ROUTE", "include snippets/bookside-routes.conf;", "reverse_proxy @bookside", "ProxyPass /wp-json", "Remove that line")
 	if strings.Contains(got.stdout+got.stderr, "s3cret") {
 		t.Errorf("a key is printed: %s", got.stdout)
 	}
-	got = compare(php, "--log", log, older).want(t, exitDifferent, "the answers of PHP and Bookside differ")
+	got = compared(php, "--log", log, older).want(t, exitDifferent, "the answers of PHP and Bookside differ")
 	wantTexts(t, got.stdout, "DIFFERENT: 1 of 3 requests differ, in 1 way", "/services  value at $.data[*].status", `PHP:      "on"`, `Bookside: "active"`)
-	compare(php, "--log", log, older, "--ignore", "$.data[*].status").want(t, exitOK)
-	compare(php, "--requests", list).want(t, exitOK)
-	wantTexts(t, compare(php, "--log", log, "--json").want(t, exitOK).stdout, `"outcome": "equal"`, `"source": "2 different requests of 2 GETs in 1 log files`)
+	compared(php, "--log", log, older, "--ignore", "$.data[*].status").want(t, exitOK)
+	compared(php, "--requests", list).want(t, exitOK)
+	wantTexts(t, compared(php, "--log", log, "--json").want(t, exitOK).stdout, `"outcome": "equal"`, `"source": "2 different requests of 2 GETs in 1 log files`)
 
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	compare(gone.URL, "--requests", list).want(t, exitFailure, "nothing was compared: PHP: ", "does not answer")
-	compare(php, "--log", textFile(t, "empty.log", "\n")).want(t, exitUsage, "there is no GET of the API")
-	compare(php, "--log", filepath.Join(t.TempDir(), "missing")).want(t, exitUsage, "there is no log")
+	compared(gone.URL, "--requests", list).want(t, exitFailure, "nothing was compared: PHP: ", "does not answer")
+	compared(php, "--log", textFile(t, "empty.log", "\n")).want(t, exitUsage, "there is no GET of the API")
+	compared(php, "--log", filepath.Join(t.TempDir(), "missing")).want(t, exitUsage, "there is no log")
 	for name, args := range map[string][]string{
 		"one of --log, --crawl":           {},
 		"write one of --log":              {"--log", log, "--crawl"},
@@ -146,8 +147,29 @@ func TestCompareCommand(t *testing.T) {
 		"--php: it must be a URL such as": {"--crawl", "--php", "example.com"},
 		"--key-file: ":                    {"--crawl", "--key-file", filepath.Join(t.TempDir(), "missing")},
 	} {
-		if got := compare(php, args...).want(t, exitUsage, name); strings.Contains(got.stderr, "password@") {
+		if got := compared(php, args...).want(t, exitUsage, name); strings.Contains(got.stderr, "password@") {
 			t.Errorf("%s: a DSN is printed: %s", name, got.stderr)
 		}
+	}
+}
+
+// TestProgressLine: a terminal gets one line that is written again and again; nothing else
+// gets any.
+func TestProgressLine(t *testing.T) {
+	t.Parallel()
+	var terminal strings.Builder
+	line := &progressLine{w: &terminal}
+	line.show(compare.Progress{Done: 9, Planned: 12, Differing: 1, Waiting: "30s"})
+	line.show(compare.Progress{Done: 10, Planned: 12, Differing: 1})
+	line.clear()
+	if got, want := terminal.String(), "\r9 of 12 compared, 1 differ; waiting 30s\r10 of 12 compared, 1 differ"+strings.Repeat(" ", 12)+"\r"+strings.Repeat(" ", 27)+"\r"; got != want {
+		t.Errorf("written %q, want %q", got, want)
+	}
+	var file strings.Builder
+	other := newProgressLine(&file)
+	other.show(compare.Progress{Done: 1, Planned: 2})
+	other.clear()
+	if file.Len() > 0 {
+		t.Errorf("written to a file: %q", file.String())
 	}
 }

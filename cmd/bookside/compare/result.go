@@ -68,12 +68,16 @@ type Times struct {
 // Milliseconds is a duration in a table.
 type Milliseconds float64
 
-// String returns the duration with three digits at most.
+// String returns the duration with two or three digits.
 func (m Milliseconds) String() string {
-	if m < 10 {
+	switch {
+	case m < 1:
+		return fmt.Sprintf("%.2f ms", float64(m))
+	case m < 10:
 		return fmt.Sprintf("%.1f ms", float64(m))
+	default:
+		return fmt.Sprintf("%.0f ms", float64(m))
 	}
-	return fmt.Sprintf("%.0f ms", float64(m))
 }
 
 // Finding is a kind of difference at one place, with an example.
