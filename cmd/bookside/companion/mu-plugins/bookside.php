@@ -361,10 +361,13 @@ class BooksideSlots
     /** @var bool Whether the lock could not be taken, so that nothing is free. */
     private bool $refused = false;
 
-    /** @var int How many bookings the checkout has. */
-    private int $expected = 0;
+    /** @var int How many bookings of the checkout have no row yet. */
+    private int $unsaved = 0;
 
-    /** @var OsBookingModel[] Bookings of this request that passed the check and have no row yet. */
+    /** @var OsBookingModel[] The bookings of the checkout that LatePoint has looked at; the last one it may be looking at. */
+    private array $cart = [];
+
+    /** @var OsBookingModel[] Bookings of staff and of abilities that passed the check and have no row yet. */
     private array $accepted = [];
 
     /** @var string The ability that is running. */
@@ -390,7 +393,7 @@ class BooksideSlots
         foreach (['latepoint_order_intent_new', 'latepoint_order_intent_failed', 'latepoint_order_created'] as $end) {
             add_action($end, [$this, 'endCheckout'], PHP_INT_MIN);
         }
-        add_filter('latepoint_create_booking_request_from_booking_model', [$this, 'beginReschedule'], PHP_INT_MIN, 2);
+        add_filter('latepoint_create_booking_request_from_booking_model', [$this, 'beginLook'], PHP_INT_MIN, 2);
         add_filter('latepoint_blocked_periods_for_range', [$this, 'blockRefused'], PHP_INT_MAX);
         add_filter('latepoint_get_booked_periods', [$this, 'addBookedPeriods'], 10, 2);
         add_action('latepoint_model_validate', [$this, 'validate'], PHP_INT_MAX, 3);
@@ -410,18 +413,18 @@ class BooksideSlots
     {
         try {
             $rows = [];
-            $this->expected = 0;
+            $this->unsaved = 0;
             foreach ($intent->build_cart_object()->get_items() as $item) {
                 if ($item->variant === LATEPOINT_ITEM_VARIANT_BOOKING) {
                     $rows[] = $this->rowsOf($item->build_original_object_from_item_data());
-                    $this->expected++;
+                    $this->unsaved++;
                 }
             }
             if ($rows === []) {
                 return;
             }
             $this->flow = 'checkout';
-            $this->accepted = [];
+            $this->cart = [];
             $this->refused = !$this->take(BooksideLock::join(...$rows));
         } catch (\Throwable $e) {
             bookside_companion_failed('lock', $e->getMessage());
@@ -436,17 +439,29 @@ class BooksideSlots
     }
 
     /**
-     * Locks the old and the new slot when a customer moves a booking, before LatePoint looks whether the new one is
-     * free. The same filter runs for calendars, where nothing is to be locked.
+     * Runs before LatePoint looks whether the slot of a booking is free: when it is checked out, when a customer moves
+     * it, and for calendars, where nothing is to be locked.
      *
      * @param \LatePoint\Misc\BookingRequest $request
      * @param OsBookingModel $booking
      */
-    public function beginReschedule($request, $booking)
+    public function beginLook($request, $booking)
     {
-        if ($this->asking || $this->flow !== '' || empty($booking->id) || !self::reschedules()) {
+        if ($this->asking) {
             return $request;
         }
+        if ($this->flow === 'checkout' && !in_array($booking, $this->cart, true)) {
+            $this->cart[] = $booking;
+        }
+        if ($this->flow === '' && !empty($booking->id) && self::reschedules()) {
+            $this->beginReschedule($booking);
+        }
+        return $request;
+    }
+
+    /** Locks the old and the new slot of a booking that its customer moves. */
+    private function beginReschedule($booking): void
+    {
         try {
             $this->flow = 'reschedule';
             $this->rescheduled = (int) $booking->id;
@@ -454,7 +469,6 @@ class BooksideSlots
         } catch (\Throwable $e) {
             bookside_companion_failed('lock', $e->getMessage());
         }
-        return $request;
     }
 
     /** Reports whether a customer asked to move a booking. */
@@ -503,10 +517,12 @@ class BooksideSlots
             foreach ($this->holds((string) $filter->date_from, (string) ($filter->date_to ?: $filter->date_from)) as $hold) {
                 $periods[] = new \LatePoint\Misc\BookedPeriod($hold);
             }
-            if ($this->asking || ($this->flow === 'checkout' && count($this->accepted) < $this->expected)) {
-                foreach ($this->accepted as $booking) {
-                    $periods[] = \LatePoint\Misc\BookedPeriod::create_from_booking_model($booking);
-                }
+            $others = $this->asking ? $this->accepted : [];
+            if ($this->flow === 'checkout' && count($this->cart) <= $this->unsaved) {
+                $others = array_slice($this->cart, 0, -1);
+            }
+            foreach ($others as $booking) {
+                $periods[] = \LatePoint\Misc\BookedPeriod::create_from_booking_model($booking);
             }
         } catch (\Throwable $e) {
             bookside_companion_failed('lock', $e->getMessage());
@@ -568,11 +584,8 @@ class BooksideSlots
             return;
         }
         $skipped = is_array($skipped) ? $skipped : [];
-        if (in_array('status', $skipped, true)) { // not a save: LatePoint has looked at a slot
-            if ($this->flow === 'checkout') {
-                $this->accepted[] = clone $model;
-            }
-            return;
+        if (in_array('status', $skipped, true)) {
+            return; // not a save: LatePoint looks at a slot
         }
         $checked = $this->flow === 'checkout' && empty($model->id)
             || $this->flow === 'reschedule' && (int) $model->id === $this->rescheduled;
@@ -907,8 +920,12 @@ class BooksideSlots
         if (!$model instanceof OsBookingModel || !$this->lock->taken()) {
             return;
         }
-        $this->drop($model);
-        if ($this->accepted === []) {
+        if ($this->flow === 'checkout') {
+            $this->unsaved--;
+        } else {
+            $this->drop($model);
+        }
+        if ($this->flow === 'checkout' ? $this->unsaved < 1 : $this->accepted === []) {
             $this->end();
         }
     }
@@ -934,6 +951,7 @@ class BooksideSlots
         $this->lock->release();
         $this->flow = '';
         $this->refused = false;
+        $this->cart = [];
         $this->accepted = [];
         $this->statusQuery = '';
     }
@@ -1349,8 +1367,7 @@ class BooksideJobs
     /** Each event has arguments of its own, because WordPress takes two that are alike and near for one. */
     private static function scheduleNext(): void
     {
-        $at = time() + self::INTERVAL;
-        wp_schedule_single_event($at, self::HOOK, [$at]);
+        wp_schedule_single_event(time() + self::INTERVAL, self::HOOK, [wp_generate_uuid4()]);
     }
 
     /**
