@@ -30,7 +30,7 @@ var bookingFields = Fields[adapter.NewBooking]{
 	value("agent_id", anyID(), func(b *adapter.NewBooking) *int64 { return &b.AgentID }),
 	value("start_date", day(), func(b *adapter.NewBooking) *availability.Day { return &b.Start.Day }),
 	value("start_time", timeOfDay(), func(b *adapter.NewBooking) *availability.Minutes { return &b.Start.Minutes }),
-	value("customer_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.CustomerID }),
+	value("customer_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.CustomerID }).withoutExample(),
 	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *adapter.NewBooking) *adapter.CustomerFields { return &b.Customer }).
 		unless(func(in source, _ *adapter.NewBooking) bool { return sentID(in, "customer_id") }),
 	oneLocation(func(b *adapter.NewBooking) **int64 { return &b.LocationID }),
@@ -49,7 +49,7 @@ type NewBooking struct {
 
 // NewBookingFields are those of POST /bookings.
 var NewBookingFields = slices.Concat(within(bookingFields.or("hold_id", slotFields...), func(b *NewBooking) *adapter.NewBooking { return &b.NewBooking }), Fields[NewBooking]{
-	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "812"),
+	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "1").withoutExample(),
 	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
 	flag("dry_run", func(b *NewBooking) *bool { return &b.DryRun }),
 })
@@ -89,17 +89,17 @@ var BookingPatchFields = Fields[BookingPatch]{
 	optional("service_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.ServiceID }),
 	optional("agent_id", anyID(), func(p *BookingPatch) **int64 { return &p.AgentID }),
 	optional("location_id", anyID(), func(p *BookingPatch) **int64 { return &p.LocationID }).about("Id of the location; any (or -1) where any will do"),
-	optional("customer_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.CustomerID }),
-	optional("start_time", timeOfDay(), func(p *BookingPatch) **availability.Minutes { return &p.StartTime }),
+	optional("customer_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.CustomerID }).withoutExample(),
+	optional("start_time", timeOfDay(), func(p *BookingPatch) **availability.Minutes { return &p.StartTime }).about("", "14:00"),
 	optional("duration", integer(1, maxDuration), func(p *BookingPatch) **int64 { return &p.Duration }),
 	optional("total_attendees", integer(1, maxMediumInt), func(p *BookingPatch) **int64 { return &p.Attendees }),
-	optional("status", statusText(), func(p *BookingPatch) **string { return &p.Status }),
+	optional("status", statusText(), func(p *BookingPatch) **string { return &p.Status }).about("", "completed"),
 	optional("price", price(), func(p *BookingPatch) **decimal.Decimal { return &p.Price }),
 	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
 	flag("dry_run", func(p *BookingPatch) *bool { return &p.DryRun }),
-	object("customer", customerFields, func(p *BookingPatch) *adapter.CustomerFields { return &p.Customer }),
+	object("customer", customerFields, func(p *BookingPatch) *adapter.CustomerFields { return &p.Customer }).withoutExample(),
 }
 
 // ReadBookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
@@ -160,7 +160,7 @@ type bulkBookings struct {
 
 // BulkBookingFields are those of POST /bookings/bulk.
 var BulkBookingFields = Fields[bulkBookings]{
-	value("bookings", elements(1, maxBulk, "bookings", bookingFields), func(b *bulkBookings) *[]node { return &b.elements }),
+	value("bookings", elements(1, maxBulk, "bookings", bookingFields.exampled("start_time", "12:00")), func(b *bulkBookings) *[]node { return &b.elements }),
 	flag("send_confirmation", func(b *bulkBookings) *bool { return &b.confirm }),
 }.requiring("bookings")
 

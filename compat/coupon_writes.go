@@ -55,7 +55,7 @@ var CouponFields = Fields[adapter.CouponPatch]{
 
 // NewCouponFields are those of POST /coupons.
 var NewCouponFields = slices.Concat(
-	Fields[adapter.NewCoupon]{value("code", anyText(), func(c *adapter.NewCoupon) *string { return &c.Code })},
+	Fields[adapter.NewCoupon]{value("code", anyText(), func(c *adapter.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
 	within(CouponFields, func(c *adapter.NewCoupon) *adapter.CouponPatch { return &c.CouponPatch }),
 ).requiring("code", "discount_type", "discount_value")
 

@@ -16,7 +16,7 @@ var newCustomerStatuses = map[string]string{
 
 // customerValueFields are those of a customer, new or known.
 var customerValueFields = slices.Concat(
-	within(customerFields, func(c *adapter.CustomerPatch) *adapter.CustomerFields { return &c.CustomerFields }),
+	within(customerFields.exampled("first_name", "Grace").exampled("last_name", "Hopper").exampled("email", "grace@example.com"), func(c *adapter.CustomerPatch) *adapter.CustomerFields { return &c.CustomerFields }),
 	Fields[adapter.CustomerPatch]{
 		optional("notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.Notes }),
 		optional("admin_notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.AdminNotes }),
@@ -37,8 +37,8 @@ var customerValueFields = slices.Concat(
 // names, of which the first that is sent counts.
 var NewCustomerFields = slices.Concat(customerValueFields, Fields[adapter.CustomerPatch]{
 	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *adapter.CustomerPatch) **string { return &c.Status }),
-	wordpressUser("cms_user_id"),
-	wordpressUser("wordpress_user_id").unless(func(_ source, c *adapter.CustomerPatch) bool { return c.WordPressUserID != nil }),
+	wordpressUser("cms_user_id").withoutExample(),
+	wordpressUser("wordpress_user_id").withoutExample().unless(func(_ source, c *adapter.CustomerPatch) bool { return c.WordPressUserID != nil }),
 }).requiring("first_name", "last_name")
 
 // NewCustomer reads the body of POST /customers. What is wrong with it is in the
@@ -46,7 +46,7 @@ var NewCustomerFields = slices.Concat(customerValueFields, Fields[adapter.Custom
 func NewCustomer(b *Body) adapter.CustomerPatch { return customerValues(b, NewCustomerFields) }
 
 // CustomerPatchFields are those of PUT /customers/{id}.
-var CustomerPatchFields = slices.Concat(customerValueFields, Fields[adapter.CustomerPatch]{
+var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[adapter.CustomerPatch]{
 	optional("status", word(customerStatuses, customerStatusWords), func(c *adapter.CustomerPatch) **string { return &c.Status }),
 })
 
@@ -124,7 +124,7 @@ func dateText() kind[string] {
 // false is 0, for only null and an empty text remove.
 func customFields() kind[map[string]string] {
 	schema := func() *Schema {
-		scalar := &Schema{Type: []string{typeString, typeNumber, typeBoolean, typeNull}}
+		scalar := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
 		return &Schema{Type: typeObject, AdditionalProperties: scalar}
 	}
 	return kind[map[string]string]{description: description{schema: schema, invalid: notAnObject}, read: func(in source, name string) (map[string]string, bool) {

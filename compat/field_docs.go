@@ -37,17 +37,23 @@ const (
 	spanPattern          = `^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$`
 )
 
+// Days in examples of what is sent. The document has days to come in their place.
+const (
+	ExampleDay     = "2026-12-01"
+	ExampleLastDay = "2026-12-07"
+)
+
 // fieldDocs explain every field, under its name, under TYPE.NAME where it means
 // something else in that record, and under ?NAME for what is sent. A Field may
 // have words of its own instead.
 var fieldDocs = map[string]fieldDoc{
 	// who and what
 	"id":                      {"Id of the record", "17", idForm},
-	"booking_id":              {"Id of the booking", "610", idForm},
+	"booking_id":              {"Id of the booking", "1", idForm},
 	"customer_id":             {"Id of the customer", "10", idForm},
 	"?customer_id":            {"Id of an existing customer", "10", ""},
 	"agent_id":                {"Id of the agent, or any", "3", idForm},
-	"?agent_id":               {"Id of the agent; any (or -1) for any agent who is free", "3", ""},
+	"?agent_id":               {"Id of the agent; any (or -1) for any agent who is free", "1", ""},
 	"service_id":              {"Id of the service", "2", idForm},
 	"location_id":             {"Id of the location, or any", "1", idForm},
 	"?location_id":            {"Id of the location; by default the first one that is possible", "1", ""},
@@ -113,10 +119,10 @@ var fieldDocs = map[string]fieldDoc{
 	"Invoice.status":        {"open, paid, partially_paid, draft, void or uncollectible", "open", ""},
 
 	// when
-	"start_date":       {"Day, in the site's zone", "2026-12-01", optionalDateForm},
+	"start_date":       {"Day, in the site's zone", ExampleDay, optionalDateForm},
 	"end_date":         {"Day on which the booking ends, in the site's zone", "2026-12-01", optionalDateForm},
-	"date":             {"Day, in the site's zone", "2026-12-01", dateForm},
-	"date_to":          {"Last day", "2026-12-07", dateForm},
+	"date":             {"Day, in the site's zone", ExampleDay, dateForm},
+	"date_to":          {"Last day", ExampleLastDay, dateForm},
 	"start_time":       {"Time of day, in the site's zone", "10:00", clockForm},
 	"end_time":         {"Time of day, in the site's zone; 24:00 is midnight", "11:00", clockForm},
 	"start_datetime":   {"Start with offset", "2026-12-01T10:00:00+00:00", instantForm},
@@ -136,8 +142,8 @@ var fieldDocs = map[string]fieldDoc{
 	"requested_time":   {"Requested start", "2026-12-01 10:00", `^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}$`},
 	"active_from":      {"First day of validity; 0000-00-00 or empty where unset", "0000-00-00", optionalDateForm},
 	"active_to":        {"Last day of validity; 0000-00-00 or empty where unset", "2026-12-31", optionalDateForm},
-	"?active_from":     {"First day of validity; empty or 0000-00-00 for no limit", "2026-12-01", ""},
-	"?active_to":       {"Last day of validity; empty or 0000-00-00 for no limit", "2026-12-31", ""},
+	"?active_from":     {"First day of validity; empty or 0000-00-00 for no limit", ExampleDay, ""},
+	"?active_to":       {"Last day of validity; empty or 0000-00-00 for no limit", ExampleLastDay, ""},
 	"last_usage_date":  {"When the coupon was last used; n/a for never", "n/a", ""},
 
 	// money
@@ -279,7 +285,7 @@ var fieldDocs = map[string]fieldDoc{
 	"?order_by":          {"Field to sort by", "id", ""},
 	"?order":             {"Direction of the order", "asc", ""},
 	"?include":           {"Associations to include", "", ""},
-	"?date_from":         {"First day", "2026-12-01", ""},
+	"?date_from":         {"First day", ExampleDay, ""},
 	"?created_date_from": {"First day of creation", "2026-11-01", ""},
 	"?created_date_to":   {"Last day of creation", "2026-11-30", ""},
 	"?created_after":     {"First day of creation", "2026-11-01", ""},
@@ -337,7 +343,7 @@ var fieldDocs = map[string]fieldDoc{
 	"Webhook.name":                 {"Name for people", "shop", ""},
 	"Webhook.url":                  {"Where events are sent", "https://example.com/hooks", ""},
 	"Webhook.events":               {"Names of events, all events of a resource such as booking.*, or *", "booking.created", ""},
-	"Webhook.agents":               {"Only bookings with one of these agents; empty for all", "3", ""},
+	"Webhook.agents":               {"Only bookings with one of these agents; empty for all", "1", ""},
 	"Webhook.services":             {"Only bookings with one of these services; empty for all", "2", ""},
 	"Webhook.locations":            {"Only bookings at one of these locations; empty for all", "1", ""},
 	"Webhook.include_record":       {"Whether the present record is sent too, as far as the key may see it", "", ""},

@@ -13,6 +13,7 @@ type Field[T any] struct {
 	doc      fieldDoc // replaces the field docs, as far as it is not empty
 	required bool
 	instead  string // the id that may be sent in place of this field, if it is required
+	rare     bool   // left out of examples, see withoutExample
 	members  bool   // an object, whose members may be sent one by one
 	standard any    // the default, as it would be sent; nil for none
 	kind     description
@@ -94,6 +95,13 @@ func (f Field[T]) unless(condition func(in source, into *T) bool) Field[T] {
 	return f
 }
 
+// withoutExample leaves the field out of examples of bodies, because another field stands
+// for it or few requests have it.
+func (f Field[T]) withoutExample() Field[T] {
+	f.rare = true
+	return f
+}
+
 // or makes a required field optional where an id is sent.
 func (f Field[T]) or(id string) Field[T] {
 	f.instead = id
@@ -143,6 +151,17 @@ func (fields Fields[T]) requiring(names ...string) Fields[T] {
 	return fields
 }
 
+// exampled returns the same fields, one of them with another example.
+func (fields Fields[T]) exampled(name, example string) Fields[T] {
+	fields = slices.Clone(fields)
+	for i := range fields {
+		if fields[i].name == name {
+			fields[i].doc.example = example
+		}
+	}
+	return fields
+}
+
 // only returns those of the fields that are named.
 func (fields Fields[T]) only(names ...string) Fields[T] {
 	return slices.DeleteFunc(slices.Clone(fields), func(f Field[T]) bool { return !slices.Contains(names, f.name) })
@@ -163,7 +182,7 @@ func (fields Fields[T]) or(id string, names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, members: f.members, standard: f.standard, kind: f.kind}
+		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, rare: f.rare, members: f.members, standard: f.standard, kind: f.kind}
 		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
 		if f.skip != nil {
 			fields[i].skip = func(in source, into *T) bool { return f.skip(in, at(into)) }
@@ -176,6 +195,7 @@ func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 type FieldDescription struct {
 	Name     string
 	Required bool
+	Needed   bool // required, unless another field is sent in its place
 	Schema   *Schema
 	// Invalid and Rejected are examples of messages: about a malformed value, and
 	// about a well-formed one that is not allowed. "" where there is none.
@@ -192,9 +212,12 @@ func (fields Fields[T]) Describe() []FieldDescription {
 		}
 		doc := fieldDocOf("", f.name)
 		fieldDoc{about: cmp.Or(f.doc.about, doc.about), example: cmp.Or(f.doc.example, doc.example)}.explain(schema)
-		schema.Default = f.standard
+		schema.Default, schema.unexampled = f.standard, f.rare
+		if f.standard != nil {
+			schema.example = f.standard
+		}
 		// A field that may be ignored or replaced is not always required.
-		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.instead == "", Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.instead == "", Needed: f.required, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
 	}
 	return all
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // NewHoldFields are those of POST /holds.
-var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...), func(h *adapter.NewHold) *adapter.NewBooking { return &h.NewBooking }), Fields[adapter.NewHold]{
+var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...).exampled("start_time", "15:30"), func(h *adapter.NewHold) *adapter.NewBooking { return &h.NewBooking }), Fields[adapter.NewHold]{
 	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *adapter.NewHold) *int64 { return &h.Minutes }),
 })
 

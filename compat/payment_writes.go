@@ -49,7 +49,7 @@ var PaymentFields = Fields[adapter.PaymentPatch]{
 	optional("kind", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Kind }),
 	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *adapter.PaymentPatch) **string { return &p.Status }).
 		about("succeeded, processing or failed; completed means succeeded, pending means processing, refunded a successful payment of kind refund", "succeeded"),
-	optional("transaction_id", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).
+	optional("transaction_id", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).withoutExample().
 		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
 	optional("token", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).
 		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "token") }),
@@ -61,8 +61,8 @@ var PaymentFields = Fields[adapter.PaymentPatch]{
 // NewPaymentFields are those of POST /payments.
 var NewPaymentFields = slices.Concat(Fields[adapter.NewPayment]{
 	optional("order_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.OrderID }),
-	optional("booking_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.BookingID }),
-	value("customer_id", id(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }),
+	optional("booking_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.BookingID }).withoutExample(),
+	value("customer_id", id(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }).withoutExample(),
 }, within(PaymentFields, func(p *adapter.NewPayment) *adapter.PaymentPatch { return &p.PaymentPatch })).requiring("amount")
 
 // NewPayment reads the body of POST /payments. What is wrong with it is in the

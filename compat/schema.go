@@ -24,6 +24,7 @@ type Schema struct {
 	Minimum              *json.Number `json:"minimum,omitempty"`
 	Maximum              *json.Number `json:"maximum,omitempty"`
 	Default              any          `json:"default,omitempty"`
+	Examples             []any        `json:"examples,omitempty"`
 	Items                *Schema      `json:"items,omitempty"`
 	MinItems             int          `json:"minItems,omitempty"`
 	MaxItems             int          `json:"maxItems,omitempty"`
@@ -32,7 +33,8 @@ type Schema struct {
 	AdditionalProperties any          `json:"additionalProperties,omitempty"` // false or a *Schema
 	AnyOf                []*Schema    `json:"anyOf,omitempty"`
 
-	example any // of a value; nil for what is made of the parts
+	example    any  // of a value; nil for what is made of the parts
+	unexampled bool // examples of objects leave it out
 }
 
 // Member is the name of a member of an object, and its value.
@@ -126,8 +128,7 @@ func (s *Schemas) of(v reflect.Value) *Schema {
 	case json.Number:
 		return &Schema{Type: typeNumber}
 	case json.RawMessage:
-		anything := []string{typeObject, typeArray, typeString, typeNumber, typeBoolean, typeNull}
-		return &Schema{Type: anything, Items: &Schema{}, example: Members{}}
+		return &Schema{example: Members{}} // anything
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -297,9 +298,11 @@ func (s *Schemas) Example(schema *Schema) any {
 	case schema.Items != nil:
 		return []any{s.Example(schema.Items)}
 	case schema.Type == typeObject:
-		object := make(Members, len(schema.Properties))
-		for i, p := range schema.Properties {
-			object[i] = Member{p.Name(), s.Example(p.Value().(*Schema))}
+		object := make(Members, 0, len(schema.Properties))
+		for _, p := range schema.Properties {
+			if value := p.Value().(*Schema); !value.unexampled {
+				object = append(object, Member{p.Name(), s.Example(value)})
+			}
 		}
 		return object
 	default:

@@ -107,9 +107,9 @@ var webhookFields = Fields[WebhookChange]{
 	optional("url", anyText(), func(c *WebhookChange) **string { return &c.URL }).about("Where events are sent, with http or https, at a public address", "https://example.com/hooks"),
 	optional("events", wordList(), func(c *WebhookChange) **[]string { return &c.Events }).about("Names of events, all events of a resource such as booking.*, or *", "booking.created"),
 	optional("name", anyText(), func(c *WebhookChange) **string { return &c.Name }).about("Name for people; the host of the URL if it is not sent", "shop"),
-	optional("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).about("Only bookings with one of these agents; empty for all"),
-	optional("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).about("Only bookings with one of these services; empty for all"),
-	optional("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).about("Only bookings at one of these locations; empty for all"),
+	optional("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).about("Only bookings with one of these agents; empty for all", "1"),
+	optional("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).about("Only bookings with one of these services; empty for all", "2"),
+	optional("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).about("Only bookings at one of these locations; empty for all", "1"),
 	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the present record is sent too, as far as the key may see it"),
 }
 
@@ -165,7 +165,7 @@ func wordList() kind[[]string] {
 // idList is a list of ids, which may be empty.
 func idList() kind[[]int64] {
 	schema := func() *Schema {
-		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648"), example: 3}, MaxItems: webhooks.MaxIDs}
+		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648")}, MaxItems: webhooks.MaxIDs}
 	}
 	return kind[[]int64]{description: description{schema: schema, invalid: notAList}, read: func(in source, name string) ([]int64, bool) {
 		words, _, ok := sentWords(in.(*Body), name)
@@ -238,8 +238,8 @@ type WebhookReplay struct {
 
 // WebhookReplayFields are those of POST /webhooks/{id}/replay.
 var WebhookReplayFields = Fields[WebhookReplay]{
-	optional("delivery_id", integer(1, maxPage), func(r *WebhookReplay) **int64 { return &r.DeliveryID }).about("Id of a delivery to send again", "117"),
-	optional("since", instant(), func(r *WebhookReplay) **time.Time { return &r.Since }).about("In place of delivery_id: send all changes since this time again", "2026-11-22T10:00:00Z"),
+	optional("delivery_id", integer(1, maxPage), func(r *WebhookReplay) **int64 { return &r.DeliveryID }).about("Id of a delivery to send again", "1"),
+	optional("since", instant(), func(r *WebhookReplay) **time.Time { return &r.Since }).withoutExample().about("In place of delivery_id: send all changes since this time again", "2026-11-22T10:00:00Z"),
 }
 
 const notAnInstant = "Must be a time such as 2026-11-22T10:00:00Z"

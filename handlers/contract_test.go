@@ -530,7 +530,16 @@ func TestDocumentExamples(t *testing.T) {
 		for method, operation := range item.Operations() {
 			place := placeOf(&routers.Route{Path: path, Method: method})
 			for i, p := range operation.Parameters {
-				check(fmt.Sprintf("%s/parameters/%d/schema", place, i), p.Value.Example)
+				all := p.Value.Schema.Value.Examples
+				if p.Value.Example != nil {
+					all = append(slices.Clone(all), p.Value.Example)
+				}
+				if len(all) == 0 {
+					t.Errorf("%s %s has no example of %s", method, path, p.Value.Name)
+				}
+				for _, example := range all {
+					check(fmt.Sprintf("%s/parameters/%d/schema", place, i), example)
+				}
 			}
 			if operation.RequestBody != nil {
 				check(place+"/requestBody"+jsonSchema, operation.RequestBody.Value.Content["application/json"].Example)

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -100,13 +101,20 @@ func (a *api) addDocs(e *echo.Echo) {
 
 func (a *api) addDocsAt(e *echo.Echo, base string, servers []string) {
 	reading := []string{http.MethodGet, http.MethodHead}
-	e.Match(reading, base+"/openapi.json", lazily(func() (page, error) {
-		content, err := document(servers, a.options.QueryParameter)
+	described := &datedPage{build: func(day time.Time) (page, error) {
+		content, err := document(servers, a.options.QueryParameter, day)
 		if err != nil {
 			return page{}, err
 		}
 		return newPage(content, contentType)
-	}))
+	}}
+	e.Match(reading, base+"/openapi.json", func(c echo.Context) error {
+		p, err := described.on(dayOfExamples(a.now()))
+		if err != nil {
+			return err
+		}
+		return p.serve(c)
+	})
 	e.Match(reading, base+"/docs", lazily(func() (page, error) { return docsFile("docs.html") }), withoutSlash)
 	e.Match(reading, base+"/docs/:file", func(c echo.Context) error {
 		p, err := docsFile(c.Param("file"))
@@ -127,6 +135,28 @@ func lazily(build func() (page, error)) echo.HandlerFunc {
 		}
 		return p.serve(c)
 	}
+}
+
+// datedPage is a page with examples of a day, built again when the day changes.
+type datedPage struct {
+	build func(day time.Time) (page, error)
+
+	mu    sync.Mutex
+	day   time.Time
+	built page
+}
+
+func (d *datedPage) on(day time.Time) (page, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if day.Equal(d.day) {
+		return d.built, nil
+	}
+	built, err := d.build(day)
+	if err == nil {
+		d.day, d.built = day, built
+	}
+	return built, err
 }
 
 // slashEntry is set in a request's context if its path ended in a slash.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -35,8 +36,9 @@ func indexOf(all members, name string) int {
 }
 
 // document returns the OpenAPI document of the route table. servers are the base
-// paths of the API, queryParameter is the query parameter for keys or "".
-func document(servers []string, queryParameter string) ([]byte, error) {
+// paths of the API, queryParameter is the query parameter for keys or "", and day is
+// that of the examples, see dayOfExamples.
+func document(servers []string, queryParameter string, day time.Time) ([]byte, error) {
 	d := describer{schemas: compat.NewSchemas(), queryParameter: queryParameter}
 	paths := d.paths()
 	whole := members{
@@ -57,7 +59,6 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 		{"components", members{
 			{"securitySchemes", d.securitySchemes()},
 			{"headers", headerComponents},
-			{"parameters", eventHeaders},
 			{"responses", d.shared},
 			{"schemas", d.schemas.Named()},
 		}},
@@ -65,7 +66,19 @@ func document(servers []string, queryParameter string) ([]byte, error) {
 	if d.failure != nil {
 		return nil, d.failure
 	}
-	return encodeBody(whole)
+	text, err := encodeBody(whole)
+	if err != nil {
+		return nil, err
+	}
+	dates := strings.NewReplacer(compat.ExampleDay, day.Format(time.DateOnly), compat.ExampleLastDay, day.AddDate(0, 0, 6).Format(time.DateOnly))
+	return []byte(dates.Replace(string(text))), nil
+}
+
+// dayOfExamples is the day of bookings in examples: a Tuesday after everything that is
+// booked in the demo, so that requests with the examples find free times there.
+func dayOfExamples(now time.Time) time.Time {
+	day := time.Date(now.Year(), now.Month(), now.Day()+7*7, 0, 0, 0, 0, time.UTC)
+	return day.AddDate(0, 0, (int(time.Tuesday-day.Weekday())+7)%7)
 }
 
 const introduction = "Input is read leniently: numbers and booleans may be sent as strings, " +
@@ -153,7 +166,7 @@ func (d *describer) webhooks() members {
 			{"description", eventText(event, string(resource))},
 			{"tags", []string{"webhooks"}},
 			{"security", []members{}},
-			{"parameters", []members{{{"$ref", parametersRef + "WebhookId"}}, {{"$ref", parametersRef + "WebhookTimestamp"}}, {{"$ref", parametersRef + "WebhookSignature"}}}},
+			{"parameters", eventHeaders},
 			{"requestBody", members{{"required", true}, {"content", members{{"application/json", members{{"schema", sample}, {"example", eventExample(event, string(resource))}}}}}}},
 			{"responses", members{
 				{"2XX", members{{"description", "The event was accepted"}}},
@@ -178,13 +191,12 @@ func eventText(event, resource string) string {
 	}
 }
 
-const parametersRef = "#/components/parameters/"
-
-// eventHeaders are the headers of requests to webhooks.
-var eventHeaders = members{
-	{"WebhookId", eventHeader(webhooks.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468")},
-	{"WebhookTimestamp", eventHeader(webhooks.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600")},
-	{"WebhookSignature", eventHeader(webhooks.SignatureHeader, "Signatures of webhook-id, webhook-timestamp and body, joined by dots: v1, and HMAC-SHA256 in base64, one for each valid secret", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=")},
+// eventHeaders are the headers of requests to webhooks. They are written out: generators
+// do not find what only webhooks refer to.
+var eventHeaders = []members{
+	eventHeader(webhooks.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468"),
+	eventHeader(webhooks.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600"),
+	eventHeader(webhooks.SignatureHeader, "Signatures of webhook-id, webhook-timestamp and body, joined by dots: v1, and HMAC-SHA256 in base64, one for each valid secret", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 }
 
 func eventHeader(name, about, example string) members {
@@ -324,9 +336,11 @@ func (p pathParameter) example() any {
 	if p.resource == domain.CouponResource {
 		return "WELCOME10"
 	}
-	return 17
+	return 1
 }
 
+// queryParameterOf describes a parameter. An optional one has its example in the schema:
+// viewers fill in examples of parameters, and a list asked for every filter is empty.
 func (d *describer) queryParameterOf(p compat.FieldDescription) members {
 	parameter := members{{"name", p.Name}, {"in", "query"}, {"description", p.Schema.Description}}
 	if p.Required {
@@ -336,15 +350,26 @@ func (d *describer) queryParameterOf(p compat.FieldDescription) members {
 		parameter = append(parameter, member{"style", "form"}, member{"explode", false})
 	}
 	p.Schema.Description = ""
-	return append(parameter, member{"schema", p.Schema}, member{"example", d.schemas.Example(p.Schema)})
+	example := d.schemas.Example(p.Schema)
+	if p.Needed {
+		return append(parameter, member{"schema", p.Schema}, member{"example", example})
+	}
+	p.Schema.Examples = []any{example}
+	return append(parameter, member{"schema", p.Schema})
 }
 
 func idempotencyParameter(more string, schema *compat.Schema) members {
 	return members{
 		{"name", idempotencyKey}, {"in", "header"},
 		{"description", "A unique name for this request. If it is sent again within 24 hours with the same body, the first answer is repeated and nothing is done twice" + more},
-		{"schema", schema}, {"example", "4f1c7e9a"},
+		{"schema", withExample(schema, "4f1c7e9a")},
 	}
+}
+
+// withExample adds an example that viewers do not fill in.
+func withExample(schema *compat.Schema, example any) *compat.Schema {
+	schema.Examples = []any{example}
+	return schema
 }
 
 // exampleTag is a sample of a tag.
@@ -353,13 +378,13 @@ const exampleTag = `"b1946ac92492d2347c6235b4d2611184"`
 var ifNoneMatchParameter = members{
 	{"name", ifNoneMatchHeader}, {"in", "header"},
 	{"description", "Tags of answers that the client has, or *: if the answer would be one of them, it is 304 without a body. Weak tags count as strong ones"},
-	{"schema", &compat.Schema{Type: "string"}}, {"example", exampleTag},
+	{"schema", withExample(&compat.Schema{Type: "string"}, exampleTag)},
 }
 
 var ifMatchParameter = members{
 	{"name", ifMatchHeader}, {"in", "header"},
 	{"description", "Tags of the record's states to which the request applies, or *. A tag is the ETag of the answer to a GET of the same URL. If the record has another tag by now, nothing is written, and the answer is 412 with the record. Weak tags count as strong ones"},
-	{"schema", &compat.Schema{Type: "string"}}, {"example", exampleTag},
+	{"schema", withExample(&compat.Schema{Type: "string"}, exampleTag)},
 }
 
 // requestBody describes a body under each content type that is read.

@@ -97,7 +97,7 @@ func (d *demo) serve(ctx context.Context, address, console string, stdout io.Wri
 	if err := d.db.CreateOwnTables(ctx); err != nil {
 		return err
 	}
-	secret, _, err := d.store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete", "read_changes"}})
+	secret, _, err := d.store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete", "read_changes", "write_webhooks"}})
 	if err != nil {
 		return err
 	}
