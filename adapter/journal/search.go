@@ -26,11 +26,11 @@ import (
 // Rows that differ become candidates of settle. It looks at them again, because our own
 // changes and those that WordPress tells about are in the inbox.
 
-// searchShare is the share of one core of the database that the search may use: one half
-// for rows by updated_at, which takes long on a large site without an index on it, and the
-// other for everything else. If the pass over all spans is not behind its period, it uses
-// only idleShare of that, which is enough for small sites to compare everything in each
-// look.
+// searchShare is the share of one core of the database that the search may use. Rows by
+// updated_at, which take long on a large site without an index on it, get one half of it at
+// most; everything else gets what they leave. If the pass over all spans is not behind its
+// period, it uses only idleShare of that, which is enough for small sites to compare
+// everything in each look.
 const (
 	searchShare = 0.02
 	idleShare   = 0.1
@@ -68,6 +68,7 @@ type look struct {
 	largest  int64     // id
 	updated  time.Time // before which updated_at was looked at
 	due      time.Time // when updated_at may be looked at again
+	used     float64   // the share of a core that looking at updated_at takes
 }
 
 func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share float64) (*search, error) {
@@ -127,7 +128,7 @@ func (s *search) round(ctx context.Context, interval, sweep time.Duration) error
 		if err := s.lookAtNew(ctx, r); err != nil {
 			return err
 		}
-		if err := s.lookAtUpdated(ctx, r); err != nil {
+		if err := s.lookAtUpdated(ctx, r, interval); err != nil {
 			return err
 		}
 	}
@@ -168,7 +169,7 @@ func (s *search) lookFor(ctx context.Context, r Resource, stmt sq.SelectBuilder)
 
 // lookAtUpdated looks at rows by updated_at. Without an index on it this takes long on a
 // large site, and is then done less often.
-func (s *search) lookAtUpdated(ctx context.Context, r Resource) error {
+func (s *search) lookAtUpdated(ctx context.Context, r Resource, interval time.Duration) error {
 	target, l := s.targets[r], s.looks[r]
 	now := s.j.now()
 	if !target.updated || !l.progress.complete() || now.Before(l.due) {
@@ -188,7 +189,9 @@ func (s *search) lookAtUpdated(ctx context.Context, r Resource) error {
 	if err != nil {
 		return err
 	}
-	l.updated, l.due = now, now.Add(part(took, 2/s.share))
+	l.used = 0
+	pause := part(took, 1/max(s.left()-s.share/2, s.share/2/float64(len(s.looks)))) // what other resources leave of the half
+	l.updated, l.due, l.used = now, now.Add(pause), took.Seconds()/max(interval, pause).Seconds()
 	return s.settleDifferent(ctx, r, changed)
 }
 
@@ -333,7 +336,7 @@ func (s *search) compareRows(ctx context.Context, r Resource, span int64) error 
 func (s *search) sweep(ctx context.Context, interval, period time.Duration) error {
 	ends := 0
 	for ends <= len(s.order) {
-		limit := part(interval, s.half())
+		limit := part(interval, s.left())
 		if !s.behind(period) {
 			limit = part(limit, idleShare)
 		}
@@ -351,13 +354,14 @@ func (s *search) sweep(ctx context.Context, interval, period time.Duration) erro
 	return nil
 }
 
-// half returns the share for everything but rows by updated_at: during the first pass, when
-// these are not looked at, the whole.
-func (s *search) half() float64 {
-	if s.complete() {
-		return s.share / 2
+// left returns the share that looking at updated_at leaves: during the first pass, when that
+// is not done, the whole.
+func (s *search) left() float64 {
+	left := s.share
+	for _, l := range s.looks {
+		left -= l.used
 	}
-	return s.share
+	return max(left, s.share/2)
 }
 
 // complete reports whether the first pass is over.
@@ -371,7 +375,7 @@ func (s *search) complete() bool {
 }
 
 // pause returns how long the search must rest after a round.
-func (s *search) pause() time.Duration { return part(s.spent, 1/s.half()) }
+func (s *search) pause() time.Duration { return part(s.spent, 1/s.left()) }
 
 // behind reports whether the present sweep is slower than its period.
 func (s *search) behind(period time.Duration) bool {
