@@ -201,6 +201,7 @@ func (v *visitor) readPages() {
 	v.open("admin.php?page=bookside")
 	v.shows("The server of the booking API is ready", "status")
 	v.shows("The lock for bookings works", "")
+	v.shows("This address does not lead to the server of the API", "")
 	v.follow("Webhooks")
 	v.shows("CRM", "webhooks")
 	if text := v.eval("document.documentElement.outerHTML"); strings.Contains(text, "geheim") {

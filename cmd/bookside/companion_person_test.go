@@ -92,7 +92,8 @@ func testPersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database)
 			}
 		}
 	}
-	if got := queryText(t, db, `SELECT CONCAT_WS(' ', (SELECT email FROM wp_latepoint_customers WHERE id = 1), (SELECT COUNT(*) FROM wp_latepoint_customers WHERE id = 901))`); got != "deleted-1@site.invalid 0" {
+	if got := queryText(t, db, `SELECT CONCAT_WS(' ', (SELECT email FROM wp_latepoint_customers WHERE id = 1), (SELECT COUNT(*) FROM wp_latepoint_customers WHERE id = 901),
+		(SELECT updated_at > NOW() - INTERVAL 1 HOUR FROM wp_latepoint_customers WHERE id = 1))`); got != "deleted-1@site.invalid 0 1" {
 		t.Errorf("customers: %s", got)
 	}
 	if got := queryText(t, db, `SELECT CONCAT_WS(' ', status, answer LIKE '%erased%') FROM wp_bookside_idempotency WHERE scope = REPEAT('7', 64)`); got != fmt.Sprint(http.StatusGone, " 1") {

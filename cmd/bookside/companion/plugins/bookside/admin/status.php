@@ -36,8 +36,12 @@ function show_status(): void
     copy_field('bookside-address', __('address of the API', 'bookside'), api_url());
     echo '<p>' . esc_html__('Try it on a command line, with your key in place of YOUR_KEY:', 'bookside') . '</p>';
     copy_field('bookside-curl', __('command', 'bookside'), 'curl -H "X-API-Key: YOUR_KEY" "' . api_url() . '/status"');
-    echo '<p class="description">' . esc_html__(
-        'If the answer is a 404 of WordPress, neither the web server nor the setting "Forward requests" leads to the server of the API.',
-        'bookside'
-    ) . '</p>';
+    $wrong = __('If the answer is a 404 of WordPress, neither the web server nor the setting "Forward requests" leads to the server of the API.', 'bookside');
+    printf(
+        '<p class="description" role="status" data-bookside-probe="%s" data-bookside-good="%s" data-bookside-bad="%s">%s</p>',
+        esc_url(api_url() . '/openapi.json'),
+        esc_attr__('This address leads to the server of the API.', 'bookside'),
+        esc_attr__('This address does not lead to the server of the API: set up the web server, or "Forward requests" under Settings.', 'bookside'),
+        esc_html($wrong)
+    );
 }

@@ -35,6 +35,17 @@
 		} );
 	} );
 
+	/* Asks the site itself, from this browser, whether the address of the API leads anywhere. */
+	var probe = document.querySelector( '[data-bookside-probe]' );
+	if ( probe ) {
+		window.fetch( probe.dataset.booksideProbe, { method: 'HEAD', credentials: 'omit' } ).then( function ( response ) {
+			probe.textContent = response.ok ? probe.dataset.booksideGood : probe.dataset.booksideBad;
+			probe.classList.toggle( 'bookside-error', ! response.ok );
+		} ).catch( function () {
+			probe.classList.add( 'bookside-error' );
+		} );
+	}
+
 	var focus = document.querySelector( '[data-bookside-focus]' );
 	if ( focus ) {
 		focus.focus();

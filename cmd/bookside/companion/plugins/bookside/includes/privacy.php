@@ -256,6 +256,7 @@ class Erasure
         if (!$values || !has_table(platform_table($table))) {
             return;
         }
+        $values += $this->present($table, ['updated_at' => utc_now()]);
         foreach ($ids as $id) {
             $this->count($wpdb->update(platform_table($table), $values, [$column => $id]));
         }
