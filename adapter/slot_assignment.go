@@ -43,7 +43,7 @@ func (q slotRequest) refused(conflict domain.SlotConflict) error {
 
 // chooseResource chooses the resource that gets the booking; a CodeSlotUnavailable if
 // none is free. The locks of the slot are held, so that no other server of ours takes it
-// meanwhile; PHP, which takes no locks, may: see confirmSlot.
+// meanwhile; PHP, which takes no locks without the companion, may: see confirmSlot.
 func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
 	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
 	if len(resources) == 0 {

@@ -48,6 +48,8 @@ type Platform struct {
 	Unwritable    []wpdb.UnwritableTable
 	Clock         *Clock // nil if the site cannot be served
 	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
+	// Companion is the companion in WordPress; nil if there is none, or the site cannot be served.
+	Companion *adapter.Companion
 }
 
 // Clock is the time at a site.
@@ -171,6 +173,9 @@ func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error
 	if err != nil {
 		return err
 	}
+	if e.Platform.Companion, err = site.Companion(ctx); err != nil {
+		return err
+	}
 	e.Platform.RunsJobs, e.Conflicts = &runs, &conflicts
 	// The site can be served without them, so an error is ignored.
 	if list, err := indexes.Survey(ctx, e.db); err == nil {
@@ -226,10 +231,10 @@ func (e *examination) examineKeys(ctx context.Context) error {
 }
 
 // lostTables returns our own tables that are missing although others exist. If
-// none exists, this site was never served. Tables that cannot be read are
+// none exists but the locks, which the companion creates too, this site was never served. Tables that cannot be read are
 // reported as such.
 func (e *examination) lostTables() []wpdb.Table {
-	if len(e.OwnTables.Missing) == len(wpdb.OwnTables()) {
+	if none := append(slices.Clone(e.OwnTables.Missing), wpdb.Locks); len(slices.Compact(slices.Sorted(slices.Values(none)))) == len(wpdb.OwnTables()) {
 		return nil
 	}
 	unreadable := func(t wpdb.Table) bool { return slices.Contains(e.Privileges.Unreadable, t) }
@@ -250,6 +255,9 @@ func (e *examination) warnings() []string {
 	}
 	if e.Cluster != nil {
 		warnings = append(warnings, clusterWarnings(*e.Cluster)...)
+		if e.Platform.Companion != nil && e.Cluster.MultiPrimary() {
+			warnings = append(warnings, "WordPress's lock holds on one node of the cluster: let WordPress and Bookside use the same node, or a customer of the site and one of the API can still get one slot")
+		}
 	}
 	if e.Keys != nil {
 		for _, key := range e.Keys.Weak {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +17,7 @@ func TestCheckCluster(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		env := settingsFor(small(t))
-		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        none\n")
+		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        none\n", "companion      none in WordPress")
 		want := &clusterJSON{Kind: wpdb.Standalone, Serving: true}
 		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
 			t.Errorf("cluster (-want +got):\n%s", diff)
@@ -26,7 +27,9 @@ func TestCheckCluster(t *testing.T) {
 		t.Parallel()
 		db := fixtures.NewGalera(t, fixtures.Small(now))
 		env := settingsFor(db)
-		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        Galera, members: 1, state of this one: Synced\n")
+		execute(t, db.SQL, fmt.Sprintf("INSERT INTO %soptions (option_name, option_value) VALUES ('bookside_companion_seen', '0.2.0 1795305600')", db.Prefix))
+		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        Galera, members: 1, state of this one: Synced\n",
+			"companion      0.2.0, last seen on 2026-11-22\n", "warning: WordPress's lock holds on one node of the cluster")
 		want := &clusterJSON{Kind: wpdb.Galera, Members: &one, State: "Synced", Serving: true, MultiPrimary: true}
 		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
 			t.Errorf("cluster (-want +got):\n%s", diff)

@@ -36,7 +36,8 @@ type checkReport struct {
 		MissingTables []string `json:"missing_tables"`
 		Unwritable    []string `json:"unwritable"` // tables and why
 		TimeZone      string   `json:"time_zone"`
-		JobCron       *bool    `json:"job_cron"` // whether the site runs the plugin's jobs; null if unknown
+		JobCron       *bool    `json:"job_cron"`  // whether the site runs the plugin's jobs; null if unknown
+		Companion     *string  `json:"companion"` // version of the companion in WordPress; null if there is none, or it is not known
 	} `json:"platform"`
 	OwnTables struct {
 		Missing    []string `json:"missing"`
@@ -100,6 +101,9 @@ func (f findings) json() (r checkReport) {
 		r.Platform.Unwritable = append(r.Platform.Unwritable, f.db.FullName(u.Table)+": "+u.Reason)
 	}
 	r.Platform.TimeZone, r.Platform.JobCron = clockLine(f.Platform.Clock), f.Platform.RunsJobs
+	if f.Platform.Companion != nil {
+		r.Platform.Companion = &f.Platform.Companion.Version
+	}
 	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNull(f.OwnTables.Statements)
 	r.MissingIndexes = f.missingIndexes()
 	r.Keys, r.WeakKeys = keysLine(f.Keys), []int64{}

@@ -30,6 +30,7 @@ func (f findings) text() string {
 		{"own tables", f.ownTablesLine()},
 		{"API keys", keysLine(f.Keys)},
 		{"jobs", jobsLine(f.Platform.RunsJobs)},
+		{"companion", f.companionLine()},
 		{"overlaps", f.overlapsLine()},
 	})
 	for _, warning := range f.Warnings {
@@ -85,6 +86,17 @@ func clusterLine(c *wpdb.Cluster) string {
 		parts = append(parts, "behind a load-balancing proxy")
 	}
 	return strings.Join(parts, ", ")
+}
+
+func (f findings) companionLine() string {
+	switch c := f.Platform.Companion; {
+	case f.Platform.RunsJobs == nil:
+		return unknown
+	case c == nil:
+		return "none in WordPress, which therefore takes no locks; see bookside companion install"
+	default:
+		return c.Version + ", last seen on " + c.Seen.UTC().Format(time.DateOnly)
+	}
 }
 
 func privilegesLine(p diagnose.Privileges) string {

@@ -73,6 +73,15 @@ function bookside_companion_next_jobs(): int
     return BooksideJobs::next();
 }
 
+/** Leaves word for "bookside check" that the companion is loaded, once a day. */
+function bookside_companion_seen(): void
+{
+    [$version, $at] = explode(' ', get_option('bookside_companion_seen', '') . ' 0');
+    if ($version !== BOOKSIDE_COMPANION_VERSION || time() - (int) $at > DAY_IN_SECONDS) {
+        update_option('bookside_companion_seen', BOOKSIDE_COMPANION_VERSION . ' ' . time());
+    }
+}
+
 /** Counts a failure. What failed must not break the request of a visitor, so it is shown in wp-admin only. */
 function bookside_companion_failed(string $what, string $message): void
 {
@@ -1622,6 +1631,7 @@ class BooksideForward
 }
 
 BooksideForward::run();
+add_action('init', 'bookside_companion_seen');
 (static function (): void {
     $slots = new BooksideSlots();
     $slots->register();
