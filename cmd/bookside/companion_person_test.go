@@ -148,6 +148,7 @@ func placesOf(t *testing.T, db *fixtures.Database, text string) (places []string
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = rows.Close() }() // read to the end
 	var columns [][2]string
 	for rows.Next() {
 		var c [2]string
