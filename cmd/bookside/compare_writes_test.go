@@ -56,7 +56,7 @@ POST /customers
 POST /bookings
 Content-Type: application/json
 
-{"service_id": 2, "agent_id": "any", "start_date": "2026-12-01", "start_time": "10:00", "customer_id": {{customer.data.id}}}
+{"service_id": 2, "agent_id": 3, "start_date": "2026-12-01", "start_time": "10:00", "customer_id": {{customer.data.id}}}
 
 ###
 PUT /bookings/{{ booking.data.id }}
@@ -91,7 +91,7 @@ func TestCompareWrites(t *testing.T) {
 	if got.code != exitOK {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
 	}
-	wantTexts(t, got.stdout, "EQUAL: 6 writes left the same rows in both copies (0 known differences)", "POST /bookings  PHP 201, Bookside 201: equal", "POST /bookings  PHP 400, Bookside 400: equal",
+	wantTexts(t, got.stdout, "EQUAL: 6 writes left the same rows in both copies (0 known differences)", "POST /bookings  PHP 201, Bookside 201: equal", "POST /bookings  PHP 400, Bookside 400 invalid_request: equal",
 		"latepoint_bookings: PHP changed 1 row, Bookside 1", "latepoint_transactions: PHP changed 1 row, Bookside 1", "DELETE /bookings/{{booking.data.id}}  PHP 200, Bookside 200")
 	if strings.Contains(got.stdout, "Byron") {
 		t.Errorf("personal data are printed: %s", got.stdout)
@@ -128,7 +128,7 @@ func TestCompareWritesFindsDifferences(t *testing.T) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(changed)), int64(len(changed))
 		proxy.ServeHTTP(w, r)
 		switch {
-		case r.Method == http.MethodPost && strings.Contains(changed, `"any"`):
+		case r.Method == http.MethodPost && strings.Contains(changed, `"start_time"`):
 			c.exec(c.php, "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) SELECT MAX(id), 'color', 'red' FROM wp_latepoint_bookings")
 			c.exec(c.php, "UPDATE wp_latepoint_bookings SET status = 'pending' ORDER BY id DESC LIMIT 1")
 			c.exec(c.php, "DELETE FROM wp_latepoint_activities ORDER BY id DESC LIMIT 1")

@@ -17,7 +17,8 @@ import (
 //	POST /bookings
 //	Idempotency-Key: 1
 //
-//	{"service_id": 2, "agent_id": 1, "start_date": "2026-12-01", "start_time": "10:00", "customer_id": 7}
+//	{"service_id": 2, "agent_id": 1, "start_date": "2026-12-01", "start_time": "10:00",
+//	 "customer": {"first_name": "Ada", "last_name": "Byron", "email": "ada@example.com"}}
 //
 //	###
 //	PUT /bookings/{{booking.data.id}}

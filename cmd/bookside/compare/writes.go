@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type WriteResult struct {
 	Request  string        `json:"request"`
 	PHP      int           `json:"php_status"`
 	Bookside int           `json:"bookside_status"`
+	Error    string        `json:"error,omitempty"` // code of an error of Bookside
 	Tables   []TableResult `json:"tables"`
 	Answer   []Finding     `json:"answer"` // how the answers differ
 	Rows     []RowFinding  `json:"rows"`
@@ -235,6 +237,9 @@ func (w *writer) judge(request scenarioRequest, got [2]answer, differences []cop
 	m := mask{show: w.run.options.ShowPersonal}
 	path, _, _ := strings.Cut(request.path, "?")
 	result := WriteResult{Request: request.method + " " + path, PHP: got[0].status, Bookside: got[1].status, Outcome: Equal}
+	if got[1].status >= http.StatusBadRequest {
+		result.Error = codeOf(got[1].json)
+	}
 	for _, c := range counts {
 		result.Tables = append(result.Tables, TableResult{string(c.Table), c.PHP, c.Bookside, c.Differing})
 	}
@@ -453,21 +458,34 @@ func (r *Result) concludeWrites() {
 
 func (r *Result) writesText(b *strings.Builder) {
 	for _, w := range r.Writes.Requests {
-		fmt.Fprintf(b, "%s  PHP %d, Bookside %d: %s\n", w.Request, w.PHP, w.Bookside, w.Outcome)
+		fmt.Fprintf(b, "%s  PHP %d, Bookside %s: %s\n", w.Request, w.PHP, w.status(), w.Outcome)
 		for _, t := range w.Tables {
 			fmt.Fprintf(b, "  %s: PHP changed %s, Bookside %d\n", t.Table, count(t.PHP, "row"), t.Bookside)
 		}
 		for _, f := range w.Answer {
 			fmt.Fprintf(b, "  answer: %s at %s\n    PHP:      %s\n    Bookside: %s\n", f.Kind, f.Exact, f.PHP, f.Bookside)
+			noteText(b, f.Note)
 		}
 		for _, f := range w.Rows {
 			fmt.Fprintf(b, "  %s: %s\n    PHP:      %s\n    Bookside: %s\n", f.place(), cmp.Or(f.Name, f.Kind), f.PHP, f.Bookside)
-			if f.Note != "" {
-				fmt.Fprintf(b, "    (%s)\n", f.Note)
-			}
+			noteText(b, f.Note)
 		}
 	}
 	listText(b, "Tables that were not compared", r.Writes.Skipped)
+}
+
+func noteText(b *strings.Builder, note string) {
+	if note != "" {
+		fmt.Fprintf(b, "    (%s)\n", note)
+	}
+}
+
+// status returns the status of Bookside, with the code of an error.
+func (r WriteResult) status() string {
+	if r.Error == "" {
+		return strconv.Itoa(r.Bookside)
+	}
+	return fmt.Sprintf("%d %s", r.Bookside, r.Error)
 }
 
 // place names a row and a column.
@@ -492,25 +510,25 @@ func (r WriteResult) view() g.Node {
 	for _, t := range r.Tables {
 		tables = append(tables, h.Li(h.Code(g.Text(t.Table)), g.Textf(": PHP changed %s, Bookside %d", count(t.PHP, "row"), t.Bookside)))
 	}
-	row := func(place, what, php, bookside string) {
+	row := func(place, what, php, bookside string, about ...string) {
 		rows = append(rows, h.P(h.Strong(g.Text(what)), g.Text(" at "), h.Code(g.Text(place))), h.Table(h.TBody(
 			h.Tr(h.Th(h.Scope("row"), g.Text("PHP")), h.Td(h.Code(g.Text(php)))),
 			h.Tr(h.Th(h.Scope("row"), g.Text("Bookside")), h.Td(h.Code(g.Text(bookside)))),
 		)))
-	}
-	for _, f := range r.Answer {
-		row("answer "+f.Exact, string(f.Kind), f.PHP, f.Bookside)
-	}
-	for _, f := range r.Rows {
-		row(f.place(), cmp.Or(f.Name, f.Kind), f.PHP, f.Bookside)
-		for _, about := range []string{f.Why, f.Note} {
-			if about != "" {
-				rows = append(rows, h.P(h.Class("soft"), g.Text(about)))
+		for _, text := range about {
+			if text != "" {
+				rows = append(rows, h.P(h.Class("soft"), g.Text(text)))
 			}
 		}
 	}
+	for _, f := range r.Answer {
+		row("answer "+f.Exact, string(f.Kind), f.PHP, f.Bookside, f.Note)
+	}
+	for _, f := range r.Rows {
+		row(f.place(), cmp.Or(f.Name, f.Kind), f.PHP, f.Bookside, f.Why, f.Note)
+	}
 	return h.Article(append([]g.Node{
-		h.P(h.Strong(h.Code(g.Text(r.Request))), g.Textf(" — PHP %d, Bookside %d: ", r.PHP, r.Bookside), h.Span(g.If(r.Outcome != Equal, h.Class("some")), g.Text(string(r.Outcome)))),
+		h.P(h.Strong(h.Code(g.Text(r.Request))), g.Textf(" — PHP %d, Bookside %s: ", r.PHP, r.status()), h.Span(g.If(r.Outcome != Equal, h.Class("some")), g.Text(string(r.Outcome)))),
 		h.Ul(tables...),
 	}, rows...)...)
 }
