@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
 )
 
 // Privilege is a privilege of a database user on a table, spelled as in GRANT.
@@ -200,4 +202,29 @@ func (c Config) Account(ctx context.Context) (account, database string, err erro
 		return user, database, nil
 	}
 	return quoteText(user[:at]) + "@" + quoteText(user[at+1:]), database, nil
+}
+
+// denied matches the server's message about a table (ER_TABLEACCESS_DENIED_ERROR): MariaDB
+// quotes database and table, MySQL the table alone. The account there has the client's
+// host, not that of the grants.
+var denied = regexp.MustCompile("^([A-Z]+(?:[, ]+[A-Z]+)*) command denied to user '[^']*'@'[^']*' for table .*?([$A-Za-z0-9_-]+)[`']$")
+
+// Denied returns the privileges that an ErrAccessDenied is about, as in GRANT, and the
+// table. ok is false if it is not about a table.
+func Denied(err error) (privileges, table string, ok bool) {
+	var server *mysql.MySQLError
+	if !errors.As(err, &server) {
+		return "", "", false
+	}
+	found := denied.FindStringSubmatch(server.Message)
+	if found == nil {
+		return "", "", false
+	}
+	return found[1], found[2], true
+}
+
+// Grant returns the statement that gives privileges on a table to an account, both as
+// Denied and Account return them.
+func Grant(privileges, database, table, account string) string {
+	return "GRANT " + privileges + " ON " + quoteName(database) + "." + quoteName(table) + " TO " + account
 }

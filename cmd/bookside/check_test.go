@@ -195,7 +195,16 @@ func TestCheckHiddenNetwork(t *testing.T) {
 
 func TestCheckUnreachable(t *testing.T) {
 	t.Parallel()
-	run(t, []string{"BOOKSIDE_DB__DSN=u:p@tcp(127.0.0.1:1)/d"}, "", "check").want(t, exitUnreachable, "the database at 127.0.0.1:1 cannot be reached")
+	for dsn, reason := range map[string]string{
+		"u:p@tcp(127.0.0.1:1)/d":    "the database at 127.0.0.1:1 cannot be reached: nothing listens there",
+		"u:p@tcp(db.invalid:1)/d":   "the host db.invalid is unknown",
+		"u:p@unix(/no/such.sock)/d": "there is no such socket",
+	} {
+		t.Run(dsn, func(t *testing.T) {
+			t.Parallel()
+			run(t, []string{"BOOKSIDE_DB__DSN=" + dsn}, "", "check").want(t, exitUnreachable, reason)
+		})
+	}
 }
 
 func TestCheckWrongPrefix(t *testing.T) {

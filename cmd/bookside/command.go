@@ -68,7 +68,7 @@ func commands() []command {
 // run runs the command that args name.
 func (p *program) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return failf(exitUsage, nil, "no command given\n\n%s", overview())
+		return failf(exitUsage, nil, "no command given; see bookside help")
 	}
 	switch {
 	case asksForHelp(args[0]):
@@ -108,12 +108,27 @@ func isGroup(word string) bool {
 func unknownCommand(args []string) error {
 	switch group := args[0]; {
 	case !isGroup(group):
-		return failf(exitUsage, nil, "there is no command %q\n\n%s", group, overview())
+		return failf(exitUsage, nil, "there is no command %q; did you mean %s? See bookside help", group, suggest(group, commandNames("")))
 	case len(args) == 1:
-		return failf(exitUsage, nil, "%s: no command given\n\n%s", group, groupUsage(group))
+		return failf(exitUsage, nil, "%s: no command given; see bookside help %[1]s", group)
 	default:
-		return failf(exitUsage, nil, "there is no command %q\n\n%s", group+" "+args[1], groupUsage(group))
+		name := group + " " + args[1]
+		return failf(exitUsage, nil, "there is no command %q; did you mean %s? See bookside help %s", name, suggest(name, commandNames(group+" ")), group)
 	}
+}
+
+// commandNames returns the names of the commands that begin with a prefix; without one,
+// also the words that others begin with.
+func commandNames(prefix string) (names []string) {
+	for _, c := range commands() {
+		if strings.HasPrefix(c.name, prefix) {
+			names = append(names, c.name)
+		}
+		if group, _, two := strings.Cut(c.name, " "); two && prefix == "" {
+			names = append(names, group)
+		}
+	}
+	return names
 }
 
 func (c command) run(ctx context.Context, p *program, args []string) error {
@@ -125,7 +140,7 @@ func (c command) run(ctx context.Context, p *program, args []string) error {
 	case errors.Is(err, flag.ErrHelp):
 		return p.print(c.usage())
 	case err != nil:
-		return c.usageFailure("%v", err)
+		return c.usageFailure("%s", flagProblem(flags, err))
 	case len(operands) != len(strings.Fields(c.operands)) && !strings.HasSuffix(c.operands, "…]"):
 		return c.usageFailure("it takes %s, got %d", describeOperands(c.operands), len(operands))
 	}
@@ -147,7 +162,22 @@ func usageErrorf(format string, args ...any) error {
 }
 
 func (c command) usageFailure(format string, args ...any) error {
-	return failf(exitUsage, nil, "%s: %s\n\n%s", c.name, fmt.Sprintf(format, args...), c.usage())
+	return failf(exitUsage, nil, "%s: %s; see bookside help %[1]s", c.name, fmt.Sprintf(format, args...))
+}
+
+// flagProblem returns the message of an error of the flag package, with a suggestion for a
+// flag that does not exist.
+func flagProblem(flags *flag.FlagSet, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err.Error()
+	}
+	var names []string
+	flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	if len(names) == 0 {
+		return fmt.Sprintf("there is no flag --%s", name)
+	}
+	return fmt.Sprintf("there is no flag --%s (did you mean --%s?)", name, suggest(name, names))
 }
 
 func describeOperands(operands string) string {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"bookside/wpdb"
@@ -109,12 +111,14 @@ func (t target) open(ctx context.Context) (*wpdb.DB, error) {
 func (t target) explain(err error) error {
 	var statement *wpdb.Error
 	switch {
+	case errors.Is(err, wpdb.ErrAccessDenied) && errors.As(err, &statement) && statement.Number == noDatabasePrivilege:
+		return failf(exitRefused, err, "the database user may not use the database %s at %s; check its name in %s, or run the statements of check --grants (%v)", t.database, t.address, t.source, err)
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return failf(exitRefused, err, "the database server at %s rejects the user or the password, or the user may not use the database %s; correct %s, or run the statements of check --grants (%v)", t.address, t.database, t.credentials, err)
+		return failf(exitRefused, err, "the database server at %s rejects the user or the password; correct %s (%v)", t.address, t.credentials, err)
 	case errors.Is(err, wpdb.ErrNoDatabase):
 		return failf(exitRefused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
-		return failf(exitUnreachable, err, "the database at %s cannot be reached, accepts no more connections, or is a node that has lost its cluster; check that it is running and that the address is correct (%v)", t.address, reason(err))
+		return failf(exitUnreachable, err, "the database at %s cannot be reached: %s", t.address, unreachable(err))
 	case errors.Is(err, wpdb.ErrDSN):
 		return failf(exitUsage, err, "%s: %v", t.source, err)
 	case !errors.As(err, &statement):
@@ -122,6 +126,45 @@ func (t target) explain(err error) error {
 	default:
 		return err
 	}
+}
+
+// noDatabasePrivilege is ER_DBACCESS_DENIED_ERROR: user and password are right.
+const noDatabasePrivilege = 1044
+
+// unreachable says why a database cannot be reached, and what to do.
+func unreachable(err error) string {
+	var name *net.DNSError
+	var timeout net.Error
+	switch cause := reason(err); {
+	case errors.As(err, &name):
+		return fmt.Sprintf("the host %s is unknown; correct its name", name.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there (connection refused); start the server, or correct the port"
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such socket; start the server, or correct the path"
+	case errors.Is(err, fs.ErrPermission):
+		return "this user may not open the socket"
+	case errors.Is(err, wpdb.ErrTimeout), errors.As(err, &timeout) && timeout.Timeout():
+		return "it does not answer in time; check the address, and whether a firewall is between"
+	default:
+		return fmt.Sprintf("it accepts no more connections, or is a node that has lost its cluster (%v)", cause)
+	}
+}
+
+// explainPrivilege returns an error of a statement that the database user may not run with
+// its exit code, the table, the account and the statement that allows it.
+func (t target) explainPrivilege(ctx context.Context, err error) error {
+	var known *failure
+	if !errors.Is(err, wpdb.ErrAccessDenied) || errors.As(err, &known) {
+		return err
+	}
+	privileges, table, ok := wpdb.Denied(err)
+	account, database, failed := t.config.Account(ctx)
+	if !ok || failed != nil {
+		return failf(exitRefused, err, "%v; see bookside check --grants", err)
+	}
+	return failf(exitRefused, err, "the database user %s lacks %s on the table %s; run as an administrator of the database:\n  %s;",
+		account, privileges, table, wpdb.Grant(privileges, database, table, account))
 }
 
 // reason returns the system's own error of a failed connection, if there is one: it

@@ -78,15 +78,15 @@ func (p *program) withSite(ctx context.Context, common configFlags, use func(*wp
 	if err != nil {
 		return err
 	}
-	_, db, err := openSite(ctx, c)
+	t, db, err := openSite(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := requireOwnColumns(ctx, db); err != nil {
-		return err
+		return t.explainPrivilege(ctx, err)
 	}
-	return use(db)
+	return t.explainPrivilege(ctx, use(db))
 }
 
 // withOwnTables is withSite after creating our own tables; it fails without the

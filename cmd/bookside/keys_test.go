@@ -352,3 +352,19 @@ func TestKeysRequireSite(t *testing.T) {
 			want(t, exitNoTables, "no LatePoint tables with the prefix abc_; the database has these prefixes: wp_;")
 	}
 }
+
+// TestCommandsNameWhatTheyLack: a command that the database user may not run says what to
+// grant, and with that it runs.
+func TestCommandsNameWhatTheyLack(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	newKey(t, settingsFor(db))
+	env := account(t, db, grantsExcept(t, db, db.Prefix+"bookside_api_keys")...)
+	message := run(t, env, "", "keys", "list").want(t, exitRefused, "lacks SELECT on the table "+db.Prefix+"bookside_api_keys; run as an administrator").stderr
+	grant := regexp.MustCompile(`(?m)^  (GRANT SELECT ON .*);$`).FindStringSubmatch(message)
+	if grant == nil {
+		t.Fatalf("no statement in %q", message)
+	}
+	execute(t, db.SQL, grant[1])
+	run(t, env, "", "keys", "list").want(t, exitOK, "")
+}

@@ -178,7 +178,7 @@ func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error)
 }
 
 func (s *service) logWait(err error) {
-	s.log.Warn("waiting for the database", "address", s.target.address, "error", err)
+	s.log.Warn("waiting for the database", "address", s.target.address, "error", reason(err))
 }
 
 // prepare checks the site and creates our own tables. A wrong table prefix is an
