@@ -107,7 +107,7 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	db := small(t)
 	env := account(t, db)
 	r := checkJSON(t, env, exitRefused).Rights
-	text := run(t, env, "", "check", "--grants").want(t, exitRefused, "rejects the user or the password").stdout
+	text := run(t, env, "", "check", "--grants").want(t, exitRefused, "the database user may not use the database").stdout
 	needed, optional, ok := strings.Cut(text, "-- The site may lack these tables")
 	if !ok || needed != statements(r.Needed) || !strings.HasSuffix(optional, "\n"+statements(r.Optional)) || !cmp.Equal(r.Needed, r.Missing) {
 		t.Errorf("printed %s\nas JSON %+v", text, r)

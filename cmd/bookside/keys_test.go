@@ -253,7 +253,7 @@ func TestKeyFlags(t *testing.T) {
 			t.Run(test.name+", "+command, func(t *testing.T) {
 				t.Parallel()
 				got := run(t, nil, "lp_0123456789abcdef", append([]string{"keys", command}, test.args...)...)
-				got.want(t, exitUsage, "keys "+command+": "+test.want, "Usage: bookside keys "+command)
+				got.want(t, exitUsage, "keys "+command+": "+test.want, "see bookside help keys "+command)
 			})
 		}
 	}

@@ -133,6 +133,11 @@ func wantProbe(t *testing.T, admin string, want handlers.Readiness) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatalf("/readyz: %v: %s", err, body)
 	}
+	brings, err := companionToInstall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Companion = brings.version
 	if got != want || (status == http.StatusOK) != (want.Status == handlers.StatusReady) {
 		t.Errorf("/readyz: %d %+v, want %+v", status, got, want)
 	}

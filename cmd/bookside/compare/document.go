@@ -61,6 +61,9 @@ func parameterOf(v value) parameter {
 		return found.text
 	}
 	p := parameter{name: text("name"), kind: text("schema", "type"), format: text("schema", "format"), example: text("example"), required: text("required") == "true"}
+	if examples := wordsOf(v, "schema", "examples"); p.example == "" && len(examples) > 0 {
+		p.example = examples[0]
+	}
 	p.values = wordsOf(v, "schema", "enum")
 	if p.kind == "array" { // written with commas
 		p.values = wordsOf(v, "schema", "items", "enum")
