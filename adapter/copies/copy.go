@@ -18,6 +18,7 @@ import (
 type Copy struct {
 	db     *wpdb.DB
 	tables []table
+	page   uint64 // rows whose hashes a statement reads
 	// Skipped are tables that cannot be compared, because their rows have no number.
 	Skipped []string
 }
@@ -49,7 +50,7 @@ func Open(ctx context.Context, db *wpdb.DB) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Copy{db: db}
+	c := &Copy{db: db, page: pageOfRows}
 	byName := map[string][]columnRow{}
 	for _, r := range rows {
 		byName[r.table] = append(byName[r.table], r)

@@ -47,7 +47,7 @@ func (c *Copy) hashes(ctx context.Context, t table) (map[int64]string, error) {
 	hash := "MD5(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "))"
 	var after any
 	for {
-		stmt := sq.Select(key, hash).From(c.db.Name(t.name)).OrderBy(key).Limit(pageOfRows)
+		stmt := sq.Select(key, hash).From(c.db.Name(t.name)).OrderBy(key).Limit(c.page)
 		if after != nil {
 			stmt = stmt.Where(sq.Gt{key: after})
 		}
@@ -61,7 +61,7 @@ func (c *Copy) hashes(ctx context.Context, t table) (map[int64]string, error) {
 			all[h.key] = h.hash
 			after = h.key
 		}
-		if len(page) < pageOfRows {
+		if uint64(len(page)) < c.page {
 			return all, nil
 		}
 	}
