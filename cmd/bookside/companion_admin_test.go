@@ -130,6 +130,8 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	if status("/v1/services", second.Secret) != http.StatusUnauthorized || status("/v1/services", third.Secret) != http.StatusOK {
 		t.Error("only the new key should work")
 	}
+	rolled := w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['expires_at' => '2026-01-01 00:00:00']); echo Bookside\roll_key(Bookside\find_key(%[1]d), 24)->get_error_message();`, third.ID))
+	wantTexts(t, rolled, "This key has expired")
 	w.Run(t, fmt.Sprintf(`Bookside\revoke_key(%d);`, third.ID))
 	if got := status("/v1/services", third.Secret); got != http.StatusUnauthorized {
 		t.Errorf("revoked key: status %d", got)

@@ -9,5 +9,6 @@
 defined('WP_UNINSTALL_PLUGIN') || exit;
 
 wp_unschedule_hook('latepoint_process_scheduled_jobs');
-delete_option('bookside_companion');
-delete_option('bookside_companion_failures');
+foreach (['', '_failures', '_seen', '_jobs_until'] as $bookside_option) {
+    delete_option('bookside_companion' . $bookside_option);
+}

@@ -76,7 +76,9 @@ function key_row(object $key): array
     $kinds = ['live' => __('live', 'bookside'), 'test' => __('test', 'bookside')];
     $links = [];
     foreach (['restrict' => __('Change', 'bookside'), 'roll' => __('Roll', 'bookside'), 'revoke' => __('Revoke', 'bookside')] as $form => $text) {
-        $links[page_url('keys', ['form' => $form, 'key' => $id])] = $text;
+        if ($form !== 'roll' || $status === 'active') {
+            $links[page_url('keys', ['form' => $form, 'key' => $id])] = $text;
+        }
     }
     $limits = [];
     /* translators: %s: a number of requests. */

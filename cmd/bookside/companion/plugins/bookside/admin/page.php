@@ -87,7 +87,9 @@ function show_notices(): void
         echo '<div class="notice notice-error inline" role="alert" tabindex="-1" data-bookside-focus><p>';
         echo esc_html__('Nothing was saved. Please correct:', 'bookside') . '</p><ul>';
         foreach ($outcome->errors->get_error_codes() as $field) {
-            echo '<li><a href="#bookside-' . esc_attr((string) $field) . '">' . esc_html($outcome->errors->get_error_message($field)) . '</a></li>';
+            $text = esc_html($outcome->errors->get_error_message($field));
+            // What is wrong with the form as a whole has no field to go to.
+            echo $field === 'form' ? '<li>' . $text . '</li>' : '<li><a href="#bookside-' . esc_attr((string) $field) . '">' . $text . '</a></li>'; // escaped above
         }
         echo '</ul></div>';
         return;

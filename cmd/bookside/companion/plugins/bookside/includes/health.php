@@ -268,6 +268,8 @@ function add_debug_information(array $information): array
         ['admin_tokens', 'api_keys', 'change_inbox', 'changes', 'idempotency', 'locks', 'outbox', 'webhooks', 'webhook_deliveries', 'webhook_tries'],
         fn($name) => !has_table(own_table($name))
     );
+    $yes = __('yes', 'bookside');
+    $no = __('no', 'bookside');
     $fields = [
         'plugin' => [__('Plugin', 'bookside'), VERSION],
         'companion' => [__('Must-use plugin', 'bookside'), companion_version() ?: __('not loaded', 'bookside')],
@@ -278,11 +280,11 @@ function add_debug_information(array $information): array
         'missing' => [__('Missing tables', 'bookside'), implode(', ', $tables) ?: __('none', 'bookside')],
         'keys' => [__('Active keys', 'bookside'), count($active)],
         'webhooks' => [__('Webhooks', 'bookside'), count(list_webhooks())],
-        'overbooking' => [__('Staff may overbook', 'bookside'), $settings['staff_overbooking'] ? 'yes' : 'no'],
-        'jobs' => [__('Runs LatePoint\'s jobs', 'bookside'), $settings['jobs'] ? 'yes' : 'no'],
-        'forward' => [__('Forwards requests', 'bookside'), $settings['forward'] !== '' ? 'yes' : 'no'],
+        'overbooking' => [__('Staff may overbook', 'bookside'), $settings['staff_overbooking'] ? $yes : $no],
+        'jobs' => [__('Runs LatePoint\'s jobs', 'bookside'), $settings['jobs'] ? $yes : $no],
+        'forward' => [__('Forwards requests', 'bookside'), $settings['forward'] !== '' ? $yes : $no],
         'failures' => [__('Failures', 'bookside'), implode(', ', array_keys(companion_failures())) ?: __('none', 'bookside')],
-        'cluster' => [__('Database cluster', 'bookside'), on_cluster() ? 'yes' : 'no'],
+        'cluster' => [__('Database cluster', 'bookside'), on_cluster() ? $yes : $no],
     ];
     $information['bookside'] = ['label' => 'Bookside', 'fields' => []];
     foreach ($fields as $id => $field) {

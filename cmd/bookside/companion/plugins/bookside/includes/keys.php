@@ -160,6 +160,9 @@ function revoke_key(int $id)
  */
 function roll_key(object $old, int $hours)
 {
+    if (key_status($old) !== 'active') {
+        return new \WP_Error('bookside_ended', __('This key has expired. Change its last day first.', 'bookside'));
+    }
     return in_transaction(function () use ($old, $hours) {
         $end = utc_now($hours * HOUR_IN_SECONDS);
         $columns = [];
