@@ -97,7 +97,7 @@ type availabilityQuery struct {
 // AvailabilityParameters are those of GET /availability.
 var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
 	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }),
-	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }),
+	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }).about("Duration of the booking in minutes; by default that of the service"),
 	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, and its service, agent, location, duration and attendees count unless others are sent"),
 	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }).or("booking_id"),
 	optional("agent_id", anyID(), func(a *availabilityQuery) **int64 { return &a.AgentID }).or("booking_id"),
@@ -232,7 +232,7 @@ type freeAgentQuery struct {
 
 // FreeAgentParameters are those of GET /agents/availability.
 var FreeAgentParameters = parameters(domain.InvalidRequest,
-	optional("duration", integer(1, maxDuration), func(f *freeAgentQuery) **int64 { return &f.Duration }),
+	optional("duration", integer(1, maxDuration), func(f *freeAgentQuery) **int64 { return &f.Duration }).about("Duration of the booking in minutes; by default that of the service"),
 	value("service_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.ServiceID }).about("Id of the service; any (or -1), as without one, for agents of any"),
 	optional("location_id", anyID(), func(f *freeAgentQuery) **int64 { return &f.LocationID }).about("Id of the location. Without it, agents of all locations; with any (or -1), only those who are busy at none of them"),
 	defaulted("limit", integer(1, 100), 50, func(f *freeAgentQuery) *int64 { return &f.Limit }),

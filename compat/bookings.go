@@ -103,12 +103,15 @@ var bookingSorts = map[string]adapter.BookingSort{
 	"id":            adapter.BookingsByID,
 }
 
+// bookingStatusText says what statuses of bookings there are.
+const bookingStatusText = "Status of the booking: pending, approved, cancelled, completed, no_show or a status of the site's own"
+
 // KnownStatus tells whether a site has a booking status.
 type KnownStatus func(ctx context.Context, status string) (bool, error)
 
 // BookingParameters are those of the booking list.
 var BookingParameters = parameters(domain.InvalidParameters,
-	optional("status", bookingStatus(), func(f *adapter.BookingFilter) **string { return &f.Status }),
+	optional("status", bookingStatus(), func(f *adapter.BookingFilter) **string { return &f.Status }).about(bookingStatusText),
 	page(func(f *adapter.BookingFilter) *int64 { return &f.Page }),
 	perPage(20, func(f *adapter.BookingFilter) *int64 { return &f.PerPage }),
 	optional("customer_id", id(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.CustomerID }).about("Id of the customer"),

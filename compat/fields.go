@@ -60,7 +60,7 @@ func custom[T, V any](name string, k kind[V], set func(into *T, sent V)) Field[T
 // one by one, under dotted names.
 func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	return Field[T]{
-		name: name, members: true, kind: description{schema: func() *Schema { return SchemaOf(members.Describe()) }, invalid: notAnObject},
+		name: name, members: true, kind: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }, invalid: notAnObject},
 		read: func(in source, into *T) {
 			if inner := in.(*Body).object(name); inner != nil {
 				members.read(inner, at(into))

@@ -85,7 +85,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 		`"fast":{"type":"boolean","default":false},` +
 		`"order":{"description":"Direction of the order","type":"string","enum":["first","last"],"default":"last"},` +
 		`"to":{"type":"object","properties":{"city":{"description":"City","type":"string"}},"required":["city"]},` +
-		`"code":{"description":"Code","type":"string"}},"required":["weight"]}`
+		`"code":{"description":"Code of the {it}","type":"string"}},"required":["weight"]}`
 	if string(schema) != want {
 		t.Errorf("%s\nwant\n%s", schema, want)
 	}

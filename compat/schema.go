@@ -87,6 +87,19 @@ const (
 // schemaProvider is a type on the wire that knows its schema.
 type schemaProvider interface{ schema() *Schema }
 
+// Concerning says in the descriptions of a value and its parts which record they are about:
+// noun stands in the place of {it}.
+func (s *Schema) Concerning(noun string) *Schema {
+	s.Description = strings.ReplaceAll(s.Description, "{it}", noun)
+	for _, p := range s.Properties {
+		p.Value().(*Schema).Concerning(noun)
+	}
+	if s.Items != nil {
+		s.Items.Concerning(noun)
+	}
+	return s
+}
+
 // Schemas are the schemas of records, by name.
 type Schemas struct{ named map[string]*Schema }
 
@@ -176,24 +189,31 @@ const schemasRef = "#/components/schemas/"
 
 func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 	fields := fieldsOf(v)
-	if _, inline := v.Interface().(envelope); inline {
-		return s.object("", fields, true)
-	}
 	name := schemaName(v.Type())
+	if _, inline := v.Interface().(envelope); inline {
+		return s.object(name, fields, true)
+	}
 	if _, known := s.named[name]; !known {
 		s.named[name] = nil // of a type within itself
 		s.named[name] = s.object(name, fields, false)
+		s.named[name].Description = recordDocs[name].about
 	}
 	return &Schema{Ref: schemasRef + name}
 }
 
-// publishedNames are the names of types in the document that differ from those
-// here. They stay as they are: generated clients name their types after them.
+// publishedNames are the names of types in the document that differ from those here.
+// Generated clients name their types after them.
 var publishedNames = map[reflect.Type]string{
-	reflect.TypeFor[wordPressBody](): "BodyA",
-	reflect.TypeFor[objectBody]():    "BodyB",
-	reflect.TypeFor[errorObject]():   "ErrorB",
-	reflect.TypeFor[textBody]():      "BodyC",
+	reflect.TypeFor[wordPressBody]():               "WordPressError",
+	reflect.TypeFor[errorData]():                   "WordPressErrorData",
+	reflect.TypeFor[objectBody]():                  "ErrorResponse",
+	reflect.TypeFor[textBody]():                    "TextError",
+	reflect.TypeFor[AgentName[string]]():           "ServiceAgent",
+	reflect.TypeFor[AgentName[int64]]():            "ServiceDetailAgent",
+	reflect.TypeFor[ServiceCategoryName[string]](): "ServiceCategoryName",
+	reflect.TypeFor[ServiceCategoryName[int64]]():  "ServiceDetailCategory",
+	reflect.TypeFor[writtenCoupon[int64]]():        "CreatedCoupon",
+	reflect.TypeFor[writtenCoupon[string]]():       "UpdatedCoupon",
 }
 
 // schemaName is the name of a type in the document, with its type parameters.
@@ -217,9 +237,11 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 		if envelope && (f.value.Kind() == reflect.String || f.value.Kind() == reflect.Bool) && !f.value.IsZero() {
 			schema.Const = f.value.Interface()
 			schema.example = schema.Const
+			schema.Description = fmt.Sprintf("Always %v", schema.Const)
 		} else {
 			fieldDocOf(name, f.name).explain(schema)
 			schema.Description += f.needsText()
+			schema.Concerning(recordDocs[name].noun)
 		}
 		object.Properties = append(object.Properties, Member{f.name, schema})
 		if !f.optional {
@@ -243,11 +265,11 @@ func (s *Schemas) ofField(record string, f field) *Schema {
 
 // fieldSamples are samples for fields whose type says too little.
 var fieldSamples = map[string][]any{
-	"Change.record":       changedRecordSamples,
-	"BulkResults.success": {[]BulkSuccess{}},
-	"BulkResults.errors":  {[]BulkError{}},
-	"ErrorData.details":   {map[string]string{}},
-	"ErrorB.details":      {map[string]string{}, PermissionDetails{}, ConflictDetails{}, PresentDetails{}},
+	"Change.record":              changedRecordSamples,
+	"BulkResults.success":        {[]BulkSuccess{}},
+	"BulkResults.errors":         {[]BulkError{}},
+	"WordPressErrorData.details": {map[string]string{}},
+	"ErrorObject.details":        {map[string]string{}, PermissionDetails{}, ConflictDetails{}, PresentDetails{}},
 }
 
 // field is a field of a struct on the wire.

@@ -372,3 +372,5 @@ type WebhookEvent struct {
 	Timestamp string `json:"timestamp"`
 	Data      Change `json:"data"`
 }
+
+func (WebhookEvent) envelope() {}

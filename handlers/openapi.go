@@ -81,7 +81,27 @@ func dayOfExamples(now time.Time) time.Time {
 	return day.AddDate(0, 0, (int(time.Tuesday-day.Weekday())+7)%7)
 }
 
-const introduction = "Input is read leniently: numbers and booleans may be sent as strings, " +
+const introduction = "Bookings, customers, services, payments and orders of a WordPress site with LatePoint.\n\n" +
+	"## Keys\n\n" +
+	"Each request needs an API key, in the header `X-API-Key` or as a bearer token in `Authorization`. " +
+	"A key has permissions; each operation below says which ones it needs. Without a valid key the answer is 401, without the permission 403.\n\n" +
+	"## Pages\n\n" +
+	"Lists have pages: `page` counts from 1, and `per_page` is at most 100. `pagination` says how many records and pages there are. " +
+	"Filters are joined by AND. All of them are optional.\n\n" +
+	"## Errors\n\n" +
+	"An error has an HTTP status, a code for programs and a message for people, in one of the forms that each operation shows. " +
+	"Errors about fields name each of them under `details`. Failures of the server have a `request_id`, which is also in the header `X-Request-Id`: send it to the operator. " +
+	"Where a write may be retried, `written` says whether it took effect.\n\n" +
+	"## Idempotency\n\n" +
+	"Send a unique `Idempotency-Key` with a POST, and send the request again with the same key if no answer came: within 24 hours the first answer is repeated, and nothing is done twice. " +
+	"A PUT or DELETE with `If-Match` takes effect only if the record still is as its `ETag` says; otherwise the answer is 412 with the present record.\n\n" +
+	"## Limits\n\n" +
+	"A key may send a number of requests per minute and per hour; the headers `RateLimit` and `RateLimit-Policy` say how many are left. Beyond that the answer is 429, and `Retry-After` says how many seconds to wait. " +
+	"Bodies have at most a megabyte.\n\n" +
+	"## Changes\n\n" +
+	"Instead of asking for lists again and again, follow `GET /changes` with a cursor, or add a webhook: both tell of changes whoever made them, also on the site itself.\n\n" +
+	"## Input\n\n" +
+	"Input is read leniently: numbers and booleans may be sent as strings, " +
 	"booleans also as 1, 0, yes, no, on and off, words in any letter case, members of objects under dotted names, and lists and objects as JSON texts. " +
 	"An empty value counts as not sent, and so do null and, for an id that is not required, 0; but null clears a field of an update that can be null. Fields that a body lacks are taken from the query. Unknown parameters and fields are ignored; if a parameter is sent twice, the last one counts. " +
 	"Any other value that does not match its description is rejected with an error that names the field.\n\n" +
@@ -107,10 +127,27 @@ func tags() []members {
 	var all []members
 	for i, r := range routes { // routes with the same tag stand together
 		if i == 0 || r.tag != routes[i-1].tag {
-			all = append(all, members{{"name", r.tag}, {"description", domain.Capitalize(r.tag) + " of the site"}})
+			all = append(all, members{{"name", r.tag}, {"description", tagTexts[r.tag]}})
 		}
 	}
 	return all
+}
+
+// tagTexts say what the operations of a tag are about.
+var tagTexts = map[string]string{
+	"status":       "Whether the API answers, and the time of the site",
+	"bookings":     "Appointments of customers with agents: search, make, move and cancel them",
+	"holds":        "Slots that are kept while a customer is still typing",
+	"customers":    "The people who book",
+	"agents":       "The people who are booked, and who of them is free",
+	"services":     "What can be booked, and the categories of it",
+	"locations":    "Where agents work",
+	"availability": "The times at which a booking can begin",
+	"payments":     "What was paid for orders, and what was paid back",
+	"orders":       "What customers ordered: bookings with their prices, invoices and transactions",
+	"changes":      "What changed on the site, in order, whoever changed it",
+	"coupons":      "Codes that give a discount",
+	"webhooks":     "Addresses to which changes are sent",
 }
 
 const (
@@ -159,7 +196,7 @@ func (d *describer) webhooks() members {
 	var all members
 	for _, event := range webhooks.Events() {
 		resource, _ := webhooks.ResourceOf(event)
-		sample := d.schemas.Of(compat.WebhookEvent{})
+		sample := d.schemas.Of(compat.WebhookEvent{Type: event})
 		all = append(all, member{event, members{{"post", members{
 			{"operationId", "on" + domain.Capitalize(strings.ReplaceAll(event, ".", "_"))},
 			{"summary", event},
@@ -306,6 +343,7 @@ func (d *describer) parameters(r route) []members {
 	}
 	if r.operation.query != nil {
 		for _, p := range r.operation.query.Describe() {
+			p.Schema.Concerning(r.noun())
 			parameters = append(parameters, d.queryParameterOf(p))
 		}
 	}
@@ -324,8 +362,16 @@ func (d *describer) parameters(r route) []members {
 	return parameters
 }
 
+// noun is what descriptions call a record of the route's resource.
+func (r *route) noun() string {
+	if last := len(r.operation.path) - 1; last >= 0 {
+		return string(r.operation.path[last].resource)
+	}
+	return strings.TrimSuffix(r.tag, "s")
+}
+
 func (p pathParameter) describe() members {
-	schema, about := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the record"
+	schema, about := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the "+string(p.resource)
 	if p.resource == domain.CouponResource {
 		schema, about = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case"
 	}
@@ -389,7 +435,8 @@ var ifMatchParameter = members{
 
 // requestBody describes a body under each content type that is read.
 func (d *describer) requestBody(r route) members {
-	schema := compat.SchemaOf(r.operation.body.Describe())
+	schema := compat.SchemaOf(r.operation.body.Describe()).Concerning(r.noun())
+	schema.Description = "What is sent to " + strings.ToLower(r.operation.summary[:1]) + r.operation.summary[1:]
 	named := d.schemas.Name(domain.Capitalize(r.operation.id)+"Body", schema)
 	example := d.schemas.Example(schema)
 	content := make(members, len(bodyTypes))
