@@ -267,7 +267,7 @@ func TestCompanionForwards(t *testing.T) {
 				}
 			}
 			for name, values := range map[string][]string{
-				"Authorization": {"Bearer key"}, "Cookie": nil, "X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-Proto": {"http"}, "If-Match": {`"7"`}, "Accept": {"application/json"},
+				"Authorization": {"Bearer key"}, "Cookie": nil, "X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-Proto": {"http"}, "If-Match": {`"7"`}, "Accept": {"application/json"}, "X-Bookside-Forwarded": {"1"},
 			} {
 				if diff := cmp.Diff(values, got.Header.Values(name)); diff != "" {
 					t.Errorf("received %s: %s", name, diff)
@@ -281,6 +281,17 @@ func TestCompanionForwards(t *testing.T) {
 			if status, _, _ := do("GET", path, "", ""); status == http.StatusTeapot || got.Method != "" {
 				t.Errorf("%s was forwarded", path)
 			}
+		}
+	})
+	t.Run("forwarded before", func(t *testing.T) {
+		got = received{}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site+"/?rest_route=/latepoint-api/v1/bookings", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Bookside-Forwarded", "1") // as if the setting named the site itself
+		if status, _, err := sendOnce(request); err != nil || status != http.StatusNotFound || got.Method != "" {
+			t.Errorf("status %d, error %v, received %+v", status, err, got)
 		}
 	})
 	t.Run("no server", func(t *testing.T) {

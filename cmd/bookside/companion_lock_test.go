@@ -202,6 +202,7 @@ func TestCompanionKeepsSlots(t *testing.T) {
 			{"cart with one slot twice", cartWithOneSlotTwice},
 			{"ability", abilityIsRefused},
 			{"staff", staffAreWarned},
+			{"form with several bookings", formWithSeveralBookings},
 			{"status", statusIsChecked},
 			{"reschedule", rescheduleWaits},
 			{"seats and holds", holdsTakeSeats},
@@ -332,6 +333,27 @@ func staffAreWarned(b *bookingSite) {
 	code := fmt.Sprintf("$b = new OsBookingModel(%d); $b->customer_id = 2; return $b->save();", got.ID)
 	if saved := returns[bool](b, code); !saved {
 		b.t.Error("a booking in an occupied slot cannot be edited")
+	}
+}
+
+// formWithSeveralBookings: the bookings of one form are looked at together, before any of
+// them is saved, and the lock stays until the last one is.
+func formWithSeveralBookings(b *bookingSite) {
+	const forbid = "update_option('bookside_companion', ['staff_overbooking' => false]); return test_staff("
+	// A rival that takes the second slot while the form waits for its lock, and has looked at the first.
+	other := b.slot(840, "'agent_id' => 5")
+	if got := loses[savedByStaff](b, 840, forbid+other+", "+b.slot(840, "")+");"); got.ID != 0 || len(got.Errors) != 1 {
+		b.t.Errorf("second slot occupied: %+v", got)
+	}
+	if got := returns[savedByStaff](b, forbid+b.slot(855, "")+", "+b.slot(855, "")+");"); got.ID != 0 || len(got.Errors) != 1 || b.bookings(855) != 0 {
+		b.t.Errorf("one slot twice: %+v", got)
+	}
+	taken := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2")
+	if got := returns[savedByStaff](b, forbid+other+", "+b.slot(855, "")+");"); got.ID == 0 || len(got.Errors) != 0 || b.bookings(855) != 1 {
+		b.t.Errorf("free slots: %+v", got)
+	}
+	if n := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2") - taken; n != 1 {
+		b.t.Errorf("the lock was taken %d times", n)
 	}
 }
 

@@ -63,20 +63,26 @@ function test_reschedule(int $id, string $date, int $time): bool
     return OsBookingHelper::is_booking_request_available($request, ['exclude_booking_ids' => [$id]]) && $booking->save();
 }
 
-/** Saves a booking as staff do, without looking, and returns the errors and the warnings. */
-function test_staff(array $values): array
+/** Saves bookings as staff do, without looking, and returns the last one, the errors and the warnings. */
+function test_staff(array ...$bookings): array
 {
     $warnings = [];
     add_action('bookside_overbooked', static function ($booking, $other) use (&$warnings): void {
-        $warnings[] = (int) $other['id'];
+        $warnings[] = (int) ($other['id'] ?? 0);
     }, 10, 2);
-    $booking = test_booking($values);
-    if ($booking->validate(false, ['order_item_id'])) { // the form looks before it makes the order
+    $errors = [];
+    foreach ($bookings as $values) { // the form looks before it makes the order
+        $booking = test_booking($values);
+        $booking->validate(false, ['order_item_id']);
+        $errors = array_merge($errors, $booking->get_error() ? $booking->get_error_messages() : []);
+    }
+    foreach ($errors ? [] : $bookings as $values) {
         $booking = test_booking($values);
         $booking->order_item_id = test_order();
         $booking->save();
+        $errors = array_merge($errors, $booking->get_error() ? $booking->get_error_messages() : []);
     }
-    return ['id' => (int) $booking->id, 'errors' => $booking->get_error() ? $booking->get_error_messages() : [], 'warnings' => array_unique($warnings)];
+    return ['id' => (int) $booking->id, 'errors' => $errors, 'warnings' => array_unique($warnings)];
 }
 
 /** Returns the id of the item of a new order. */

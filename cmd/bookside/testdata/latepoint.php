@@ -88,8 +88,8 @@ namespace LatePoint\Misc {
     {
         public array $work_time_periods = [];
         public array $slots = [];
-        public array $booked = [];
-        public array $blocked = [];
+        public array $booked_time_periods = [];
+        public array $blocked_time_periods = [];
         public int $capacity = 1;
 
         public function build_bookable_slots(BookingRequest $request, int $step): void
@@ -102,12 +102,12 @@ namespace LatePoint\Misc {
                     $slot->seats = $this->capacity;
                     $first = $at - $request->buffer_before;
                     $last = $at + $request->duration + $request->buffer_after;
-                    foreach ($this->booked as $booked) {
+                    foreach ($this->booked_time_periods as $booked) {
                         if ($booked->start_time - $booked->buffer_before < $last && $booked->end_time + $booked->buffer_after > $first) {
                             $slot->seats -= $booked->service_id === (int) $request->service_id ? $booked->total_attendees : $this->capacity;
                         }
                     }
-                    foreach ($this->blocked as $blocked) {
+                    foreach ($this->blocked_time_periods as $blocked) {
                         if ($blocked->start_time < $last && $blocked->end_time > $first) {
                             $slot->seats = 0;
                         }
@@ -456,10 +456,10 @@ namespace {
             $resource = new \LatePoint\Misc\BookingResource();
             foreach (apply_filters('latepoint_get_booked_periods', $periods, $filter) as $period) {
                 if ($period->agent_id === (int) $request->agent_id) {
-                    $resource->booked[] = $period;
+                    $resource->booked_time_periods[] = $period;
                 }
             }
-            $resource->blocked = apply_filters('latepoint_blocked_periods_for_range', [$day => []], $filter, false)[$day];
+            $resource->blocked_time_periods = apply_filters('latepoint_blocked_periods_for_range', [$day => []], $filter, false)[$day];
             $table = $wpdb->prefix . 'latepoint_services';
             $resource->capacity = (int) $wpdb->get_var($wpdb->prepare("SELECT capacity_max FROM $table WHERE id = %d", $request->service_id));
             $resource->work_time_periods = [new \LatePoint\Misc\TimePeriod(['start_time' => 540, 'end_time' => 1020])];

@@ -119,6 +119,9 @@ class BooksideLock
     /** What the last call of take could not do; '' for nothing. */
     public string $problem = '';
 
+    /** Whether the last call of take released rows for a moment. */
+    public bool $again = false;
+
     /** @var mysqli|null */
     private $link = null;
 
@@ -155,8 +158,8 @@ class BooksideLock
     }
 
     /**
-     * Takes rows in addition to those that are taken. To keep the order, the others may be released and taken again:
-     * whoever looked at the bookings before has to look again. If there is no lock table and none can be made, there
+     * Takes rows in addition to those that are taken. To keep the order, the others may be released and taken again, see
+     * $again: whoever looked at the bookings before has to look again. If there is no lock table and none can be made, there
      * is no lock to wait for: the site does what it did without the companion.
      *
      * @param array<int,int[]> $rows
@@ -165,9 +168,11 @@ class BooksideLock
     public function take(array $rows): bool
     {
         $rows = self::join($this->rows, $rows);
+        $this->again = false;
         if ($rows === [] || ($rows === $this->rows && $this->held())) {
             return true;
         }
+        $this->again = $this->taken();
         $this->release();
         $until = microtime(true) + self::CONNECT;
         for ($attempt = 1; $attempt <= self::ATTEMPTS; $attempt++) {
@@ -628,20 +633,25 @@ class BooksideSlots
         if (!$this->occupies($booking, $before)) {
             return '';
         }
-        $this->drop($booking);
-        $had = $this->lock->taken();
+        if (!$ahead) {
+            $this->drop($booking);
+        }
         if (!$this->take($this->rowsToMove($booking, $before))) {
             return __('Somebody else is booking at this moment. Please try again.', 'bookside');
         }
-        // Others that wait for being saved were without the lock for a moment if it had to be taken again.
-        foreach ($had ? array_merge($this->accepted, [$booking]) : [$booking] as $each) {
-            $refusal = $this->look($each);
-            if ($refusal !== '') {
-                if (!$this->accepted) {
-                    $this->lock->release();
-                }
-                return $refusal;
+        $waiting = $this->accepted;
+        $refusal = '';
+        foreach ($this->lock->again ? $waiting : [] as $i => $each) {
+            $this->accepted = array_diff_key($waiting, [$i => true]);
+            $refusal = $refusal ?: $this->look($each);
+        }
+        $this->accepted = $waiting;
+        $refusal = $refusal ?: $this->look($booking);
+        if ($refusal !== '') {
+            if ($waiting === []) {
+                $this->lock->release();
             }
+            return $refusal;
         }
         if ($ahead || $this->flow === '') {
             $this->accepted[] = clone $booking;
@@ -775,9 +785,11 @@ class BooksideSlots
         $this->asking = true;
         try {
             $request = \LatePoint\Misc\BookingRequest::create_from_booking_model($booking);
+            // LatePoint shows users of its backend only what they may see, and others nothing.
+            $backend = !$hours && OsAuthHelper::get_current_user()->has_backend_access();
             $settings = [
                 'exclude_booking_ids' => empty($booking->id) ? [] : [(int) $booking->id],
-                'accessed_from_backend' => !$hours,
+                'accessed_from_backend' => $backend,
             ];
             if ($hours) {
                 return OsBookingHelper::is_booking_request_available($request, $settings);
@@ -791,6 +803,9 @@ class BooksideSlots
                         ['start_time' => $request->start_time, 'end_time' => $request->start_time + $request->duration]
                     ),
                 ];
+                if (!$backend) {
+                    $resource->blocked_time_periods = []; // when customers may book
+                }
                 $resource->build_bookable_slots($request, 1440);
                 foreach ($resource->slots as $slot) {
                     return $slot->can_accomodate($request->total_attendees);
@@ -1222,6 +1237,9 @@ class BooksideJournal
                 return;
             }
             if ($note['kind'] === 'created') {
+                if (!$wpdb->dbh instanceof mysqli) {
+                    return; // a database of another make
+                }
                 $first = (int) mysqli_insert_id($wpdb->dbh); // $wpdb->insert_id is reset before the next statement
                 $note['ids'] = $first > 0 ? range($first, $first + min($changed, self::MOST_ROWS) - 1) : [];
                 if ($changed > 1 && preg_match('/^\s*REPLACE|\sON\s+DUPLICATE\s+KEY\s/i', $note['query'])) {
@@ -1438,6 +1456,9 @@ class BooksideForward
     private const CONNECT = 2; // seconds
     private const TIMEOUT = 60; // seconds
 
+    /** Header of forwarded requests. One that comes back is not forwarded again. */
+    private const MARK = 'X-Bookside-Forwarded';
+
     /** Headers that belong to one connection, or that the client must not set. */
     private const DROPPED = [
         'connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
@@ -1452,7 +1473,7 @@ class BooksideForward
     public static function run(): void
     {
         $base = bookside_companion_settings()['forward'];
-        if ($base === '' || PHP_SAPI === 'cli' || wp_installing()) {
+        if ($base === '' || PHP_SAPI === 'cli' || wp_installing() || isset($_SERVER['HTTP_X_BOOKSIDE_FORWARDED'])) {
             return;
         }
         $target = self::target(
@@ -1576,6 +1597,7 @@ class BooksideForward
             $lines[] = 'Authorization: ' . $_SERVER['REDIRECT_HTTP_AUTHORIZATION']; // phpcs:ignore -- CGI hides it
         }
         $lines[] = 'X-Forwarded-For: ' . ($_SERVER['REMOTE_ADDR'] ?? ''); // phpcs:ignore
+        $lines[] = self::MARK . ': 1';
         $lines[] = 'X-Forwarded-Proto: ' . (is_ssl() ? 'https' : 'http');
         return array_values($lines);
     }
