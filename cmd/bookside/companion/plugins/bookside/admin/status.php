@@ -39,7 +39,7 @@ function show_status(): void
     $wrong = __('If the answer is a 404 of WordPress, neither the web server nor the setting "Forward requests" leads to the server of the API.', 'bookside');
     printf(
         '<p class="description" role="status" data-bookside-probe="%s" data-bookside-good="%s" data-bookside-bad="%s">%s</p>',
-        esc_url(api_url() . '/openapi.json'),
+        esc_url(api_url() . '/docs'),
         esc_attr__('This address leads to the server of the API.', 'bookside'),
         esc_attr__('This address does not lead to the server of the API: set up the web server, or "Forward requests" under Settings.', 'bookside'),
         esc_html($wrong)
