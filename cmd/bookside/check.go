@@ -78,7 +78,7 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 	if show.json {
 		err = p.printJSON(f.json())
 	} else {
-		err = p.print(f.text())
+		err = p.print(f.text(mayColor(p.stdout, p.env)))
 	}
 	return cmp.Or(err, f.failure())
 }

@@ -14,11 +14,14 @@ func TestCheckHealthySite(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	got := run(t, env, "", "check").want(t, exitOK)
-	wantTexts(t, got.stdout, "table prefix   wp_\n", "LatePoint      active\n", "its version    2.3.1\n", "its tables     complete\n", "privileges     to read",
+	wantTexts(t, got.stdout, "\n✓ table prefix   wp_\n", "\n! API keys ", "\nThe site can be served; ", "next: bookside keys create --name", "LatePoint      active\n", "its version    2.3.1\n", "its tables     complete\n", "privileges     to read",
 		"time zone      Europe/Berlin, now 2026-11-21 10:30:00\n", "own tables     none yet; serve and keys create create them\n", "API keys       0 valid of 0\n")
 
 	newKey(t, env)
 	newKey(t, env)
+	if strings.Contains(got.stdout, "\x1b") {
+		t.Errorf("colors outside a terminal: %q", got.stdout)
+	}
 	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
 	got = run(t, env, "", "check").want(t, exitOK)
 	wantTexts(t, got.stdout, "own tables     complete\n", "API keys       1 valid of 2\n")

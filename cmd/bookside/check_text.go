@@ -14,25 +14,100 @@ import (
 // unknown stands for what can be known only of a site that can be served.
 const unknown = "not known before the site can be served"
 
-// text is what check prints for people.
-func (f findings) text() string {
-	text := columns([][]string{
-		{"database", fmt.Sprintf("%s, %s at %s", f.db.Version(), f.target.database, f.target.address)},
-		{"server", f.serverLine()},
-		{"cluster", clusterLine(f.Cluster)},
-		{"table prefix", f.db.Prefix()},
-		{"privileges", privilegesLine(f.Privileges)},
-		{"LatePoint", f.Platform.State},
-		{"its version", cmp.Or(f.Platform.Version, "none")},
-		{"its tables", f.tablesLine()},
-		{"time zone", clockLine(f.Platform.Clock)},
-		{"indexes", f.indexesLine()},
-		{"own tables", f.ownTablesLine()},
-		{"API keys", keysLine(f.Keys)},
-		{"jobs", jobsLine(f.Platform.RunsJobs)},
-		{"companion", f.companionLine()},
-		{"overlaps", f.overlapsLine()},
-	})
+// mark says at a glance what a finding means.
+type mark string
+
+const (
+	good   mark = "✓"
+	minor  mark = "!" // works, but somebody should look at it
+	broken mark = "✗"
+)
+
+// markIf returns good if a condition holds, and otherwise another mark.
+func markIf(holds bool, otherwise mark) mark {
+	if holds {
+		return good
+	}
+	return otherwise
+}
+
+// colored returns the mark for a terminal.
+func (m mark) colored() string {
+	return map[mark]string{good: "\x1b[32m", minor: "\x1b[33m", broken: "\x1b[31m"}[m] + string(m) + "\x1b[0m"
+}
+
+// line is a line of what check prints.
+type line struct {
+	mark       mark
+	name, text string
+}
+
+func (f findings) lines() []line {
+	incomplete := minor // serve completes them
+	if len(f.Problems) > 0 {
+		incomplete = broken
+	}
+	return []line{
+		{good, "database", fmt.Sprintf("%s, %s at %s", f.db.Version(), f.target.database, f.target.address)},
+		{markIf(f.Server != nil, minor), "server", f.serverLine()},
+		{markIf(f.Cluster != nil, minor), "cluster", clusterLine(f.Cluster)},
+		{good, "table prefix", f.db.Prefix()},
+		{f.privilegesMark(), "privileges", privilegesLine(f.Privileges)},
+		{markIf(f.Platform.State == diagnose.Active, broken), "LatePoint", f.Platform.State},
+		{markIf(f.Platform.Version != "", minor), "its version", cmp.Or(f.Platform.Version, "none")},
+		{markIf(!f.Privileges.SiteUnreadable() && len(f.Platform.MissingTables) == 0, broken), "its tables", f.tablesLine()},
+		{markIf(f.Platform.Clock != nil, minor), "time zone", clockLine(f.Platform.Clock)},
+		{markIf(f.Indexes != nil && len(f.missingIndexes()) == 0, minor), "indexes", f.indexesLine()},
+		{markIf(len(f.OwnTables.Missing)+len(f.OwnTables.Statements) == 0, incomplete), "own tables", f.ownTablesLine()},
+		{markIf(f.Keys != nil && f.Keys.Valid > 0, minor), "API keys", keysLine(f.Keys)},
+		{markIf(f.Platform.RunsJobs != nil && *f.Platform.RunsJobs, minor), "jobs", jobsLine(f.Platform.RunsJobs)},
+		{markIf(f.Platform.Companion != nil, minor), "companion", f.companionLine()},
+		{markIf(f.Conflicts != nil && !f.overlapping(), minor), "overlaps", f.overlapsLine()},
+	}
+}
+
+func (f findings) privilegesMark() mark {
+	switch {
+	case len(f.Privileges.Unreadable) > 0:
+		return broken
+	case len(f.Privileges.Lacking) > 0 || f.Privileges.Unknown:
+		return minor
+	default:
+		return good
+	}
+}
+
+// verdict ends what check prints of a site that can be served.
+func (f findings) verdict() string {
+	var hints []string
+	if n := len(f.Warnings); n > 0 {
+		hints = append(hints, "read the warnings above")
+	}
+	next := "bookside serve"
+	if f.Keys == nil || f.Keys.Valid == 0 {
+		next = "bookside keys create --name \"our app\" --permissions read"
+	}
+	hints = append(hints, "next: "+next)
+	return "\nThe site can be served; " + strings.Join(hints, ", ") + "\n"
+}
+
+// text is what check prints for people, in a terminal with color.
+func (f findings) text(color bool) string {
+	var rows [][]string
+	lines := f.lines()
+	for _, l := range lines {
+		rows = append(rows, []string{string(l.mark) + " " + l.name, l.text})
+	}
+	text := columns(rows)
+	if color {
+		var colored strings.Builder
+		i := 0
+		for row := range strings.Lines(text) {
+			colored.WriteString(lines[i].mark.colored() + strings.TrimPrefix(row, string(lines[i].mark)))
+			i++
+		}
+		text = colored.String()
+	}
 	for _, warning := range f.Warnings {
 		text += "warning: " + warning + "\n"
 	}
@@ -43,6 +118,9 @@ func (f findings) text() string {
 	}
 	if f.show.conflicts && f.overlapping() {
 		text += f.conflictTable()
+	}
+	if len(f.problems()) == 0 && !f.show.grants {
+		text += f.verdict()
 	}
 	return text
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -21,16 +19,17 @@ const (
 
 var logFormats = []string{formatAuto, formatText, formatJSON}
 
-// newLog returns a log that is written to w. Colors are for terminals whose users have not
-// set NO_COLOR.
+// newLog returns a log that is written to w.
 func newLog(w io.Writer, level slog.Level, format string, env []string) *slog.Logger {
-	terminal := isTerminal(w)
-	if format == formatText || format == formatAuto && terminal {
-		noColor := slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "NO_COLOR=") && entry != "NO_COLOR=" })
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: noColor || !terminal}))
+	if format == formatText || format == formatAuto && isTerminal(w) {
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !mayColor(w, env)}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
+
+// mayColor reports whether what is written to w may have colors: w is a terminal, and its
+// user has not set NO_COLOR.
+func mayColor(w io.Writer, env []string) bool { return isTerminal(w) && lookup(env, "NO_COLOR") == "" }
 
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
