@@ -36,7 +36,7 @@ func (d difference) path() string {
 	case StatusDiffers:
 		return "status"
 	case HeaderDiffers:
-		return "header " + d.at[0].name
+		return d.at[0].name
 	default:
 		return d.at.path()
 	}

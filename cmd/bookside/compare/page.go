@@ -144,7 +144,7 @@ func (f Finding) view() g.Node {
 		return h.Tr(h.Th(h.Scope("row"), g.Text(name)), h.Td(h.Code(g.Text(text))))
 	}
 	return h.Article(
-		h.P(h.Strong(g.Text(string(f.Kind))), g.Text(" at "), h.Code(g.Text(f.Path)), g.Textf(" of %s, in %s", f.Route, count(f.Requests, "request"))),
+		h.P(h.Strong(g.Text(string(f.Kind))), g.If(f.Kind != StatusDiffers, g.Group{g.Text(" at "), h.Code(g.Text(f.Path))}), g.Textf(" of %s, in %s", f.Route, count(f.Requests, "request"))),
 		h.P(h.Class("soft"), g.Text("Example: "), h.Code(g.Text("GET "+f.Request)), g.Text(" at "), h.Code(g.Text(f.Exact)), g.If(f.Note != "", g.Textf(" (%s)", f.Note))),
 		h.Table(h.TBody(row("PHP", f.PHP), row("Bookside", f.Bookside))),
 	)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -71,40 +72,36 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 // requestsToPHP is how many requests to PHP a comparison takes.
 const requestsToPHP = 2
 
-// check asks for the status, which every valid key may read.
+// check asks for the status, which every valid key may read, and for a service where there
+// is no status, as clients of the extension do.
 func (s *Side) check(ctx context.Context) error {
 	a, err := s.get(ctx, newRequest("/status"), nil)
+	if err == nil && (a.status == http.StatusNotFound || a.status >= http.StatusInternalServerError) {
+		a, err = s.get(ctx, newRequest("/services", "per_page", "1"), nil)
+	}
+	address := s.base.Redacted()
 	switch {
 	case err != nil:
 		return err
 	case a.status == http.StatusOK && a.isJSON:
 		return nil
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
-		return fmt.Errorf("%s/status answers %d: the key is not accepted", s.base.Redacted(), a.status)
+		return fmt.Errorf("%s answers %d: the key is not accepted", address, a.status)
 	case a.status >= 300 && a.status < 400:
-		return fmt.Errorf("%s/status leads elsewhere, to %s: name that URL", s.base.Redacted(), placeOf(a.header.Get("Location")))
+		return fmt.Errorf("%s leads elsewhere, to %s: name the URL of that site", address, placeOf(a.header.Get("Location")))
 	case a.status == http.StatusNotFound:
-		return fmt.Errorf("%s/status answers 404: there is no API", s.base.Redacted())
+		return fmt.Errorf("%s answers 404: there is no API", address)
 	default:
-		return fmt.Errorf("%s/status answers %d instead of a JSON text with status 200", s.base.Redacted(), a.status)
+		return fmt.Errorf("%s answers %d instead of a JSON text with status 200", address, a.status)
 	}
 }
 
 // placeOf returns scheme, host and path of a URL.
 func placeOf(location string) string {
-	before, _, _ := cutAny(location, "?#")
-	return before
-}
-
-func cutAny(text, chars string) (before, after string, found bool) {
-	for i, r := range text {
-		for _, c := range chars {
-			if r == c {
-				return text[:i], text[i+1:], true
-			}
-		}
+	if i := strings.IndexAny(location, "?#"); i >= 0 {
+		return location[:i]
 	}
-	return text, "", false
+	return location
 }
 
 // Crawl returns requests for everything that the API's document has.

@@ -150,8 +150,8 @@ func TestStandIn(t *testing.T) {
 		{"missing record", "/bookings", []reply{{body: list(record, `{"id":"8"}`)}}, reply{body: list(record)}, []string{"differs: missing element $.data[*]", "differs: value $.pagination.total"}},
 		{"order of records", "/bookings?sort=id", []reply{{body: list(record, `{"id":"8"}`)}}, reply{body: list(`{"id":"8"}`, record)}, []string{"differs: order of a list $.data"}},
 		{"status", "/bookings/7", []reply{{body: `{"a":1}`}}, reply{status: 404, body: `{"a":1}`}, []string{"differs: status status"}},
-		{"header", "/bookings", []reply{{body: `{}`, header: http.Header{"X-Wp-Total": {"3"}}}}, reply{body: `{}`}, []string{"differs: header header X-WP-Total"}},
-		{"content type", "/bookings", []reply{{body: `{}`, header: http.Header{"Content-Type": {"text/html"}}}}, reply{body: `{}`}, []string{"differs: header header Content-Type"}},
+		{"header", "/bookings", []reply{{body: `{}`, header: http.Header{"X-Wp-Total": {"3"}}}}, reply{body: `{}`}, []string{"differs: header X-WP-Total"}},
+		{"content type", "/bookings", []reply{{body: `{}`, header: http.Header{"Content-Type": {"text/html"}}}}, reply{body: `{}`}, []string{"differs: header Content-Type"}},
 		{"letter case and character set of JSON", "/bookings", []reply{{body: `{}`, header: http.Header{"Content-Type": {"Application/JSON"}}}}, reply{body: `{}`}, nil},
 		{"no JSON", "/bookings", []reply{{body: `<p>Fatal error`}}, reply{body: `{}`}, []string{"differs: body $"}},
 		{"order of keys", "/bookings/7", []reply{{body: `{"a":1,"b":2}`}}, reply{body: `{"b":2,"a":1}`}, []string{"remark: order of keys $"}},
@@ -392,7 +392,7 @@ func TestStartRejects(t *testing.T) {
 		want          string
 	}{
 		"wrong key":    {answering(reply{status: 401, body: `{}`}), fine, "PHP: "},
-		"redirect":     {answering(reply{status: 301, header: http.Header{"Location": {"https://example.com/x?api_key=s3cret"}}}), fine, "leads elsewhere, to https://example.com/x: name that URL"},
+		"redirect":     {answering(reply{status: 301, header: http.Header{"Location": {"https://example.com/x?api_key=s3cret"}}}), fine, "leads elsewhere, to https://example.com/x: name the URL"},
 		"no API":       {fine, answering(reply{status: 404, body: `{}`}), "Bookside: "},
 		"page of HTML": {answering(reply{body: `<html>`}), fine, "instead of a JSON text"},
 		"no document":  {fine, answering(reply{body: `{}`}), "has no GET"},
@@ -406,6 +406,16 @@ func TestStartRejects(t *testing.T) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})
+	}
+	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/status") {
+			reply{status: 404, body: `{"code":"rest_no_route"}`}.send(w)
+			return
+		}
+		fine.ServeHTTP(w, r)
+	})
+	if _, err := Start(t.Context(), Options{PHP: sideOf(t, old, "php-key"), Bookside: sideOf(t, fine, "our-key"), Now: func() time.Time { return testTime }}); err != nil {
+		t.Errorf("an extension without /status: %v", err)
 	}
 	for _, address := range []string{"", "example.com", "ftp://example.com", "https://user:secret@example.com", "https://example.com/?page=2"} {
 		if _, err := NewSide(address, "key"); err == nil || strings.Contains(err.Error(), "secret") {

@@ -64,7 +64,7 @@ func findingsText(b *strings.Builder, title string, findings []Finding) {
 			name = f.Name
 			fmt.Fprintf(b, "  %s: %s\n", f.Name, f.Why)
 		}
-		fmt.Fprintf(b, "  %s  %s at %s, %s\n", f.Route, f.Kind, f.Path, count(f.Requests, "request"))
+		fmt.Fprintf(b, "  %s  %s, %s\n", f.Route, f.place(), count(f.Requests, "request"))
 		if f.Name == "" {
 			fmt.Fprintf(b, "    GET %s\n    %s\n      PHP:      %s\n      Bookside: %s\n", f.Request, f.Exact, f.PHP, f.Bookside)
 			if f.Note != "" {
@@ -72,6 +72,14 @@ func findingsText(b *strings.Builder, title string, findings []Finding) {
 			}
 		}
 	}
+}
+
+// place names the kind of difference and where it is.
+func (f Finding) place() string {
+	if f.Kind == StatusDiffers {
+		return string(f.Kind)
+	}
+	return string(f.Kind) + " at " + f.Path
 }
 
 func listText(b *strings.Builder, title string, items []string) {
