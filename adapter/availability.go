@@ -169,6 +169,9 @@ var extraBlockingStatuses = []string{"approved", "pending"}
 // CodeInvalidRequest if the service or location does not exist.
 func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error) {
 	var problems domain.Validation
+	if err := s.limits().Refuse(0, q.ServiceID, domain.ValueOr(q.LocationID, 0)); err != nil {
+		return nil, err
+	}
 	service, free, known, err := s.bookable(ctx, q.ServiceID, 0, cmp.Or(q.LocationID, new(int64)))
 	if err != nil {
 		return nil, err

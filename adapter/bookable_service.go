@@ -76,6 +76,7 @@ func (s *Site) bookable(ctx context.Context, service, agent int64, location *int
 			settings[row.name], first[row.name] = wpdb.PlainText(row.value), *row.setting
 		}
 	}
+	resources = s.limitResources(resources)
 	v.settings = settings
 	v.Step = step(v.Step, settings[settingStep])
 	if location == nil && len(resources) > 0 {
@@ -145,8 +146,11 @@ func anyService(settings map[string]string) bookableService {
 
 // serviceWithResources reads a service and its bookable resources; if there are none, also
 // what is missing. Unknown ids are reported, those of agent and location even if the
-// service is unknown.
+// service is unknown. What the caller may not name is a CodeOutsideLimits.
 func (s *Site) serviceWithResources(ctx context.Context, p *domain.Validation, service, agent int64, location *int64) (v bookableService, resources []availability.Resource, missing Missing, err error) {
+	if err := s.limits().Refuse(agent, service, domain.ValueOr(location, 0)); err != nil {
+		return v, nil, "", err
+	}
 	v, resources, known, err := s.bookable(ctx, service, agent, location)
 	if err != nil {
 		return v, nil, "", err

@@ -43,7 +43,8 @@ type bookingPlan struct {
 	slot      slotRequest
 	hold      *Hold // with HoldID; nil if it does not exist
 	customer  BookingCustomer
-	filled    row // columns of an existing customer that were empty
+	described BookingCustomer // the customer as the caller described them
+	filled    row             // columns of an existing customer that were empty
 	// customerIsNew reports whether the customer is created with the booking.
 	customerIsNew bool
 	status        string
@@ -137,7 +138,11 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Va
 		if err != nil {
 			return err
 		}
-		if !ok {
+		seen, err := s.sees(ctx, wpdb.Customers, plan.CustomerID)
+		if err != nil {
+			return err
+		}
+		if !ok || !seen {
 			p.Invalid("customer_id", "Customer not found")
 		}
 		refuseInactive(p, "customer_id", found)
@@ -145,7 +150,7 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Va
 		return nil
 	}
 	wanted := s.sanitizeCustomer(plan.Customer, customerPrefix, p)
-	plan.customer, plan.customerIsNew = wanted, true
+	plan.customer, plan.described, plan.customerIsNew = wanted, wanted, true
 	if wanted.Email == "" || p.Has("customer.email") {
 		return nil
 	}

@@ -13,6 +13,15 @@ import (
 // ids of the plugin's tables are few, and a database does not take them back at a rollback.
 // Records that do not exist yet have the id 0 and no codes.
 func (s *Site) draftBooking(ctx context.Context, w writeSettings, plan bookingPlan) (BookingDetail, error) {
+	if plan.CustomerID == 0 && !plan.customerIsNew { // whoever has this e-mail address
+		seen, err := s.sees(ctx, wpdb.Customers, plan.customer.ID)
+		if err != nil {
+			return BookingDetail{}, err
+		}
+		if !seen {
+			plan.customer = plan.described
+		}
+	}
 	booking, _, err := wpdb.One(ctx, s.db, "read records of a booking", s.draftRow(plan), newListedRow(new(total)).scan)
 	if err != nil {
 		return BookingDetail{}, err

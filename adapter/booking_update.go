@@ -35,11 +35,14 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 		}
 	}
 	changed, err := tx.applyUpdate(ctx, plan)
-	if err != nil || !changed.any() {
-		return before.bookingDetail(), err
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	if !changed.any() {
+		return tx.shownBooking(ctx, before)
 	}
 	if tx.dry {
-		return tx.BookingDetail(ctx, id)
+		return tx.Shown().BookingDetail(ctx, id)
 	}
 	// The activity log shows the keys, and the plugin creates missing ones when it
 	// writes an entry.
@@ -54,8 +57,23 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 	if err := tx.logEvents(ctx, w, events); err != nil {
 		return BookingDetail{}, err
 	}
-	_, err = tx.notify(ctx, w, events, patch.Notify)
-	return after.bookingDetail(), err
+	if _, err = tx.notify(ctx, w, events, patch.Notify); err != nil {
+		return BookingDetail{}, err
+	}
+	return tx.shownBooking(ctx, after)
+}
+
+// shownBooking returns a booking as the caller sees it, who may not see its order. A booking
+// that has left the limits of the caller is a CodeOutsideLimits.
+func (tx *Tx) shownBooking(ctx context.Context, s snapshot) (BookingDetail, error) {
+	if tx.limits().None() {
+		return s.bookingDetail(), nil
+	}
+	detail, err := tx.Shown().BookingDetail(ctx, s.booking.ID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		err = domain.OutsideLimits()
+	}
+	return detail, err
 }
 
 // updatedRecords reports which records an update changed. A change of the order counts as

@@ -292,7 +292,11 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 		if err != nil {
 			return err
 		}
-		if !ok {
+		seen, err := tx.sees(ctx, wpdb.Customers, *plan.CustomerID)
+		if err != nil {
+			return err
+		}
+		if !ok || !seen {
 			p.Invalid("customer_id", "Customer not found")
 			return nil
 		}

@@ -485,7 +485,7 @@ func (r *listedRow) scan(row wpdb.Scanner) (*Booking, error) {
 		return nil, err
 	}
 	b := r.Booking
-	b.Price = r.price.Decimal
+	b.Price = orZeroAmount(r.price)
 	if b.Attendees == 0 {
 		b.Attendees = 1
 	}
@@ -494,7 +494,7 @@ func (r *listedRow) scan(row wpdb.Scanner) (*Booking, error) {
 	}
 	if r.service.ID != 0 {
 		service := r.service
-		service.PriceMin, service.PriceMax = r.priceMin.Decimal, r.priceMax.Decimal
+		service.PriceMin, service.PriceMax = orZeroAmount(r.priceMin), orZeroAmount(r.priceMax)
 		b.Service = &service
 	}
 	if r.category.ID != 0 {
@@ -507,6 +507,14 @@ func (r *listedRow) scan(row wpdb.Scanner) (*Booking, error) {
 	}
 	b.setTimes(r.duration)
 	return &b, nil
+}
+
+// orZeroAmount returns an amount, 0 for NULL, of which a scan leaves the amount that was there.
+func orZeroAmount(amount decimal.NullDecimal) decimal.Decimal {
+	if !amount.Valid {
+		return decimal.Decimal{}
+	}
+	return amount.Decimal
 }
 
 // minutesPerDay is also the end time stored for an end at midnight.

@@ -87,7 +87,8 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 			others = append(others, s.timeOff(scope, q.from, q.to))
 		}
 	}
-	rows, err := wpdb.All(ctx, s.db, "read calendar", unionAll(bookings, others...), func(row wpdb.Scanner) (r calendarRow, err error) {
+	// What is hidden from the caller is not free either.
+	rows, err := wpdb.All(ctx, s.db.Whole(), "read calendar", unionAll(bookings, others...), func(row wpdb.Scanner) (r calendarRow, err error) {
 		dests := append([]any{&r.kind}, r.dests()...)
 		err = row.Scan(append(dests, wpdb.OrZero(&r.weekday), wpdb.OrZero(&r.limit))...)
 		return r, err
@@ -112,6 +113,9 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 	for _, r := range rows {
 		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
 			b.Hold = r.kind == holdRow
+			if !s.limits().Cover(r.agent, r.service, r.location) {
+				b.ID = 0
+			}
 			in.Bookings = append(in.Bookings, b)
 		}
 	}

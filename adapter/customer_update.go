@@ -62,7 +62,7 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 			return Customer{}, err
 		}
 	}
-	return tx.Customer(ctx, id)
+	return tx.Shown().Customer(ctx, id)
 }
 
 // checkCustomerChange rejects an e-mail address that somebody else has, and a change of

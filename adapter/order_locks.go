@@ -33,7 +33,11 @@ func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation)
 		return BookingCustomer{}, err
 	}
 	found, ok, err := tx.orderCustomer(ctx, *id)
-	if err == nil && !ok {
+	if err != nil {
+		return found, err
+	}
+	seen, err := tx.sees(ctx, wpdb.Customers, *id)
+	if err == nil && !(ok && seen) {
 		p.Invalid("customer_id", "Customer not found")
 	}
 	return found, err

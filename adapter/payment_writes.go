@@ -107,7 +107,7 @@ func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Valida
 	}
 	id := n.OrderID
 	if n.BookingID != nil {
-		found, err := tx.bookingsByID(ctx, []int64{*n.BookingID}, false)
+		found, err := tx.Shown().bookingsByID(ctx, []int64{*n.BookingID}, false)
 		switch {
 		case err != nil:
 			return Order{}, err
@@ -135,6 +135,9 @@ func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Valida
 		return Order{}, err
 	}
 	order, err := tx.lockOrderRow(ctx, *id)
+	if seen, failed := tx.sees(ctx, wpdb.Orders, *id); err == nil && (failed != nil || !seen) {
+		err = cmp.Or[error](failed, domain.NotFound(domain.OrderResource, *id))
+	}
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		p.Invalid("order_id", "Order not found")
 		return Order{}, nil

@@ -80,6 +80,7 @@ type Site struct {
 	metaKeys      []string  // see Platform.BookingMetaKeys
 	totals        *Totals
 	pages         *sharedPages
+	shown         *Site  // as the caller sees it; nil for this one, see Shown
 	alone         bool   // whether it shares no statements with other requests
 	lookup        uint64 // see keys.Principal
 	// TotalAge is the age of the size of a list that the request shares with others; nil if
@@ -157,8 +158,10 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work func(*Site) error) error {
 	site, err := p.site(ctx, principal.Options)
 	if err == nil {
-		site.caller, site.lookup, site.alone = &principal.Key, principal.Lookup, false
-		err = work(site)
+		site.lookup, site.alone = principal.Lookup, false
+		if err = site.limitTo(&principal.Key); err == nil {
+			err = work(site)
+		}
 	}
 	if !schemaOutdated(err) {
 		return err
@@ -168,8 +171,19 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	if err != nil {
 		return err
 	}
-	site.caller = &principal.Key
+	if err := site.limitTo(&principal.Key); err != nil {
+		return err
+	}
 	return work(site)
+}
+
+// SiteOf is Site as a key sees it, for work that no request waits for.
+func (p *Platform) SiteOf(ctx context.Context, key *keys.Key) (*Site, error) {
+	site, err := p.Site(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return site, site.limitTo(key)
 }
 
 // serveBackground is Serve for work that no request waits for. It is not run again,

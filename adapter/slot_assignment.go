@@ -140,5 +140,5 @@ func (s *Site) dailyLimitCounts(ctx context.Context, service bookableService) (b
 func (s *Site) bookingsOfDay(ctx context.Context, day availability.Day, agents []int64) (map[int64]int, error) {
 	stmt := sq.Select("agent_id", "COUNT(*)").From(s.db.Name(wpdb.Bookings)).
 		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")
-	return wpdb.Map[int64, int](ctx, s.db, "count bookings of agents", stmt)
+	return wpdb.Map[int64, int](ctx, s.db.Whole(), "count bookings of agents", stmt)
 }

@@ -112,18 +112,18 @@ type total struct {
 // about the page. Only lists of small tables should do so.
 func countIn(l list) *total { return &total{count: l.filter.Column("COUNT(*)")} }
 
-// key identifies the list among those that are counted.
-func (l list) key() (string, error) {
+// key identifies a list among those that are counted, for callers with the same limits.
+func (s *Site) key(l list) (string, error) {
 	text, args, err := l.filter.Column("COUNT(*)").ToSql()
 	if err != nil {
 		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
 	}
-	return fmt.Sprint(text, args), nil
+	return fmt.Sprint(text, args, s.limits()), nil
 }
 
 // knownToBeLong reports whether counting the list took long when that was last done.
 func (s *Site) knownToBeLong(l list) bool {
-	key, err := l.key()
+	key, err := s.key(l)
 	return err == nil && s.totals.find(key) != nil
 }
 
@@ -137,7 +137,7 @@ func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool
 	}
 	t := countIn(l)
 	var err error
-	if t.key, err = l.key(); err != nil {
+	if t.key, err = s.key(l); err != nil {
 		return nil, err
 	}
 	t.began = s.totals.now()

@@ -11,7 +11,7 @@ import (
 
 // Tx is a transaction on the site's tables. The Site that it embeds reads inside the
 // transaction. Everything that writes is a method of Tx, so that a write outside of a
-// transaction does not compile.
+// transaction does not compile. It sees everything, whatever the caller sees: see Site.Shown.
 type Tx struct {
 	*Site
 	// Precondition is what the caller demands of the record that the transaction changes or
@@ -34,7 +34,7 @@ func (tx *Tx) checkPrecondition() error {
 		return nil
 	}
 	tx.checked = true
-	return tx.Precondition(tx.Site)
+	return tx.Precondition(tx.Shown())
 }
 
 // errNotChecked means that a method wrote without a look at the precondition.
@@ -119,8 +119,10 @@ func (s *Site) rehearseOnce(ctx context.Context, op string, work func(tx *Tx) er
 
 // begin returns a transaction on the site, in the one that was begun on the database.
 func (s *Site) begin(db *wpdb.DB) *Tx {
-	within := *s
-	within.db, within.alone = db, true
+	shown := *s
+	shown.db, shown.alone = db, true
+	within := shown
+	within.db, within.shown = db.Whole(), &shown
 	return &Tx{Site: &within}
 }
 
@@ -131,6 +133,9 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 	}
 	if tx.Precondition != nil && !tx.checked {
 		return fmt.Errorf("%s: %w", op, errNotChecked)
+	}
+	if err := tx.checkLimits(ctx); err != nil {
+		return err
 	}
 	return tx.confirmSlot(ctx)
 }

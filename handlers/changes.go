@@ -52,7 +52,7 @@ func (r *request) changes(f compat.ChangeFilter, resources []journal.Resource) (
 		end, err := r.api.platform.Journal.End(r.ctx())
 		return journal.Page{Cursor: end}, err
 	}
-	return r.api.platform.Journal.Read(r.ctx(), *f.Cursor, resources, int(f.Limit))
+	return r.api.platform.Changes(r.ctx(), &r.principal.Key, *f.Cursor, resources, int(f.Limit))
 }
 
 // readPermission returns the permission to read a resource.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
@@ -270,6 +271,48 @@ func TestPermissionsOfChanges(t *testing.T) {
 				t.Errorf("%d %s, want %d and %q", status, body, test.status, test.names)
 			}
 		})
+	}
+}
+
+// TestLimitedKeysFollowTheirChanges: a limited key gets the changes of what it sees, also while it
+// waits, and so does its webhook.
+func TestLimitedKeysFollowTheirChanges(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	all, _ := f.key("read", "write", "read_changes")
+	limited, key, err := f.store.Create(t.Context(), keys.NewKey{
+		Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes", "write_webhooks"}, Limits: domain.Limits{Agents: []int64{5}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := f.read("/changes", all).Cursor
+	f.exec("UPDATE wp_latepoint_services SET name = CONCAT(name, '!') WHERE id NOT IN (SELECT service_id FROM wp_latepoint_agents_services WHERE agent_id = 5)")
+	f.exec("UPDATE wp_latepoint_agents SET last_name = CONCAT(last_name, '!') WHERE id IN (1, 2, 5)")
+	for f.read("/changes?cursor="+begin+"&resources=agents", all).Cursor == begin || len(f.read("/changes?cursor="+begin+"&resources=agents", all).Data) < 3 {
+		f.wait("/changes?resources=agents", begin, all)
+	}
+	got := f.wait("/changes?include=record", begin, limited)
+	if len(got.Data) != 1 || got.Data[0]["resource"] != "agents" || got.Data[0]["resource_id"] != float64(5) || got.Data[0]["record"] == nil {
+		t.Errorf("%v", got.Data)
+	}
+	db := openDatabase(t, f.database, 2, time.Minute)
+	options := handlers.WebhookOptions(adapter.NewPlatform(db, time.Now), f.store, false)
+	booking := func(agent int64) *journal.BookingFacts {
+		return &journal.BookingFacts{AgentID: agent, ServiceID: 4, LocationID: 1}
+	}
+	entries := []journal.Entry{
+		{Number: 1, Resource: journal.Agents, ID: 1}, {Number: 2, Resource: journal.Agents, ID: 5}, {Number: 3, Resource: journal.Bookings, ID: 9, Booking: booking(1)},
+		{Number: 4, Resource: journal.Bookings, ID: 9_999_999, Kind: journal.Deleted, Booking: booking(5)}, {Number: 5, Resource: journal.Bookings, ID: 7}, {Number: 6, Resource: journal.Coupons, ID: 1},
+	}
+	visible, err := options.Visible(t.Context(), &key, entries)
+	if err != nil || len(visible) != 2 || visible[0].Number != 2 || visible[1].Number != 4 {
+		t.Errorf("%v %v", visible, err)
+	}
+	for id, want := range map[int64]bool{1: false, 5: true} {
+		if _, found, err := options.Record(t.Context(), key.ID, journal.Agents, id); err != nil || found != want {
+			t.Errorf("agent %d: found %t, %v", id, found, err)
+		}
 	}
 }
 

@@ -139,16 +139,20 @@ func (r *request) precondition() func(*adapter.Site) error {
 	}
 }
 
+// readRecord reads the record that the request changes, as a GET with a query would.
+func (r *request) readRecord(within *adapter.Site, query string) (response, error) {
+	get := *r
+	get.route, get.guard, get.site, get.query = r.read.route, r.read.guard, within, compat.ParseQuery(query)
+	return get.route.operation.serve(&get)
+}
+
 // present returns the body with which a GET of the request's URL would be answered now.
 func (r *request) present(within *adapter.Site) ([]byte, error) {
-	get := *r
-	get.route, get.guard, get.site = r.read.route, r.read.guard, within
-	get.query = compat.ParseQuery(r.echo.Request().URL.RawQuery)
-	response, err := get.route.operation.serve(&get)
+	response, err := r.readRecord(within, r.echo.Request().URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
-	body, err := visible(get.guard, response.body, r.principal.Key)
+	body, err := visible(r.read.guard, response.body, r.principal.Key)
 	if err != nil {
 		return nil, err
 	}

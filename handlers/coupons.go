@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -58,11 +59,12 @@ var getCoupon = operation{
 }
 
 var createCoupon = operation{
-	id:      "createCoupon",
-	summary: "Create a coupon",
-	about:   "Creates a coupon. Codes are stored in upper case.",
-	body:    compat.NewCouponFields,
-	answers: []response{created(compat.CouponCreated)},
+	id:       "createCoupon",
+	summary:  "Create a coupon",
+	about:    "Creates a coupon. Codes are stored in upper case.",
+	body:     compat.NewCouponFields,
+	refusals: []error{domain.OutsideLimits()},
+	answers:  []response{created(compat.CouponCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

@@ -59,13 +59,14 @@ var getCustomer = operation{
 }
 
 var createCustomer = operation{
-	id:      "createCustomer",
-	summary: "Create a customer",
-	about:   "Creates a customer. E-mail addresses are unique.",
-	body:    compat.NewCustomerFields,
-	also:    []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
-	answers: []response{created(compat.CustomerCreated)},
-	errors:  errorForm{failure: "Failed to create customer"},
+	id:       "createCustomer",
+	summary:  "Create a customer",
+	about:    "Creates a customer. E-mail addresses are unique.",
+	body:     compat.NewCustomerFields,
+	refusals: []error{domain.OutsideLimits()},
+	also:     []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
+	answers:  []response{created(compat.CustomerCreated)},
+	errors:   errorForm{failure: "Failed to create customer"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

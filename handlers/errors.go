@@ -214,7 +214,7 @@ func statusOf(code domain.Code) int {
 	switch code {
 	case domain.CodeUnauthorized:
 		return http.StatusUnauthorized
-	case domain.CodeForbidden:
+	case domain.CodeForbidden, domain.CodeOutsideLimits:
 		return http.StatusForbidden
 	case domain.CodeTooManyHolds:
 		return http.StatusTooManyRequests

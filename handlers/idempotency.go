@@ -66,22 +66,32 @@ func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err err
 // rehearse runs work in a transaction that is rolled back, and responds 200 with what it
 // returns. An Idempotency-Key has no effect.
 func (r *request) rehearse(work func(tx *adapter.Tx) (body any, err error)) (answer response, err error) {
-	err = r.site.Rehearse(r.ctx(), r.route.operation.id, func(tx *adapter.Tx) error {
-		tx.Precondition = r.precondition()
+	err = r.site.Rehearse(r.ctx(), r.route.operation.id, r.conditionally(func(tx *adapter.Tx) error {
 		body, err := work(tx)
 		answer = ok(body)
 		return err
-	})
+	}))
 	return answer, err
 }
 
 // transact runs work in a transaction named after the request's operation, under the
 // condition that the request states.
 func (r *request) transact(work func(tx *adapter.Tx) error) error {
-	return r.site.Transact(r.ctx(), r.route.operation.id, func(tx *adapter.Tx) error {
+	return r.site.Transact(r.ctx(), r.route.operation.id, r.conditionally(work))
+}
+
+// conditionally returns work on a record that the key sees, under the condition that the
+// request states.
+func (r *request) conditionally(work func(tx *adapter.Tx) error) func(tx *adapter.Tx) error {
+	return func(tx *adapter.Tx) error {
+		if r.read != nil && !r.principal.Limits.None() {
+			if _, err := r.readRecord(tx.Shown(), ""); err != nil {
+				return err
+			}
+		}
 		tx.Precondition = r.precondition()
 		return work(tx)
-	})
+	}
 }
 
 // beginAttempt claims the request's Idempotency-Key, so that no two attempts with it are

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -99,11 +100,12 @@ var getTransaction = operation{
 }
 
 var createOrder = operation{
-	id:      "createOrder",
-	summary: "Create an order",
-	about:   "Creates an order without items.",
-	body:    compat.NewOrderFields,
-	answers: []response{created(compat.WrittenOrder{})},
+	id:       "createOrder",
+	summary:  "Create an order",
+	about:    "Creates an order without items.",
+	body:     compat.NewOrderFields,
+	refusals: []error{domain.OutsideLimits()},
+	answers:  []response{created(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

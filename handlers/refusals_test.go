@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-sql-driver/mysql"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/handlers/ratelimit"
@@ -302,6 +303,8 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	case d.status == http.StatusUnauthorized:
 		r.header.Set("X-Api-Key", "lp_wrong")
 		return p.send(p.server, r), nil
+	case d.code() == "outside_key_limits":
+		return p.outsideLimits(d, r)
 	case d.code() == "too_many_holds":
 		return p.tooManyHolds(r), nil
 	case d.status == http.StatusTooManyRequests:
@@ -398,12 +401,39 @@ func (p *provoker) bookedStart() string {
 	return friday("start_date", `"2027-02-12"`)
 }
 
+// outsideLimits sends a request with a key that is limited to others than what it names.
+func (p *provoker) outsideLimits(d documentedError, r request) (a answer, substitutes []string) {
+	p.t.Helper()
+	limited := *p.server
+	limits := domain.Limits{Agents: []int64{1}}
+	switch d.operation.OperationID {
+	case "updateBooking":
+		if err := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT agent_id FROM wp_latepoint_bookings WHERE id = 7").Scan(&limits.Agents[0]); err != nil {
+			p.t.Fatal(err)
+		}
+		r.body, substitutes = `{"agent_id":99}`, []string{"agent_id 99", "agent_id 5"}
+	case "createOrder":
+		var customer int64 // whom the key sees
+		if err := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT agent_id, customer_id FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1").Scan(&limits.Agents[0], &customer); err != nil {
+			p.t.Fatal(err)
+		}
+		r.body = fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1}`, customer)
+	case "updateService":
+		r.body = `{"short_description":"not written"}`
+	case "listFreeAgents":
+		limits = domain.Limits{Services: []int64{2}}
+		r.query, substitutes = "service_id=4", []string{"service_id 4", "agent_id 5"}
+	}
+	limited.key = limited.limitedKey(limits)
+	return p.send(&limited, r), substitutes
+}
+
 // tooManyHolds makes a hold with a key that has as many as it may have.
 func (p *provoker) tooManyHolds(r request) answer {
 	p.t.Helper()
 	full := *p.server
 	full.key = full.newKey("write_bookings")
-	full.fillHolds(p.t, full.keepSlot(p.t, holdBody("start_date", `"2027-02-19"`)))
+	full.fillHolds(p.t, full.keepSlot(p.t, holdBody("start_time", `"13:00"`)))
 	return p.send(&full, r)
 }
 

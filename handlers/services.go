@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -58,11 +59,12 @@ var getService = operation{
 }
 
 var createService = operation{
-	id:      "createService",
-	summary: "Create a service",
-	about:   "Creates a service.",
-	body:    compat.NewServiceFields,
-	answers: []response{created(compat.ServiceCreated)},
+	id:       "createService",
+	summary:  "Create a service",
+	about:    "Creates a service.",
+	body:     compat.NewServiceFields,
+	refusals: []error{domain.OutsideLimits()},
+	answers:  []response{created(compat.ServiceCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -80,12 +82,13 @@ var createService = operation{
 }
 
 var updateService = operation{
-	id:      "updateService",
-	summary: "Change a service",
-	about:   "Changes only the fields that are sent.",
-	path:    []pathParameter{serviceID},
-	body:    compat.ServiceFields,
-	answers: []response{ok(compat.ServiceUpdated)},
+	id:       "updateService",
+	summary:  "Change a service",
+	about:    "Changes only the fields that are sent.",
+	path:     []pathParameter{serviceID},
+	body:     compat.ServiceFields,
+	refusals: []error{domain.OutsideLimits()},
+	answers:  []response{ok(compat.ServiceUpdated)},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)
 		if err != nil {

@@ -23,6 +23,8 @@ type readKey struct {
 	path        string
 	query       string
 	permissions string
+	limits      string
+	masked      bool
 	owner       int64 // the key, for responses that depend on it
 }
 
@@ -57,6 +59,8 @@ func (r *request) key() readKey {
 		path:        strings.Join(r.path.values, "\x00"),
 		query:       withoutParameter(r.rawQuery, r.api.options.QueryParameter),
 		permissions: strings.Join(r.principal.Permissions, " "),
+		limits:      r.principal.Limits.String(),
+		masked:      r.principal.MaskPersonal,
 	}
 }
 

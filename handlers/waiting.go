@@ -106,7 +106,7 @@ func (w *waiting) checkCursor() error {
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
 	err = w.api.slots.do(func() error {
 		for {
-			page, err := w.api.platform.Journal.Read(ctx, w.cursor, w.resources, 1)
+			page, err := w.api.platform.Changes(ctx, &w.request.principal.Key, w.cursor, w.resources, 1)
 			if err != nil {
 				return err
 			}

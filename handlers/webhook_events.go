@@ -15,9 +15,14 @@ import (
 // returns them. A record has only what the webhook's key may see.
 func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamps bool) webhooks.Options {
 	return webhooks.Options{
-		Encode: func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
+		Encode:  func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
+		Visible: platform.VisibleChanges,
 		Record: func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
-			site, err := platform.Site(ctx)
+			key, known, err := store.Find(ctx, keyID)
+			if err != nil || !known && keyID != 0 {
+				return nil, false, err
+			}
+			site, err := platform.SiteOf(ctx, &key)
 			if err != nil {
 				return nil, false, err
 			}
@@ -36,10 +41,6 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 			text, err := encodeBody(record)
 			if err != nil || keyID == 0 {
 				return text, true, err
-			}
-			key, found, err := store.Find(ctx, keyID)
-			if err != nil || !found {
-				return nil, false, err
 			}
 			text, err = compat.NewGuard(record).Hide(text, key.Holds)
 			return text, true, err

@@ -23,6 +23,7 @@ type DB struct {
 	base      string
 	schema    *atomic.Pointer[Schema]
 	conflicts *atomic.Int64
+	views     []view // that SELECT statements see, see WithViews
 }
 
 // runner runs statements: *sql.DB, *sql.Conn or *sql.Tx.

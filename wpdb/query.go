@@ -54,6 +54,7 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: build statement: %w", op, err)
 	}
+	text, args = db.limit(text, args)
 	release, err := db.acquire(ctx)
 	if err != nil {
 		return nil, false, wrap(op, err)

@@ -17,6 +17,7 @@ type Code string
 const (
 	CodeUnauthorized        Code = "unauthorized"             // no valid key
 	CodeForbidden           Code = "insufficient_permissions" // the key lacks a permission
+	CodeOutsideLimits       Code = "outside_key_limits"       // the key is limited to other agents, services or locations
 	CodeInvalidParameters   Code = "invalid_parameters"       // parameters of a list
 	CodeInvalidRequest      Code = "invalid_request"          // malformed, or refers to something that does not exist
 	CodeValidationFailed    Code = "validation_failed"        // well-formed, but not allowed

@@ -31,6 +31,9 @@ var tables = map[Resource]wpdb.Table{
 	Services: wpdb.Services, Agents: wpdb.Agents, Locations: wpdb.Locations, Coupons: wpdb.Coupons,
 }
 
+// TableOf returns the table that has the records of a resource.
+func TableOf(r Resource) wpdb.Table { return tables[r] }
+
 // ResourceOf returns the resource whose records a table has; ok is false for other tables.
 func ResourceOf(table wpdb.Table) (r Resource, ok bool) {
 	for resource, t := range tables {

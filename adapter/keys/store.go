@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,8 @@ type Key struct {
 	Networks    []netip.Prefix   // from which the key is accepted; none for anywhere
 	// PerMinute and PerHour override the configured request limits; nil keeps them.
 	PerMinute, PerHour *int64
+	Limits             domain.Limits // to agents, services and locations
+	MaskPersonal       bool          // personal data come masked, and cannot be filtered or written
 }
 
 // CheckNetwork returns nil if the key may be used from an address. Otherwise it returns
@@ -96,6 +99,8 @@ type NewKey struct {
 	Networks           []netip.Prefix // none for anywhere
 	ExpiresAt          *time.Time
 	PerMinute, PerHour *int64
+	Limits             domain.Limits
+	MaskPersonal       bool
 }
 
 // Patch changes a key. A nil field stays as it is.
@@ -105,6 +110,9 @@ type Patch struct {
 	Networks           *[]netip.Prefix // none for anywhere
 	ExpiresAt          *time.Time      // the zero time for never
 	PerMinute, PerHour *int64          // 0 for the configured limit
+	// No ids for all.
+	Agents, Services, Locations *[]int64
+	MaskPersonal                *bool
 }
 
 // Store has the API keys of a site, in a table of Bookside's own.
@@ -167,7 +175,7 @@ func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) 
 func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
-		CreatedAt: domain.Timestamp(domain.Stamp(s.now())),
+		Limits: n.Limits, MaskPersonal: n.MaskPersonal, CreatedAt: domain.Timestamp(domain.Stamp(s.now())),
 	}
 	key.Start, key.LastFour = visibleParts(secret)
 	var expires *string
@@ -179,6 +187,7 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 		"key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
+		"agents": storeIDs(n.Limits.Agents), "services": storeIDs(n.Limits.Services), "locations": storeIDs(n.Limits.Locations), "mask_personal": n.MaskPersonal,
 	})
 	result, err := s.db.Change(ctx, "store key", stmt)
 	if err != nil {
@@ -200,7 +209,7 @@ func visibleParts(secret string) (start, end string) {
 }
 
 var keyColumns = []string{"k.id", "k.key_hash", "k.name", "k.kind", "k.key_start", "k.last_four", "k.permissions", "k.networks", "k.status", "k.created_at",
-	"k.last_used_at", "k.expires_at", "k.requests_per_minute", "k.requests_per_hour"}
+	"k.last_used_at", "k.expires_at", "k.requests_per_minute", "k.requests_per_hour", "k.agents", "k.services", "k.locations", "k.mask_personal"}
 
 // storedKey is a key with the hash of its secret, which never leaves this file.
 type storedKey struct {
@@ -210,14 +219,35 @@ type storedKey struct {
 
 // scanKey scans keyColumns and the columns that the caller selected after them.
 func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
-	var permissions, networks, status string
+	var permissions, networks, status, agents, services, locations string
 	dest := []any{&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &networks, &status, (*string)(&k.CreatedAt),
-		wpdb.OrZero((*string)(&k.LastUsedAt)), wpdb.OrZero((*string)(&k.ExpiresAt)), &k.PerMinute, &k.PerHour}
+		wpdb.OrZero((*string)(&k.LastUsedAt)), wpdb.OrZero((*string)(&k.ExpiresAt)), &k.PerMinute, &k.PerHour,
+		&agents, &services, &locations, &k.MaskPersonal}
 	err = row.Scan(append(dest, behind...)...)
 	k.Revoked = status != "active"
 	k.Permissions = strings.Split(permissions, ",")
 	k.Networks = storedNetworks(networks)
+	k.Limits = domain.Limits{Agents: storedIDs(agents), Services: storedIDs(services), Locations: storedIDs(locations)}
 	return k, err
+}
+
+// storeIDs writes a column of ids.
+func storeIDs(ids []int64) string { return join(ids, domain.IDText) }
+
+// storedIDs parses a column of ids. A word that cannot be parsed becomes an id that nothing
+// has: it must not widen the key.
+func storedIDs(text string) (ids []int64) {
+	if text == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		id, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			id = -1
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // storeNetworks writes the column.
@@ -282,6 +312,14 @@ func (p Patch) changes() map[string]any {
 	}
 	if p.Networks != nil {
 		set["networks"] = storeNetworks(*p.Networks)
+	}
+	for column, ids := range map[string]*[]int64{"agents": p.Agents, "services": p.Services, "locations": p.Locations} {
+		if ids != nil {
+			set[column] = storeIDs(*ids)
+		}
+	}
+	if p.MaskPersonal != nil {
+		set["mask_personal"] = *p.MaskPersonal
 	}
 	if p.ExpiresAt != nil {
 		set["expires_at"] = nil

@@ -20,6 +20,7 @@ import (
 // The words that remove a term of a key.
 const (
 	AnyNetwork   = "any"
+	AnyID        = "any"
 	NeverExpires = "never"
 	DefaultLimit = "default"
 )
@@ -27,6 +28,8 @@ const (
 const (
 	maxKeyName     = 190 // characters, as the column has
 	maxNetworks    = 50  // of a key, for which the column has room
+	maxIDs         = 100 // likewise
+	largestID      = 1<<23 - 1
 	maxKeyRequests = 1_000_000_000
 	longestLife    = 36_500 // days: more than anybody needs, and less than a DATETIME holds
 )
@@ -158,12 +161,42 @@ func FormatNetworks(networks []netip.Prefix) string {
 	return join(networks, FormatNetwork)
 }
 
-func join(networks []netip.Prefix, format func(netip.Prefix) string) string {
-	texts := make([]string, len(networks))
-	for i, network := range networks {
-		texts[i] = format(network)
+func join[T any](all []T, format func(T) string) string {
+	texts := make([]string, len(all))
+	for i, one := range all {
+		texts[i] = format(one)
 	}
 	return strings.Join(texts, ",")
+}
+
+// ParseIDs parses ids of agents, services or locations, separated by commas, or AnyID, which
+// is none. An empty text is an error: a variable that happens to be unset must not widen a key.
+func ParseIDs(text string) (ids []int64, err error) {
+	if strings.TrimSpace(text) == AnyID {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		id, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
+		if err != nil || id < 1 || id > largestID {
+			return nil, fmt.Errorf("write ids such as 3,4, or %s", AnyID)
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) > maxIDs {
+		return nil, fmt.Errorf("write %d ids at most", maxIDs)
+	}
+	return ids, nil
+}
+
+// FormatIDs returns the text that ParseIDs parses.
+func FormatIDs(ids []int64) string {
+	if len(ids) == 0 {
+		return AnyID
+	}
+	return storeIDs(ids)
 }
 
 // ParseExpiry parses a number of days from now, such as 90d, or the last day of the key

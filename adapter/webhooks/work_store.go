@@ -201,7 +201,13 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 	if err != nil || page.Cursor == p.scanned {
 		return 0, false, err
 	}
-	deliveries, err := w.deliveries(h, page.Entries)
+	entries := page.Entries
+	if h.key != nil && !h.key.Limits.None() {
+		if entries, err = w.options.Visible(ctx, h.key, entries); err != nil {
+			return 0, false, err
+		}
+	}
+	deliveries, err := w.deliveries(h, entries)
 	if err != nil {
 		return 0, false, err
 	}

@@ -45,6 +45,8 @@ func jitter(delay time.Duration) time.Duration { return delay + rand.N(delay/10)
 type Options struct {
 	// Encode returns an entry as clients see it, a JSON object.
 	Encode func(journal.Entry) ([]byte, error)
+	// Visible returns those entries that a key sees, which may have limits.
+	Visible func(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error)
 	// Record returns the present record of a resource as a key may see it, or as everybody
 	// who may see everything if keyID is 0. ok is false if there is none.
 	Record func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)

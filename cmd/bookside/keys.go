@@ -27,7 +27,10 @@ coupons and availability. read_changes, write_users and write_webhooks must be n
 
 With --networks the key is accepted only from these addresses; from others it is rejected like an
 unknown key, and the log names its ID. Behind a proxy this requires server.trusted_proxies (see
-help config).`
+help config).
+
+With --agents, --services or --locations the key sees only bookings with these, their customers and
+orders, and can write nothing else. All that are named must hold.`
 
 const aboutKeysList = `Lists all API keys, including revoked and expired ones. The keys themselves are not stored: only
 their first and last characters are shown, at most a third of a key, and none of a very short one.`
@@ -120,6 +123,7 @@ func (p *program) withNewKeys(ctx context.Context, common configFlags, use func(
 // happens to be unset must not change a key.
 type keyFlags struct {
 	name, permissions, kind, networks, expires, perMinute, perHour *string
+	agents, services, locations                                    *string
 }
 
 // define defines the flags for creating and for changing a key.
@@ -129,6 +133,9 @@ func (k *keyFlags) define(flags *flag.FlagSet) {
 	optional(flags, &k.networks, "networks", "comma-separated `LIST` of networks or addresses from which the key is accepted, such as 192.0.2.0/24, or any; default for a new key any")
 	optional(flags, &k.expires, "expires", "`WHEN` the key expires: 90d from now, after the day 2027-01-31 (UTC), or never; default for a new key never")
 	optional(flags, &k.perMinute, "per-minute", "maximum requests per minute, `N`, or default for the configured limit of the kind")
+	optional(flags, &k.agents, "agents", "comma-separated `IDS` of the agents that the key is limited to, or any; default for a new key any")
+	optional(flags, &k.services, "services", "comma-separated `IDS` of the services that the key is limited to, or any; default for a new key any")
+	optional(flags, &k.locations, "locations", "comma-separated `IDS` of the locations that the key is limited to, or any; default for a new key any")
 	optional(flags, &k.perHour, "per-hour", "maximum requests per hour, `N`, or default for the configured limit of the kind")
 }
 
@@ -173,6 +180,9 @@ func (k keyFlags) parse(now time.Time) (n keys.NewKey, err error) {
 	n.Kind = parseFlag(&err, "kind", k.kind, keys.ParseKind)
 	n.Networks = parseFlag(&err, "networks", k.networks, keys.ParseNetworks)
 	n.ExpiresAt = parseFlag(&err, "expires", k.expires, expiry)
+	n.Limits.Agents = parseFlag(&err, "agents", k.agents, keys.ParseIDs)
+	n.Limits.Services = parseFlag(&err, "services", k.services, keys.ParseIDs)
+	n.Limits.Locations = parseFlag(&err, "locations", k.locations, keys.ParseIDs)
 	n.PerMinute = parseFlag(&err, "per-minute", k.perMinute, keys.ParseRequestLimit)
 	n.PerHour = parseFlag(&err, "per-hour", k.perHour, keys.ParseRequestLimit)
 	return n, err
@@ -188,6 +198,9 @@ func (k keyFlags) patch(now time.Time) (keys.Patch, error) {
 		Name:        ifSet(k.name, &n.Name),
 		Permissions: n.Permissions,
 		Networks:    ifSet(k.networks, &n.Networks),
+		Agents:      ifSet(k.agents, &n.Limits.Agents),
+		Services:    ifSet(k.services, &n.Limits.Services),
+		Locations:   ifSet(k.locations, &n.Limits.Locations),
 		ExpiresAt:   ifSet(k.expires, cmp.Or(n.ExpiresAt, new(time.Time))),
 		PerMinute:   ifSet(k.perMinute, cmp.Or(n.PerMinute, new(int64))),
 		PerHour:     ifSet(k.perHour, cmp.Or(n.PerHour, new(int64))),
@@ -279,8 +292,16 @@ func describeKey(k keys.Key) string {
 	if k.ExpiresAt != "" {
 		end = string(k.ExpiresAt) + " UTC"
 	}
-	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests per minute %s, per hour %s\n",
-		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour))
+	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests per minute %s, per hour %s%s\n",
+		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour), narrowText(k))
+}
+
+// narrowText returns what a key is limited to; "" for most keys.
+func narrowText(k keys.Key) (text string) {
+	if !k.Limits.None() {
+		text = fmt.Sprintf(", agents %s, services %s, locations %s", keys.FormatIDs(k.Limits.Agents), keys.FormatIDs(k.Limits.Services), keys.FormatIDs(k.Limits.Locations))
+	}
+	return text
 }
 
 func limitText(limit *int64) string {
@@ -399,6 +420,9 @@ type keyRecord struct {
 	ExpiresAt   *time.Time `json:"expires_at"`
 	PerMinute   *int64     `json:"requests_per_minute"`
 	PerHour     *int64     `json:"requests_per_hour"`
+	Agents      []int64    `json:"agents"` // empty for all, like the next two
+	Services    []int64    `json:"services"`
+	Locations   []int64    `json:"locations"`
 }
 
 func keyRecords(list []keys.Key, now time.Time) []keyRecord {
@@ -407,6 +431,7 @@ func keyRecords(list []keys.Key, now time.Time) []keyRecord {
 		records[i] = keyRecord{
 			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: string(k.Status(now)), Permissions: k.Permissions,
 			Networks: []string{}, CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,
+			Agents: append([]int64{}, k.Limits.Agents...), Services: append([]int64{}, k.Limits.Services...), Locations: append([]int64{}, k.Limits.Locations...),
 		}
 		for _, network := range k.Networks {
 			records[i].Networks = append(records[i].Networks, network.String())

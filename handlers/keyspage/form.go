@@ -25,6 +25,7 @@ type keyForm struct {
 	Name, Kind                       string
 	Permissions                      []string
 	Networks, Expires                string // "" for any, and for never
+	Agents, Services, Locations      string // ids; "" for all
 	PerMinute, PerHour               string // "" for the configured limits
 	Nonce                            string // identifies the form, which can be submitted once
 	Version                          string // hash of the terms that the form was filled from
@@ -92,6 +93,7 @@ func submittedForm(r *http.Request) *keyForm {
 	return &keyForm{
 		Name: text("name"), Kind: text("kind"), Permissions: r.PostForm["permissions"],
 		Networks: strings.ReplaceAll(text("networks"), "\r\n", "\n"), Expires: text("expires"),
+		Agents: text("agents"), Services: text("services"), Locations: text("locations"),
 		PerMinute: text("per_minute"), PerHour: text("per_hour"), Nonce: text("nonce"), Version: text("version"),
 	}
 }
@@ -105,7 +107,8 @@ func storedForm(key keys.Key) *keyForm {
 	if len(key.Networks) > 0 {
 		f.Networks = strings.ReplaceAll(keys.FormatNetworks(key.Networks), ",", "\n")
 	}
-	terms := fmt.Sprintf("%q %q %q %q %q %q", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour)
+	f.Agents, f.Services, f.Locations = idsText(key.Limits.Agents), idsText(key.Limits.Services), idsText(key.Limits.Locations)
+	terms := fmt.Sprintf("%q %q %q %q %q %q %s", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour, key.Limits)
 	sum := sha256.Sum256([]byte(terms))
 	f.Version = hex.EncodeToString(sum[:16])
 	return f
@@ -132,6 +135,13 @@ func numberText(n *int64) string {
 		return ""
 	}
 	return strconv.FormatInt(*n, 10)
+}
+
+func idsText(ids []int64) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return keys.FormatIDs(ids)
 }
 
 // parseField parses a field and adds its error to the form.
@@ -175,6 +185,11 @@ func (f *keyForm) newKey(now time.Time) keys.NewKey {
 		ExpiresAt:   parseField(f, "expires", f.Expires, expiryFrom(now)),
 		PerMinute:   parseField(f, "per_minute", f.PerMinute, optional(keys.ParseRequestLimit)),
 		PerHour:     parseField(f, "per_hour", f.PerHour, optional(keys.ParseRequestLimit)),
+		Limits: domain.Limits{
+			Agents:    parseField(f, "agents", f.Agents, optional(keys.ParseIDs)),
+			Services:  parseField(f, "services", f.Services, optional(keys.ParseIDs)),
+			Locations: parseField(f, "locations", f.Locations, optional(keys.ParseIDs)),
+		},
 	}
 }
 
@@ -191,6 +206,15 @@ func (f *keyForm) patch(stored *keyForm, now time.Time) (p keys.Patch) {
 	if f.Networks != stored.Networks {
 		networks := parseField(f, "networks", f.Networks, optional(keys.ParseNetworks))
 		p.Networks = &networks
+	}
+	for _, of := range []struct {
+		name, text, stored string
+		change             **[]int64
+	}{{"agents", f.Agents, stored.Agents, &p.Agents}, {"services", f.Services, stored.Services, &p.Services}, {"locations", f.Locations, stored.Locations, &p.Locations}} {
+		if of.text != of.stored {
+			ids := parseField(f, of.name, of.text, optional(keys.ParseIDs))
+			*of.change = &ids
+		}
 	}
 	if f.Expires != stored.Expires {
 		p.ExpiresAt = orZero(parseField(f, "expires", f.Expires, expiryFrom(now)))

@@ -1,0 +1,325 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// limitedKey makes a key with all permissions that is limited.
+func (s *server) limitedKey(l domain.Limits) string {
+	s.t.Helper()
+	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
+	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: all, Limits: l})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
+}
+
+// withinSQL returns the condition that a row has an agent, a service and a location within limits.
+func withinSQL(l domain.Limits) string {
+	conditions := []string{"TRUE"}
+	for column, ids := range map[string][]int64{"agent_id": l.Agents, "service_id": l.Services, "location_id": l.Locations} {
+		if len(ids) > 0 {
+			conditions = append(conditions, "COALESCE("+column+", 0) IN ("+strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ","), "[]")+")")
+		}
+	}
+	return "(" + strings.Join(conditions, " AND ") + ")"
+}
+
+// reduction returns the statements that delete what a limited key must not see, found in another
+// way than the program does: orders by counting their hidden bookings.
+func reduction(l domain.Limits) []string {
+	const p = "wp_latepoint_"
+	within := withinSQL(l)
+	orders := "SELECT i.order_id FROM " + p + "order_items i JOIN " + p + "bookings b ON b.order_item_id = i.id GROUP BY i.order_id HAVING SUM(NOT " + within + ") = 0"
+	items := "SELECT order_item_id FROM " + p + "bookings GROUP BY order_item_id HAVING SUM(NOT " + within + ") = 0"
+	connected := func(column string) string { return "SELECT " + column + " FROM " + p + "agents_services" }
+	stmts := []string{
+		"DELETE FROM " + p + "transactions WHERE order_id IS NULL OR order_id NOT IN (SELECT * FROM (" + orders + ") x)",
+		"DELETE FROM " + p + "order_invoices WHERE order_id IS NULL OR order_id NOT IN (SELECT * FROM (" + orders + ") x)",
+		"DELETE FROM " + p + "orders WHERE id NOT IN (SELECT * FROM (" + orders + ") x)",
+		"DELETE FROM " + p + "order_items WHERE id NOT IN (SELECT * FROM (" + items + ") x WHERE order_item_id IS NOT NULL)",
+		"DELETE FROM " + p + "bookings WHERE NOT " + within,
+		"DELETE FROM " + p + "customers WHERE id NOT IN (SELECT customer_id FROM " + p + "bookings)",
+		"DELETE FROM " + p + "agents_services WHERE NOT " + within,
+		"DELETE FROM " + p + "coupons",
+	}
+	for table, of := range map[string]struct {
+		ids    []int64
+		others int
+		column string
+	}{
+		"agents":    {l.Agents, len(l.Services) + len(l.Locations), "agent_id"},
+		"services":  {l.Services, len(l.Agents) + len(l.Locations), "service_id"},
+		"locations": {l.Locations, len(l.Agents) + len(l.Services), "location_id"},
+	} {
+		if len(of.ids) > 0 {
+			stmts = append(stmts, "DELETE FROM "+p+table+" WHERE id NOT IN ("+strings.Trim(strings.ReplaceAll(fmt.Sprint(of.ids), " ", ","), "[]")+")")
+		}
+		if of.others > 0 {
+			stmts = append(stmts, "DELETE FROM "+p+table+" WHERE id NOT IN ("+connected(of.column)+")")
+		}
+	}
+	return stmts
+}
+
+// limitedQueries are queries for lists, besides none. Each of a route's is sent with every set
+// of limits.
+var limitedQueries = map[string][]string{
+	"/bookings": {"per_page=1", "per_page=2&page=3", "sort=customer_name&order=asc", "search=e", "payment_status=paid", "payment_status=not_paid", "price_min=1", "upcoming=1",
+		"agent_id=1", "agent_id=5", "agent_id=2", "service_id=4", "location_id=1", "customer_id=9", "customer_email=example", "date_from=2026-12-01&per_page=100", "include_meta=1", "sort=id&per_page=100"},
+	"/customers":               {"per_page=1", "per_page=3&page=2", "search=a", "has_bookings=true", "has_bookings=false", "first_name=Zo", "per_page=100", "email=customer9@example.test"},
+	"/customers/:id":           {"include=stats,bookings,orders,payments", "include=bookings&bookings_limit=50"},
+	"/agents":                  {"include=services,locations,schedule,stats", "location_id=1", "service_id=4", "per_page=1", "search=a"},
+	"/agents/:id":              {"include=services,locations,schedule,stats"},
+	"/agents/availability":     {"service_id=4&date=2027-02-05&start_time=10:00", "date=2027-02-05&start_time=10:00", "service_id=4", "location_id=1"},
+	"/services":                {"include=agents,category,locations,categories", "agent_id=5", "agent_id=1", "location_id=1", "per_page=1"},
+	"/services/:id":            {"include=agents,category,locations"},
+	"/locations":               {"per_page=1", "search=a"},
+	"/payments":                {"per_page=1", "per_page=100", "customer_id=9", "search=a", "status=succeeded", "order_id=10"},
+	"/orders":                  {"per_page=1", "per_page=100", "customer_id=9", "search=A", "payment_status=paid", "total_min=1"},
+	"/coupons":                 {"per_page=1"},
+	"/availability":            {"service_id=4&agent_id=any&date=2027-02-05&date_to=2027-02-12", "service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1", "service_id=999&agent_id=any&date=2027-02-05"},
+	"/orders/:id/invoices":     {""},
+	"/webhooks":                nil,
+	"/changes":                 nil, // see TestLimitedKeysFollowTheirChanges
+	"/orders/:id":              {""},
+	"/orders/:id/transactions": {""},
+}
+
+// TestLimitedKeysSeeNothingElse: to a limited key, the site looks as it would to any key if what
+// is hidden did not exist. Every route that reads is compared with a copy of the site from which
+// the rest was deleted: records, lists, totals, statistics and errors.
+func TestLimitedKeysSeeNothingElse(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, l := range map[string]domain.Limits{
+		"an agent":                {Agents: []int64{5}},
+		"agents and a location":   {Agents: []int64{1, 5}, Locations: []int64{1}},
+		"a service":               {Services: []int64{4}},
+		"a location":              {Locations: []int64{2}},
+		"nobody":                  {Agents: []int64{999}},
+		"services and a location": {Services: []int64{2, 4}, Locations: []int64{1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := fixtures.SiteA().WithCoupons().WithFewBookings()
+			whole, reduced := newServer(t, fixtures.New(t, site)), newServer(t, fixtures.New(t, site))
+			for _, s := range []*server{whole, reduced} {
+				// Orders of several agents; one without bookings; a booking without an order.
+				arrange(t, s.database,
+					"UPDATE wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id JOIN wp_latepoint_bookings c ON c.id = b.id + 1 "+
+						"JOIN wp_latepoint_order_items j ON j.id = c.order_item_id SET i.order_id = j.order_id WHERE b.id % 7 = 0",
+					"UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id % 11 = 0",
+					"UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 5 = 0 AND location_id = 1")
+			}
+			whole.key = whole.limitedKey(l)
+			for _, statement := range reduction(l) {
+				arrange(t, reduced.database, statement)
+			}
+			different, records := 0, 0
+			for _, r := range handlers.Routes() {
+				if r.Method != http.MethodGet || limitedQueries[r.Path] == nil && slices.Contains([]string{"/webhooks", "/changes"}, r.Path) {
+					continue
+				}
+				for _, path := range limitedPaths(t, whole, r.Path) {
+					got, want := whole.get(path), reduced.get(path)
+					if named := got.status == http.StatusForbidden && got.at("error", "code") == "outside_key_limits"; named && strings.Contains(path, "availability") {
+						continue // which agent may be named is not a secret
+					}
+					if got.status == http.StatusOK {
+						records++
+					}
+					if got.status != want.status || string(got.body) != string(want.body) {
+						if different++; different < 6 {
+							t.Errorf("GET %s: %d, want %d\n%s", path, got.status, want.status, cmp.Diff(string(want.body), string(got.body)))
+						}
+					}
+				}
+			}
+			if records < 50 {
+				t.Errorf("only %d answers were compared", records)
+			}
+		})
+	}
+}
+
+// limitedPaths returns paths of a route: every query of limitedQueries, and several ids, some
+// visible and some not.
+func limitedPaths(t *testing.T, s *server, route string) []string {
+	t.Helper()
+	queries := append([]string{""}, limitedQueries[route]...)
+	if !strings.Contains(route, ":") {
+		return each(queries, func(q string) string { return route + "?" + q })
+	}
+	table := map[string]string{
+		"bookings": "bookings", "customers": "customers", "agents": "agents", "services": "services", "payments": "transactions", "orders": "orders",
+		"coupons": "coupons", "webhooks": "", "holds": "",
+	}[strings.Split(route, "/")[1]]
+	if table == "" {
+		return nil
+	}
+	column := map[bool]string{true: "code", false: "id"}[table == "coupons"]
+	stmt := "SELECT " + column + " FROM wp_latepoint_" + table + " ORDER BY id % 13, id LIMIT 24"
+	switch {
+	case strings.Contains(route, ":invoice_id"):
+		stmt = "SELECT CONCAT(order_id, '/', id) FROM wp_latepoint_order_invoices ORDER BY id % 13, id LIMIT 24"
+	case strings.Contains(route, ":transaction_id"):
+		stmt = "SELECT CONCAT(order_id, '/', id) FROM wp_latepoint_transactions WHERE order_id > 0 ORDER BY id % 13, id LIMIT 24"
+	}
+	rows, err := s.database.SQL.QueryContext(t.Context(), stmt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var paths []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		first, second, _ := strings.Cut(id, "/")
+		path := strings.NewReplacer(":id", first, ":code", first, ":invoice_id", second, ":transaction_id", second).Replace(route)
+		for _, q := range queries {
+			paths = append(paths, path+"?"+q)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// TestLimitedKeysWriteNothingElse: a limited key gets 404 for records that it does not see, 403
+// for what it names outside of its limits or may not write, and nothing is written. Inside, it
+// writes what any key would.
+func TestLimitedKeysWriteNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, s.database, fillLocks)
+	all := s.key
+	mine := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated).at("data", "id"))
+	customer := fmt.Sprint(s.get("/bookings/"+mine).at("data", "customer", "id"))
+	order := fmt.Sprint(s.get("/bookings/"+mine).at("data", "order", "id"))
+	const hiddenBooking = "SELECT %s FROM wp_latepoint_bookings b JOIN wp_latepoint_order_items i ON i.id = b.order_item_id JOIN wp_latepoint_orders o ON o.id = i.order_id " +
+		"JOIN wp_latepoint_transactions t ON t.order_id = o.id JOIN wp_latepoint_order_invoices v ON v.order_id = o.id WHERE b.agent_id = 1 AND b.status = 'approved' AND b.customer_id NOT IN " +
+		"(SELECT customer_id FROM wp_latepoint_bookings WHERE agent_id = 5) ORDER BY b.id LIMIT 1"
+	var id, of, hiddenOrder, payment, invoice int
+	if err := s.database.SQL.QueryRowContext(t.Context(), fmt.Sprintf(hiddenBooking, "b.id, b.customer_id, o.id, t.id, v.id")).Scan(&id, &of, &hiddenOrder, &payment, &invoice); err != nil {
+		t.Fatal(err)
+	}
+	hidden := strings.NewReplacer("/bookings/:id", fmt.Sprint("/bookings/", id), "/customers/:id", fmt.Sprint("/customers/", of), "/orders/:id", fmt.Sprint("/orders/", hiddenOrder),
+		"/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice), ":code", "WELCOME10", "/services/:id", "/services/6", ":id", "1")
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}, Services: []int64{4}})
+	s.get("/status").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	for _, r := range handlers.Routes() {
+		own := strings.HasPrefix(r.Path, "/webhooks") || strings.HasPrefix(r.Path, "/holds") // of each key
+		if r.Method != http.MethodPut && r.Method != http.MethodDelete || own {
+			continue
+		}
+		path := hidden.Replace(r.Path)
+		s.write(r.Method, path+"?force=true", `{"notes":"x","name":"x","status":"cancelled"}`).want(http.StatusNotFound)
+	}
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+	}{
+		"a booking with another agent":     {http.MethodPost, "/bookings", friday("agent_id", "1"), http.StatusForbidden},
+		"a booking of another service":     {http.MethodPost, "/bookings", friday("service_id", "2"), http.StatusForbidden},
+		"a dry run with another agent":     {http.MethodPost, "/bookings", friday("agent_id", "1", "dry_run", "true"), http.StatusForbidden},
+		"a hold with another agent":        {http.MethodPost, "/holds", holdBody("agent_id", "1"), http.StatusForbidden},
+		"a booking of a hidden customer":   {http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of)), http.StatusBadRequest},
+		"a booking of an unknown customer": {http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "99999"), http.StatusBadRequest},
+		"a move to another agent":          {http.MethodPut, "/bookings/" + mine, `{"agent_id":1}`, http.StatusForbidden},
+		"a booking to a hidden customer":   {http.MethodPut, "/bookings/" + mine, fmt.Sprintf(`{"customer_id":%d}`, of), http.StatusBadRequest},
+		"an order to a hidden customer":    {http.MethodPut, "/orders/" + order, fmt.Sprintf(`{"customer_id":%d}`, of), http.StatusBadRequest},
+		"a payment of a hidden order":      {http.MethodPost, "/payments", fmt.Sprintf(`{"order_id":%d,"amount":1}`, hiddenOrder), http.StatusBadRequest},
+		"a payment of a hidden booking":    {http.MethodPost, "/payments", fmt.Sprintf(`{"booking_id":%d,"amount":1}`, id), http.StatusBadRequest},
+		"a customer":                       {http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","email":"new@example.test"}`, http.StatusForbidden},
+		"a service":                        {http.MethodPost, "/services", `{"name":"New"}`, http.StatusForbidden},
+		"an order":                         {http.MethodPost, "/orders", `{"customer_id":` + customer + `,"subtotal":1,"total":1}`, http.StatusForbidden},
+		"a coupon":                         {http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5}`, http.StatusForbidden},
+		"a customer with bookings":         {http.MethodDelete, "/customers/" + customer, "", http.StatusBadRequest},
+	} {
+		a := s.write(c.method, c.path, c.body).want(c.status)
+		if c.status == http.StatusForbidden && a.at("error", "code") != "outside_key_limits" {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+	same := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "99998")).want(http.StatusBadRequest)
+	if other := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of))); string(other.body) != string(same.body) {
+		t.Errorf("a hidden customer differs from an unknown one: %s", other.body)
+	}
+	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("agent_id", "1")+`]`).want(http.StatusBadRequest)
+	if strings.Contains(string(bulk.body), "available") {
+		t.Errorf("%s", bulk.body)
+	}
+	wantNoWrites(t, "outside of the limits", before)
+
+	// A dry run shows nothing of a customer whom the key does not see.
+	var email, name string
+	if err := s.database.SQL.QueryRowContext(t.Context(), "SELECT email, first_name FROM wp_latepoint_customers WHERE id = ?", of).Scan(&email, &name); err != nil {
+		t.Fatal(err)
+	}
+	described := fmt.Sprintf(`{"first_name":"Guess","last_name":"Who","email":%q}`, email)
+	dry := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "", "customer", described, "dry_run", "true")).want(http.StatusOK)
+	if first := dry.at("data", "customer", "first_name"); first != "Guess" {
+		t.Errorf("the dry run shows %v", first)
+	}
+	// Any agent is one of its own; what is inside works.
+	any := s.write(http.MethodPost, "/bookings", friday("agent_id", `"any"`, "start_time", `"13:00"`, "customer_id", customer)).want(http.StatusCreated)
+	if agent := any.at("data", "agent", "id"); agent != "5" {
+		t.Errorf("agent %v", agent)
+	}
+	s.write(http.MethodPut, "/bookings/"+mine, `{"start_date":"2027-02-12","price":12,"notes":"new"}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/customers/"+customer, `{"notes":"new"}`).want(http.StatusOK)
+	s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":1}`).want(http.StatusCreated)
+	s.write(http.MethodPut, "/orders/"+order, `{"customer_comment":"new"}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/services/4", `{"short_description":"new"}`).want(http.StatusOK)
+	conflict := s.write(http.MethodPut, "/bookings/"+mine, `{"status":"cancelled"}`).want(http.StatusOK)
+	if conflict.at("data", "status") != "cancelled" {
+		t.Errorf("%s", conflict.body)
+	}
+	s.write(http.MethodDelete, "/bookings/"+mine, "").want(http.StatusOK)
+	s.key = all
+}
+
+// TestConflictsTellNothingOfHiddenBookings: a slot that a hidden booking occupies is not free,
+// but nobody learns whose booking it is.
+func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	arrange(t, s.database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
+	theirs := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id = "+theirs)
+	for i, booking := range []any{theirs, nil} {
+		limited := i == 1
+		if limited {
+			s.key = s.limitedKey(domain.Limits{Locations: []int64{1}})
+		}
+		a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusConflict)
+		if id := a.at("error", "details", "conflicting_booking_id"); fmt.Sprint(id) != fmt.Sprint(booking) {
+			t.Errorf("limited %t: booking %v, want %v", limited, id, booking)
+		}
+		if !limited {
+			continue
+		}
+		day := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
+		if strings.Contains(string(day.body), "booking_id") || slices.Contains(day.at("data", "available_slots").([]any), any("10:00")) {
+			t.Errorf("%s", day.body)
+		}
+	}
+}
