@@ -124,6 +124,9 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
 			return err
 		}
+		if err := r.refuseSearch(query, principal.Key); err != nil {
+			return err
+		}
 		request := &request{api: a, route: r, guard: guard, read: read, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
 		if r.method == http.MethodGet {
 			return a.read(c, request)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
 )
@@ -97,18 +98,38 @@ func requireIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) e
 	return nil
 }
 
-// visible returns the body of a response without what the key may not see.
+// visible returns the body of a response without what the key may not see, and with masks on
+// what it sees masked.
 func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
 	hidden := func(g compat.Guarded) bool { return !key.Holds(g.Permission) }
-	if !slices.ContainsFunc(guard.Guarded(), hidden) {
+	if !key.MaskPersonal && !slices.ContainsFunc(guard.Guarded(), hidden) {
 		return body, nil
 	}
 	text, err := encodeBody(body)
 	if err != nil {
 		return nil, err
 	}
-	text, err = guard.Hide(text, key.Holds)
+	if text, err = guard.Hide(text, key.Holds); err == nil && key.MaskPersonal {
+		text, err = compat.Mask(text)
+	}
 	return json.RawMessage(text), err
+}
+
+// refuseSearch rejects a search of personal data with a key that masks it.
+func (r *route) refuseSearch(query *compat.Query, key keys.Key) error {
+	if !key.MaskPersonal {
+		return nil
+	}
+	if name := query.PersonalParameter(r.resource()); name != "" {
+		return domain.PersonalMasked(name)
+	}
+	return nil
+}
+
+// resource returns the first part of the route's path.
+func (r *route) resource() string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
+	return first
 }
 
 // checkNetwork rejects a key from outside its networks. To the client, and to the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"bookside/adapter/domain"
 	"bookside/compat"
 )
 
@@ -73,7 +74,14 @@ func (r *request) document() (compat.Document, error) {
 	if err != nil {
 		return compat.Document{}, err
 	}
-	return document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
+	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
+	if err != nil || !r.principal.MaskPersonal {
+		return document, err
+	}
+	if name := document.Personal(); name != "" {
+		return compat.Document{}, domain.PersonalMasked(name)
+	}
+	return document, nil
 }
 
 // reservedParameters returns the parameters of a query that are not fields of a body.

@@ -604,6 +604,9 @@ func errorsOf(r route) []error {
 			all = append(all, domain.ValidationFailed(rejected))
 		}
 	}
+	if name, ok := r.personal(); ok {
+		all = append(all, domain.PersonalMasked(name))
+	}
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
@@ -620,6 +623,18 @@ func errorsOf(r route) []error {
 		all = append(all, domain.NotFound(p.resource, fmt.Sprint(p.example())))
 	}
 	return append(all, r.operation.refusals...)
+}
+
+// personal returns a parameter or field with personal data that the route reads; ok is false if
+// there is none.
+func (r *route) personal() (name string, ok bool) {
+	if r.operation.query != nil {
+		name, ok = compat.SearchesPersonal(r.resource(), r.operation.query.Describe())
+	}
+	if !ok && r.operation.body != nil {
+		name, ok = compat.WritesPersonal(r.operation.body.Describe())
+	}
+	return name, ok
 }
 
 // preconditionFailed returns the error that the document shows for a record that has

@@ -303,6 +303,8 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	case d.status == http.StatusUnauthorized:
 		r.header.Set("X-Api-Key", "lp_wrong")
 		return p.send(p.server, r), nil
+	case d.code() == "personal_data_masked":
+		return p.masked(d, r), nil
 	case d.code() == "outside_key_limits":
 		return p.outsideLimits(d, r)
 	case d.code() == "too_many_holds":
@@ -399,6 +401,20 @@ func (p *provoker) bookedStart() string {
 		a.want(http.StatusConflict)
 	}
 	return friday("start_date", `"2027-02-12"`)
+}
+
+// masked sends personal data with a key that masks it.
+func (p *provoker) masked(d documentedError, r request) answer {
+	p.t.Helper()
+	masked := *p.server
+	masked.key = masked.maskedKey()
+	name := d.message()[strings.LastIndex(d.message(), " ")+1:]
+	if d.operation.Parameters.GetByInAndName("query", name) != nil {
+		r.query = name + "=a"
+	} else {
+		r.body = `{"` + name + `":"a"}`
+	}
+	return p.send(&masked, r)
 }
 
 // outsideLimits sends a request with a key that is limited to others than what it names.

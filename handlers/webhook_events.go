@@ -42,7 +42,9 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 			if err != nil || keyID == 0 {
 				return text, true, err
 			}
-			text, err = compat.NewGuard(record).Hide(text, key.Holds)
+			if text, err = compat.NewGuard(record).Hide(text, key.Holds); err == nil && key.MaskPersonal {
+				text, err = compat.Mask(text)
+			}
 			return text, true, err
 		},
 	}

@@ -38,6 +38,12 @@ func OutsideLimits() error {
 	return &Error{Code: CodeOutsideLimits, Message: "This key is limited to some agents, services or locations, and may not write this"}
 }
 
+// PersonalMasked returns the error for a parameter or field with personal data, from a key that
+// masks it.
+func PersonalMasked(name string) error {
+	return &Error{Code: CodePersonalMasked, Message: "This key sees personal data masked, and may not send " + name}
+}
+
 func within(ids []int64, id int64) bool { return len(ids) == 0 || slices.Contains(ids, id) }
 
 // String returns a text that is equal for equal limits.

@@ -30,7 +30,8 @@ unknown key, and the log names its ID. Behind a proxy this requires server.trust
 help config).
 
 With --agents, --services or --locations the key sees only bookings with these, their customers and
-orders, and can write nothing else. All that are named must hold.`
+orders, and can write nothing else. All that are named must hold. With --mask-personal it sees e-mail
+addresses, phone numbers, addresses and notes masked, and can neither search nor write them.`
 
 const aboutKeysList = `Lists all API keys, including revoked and expired ones. The keys themselves are not stored: only
 their first and last characters are shown, at most a third of a key, and none of a very short one.`
@@ -124,6 +125,7 @@ func (p *program) withNewKeys(ctx context.Context, common configFlags, use func(
 type keyFlags struct {
 	name, permissions, kind, networks, expires, perMinute, perHour *string
 	agents, services, locations                                    *string
+	maskPersonal                                                   *bool
 }
 
 // define defines the flags for creating and for changing a key.
@@ -136,6 +138,11 @@ func (k *keyFlags) define(flags *flag.FlagSet) {
 	optional(flags, &k.agents, "agents", "comma-separated `IDS` of the agents that the key is limited to, or any; default for a new key any")
 	optional(flags, &k.services, "services", "comma-separated `IDS` of the services that the key is limited to, or any; default for a new key any")
 	optional(flags, &k.locations, "locations", "comma-separated `IDS` of the locations that the key is limited to, or any; default for a new key any")
+	flags.BoolFunc("mask-personal", "mask e-mail addresses, phone numbers, addresses and notes (--mask-personal=false for a key that has it)", func(text string) error {
+		masked, err := strconv.ParseBool(text)
+		k.maskPersonal = &masked
+		return err
+	})
 	optional(flags, &k.perHour, "per-hour", "maximum requests per hour, `N`, or default for the configured limit of the kind")
 }
 
@@ -183,6 +190,7 @@ func (k keyFlags) parse(now time.Time) (n keys.NewKey, err error) {
 	n.Limits.Agents = parseFlag(&err, "agents", k.agents, keys.ParseIDs)
 	n.Limits.Services = parseFlag(&err, "services", k.services, keys.ParseIDs)
 	n.Limits.Locations = parseFlag(&err, "locations", k.locations, keys.ParseIDs)
+	n.MaskPersonal = k.maskPersonal != nil && *k.maskPersonal
 	n.PerMinute = parseFlag(&err, "per-minute", k.perMinute, keys.ParseRequestLimit)
 	n.PerHour = parseFlag(&err, "per-hour", k.perHour, keys.ParseRequestLimit)
 	return n, err
@@ -195,15 +203,16 @@ func (k keyFlags) patch(now time.Time) (keys.Patch, error) {
 	}
 	n, err := k.parse(now)
 	return keys.Patch{
-		Name:        ifSet(k.name, &n.Name),
-		Permissions: n.Permissions,
-		Networks:    ifSet(k.networks, &n.Networks),
-		Agents:      ifSet(k.agents, &n.Limits.Agents),
-		Services:    ifSet(k.services, &n.Limits.Services),
-		Locations:   ifSet(k.locations, &n.Limits.Locations),
-		ExpiresAt:   ifSet(k.expires, cmp.Or(n.ExpiresAt, new(time.Time))),
-		PerMinute:   ifSet(k.perMinute, cmp.Or(n.PerMinute, new(int64))),
-		PerHour:     ifSet(k.perHour, cmp.Or(n.PerHour, new(int64))),
+		Name:         ifSet(k.name, &n.Name),
+		Permissions:  n.Permissions,
+		Networks:     ifSet(k.networks, &n.Networks),
+		Agents:       ifSet(k.agents, &n.Limits.Agents),
+		Services:     ifSet(k.services, &n.Limits.Services),
+		Locations:    ifSet(k.locations, &n.Limits.Locations),
+		MaskPersonal: k.maskPersonal,
+		ExpiresAt:    ifSet(k.expires, cmp.Or(n.ExpiresAt, new(time.Time))),
+		PerMinute:    ifSet(k.perMinute, cmp.Or(n.PerMinute, new(int64))),
+		PerHour:      ifSet(k.perHour, cmp.Or(n.PerHour, new(int64))),
 	}, err
 }
 
@@ -300,6 +309,9 @@ func describeKey(k keys.Key) string {
 func narrowText(k keys.Key) (text string) {
 	if !k.Limits.None() {
 		text = fmt.Sprintf(", agents %s, services %s, locations %s", keys.FormatIDs(k.Limits.Agents), keys.FormatIDs(k.Limits.Services), keys.FormatIDs(k.Limits.Locations))
+	}
+	if k.MaskPersonal {
+		text += ", personal data masked"
 	}
 	return text
 }
@@ -407,22 +419,23 @@ func keyTable(list []keys.Key, now time.Time) string {
 
 // keyRecord is a key in the output of keys list --json. Times are in RFC 3339.
 type keyRecord struct {
-	ID          int64      `json:"id"`
-	Name        string     `json:"name"`
-	Kind        string     `json:"kind"`
-	Start       string     `json:"start"`
-	LastFour    string     `json:"last_four"`
-	Status      string     `json:"status"`
-	Permissions []string   `json:"permissions"`
-	Networks    []string   `json:"networks"` // empty for any network
-	CreatedAt   *time.Time `json:"created_at"`
-	LastUsedAt  *time.Time `json:"last_used_at"`
-	ExpiresAt   *time.Time `json:"expires_at"`
-	PerMinute   *int64     `json:"requests_per_minute"`
-	PerHour     *int64     `json:"requests_per_hour"`
-	Agents      []int64    `json:"agents"` // empty for all, like the next two
-	Services    []int64    `json:"services"`
-	Locations   []int64    `json:"locations"`
+	ID           int64      `json:"id"`
+	Name         string     `json:"name"`
+	Kind         string     `json:"kind"`
+	Start        string     `json:"start"`
+	LastFour     string     `json:"last_four"`
+	Status       string     `json:"status"`
+	Permissions  []string   `json:"permissions"`
+	Networks     []string   `json:"networks"` // empty for any network
+	CreatedAt    *time.Time `json:"created_at"`
+	LastUsedAt   *time.Time `json:"last_used_at"`
+	ExpiresAt    *time.Time `json:"expires_at"`
+	PerMinute    *int64     `json:"requests_per_minute"`
+	PerHour      *int64     `json:"requests_per_hour"`
+	Agents       []int64    `json:"agents"` // empty for all, like the next two
+	Services     []int64    `json:"services"`
+	Locations    []int64    `json:"locations"`
+	MaskPersonal bool       `json:"mask_personal"`
 }
 
 func keyRecords(list []keys.Key, now time.Time) []keyRecord {
@@ -431,7 +444,7 @@ func keyRecords(list []keys.Key, now time.Time) []keyRecord {
 		records[i] = keyRecord{
 			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: string(k.Status(now)), Permissions: k.Permissions,
 			Networks: []string{}, CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,
-			Agents: append([]int64{}, k.Limits.Agents...), Services: append([]int64{}, k.Limits.Services...), Locations: append([]int64{}, k.Limits.Locations...),
+			Agents: append([]int64{}, k.Limits.Agents...), Services: append([]int64{}, k.Limits.Services...), Locations: append([]int64{}, k.Limits.Locations...), MaskPersonal: k.MaskPersonal,
 		}
 		for _, network := range k.Networks {
 			records[i].Networks = append(records[i].Networks, network.String())

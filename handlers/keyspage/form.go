@@ -26,6 +26,7 @@ type keyForm struct {
 	Permissions                      []string
 	Networks, Expires                string // "" for any, and for never
 	Agents, Services, Locations      string // ids; "" for all
+	MaskPersonal                     bool
 	PerMinute, PerHour               string // "" for the configured limits
 	Nonce                            string // identifies the form, which can be submitted once
 	Version                          string // hash of the terms that the form was filled from
@@ -94,7 +95,8 @@ func submittedForm(r *http.Request) *keyForm {
 		Name: text("name"), Kind: text("kind"), Permissions: r.PostForm["permissions"],
 		Networks: strings.ReplaceAll(text("networks"), "\r\n", "\n"), Expires: text("expires"),
 		Agents: text("agents"), Services: text("services"), Locations: text("locations"),
-		PerMinute: text("per_minute"), PerHour: text("per_hour"), Nonce: text("nonce"), Version: text("version"),
+		MaskPersonal: text("mask_personal") != "",
+		PerMinute:    text("per_minute"), PerHour: text("per_hour"), Nonce: text("nonce"), Version: text("version"),
 	}
 }
 
@@ -107,8 +109,9 @@ func storedForm(key keys.Key) *keyForm {
 	if len(key.Networks) > 0 {
 		f.Networks = strings.ReplaceAll(keys.FormatNetworks(key.Networks), ",", "\n")
 	}
+	f.MaskPersonal = key.MaskPersonal
 	f.Agents, f.Services, f.Locations = idsText(key.Limits.Agents), idsText(key.Limits.Services), idsText(key.Limits.Locations)
-	terms := fmt.Sprintf("%q %q %q %q %q %q %s", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour, key.Limits)
+	terms := fmt.Sprintf("%q %q %q %q %q %q %s %t", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour, key.Limits, key.MaskPersonal)
 	sum := sha256.Sum256([]byte(terms))
 	f.Version = hex.EncodeToString(sum[:16])
 	return f
@@ -178,13 +181,14 @@ func parsePermissions(list string) ([]string, error) {
 // newKey parses the form for a new key and fills f.Errors.
 func (f *keyForm) newKey(now time.Time) keys.NewKey {
 	return keys.NewKey{
-		Name:        parseField(f, "name", f.Name, keys.ParseName),
-		Kind:        parseField(f, "kind", f.Kind, keys.ParseKind),
-		Permissions: parseField(f, "permissions", strings.Join(f.Permissions, ","), parsePermissions),
-		Networks:    parseField(f, "networks", f.Networks, optional(keys.ParseNetworks)),
-		ExpiresAt:   parseField(f, "expires", f.Expires, expiryFrom(now)),
-		PerMinute:   parseField(f, "per_minute", f.PerMinute, optional(keys.ParseRequestLimit)),
-		PerHour:     parseField(f, "per_hour", f.PerHour, optional(keys.ParseRequestLimit)),
+		Name:         parseField(f, "name", f.Name, keys.ParseName),
+		Kind:         parseField(f, "kind", f.Kind, keys.ParseKind),
+		Permissions:  parseField(f, "permissions", strings.Join(f.Permissions, ","), parsePermissions),
+		Networks:     parseField(f, "networks", f.Networks, optional(keys.ParseNetworks)),
+		ExpiresAt:    parseField(f, "expires", f.Expires, expiryFrom(now)),
+		PerMinute:    parseField(f, "per_minute", f.PerMinute, optional(keys.ParseRequestLimit)),
+		PerHour:      parseField(f, "per_hour", f.PerHour, optional(keys.ParseRequestLimit)),
+		MaskPersonal: f.MaskPersonal,
 		Limits: domain.Limits{
 			Agents:    parseField(f, "agents", f.Agents, optional(keys.ParseIDs)),
 			Services:  parseField(f, "services", f.Services, optional(keys.ParseIDs)),
@@ -215,6 +219,9 @@ func (f *keyForm) patch(stored *keyForm, now time.Time) (p keys.Patch) {
 			ids := parseField(f, of.name, of.text, optional(keys.ParseIDs))
 			*of.change = &ids
 		}
+	}
+	if f.MaskPersonal != stored.MaskPersonal {
+		p.MaskPersonal = &f.MaskPersonal
 	}
 	if f.Expires != stored.Expires {
 		p.ExpiresAt = orZero(parseField(f, "expires", f.Expires, expiryFrom(now)))

@@ -221,7 +221,7 @@ func TestLifeOfAKey(t *testing.T) {
 	v.open("/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
 	created := v.fill("/keys/new", url.Values{
 		"name": {"Kasse 1"}, "kind": {"test"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\r\n2001:db8::7"},
-		"expires": {"2027-01-31"}, "per_hour": {"70"},
+		"expires": {"2027-01-31"}, "per_hour": {"70"}, "agents": {"4, 3"}, "locations": {"1"}, "mask_personal": {"1"},
 	}).says(http.StatusOK, "Kasse 1", "only time")
 	secret := created.secret()
 	header := http.Header{"X-Api-Key": {secret}}
@@ -236,7 +236,7 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 	want := url.Values{
 		"name": {"Kasse 1"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7"},
-		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"},
+		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"}, "agents": {"3,4"}, "services": {""}, "locations": {"1"}, "mask_personal": {"1"},
 	}
 	if diff := cmp.Diff(want, form); diff != "" {
 		t.Errorf("the form of the key: %s", diff)
@@ -245,13 +245,15 @@ func TestLifeOfAKey(t *testing.T) {
 	v.fill("/keys/2", url.Values{"name": {"Kasse 2"}, "permissions": {"read"}, "networks": {"198.51.100.0/24"}}).leadsTo("/keys?done=changed&id=2")
 	v.open("/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
 	k.get("/v1/customers", header).want(http.StatusUnauthorized)
-	v.fill("/keys/2", url.Values{"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}}).leadsTo("/keys?done=changed&id=2")
+	v.fill("/keys/2", url.Values{
+		"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}, "agents": {""}, "services": {"4"}, "mask_personal": nil,
+	}).leadsTo("/keys?done=changed&id=2")
 	k.get("/v1/customers", header).want(http.StatusOK)
 	five := int64(5)
 	stored, _, err := k.keys.Find(t.Context(), 2)
 	stored.Start, stored.LastFour = "", ""
 	key := keys.Key{
-		ID: 2, Name: "Kasse 2", Kind: keys.Test, Permissions: []string{"read"}, PerMinute: &five,
+		ID: 2, Name: "Kasse 2", Kind: keys.Test, Permissions: []string{"read"}, PerMinute: &five, Limits: domain.Limits{Services: []int64{4}, Locations: []int64{1}},
 		CreatedAt: domain.Timestamp(now.Format(time.DateTime)), LastUsedAt: domain.Timestamp(now.Format(time.DateTime)),
 	}
 	if diff := cmp.Diff(key, stored); err != nil || diff != "" {
@@ -289,11 +291,12 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	v := k.login()
 	input := url.Values{
 		"name": {strings.Repeat("ä", 191)}, "kind": {"dead"}, "permissions": {"read_bookings", "fly"}, "networks": {"192.0.2.0/24\nexample.com"}, "expires": {"2020-01-31"},
-		"per_minute": {"0"}, "per_hour": {"many"},
+		"per_minute": {"0"}, "per_hour": {"many"}, "agents": {"0"}, "services": {"x"}, "locations": {"1,"},
 	}
 	wrong := map[string]string{
 		"name": "Write 1 to 190 characters without line breaks.", "permissions": `Permission "fly": write read,`, "networks": `"example.com" is not a network;`,
 		"expires": "This day is in the past.", "per_minute": "Write a number from 1 to 1000000000.", "per_hour": "Write a number from 1 to 1000000000.",
+		"agents": "Write ids such as 3,4, or any.", "services": "Write ids such as 3,4, or any.", "locations": "Write ids such as 3,4, or any.",
 	}
 	check := func(p page, path string, want url.Values) {
 		t.Helper()
@@ -331,6 +334,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	// Once corrected, the same page is accepted.
 	form := merge(sent.form("/keys/new"), url.Values{
 		"name": {"right"}, "kind": {"live"}, "permissions": {"read"}, "networks": {""}, "expires": {""}, "per_minute": {""}, "per_hour": {""},
+		"agents": {""}, "services": {"any"}, "locations": {""},
 	})
 	v.post("/keys/new", form).says(http.StatusOK).secret()
 }

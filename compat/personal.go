@@ -1,0 +1,253 @@
+package compat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Personal data of customers, agents and orders, by the names of members: keys that mask it
+// see its form only, and can neither search nor write it. Names of people are no such data: a
+// booking is about somebody.
+//
+// Masks work on answers as they are sent, whatever record they are in, so that no route and no
+// record can forget them.
+
+// masking is how a member is masked.
+type masking struct {
+	text func(string) string // nil for not at all
+	deep bool                // so are the texts in a list or an object
+}
+
+// personal are the members of records with personal data.
+var personal = map[string]masking{
+	"email":            {text: maskEmail},
+	"phone":            {text: maskPhone},
+	"notes":            {text: maskText},
+	"admin_notes":      {text: maskText},
+	"customer_comment": {text: maskText},
+	"ip_address":       {text: maskText},
+	"address":          {text: maskText, deep: true},
+	"custom_fields":    {text: maskText, deep: true},
+	"meta":             {text: maskText, deep: true},
+	"data":             {text: maskText}, // of an invoice, where it is a text; elsewhere the envelope
+	"item_data":        {text: maskText},
+}
+
+// personalParameters are the parameters of a query that search personal data.
+var personalParameters = []string{"email", "phone", "customer_email", "customer_phone", "meta_key", "meta_value"}
+
+// searchesPersonal are the resources whose parameter search looks at personal data.
+var searchesPersonal = []string{"agents", "bookings", "customers", "orders", "payments"}
+
+// PersonalParameter returns a parameter that was sent and searches, or sorts by, personal data;
+// "" for none. resource is the first part of the route's path.
+func (q *Query) PersonalParameter(resource string) string {
+	for _, name := range append(slices.Clone(personalParameters), "search") {
+		if q.sent[name] != "" && (name != "search" || slices.Contains(searchesPersonal, resource)) {
+			return name
+		}
+	}
+	for _, name := range []string{"sort", "order_by"} {
+		if strings.EqualFold(strings.TrimSpace(q.sent[name]), "email") {
+			return name
+		}
+	}
+	return ""
+}
+
+// SearchesPersonal reports whether a query of a resource can search personal data.
+func SearchesPersonal(resource string, parameters []FieldDescription) (name string, ok bool) {
+	for _, p := range parameters {
+		if slices.Contains(personalParameters, p.Name) || p.Name == "search" && slices.Contains(searchesPersonal, resource) {
+			return p.Name, true
+		}
+	}
+	return "", false
+}
+
+// writtenPersonal are the members of bodies with personal data.
+var writtenPersonal = []string{"email", "phone", "notes", "admin_notes", "customer_comment", "ip_address", "address", "custom_fields", "data"}
+
+// WritesPersonal returns a field of a body with personal data, at any depth; ok is false if it
+// has none.
+func WritesPersonal(fields []FieldDescription) (name string, ok bool) {
+	for _, f := range fields {
+		if slices.Contains(writtenPersonal, f.Name) {
+			return f.Name, true
+		}
+	}
+	for _, f := range fields {
+		if name, ok := personalInSchema(f.Schema); ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+func personalInSchema(s *Schema) (name string, ok bool) {
+	for s != nil && s.Items != nil {
+		s = s.Items
+	}
+	if s == nil {
+		return "", false
+	}
+	for _, m := range s.Properties {
+		if slices.Contains(writtenPersonal, m.Name()) {
+			return m.Name(), true
+		}
+	}
+	return "", false
+}
+
+// Personal returns a member of the document, at any depth and also under a dotted name or in
+// the query, that has personal data; "" for none.
+func (d Document) Personal() string {
+	for name := range d.query {
+		if isPersonal(name) {
+			return name
+		}
+	}
+	var body any
+	if err := json.Unmarshal(d.root.json(), &body); err != nil {
+		return "" // the operation reports what is wrong with it
+	}
+	return personalIn(body)
+}
+
+func personalIn(value any) string {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			if isPersonal(name) {
+				return name
+			}
+			if found := personalIn(inner); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for _, element := range value {
+			if found := personalIn(element); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// isPersonal reports whether a name, perhaps a dotted one such as customer.email or
+// customer[email], is that of a member with personal data.
+func isPersonal(name string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return c == '.' || c == '[' || c == ']' }), func(part string) bool {
+		return slices.Contains(writtenPersonal, part)
+	})
+}
+
+// Mask masks the personal data in an answer as it is sent.
+func Mask(answer []byte) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(answer))
+	decoder.UseNumber()
+	var masked bytes.Buffer
+	if err := copyMasked(decoder, &masked, masking{}); err != nil {
+		return nil, fmt.Errorf("mask personal data: %w", err)
+	}
+	return masked.Bytes(), nil
+}
+
+// copyMasked copies the next value, whose texts are masked.
+func copyMasked(from *json.Decoder, to *bytes.Buffer, by masking) error {
+	token, err := from.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		if text, ok := token.(string); ok && by.text != nil {
+			token = by.text(text)
+		}
+		return copyToken(to, token)
+	}
+	if !by.deep {
+		by = masking{}
+	}
+	to.WriteRune(rune(open))
+	for i := 0; from.More(); i++ {
+		if i > 0 {
+			to.WriteByte(',')
+		}
+		inner := by
+		if open == '{' {
+			name, err := from.Token()
+			if err != nil {
+				return err
+			}
+			if err := copyToken(to, name); err != nil {
+				return err
+			}
+			to.WriteByte(':')
+			if known, ok := personal[name.(string)]; ok {
+				inner = known
+			}
+		}
+		if err := copyMasked(from, to, inner); err != nil {
+			return err
+		}
+	}
+	closing, err := from.Token()
+	if err != nil {
+		return err
+	}
+	to.WriteRune(rune(closing.(json.Delim)))
+	return nil
+}
+
+func copyToken(to *bytes.Buffer, token json.Token) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(token)
+	to.Truncate(to.Len() - 1) // the encoder appends a newline
+	return err
+}
+
+// maskEmail keeps the first character and the end of the domain: a***@***.com.
+func maskEmail(address string) string {
+	name, domain, ok := strings.Cut(address, "@")
+	if !ok || name == "" {
+		return maskText(address)
+	}
+	first := []rune(name)[0]
+	return string(first) + "***@***" + domain[max(0, strings.LastIndexByte(domain, '.')):]
+}
+
+// maskPhone keeps the last two digits, and everything that is not a digit.
+func maskPhone(number string) string {
+	runes := []rune(number)
+	kept := 0
+	for i := len(runes) - 1; i >= 0; i-- {
+		if !unicode.IsDigit(runes[i]) {
+			if unicode.IsLetter(runes[i]) {
+				runes[i] = '*'
+			}
+			continue
+		}
+		if kept++; kept > 2 {
+			runes[i] = '*'
+		}
+	}
+	if kept <= 4 {
+		return maskText(number) // the rest would tell too much
+	}
+	return string(runes)
+}
+
+// maskText keeps nothing but whether there is a text.
+func maskText(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "***"
+}

@@ -1,0 +1,135 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// maskedKey makes a key with all permissions that masks personal data.
+func (s *server) maskedKey() string {
+	s.t.Helper()
+	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
+	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: all, MaskPersonal: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
+}
+
+// TestPersonalDataIsMaskedEverywhere writes a mark into everything personal and requests every
+// route that reads: the mark appears without the mask, and never with it.
+func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	const mark = "zzqq"
+	arrange(t, s.database,
+		"UPDATE wp_latepoint_customers SET email = CONCAT('c', id, '-zzqq@zzqq.example'), phone = CONCAT('zzqq ', id), notes = 'zzqq', admin_notes = 'zzqq'",
+		"UPDATE wp_latepoint_agents SET email = CONCAT('a', id, '-zzqq@zzqq.example'), phone = 'zzqq'",
+		"UPDATE wp_latepoint_orders SET customer_comment = 'zzqq', ip_address = 'zzqq'",
+		"UPDATE wp_latepoint_transactions SET notes = 'zzqq'",
+		`UPDATE wp_latepoint_order_invoices SET data = '{"to":"zzqq"}'`,
+		"UPDATE wp_latepoint_customer_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
+		"UPDATE wp_latepoint_booking_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
+		"UPDATE wp_latepoint_order_meta SET meta_value = 'zzqq' WHERE meta_key = 'notes'")
+	s.write(http.MethodPut, "/customers/9", `{"custom_fields":{"color":"zzqq"}}`).want(http.StatusOK)
+	all, masked := s.key, s.maskedKey()
+	shown := 0
+	for _, r := range handlers.Routes() {
+		if r.Method != http.MethodGet {
+			continue
+		}
+		for _, path := range limitedPaths(t, s, r.Path) {
+			if strings.Contains(path, "search=") || strings.Contains(path, "email=") {
+				continue
+			}
+			s.key = all
+			plain := s.get(path)
+			s.key = masked
+			a := s.get(path).want(plain.status)
+			if strings.Contains(string(plain.body), mark) {
+				shown++
+			}
+			if strings.Contains(string(a.body), mark) {
+				t.Fatalf("GET %s: %s", path, a.body)
+			}
+			if tag := plain.header.Get("ETag"); tag != "" && strings.Contains(string(plain.body), mark) && tag == a.header.Get("ETag") {
+				t.Errorf("GET %s: the same tag", path)
+			}
+		}
+	}
+	if shown < 40 {
+		t.Errorf("only %d answers have personal data", shown)
+	}
+	// What is masked keeps its form.
+	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'rita.neu@shop.example', phone = '+49 30 1234567' WHERE id = 9")
+	customer := s.get("/customers/9").want(http.StatusOK)
+	if email, phone := customer.at("data", "email"), customer.at("data", "phone"); email != "r***@***.example" || phone != "+** ** *****67" {
+		t.Errorf("email %v, phone %v", email, phone)
+	}
+	options := handlers.WebhookOptions(s.platform, s.keys, false)
+	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
+	if record, found, err := options.Record(t.Context(), id, journal.Customers, 10); err != nil || !found || strings.Contains(string(record), mark) {
+		t.Errorf("webhook: %s, found %t, %v", record, found, err)
+	}
+	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "10")+`]`).want(http.StatusCreated)
+	if strings.Contains(string(bulk.body), mark) {
+		t.Errorf("%s", bulk.body)
+	}
+}
+
+// TestMaskedKeysNeitherSearchNorWritePersonalData: every parameter that searches or sorts by
+// personal data, and every field that has it, is refused, in whatever form it is sent.
+func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, s.database, fillLocks)
+	s.key = s.maskedKey()
+	s.get("/status").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	refused := func(a answer, name string) {
+		t.Helper()
+		if a.want(http.StatusForbidden).at("error", "code") != "personal_data_masked" || !strings.HasSuffix(fmt.Sprint(a.at("error", "message")), " "+name) {
+			t.Errorf("%s", a.body)
+		}
+	}
+	for path, names := range map[string][]string{
+		"/bookings":  {"search", "customer_email", "customer_phone", "meta_key", "meta_value"},
+		"/customers": {"search", "email", "phone"},
+		"/agents":    {"search", "email", "phone"},
+		"/orders":    {"search"},
+		"/payments":  {"search"},
+	} {
+		for _, name := range names {
+			refused(s.get(path+"?"+name+"=a"), name)
+		}
+	}
+	refused(s.get("/agents?order_by=email"), "order_by")
+	for _, c := range []struct{ method, path, contentType, body, name string }{
+		{http.MethodPost, "/bookings", jsonType, friday("customer_id", "", "customer", newCustomer), "email"},
+		{http.MethodPost, "/bookings", jsonType, friday("notes", `"x"`), "notes"},
+		{http.MethodPost, "/bookings", formType, "customer[phone]=1&service_id=4", "phone"},
+		{http.MethodPost, "/bookings?customer.email=x", jsonType, friday(), "customer.email"},
+		{http.MethodPost, "/bookings/bulk", jsonType, `[` + friday("notes", `"x"`) + `]`, "notes"},
+		{http.MethodPut, "/bookings/7", jsonType, `{"customer":{"email":"x@example.test"}}`, "email"},
+		{http.MethodPut, "/customers/9", jsonType, `{"phone":"1"}`, "phone"},
+		{http.MethodPut, "/customers/9", jsonType, `{"custom_fields":{"color":"x"}}`, "custom_fields"},
+		{http.MethodPost, "/payments", jsonType, `{"order_id":10,"amount":1,"notes":"x"}`, "notes"},
+		{http.MethodPut, "/orders/10", jsonType, `{"customer_comment":"x"}`, "customer_comment"},
+	} {
+		a := s.writeAs(c.method, c.path, c.contentType, c.body).want(http.StatusForbidden)
+		if a.at("error", "code") != "personal_data_masked" {
+			t.Errorf("%s %s: %s", c.method, c.path, a.body)
+		}
+	}
+	wantNoWrites(t, "refused", before)
+	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	s.get("/services?search=a").want(http.StatusOK)
+}
