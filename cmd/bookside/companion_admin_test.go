@@ -107,6 +107,7 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	want := keyRecord{
 		ID: int64(first.ID), Name: "Kasse <1>", Kind: "live", Start: first.Secret[:8], LastFour: first.Secret[len(first.Secret)-4:], Status: "active",
 		Permissions: []string{"read_bookings"}, Networks: []string{"127.0.0.0/8", "::1/128"},
+		Agents: []int64{}, Services: []int64{}, Locations: []int64{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the key as Go sees it (-want +got):\n%s", diff)
@@ -130,8 +131,15 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	if status("/v1/services", second.Secret) != http.StatusUnauthorized || status("/v1/services", third.Secret) != http.StatusOK {
 		t.Error("only the new key should work")
 	}
-	rolled := w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['expires_at' => '2026-01-01 00:00:00']); echo Bookside\roll_key(Bookside\find_key(%[1]d), 24)->get_error_message();`, third.ID))
-	wantTexts(t, rolled, "This key has expired")
+	limited := strings.Fields(strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "one", "--permissions", "read", "--agents", "3", "--locations", "1", "--services", "2", "--mask-personal").
+		want(t, exitOK).stdout))
+	rolled := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 0);`, third.ID+1))
+	if list := run(t, environment, "", "keys", "list", "--json").want(t, exitOK).stdout; rolled.ID != third.ID+2 || len(limited) == 0 ||
+		strings.Count(strings.Join(strings.Fields(list), ""), `"agents":[3],"services":[2],"locations":[1],"mask_personal":true`) != 2 {
+		t.Errorf("a new key in place of a limited one: %s", list)
+	}
+	ended := w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['expires_at' => '2026-01-01 00:00:00']); echo Bookside\roll_key(Bookside\find_key(%[1]d), 24)->get_error_message();`, third.ID))
+	wantTexts(t, ended, "This key has expired")
 	w.Run(t, fmt.Sprintf(`Bookside\revoke_key(%d);`, third.ID))
 	if got := status("/v1/services", third.Secret); got != http.StatusUnauthorized {
 		t.Errorf("revoked key: status %d", got)

@@ -85,9 +85,28 @@ func TestListKeys(t *testing.T) {
 		{ID: 2, Name: "second", Kind: "test", Start: "lp_test_", LastFour: second[len(second)-4:], Status: "active", Permissions: []string{"read"}, Networks: []string{}, CreatedAt: &now, ExpiresAt: &newYear},
 		{ID: 3, Name: "test", Kind: "live", Start: "lp_live_", LastFour: third[len(third)-4:], Status: "expired", Permissions: []string{"read"}, Networks: []string{}, CreatedAt: &now, ExpiresAt: &now},
 	}
+	for i := range want {
+		want[i].Agents, want[i].Services, want[i].Locations = []int64{}, []int64{}, []int64{}
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestKeysForOnePerson: a key is limited by flags, which say what is wrong, and set free again.
+func TestKeysForOnePerson(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	says := func(texts string, args ...string) {
+		t.Helper()
+		wantTexts(t, run(t, env, "", append([]string{"keys"}, args...)...).want(t, exitOK).stdout, texts)
+	}
+	says("agents 1,2, services any, locations any, personal data masked\n", "create", "--name", "ada", "--permissions", "read", "--agents", "2, 1", "--mask-personal")
+	for _, wrong := range []string{"", "x", "0", "1,", "-1"} {
+		run(t, env, "", "keys", "restrict", "1", "--locations", wrong).want(t, exitUsage, "--locations: write ids such as 3,4, or any")
+	}
+	says("agents 1,2, services any, locations 1\n", "restrict", "1", "--locations", "1", "--mask-personal=false")
+	says("per hour default\n", "restrict", "1", "--agents", "any", "--locations", "any")
 }
 
 func TestImportKey(t *testing.T) {

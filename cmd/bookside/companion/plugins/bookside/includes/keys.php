@@ -165,9 +165,20 @@ function roll_key(object $old, int $hours)
     }
     return in_transaction(function () use ($old, $hours) {
         $end = utc_now($hours * HOUR_IN_SECONDS);
+        global $wpdb;
+        $row = $wpdb->get_row($wpdb->prepare('SELECT * FROM ' . own_table('api_keys') . ' WHERE id = %d', $old->id), ARRAY_A);
+        if (!$row) {
+            return database_failed();
+        }
         $columns = [];
-        foreach (['name', 'kind', 'permissions', 'networks', 'expires_at', 'requests_per_minute', 'requests_per_hour'] as $column) {
-            $columns[$column] = $old->$column;
+        $terms = [
+            'name', 'kind', 'permissions', 'networks', 'expires_at', 'requests_per_minute', 'requests_per_hour',
+            'agents', 'services', 'locations', 'mask_personal', // which tables of earlier versions lack
+        ];
+        foreach ($terms as $column) {
+            if (array_key_exists($column, $row)) {
+                $columns[$column] = $row[$column];
+            }
         }
         $created = create_key($columns);
         if (is_wp_error($created)) {
