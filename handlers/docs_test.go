@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,58 +18,50 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"bookside/fixtures"
 	"bookside/fixtures/browser"
 	"bookside/handlers"
+	"bookside/handlers/ratelimit"
 )
 
-// TestDocsInABrowser opens the page at the root and under every base path,
-// enters a key, sends a request and reads the response. The page contacts only
-// the server.
+// TestDocsInABrowser sends every GET of the demo's site from the page, and a request that
+// creates something from each that the GETs need, as they are filled in. The page contacts only
+// the server, can be used with a keyboard and a screen reader, and is not too high.
 func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, small(t))
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.RateLimit = ratelimit.Options{} })
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
 	page := browser.New(t) // one for all pages, because it caches the compiled Swagger UI
-	for _, path := range []string{"/docs", "/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
+	t.Run("/docs", func(t *testing.T) {
+		traffic := browser.Watch(page, t)
+		s.openDocs(page, t, server.URL+"/docs")
+		for _, o := range inOrder(s.described()) {
+			creates := o.method == http.MethodPost && slices.Contains([]string{"createBooking", "createHold", "createWebhook", "testWebhook"}, o.OperationID)
+			if o.method != http.MethodGet && !creates {
+				continue
+			}
+			status, body := execute(page, t, o.Tags[0], o.OperationID)
+			switch {
+			case status >= http.StatusMultipleChoices || status < http.StatusOK:
+				t.Errorf("%s: status %d: %.500s", o.OperationID, status, body)
+			case o.path != "/status" && o.path != "/changes" && !findsRows([]byte(body)):
+				t.Errorf("%s found nothing: %.500s", o.OperationID, body)
+			}
+		}
+		for _, fault := range traffic.Faults(server.URL) {
+			t.Error(fault)
+		}
+	})
+	for _, path := range []string{"/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		t.Run(path, func(t *testing.T) {
 			traffic := browser.Watch(page, t)
-			const operation = "#operations-status-status "
-			// A click is sometimes lost while the page is still moving: start again, each time with more
-			// patience for a slow machine.
-			var err error
-			for _, patience := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second} {
-				attempt, cancel := context.WithTimeout(page, patience)
-				err = chromedp.Do(attempt,
-					chromedp.EmulateViewport(1200, 1000),
-					chromedp.Navigate(server.URL+path),
-					chromedp.Click(chromedp.CSS(".btn.authorize")),
-					chromedp.SendKeys(chromedp.CSS(".auth-container input"), s.key),
-					chromedp.Click(chromedp.CSS(".auth-btn-wrapper .authorize")),
-					chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")),
-					chromedp.Click(chromedp.CSS(operation+".opblock-summary-control")),
-					chromedp.Click(chromedp.CSS(operation+".execute")),
-					chromedp.WaitVisible(chromedp.CSS(operation+".live-responses-table .response-col_status")),
-				)
-				cancel()
-				if err == nil {
-					break
-				}
-			}
-			if err != nil {
-				t.Fatalf("%v; faults: %q", err, traffic.Faults(server.URL))
-			}
-			browser.Screenshot(page, t, "docs"+strings.ReplaceAll(path, "/", "-"))
-			answer, err := chromedp.Run(page, chromedp.Text(chromedp.CSS(operation+".live-responses-table tbody")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, want := range []string{"200", `"status": "success"`, `"timezone"`} {
-				if !strings.Contains(answer, want) {
-					t.Errorf("the answer lacks %s: %s", want, answer)
-				}
+			s.openDocs(page, t, server.URL+path)
+			if status, body := execute(page, t, "status", "status"); status != http.StatusOK || !strings.Contains(body, `"timezone"`) {
+				t.Errorf("status %d: %s", status, body)
 			}
 			for _, fault := range traffic.Faults(server.URL) {
 				t.Error(fault)
@@ -76,6 +69,120 @@ func TestDocsInABrowser(t *testing.T) {
 		})
 	}
 }
+
+// TestDocsLook opens the dialog for keys and operations, and looks at their size and at what
+// the rules of axe find, in light and dark.
+func TestDocsLook(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, small(t))
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	page := browser.New(t)
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			emulated := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+			if _, err := chromedp.Call(page, emulation.SetEmulatedMedia, emulated); err != nil {
+				t.Fatal(err)
+			}
+			do := func(actions ...chromedp.Action[chromedp.Void]) {
+				t.Helper()
+				if err := chromedp.Do(page, actions...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			do(chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(server.URL+"/docs"), chromedp.Click(chromedp.CSS(".btn.authorize")), chromedp.WaitVisible(chromedp.CSS(".auth-container input")))
+			fields, err := chromedp.Run(page, chromedp.Evaluate[[]bool](`[...document.querySelectorAll(".auth-container input")].map(field => field === document.activeElement)`))
+			if err != nil || !slices.Equal(fields, []bool{true}) {
+				t.Errorf("fields of the dialog, and whether the cursor is in them: %v, %v", fields, err)
+			}
+			background, err := chromedp.Run(page, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
+			if dark := background == "rgb(28, 32, 34)"; err != nil || dark != (scheme == "dark") {
+				t.Errorf("the background is %s, %v", background, err)
+			}
+			browser.Accessible(page, t, "dialog for the key")
+			browser.Screenshot(page, t, "docs-key-"+scheme)
+			do(chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")))
+			for _, operation := range []string{"bookings-listBookings", "bookings-createBooking"} {
+				status, _ := execute(page, t, strings.Split(operation, "-")[0], strings.Split(operation, "-")[1])
+				if status != http.StatusUnauthorized {
+					t.Errorf("%s without a key: status %d", operation, status)
+				}
+				block := "#operations-" + operation
+				height, err := chromedp.Run(page, chromedp.Evaluate[float64](`document.querySelector("`+block+`").getBoundingClientRect().height`))
+				if err != nil || height > 3300 {
+					t.Errorf("%s is %.0f pixels high, %v", operation, height, err)
+				}
+				do(chromedp.Click(chromedp.CSS(block+" .response-toggle")), chromedp.WaitVisible(chromedp.CSS(block+" .responses-table:not(.live-responses-table) .highlight-code")))
+				browser.Accessible(page, t, operation)
+				browser.Screenshot(page, t, "docs-"+operation+"-"+scheme)
+				do(chromedp.Click(chromedp.CSS(block + " .opblock-summary-control")))
+			}
+		})
+	}
+}
+
+// openDocs opens a page of the documents and enters the key, as a person does.
+func (s *server) openDocs(page context.Context, t *testing.T, address string) {
+	t.Helper()
+	// A click is sometimes lost while the page is still moving: start again, each time with more
+	// patience for a slow machine.
+	var err error
+	for _, patience := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second} {
+		attempt, cancel := context.WithTimeout(page, patience)
+		err = chromedp.Do(attempt,
+			chromedp.EmulateViewport(1200, 1000),
+			chromedp.Navigate(address),
+			chromedp.Click(chromedp.CSS(".btn.authorize")),
+			chromedp.SendKeys(chromedp.CSS(".auth-container input"), s.key),
+			chromedp.Click(chromedp.CSS(".auth-btn-wrapper .authorize")),
+			chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")),
+		)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
+}
+
+// execute opens an operation, presses Execute without filling anything in, and returns what
+// the page got. It leaves the operation open only without a key, see TestDocsLook.
+func execute(page context.Context, t *testing.T, tag, operation string) (status int, body string) {
+	t.Helper()
+	script := fmt.Sprintf(executeScript, "operations-"+tag+"-"+operation)
+	got, err := chromedp.Run(page, chromedp.Evaluate[struct {
+		Status int
+		Body   string
+	}](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", operation, err)
+	}
+	return got.Status, got.Body
+}
+
+const executeScript = `(async () => {
+	const block = "#%[1]s ";
+	const until = async (what, look) => {
+		for (let tries = 0; tries < 800; tries++) {
+			const found = look();
+			if (found) return found;
+			await new Promise((again) => setTimeout(again, 25));
+		}
+		throw new Error("no " + what + " in " + document.querySelector(block).textContent.slice(-700));
+	};
+	const find = (selector) => until(selector, () => document.querySelector(block + selector));
+	(await find(".opblock-summary-control")).click();
+	await find(".execute");
+	// A click while references are still being resolved fails, and so do all later ones.
+	const place = ["paths", (await find("[data-path]")).dataset.path, (await find(".opblock-summary-method")).textContent.toLowerCase()];
+	await until("resolved operation", () => window.ui.specSelectors.specResolvedSubtree(place));
+	(await find(".execute")).click();
+	const status = await find(".live-responses-table .response .response-col_status");
+	const body = document.querySelector(block + ".live-responses-table .response .microlight");
+	const got = { Status: parseInt(status.textContent), Body: body ? body.textContent : "" };
+	if (got.Status !== 401) document.querySelector(block + ".opblock-summary-control").click();
+	return got;
+})()`
 
 // TestSwaggerUIMatchesItsChecksums compares the embedded Swagger UI with the
 // checksums of the release.
