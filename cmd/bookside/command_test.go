@@ -38,7 +38,7 @@ func TestCommandLine(t *testing.T) {
 		{"help of keys of no kind", []string{"help", "keys", "bake"}, exitUsage, "", `there is no command "keys bake"`},
 		{"--help of serve", []string{"serve", "--help"}, exitOK, "Usage: bookside serve [flags]", ""},
 		{"unknown flag", []string{"serve", "--port", "80"}, exitUsage, "", "bookside: serve: there is no flag --port (did you mean --"},
-		{"misspelt flag", []string{"keys", "create", "--nmae", "a"}, exitUsage, "", "bookside: keys create: there is no flag --nmae (did you mean --name?); see bookside help keys create\n"},
+		{"misspelt flag", []string{"keys", "create", "--nam", "a"}, exitUsage, "", "bookside: keys create: there is no flag --nam (did you mean --name?); see bookside help keys create\n"},
 		{"operand too many", []string{"serve", "now"}, exitUsage, "", "serve: it takes flags only, got 1"},
 		{"operand missing", []string{"keys", "revoke"}, exitUsage, "", "keys revoke: it takes ID, got 0"},
 		{"operand that is no number", []string{"keys", "revoke", "x"}, exitUsage, "", "keys revoke: ID: write the number"},

@@ -22,7 +22,7 @@ var logFormats = []string{formatAuto, formatText, formatJSON}
 // newLog returns a log that is written to w.
 func newLog(w io.Writer, level slog.Level, format string, env []string) *slog.Logger {
 	if format == formatText || format == formatAuto && isTerminal(w) {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !mayColor(w, env)}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !mayColor(w, env)}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }

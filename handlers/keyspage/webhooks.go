@@ -81,7 +81,7 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 const inputTime = "2006-01-02T15:04"
 
 // errSince means that the time from which changes are to be sent again cannot be read.
-var errSince = errors.New("Write the time as 2026-11-22T09:30, in UTC.")
+var errSince = errors.New("the time cannot be read")
 
 // secretOverlap is how long an old secret stays valid if it is changed on the page.
 const secretOverlap = 24 * time.Hour
@@ -136,7 +136,7 @@ func (p *Page) changeWebhook(v *visit, action string, act func(*visit, int64) (s
 	secret, found, err := act(v, hook.ID)
 	switch {
 	case errors.Is(err, errSince):
-		return p.showWebhook(v, http.StatusUnprocessableEntity, err.Error())
+		return p.showWebhook(v, http.StatusUnprocessableEntity, "Write the time as 2026-11-22T09:30, in UTC.")
 	case err != nil:
 		problem, status := p.explain(v, err)
 		return p.showWebhook(v, status, problem)
