@@ -37,7 +37,7 @@ func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation)
 		return found, err
 	}
 	seen, err := tx.sees(ctx, wpdb.Customers, *id)
-	if err == nil && !(ok && seen) {
+	if err == nil && (!ok || !seen) {
 		p.Invalid("customer_id", "Customer not found")
 	}
 	return found, err

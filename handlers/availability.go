@@ -12,7 +12,7 @@ var getAvailability = operation{
 	cost:     compat.AvailabilityCost,
 	query:    compat.AvailabilityParameters,
 	also:     []also{{"read_bookings", "to send booking_id"}},
-	refusals: []error{exampleRefusal},
+	refusals: []error{errExampleRefusal},
 	answers:  []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)
@@ -33,7 +33,7 @@ var listFreeAgents = operation{
 	about:    "Agents who offer the service and, if date and start_time are sent, are free at that time.",
 	size:     records("limit"),
 	query:    compat.FreeAgentParameters,
-	refusals: []error{exampleRefusal},
+	refusals: []error{errExampleRefusal},
 	answers:  []response{ok(compat.BothSingleOf[compat.FreeAgents]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AgentSlotQuery(r.query)

@@ -54,7 +54,7 @@ var createBooking = operation{
 	about:    "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by e-mail address, or created. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
 	body:     compat.NewBookingFields,
 	answers:  []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
-	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), exampleRefusal},
+	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},
 	errors:   errorForm{failure: "Failed to create booking"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -93,7 +93,7 @@ var updateBooking = operation{
 		{"delete_bookings", "to cancel a completed booking"},
 	},
 	answers:  []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
-	refusals: []error{domain.SlotUnavailable(exampleConflict), exampleRefusal},
+	refusals: []error{domain.SlotUnavailable(exampleConflict), errExampleRefusal},
 	errors:   errorForm{failure: "Failed to update booking"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)

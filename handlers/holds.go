@@ -13,7 +13,7 @@ var createHold = operation{
 		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself.",
 	body:     compat.NewHoldFields,
 	answers:  []response{created(compat.HoldCreated)},
-	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(adapter.MaxHolds, 60), exampleRefusal},
+	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(adapter.MaxHolds, 60), errExampleRefusal},
 	errors:   errorForm{failure: "Failed to keep the slot"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()

@@ -81,8 +81,8 @@ var exampleConflict = domain.SlotConflict{
 	Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660},
 }
 
-// exampleRefusal is a sample of what a limited key may not name.
-var exampleRefusal = domain.Limits{Agents: []int64{3}}.Refuse(5, 0, 0)
+// errExampleRefusal is a sample of the error about what a limited key may not name.
+var errExampleRefusal = domain.Limits{Agents: []int64{3}}.Refuse(5, 0, 0)
 
 // exampleLoss is a sample of what else a customer could book who comes too late with a hold.
 var exampleLoss = domain.SlotConflict{Start: exampleConflict.Start, AgentID: 3, Free: exampleConflict.Free}
