@@ -225,7 +225,7 @@ func TestBasePaths(t *testing.T) {
 	for _, path := range []string{"/v1/status", "/v1/status/", "/wp-json/latepoint-api/v1/status", "/wp-json/latepoint-api/v1/status/"} {
 		s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
 	}
-	for _, path := range []string{"/", "/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5"} {
+	for _, path := range []string{"/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5"} {
 		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusNotFound)
 		if want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`; string(a.body) != want {
 			t.Errorf("%s: %s", path, a.body)
