@@ -1,6 +1,6 @@
 # The few commands people type. Everything else is plain `go`.
 
-.PHONY: build demo test race lint ci
+.PHONY: build demo test test-all race lint ci
 
 build: ## the sidecar, static and without debug information
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bookside ./cmd/bookside
@@ -8,8 +8,11 @@ build: ## the sidecar, static and without debug information
 demo: ## a server on an embedded database with a sample site
 	go run ./cmd/demo
 
-test: ## all tests, on a private MariaDB or MySQL if one is installed
+test: ## the tests, on a private MariaDB or MySQL if one is installed
 	go test ./...
+
+test-all: ## also those in a browser and in WordPress; a missing program is a failure
+	BOOKSIDE_TEST_REQUIRE_SERVER=1 BOOKSIDE_TEST_REQUIRE_TOOLS=1 go test ./...
 
 race: ## the tests of the packages that run things in parallel, with the race detector
 	CGO_ENABLED=1 go test -race -timeout=15m ./adapter/... ./handlers/... ./wpdb/...

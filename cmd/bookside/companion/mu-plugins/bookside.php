@@ -180,7 +180,6 @@ class BooksideLock
             if ($error === 0) {
                 $this->problem = '';
                 $this->rows = $rows;
-                $this->problem = '';
                 return true;
             }
             $this->problem = $this->describe($error);
