@@ -115,7 +115,13 @@ func (t *Traffic) readFile(name string, line func([]byte) error) (err error) {
 
 // unzipped unpacks what begins like a gzip file, whatever its name.
 func unzipped(r *bufio.Reader) (*bufio.Reader, error) {
-	if begin, _ := r.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) {
+	begin, _ := r.Peek(4)
+	for name, magic := range map[string]string{"xz": "\xfd7zX", "zstd": "\x28\xb5\x2f\xfd", "bzip2": "BZh"} {
+		if bytes.HasPrefix(begin, []byte(magic)) {
+			return nil, fmt.Errorf("it is packed with %s: unpack it first", name)
+		}
+	}
+	if !bytes.HasPrefix(begin, []byte{0x1f, 0x8b}) {
 		return r, nil
 	}
 	unpacked, err := gzip.NewReader(r)

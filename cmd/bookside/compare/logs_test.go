@@ -51,6 +51,13 @@ func TestLogLines(t *testing.T) {
 		{"nginx, a masked key", `192.0.2.7 - - [x] "GET ` + base + `/bookings?page=2&secret_name=*** HTTP/2.0" 200 512 "-" "x" 127.0.0.1:8080 200 0.01`, "/bookings?page=2"},
 		{"key of Bookside under another name", `- - - [x] "GET ` + base + `/status?k=lp_live_abc HTTP/1.1" 200 1`, "/status"},
 		{"encoded name of a key", `- - - [x] "GET ` + base + `/status?%2561pi_key=s3cret&api%5Fkey=s3cret HTTP/1.1" 200 1`, "/status"},
+		{"a key behind a second question mark", `- - - [x] "GET ` + base + `/bookings?page=2?api_key=s3cret&per_page=5 HTTP/1.1" 200 1`, "/bookings?per_page=5"},
+		{"a key in the path", `- - - [x] "GET ` + base + `/bookings&api_key=s3cret HTTP/1.1" 200 1`, ""},
+		{"a key in the path, encoded", `- - - [x] "GET ` + base + `/bookings%3Fapi%5Fkey=s3cret HTTP/1.1" 200 1`, ""},
+		{"key of Bookside in the path", `- - - [x] "GET ` + base + `/bookings/lp_live_abc HTTP/1.1" 200 1`, ""},
+		{"a key in the route", `- - - [x] "GET /?rest_route=/latepoint-api/v1/bookings?api_key=s3cret HTTP/1.1" 200 1`, ""},
+		{"other names of keys", `- - - [x] "GET ` + base + `/status?x-api-key=s&X-API-Key=s&key[]=s&authorization=s&auth=s&pwd=s HTTP/1.1" 200 1`, "/status"},
+		{"a key as a name", `- - - [x] "GET ` + base + `/status?lp_live_abc=&page=1&k=Bearer%20lp_live_abc HTTP/1.1" 200 1`, "/status?page=1"},
 		{"Apache, common", `host - frank [22/Nov/2026:10:00:00 +0000] "GET ` + base + `/agents HTTP/1.0" 200 2326`, "/agents"},
 		{"Apache, virtual hosts", `example.com:443 192.0.2.7 - - [22/Nov/2026:10:00:00 +0000] "GET ` + base + `/orders/7/invoices/ HTTP/1.1" 200 1 "-" "-"`, "/orders/7/invoices"},
 		{"a quote in the URI", `- - - [x] "GET ` + base + `/customers?search=a\x22b&email=\"c HTTP/1.1" 200 1 "-" "GET /x HTTP/1.1"`, "/customers?email=%22c&search=a%22b"},
@@ -109,6 +116,11 @@ func TestRotatedLogsAreReadOnceEach(t *testing.T) {
 	}
 	if _, err := ReadLogs([]string{write(t, "broken.gz", gzipped(t, line)[:20])}); err == nil {
 		t.Error("a broken gzip file is no error")
+	}
+	for name, begin := range map[string]string{"xz": "\xfd7zXZ\x00", "zstd": "\x28\xb5\x2f\xfd", "bzip2": "BZh9"} {
+		if _, err := ReadLogs([]string{write(t, "access.log.3", begin+"...")}); err == nil || !strings.Contains(err.Error(), "packed with "+name) {
+			t.Errorf("a file of %s: %v", name, err)
+		}
 	}
 	if traffic, err := ReadLogs([]string{write(t, "long", strings.Repeat("x", maxLine+5)+"\n"+strings.ReplaceAll(line, "%s", "1"))}); err != nil || len(traffic.Requests) != 1 {
 		t.Errorf("behind a line that is too long: %v, %v", traffic, err)

@@ -13,13 +13,13 @@ import (
 type mask struct{ show bool }
 
 // personal matches the names of fields that hold personal data.
-var personal = regexp.MustCompile(`(?i)name|email|phone|mobile|address|street|(?:^|_)city$|^state$|zip|birth|gender|comment|notes?$|ip_address|token|password|avatar|custom_field|meta|^cf_|content|search|user|source_url`)
+var personal = regexp.MustCompile(`(?i)name|email|phone|mobile|address|street|(?:^|_)city$|^state$|zip|birth|gender|comment|notes?$|ip_address|token|password|avatar|custom_field|meta|^cf_|content|search|user|source_url|item_data|booking_data|^bio$`)
 
 // impersonal are fields that the pattern matches and that are not personal.
 var impersonal = []string{"service_name", "timezone_name", "meta_key", "include_meta", "cms_user_id", "wordpress_user_id"}
 
 var (
-	mailAddress = regexp.MustCompile(`[^\s@<>",;:]+@[^\s@<>",;:]+`)
+	mailAddress = regexp.MustCompile(`[^\s@<>",;:?&=/]+(?:@|%40)[^\s@<>",;:?&=/]+`)
 	phoneNumber = regexp.MustCompile(`\+?[0-9][0-9 ()/.-]{6,}[0-9]`)
 	harmless    = regexp.MustCompile(`^(?:\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?|-?\d+(?:\.\d+)?)$`)
 )
@@ -86,11 +86,7 @@ func personalName(name, outer string) bool {
 func (m mask) hide(v value, hidden bool, name string) value {
 	switch v.kind {
 	case kindText:
-		if hidden {
-			v.text = scramble(v.text)
-		} else {
-			v.text = m.text(v.text)
-		}
+		v.text = m.hideText(v.text, hidden, name)
 	case kindNumber:
 		if hidden {
 			v.kind, v.text = kindText, scramble(v.text)
@@ -111,6 +107,20 @@ func (m mask) hide(v value, hidden bool, name string) value {
 	return v
 }
 
+// hideText hides what is personal in a text, or in the JSON that a text is.
+func (m mask) hideText(text string, hidden bool, name string) string {
+	hidden = hidden || name == "data" // of an invoice
+	if strings.IndexAny(text, "{[") == 0 {
+		if inner, err := parseJSON([]byte(text)); err == nil {
+			return m.hide(inner, hidden, name).String()
+		}
+	}
+	if hidden {
+		return scramble(text)
+	}
+	return m.text(text)
+}
+
 // request returns a request as it is shown: texts that a client sent are hidden, and so are
 // parameters that the API does not have, because nobody knows what they hold.
 func (m mask) request(d Document, r Request) string {
@@ -121,15 +131,57 @@ func (m mask) request(d Document, r Request) string {
 	shown := url.Values{}
 	for name, values := range r.query {
 		p, documented := found.parameter(name)
-		if documented && (p.kind != "string" || p.format != "" || len(p.values) > 0 || slices.Contains(wordParameters, name)) {
-			shown[name] = values
-			continue
+		if !documented && !fieldName.MatchString(name) {
+			name = scramble(name)
 		}
 		for _, v := range values {
-			shown.Add(name, scramble(v))
+			if !documented || !p.impersonal(v) {
+				v = scramble(v)
+			}
+			shown.Add(name, v)
 		}
 	}
-	return readable(m.text(r.path), shown)
+	return readable(maskPath(found, r.path), shown)
+}
+
+// What a request can have that is not personal.
+var (
+	fieldName  = regexp.MustCompile(`^[a-z][a-z0-9_]*(?:\[[a-z0-9_]*\])*$`)
+	word       = regexp.MustCompile(`^[a-z_-]+$`)
+	words      = regexp.MustCompile(`^[a-z0-9_, :-]*$`)
+	digits     = regexp.MustCompile(`^-?[0-9., ]{0,10}$`)
+	dateOrTime = regexp.MustCompile(`^[0-9TZ.:+ -]+$`)
+)
+
+// impersonal reports whether a value of a parameter can be shown.
+func (p parameter) impersonal(v string) bool {
+	switch {
+	case slices.Contains(p.values, v) || slices.Contains(p.words, v) || v == "true" || v == "false":
+		return true
+	case slices.Contains(wordParameters, p.name) || p.kind == "array":
+		return words.MatchString(v)
+	case strings.HasPrefix(p.format, "date") || p.format == "time":
+		return dateOrTime.MatchString(v)
+	default:
+		return p.kind != "string" && digits.MatchString(v)
+	}
+}
+
+// maskPath shows a path without what may be personal: fixed segments and ids remain.
+func maskPath(found route, path string) string {
+	segments := segmentsOf(path)
+	for i, s := range segments {
+		text, err := url.PathUnescape(s)
+		if err != nil {
+			text = s
+		}
+		known := i < len(found.segments) && (found.segments[i] == s || found.segments[i] == "{code}")
+		unknown := found.path == "" && word.MatchString(s)
+		if !known && !unknown && !digits.MatchString(text) {
+			segments[i] = url.PathEscape(scramble(text))
+		}
+	}
+	return "/" + strings.Join(segments, "/")
 }
 
 // wordParameters are texts that hold words of the API.

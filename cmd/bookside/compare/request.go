@@ -65,6 +65,9 @@ func parseURI(uri string) (r Request, ok bool) {
 	if path != "" && path[0] != '/' { // another version, such as v10
 		return Request{}, false
 	}
+	if unescaped, err := url.PathUnescape(path); err != nil || keyText.MatchString(unescaped) { // such as /bookings&api_key=…
+		return Request{}, false
+	}
 	return clean(path, query), true
 }
 
@@ -81,12 +84,19 @@ func clean(path string, query url.Values) Request {
 
 // keyName matches the names of parameters that hold keys, also with an encoded character in a
 // place where no name has one.
-var keyName = regexp.MustCompile(`(?i)api_?key|secret|password|nonce|token|authorization|signature|%`)
+var keyName = regexp.MustCompile(`(?i)` + keyWords + `|^key(?:\[|$)|%`)
 
-// keyValue matches keys of Bookside and what logs show instead of a key.
-var keyValue = regexp.MustCompile(`^lp_(?:live|test)_|^\*+$`)
+const keyWords = `api.?key|secret|passw|pwd|nonce|token|auth|signature|bearer|credential`
+
+// keyText matches texts with a key in them: keys of Bookside, and what follows the name of a
+// key, as in ?page=2?api_key=….
+var keyText = regexp.MustCompile(`lp_(?:live|test)_|(?i:(?:` + keyWords + `)[^=]*=)`)
+
+// maskedKey is what logs show instead of a key.
+var maskedKey = regexp.MustCompile(`^\*+$`)
 
 // secret reports whether a parameter may be a key. The API has no parameters with such names.
 func secret(name string, values []string) bool {
-	return keyName.MatchString(name) || strings.EqualFold(name, "key") || slices.ContainsFunc(values, keyValue.MatchString)
+	return keyName.MatchString(name) || keyText.MatchString(name) ||
+		slices.ContainsFunc(values, func(v string) bool { return keyText.MatchString(v) || maskedKey.MatchString(v) })
 }
