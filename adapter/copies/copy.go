@@ -85,12 +85,15 @@ func (c *Copy) addTable(name wpdb.Table, columns []columnRow) {
 			break
 		}
 		t.columns = append(t.columns, column.column)
-		if column.key == "PRI" && strings.HasSuffix(strings.ToLower(column.kind), "int") {
+		if column.key != "PRI" {
+			continue
+		}
+		keys++
+		if strings.HasSuffix(strings.ToLower(column.kind), "int") {
 			t.key = column.column
-			keys++
 		}
 	}
-	if keys != 1 || !plainName.MatchString(string(name)) {
+	if keys != 1 || t.key == "" || !plainName.MatchString(string(name)) {
 		c.Skipped = append(c.Skipped, string(name))
 		return
 	}

@@ -42,3 +42,19 @@ func TestChangesBetweenStates(t *testing.T) {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
+
+// TestTablesWithoutANumberAsKeyAreSkipped: rows that a number does not tell apart would hide
+// each other.
+func TestTablesWithoutANumberAsKeyAreSkipped(t *testing.T) {
+	t.Parallel()
+	id := columnRow{column: "id", key: "PRI", kind: "bigint"}
+	c := &Copy{}
+	c.addTable("one", []columnRow{id, {column: "name", kind: "varchar"}})
+	c.addTable("two", []columnRow{id, {column: "other_id", key: "PRI", kind: "int"}})
+	c.addTable("number_and_text", []columnRow{id, {column: "name", key: "PRI", kind: "varchar"}})
+	c.addTable("text", []columnRow{{column: "name", key: "PRI", kind: "varchar"}})
+	c.addTable("none", []columnRow{{column: "id", kind: "int"}})
+	if diff := cmp.Diff([]string{"two", "number_and_text", "text", "none"}, c.Skipped); diff != "" || len(c.tables) != 1 {
+		t.Errorf("skipped (-want +got):\n%s", diff)
+	}
+}

@@ -178,6 +178,9 @@ func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare
 	if err != nil {
 		return nil, err
 	}
+	if err := canWritePage(c.html); err != nil {
+		return nil, err
+	}
 	run, err := compare.Start(ctx, o)
 	if err != nil {
 		return nil, failf(exitFailure, err, "nothing was compared: %v", err)
@@ -254,6 +257,26 @@ func (p *program) reportComparison(c compareCommand, result *compare.Result) err
 	default:
 		return nil
 	}
+}
+
+// canWritePage reports a file that cannot be written, before a run that may take hours. It
+// leaves a file that exists as it is.
+func canWritePage(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, missing := os.Stat(name)
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return usageErrorf("--html: %v", err)
+	}
+	if err := file.Close(); err != nil {
+		return usageErrorf("--html: %v", err)
+	}
+	if errors.Is(missing, os.ErrNotExist) {
+		return os.Remove(name)
+	}
+	return nil
 }
 
 func writeComparisonPage(name string, result *compare.Result) (err error) {

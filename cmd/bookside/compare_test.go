@@ -145,6 +145,7 @@ func TestCompareCommand(t *testing.T) {
 		"--samples is at least 1":         {"--crawl", "--samples", "0"},
 		"must not be negative":            {"--crawl", "--rate", "-1"},
 		"--php: it must be a URL such as": {"--crawl", "--php", "example.com"},
+		"--html: ":                        {"--crawl", "--html", filepath.Join(t.TempDir(), "missing", "page.html")},
 		"--key-file: ":                    {"--crawl", "--key-file", filepath.Join(t.TempDir(), "missing")},
 	} {
 		if got := compared(php, args...).want(t, exitUsage, name); strings.Contains(got.stderr, "password@") {

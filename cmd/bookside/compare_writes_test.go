@@ -91,7 +91,7 @@ func TestCompareWrites(t *testing.T) {
 	if got.code != exitOK {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
 	}
-	wantTexts(t, got.stdout, "EQUAL: 6 writes left the same rows in both copies (0 known differences)", "POST /bookings  PHP 201, Bookside 201: equal", "POST /bookings  PHP 400, Bookside 400 invalid_request: equal",
+	wantTexts(t, got.stdout, "EQUAL: 6 writes left the same rows in both copies (0 known differences; both sides rejected 1)", "POST /bookings  PHP 201, Bookside 201: equal", "POST /bookings  PHP 400, Bookside 400 invalid_request: equal",
 		"latepoint_bookings: PHP changed 1 row, Bookside 1", "latepoint_transactions: PHP changed 1 row, Bookside 1", "DELETE /bookings/{{booking.data.id}}  PHP 200, Bookside 200")
 	if strings.Contains(got.stdout, "Byron") {
 		t.Errorf("personal data are printed: %s", got.stdout)
@@ -107,6 +107,14 @@ func countRows(t *testing.T, db *fixtures.Database, table string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestCompareWritesThatAreAllRejected: equal rejections are no proof of anything.
+func TestCompareWritesThatAreAllRejected(t *testing.T) {
+	t.Parallel()
+	c := newTwoCopies(t)
+	got := c.compare(c.phpURL, "POST /bookings\n\n{\"service_id\": 999}\n").want(t, exitIncomplete)
+	wantTexts(t, got.stdout, "INCOMPLETE: none of 1 write changed a row in either copy, and both sides rejected 1.")
 }
 
 // TestCompareWritesFindsDifferences: a side that writes something else is found out, row by

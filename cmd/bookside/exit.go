@@ -35,7 +35,7 @@ var exitCodes = []struct {
 	{exitPortTaken, "the port is in use"},
 	{exitConflicts, "check --conflicts found overlapping bookings"},
 	{exitDifferent, "compare found differences"},
-	{exitIncomplete, "compare found no difference, but did not compare everything: it was interrupted, or a server did not answer"},
+	{exitIncomplete, "compare found no difference, but did not compare everything: it was interrupted, a server did not answer, or the keys may not read everything"},
 }
 
 func exitCodeHelp() string {

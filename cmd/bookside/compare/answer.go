@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // answer is a response, read to its end.
@@ -45,7 +46,7 @@ func NewSide(address, key string) (*Side, error) {
 		return nil, errors.New("it must be a URL such as https://example.com")
 	case base.User != nil || base.Fragment != "":
 		return nil, errors.New("it must be a URL without a user and without #")
-	case base.RawQuery != "" && base.Query().Get("rest_route") == "":
+	case base.RawQuery != "" && (base.Query().Get("rest_route") == "" || len(base.Query()) > 1):
 		return nil, errors.New("the only query it can have is ?rest_route=/latepoint-api/v1")
 	case key == "":
 		return nil, errors.New("the key is empty")
@@ -89,16 +90,22 @@ func (s *Side) url(path string, query url.Values) string {
 	return u.String()
 }
 
+// maxWaits is how often a request is sent again after a 429.
+const maxWaits = 10
+
 // get sends a GET, and again after a 429, when it says so.
 func (s *Side) get(ctx context.Context, r Request, waiting func(time.Duration)) (answer, error) {
 	return s.send(ctx, http.MethodGet, s.url(r.path, r.query), nil, "", waiting)
 }
 
 func (s *Side) send(ctx context.Context, method, address string, header http.Header, body string, waiting func(time.Duration)) (answer, error) {
-	for {
+	for waits := 0; ; waits++ {
 		a, err := s.once(ctx, method, address, header, body)
 		if err != nil || a.status != http.StatusTooManyRequests {
 			return a, err
+		}
+		if waits == maxWaits {
+			return answer{}, fmt.Errorf("%s answers 429 again and again", s.base.Host)
 		}
 		pause := retryAfter(a.header)
 		if waiting != nil {
@@ -147,7 +154,7 @@ func (s *Side) once(ctx context.Context, method, address string, header http.Hea
 	}
 	a := answer{status: response.StatusCode, header: response.Header, body: content, took: took}
 	a.json, err = parseJSON(content)
-	a.isJSON = err == nil
+	a.isJSON = err == nil && utf8.Valid(content) // the decoder replaces what is not
 	return a, nil
 }
 

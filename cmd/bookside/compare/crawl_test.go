@@ -41,6 +41,7 @@ func TestCrawl(t *testing.T) {
 		"/bookings/7", "/bookings/9", "/bookings/8388607",
 		"/customers", "/customers/8388607",
 		"/availability?date=2026-11-23", "/availability?date=2026-12-22",
+		"/payments/8388607",
 	}
 	if diff := cmp.Diff(want, texts(requests)); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)

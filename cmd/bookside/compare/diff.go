@@ -21,7 +21,11 @@ const (
 	AdditionalElement Kind = "additional element" //
 	OrderDiffers      Kind = "order of a list"    //
 	KeyOrder          Kind = "order of keys"      // only a remark: objects have no order
+	NumberForm        Kind = "form of a number"   // only a remark: 5 and 5.0 are one number
 )
+
+// remark reports a kind that clients do not notice, unless they are very strict.
+func (k Kind) remark() bool { return k == KeyOrder || k == NumberForm }
 
 // difference is one place where the answer of Bookside is not that of PHP.
 type difference struct {
@@ -71,6 +75,9 @@ func (d *differ) add(kind Kind, at location, php, bookside *value) {
 func (d *differ) compare(at location, php, bookside value) {
 	switch {
 	case php.scalar() && bookside.scalar() && php.kind == bookside.kind && php.equal(bookside):
+		if php.integer() != bookside.integer() {
+			d.add(NumberForm, at, &php, &bookside)
+		}
 	case php.scalar() && bookside.scalar() && d.same != nil && d.same(at, php, bookside):
 	case php.kind != bookside.kind:
 		d.add(TypeDiffers, at, &php, &bookside)
@@ -121,13 +128,14 @@ func (d *differ) lists(at location, php, bookside value) {
 	phpIDs, okPHP := identities(php.list)
 	booksideIDs, okBookside := identities(bookside.list)
 	if !okPHP || !okBookside {
-		d.positions(at, php, bookside)
+		d.byPosition(at, php, bookside)
 		return
 	}
+	inBookside, inPHP := positions(booksideIDs), positions(phpIDs)
 	var shared []string
 	for i, id := range phpIDs {
-		j := slices.Index(booksideIDs, id)
-		if j < 0 {
+		j, ok := inBookside[id]
+		if !ok {
 			d.add(MissingElement, at.element(i), &php.list[i], nil)
 			continue
 		}
@@ -136,7 +144,7 @@ func (d *differ) lists(at location, php, bookside value) {
 	}
 	var order []string
 	for j, id := range booksideIDs {
-		if !slices.Contains(phpIDs, id) {
+		if _, ok := inPHP[id]; !ok {
 			d.add(AdditionalElement, at.element(j), nil, &bookside.list[j])
 			continue
 		}
@@ -152,26 +160,47 @@ func (d *differ) lists(at location, php, bookside value) {
 func identities(list []value) (all []string, ok bool) {
 	seen := map[string]bool{}
 	for _, v := range list {
-		id := v
-		if v.kind == kindObject {
-			id, ok = v.get("id")
-			if !ok {
-				id, ok = v.get("code")
-			}
-			if !ok || !id.scalar() {
-				return nil, false
-			}
-		}
-		if !id.scalar() || seen[id.text] {
+		id, ok := identity(v)
+		if !ok || seen[id] {
 			return nil, false
 		}
-		seen[id.text] = true
-		all = append(all, id.text)
+		seen[id] = true
+		all = append(all, id)
 	}
 	return all, true
 }
 
-func (d *differ) positions(at location, php, bookside value) {
+func identity(element value) (id string, ok bool) {
+	v := element
+	if v.kind == kindObject {
+		if v, ok = element.get("id"); !ok {
+			v, ok = element.get("code")
+		}
+		if !ok {
+			return "", false
+		}
+	}
+	return v.text, v.scalar()
+}
+
+// element returns the identity of a missing or additional element.
+func (d difference) element() (id string, ok bool) {
+	if d.kind == MissingElement {
+		return identity(*d.php)
+	}
+	return identity(*d.bookside)
+}
+
+// positions returns where each of distinct texts stands.
+func positions(texts []string) map[string]int {
+	at := make(map[string]int, len(texts))
+	for i, text := range texts {
+		at[text] = i
+	}
+	return at
+}
+
+func (d *differ) byPosition(at location, php, bookside value) {
 	for i := range max(len(php.list), len(bookside.list)) {
 		switch {
 		case i >= len(bookside.list):

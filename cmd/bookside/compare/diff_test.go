@@ -14,7 +14,7 @@ func TestDifferences(t *testing.T) {
 		name, php, bookside string
 		want                []string // kind and exact path
 	}{
-		{"equal", `{"a":1,"b":[{"id":"1","c":null}]}`, `{"a":1.0,"b":[{"id":"1","c":null}]}`, nil},
+		{"equal", `{"a":1,"b":[{"id":"1","c":null}]}`, `{"a":1.0,"b":[{"id":"1","c":null}]}`, []string{"form of a number $.a"}},
 		{"missing key", `{"a":1,"b":2}`, `{"a":1}`, []string{"missing key $.b"}},
 		{"additional key", `{"a":1}`, `{"a":1,"b c":2}`, []string{"additional key $['b c']"}},
 		{"type", `{"id":"1"}`, `{"id":1}`, []string{"type $.id"}},

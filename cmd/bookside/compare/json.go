@@ -171,6 +171,9 @@ func (v value) equal(other value) bool {
 	return okA && okB && a.Cmp(b) == 0
 }
 
+// integer reports whether a value is no number with a point or an exponent.
+func (v value) integer() bool { return v.kind != kindNumber || !strings.ContainsAny(v.text, ".eE") }
+
 // maxNumber limits the length of numbers that are compared by value; an exponent can make
 // a short text an enormous number.
 const maxNumber = 24

@@ -94,10 +94,21 @@ type comparison struct {
 	bookside   answer
 }
 
-// routeNoise is what differs between answers of PHP to the same request, by route and path.
-// Whatever did once is noise wherever it occurs on this route, because two answers may also
-// be equal by chance.
-type routeNoise map[string]bool
+// routeNoise is in how many comparisons of a route the answers of PHP differ from each other,
+// by path and kind. Two answers may also be equal by chance; so what PHP changes at least as
+// often as Bookside seems to differ is noise wherever it occurs on the route.
+type routeNoise map[string]int
+
+// covers reports whether so many differences at one place are noise of the route. A status, a
+// body and elements of a list are not: one failure, or one new record, would hide all others.
+func (n routeNoise) covers(path string, k Kind, requests int) bool {
+	switch k {
+	case StatusDiffers, NotJSON, MissingElement, AdditionalElement:
+		return false
+	default:
+		return requests <= n[noiseKey(path, k)]
+	}
+}
 
 func noiseKey(path string, kind Kind) string { return string(kind) + " " + path }
 
@@ -105,19 +116,33 @@ func noiseKey(path string, kind Kind) string { return string(kind) + " " + path 
 func noisy(noise []difference, d difference) bool {
 	for _, n := range noise {
 		switch n.kind {
-		case KeyOrder:
-		case OrderDiffers, MissingElement, AdditionalElement:
-			// The elements that both lists have are compared all the same.
-			if listKind(d.kind) && listPath(n) == listPath(d) {
+		case KeyOrder, NumberForm:
+		case OrderDiffers:
+			if d.kind == OrderDiffers && n.at.exact() == d.at.exact() {
+				return true
+			}
+		case MissingElement, AdditionalElement:
+			if listKind(d.kind) && listPath(n) == listPath(d) && sameElement(n, d) {
 				return true
 			}
 		default:
-			if d.kind != KeyOrder && inside(d.exact(), n.exact()) {
+			if inside(d.exact(), n.exact()) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// sameElement reports whether PHP itself once had the element and once not. Of elements
+// without an id, nobody can tell.
+func sameElement(n, d difference) bool {
+	if d.kind == OrderDiffers {
+		return false
+	}
+	one, okOne := n.element()
+	other, okOther := d.element()
+	return !okOne || !okOther || n.kind == d.kind && one == other
 }
 
 func listKind(k Kind) bool {
@@ -142,13 +167,20 @@ func inside(path, outer string) bool {
 // What is noise on the route only is found by settle, when all requests are known.
 func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, quiet bool) {
 	php, again := c.php, c.again
-	if php.status != again.status && again.status == c.bookside.status {
-		php, again = again, php
+	var own []difference
+	switch {
+	case alike(php, again):
+		own = answerDifferences(php, again)
+		quiet = len(own) == 0
+	case !alike(php, c.bookside) && (alike(again, c.bookside) || again.sound() && !php.sound()):
+		php = again
+		c.php = again
 	}
-	own := answerDifferences(php, again)
+	counted := map[string]bool{}
 	for _, n := range own {
-		if !ignored(ignore, n) {
-			noise[noiseKey(n.path(), n.kind)] = true
+		if key := noiseKey(n.path(), n.kind); !ignored(ignore, n) && !counted[key] {
+			counted[key] = true
+			noise[key]++
 		}
 	}
 	for _, d := range answerDifferences(php, c.bookside) {
@@ -157,17 +189,23 @@ func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, q
 		}
 		j := judged{difference: d, verdict: differs}
 		switch k := c.known(d); {
-		case d.kind == KeyOrder:
+		case d.kind.remark():
 			j.verdict = equal
-		case noisy(own, d):
+		case php.isJSON == c.bookside.isJSON && noisy(own, d):
 			j.verdict = equalButNoise
 		case k != "":
 			j.verdict, j.known = knownOnly, k
 		}
 		found = append(found, j)
 	}
-	return found, len(own) == 0
+	return found, quiet
 }
+
+// alike reports whether two answers can be compared: if not, one of them failed.
+func alike(a, b answer) bool { return a.status == b.status && a.isJSON == b.isJSON }
+
+// sound reports whether an answer is neither a failure nor mixed with other output.
+func (a answer) sound() bool { return a.status < http.StatusInternalServerError && a.isJSON }
 
 func ignored(ignore []Pattern, d difference) bool {
 	if d.kind == StatusDiffers || d.kind == HeaderDiffers {

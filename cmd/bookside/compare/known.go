@@ -2,7 +2,9 @@ package compare
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,9 +26,8 @@ var knownDifferences = []Known{
 	},
 	{
 		"parameter of Bookside", "The extension ignores parameters that it does not know; Bookside has some more, such as updated_from, date_to and any agent.",
-		func(c comparison, _ difference) bool {
-			return slices.ContainsFunc(oursOnly[c.route.path], func(name string) bool { return c.request.last(name) != "" }) ||
-				c.route.path == "/availability" && slices.Contains([]string{"any", "-1"}, c.request.last("agent_id"))
+		func(c comparison, d difference) bool {
+			return c.bookside.status < http.StatusInternalServerError && (c.otherForm() || c.otherFilter() && c.narrowed(d))
 		},
 	},
 	{
@@ -38,7 +39,7 @@ var knownDifferences = []Known{
 	{
 		"failure of PHP", "Some rows make the plugin fail with a 500; Bookside skips or answers them.",
 		func(c comparison, _ difference) bool {
-			return c.php.status >= 500 && c.again.status >= 500 && c.bookside.status < 500
+			return c.php.status == http.StatusInternalServerError && c.again.status == http.StatusInternalServerError && c.bookside.status < http.StatusInternalServerError
 		},
 	},
 	{
@@ -69,14 +70,15 @@ var knownDifferences = []Known{
 	},
 	{
 		"permission of the other resource", "A record shows tokens, addresses and transactions of another resource only to a key that may read it; otherwise they are empty.",
-		func(_ comparison, d difference) bool {
-			return (d.kind == ValueDiffers || d.kind == TypeDiffers) && slices.Contains([]string{"token", "ip_address", "transactions"}, d.at.last()) && d.bookside.empty()
+		func(c comparison, d difference) bool {
+			resource := readBy[d.at.last()]
+			return (d.kind == ValueDiffers || d.kind == TypeDiffers) && resource != "" && !strings.HasPrefix(c.route.path, resource) && d.bookside.empty()
 		},
 	},
 	{
 		"totals up to 5 seconds old", "On large sites, totals that take long to count are shared by requests for up to lists.count_max_age; X-Total-Age says how old one is.",
 		func(c comparison, d difference) bool {
-			return c.bookside.header.Get("X-Total-Age") != "" && len(d.at) > 1 && d.at[0].name == "pagination"
+			return c.bookside.header.Get("X-Total-Age") != "" && d.kind == ValueDiffers && len(d.at) > 1 && d.at[0].name == "pagination"
 		},
 	},
 	{
@@ -99,6 +101,37 @@ func (c comparison) known(d difference) string {
 		}
 	}
 	return ""
+}
+
+// has reports whether the request has one of these parameters.
+func (r Request) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return r.last(name) != "" })
+}
+
+// otherForm reports a request with a parameter of Bookside that gives the answer another form.
+func (c comparison) otherForm() bool {
+	return c.route.path == "/availability" && (c.request.has("date_to", "explain") || slices.Contains([]string{"any", "-1"}, c.request.last("agent_id")))
+}
+
+// otherFilter reports a request with a filter that only Bookside has.
+func (c comparison) otherFilter() bool { return c.request.has(oursOnly[c.route.path]...) }
+
+// narrowed reports what a filter can change: which elements a list has, and how many; but no
+// record.
+func (c comparison) narrowed(d difference) bool {
+	switch d.kind {
+	case StatusDiffers:
+		return c.route.path == "/availability" // the place or the booking does not exist
+	case MissingElement, AdditionalElement, OrderDiffers:
+		return true
+	case HeaderDiffers:
+		return strings.HasPrefix(d.path(), "X-WP-")
+	case ValueDiffers, TypeDiffers: // such as the next free day, or none
+		within := slices.ContainsFunc(d.at, func(s step) bool { return s.element })
+		return !within && (d.kind == ValueDiffers || d.php.empty() || d.bookside.empty())
+	default:
+		return false
+	}
 }
 
 // codeOf returns the code of an error in any of the shapes.
@@ -147,7 +180,25 @@ func tieOrder(c comparison, d difference) bool {
 	}
 	php, okPHP := sortValues(c.php.json, fields)
 	bookside, okBookside := sortValues(c.bookside.json, fields)
-	return okPHP && okBookside && slices.Equal(php, bookside)
+	if !okPHP || !okBookside || !slices.Equal(php, bookside) {
+		return false
+	}
+	return d.kind == OrderDiffers || atBorder(d, php) && hasMore(c.php.json) && hasMore(c.bookside.json)
+}
+
+// atBorder reports whether a record has the same sort values as the first or the last one of
+// its page, so that it could as well be on another page.
+func atBorder(d difference, values []string) bool {
+	own := values[d.at[1].index]
+	return own == values[0] || own == values[len(values)-1]
+}
+
+// hasMore reports whether a list has more records than those of the page.
+func hasMore(body value) bool {
+	data, _ := body.get("data")
+	total, ok := body.at("pagination", "total")
+	n, err := strconv.Atoi(total.text)
+	return ok && err == nil && n > len(data.list)
 }
 
 func sortValues(body value, fields [][]string) (all []string, ok bool) {
@@ -182,6 +233,9 @@ func emptyRecord(d difference) bool {
 	return len(d.bookside.members) > 0
 }
 
+// readBy are the resources that a key must read to see a field; on their own routes it does.
+var readBy = map[string]string{"token": "/payments", "transactions": "/payments", "ip_address": "/orders"}
+
 // secretField reports the name of a field with which a booking could be managed or somebody
 // could log in.
 func secretField(name string) bool {
@@ -190,9 +244,15 @@ func secretField(name string) bool {
 		slices.Contains([]string{"password", "activation_key", "account_nonse", "account_nonce"}, name)
 }
 
+// clockTime is the form of a start.
+var clockTime = regexp.MustCompile(`^\d{2}:\d{2}(?::\d{2})?$`)
+
 // unbookable reports a start that only PHP offers, of a day that is over or after midnight.
 func unbookable(c comparison, d difference) bool {
 	if c.route.path != "/availability" || d.kind != MissingElement || d.php == nil || !d.php.scalar() {
+		return false
+	}
+	if !clockTime.MatchString(d.php.text) {
 		return false
 	}
 	return d.php.text >= "24:00" || c.request.last("date") != "" && c.request.last("date") < dayOf(c.bookside)

@@ -121,3 +121,14 @@ func TestRequestLimits(t *testing.T) {
 		t.Errorf("progress %q", waited)
 	}
 }
+
+// TestRequestLimitForGood: a side that only answers 429 does not hold the run up forever.
+func TestRequestLimitForGood(t *testing.T) {
+	t.Parallel()
+	c := &clock{now: testTime}
+	run := startRun(t, &standIn{replies: []reply{{status: 429, body: `{}`}}}, &standIn{replies: []reply{{body: `{}`}}}, func(o *Options) { o.PHP.sleep = c.sleep })
+	result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings")})
+	if result.Outcome != Incomplete || result.Failed != 1 || len(c.slept) != maxWaits || !strings.Contains(result.Failures[0], "again and again") {
+		t.Errorf("%+v, slept %v", result, c.slept)
+	}
+}

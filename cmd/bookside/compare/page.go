@@ -48,7 +48,7 @@ func (r *Result) body() g.Node {
 		findingsView("Differences", "", r.Differences),
 		findingsView("Known differences", "Each of them is a decision of Bookside.", r.Known),
 		findingsView("Noise", "PHP itself does not answer the same twice here.", r.Noise),
-		findingsView("Remarks", "Objects of JSON have no order of keys; clients that read them as a text may see another one.", r.Remarks),
+		findingsView("Remarks", "Objects of JSON have no order of keys, and 5 and 5.0 are one number. Clients that read JSON as a text, or into an integer, may notice.", r.Remarks),
 		listView("Not compared", r.Failures),
 		listView("Ignored", r.Ignored),
 		listView("Routes that were not seen in the requests", r.UnseenRoutes),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -19,6 +20,7 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Compared int       `json:"compared"`
 	Failed   int       `json:"failed"`  // not compared, because one of the servers did not answer
+	Refused  int       `json:"refused"` // compared, but both sides refuse the keys what they ask for
 	Stopped  string    `json:"stopped"` // why it ended early, or empty
 
 	Routes      []RouteResult `json:"routes"`
@@ -26,7 +28,7 @@ type Result struct {
 	Differences []Finding     `json:"differences"`
 	Known       []Finding     `json:"known_differences"`
 	Noise       []Finding     `json:"noise"`
-	Remarks     []Finding     `json:"remarks"` // other orders of keys
+	Remarks     []Finding     `json:"remarks"` // other orders of keys and forms of numbers
 	Failures    []string      `json:"failures"`
 	Ignored     []string      `json:"ignored"`
 
@@ -109,6 +111,7 @@ type collector struct {
 	failures map[string]int
 	compared int
 	failed   int
+	refused  int
 	differ   int // requests that differ, some of them perhaps by noise
 }
 
@@ -158,6 +161,10 @@ func (c *collector) add(x comparison, ignore []Pattern) {
 	if slices.ContainsFunc(found, func(j judged) bool { return j.verdict == differs }) {
 		c.differ++
 	}
+	if refuses(x.php) && refuses(x.again) && refuses(x.bookside) {
+		c.refused++
+		c.failures[fmt.Sprintf("%s: both sides answer %d", name, x.bookside.status)]++
+	}
 	r := c.routes[name]
 	r.requests, r.quiet = append(r.requests, keys), append(r.quiet, quiet)
 	r.php = append(r.php, x.php.took, x.again.took)
@@ -165,6 +172,11 @@ func (c *collector) add(x comparison, ignore []Pattern) {
 	c.php = append(c.php, x.php.took, x.again.took)
 	c.bookside = append(c.bookside, x.bookside.took)
 	c.compared++
+}
+
+// refuses reports an answer that only says that the key may not read this.
+func refuses(a answer) bool {
+	return a.status == http.StatusUnauthorized || a.status == http.StatusForbidden
 }
 
 func (c *collector) fail(err error) {
@@ -228,7 +240,7 @@ func (c *collector) settle() {
 	renamed := map[string]string{}
 	for key, f := range c.findings {
 		noise := c.noise[f.Route]
-		if len(key) < 7 || key[:7] != verdictNames[differs] || !noise[noiseKey(f.Path, f.Kind)] {
+		if len(key) < 7 || key[:7] != verdictNames[differs] || !noise.covers(f.Path, f.Kind, f.Requests) {
 			continue
 		}
 		to := verdictNames[equalButNoise] + key[7:]
@@ -254,7 +266,7 @@ func (c *collector) settle() {
 // result returns what was found so far.
 func (c *collector) result() *Result {
 	c.settle()
-	r := &Result{Compared: c.compared, Failed: c.failed, Times: timesOf(c.php, c.bookside)}
+	r := &Result{Compared: c.compared, Failed: c.failed, Refused: c.refused, Times: timesOf(c.php, c.bookside)}
 	for _, route := range append(slices.Clone(c.document.routes), route{path: unknownRoute}) {
 		if collected := c.routes[route.path]; collected != nil {
 			r.Routes = append(r.Routes, collected.result(route.path))
@@ -347,11 +359,14 @@ func (r *Result) conclude() {
 	if r.Stopped != "" {
 		reason = " " + r.Stopped
 	}
+	if r.Refused > 0 {
+		reason += fmt.Sprintf(" Both sides refused %s: the keys may not read everything.", count(r.Refused, "request"))
+	}
 	switch {
 	case differ > 0:
 		r.Outcome = Different
 		r.Verdict = fmt.Sprintf("DIFFERENT: %d of %s differ, in %s.%s%s", differ, count(r.Compared, "request"), count(len(r.Differences), "way"), faster, reason)
-	case r.Stopped != "" || r.Failed > 0 || r.Compared == 0:
+	case r.Stopped != "" || r.Failed > 0 || r.Refused > 0 || r.Compared == 0:
 		r.Outcome = Incomplete
 		r.Verdict = fmt.Sprintf("INCOMPLETE: %d of %s compared, none of which differs.%s", r.Compared, count(r.Planned, "request"), reason)
 	default:

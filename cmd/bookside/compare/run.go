@@ -187,10 +187,15 @@ func (r *Run) one(ctx context.Context, request Request) error {
 		return nil
 	}
 	r.pace.failed = 0
-	r.results.add(x, r.options.Ignore)
+	broken := x.php.status >= http.StatusInternalServerError && x.again.status >= http.StatusInternalServerError
+	if worst := max(x.php.status, x.again.status); broken && worst > http.StatusInternalServerError { // maintenance or overload, which tell nothing about the request
+		r.results.fail(fmt.Errorf("%s answers %d", r.options.PHP.base.Host, worst))
+	} else {
+		r.results.add(x, r.options.Ignore)
+	}
 	r.pace.took(time.Since(begin))
 	r.report("")
-	if x.php.status < http.StatusInternalServerError || x.again.status < http.StatusInternalServerError {
+	if !broken {
 		r.pace.broken = 0
 	} else if r.pace.broken++; r.pace.broken == maxBroken {
 		return &stoppedError{fmt.Sprintf("Stopped: PHP answered %d requests in a row with %d.", maxBroken, x.again.status)}

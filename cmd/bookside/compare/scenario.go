@@ -78,6 +78,7 @@ func ReadScenario(name string) (s Scenario, err error) {
 var (
 	nameLine    = regexp.MustCompile(`^(?:#|//)\s*@name\s+([A-Za-z][A-Za-z0-9_]*)\s*$`)
 	requestLine = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE)\s+(/(?:\{\{[^{}]*\}\}|\S)*)(?:\s+HTTP/[0-9.]+)?$`)
+	braces      = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 	reference   = regexp.MustCompile(`\{\{\s*([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_]+)+)\s*\}\}`)
 )
 
@@ -120,6 +121,9 @@ func (s Scenario) check(r scenarioRequest) error {
 		if !known {
 			return fmt.Errorf("line %d: no request before it has the name %s", r.line, m[1])
 		}
+	}
+	if wrong := braces.FindString(reference.ReplaceAllString(r.path+"\n"+r.body, "")); wrong != "" {
+		return fmt.Errorf("line %d: %s is no reference such as {{booking.data.id}}", r.line, wrong)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ const testDocument = `{"paths":{
 	"/customers":{"get":{}},
 	"/customers/{id}":{"get":{}},
 	"/availability":{"get":{"parameters":[{"name":"date","in":"query","required":true,"schema":{"type":"string","format":"date"}}]}},
+	"/payments/{id}":{"get":{}},
 	"/changes":{"get":{}}
 }}`
 
@@ -154,6 +155,7 @@ func TestStandIn(t *testing.T) {
 		{"content type", "/bookings", []reply{{body: `{}`, header: http.Header{"Content-Type": {"text/html"}}}}, reply{body: `{}`}, []string{"differs: header Content-Type"}},
 		{"letter case and character set of JSON", "/bookings", []reply{{body: `{}`, header: http.Header{"Content-Type": {"Application/JSON"}}}}, reply{body: `{}`}, nil},
 		{"no JSON", "/bookings", []reply{{body: `<p>Fatal error`}}, reply{body: `{}`}, []string{"differs: body $"}},
+		{"pages in place of JSON", "/bookings", []reply{{body: `<p>1`}, {body: `<p>2`}}, reply{body: `{}`}, []string{"differs: body $"}},
 		{"order of keys", "/bookings/7", []reply{{body: `{"a":1,"b":2}`}}, reply{body: `{"b":2,"a":1}`}, []string{"remark: order of keys $"}},
 
 		{"noise of a value", "/bookings", []reply{{body: `{"n":1}`}, {body: `{"n":2}`}}, reply{body: `{"n":3}`}, []string{"noise: value $.n"}},
@@ -164,6 +166,13 @@ func TestStandIn(t *testing.T) {
 			reply{body: list(`{"id":"9"}`, strings.Replace(record, "approved", "pending", 1))},
 			[]string{"differs: value $.data[*].status", "noise: additional element $.data[*]", "noise: value $.pagination.total"},
 		},
+		{"a status that PHP never has", "/bookings/7", []reply{{status: 503, body: `{}`}, {body: `{"a":1}`}}, reply{status: 404, body: `{}`}, []string{"differs: status status"}},
+		{"PHP prints a warning once", "/bookings/7", []reply{{body: `<b>Warning</b>{"a":1}`}, {body: `{"a":1}`}}, reply{body: `{"a":2}`}, []string{"differs: value $.a"}},
+		{"a list that grows and that Bookside lacks", "/bookings", []reply{{body: list(record)}, {body: list(`{"id":"9"}`, record)}}, reply{body: list()}, []string{
+			"differs: missing element $.data[*]", "noise: value $.pagination.total",
+		}},
+		{"form of a number", "/bookings/7", []reply{{body: `{"a":10,"b":1.50}`}}, reply{body: `{"a":10.0,"b":1.5}`}, []string{"remark: form of a number $.a"}},
+		{"text that is no UTF-8", "/bookings/7", []reply{{body: "{\"a\":\"\uFFFD\"}"}}, reply{body: "{\"a\":\"\xff\"}"}, []string{"differs: body $"}},
 		{"PHP fails once", "/bookings", []reply{{status: 503, body: `{}`}, {body: `{"a":1}`}}, reply{body: `{"a":1}`}, nil},
 
 		{"route of Bookside", "/changes", []reply{notFound}, reply{body: `{"data":[]}`}, []string{"known as route of Bookside: status status"}},
@@ -172,11 +181,18 @@ func TestStandIn(t *testing.T) {
 		{"parameter of Bookside", "/bookings?updated_from=2026-11-01", []reply{{body: list(record, `{"id":"8"}`)}}, reply{body: list(record)}, []string{
 			"known as parameter of Bookside: missing element $.data[*]", "known as parameter of Bookside: value $.pagination.total",
 		}},
+		{"failure with a parameter of Bookside", "/bookings?updated_from=2026-11-01", []reply{{body: list(record)}}, reply{status: 500, body: `{}`}, []string{"differs: status status"}},
+		{"record with a parameter of Bookside", "/bookings?updated_from=2026-11-01", []reply{{body: list(record)}}, reply{body: list(`{"id":"7","status":"pending","customer":{"id":"3","first_name":"Ada"}}`)}, []string{
+			"differs: missing key $.data[*].notes", "differs: value $.data[*].status",
+		}},
 		{"wrong parameter", "/bookings?page=0", []reply{{body: `{}`}}, reply{status: 400, body: `{"error":{"code":"invalid_parameters"}}`}, []string{"known as wrong parameter is rejected: status status"}},
 		{"failure of PHP", "/bookings/7", []reply{{status: 500, body: `<p>`}}, reply{body: `{}`}, []string{"known as failure of PHP: status status"}},
 		{"total order", "/bookings?sort=status", []reply{{body: list(record, `{"id":"8","status":"approved"}`)}}, reply{body: list(`{"id":"8","status":"approved"}`, record)}, []string{"known as total order: order of a list $.data"}},
 		{"another order", "/bookings?sort=status", []reply{{body: list(record, `{"id":"8","status":"pending"}`)}}, reply{body: list(`{"id":"8","status":"pending"}`, record)}, []string{"differs: order of a list $.data"}},
-		{"equal records at the end of a page", "/bookings?sort=status", []reply{{body: list(record)}}, reply{body: list(`{"id":"8","status":"approved"}`)}, []string{
+		{"other records in a whole list", "/bookings?sort=status", []reply{{body: list(record)}}, reply{body: list(`{"id":"8","status":"approved"}`)}, []string{
+			"differs: additional element $.data[*]", "differs: missing element $.data[*]",
+		}},
+		{"equal records at the end of a page", "/bookings?sort=status", []reply{{body: strings.Replace(list(record), `"total":1`, `"total":9`, 1)}}, reply{body: strings.Replace(list(`{"id":"8","status":"approved"}`), `"total":1`, `"total":9`, 1)}, []string{
 			"known as total order: additional element $.data[*]", "known as total order: missing element $.data[*]",
 		}},
 		{"missing customer", "/bookings/7", []reply{{body: `{"data":{"customer":null}}`}}, reply{body: `{"data":{"customer":{"id":"3","first_name":"","email":""}}}`}, []string{"known as records never lack a key: type $.data.customer"}},
@@ -189,7 +205,10 @@ func TestStandIn(t *testing.T) {
 		{"other resources", "/bookings/7", []reply{{body: `{"order":{"ip_address":"192.0.2.1"},"token":"t"}`}}, reply{body: `{"order":{"ip_address":null},"token":"u"}`}, []string{
 			"differs: value $.token", "known as permission of the other resource: type $.order.ip_address",
 		}},
+		{"the same resource", "/payments/7", []reply{{body: `{"token":"t"}`}}, reply{body: `{"token":null}`}, []string{"differs: type $.token"}},
 		{"totals", "/bookings", []reply{{body: `{"data":[],"pagination":{"total":3}}`}}, reply{body: `{"data":[],"pagination":{"total":2}}`, header: http.Header{"X-Total-Age": {"2"}}}, []string{"known as totals up to 5 seconds old: value $.pagination.total"}},
+		{"pages with an old total", "/bookings", []reply{{body: `{"data":[],"pagination":{"total":3,"page":1}}`}}, reply{body: `{"data":[],"pagination":{"total":3}}`, header: http.Header{"X-Total-Age": {"2"}}}, []string{"differs: missing key $.pagination.page"}},
+		{"other forms of starts", "/availability?date=2999-01-01", []reply{{body: `{"data":{"available_slots":["9:00"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{"differs: missing element $.data.available_slots[*]"}},
 		{"past days", "/availability?date=2020-01-01", []reply{{body: `{"data":{"available_slots":["09:00"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{"known as past days are not offered: missing element $.data.available_slots[*]"}},
 		{"days to come", "/availability?date=2999-01-01", []reply{{body: `{"data":{"available_slots":["09:00","24:30"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{
 			"differs: missing element $.data.available_slots[*]", "known as past days are not offered: missing element $.data.available_slots[*]",
@@ -241,6 +260,52 @@ func TestNoiseOfTheRoute(t *testing.T) {
 	}
 }
 
+// TestOneChangeIsNoNoiseOfTheRoute: what changes once during the run does not hide that
+// Bookside always differs at the same place.
+func TestOneChangeIsNoNoiseOfTheRoute(t *testing.T) {
+	t.Parallel()
+	pending := strings.Replace(record, "approved", "pending", 1)
+	tests := map[string]struct {
+		changed  reply // of PHP, once
+		bookside reply
+		want     string
+	}{
+		"value":    {reply{body: list(pending)}, reply{body: list(strings.Replace(record, "approved", "", 1))}, "differs: value $.data[*].status"},
+		"elements": {reply{body: list(record, `{"id":"9"}`)}, reply{body: list(record, `{"id":"8"}`)}, "differs: additional element $.data[*]"},
+		"status":   {reply{status: 503, body: `{}`}, reply{status: 404, body: `{}`}, "differs: status status"},
+		"header":   {reply{status: 503, header: http.Header{"Content-Type": {"text/html"}}}, reply{body: list(record), header: http.Header{"Content-Type": {"text/plain"}}}, "differs: header Content-Type"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			usual := reply{body: list(record)}
+			run := startRun(t, &standIn{replies: []reply{usual, test.changed, usual, usual, usual, usual, usual, usual}}, &standIn{replies: []reply{test.bookside}})
+			result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings?page=1"), requestOf(t, "/bookings?page=2"), requestOf(t, "/bookings?page=3"), requestOf(t, "/bookings?page=4")})
+			if got := summary(result); !slices.Contains(got, test.want) || result.Outcome != Different {
+				t.Errorf("%s, found %q, want %s", result.Outcome, got, test.want)
+			}
+		})
+	}
+}
+
+// TestNothingToCompare: two refusals, or two failures, are not the same answer.
+func TestNothingToCompare(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		401: "/bookings: both sides answer 401 (2 requests)", 403: "/bookings: both sides answer 403 (2 requests)", 503: " answers 503 (2 requests)", 504: " answers 504 (2 requests)",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			answer := []reply{{status: status, body: `{}`}}
+			run := startRun(t, &standIn{replies: answer}, &standIn{replies: answer})
+			result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings?page=1"), requestOf(t, "/bookings?page=2")})
+			if result.Outcome != Incomplete || len(result.Failures) != 1 || !strings.HasSuffix(result.Failures[0], want) {
+				t.Errorf("%s %q, failures %q, want %s", result.Outcome, result.Verdict, result.Failures, want)
+			}
+		})
+	}
+}
+
 func TestIgnoredPaths(t *testing.T) {
 	t.Parallel()
 	pattern, err := ParsePattern("$.data[*].status")
@@ -280,7 +345,7 @@ func TestUnseen(t *testing.T) {
 	answer := []reply{{body: `{}`}}
 	run := startRun(t, &standIn{replies: answer}, &standIn{replies: answer})
 	result := run.Compare(t.Context(), []Request{requestOf(t, "/bookings?page=2&sort=id"), requestOf(t, "/availability?date=2026-12-01"), requestOf(t, "/customers/4")})
-	if diff := cmp.Diff([]string{"/status", "/bookings/{id}", "/customers"}, result.UnseenRoutes); diff != "" {
+	if diff := cmp.Diff([]string{"/status", "/bookings/{id}", "/customers", "/payments/{id}"}, result.UnseenRoutes); diff != "" {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 	want := []string{"/bookings?per_page", "/bookings?status", "/bookings?customer_email", "/bookings?date_from", "/bookings?updated_from"}
@@ -316,6 +381,41 @@ func TestPersonalDataAreMasked(t *testing.T) {
 				t.Errorf("%s: no note about values that the mask makes equal", name)
 			}
 		}
+	}
+}
+
+// TestRequestsAreMasked: what a client wrote into a path, a number or a name is not shown.
+func TestRequestsAreMasked(t *testing.T) {
+	t.Parallel()
+	d, err := ReadDocument([]byte(testDocument))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"/bookings/17?x=1":                            "/bookings/17?x=0",
+		"/customers/ada%40example.com":                "/customers/xxx@xxxxxxx.xxx",
+		"/customers/Ada":                              "/customers/Xxx",
+		"/customers/by-mail/Ada%20Byron/7":            "/customers/by-mail/Xxx%20Xxxxx/7",
+		"/phones/+491512345678":                       "/phones/+000000000000",
+		"/bookings?page=Byron&sort=Ada&date_from=Eva": "/bookings?date_from=Xxx&page=Xxxxx&sort=Xxx",
+		"/bookings?status=Ada@example.com&page=2":     "/bookings?page=2&status=Xxx@xxxxxxx.xxx",
+		"/bookings?Byron=&status=approved,pending":    "/bookings?Xxxxx=&status=approved,pending",
+		"/bookings?sort=id&filter[a]=b&per_page=100":  "/bookings?filter%5Ba%5D=x&per_page=100&sort=id",
+	} {
+		if got := (mask{}).request(d, requestOf(t, text)); got != want {
+			t.Errorf("%s is shown as %s, want %s", text, got, want)
+		}
+	}
+	if got := (mask{}).text("https://example.com/?email=ada%40example.com"); strings.Contains(got, "ada") {
+		t.Errorf("an encoded address is shown: %s", got)
+	}
+	invoice := mustParse(t, `{"data":"{\"to\":\"Ada\"}","x":"{\"customer\":{\"name\":\"Ada\"},\"status\":\"open\"}","item_data":"Ada","bio":"Ada"}`)
+	if got := (mask{}).value(location{}.member("invoice"), invoice).String(); strings.Contains(got, "Ada") || !strings.Contains(got, "open") {
+		t.Errorf("a text of JSON is shown: %s", got)
+	}
+	text := textValue("for Ada")
+	if got := (mask{}).value(location{}.member("data").member("data"), text).String(); strings.Contains(got, "Ada") {
+		t.Errorf("the data of an invoice are shown: %s", got)
 	}
 }
 
@@ -374,7 +474,7 @@ func TestInterruptedRunTellsWhatItHas(t *testing.T) {
 		t.Parallel()
 		run := startRun(t, &standIn{replies: []reply{{status: 502, body: `{}`}}}, &standIn{replies: answer})
 		result := run.Compare(t.Context(), slices.Repeat(three(t), 4))
-		if result.Compared != maxBroken || !strings.Contains(result.Stopped, "PHP answered 10 requests in a row with 502") {
+		if result.Compared != 0 || result.Failed != maxBroken || !strings.Contains(result.Stopped, "PHP answered 10 requests in a row with 502") {
 			t.Errorf("%+v", result)
 		}
 	})
@@ -417,7 +517,7 @@ func TestStartRejects(t *testing.T) {
 	if _, err := Start(t.Context(), Options{PHP: sideOf(t, old, "php-key"), Bookside: sideOf(t, fine, "our-key"), Now: func() time.Time { return testTime }}); err != nil {
 		t.Errorf("an extension without /status: %v", err)
 	}
-	for _, address := range []string{"", "example.com", "ftp://example.com", "https://user:secret@example.com", "https://example.com/?page=2"} {
+	for _, address := range []string{"", "example.com", "ftp://example.com", "https://user:secret@example.com", "https://example.com/?page=2", "https://example.com/?rest_route=/latepoint-api/v1&k=secret"} {
 		if _, err := NewSide(address, "key"); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)
 		}

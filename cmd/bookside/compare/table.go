@@ -16,7 +16,7 @@ func (r *Result) Text() string {
 		findingsText(&b, "Differences", r.Differences)
 		findingsText(&b, "Known differences, each of them a decision", r.Known)
 		findingsText(&b, "Noise: PHP does not answer the same twice", r.Noise)
-		findingsText(&b, "Remarks: objects with another order of keys", r.Remarks)
+		findingsText(&b, "Remarks: other orders of keys and forms of numbers", r.Remarks)
 		listText(&b, "Not compared", r.Failures)
 		listText(&b, "Ignored", r.Ignored)
 		listText(&b, "Routes that were not seen in the requests", r.UnseenRoutes)
@@ -65,7 +65,7 @@ func findingsText(b *strings.Builder, title string, findings []Finding) {
 			fmt.Fprintf(b, "  %s: %s\n", f.Name, f.Why)
 		}
 		fmt.Fprintf(b, "  %s  %s, %s\n", f.Route, f.place(), count(f.Requests, "request"))
-		if f.Name == "" {
+		if f.Name == "" || f.Kind == StatusDiffers { // somebody may depend on the status
 			fmt.Fprintf(b, "    GET %s\n    %s\n      PHP:      %s\n      Bookside: %s\n", f.Request, f.Exact, f.PHP, f.Bookside)
 			if f.Note != "" {
 				fmt.Fprintf(b, "      (%s)\n", f.Note)

@@ -272,7 +272,7 @@ func (w *writer) answerDifferences(got [2]answer) []difference {
 	var kept []difference
 	x := comparison{php: got[0], again: got[0], bookside: got[1]}
 	for _, d := range answerDifferences(got[0], got[1]) {
-		if d.kind == KeyOrder || ignored(w.run.options.Ignore, d) || x.known(d) != "" {
+		if d.kind.remark() || ignored(w.run.options.Ignore, d) || x.known(d) != "" {
 			continue
 		}
 		if d.kind == ValueDiffers && w.pair.Mapping().Same(d.at.last(), d.php.text, d.bookside.text) {
@@ -428,8 +428,14 @@ var knownRows = []knownRow{
 }
 
 func (r *Result) concludeWrites() {
-	differing, known := 0, 0
+	differing, known, writing, rejected := 0, 0, 0, 0
 	for _, w := range r.Writes.Requests {
+		if len(w.Tables) > 0 {
+			writing++
+		}
+		if w.PHP >= http.StatusBadRequest && w.Bookside >= http.StatusBadRequest {
+			rejected++
+		}
 		if w.Outcome == Different {
 			differing++
 		}
@@ -450,9 +456,12 @@ func (r *Result) concludeWrites() {
 	case r.Compared < r.Planned:
 		r.Outcome = Incomplete
 		r.Verdict = fmt.Sprintf("INCOMPLETE: %d of %s compared, none of which differs.%s", r.Compared, count(r.Planned, "write"), reason)
+	case writing == 0:
+		r.Outcome = Incomplete
+		r.Verdict = fmt.Sprintf("INCOMPLETE: none of %s changed a row in either copy, and both sides rejected %d.", count(r.Compared, "write"), rejected)
 	default:
 		r.Outcome = Equal
-		r.Verdict = fmt.Sprintf("EQUAL: %s left the same rows in both copies (%s).", count(r.Compared, "write"), count(known, "known difference"))
+		r.Verdict = fmt.Sprintf("EQUAL: %s left the same rows in both copies (%s; both sides rejected %d).", count(r.Compared, "write"), count(known, "known difference"), rejected)
 	}
 }
 
