@@ -365,7 +365,8 @@ func TestEventStream(t *testing.T) {
 	f := newFeed(t)
 	key, _ := f.key("read_changes", "read")
 	start := f.read("/changes", key).Cursor
-	events := func(lastID string, n int) (ids []string, data []map[string]any) {
+	// events returns the first n events and their ids, and the id that the stream began with.
+	events := func(lastID string, n int) (begin string, ids []string, data []map[string]any) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		response := f.request(ctx, http.MethodGet, "/changes", key, "", "Accept", "text/event-stream", "Last-Event-ID", lastID)
@@ -374,12 +375,17 @@ func TestEventStream(t *testing.T) {
 			t.Fatalf("%d %v", response.StatusCode, response.Header)
 		}
 		lines := bufio.NewScanner(response.Body)
-		for len(data) < n && lines.Scan() {
+		last := ""
+		for (begin == "" || len(data) < n) && lines.Scan() {
 			name, value, _ := strings.Cut(lines.Text(), ": ")
 			switch name {
 			case "id":
-				ids = append(ids, value)
+				last = value
+				if begin == "" {
+					begin = value
+				}
 			case "data":
+				ids = append(ids, last)
 				var change map[string]any
 				if err := json.Unmarshal([]byte(value), &change); err != nil {
 					t.Fatal(err)
@@ -387,15 +393,19 @@ func TestEventStream(t *testing.T) {
 				data = append(data, change)
 			}
 		}
-		return ids, data
+		return begin, ids, data
+	}
+	// A client that leaves before the first event does not miss what comes until it is back.
+	if begin, _, _ := events("", 0); begin != start {
+		t.Errorf("the stream began with the id %q, want %q", begin, start)
 	}
 	f.exec("UPDATE wp_latepoint_customers SET notes = 'one' WHERE id = 1")
-	ids, data := events(start, 1)
+	_, ids, data := events(start, 1)
 	if data[0]["resource"] != "customers" || ids[0] != fmt.Sprint(data[0]["number"]) {
 		t.Errorf("%v %v", ids, data)
 	}
 	f.exec("UPDATE wp_latepoint_customers SET notes = 'two' WHERE id IN (2, 3, 4)")
-	ids, data = events(ids[0], 3)
+	_, ids, data = events(ids[0], 3)
 	var changed []float64
 	for _, d := range data {
 		changed = append(changed, d["resource_id"].(float64))

@@ -227,7 +227,9 @@ func (w *waiting) stream() {
 	header.Set("X-Accel-Buffering", "no") // nginx would collect the events
 	w.echo.Response().WriteHeader(http.StatusOK)
 	for {
-		if err := w.send(": " + eventStream + "\n\n"); err != nil {
+		// An id alone is no event, but the client continues from there after a break, even if
+		// nothing was sent so far.
+		if err := w.send(fmt.Sprintf(": %s\nid: %d\n\n", eventStream, w.cursor)); err != nil {
 			return // the client has left
 		}
 		found, err := w.next(streamCheck)

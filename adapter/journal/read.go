@@ -49,6 +49,13 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 	if err != nil {
 		return Page{}, err
 	}
+	// Entries may have been deleted since the first look.
+	if _, floor, err = bounds(ctx, j.db); err != nil {
+		return Page{}, err
+	}
+	if cursor < floor {
+		return Page{}, domain.CursorExpired()
+	}
 	page := Page{Entries: entries, Cursor: scanned, More: scanned < last}
 	if more {
 		page.Cursor, page.More = entries[len(entries)-1].Number, true
@@ -58,6 +65,12 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 
 // End returns the position after the last entry.
 func (j *Journal) End(ctx context.Context) (int64, error) { return j.EndIn(ctx, j.db) }
+
+// Start returns the position before the first entry that is kept.
+func (j *Journal) Start(ctx context.Context) (int64, error) {
+	_, floor, err := bounds(ctx, j.db)
+	return floor, err
+}
 
 // EndIn is End for a caller that has a connection or a transaction already.
 func (j *Journal) EndIn(ctx context.Context, db *wpdb.DB) (int64, error) {

@@ -274,14 +274,17 @@ func (s *Store) insert(tx *wpdb.DB, deliveries []Delivery) sq.InsertBuilder {
 	return stmt.Suffix("ON DUPLICATE KEY UPDATE " + strings.Join(set, ", "))
 }
 
-// skipLost moves a webhook to the end of the journal, which has deleted the entries after
-// its position.
+// skipLost moves a webhook to the first entry that is kept, because the journal has deleted
+// those after its position; to the end if the position is from another journal.
 func (w *Worker) skipLost(ctx context.Context, h activeHook) error {
-	end, err := w.store.journal.End(ctx)
+	position, err := w.store.journal.Start(ctx)
+	if err == nil && position <= w.progress[h.ID].scanned {
+		position, err = w.store.journal.End(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	stmt := sq.Update(w.store.db.Name(wpdb.Webhooks)).Set("position", end).Where(sq.Eq{"id": h.ID, "position": h.position})
+	stmt := sq.Update(w.store.db.Name(wpdb.Webhooks)).Set("position", position).Where(sq.Eq{"id": h.ID, "position": h.position})
 	result, err := w.store.db.Change(ctx, "move webhook", stmt)
 	if err == nil && result.Rows > 0 {
 		w.log.Warn("a webhook missed changes that the journal no longer has; its receiver should read all lists again", "webhook_id", h.ID)

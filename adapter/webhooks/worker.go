@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -317,8 +318,10 @@ type payload struct {
 
 // body returns the body of a delivery. The record is the one of this moment.
 func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
-	if d.Event != TestEvent && !h.allowed(d.Resource) {
-		return nil, errForbidden
+	if d.Event != TestEvent {
+		if visible, err := w.visible(ctx, h, d); err != nil || !visible {
+			return nil, cmp.Or(err, errForbidden)
+		}
 	}
 	data := []byte(d.data)
 	if h.Record && d.Event != TestEvent {
@@ -337,21 +340,63 @@ func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, er
 	return body, nil
 }
 
-// record returns the present record, null for one that does not exist.
-func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (json.RawMessage, error) {
+// visible reports whether the webhook's key still sees the change of a delivery: the key may
+// have been limited since the delivery was added.
+func (w *Worker) visible(ctx context.Context, h activeHook, d Delivery) (visible bool, err error) {
+	if !h.allowed(d.Resource) || h.key == nil || h.key.Limits.None() {
+		return h.allowed(d.Resource), nil
+	}
+	err = w.reading(ctx, func(ctx context.Context) error {
+		page, err := w.store.journal.Read(ctx, d.Number-1, nil, 1)
+		if domain.CodeOf(err) == domain.CodeCursorExpired {
+			return nil // to what a booking belonged is not known any more
+		}
+		if err != nil {
+			return err
+		}
+		entries, err := w.options.Visible(ctx, h.key, page.Entries)
+		visible = len(entries) > 0
+		return err
+	})
+	return visible, w.unreadable(err, "a change could not be read for a webhook", h, d)
+}
+
+// reading calls work, which reads what is sent, in turn and with a time limit.
+func (w *Worker) reading(ctx context.Context, work func(context.Context) error) error {
 	select {
 	case w.records <- struct{}{}:
 		defer func() { <-w.records }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendLimit)
 	defer cancel()
-	record, ok, err := w.options.Record(ctx, h.KeyID, d.Resource, d.ResourceID)
+	return work(ctx)
+}
+
+// unreadable logs why something could not be read, and returns the error for the log of the
+// webhook.
+func (w *Worker) unreadable(err error, message string, h activeHook, d Delivery) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	w.log.Error(message, "webhook_id", h.ID, "delivery_id", d.ID, "error", err)
+	return errUnreadable
+}
+
+// errUnreadable means that what is to be sent could not be read.
+var errUnreadable = errors.New("the record could not be read; the log of the server says why")
+
+// record returns the present record, null for one that does not exist.
+func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record json.RawMessage, err error) {
+	ok := false
+	err = w.reading(ctx, func(ctx context.Context) (err error) {
+		record, ok, err = w.options.Record(ctx, h.KeyID, d.Resource, d.ResourceID)
+		return err
+	})
 	switch {
 	case err != nil:
-		w.log.Error("a record could not be read for a webhook", "webhook_id", h.ID, "delivery_id", d.ID, "error", err)
-		return nil, errors.New("the record could not be read; the log of the server says why")
+		return nil, w.unreadable(err, "a record could not be read for a webhook", h, d)
 	case !ok || d.isDeleted():
 		return json.RawMessage("null"), nil
 	default:

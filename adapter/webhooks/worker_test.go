@@ -599,6 +599,48 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	}
 }
 
+// TestLimitsHoldForWaitingDeliveries: a key that is limited while deliveries wait gets only
+// those that it still sees, and no record of the others.
+func TestLimitsHoldForWaitingDeliveries(t *testing.T) {
+	t.Parallel()
+	x, r := newExchange(t), newReceiver(t)
+	x.options.Visible = func(_ context.Context, key *keys.Key, entries []journal.Entry) (visible []journal.Entry, err error) {
+		for _, e := range entries {
+			if slices.Contains(key.Limits.Agents, e.Booking.AgentID) {
+				visible = append(visible, e)
+			}
+		}
+		return visible, nil
+	}
+	_, key, err := x.keys.Create(t.Context(), keys.NewKey{Name: "k", Kind: keys.Live, Permissions: []string{"read_bookings"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, hook := x.addHook(x.store.OwnedBy(key.ID), NewHook{URL: r.URL, Filter: Filter{Events: []string{"*"}}, Private: true})
+	of := func(agent int64) change {
+		return change{journal.Bookings, 10 + agent, journal.Updated, journal.BookingFacts{AgentID: agent}}
+	}
+	r.answer(http.StatusInternalServerError)
+	x.enter(of(1), of(2))
+	x.work()
+	r.took()
+	r.answer(http.StatusOK)
+	if _, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Agents: &[]int64{2}}); err != nil {
+		t.Fatal(err)
+	}
+	x.Pass(time.Hour)
+	x.work()
+	wantNumbers(t, r, 2)
+	for _, d := range x.deliveries(hook.ID) {
+		if want := map[int64]string{1: failed, 2: delivered}[d.Number]; d.State != want {
+			t.Errorf("delivery %+v, want it %s", d, want)
+		}
+	}
+	if h := x.hook(hook.ID); h.Status != Enabled {
+		t.Errorf("webhook %+v", h)
+	}
+}
+
 func sorted(texts []string) []string {
 	slices.Sort(texts)
 	return texts
@@ -887,7 +929,13 @@ func TestLostEntriesAreReported(t *testing.T) {
 	x.work()
 	x.enter(booking(4))
 	x.work()
-	wantNumbers(t, r, 4)
+	wantNumbers(t, r, 3, 4) // what is still kept is sent
+	// A position behind the end is from another journal.
+	x.exec("UPDATE wp_bookside_webhooks SET position = 9")
+	x.work()
+	x.enter(booking(5))
+	x.work()
+	wantNumbers(t, r, 5)
 	if !strings.Contains(x.log.String(), "missed changes that the journal no longer has") {
 		t.Errorf("log %s", x.log.String())
 	}
