@@ -90,8 +90,10 @@ func (s *supervisor) hear(want string) {
 
 // TestRestartBehindProxy: clients behind a proxy do not notice a restart. None of their
 // requests fails, and each confirmed booking exists once.
+//
+// It runs alone: on a busy machine the proxy may send a request over an idle connection that
+// is being closed, which no server can prevent.
 func TestRestartBehindProxy(t *testing.T) {
-	t.Parallel()
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
 	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=1s", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
