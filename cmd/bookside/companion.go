@@ -96,23 +96,31 @@ func failChanged(site *companionSite, changed []string) error {
 		site.path, strings.Join(changed, "\n  "))
 }
 
+// withUnchangedCompanion is withCompanion for a command that overwrites or removes files: it
+// fails if somebody has changed them, unless it is forced to go on.
+func withUnchangedCompanion(options companionFlags, force bool, use func(site *companionSite, ours companion, there comparison) error) error {
+	return withCompanion(options, func(site *companionSite) error {
+		ours, err := companionToInstall()
+		if err != nil {
+			return err
+		}
+		there, err := site.compare(ours)
+		if err != nil {
+			return err
+		}
+		if changed := there.in(fileChanged); len(changed) > 0 && !force {
+			return failChanged(site, changed)
+		}
+		return use(site, ours, there)
+	})
+}
+
 func (p *program) installCompanion(flags *flag.FlagSet) action {
 	var options companionFlags
 	options.define(flags)
 	force := flags.Bool("force", false, "overwrite files that somebody has changed")
 	return func(context.Context, []string) error {
-		return withCompanion(options, func(site *companionSite) error {
-			ours, err := companionToInstall()
-			if err != nil {
-				return err
-			}
-			there, err := site.compare(ours)
-			if err != nil {
-				return err
-			}
-			if changed := there.in(fileChanged); len(changed) > 0 && !*force {
-				return failChanged(site, changed)
-			}
+		return withUnchangedCompanion(options, *force, func(site *companionSite, ours companion, there comparison) error {
 			written, err := site.install(ours, there)
 			if err != nil {
 				return fmt.Errorf("install the companion: %w", err)
@@ -130,18 +138,7 @@ func (p *program) removeCompanion(flags *flag.FlagSet) action {
 	options.define(flags)
 	force := flags.Bool("force", false, "remove files that somebody has changed, too")
 	return func(context.Context, []string) error {
-		return withCompanion(options, func(site *companionSite) error {
-			ours, err := companionToInstall()
-			if err != nil {
-				return err
-			}
-			there, err := site.compare(ours)
-			if err != nil {
-				return err
-			}
-			if changed := there.in(fileChanged); len(changed) > 0 && !*force {
-				return failChanged(site, changed)
-			}
+		return withUnchangedCompanion(options, *force, func(site *companionSite, _ companion, there comparison) error {
 			removed, err := site.remove(there)
 			if err != nil {
 				return fmt.Errorf("remove the companion: %w", err)
