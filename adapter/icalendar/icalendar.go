@@ -35,10 +35,20 @@ const (
 // File returns the calendar file of an event as of an instant. Times are in UTC, so that
 // the file needs no definition of a time zone.
 func File(e Event, now time.Time) string {
+	calendar := newCalendar()
+	calendar.AddVEvent(newEvent(e, now))
+	return calendar.Serialize(ics.WithNewLine(newLine))
+}
+
+func newCalendar() *ics.Calendar {
 	calendar := ics.NewCalendar()
 	calendar.SetProductId("-//Bookside//Bookside//EN")
 	calendar.SetMethod(ics.MethodPublish)
-	event := calendar.AddEvent(e.UID)
+	return calendar
+}
+
+func newEvent(e Event, now time.Time) *ics.VEvent {
+	event := ics.NewEvent(e.UID)
 	event.SetDtStampTime(now)
 	event.SetSequence(e.Sequence)
 	event.SetStartAt(e.Start)
@@ -51,7 +61,7 @@ func File(e Event, now time.Time) string {
 		event.SetURL(url)
 	}
 	event.SetStatus(ics.ObjectStatus(e.Status))
-	return calendar.Serialize(ics.WithNewLine("\r\n"))
+	return event
 }
 
 // plain keeps a text from ending its line, and makes it one line.

@@ -2,7 +2,9 @@ package icalendar
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
@@ -34,6 +36,79 @@ func TestFile(t *testing.T) {
 	if diff := cmp.Diff(want, File(visit, now)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestWriter: a calendar of one event is the file of that event, and events of a longer one
+// are written when they are added.
+func TestWriter(t *testing.T) {
+	t.Parallel()
+	long := visit
+	long.UID, long.Summary = "DEF5678@example.com", strings.Repeat("Größe 🎁 ", 40)
+	write := func(events ...Event) string {
+		var text strings.Builder
+		w, err := NewWriter(&text, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			before := text.Len()
+			if err := w.Add(e); err != nil || !strings.HasSuffix(text.String()[before:], "END:VEVENT\r\n") {
+				t.Fatalf("%v: added %q", err, text.String()[before:])
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	for _, e := range []Event{visit, long} {
+		if diff := cmp.Diff(File(e, now), write(e)); diff != "" {
+			t.Errorf("(-file +writer):\n%s", diff)
+		}
+	}
+	calendar, err := ics.ParseCalendar(strings.NewReader(write(visit, long)))
+	if err != nil || len(calendar.Events()) != 2 || calendar.Events()[1].Id() != long.UID {
+		t.Errorf("%v: %v", err, calendar)
+	}
+	if calendar, err := ics.ParseCalendar(strings.NewReader(write())); err != nil || len(calendar.Events()) != 0 {
+		t.Errorf("no events: %v", err)
+	}
+}
+
+// brokenWriter fails after so many writes.
+type brokenWriter struct{ left int }
+
+var errBroken = errors.New("broken")
+
+func (w *brokenWriter) Write(text []byte) (int, error) {
+	if w.left--; w.left < 0 {
+		return 0, errBroken
+	}
+	return len(text), nil
+}
+
+func TestWriterReportsErrors(t *testing.T) {
+	t.Parallel()
+	whole := &brokenWriter{left: 1000}
+	if err := writeTo(whole); err != nil {
+		t.Fatal(err)
+	}
+	for left := range 1000 - whole.left {
+		if err := writeTo(&brokenWriter{left}); !errors.Is(err, errBroken) {
+			t.Errorf("after %d writes: %v", left, err)
+		}
+	}
+}
+
+func writeTo(to io.Writer) error {
+	w, err := NewWriter(to, now)
+	if err != nil {
+		return err
+	}
+	if err := w.Add(visit); err != nil {
+		return err
+	}
+	return w.Close()
 }
 
 // TestLongLinesAreFolded: no line is longer than 75 bytes, and the texts survive.

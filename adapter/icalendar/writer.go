@@ -1,0 +1,53 @@
+package icalendar
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	ics "github.com/arran4/golang-ical"
+)
+
+const newLine = "\r\n"
+
+// serialization is how all calendars are written: lines of at most 75 bytes.
+var serialization = &ics.SerializationConfiguration{MaxLength: 75, PropertyMaxLength: 75, NewLine: newLine}
+
+// Writer writes a calendar of any number of events as they come, and keeps none of them.
+type Writer struct {
+	to  io.Writer
+	now time.Time
+}
+
+// NewWriter begins a calendar as of an instant. Close ends it: a calendar without its end is
+// incomplete.
+func NewWriter(to io.Writer, now time.Time) (*Writer, error) {
+	w := &Writer{to, now}
+	if err := w.line("BEGIN:VCALENDAR"); err != nil {
+		return nil, err
+	}
+	for _, property := range newCalendar().CalendarProperties {
+		if err := property.SerializeTo(to, serialization); err != nil {
+			return nil, fmt.Errorf("write calendar: %w", err)
+		}
+	}
+	return w, nil
+}
+
+// Add writes an event.
+func (w *Writer) Add(e Event) error {
+	if err := newEvent(e, w.now).SerializeTo(w.to, serialization); err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	return nil
+}
+
+// Close ends the calendar.
+func (w *Writer) Close() error { return w.line("END:VCALENDAR") }
+
+func (w *Writer) line(text string) error {
+	if _, err := io.WriteString(w.to, text+newLine); err != nil {
+		return fmt.Errorf("write calendar: %w", err)
+	}
+	return nil
+}
