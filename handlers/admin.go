@@ -67,9 +67,12 @@ func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	return a
 }
 
-// Mount adds the console: a page at a path and everything below it, to which / leads.
+// Mount adds the console at a path and everything below it. / leads to it, and so does
+// /keys, where its page for keys was in version 0.1.
 func (a *Admin) Mount(path string, page http.Handler) {
-	a.router.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, path) })
+	for from, to := range map[string]string{"/": path, "/keys": path + "/keys"} {
+		a.router.GET(from, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, to) })
+	}
 	a.router.Any(path, echo.WrapHandler(page))
 	a.router.Any(path+"/*", echo.WrapHandler(page))
 }

@@ -18,7 +18,7 @@ import (
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
-	"bookside/handlers/keyspage"
+	"bookside/handlers/console"
 	"bookside/wpdb"
 )
 
@@ -99,10 +99,10 @@ func TestAdminRejectsUnknownHosts(t *testing.T) {
 	admin := handlers.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
 	admin.ServeMetrics(handlers.NewMetrics(handlers.Build{}))
 	admin.ServeProfiles()
-	admin.Mount("/keys", keyspage.New(fixedClock, slog.New(slog.DiscardHandler)))
+	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
 	statuses := map[string]int{
 		"/livez": 200, "/readyz": 503, "/metrics": 200, "/debug/pprof/": 200, "/debug/pprof/symbol": 200, "/debug/pprof/goroutine": 200,
-		"/debug/pprof/cmdline": 404, "/keys": 503, "/keys/style.css": 200, "/": 303, "/unknown": 404,
+		"/debug/pprof/cmdline": 404, "/console/keys": 503, "/console/style.css": 200, "/": 303, "/keys": 303, "/unknown": 404,
 	}
 	for host, served := range map[string]bool{
 		"localhost": true, "LOCALHOST:8081": true, "127.0.0.1": true, "127.0.0.1:8081": true, "[::1]:8081": true, "10.0.0.7:8081": true, "": false,

@@ -14,12 +14,12 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside":         {"cmd/bookside/compare", "handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/copies", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside":         {"cmd/bookside/compare", "handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/copies", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare": {"adapter/copies", "wpdb"},
-	"cmd/demo":             {"handlers", "handlers/keyspage", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded"},
+	"cmd/demo":             {"handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded"},
 
 	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb"},
-	"handlers/keyspage":  {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb"},
+	"handlers/console":   {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb"},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
 	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/webhooks", "adapter/journal"},
@@ -78,7 +78,7 @@ var modules = map[string][]string{
 	"database/sql":                       {"wpdb", "fixtures", "cmd/demo", "docker"},
 	"net/http":                           {"cmd", "handlers", "compat", "docker", "adapter/webhooks", "fixtures"},
 	"github.com/standard-webhooks/":      {"adapter/webhooks", "cmd/bookside", "docker"},
-	"maragu.dev/gomponents":              {"cmd/bookside/compare", "handlers/keyspage", "adapter/process"},
+	"maragu.dev/gomponents":              {"cmd/bookside/compare", "handlers/console", "adapter/process"},
 	"html/template":                      {}, // executing a template makes the linker keep all methods
 	"text/template":                      {},
 	"github.com/DATA-DOG/go-sqlmock":     {"fixtures/wpdbtest"},

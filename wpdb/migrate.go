@@ -12,7 +12,7 @@ import (
 
 // ownTables are the definitions of our own tables. All DATETIME values are UTC.
 var ownTables = map[Table]string{
-	// Login tokens and sessions of the page for API keys, and its submitted forms.
+	// Login tokens and sessions of the console, and its submitted forms.
 	AdminTokens: `(
 		token_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		purpose VARCHAR(10) NOT NULL,

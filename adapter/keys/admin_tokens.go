@@ -15,7 +15,7 @@ import (
 	"bookside/wpdb"
 )
 
-// AdminTokens are the login tokens and sessions of the administration page for keys.
+// AdminTokens are the login tokens and sessions of the console.
 //
 // A login token is random, works once and within ten minutes, and is exchanged for a
 // session of an hour. Only SHA-256 hashes of both are stored, in a table of Bookside's

@@ -12,7 +12,7 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutAdminToken = `Prints a login token for /keys, the page to manage API keys at admin.listen of the running server.
+const aboutAdminToken = `Prints a login token for the console at admin.listen of the running server.
 It works once, within ten minutes, on every server of this database; only a hash of it is stored.
 The login lasts an hour.
 
@@ -30,7 +30,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 		case err != nil:
 			return err
 		case !c.Admin.KeysPage || c.Admin.Listen == "":
-			return failf(exitFailure, nil, "the page is disabled: admin.keys_page (%s) is false, or admin.listen is empty", envName("admin.keys_page"))
+			return failf(exitFailure, nil, "the console is disabled: admin.keys_page (%s) is false, or admin.listen is empty", envName("admin.keys_page"))
 		}
 		return p.withOwnTables(ctx, common, wpdb.AdminTokens, func(db *wpdb.DB) error {
 			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx)
@@ -40,7 +40,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 			if *quiet {
 				return p.print(token + "\n")
 			}
-			return p.print(fmt.Sprintf("%s\n\nOpen http://%s/keys and enter it within %.0f minutes. It works once.\n",
+			return p.print(fmt.Sprintf("%s\n\nOpen http://%s/console and enter it within %.0f minutes. It works once.\n",
 				token, dialable(c.Admin.Listen), keys.LoginTokenLife.Minutes()))
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"bookside/fixtures"
 )
 
-// logIn sends a token to the keys page and returns the status.
+// logIn sends a token to the console and returns the status.
 func logIn(t *testing.T, admin, token string) (client *http.Client, status int) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -19,7 +19,7 @@ func logIn(t *testing.T, admin, token string) (client *http.Client, status int) 
 		t.Fatal(err)
 	}
 	client = &http.Client{Jar: jar}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+admin+"/keys/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+admin+"/console/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func statusOf(t *testing.T, client *http.Client, request *http.Request) int {
 	return response.StatusCode
 }
 
-// TestAdminToken opens the page of a running server, and of a server that was restarted.
+// TestAdminToken opens the console of a running server, and of a server that was restarted.
 func TestAdminToken(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -49,7 +49,7 @@ func TestAdminToken(t *testing.T) {
 	s := serve(t, env)
 	admin := s.admin()
 	output := run(t, env, "", "admin-token", "--set", "admin.listen="+admin).want(t, exitOK).stdout
-	wantTexts(t, output, "Open http://"+admin+"/keys and enter it within 10 minutes. It works once.\n")
+	wantTexts(t, output, "Open http://"+admin+"/console and enter it within 10 minutes. It works once.\n")
 	client, status := logIn(t, admin, strings.TrimSpace(quiet))
 	if status != http.StatusOK {
 		t.Fatalf("status %d", status)
@@ -65,7 +65,7 @@ func TestAdminToken(t *testing.T) {
 	}
 	env = append(env, "BOOKSIDE_ADMIN__LISTEN="+admin)
 	again := serve(t, env)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/keys/new", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/console/keys/new", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func TestAdminToken(t *testing.T) {
 	}
 }
 
-func TestAdminTokenWithoutKeysPage(t *testing.T) {
+func TestAdminTokenWithoutConsole(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)), "BOOKSIDE_ADMIN__KEYS_PAGE=false")
 	s := serve(t, env)
-	if status, body := get(t, "http://"+s.admin()+"/keys/login", ""); status != http.StatusNotFound || body != "" {
+	if status, body := get(t, "http://"+s.admin()+"/console/login", ""); status != http.StatusNotFound || body != "" {
 		t.Errorf("status %d: %s", status, body)
 	}
 	run(t, env, "", "admin-token").want(t, exitFailure, "admin.keys_page (BOOKSIDE_ADMIN__KEYS_PAGE) is false")

@@ -21,12 +21,12 @@ import (
 	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
 	"bookside/handlers"
-	"bookside/handlers/keyspage"
+	"bookside/handlers/console"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
 
-const aboutServe = `Serves the API, and /livez, /readyz, /metrics and /keys at a separate address, until SIGTERM or
+const aboutServe = `Serves the API, and /livez, /readyz, /metrics and the console at a separate address, until SIGTERM or
 SIGINT; running requests may finish. When the API is ready, its address is printed to the standard
 output; the log is written to the standard error as lines of JSON.`
 
@@ -78,8 +78,8 @@ type service struct {
 	log     *slog.Logger
 	probes  *handlers.Admin
 	metrics *handlers.Metrics
-	page    *keyspage.Page // nil if disabled
-	ended   chan error     // errors of listeners that failed
+	console *console.Console // nil if disabled
+	ended   chan error       // errors of listeners that failed
 }
 
 func newService(c config, p *program) (*service, error) {
@@ -108,8 +108,8 @@ func newService(c config, p *program) (*service, error) {
 		s.probes.ServeProfiles()
 	}
 	if c.Admin.KeysPage {
-		s.page = keyspage.New(p.now, s.log)
-		s.probes.Mount("/keys", s.page)
+		s.console = console.New(p.now, s.log)
+		s.probes.Mount(console.Path, s.console)
 	}
 	return s, nil
 }
@@ -280,8 +280,8 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	api := &closingHandler{next: handlers.New(platform, store, s.now, s.log, options)}
 	stop := s.start(listener, api, options.Memory/connectionShare)
 	s.probes.Started(platform)
-	if s.page != nil {
-		s.page.Open(store, keys.NewAdminTokens(db, s.now, rand.Reader), options.RateLimit, platform.Webhooks)
+	if s.console != nil {
+		s.console.Open(console.Site{Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.now, rand.Reader), Limits: options.RateLimit})
 	}
 	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())
 	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {

@@ -43,8 +43,8 @@ var settings = []setting{
 	{"server.shutdown_timeout", "time limit for running requests to finish after that", ""},
 	{"server.cors_origins", "origins whose pages may call the API, such as https://example.com; * for all", "none, which disables CORS"},
 
-	{"admin.listen", "address of /livez, /readyz, /metrics and /keys; empty to disable them", ""},
-	{"admin.keys_page", "serve /keys, a page to manage API keys (see help admin-token)", ""},
+	{"admin.listen", "address of /livez, /readyz, /metrics and the console; empty to disable them", ""},
+	{"admin.keys_page", "serve the console, /console, which needs a login (see help admin-token)", ""},
 	{"admin.hosts", "host names allowed in requests to admin.listen, besides localhost and IP addresses, such as the name that a scraper uses", "none"},
 	{"admin.pprof", "serve profiles of the program at /debug/pprof/ of admin.listen", ""},
 

@@ -29,8 +29,7 @@ import (
 	"bookside/fixtures"
 	"bookside/fixtures/embedded"
 	"bookside/handlers"
-	"bookside/handlers/keyspage"
-	"bookside/handlers/ratelimit"
+	"bookside/handlers/console"
 	"bookside/wpdb"
 )
 
@@ -155,10 +154,10 @@ func (d *demo) api() http.Handler {
 
 // admin returns the console, and the probes beside it.
 func (d *demo) admin() http.Handler {
-	page := keyspage.New(d.now, d.log)
-	page.Open(d.store, d.tokens, ratelimit.Options{}, d.platform.Webhooks)
+	page := console.New(d.now, d.log)
+	page.Open(console.Site{Platform: d.platform, Keys: d.store, Tokens: d.tokens})
 	admin := handlers.NewAdmin(d.log, nil)
-	admin.Mount("/keys", page)
+	admin.Mount(console.Path, page)
 	admin.Started(d.platform)
 	return admin
 }

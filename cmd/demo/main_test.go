@@ -58,7 +58,7 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("the first line is %q; pages: %v", first, pages)
 	}
 	wantPage(t, pages[0], "swagger-ui")
-	wantPage(t, pages[1], `action="/keys/login"`)
+	wantPage(t, pages[1], `action="/console/login"`)
 	bookings, _, _ := strings.Cut(url, "?")
 	wantWrites(t, bookings, key)
 	stop()

@@ -1,4 +1,4 @@
-package keyspage
+package console
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package keyspage
+package console
 
 import (
 	"strconv"
@@ -40,19 +40,19 @@ func (l layout) head() g.Node {
 		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
 		g.If(l.RefreshAfter > 0, h.Meta(g.Attr("http-equiv", "refresh"), h.Content(strconv.Itoa(l.RefreshAfter)))),
 		h.TitleEl(g.Text(title)),
-		h.Link(h.Rel("icon"), h.Type("image/svg+xml"), h.Href("/keys/icon.svg")),
-		h.Link(h.Rel("stylesheet"), h.Href("/keys/style.css")),
-		h.Script(h.Src("/keys/script.js"), h.Defer()),
+		h.Link(h.Rel("icon"), h.Type("image/svg+xml"), h.Href(Path+"/icon.svg")),
+		h.Link(h.Rel("stylesheet"), h.Href(Path+"/style.css")),
+		h.Script(h.Src(Path+"/script.js"), h.Defer()),
 	)
 }
 
 // banner is the top of the page, with navigation for those who are logged in.
 func (l layout) banner() g.Node {
 	return h.Header(
-		h.P(h.Class("brand"), h.Img(h.Src("/keys/icon.svg"), h.Alt(""), h.Width("28"), h.Height("28")), g.Text("Bookside")),
+		h.P(h.Class("brand"), h.Img(h.Src(Path+"/icon.svg"), h.Alt(""), h.Width("28"), h.Height("28")), g.Text("Bookside")),
 		g.If(l.Session != "", g.Group{
 			h.Nav(h.Aria("label", "Pages"), listLink("All keys"), g.Text(" "), webhooksLink("Webhooks")),
-			h.Form(h.Method("post"), h.Action("/keys/logout"),
+			h.Form(h.Method("post"), h.Action(logoutPath),
 				hidden("csrf", csrfToken(l.Session)),
 				h.Button(h.Class("quiet"), g.Text("Log out")),
 			),
@@ -60,7 +60,7 @@ func (l layout) banner() g.Node {
 	)
 }
 
-func listLink(text string) g.Node { return h.A(h.Href("/keys"), g.Text(text)) }
+func listLink(text string) g.Node { return h.A(h.Href(keysPath), g.Text(text)) }
 
 // button is a link that looks like a button.
 func button(path string, text ...g.Node) g.Node {
@@ -116,14 +116,14 @@ func sessionExpiredView() g.Node {
 	return g.Group{
 		alert("Nothing was changed."),
 		h.Ol(
-			h.Li(h.A(h.Href("/keys/login"), h.Target("_blank"), g.Text("Log in again")), g.Text(", in another tab.")),
+			h.Li(h.A(h.Href(loginPath), h.Target("_blank"), g.Text("Log in again")), g.Text(", in another tab.")),
 			h.Li(g.Text("Come back here, reload this page and let the browser send the form again. Your input is kept and shown to you before anything happens.")),
 		),
 	}
 }
 
 func loginView(problem string) g.Node {
-	return h.Form(h.Method("post"), h.Action("/keys/login"), h.AutoComplete("off"), h.Class("narrow"),
+	return h.Form(h.Method("post"), h.Action(loginPath), h.AutoComplete("off"), h.Class("narrow"),
 		h.P(h.ID("token-hint"), g.Text("On the server, "), h.Kbd(g.Text("bookside admin-token")), g.Text(" prints a token. It can be used once, within ten minutes.")),
 		h.Div(h.Class("field"),
 			h.Label(h.For("token"), g.Text("Token")),
@@ -169,11 +169,11 @@ func revokeView(key keyRow, csrf, problem string) g.Node {
 			hidden("csrf", csrf),
 			h.P(h.Class("actions"),
 				h.Button(h.Class("danger"), g.Text("Revoke the key")),
-				button("/keys", g.Text("Keep it")),
+				button(keysPath, g.Text("Keep it")),
 			),
 		),
 	}
 }
 
 // keyPath returns the path of the page that changes a key.
-func keyPath(id int64) string { return "/keys/" + strconv.FormatInt(id, 10) }
+func keyPath(id int64) string { return keysPath + "/" + strconv.FormatInt(id, 10) }

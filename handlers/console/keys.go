@@ -1,4 +1,4 @@
-package keyspage
+package console
 
 import (
 	"cmp"
@@ -43,30 +43,40 @@ func (r keyRow) maskedSecret() string {
 	return r.Start + "…" + r.LastFour
 }
 
-func (p *Page) row(v *visit, key keys.Key) keyRow {
-	limits := v.limits.For(key)
+func (c *Console) row(v *visit, key keys.Key) keyRow {
+	limits := v.Limits.For(key)
 	return keyRow{
-		Key: key, Status: key.Status(p.now()), Created: newUTCTime(key.CreatedAt), LastUsed: newUTCTime(key.LastUsedAt), Expires: newUTCTime(key.ExpiresAt),
-		Limited: v.limits.Enabled, PerMinute: limits.PerMinute, PerHour: limits.PerHour,
+		Key: key, Status: key.Status(c.now()), Created: newUTCTime(key.CreatedAt), LastUsed: newUTCTime(key.LastUsedAt), Expires: newUTCTime(key.ExpiresAt),
+		Limited: v.Limits.Enabled, PerMinute: limits.PerMinute, PerHour: limits.PerHour,
 	}
 }
 
+func (c *Console) addKeys(mux *http.ServeMux) {
+	mux.Handle("GET "+keysPath, c.withSession(c.list))
+	mux.Handle("GET "+keysPath+"/new", c.withSession(c.showNew))
+	mux.Handle("POST "+keysPath+"/new", c.withForm(c.redisplayNew, c.create))
+	mux.Handle("GET "+keysPath+"/{id}", c.withSession(c.showEdit))
+	mux.Handle("POST "+keysPath+"/{id}", c.withForm(c.redisplayEdit, c.update))
+	mux.Handle("GET "+keysPath+"/{id}/revoke", c.withSession(c.showRevoke))
+	mux.Handle("POST "+keysPath+"/{id}/revoke", c.withForm(c.redisplayRevoke, c.revoke))
+}
+
 // list shows all keys: active ones first, the newest on top.
-func (p *Page) list(v *visit) error {
-	all, err := v.keys.List(v.ctx())
+func (c *Console) list(v *visit) error {
+	all, err := v.Keys.List(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no keys
 		return err
 	}
 	var active, inactive []keyRow
 	slices.Reverse(all)
 	for _, key := range all {
-		if row := p.row(v, key); row.Status == keys.Active {
+		if row := c.row(v, key); row.Status == keys.Active {
 			active = append(active, row)
 		} else {
 			inactive = append(inactive, row)
 		}
 	}
-	p.show(v, http.StatusOK, layout{Title: "API keys", Session: v.session}, listView(confirmation(v.r), active, inactive))
+	c.show(v, http.StatusOK, layout{Title: "API keys", Session: v.session}, listView(confirmation(v.r), active, inactive))
 	return nil
 }
 
@@ -89,47 +99,47 @@ func confirmation(r *http.Request) string {
 
 // redirectDone responds with the list, which confirms what was done.
 func redirectDone(v *visit, what string, id int64) error {
-	http.Redirect(v.w, v.r, "/keys?done="+what+"&id="+strconv.FormatInt(id, 10), http.StatusSeeOther)
+	http.Redirect(v.w, v.r, keysPath+"?done="+what+"&id="+strconv.FormatInt(id, 10), http.StatusSeeOther)
 	return nil
 }
 
 // withKey calls serve with the key in the path.
-func (p *Page) withKey(v *visit, serve func(keys.Key) error) error {
+func (c *Console) withKey(v *visit, serve func(keys.Key) error) error {
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if err != nil {
-		return p.notFound(v)
+		return c.notFound(v)
 	}
-	key, found, err := v.keys.Find(v.ctx(), id)
+	key, found, err := v.Keys.Find(v.ctx(), id)
 	switch {
 	case err != nil && !errors.Is(err, wpdb.ErrSchema):
 		return err
 	case !found:
-		return p.notFound(v)
+		return c.notFound(v)
 	case key.Revoked:
-		p.showMessage(v, http.StatusConflict, "Key "+strconv.FormatInt(id, 10)+" is revoked", "It is rejected, and it can no longer be changed. Create another key.")
+		c.showMessage(v, http.StatusConflict, "Key "+strconv.FormatInt(id, 10)+" is revoked", "It is rejected, and it can no longer be changed. Create another key.")
 		return nil
 	default:
 		return serve(key)
 	}
 }
 
-func (p *Page) showRevoke(v *visit) error { return p.redisplayRevoke(v, http.StatusOK, "") }
+func (c *Console) showRevoke(v *visit) error { return c.redisplayRevoke(v, http.StatusOK, "") }
 
-func (p *Page) redisplayRevoke(v *visit, status int, problem string) error {
-	return p.withKey(v, func(key keys.Key) error {
-		p.show(v, status, layout{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != "", Session: v.session},
-			revokeView(p.row(v, key), csrfToken(v.session), problem))
+func (c *Console) redisplayRevoke(v *visit, status int, problem string) error {
+	return c.withKey(v, func(key keys.Key) error {
+		c.show(v, status, layout{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != "", Session: v.session},
+			revokeView(c.row(v, key), csrfToken(v.session), problem))
 		return nil
 	})
 }
 
-func (p *Page) revoke(v *visit) error {
-	return p.withKey(v, func(key keys.Key) error {
-		if _, err := v.keys.Revoke(v.ctx(), key.ID); err != nil {
-			problem, status := p.explain(v, err)
-			return p.redisplayRevoke(v, status, problem)
+func (c *Console) revoke(v *visit) error {
+	return c.withKey(v, func(key keys.Key) error {
+		if _, err := v.Keys.Revoke(v.ctx(), key.ID); err != nil {
+			problem, status := c.explain(v, err)
+			return c.redisplayRevoke(v, status, problem)
 		}
-		p.log.InfoContext(v.ctx(), "keys page: key revoked", "key_id", key.ID)
+		c.log.InfoContext(v.ctx(), "console: key revoked", "key_id", key.ID)
 		return redirectDone(v, "revoked", key.ID)
 	})
 }

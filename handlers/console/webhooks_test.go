@@ -1,4 +1,4 @@
-package keyspage_test
+package console_test
 
 import (
 	"net/http"
@@ -13,20 +13,20 @@ import (
 func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	k := newKeysPage(t, database)
-	k.visitor().open("/keys/webhooks").leadsTo("/keys/login")
+	k := serve(t, database)
+	k.visitor().open("/console/webhooks").leadsTo("/console/login")
 	v := k.login()
-	v.open("/keys/webhooks").says(http.StatusOK, "There are no webhooks.")
-	v.fill("/keys/webhooks/new", url.Values{"url": {"http://169.254.169.254/"}, "events": {"booking.moved"}, "agents": {"x"}}).
+	v.open("/console/webhooks").says(http.StatusOK, "There are no webhooks.")
+	v.fill("/console/webhooks/new", url.Values{"url": {"http://169.254.169.254/"}, "events": {"booking.moved"}, "agents": {"x"}}).
 		says(http.StatusUnprocessableEntity, "The address is not public", `"booking.moved" is not an event`, "Write ids such as 3", `value="booking.moved"`)
-	added := v.fill("/keys/webhooks/new", url.Values{"url": {"https://example.test/<b>?token=hush"}, "events": {"booking.*"}, "name": {"shop <i>"}, "agents": {"3"}}).
+	added := v.fill("/console/webhooks/new", url.Values{"url": {"https://example.test/<b>?token=hush"}, "events": {"booking.*"}, "name": {"shop <i>"}, "agents": {"3"}}).
 		says(http.StatusOK, "The webhook was added", "whsec_")
 	if cache := added.header.Get("Cache-Control"); cache != "no-store" {
 		t.Errorf("Cache-Control %q", cache)
 	}
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/]+=*`).FindString(added.text)
-	list := v.open("/keys/webhooks").says(http.StatusOK, "shop <i>", "?***", "booking.*", "enabled")
-	shown := v.open("/keys/webhooks/1").says(http.StatusOK, "of agents 3", "Nothing was sent yet.")
+	list := v.open("/console/webhooks").says(http.StatusOK, "shop <i>", "?***", "booking.*", "enabled")
+	shown := v.open("/console/webhooks/1").says(http.StatusOK, "of agents 3", "Nothing was sent yet.")
 	for _, p := range []page{list, shown} {
 		if strings.Contains(string(p.body), "<i>") || strings.Contains(p.text, "hush") || strings.Contains(p.text, secret) {
 			t.Errorf("%s", p.body)
@@ -34,32 +34,32 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	}
 	do := func(action string) page {
 		t.Helper()
-		return v.post("/keys/webhooks/1/"+action, v.open("/keys/webhooks/1").form("/keys/webhooks/1/"+action))
+		return v.post("/console/webhooks/1/"+action, v.open("/console/webhooks/1").form("/console/webhooks/1/"+action))
 	}
-	do("test").leadsTo("/keys/webhooks/1")
-	v.open("/keys/webhooks/1").says(http.StatusOK, "bookside.test", "waiting")
+	do("test").leadsTo("/console/webhooks/1")
+	v.open("/console/webhooks/1").says(http.StatusOK, "bookside.test", "waiting")
 	execute(t, database, "UPDATE wp_bookside_webhook_deliveries SET status = 'failed', finished_at = created_at")
-	do("replay").leadsTo("/keys/webhooks/1")
-	v.open("/keys/webhooks/1").says(http.StatusOK, "waiting")
+	do("replay").leadsTo("/console/webhooks/1")
+	v.open("/console/webhooks/1").says(http.StatusOK, "waiting")
 	since := func(value string) page {
 		t.Helper()
-		form := v.open("/keys/webhooks/1").form("/keys/webhooks/1/replay-since")
+		form := v.open("/console/webhooks/1").form("/console/webhooks/1/replay-since")
 		form.Set("since", value)
-		return v.post("/keys/webhooks/1/replay-since", form)
+		return v.post("/console/webhooks/1/replay-since", form)
 	}
 	execute(t, database, "UPDATE wp_bookside_webhooks SET position = 7", "REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 7)",
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin) VALUES (3, 'bookings', 1, 'created', '2026-01-02 10:00:00', 'found')")
 	since("yesterday").says(http.StatusUnprocessableEntity, "Write the time as")
-	since("2026-01-02T09:59").leadsTo("/keys/webhooks/1")
+	since("2026-01-02T09:59").leadsTo("/console/webhooks/1")
 	var position int64
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT position FROM wp_bookside_webhooks").Scan(&position); err != nil || position != 2 {
 		t.Errorf("position %d, %v", position, err)
 	}
-	do("disable").leadsTo("/keys/webhooks/1")
-	v.open("/keys/webhooks").says(http.StatusOK, "disabled on the page")
-	do("enable").leadsTo("/keys/webhooks/1")
+	do("disable").leadsTo("/console/webhooks/1")
+	v.open("/console/webhooks").says(http.StatusOK, "disabled on the page")
+	do("enable").leadsTo("/console/webhooks/1")
 	do("rotate").says(http.StatusOK, "The secret was changed", "whsec_")
-	v.post("/keys/webhooks/1/delete", url.Values{}).want(http.StatusForbidden) // without the token of the session
-	do("delete").leadsTo("/keys/webhooks")
-	v.open("/keys/webhooks/1").says(http.StatusNotFound, "There is no such webhook")
+	v.post("/console/webhooks/1/delete", url.Values{}).want(http.StatusForbidden) // without the token of the session
+	do("delete").leadsTo("/console/webhooks")
+	v.open("/console/webhooks/1").says(http.StatusNotFound, "There is no such webhook")
 }

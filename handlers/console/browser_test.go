@@ -1,4 +1,4 @@
-package keyspage_test
+package console_test
 
 import (
 	"context"
@@ -119,16 +119,16 @@ func TestPageWithTheKeyboardAlone(t *testing.T) {
 			if err := chromedp.Do(k.page, on.screen); err != nil {
 				t.Fatal(err)
 			}
-			manageKeys(k, newKeysPage(t, fixtures.New(t, fixtures.Small(now))), on.copies)
+			manageKeys(k, serve(t, fixtures.New(t, fixtures.Small(now))), on.copies)
 		})
 	}
 }
 
-func manageKeys(k *keyboard, keys *keysPage, copies cdp.PermissionSetting) {
+func manageKeys(k *keyboard, keys *consoleServer, copies cdp.PermissionSetting) {
 	t := k.t
 	t.Helper()
 	traffic := browser.Watch(k.page, t)
-	if err := chromedp.Do(k.page, chromedp.Navigate(keys.admin.URL+"/keys")); err != nil {
+	if err := chromedp.Do(k.page, chromedp.Navigate(keys.admin.URL+"/console/keys")); err != nil {
 		t.Fatal(err)
 	}
 	k.arrives("Log in")

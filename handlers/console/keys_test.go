@@ -1,4 +1,4 @@
-package keyspage_test
+package console_test
 
 import (
 	"crypto/rand"
@@ -24,38 +24,39 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
-	"bookside/handlers/keyspage"
+	"bookside/handlers/console"
 	"bookside/handlers/ratelimit"
 )
 
-// keysPage is the page on an admin address, with the API of the same site.
-type keysPage struct {
+// consoleServer is the console on an admin address, with the API of the same site.
+type consoleServer struct {
 	*api
 	tokens *keys.AdminTokens
 	admin  *httptest.Server
 	pages  *fixtures.Buffer // what the page logs
 }
 
-// newKeysPage serves the page for a database, also under the given host names.
-func newKeysPage(t testing.TB, database *fixtures.Database, hosts ...string) *keysPage {
+// serve serves the console for a database, also under the given host names.
+func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleServer {
 	t.Helper()
-	k := &keysPage{api: newAPI(t, database), pages: &fixtures.Buffer{}}
+	k := &consoleServer{api: newAPI(t, database), pages: &fixtures.Buffer{}}
 	clock := func() time.Time { return k.clock }
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
-	page := keyspage.New(clock, log)
-	page.Open(k.keys, k.tokens, ratelimit.Options{
-		Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000},
-	}, adapter.NewPlatform(openDatabase(t, database), clock).Webhooks)
+	page := console.New(clock, log)
+	page.Open(console.Site{
+		Platform: adapter.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
+		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
+	})
 	admin := handlers.NewAdmin(log, hosts)
-	admin.Mount("/keys", page)
+	admin.Mount(console.Path, page)
 	k.admin = httptest.NewServer(admin)
 	t.Cleanup(k.admin.Close)
 	return k
 }
 
 // token issues a login token.
-func (k *keysPage) token() string {
+func (k *consoleServer) token() string {
 	k.t.Helper()
 	token, err := k.tokens.Issue(k.t.Context())
 	if err != nil {
@@ -66,11 +67,11 @@ func (k *keysPage) token() string {
 
 // visitor is a browser that keeps cookies and does not follow redirects.
 type visitor struct {
-	*keysPage
+	*consoleServer
 	client http.Client
 }
 
-func (k *keysPage) visitor() *visitor {
+func (k *consoleServer) visitor() *visitor {
 	k.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -80,10 +81,10 @@ func (k *keysPage) visitor() *visitor {
 }
 
 // login returns a visitor after the login.
-func (k *keysPage) login() *visitor {
+func (k *consoleServer) login() *visitor {
 	k.t.Helper()
 	v := k.visitor()
-	v.post("/keys/login", url.Values{"token": {k.token()}}).leadsTo("/keys")
+	v.post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console/keys")
 	return v
 }
 
@@ -216,10 +217,10 @@ func (p page) secret() string {
 // each time.
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
-	v.open("/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
-	created := v.fill("/keys/new", url.Values{
+	v.open("/console/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
+	created := v.fill("/console/keys/new", url.Values{
 		"name": {"Kasse 1"}, "kind": {"test"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\r\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_hour": {"70"}, "agents": {"4, 3"}, "locations": {"1"}, "mask_personal": {"1"},
 	}).says(http.StatusOK, "Kasse 1", "only time")
@@ -227,10 +228,10 @@ func TestLifeOfAKey(t *testing.T) {
 	header := http.Header{"X-Api-Key": {secret}}
 	k.get("/v1/bookings", header).want(http.StatusOK)
 	k.get("/v1/customers", header).want(http.StatusForbidden)
-	v.open("/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", "<code>192.0.2.0/24</code><br><code>2001:db8::7</code>", "100 a minute</span>", "70 an hour</span>",
+	v.open("/console/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", "<code>192.0.2.0/24</code><br><code>2001:db8::7</code>", "100 a minute</span>", "70 an hour</span>",
 		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
 
-	form := v.open("/keys/2").says(http.StatusOK).form("/keys/2")
+	form := v.open("/console/keys/2").says(http.StatusOK).form("/console/keys/2")
 	for _, name := range []string{"csrf", "version"} {
 		form.Del(name)
 	}
@@ -242,12 +243,12 @@ func TestLifeOfAKey(t *testing.T) {
 		t.Errorf("the form of the key: %s", diff)
 	}
 
-	v.fill("/keys/2", url.Values{"name": {"Kasse 2"}, "permissions": {"read"}, "networks": {"198.51.100.0/24"}}).leadsTo("/keys?done=changed&id=2")
-	v.open("/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
+	v.fill("/console/keys/2", url.Values{"name": {"Kasse 2"}, "permissions": {"read"}, "networks": {"198.51.100.0/24"}}).leadsTo("/console/keys?done=changed&id=2")
+	v.open("/console/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
 	k.get("/v1/customers", header).want(http.StatusUnauthorized)
-	v.fill("/keys/2", url.Values{
+	v.fill("/console/keys/2", url.Values{
 		"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}, "agents": {""}, "services": {"4"}, "mask_personal": nil,
-	}).leadsTo("/keys?done=changed&id=2")
+	}).leadsTo("/console/keys?done=changed&id=2")
 	k.get("/v1/customers", header).want(http.StatusOK)
 	five := int64(5)
 	stored, _, err := k.keys.Find(t.Context(), 2)
@@ -260,23 +261,23 @@ func TestLifeOfAKey(t *testing.T) {
 		t.Error(diff, err)
 	}
 
-	v.fill("/keys/2", url.Values{"permissions": {"read", "write_users"}}).leadsTo("/keys?done=changed&id=2")
-	v.open("/keys").says(http.StatusOK, "read everything, write users")
-	if page := v.open("/keys/2").text; strings.Contains(page, `value="read_users"`) || strings.Contains(page, `name="permissions" value=""`) {
+	v.fill("/console/keys/2", url.Values{"permissions": {"read", "write_users"}}).leadsTo("/console/keys?done=changed&id=2")
+	v.open("/console/keys").says(http.StatusOK, "read everything, write users")
+	if page := v.open("/console/keys/2").text; strings.Contains(page, `value="read_users"`) || strings.Contains(page, `name="permissions" value=""`) {
 		t.Errorf("boxes without a permission: %s", page)
 	}
 
-	v.open("/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be undone")
+	v.open("/console/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be undone")
 	k.get("/v1/customers", header).want(http.StatusOK)
-	v.fill("/keys/2/revoke", nil).leadsTo("/keys?done=revoked&id=2")
-	v.open("/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired keys (1)")
+	v.fill("/console/keys/2/revoke", nil).leadsTo("/console/keys?done=revoked&id=2")
+	v.open("/console/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired keys (1)")
 	k.get("/v1/customers", header).want(http.StatusUnauthorized)
-	v.open("/keys/2").says(http.StatusConflict, "is revoked")
-	v.open("/keys/2/revoke").says(http.StatusConflict, "is revoked")
-	v.open("/keys/3").says(http.StatusNotFound, "no such key")
-	v.open("/keys/x").says(http.StatusNotFound, "no such key")
+	v.open("/console/keys/2").says(http.StatusConflict, "is revoked")
+	v.open("/console/keys/2/revoke").says(http.StatusConflict, "is revoked")
+	v.open("/console/keys/3").says(http.StatusNotFound, "no such key")
+	v.open("/console/keys/x").says(http.StatusNotFound, "no such key")
 
-	for _, line := range []string{`"msg":"keys page: key created","key_id":2`, `"msg":"keys page: key changed","key_id":2`, `"msg":"keys page: key revoked","key_id":2`} {
+	for _, line := range []string{`"msg":"console: key created","key_id":2`, `"msg":"console: key changed","key_id":2`, `"msg":"console: key revoked","key_id":2`} {
 		if !strings.Contains(k.pages.String(), line) {
 			t.Errorf("no %s in the log: %s", line, k.pages)
 		}
@@ -287,7 +288,7 @@ func TestLifeOfAKey(t *testing.T) {
 // input, and nothing is stored.
 func TestInvalidFormKeepsItsInput(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
 	input := url.Values{
 		"name": {strings.Repeat("ä", 191)}, "kind": {"dead"}, "permissions": {"read_bookings", "fly"}, "networks": {"192.0.2.0/24\nexample.com"}, "expires": {"2020-01-31"},
@@ -317,49 +318,49 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	}
 	accepted := merge(input, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
 	accepted.Del("kind")
-	sent := v.fill("/keys/new", input)
-	check(sent, "/keys/new", accepted)
+	sent := v.fill("/console/keys/new", input)
+	check(sent, "/console/keys/new", accepted)
 	sent.says(http.StatusUnprocessableEntity, `id="kind-error">Write live or test.`)
-	v.fill("/keys/new", nil).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
+	v.fill("/console/keys/new", nil).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
 	before, err := k.keys.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(v.fill("/keys/1", input), "/keys/1", accepted)
+	check(v.fill("/console/keys/1", input), "/console/keys/1", accepted)
 	after, err := k.keys.List(t.Context())
 	if diff := cmp.Diff(before, after); err != nil || diff != "" {
 		t.Error(diff, err)
 	}
 
 	// Once corrected, the same page is accepted.
-	form := merge(sent.form("/keys/new"), url.Values{
+	form := merge(sent.form("/console/keys/new"), url.Values{
 		"name": {"right"}, "kind": {"live"}, "permissions": {"read"}, "networks": {""}, "expires": {""}, "per_minute": {""}, "per_hour": {""},
 		"agents": {""}, "services": {"any"}, "locations": {""},
 	})
-	v.post("/keys/new", form).says(http.StatusOK).secret()
+	v.post("/console/keys/new", form).says(http.StatusOK).secret()
 }
 
 // TestUnchangedFieldsAreNotChecked: an expired key can still be renamed.
 func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	end, limit := now.Add(36*time.Hour), int64(3)
 	_, key, err := k.keys.Create(t.Context(), keys.NewKey{Name: "a", Kind: keys.Live, Permissions: []string{"write", "read"}, ExpiresAt: &end, PerMinute: &limit})
 	if err != nil {
 		t.Fatal(err)
 	}
 	k.clock = now.AddDate(0, 0, 7)
-	path := fmt.Sprintf("/keys/%d", key.ID)
+	path := fmt.Sprintf("/console/keys/%d", key.ID)
 	v := k.login()
-	v.open("/keys").says(http.StatusOK, "Revoked and expired keys (1)", "since")
-	v.fill(path, url.Values{"name": {"b"}}).leadsTo(fmt.Sprintf("/keys?done=changed&id=%d", key.ID))
+	v.open("/console/keys").says(http.StatusOK, "Revoked and expired keys (1)", "since")
+	v.fill(path, url.Values{"name": {"b"}}).leadsTo(fmt.Sprintf("/console/keys?done=changed&id=%d", key.ID))
 	want := key
 	want.Name = "b"
 	got, _, err := k.keys.Find(t.Context(), key.ID)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(diff, err)
 	}
-	v.fill(path, url.Values{"expires": {"2027-01-01"}}).leadsTo(fmt.Sprintf("/keys?done=changed&id=%d", key.ID))
+	v.fill(path, url.Values{"expires": {"2027-01-01"}}).leadsTo(fmt.Sprintf("/console/keys?done=changed&id=%d", key.ID))
 	if got, _, err := k.keys.Find(t.Context(), key.ID); err != nil || got.Status(k.clock) != keys.Active {
 		t.Error(got, err)
 	}
@@ -369,25 +370,25 @@ func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 // form with outdated terms does not undo somebody else's change.
 func TestFormsTakeEffectOnce(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
-	form := merge(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"once"}, "permissions": {"read"}})
-	v.post("/keys/new", form).says(http.StatusOK).secret()
-	v.post("/keys/new", form).says(http.StatusConflict, "already submitted")
+	form := merge(v.open("/console/keys/new").form("/console/keys/new"), url.Values{"name": {"once"}, "permissions": {"read"}})
+	v.post("/console/keys/new", form).says(http.StatusOK).secret()
+	v.post("/console/keys/new", form).says(http.StatusConflict, "already submitted")
 	k.clock = now.Add(30 * time.Minute)
-	v.post("/keys/new", form).says(http.StatusConflict, "already submitted")
+	v.post("/console/keys/new", form).says(http.StatusConflict, "already submitted")
 	if keys, err := k.keys.List(t.Context()); err != nil || len(keys) != 2 {
 		t.Errorf("%d keys, %v", len(keys), err)
 	}
 
-	form = v.open("/keys/2").form("/keys/2")
+	form = v.open("/console/keys/2").form("/console/keys/2")
 	networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	if _, _, err := k.keys.Restrict(t.Context(), 2, keys.Patch{Networks: &networks}); err != nil {
 		t.Fatal(err)
 	}
-	again := v.post("/keys/2", merge(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else has changed this key", `value="twice"`)
+	again := v.post("/console/keys/2", merge(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else has changed this key", `value="twice"`)
 	if key, _, err := k.keys.Find(t.Context(), 2); err != nil || key.Name != "once" || len(key.Networks) != 1 {
 		t.Errorf("%+v, %v", key, err)
 	}
-	v.post("/keys/2", again.form("/keys/2")).leadsTo("/keys?done=changed&id=2")
+	v.post("/console/keys/2", again.form("/console/keys/2")).leadsTo("/console/keys?done=changed&id=2")
 }

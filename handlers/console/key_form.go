@@ -1,4 +1,4 @@
-package keyspage
+package console
 
 import (
 	"cmp"
@@ -247,9 +247,9 @@ func orZero[T any](p *T) *T {
 }
 
 // showForm sends a page with a form and its errors.
-func (p *Page) showForm(v *visit, status int, title string, f *keyForm) error {
-	f.DefaultPerMinute, f.DefaultPerHour = f.defaultLimits(v.limits)
-	p.show(v, status, layout{Title: title, Invalid: f.invalid(), Session: v.session}, f.view(csrfToken(v.session)))
+func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error {
+	f.DefaultPerMinute, f.DefaultPerHour = f.defaultLimits(v.Limits)
+	c.show(v, status, layout{Title: title, Invalid: f.invalid(), Session: v.session}, f.view(csrfToken(v.session)))
 	return nil
 }
 
@@ -270,73 +270,73 @@ func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour s
 
 const newKeyTitle = "New key"
 
-func (p *Page) showNew(v *visit) error {
-	return p.showForm(v, http.StatusOK, newKeyTitle, &keyForm{Kind: string(keys.Live), Nonce: rand.Text()})
+func (c *Console) showNew(v *visit) error {
+	return c.showForm(v, http.StatusOK, newKeyTitle, &keyForm{Kind: string(keys.Live), Nonce: rand.Text()})
 }
 
-func (p *Page) redisplayNew(v *visit, status int, problem string) error {
+func (c *Console) redisplayNew(v *visit, status int, problem string) error {
 	f := submittedForm(v.r)
 	f.Problem, f.Nonce = problem, rand.Text()
-	return p.showForm(v, status, newKeyTitle, f)
+	return c.showForm(v, status, newKeyTitle, f)
 }
 
-func (p *Page) create(v *visit) error {
+func (c *Console) create(v *visit) error {
 	f := submittedForm(v.r)
-	n := f.newKey(p.now())
+	n := f.newKey(c.now())
 	if len(f.Errors) > 0 {
 		f.Nonce = rand.Text()
-		return p.showForm(v, http.StatusUnprocessableEntity, newKeyTitle, f)
+		return c.showForm(v, http.StatusUnprocessableEntity, newKeyTitle, f)
 	}
-	first, err := v.tokens.Spend(v.ctx(), f.Nonce)
+	first, err := v.Tokens.Spend(v.ctx(), f.Nonce)
 	if err == nil && !first {
-		p.showMessage(v, http.StatusConflict, "This form was already submitted", "Its key was created and shown then. If you did not copy it, revoke it and create another one.")
+		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its key was created and shown then. If you did not copy it, revoke it and create another one.")
 		return nil
 	}
 	var secret string
 	var key keys.Key
 	if err == nil {
-		secret, key, err = v.keys.Create(v.ctx(), n)
+		secret, key, err = v.Keys.Create(v.ctx(), n)
 	}
 	if err != nil {
-		problem, status := p.explain(v, err)
-		return p.redisplayNew(v, status, problem)
+		problem, status := c.explain(v, err)
+		return c.redisplayNew(v, status, problem)
 	}
-	p.log.InfoContext(v.ctx(), "keys page: key created", "key_id", key.ID)
-	p.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created", Session: v.session}, createdView(key.Name, secret))
+	c.log.InfoContext(v.ctx(), "console: key created", "key_id", key.ID)
+	c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created", Session: v.session}, createdView(key.Name, secret))
 	return nil
 }
 
 func editTitle(key keys.Key) string { return "Change key " + strconv.FormatInt(key.ID, 10) }
 
-func (p *Page) showEdit(v *visit) error {
-	return p.withKey(v, func(key keys.Key) error { return p.showForm(v, http.StatusOK, editTitle(key), storedForm(key)) })
+func (c *Console) showEdit(v *visit) error {
+	return c.withKey(v, func(key keys.Key) error { return c.showForm(v, http.StatusOK, editTitle(key), storedForm(key)) })
 }
 
-func (p *Page) redisplayEdit(v *visit, status int, problem string) error {
-	return p.withKey(v, func(key keys.Key) error {
+func (c *Console) redisplayEdit(v *visit, status int, problem string) error {
+	return c.withKey(v, func(key keys.Key) error {
 		f, stored := submittedTerms(v.r, key)
 		f.Version, f.Problem = stored.Version, problem
-		return p.showForm(v, status, editTitle(key), f)
+		return c.showForm(v, status, editTitle(key), f)
 	})
 }
 
-func (p *Page) update(v *visit) error {
-	return p.withKey(v, func(key keys.Key) error {
+func (c *Console) update(v *visit) error {
+	return c.withKey(v, func(key keys.Key) error {
 		f, stored := submittedTerms(v.r, key)
 		if f.Version != stored.Version {
 			f.Version, f.Problem = stored.Version, "Somebody else has changed this key in the meantime. Compare with the list of keys before you send the form again."
-			return p.showForm(v, http.StatusConflict, editTitle(key), f)
+			return c.showForm(v, http.StatusConflict, editTitle(key), f)
 		}
-		patch := f.patch(stored, p.now())
+		patch := f.patch(stored, c.now())
 		if len(f.Errors) > 0 {
-			return p.showForm(v, http.StatusUnprocessableEntity, editTitle(key), f)
+			return c.showForm(v, http.StatusUnprocessableEntity, editTitle(key), f)
 		}
-		if _, _, err := v.keys.Restrict(v.ctx(), key.ID, patch); err != nil {
-			problem, status := p.explain(v, err)
+		if _, _, err := v.Keys.Restrict(v.ctx(), key.ID, patch); err != nil {
+			problem, status := c.explain(v, err)
 			f.Problem = problem
-			return p.showForm(v, status, editTitle(key), f)
+			return c.showForm(v, status, editTitle(key), f)
 		}
-		p.log.InfoContext(v.ctx(), "keys page: key changed", "key_id", key.ID)
+		c.log.InfoContext(v.ctx(), "console: key changed", "key_id", key.ID)
 		return redirectDone(v, "changed", key.ID)
 	})
 }

@@ -1,4 +1,4 @@
-package keyspage_test
+package console_test
 
 import (
 	"log/slog"
@@ -13,48 +13,48 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
-	"bookside/handlers/keyspage"
+	"bookside/handlers/console"
 )
 
 // TestLogin: a token can be used once until it expires, a session until it
 // expires, and nothing works without a session.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.visitor()
-	for _, path := range []string{"/keys", "/keys/new", "/keys/1", "/keys/1/revoke", "/keys/99"} {
-		v.open(path).leadsTo("/keys/login")
+	for _, path := range []string{"/console/keys", "/console/keys/new", "/console/keys/1", "/console/keys/1/revoke", "/console/keys/99"} {
+		v.open(path).leadsTo("/console/login")
 	}
-	for _, path := range []string{"/keys/new", "/keys/1", "/keys/1/revoke", "/keys/logout"} {
+	for _, path := range []string{"/console/keys/new", "/console/keys/1", "/console/keys/1/revoke", "/console/logout"} {
 		v.post(path, url.Values{"name": {"x"}, "permissions": {"read"}}).says(http.StatusForbidden, "Your session has expired", "Nothing was changed.")
 	}
-	v.open("/keys/login").says(http.StatusOK, "bookside admin-token")
+	v.open("/console/login").says(http.StatusOK, "bookside admin-token")
 	for _, wrong := range []string{"", "x", k.key, strings.Repeat("A", 32)} {
-		v.post("/keys/login", url.Values{"token": {wrong}}).says(http.StatusForbidden, "wrong, already used or expired", `aria-invalid="true"`)
+		v.post("/console/login", url.Values{"token": {wrong}}).says(http.StatusForbidden, "wrong, already used or expired", `aria-invalid="true"`)
 	}
 	token := k.token()
-	v.post("/keys/login", url.Values{"token": {" " + strings.ToLower(token) + "\n"}}).leadsTo("/keys")
-	v.open("/keys").says(http.StatusOK, "API keys")
-	v.open("/keys/login").leadsTo("/keys")
+	v.post("/console/login", url.Values{"token": {" " + strings.ToLower(token) + "\n"}}).leadsTo("/console/keys")
+	v.open("/console/keys").says(http.StatusOK, "API keys")
+	v.open("/console/login").leadsTo("/console/keys")
 	other := k.visitor()
-	other.post("/keys/login", url.Values{"token": {token}}).says(http.StatusForbidden, "wrong, already used or expired")
-	other.open("/keys").leadsTo("/keys/login")
+	other.post("/console/login", url.Values{"token": {token}}).says(http.StatusForbidden, "wrong, already used or expired")
+	other.open("/console/keys").leadsTo("/console/login")
 
 	late := k.token()
 	k.clock = now.Add(keys.LoginTokenLife)
-	other.post("/keys/login", url.Values{"token": {late}}).says(http.StatusForbidden, "wrong, already used or expired")
+	other.post("/console/login", url.Values{"token": {late}}).says(http.StatusForbidden, "wrong, already used or expired")
 	k.clock = now.Add(keys.AdminSessionLife - time.Second)
-	v.open("/keys").says(http.StatusOK)
+	v.open("/console/keys").says(http.StatusOK)
 	k.clock = now.Add(keys.AdminSessionLife)
-	v.open("/keys").leadsTo("/keys/login")
+	v.open("/console/keys").leadsTo("/console/login")
 }
 
 // TestLogoutEndsTheSession: after a logout a copy of the cookie is useless.
 func TestLogoutEndsTheSession(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
-	address, err := url.Parse(k.admin.URL + "/keys")
+	address, err := url.Parse(k.admin.URL + "/console/keys")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,12 +64,12 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	}
 	thief := k.visitor()
 	thief.client.Jar.SetCookies(address, stolen)
-	thief.open("/keys").says(http.StatusOK)
-	v.post("/keys/logout", v.open("/keys").form("/keys/logout")).leadsTo("/keys/login")
+	thief.open("/console/keys").says(http.StatusOK)
+	v.post("/console/logout", v.open("/console/keys").form("/console/logout")).leadsTo("/console/login")
 	if left := v.client.Jar.Cookies(address); len(left) != 0 {
 		t.Errorf("the browser keeps %v", left)
 	}
-	thief.open("/keys").leadsTo("/keys/login")
+	thief.open("/console/keys").leadsTo("/console/login")
 }
 
 // TestEveryServerKnowsSessionsAndTokens: sessions and tokens are valid on another
@@ -77,26 +77,26 @@ func TestLogoutEndsTheSession(t *testing.T) {
 func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	first, second := newKeysPage(t, database), newKeysPage(t, database)
+	first, second := serve(t, database), serve(t, database)
 	v := first.login()
-	here, err := url.Parse(first.admin.URL + "/keys")
+	here, err := url.Parse(first.admin.URL + "/console/keys")
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, err := url.Parse(second.admin.URL + "/keys")
+	there, err := url.Parse(second.admin.URL + "/console/keys")
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved := second.visitor()
 	moved.client.Jar.SetCookies(there, v.client.Jar.Cookies(here))
-	moved.open("/keys").says(http.StatusOK)
+	moved.open("/console/keys").says(http.StatusOK)
 
 	token := first.token()
 	var wait sync.WaitGroup
 	statuses := make(chan int, 8)
 	for i := range cap(statuses) {
-		visitor := []*keysPage{first, second}[i%2].visitor()
-		wait.Go(func() { statuses <- visitor.post("/keys/login", url.Values{"token": {token}}).status })
+		visitor := []*consoleServer{first, second}[i%2].visitor()
+		wait.Go(func() { statuses <- visitor.post("/console/login", url.Values{"token": {token}}).status })
 	}
 	wait.Wait()
 	close(statuses)
@@ -119,39 +119,39 @@ func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 // ends, and sessions continue.
 func TestLoginsAreLimited(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v, guesser := k.login(), k.visitor()
 	token := k.token()
 	for range 19 {
-		guesser.post("/keys/login", url.Values{"token": {"guess"}}).says(http.StatusForbidden)
+		guesser.post("/console/login", url.Values{"token": {"guess"}}).says(http.StatusForbidden)
 	}
-	rejected := guesser.post("/keys/login", url.Values{"token": {token}}).says(http.StatusTooManyRequests, "Wait a minute.")
+	rejected := guesser.post("/console/login", url.Values{"token": {token}}).says(http.StatusTooManyRequests, "Wait a minute.")
 	if got := rejected.header.Get("Retry-After"); got != "60" {
 		t.Errorf("Retry-After %q", got)
 	}
-	v.open("/keys").says(http.StatusOK)
+	v.open("/console/keys").says(http.StatusOK)
 	k.clock = now.Add(time.Minute)
-	guesser.post("/keys/login", url.Values{"token": {token}}).leadsTo("/keys")
+	guesser.post("/console/login", url.Values{"token": {token}}).leadsTo("/console/keys")
 }
 
 // TestSessionCookie checks the attributes of the cookie.
 func TestSessionCookie(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	for origin, secure := range map[string]bool{"": false, "http://": false, "https://": true} {
 		header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 		if origin != "" {
 			header.Set("Origin", origin+strings.TrimPrefix(k.admin.URL, "http://"))
 		}
-		answer := k.visitor().ask(http.MethodPost, "/keys/login", header, url.Values{"token": {k.token()}})
-		answer.leadsTo("/keys")
+		answer := k.visitor().ask(http.MethodPost, "/console/login", header, url.Values{"token": {k.token()}})
+		answer.leadsTo("/console/keys")
 		response := http.Response{Header: answer.header}
 		cookies := response.Cookies()
 		if len(cookies) != 1 {
 			t.Fatalf("%d cookies", len(cookies))
 		}
 		c := cookies[0]
-		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/keys" || c.Domain != "" || c.MaxAge != 3600 || len(c.Value) != 32 || c.Secure != secure {
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/console" || c.Domain != "" || c.MaxAge != 3600 || len(c.Value) != 32 || c.Secure != secure {
 			t.Errorf("origin %q: %v", origin, c)
 		}
 	}
@@ -161,30 +161,30 @@ func TestSessionCookie(t *testing.T) {
 // the session's cookie.
 func TestForeignFormsAreRejected(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v, other := k.login(), k.login()
 	const formType = "application/x-www-form-urlencoded"
 	paths := map[string]url.Values{
-		"/keys/new":      {"name": {"evil"}, "kind": {"live"}, "permissions": {"write"}, "nonce": {"x"}},
-		"/keys/1":        {"name": {"evil"}, "permissions": {"write"}},
-		"/keys/1/revoke": {},
-		"/keys/logout":   {},
+		"/console/keys/new":      {"name": {"evil"}, "kind": {"live"}, "permissions": {"write"}, "nonce": {"x"}},
+		"/console/keys/1":        {"name": {"evil"}, "permissions": {"write"}},
+		"/console/keys/1/revoke": {},
+		"/console/logout":        {},
 	}
-	foreign := other.open("/keys").form("/keys/logout").Get("csrf")
+	foreign := other.open("/console/keys").form("/console/logout").Get("csrf")
 	for path, form := range paths {
 		for name, csrf := range map[string][]string{"none": nil, "empty": {""}, "of another session": {foreign}, "cut": {foreign[:10]}} {
 			sent := v.post(path, merge(form, url.Values{"csrf": csrf}))
-			if path == "/keys/logout" {
-				sent.leadsTo("/keys") // where it can be pressed
+			if path == "/console/logout" {
+				sent.leadsTo("/console/keys") // where it can be pressed
 				continue
 			}
 			sent.says(http.StatusForbidden, "from an earlier login")
-			if name == "none" && path == "/keys/new" {
+			if name == "none" && path == "/console/keys/new" {
 				sent.says(http.StatusForbidden, `value="evil"`)
 			}
 		}
 		// A right value does not help a page of another origin.
-		right := merge(form, url.Values{"csrf": {v.open("/keys").form("/keys/logout").Get("csrf")}})
+		right := merge(form, url.Values{"csrf": {v.open("/console/keys").form("/console/logout").Get("csrf")}})
 		for name, header := range map[string]http.Header{
 			"cross-site":      {"Sec-Fetch-Site": {"cross-site"}},
 			"another port":    {"Sec-Fetch-Site": {"same-site"}, "Origin": {"http://127.0.0.1:1"}},
@@ -200,11 +200,11 @@ func TestForeignFormsAreRejected(t *testing.T) {
 	}
 	for _, header := range []http.Header{{"Sec-Fetch-Site": {"cross-site"}}, {"Origin": {"https://evil.example"}}} {
 		header.Set("Content-Type", formType)
-		if got := k.visitor().ask(http.MethodPost, "/keys/login", header, url.Values{"token": {k.token()}}); got.status != http.StatusForbidden {
+		if got := k.visitor().ask(http.MethodPost, "/console/login", header, url.Values{"token": {k.token()}}); got.status != http.StatusForbidden {
 			t.Errorf("a login from elsewhere: status %d", got.status)
 		}
 	}
-	v.open("/keys").says(http.StatusOK)
+	v.open("/console/keys").says(http.StatusOK)
 	keys, err := k.keys.List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].Name != "TestForeignFormsAreRejected" || keys[0].Revoked {
 		t.Errorf("%+v, %v", keys, err)
@@ -213,18 +213,18 @@ func TestForeignFormsAreRejected(t *testing.T) {
 	for path := range paths {
 		v.ask(http.MethodHead, path, nil, nil)
 	}
-	v.open("/keys/logout").says(http.StatusNotFound)
-	v.open("/keys").says(http.StatusOK)
+	v.open("/console/logout").says(http.StatusMethodNotAllowed)
+	v.open("/console/keys").says(http.StatusOK)
 	// The same from the page's own origin.
 	own := http.Header{"Content-Type": {formType}, "Sec-Fetch-Site": {"same-origin"}, "Origin": {k.admin.URL}}
-	v.ask(http.MethodPost, "/keys/1/revoke", own, v.open("/keys/1/revoke").form("/keys/1/revoke")).leadsTo("/keys?done=revoked&id=1")
+	v.ask(http.MethodPost, "/console/keys/1/revoke", own, v.open("/console/keys/1/revoke").form("/console/keys/1/revoke")).leadsTo("/console/keys?done=revoked&id=1")
 }
 
 // TestDNSRebindingIsRejected: requests under an unknown host name are rejected
 // before anything happens, those under an address or localhost are not.
 func TestDNSRebindingIsRejected(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)), "Keys.example.com")
+	k := serve(t, fixtures.New(t, fixtures.Small(now)), "Keys.example.com")
 	v := k.login()
 	for host, served := range map[string]bool{
 		"localhost": true, "localhost:8081": true, "LOCALHOST:1": true, "127.0.0.1": true, "127.0.0.1:8081": true, "[::1]": true, "[::1]:8081": true,
@@ -233,7 +233,7 @@ func TestDNSRebindingIsRejected(t *testing.T) {
 		"notkeys.example.com": false, "keys.example.com.evil.example": false, "127.1": false, "0x7f.0.0.1": false, "localhost.": false, "localhost:80:80": false,
 	} {
 		t.Run(host, func(t *testing.T) {
-			for _, path := range []string{"/keys", "/keys/login", "/keys/style.css"} {
+			for _, path := range []string{"/console/keys", "/console/login", "/console/style.css"} {
 				got := v.ask(http.MethodGet, path, http.Header{"Host": {host}}, nil)
 				if (got.status == http.StatusMisdirectedRequest) == served {
 					t.Errorf("%s at %q: status %d", path, host, got.status)
@@ -247,25 +247,25 @@ func TestDNSRebindingIsRejected(t *testing.T) {
 	// The token is not spent by a rebound page, however it asks.
 	token := k.token()
 	rebound := http.Header{"Host": {"evil.example"}, "Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"application/x-www-form-urlencoded"}}
-	k.visitor().ask(http.MethodPost, "/keys/login", rebound, url.Values{"token": {token}}).want(http.StatusMisdirectedRequest)
-	k.visitor().post("/keys/login", url.Values{"token": {token}}).leadsTo("/keys")
+	k.visitor().ask(http.MethodPost, "/console/login", rebound, url.Values{"token": {token}}).want(http.StatusMisdirectedRequest)
+	k.visitor().post("/console/login", url.Values{"token": {token}}).leadsTo("/console/keys")
 }
 
 // TestNamesAreEscaped: names are text, never markup, on every page.
 func TestNamesAreEscaped(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	const name = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' {{.}} &lt;b&gt;`
 	v := k.login()
-	v.fill("/keys/new", url.Values{"name": {name}, "permissions": {"read"}}).says(http.StatusOK, name)
+	v.fill("/console/keys/new", url.Values{"name": {name}, "permissions": {"read"}}).says(http.StatusOK, name)
 	pages := []page{
-		v.open("/keys"), v.open("/keys/2"), v.open("/keys/2/revoke"),
-		v.fill("/keys/new", url.Values{"name": {name}, "kind": {name}, "networks": {name}, "expires": {name}, "per_minute": {name}, "per_hour": {name}, "permissions": {name}}),
-		v.post("/keys/new", url.Values{"name": {name}, "nonce": {name}, "csrf": {name}, "version": {name}}),
-		v.fill("/keys/2", url.Values{"name": {""}, "networks": {name}, "permissions": {name}}),
-		v.open("/keys?done=" + url.QueryEscape(name) + "&id=" + url.QueryEscape(name)),
-		v.open("/keys/" + url.PathEscape(name)),
-		v.post("/keys/login", url.Values{"token": {name}}),
+		v.open("/console/keys"), v.open("/console/keys/2"), v.open("/console/keys/2/revoke"),
+		v.fill("/console/keys/new", url.Values{"name": {name}, "kind": {name}, "networks": {name}, "expires": {name}, "per_minute": {name}, "per_hour": {name}, "permissions": {name}}),
+		v.post("/console/keys/new", url.Values{"name": {name}, "nonce": {name}, "csrf": {name}, "version": {name}}),
+		v.fill("/console/keys/2", url.Values{"name": {""}, "networks": {name}, "permissions": {name}}),
+		v.open("/console/keys?done=" + url.QueryEscape(name) + "&id=" + url.QueryEscape(name)),
+		v.open("/console/keys/" + url.PathEscape(name)),
+		v.post("/console/login", url.Values{"token": {name}}),
 	}
 	for i, p := range pages {
 		for _, evil := range []string{"<script>", "<img src=x", "onerror=alert(2)>"} {
@@ -281,12 +281,12 @@ func TestNamesAreEscaped(t *testing.T) {
 // elsewhere.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
 	for path, contentType := range map[string]string{
-		"/keys": "text/html; charset=utf-8", "/keys/new": "text/html; charset=utf-8", "/keys/1": "text/html; charset=utf-8", "/keys/77": "text/html; charset=utf-8",
-		"/keys/style.css": "text/css; charset=utf-8", "/keys/script.js": "text/javascript; charset=utf-8", "/keys/icon.svg": "image/svg+xml", "/keys/login": "",
-		"/keys/": "text/html; charset=utf-8", "/keys/a/b": "text/plain; charset=utf-8",
+		"/console/keys": "text/html; charset=utf-8", "/console/keys/new": "text/html; charset=utf-8", "/console/keys/1": "text/html; charset=utf-8", "/console/keys/77": "text/html; charset=utf-8",
+		"/console/style.css": "text/css; charset=utf-8", "/console/script.js": "text/javascript; charset=utf-8", "/console/icon.svg": "image/svg+xml", "/console/login": "",
+		"/console/": "text/html; charset=utf-8", "/console/keys/a/b": "text/plain; charset=utf-8",
 	} {
 		t.Run(path, func(t *testing.T) {
 			p := v.open(path)
@@ -313,21 +313,21 @@ func TestSecurityHeaders(t *testing.T) {
 func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	k := newKeysPage(t, database)
+	k := serve(t, database)
 	v := k.visitor()
 	token := k.token()
-	login := v.post("/keys/login", url.Values{"token": {token}})
-	login.leadsTo("/keys")
+	login := v.post("/console/login", url.Values{"token": {token}})
+	login.leadsTo("/console/keys")
 	response := http.Response{Header: login.header}
 	session := response.Cookies()[0].Value
-	created := v.fill("/keys/new", url.Values{"name": {"secret one"}, "permissions": {"read"}})
+	created := v.fill("/console/keys/new", url.Values{"name": {"secret one"}, "permissions": {"read"}})
 	key := created.secret()
-	again := k.visitor().post("/keys/login", url.Values{"token": {token}})
-	v.fill("/keys/2", url.Values{"name": {"secret two"}})
-	seen := again.text + v.open("/keys").text + v.open("/keys/2").text + v.open("/keys/2/revoke").text + v.open("/keys/new").text
-	v.fill("/keys/2/revoke", nil)
+	again := k.visitor().post("/console/login", url.Values{"token": {token}})
+	v.fill("/console/keys/2", url.Values{"name": {"secret two"}})
+	seen := again.text + v.open("/console/keys").text + v.open("/console/keys/2").text + v.open("/console/keys/2/revoke").text + v.open("/console/keys/new").text
+	v.fill("/console/keys/2/revoke", nil)
 	execute(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
-	seen += v.fill("/keys/new", url.Values{"name": {"secret three"}, "permissions": {"read"}}).says(http.StatusServiceUnavailable, "secret three").text
+	seen += v.fill("/console/keys/new", url.Values{"name": {"secret three"}, "permissions": {"read"}}).says(http.StatusServiceUnavailable, "secret three").text
 	execute(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	seen += k.pages.String() + k.log.String()
 	rows, err := database.SQL.QueryContext(t.Context(), "SELECT CONCAT(token_hash, purpose, expires_at) FROM wp_bookside_admin_tokens UNION SELECT CONCAT(key_hash, name, key_start, last_four) FROM wp_bookside_api_keys")
@@ -360,8 +360,8 @@ func TestSecretsAreShownOnce(t *testing.T) {
 func TestPageWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	closed := handlers.NewAdmin(slog.New(slog.DiscardHandler), nil)
-	closed.Mount("/keys", keyspage.New(fixedClock, slog.New(slog.DiscardHandler)))
-	for path, status := range map[string]int{"/keys": 503, "/keys/login": 503, "/keys/new": 503, "/keys/style.css": 200} {
+	closed.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
+	for path, status := range map[string]int{"/console/keys": 503, "/console/login": 503, "/console/keys/new": 503, "/console/style.css": 200} {
 		recorder := httptest.NewRecorder()
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		request.Host = "localhost"
@@ -372,28 +372,28 @@ func TestPageWithoutDatabase(t *testing.T) {
 	}
 
 	database := fixtures.New(t, fixtures.Small(now))
-	k := newKeysPage(t, database)
+	k := serve(t, database)
 	v := k.login()
-	form := merge(v.open("/keys/new").form("/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
+	form := merge(v.open("/console/keys/new").form("/console/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
 	execute(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
-	v.open("/keys").says(http.StatusOK, "No key is in use.") // none was ever made
-	failed := v.post("/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
+	v.open("/console/keys").says(http.StatusOK, "No key is in use.") // none was ever made
+	failed := v.post("/console/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
 	if got := failed.header.Get("Retry-After"); got != "5" {
 		t.Errorf("Retry-After %q", got)
 	}
 	execute(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
-	v.post("/keys/new", failed.form("/keys/new")).says(http.StatusOK).secret()
+	v.post("/console/keys/new", failed.form("/console/keys/new")).says(http.StatusOK).secret()
 	execute(t, database, "DROP TABLE wp_bookside_admin_tokens")
-	v.open("/keys").leadsTo("/keys/login")
-	v.open("/keys/login").says(http.StatusOK)
-	v.post("/keys/login", url.Values{"token": {"x"}}).says(http.StatusForbidden)
+	v.open("/console/keys").leadsTo("/console/login")
+	v.open("/console/login").says(http.StatusOK)
+	v.post("/console/login", url.Values{"token": {"x"}}).says(http.StatusForbidden)
 }
 
 // TestFormsAreLimited: forms over the limit are rejected.
 func TestFormsAreLimited(t *testing.T) {
 	t.Parallel()
-	k := newKeysPage(t, fixtures.New(t, fixtures.Small(now)))
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
-	v.fill("/keys/new", url.Values{"name": {strings.Repeat("x", 70_000)}}).says(http.StatusBadRequest, "cannot be read")
-	v.post("/keys/login", url.Values{"token": {strings.Repeat("x", 70_000)}}).says(http.StatusForbidden)
+	v.fill("/console/keys/new", url.Values{"name": {strings.Repeat("x", 70_000)}}).says(http.StatusBadRequest, "cannot be read")
+	v.post("/console/login", url.Values{"token": {strings.Repeat("x", 70_000)}}).says(http.StatusForbidden)
 }

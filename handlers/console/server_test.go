@@ -1,4 +1,4 @@
-package keyspage_test
+package console_test
 
 import (
 	"crypto/rand"

@@ -1,7 +1,6 @@
-// Package keyspage is the page on which an administrator manages API keys in a
-// browser, at /keys and below: a list, and forms to create, change and revoke a
-// key. Webhooks are managed at /keys/webhooks. It is plain HTML rendered on the server; the only script copies a new
-// key.
+// Package console is the console of an administrator in a browser, at /console and below:
+// API keys and webhooks, each with a list and forms. It is plain HTML rendered on the
+// server; the only script copies a new key.
 //
 // It is meant for a loopback address. That does not protect it from the pages
 // that a browser on the same machine opens, so:
@@ -16,4 +15,4 @@
 //
 // It imports adapter and what is below it, and handlers/ratelimit for the limits
 // of keys and to bound attempts to log in. It knows no booking.
-package keyspage
+package console

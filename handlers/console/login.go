@@ -1,4 +1,4 @@
-package keyspage
+package console
 
 import (
 	"crypto/hmac"
@@ -16,12 +16,12 @@ import (
 
 // sessionCookie holds the secret of a session. Cookies ignore ports: its path
 // keeps it from most other servers on the same host.
-const sessionCookie = "bookside_keys"
+const sessionCookie = "bookside_console"
 
 // withSession serves requests of those who are logged in.
-func (p *Page) withSession(serve func(*visit) error) http.Handler {
-	return p.withDatabase(func(v *visit) error {
-		found, err := p.findSession(v)
+func (c *Console) withSession(serve func(*visit) error) http.Handler {
+	return c.withDatabase(func(v *visit) error {
+		found, err := c.findSession(v)
 		if err != nil {
 			return err
 		}
@@ -29,20 +29,20 @@ func (p *Page) withSession(serve func(*visit) error) http.Handler {
 			return serve(v)
 		}
 		if v.r.Method == http.MethodPost {
-			p.show(v, http.StatusForbidden, layout{Title: "Your session has expired", Invalid: true}, sessionExpiredView())
+			c.show(v, http.StatusForbidden, layout{Title: "Your session has expired", Invalid: true}, sessionExpiredView())
 			return nil
 		}
-		http.Redirect(v.w, v.r, "/keys/login", http.StatusSeeOther)
+		http.Redirect(v.w, v.r, loginPath, http.StatusSeeOther)
 		return nil
 	})
 }
 
-func (p *Page) findSession(v *visit) (bool, error) {
+func (c *Console) findSession(v *visit) (bool, error) {
 	cookies := v.r.CookiesNamed(sessionCookie)
 	if len(cookies) == 0 {
 		return false, nil
 	}
-	found, err := v.tokens.Session(v.ctx(), cookies[0].Value)
+	found, err := v.Tokens.Session(v.ctx(), cookies[0].Value)
 	if errors.Is(err, wpdb.ErrSchema) {
 		return false, nil // the table is created with the first token
 	}
@@ -57,10 +57,10 @@ type redisplay func(v *visit, status int, problem string) error
 
 // withForm serves forms of the current session. A form of an earlier session is
 // shown again, to be submitted once more.
-func (p *Page) withForm(show redisplay, submit func(*visit) error) http.Handler {
-	return p.withSession(func(v *visit) error {
+func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handler {
+	return c.withSession(func(v *visit) error {
 		if v.r.ParseForm() != nil {
-			return p.badForm(v)
+			return c.badForm(v)
 		}
 		if !hmac.Equal([]byte(v.r.PostForm.Get("csrf")), []byte(csrfToken(v.session))) {
 			return show(v, http.StatusForbidden, "This form is from an earlier login. Check it and send it again.")
@@ -70,8 +70,8 @@ func (p *Page) withForm(show redisplay, submit func(*visit) error) http.Handler 
 }
 
 // badForm responds to a body that is not a form of the page, or is too long.
-func (p *Page) badForm(v *visit) error {
-	p.showMessage(v, http.StatusBadRequest, "This form cannot be read", "Go back and send it again.")
+func (c *Console) badForm(v *visit) error {
+	c.showMessage(v, http.StatusBadRequest, "This form cannot be read", "Go back and send it again.")
 	return nil
 }
 
@@ -86,15 +86,15 @@ func csrfToken(session string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func (p *Page) showLogin(v *visit) error {
-	found, err := p.findSession(v)
+func (c *Console) showLogin(v *visit) error {
+	found, err := c.findSession(v)
 	if err != nil {
 		return err
 	}
 	if found {
 		return redirectToList(v, 0, "")
 	}
-	p.show(v, http.StatusOK, layout{Title: "Log in"}, loginView(""))
+	c.show(v, http.StatusOK, layout{Title: "Log in"}, loginView(""))
 	return nil
 }
 
@@ -102,32 +102,32 @@ func (p *Page) showLogin(v *visit) error {
 // together. A token cannot be guessed anyway; this keeps attempts cheap.
 var loginLimits = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
 
-func (p *Page) login(v *visit) error {
-	if used, allowed := p.logins.Take(v.ctx(), 0, 1, loginLimits); !allowed {
+func (c *Console) login(v *visit) error {
+	if used, allowed := c.logins.Take(v.ctx(), 0, 1, loginLimits); !allowed {
 		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
-		p.show(v, http.StatusTooManyRequests, layout{Title: "Log in", Invalid: true}, loginView("Too many attempts. Wait a minute."))
+		c.show(v, http.StatusTooManyRequests, layout{Title: "Log in", Invalid: true}, loginView("Too many attempts. Wait a minute."))
 		return nil
 	}
-	session, ok, err := v.tokens.Login(v.ctx(), v.r.PostFormValue("token"))
+	session, ok, err := v.Tokens.Login(v.ctx(), v.r.PostFormValue("token"))
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
 	}
 	if !ok {
-		p.log.WarnContext(v.ctx(), "keys page: login rejected")
-		p.show(v, http.StatusForbidden, layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, already used or expired. Create another one."))
+		c.log.WarnContext(v.ctx(), "console: login rejected")
+		c.show(v, http.StatusForbidden, layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, already used or expired. Create another one."))
 		return nil
 	}
-	p.log.InfoContext(v.ctx(), "keys page: login")
+	c.log.InfoContext(v.ctx(), "console: login")
 	setSession(v, session, int(keys.AdminSessionLife.Seconds()))
 	return redirectToList(v, 0, "")
 }
 
-func (p *Page) logout(v *visit) error {
-	if err := v.tokens.Logout(v.ctx(), v.session); err != nil {
+func (c *Console) logout(v *visit) error {
+	if err := v.Tokens.Logout(v.ctx(), v.session); err != nil {
 		return err
 	}
 	setSession(v, "", -1)
-	http.Redirect(v.w, v.r, "/keys/login", http.StatusSeeOther)
+	http.Redirect(v.w, v.r, loginPath, http.StatusSeeOther)
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (p *Page) logout(v *visit) error {
 // a loopback address usually has none.
 func setSession(v *visit, value string, maxAge int) {
 	http.SetCookie(v.w, &http.Cookie{
-		Name: sessionCookie, Value: value, Path: "/keys", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: sessionCookie, Value: value, Path: Path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://"),
 	})
 }

@@ -1,4 +1,4 @@
-package keyspage
+package console
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func listView(confirmation string, active, inactive []keyRow) g.Node {
 	}
 	return g.Group{
 		g.If(confirmation != "", h.P(h.Class("done"), h.Role("status"), takesFocus(), g.Text(confirmation))),
-		h.P(h.A(h.Class("button main"), h.Href("/keys/new"), g.Text("New key"))),
+		h.P(h.A(h.Class("button main"), h.Href(keysPath+"/new"), g.Text("New key"))),
 		inUse,
 		g.If(len(inactive) > 0, h.Details(
 			h.Summary(g.Textf("Revoked and expired keys (%d)", len(inactive))),

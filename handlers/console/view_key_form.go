@@ -1,4 +1,4 @@
-package keyspage
+package console
 
 import (
 	g "maragu.dev/gomponents"
@@ -70,7 +70,7 @@ func (f *keyForm) description() g.Node {
 
 func (f *keyForm) path() string {
 	if f.ID == 0 {
-		return "/keys/new"
+		return keysPath + "/new"
 	}
 	return keyPath(f.ID)
 }
@@ -165,5 +165,5 @@ func (f *keyForm) actions() g.Node {
 	if f.ID != 0 {
 		text = "Change the key"
 	}
-	return h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(text)), button("/keys", g.Text("Cancel")))
+	return h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(text)), button(keysPath, g.Text("Cancel")))
 }

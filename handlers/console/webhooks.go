@@ -1,0 +1,211 @@
+package console
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"bookside/adapter/webhooks"
+	"bookside/wpdb"
+)
+
+func (c *Console) addWebhooks(mux *http.ServeMux) {
+	mux.Handle("GET "+webhooksPath, c.withSession(c.listWebhooks))
+	mux.Handle("GET "+webhooksPath+"/new", c.withSession(c.showNewWebhook))
+	mux.Handle("POST "+webhooksPath+"/new", c.withForm(c.redisplayNewWebhook, c.createWebhook))
+	mux.Handle("GET "+webhooksPath+"/{id}", c.withSession(func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") }))
+	for action, act := range webhookActions {
+		mux.Handle("POST "+webhooksPath+"/{id}/"+action, c.withForm(c.showWebhook, func(v *visit) error { return c.changeWebhook(v, action, act) }))
+	}
+}
+
+// webhookActions are the buttons of a webhook. They return its new secret, if there is one.
+var webhookActions = map[string]func(v *visit, id int64) (secret string, found bool, err error){
+	"test": func(v *visit, id int64) (string, bool, error) {
+		_, err := v.Platform.Webhooks.Test(v.ctx(), id)
+		return "", true, err
+	},
+	"enable": func(v *visit, id int64) (string, bool, error) {
+		found, err := v.Platform.Webhooks.Enable(v.ctx(), id, false)
+		return "", found, err
+	},
+	"disable": func(v *visit, id int64) (string, bool, error) {
+		found, err := v.Platform.Webhooks.Disable(v.ctx(), id, "disabled on the page")
+		return "", found, err
+	},
+	"delete": func(v *visit, id int64) (string, bool, error) {
+		found, err := v.Platform.Webhooks.Delete(v.ctx(), id)
+		return "", found, err
+	},
+	"rotate": func(v *visit, id int64) (string, bool, error) {
+		return v.Platform.Webhooks.Rotate(v.ctx(), id, secretOverlap)
+	},
+	"replay-since": func(v *visit, id int64) (string, bool, error) {
+		since, err := time.Parse(inputTime, v.r.PostForm.Get("since"))
+		if err != nil {
+			return "", false, errSince
+		}
+		found, err := v.Platform.Webhooks.ReplaySince(v.ctx(), id, since)
+		return "", found, err
+	},
+	"replay": func(v *visit, id int64) (string, bool, error) {
+		delivery, err := strconv.ParseInt(v.r.PostForm.Get("delivery"), 10, 64)
+		if err != nil {
+			return "", false, nil // no form of ours has such a number
+		}
+		found, err := v.Platform.Webhooks.Replay(v.ctx(), id, delivery)
+		if errors.Is(err, webhooks.ErrSending) {
+			return "", true, nil // it is sent again already
+		}
+		return "", found, err
+	},
+}
+
+// inputTime is the layout of a field for a date and a time, to the minute.
+const inputTime = "2006-01-02T15:04"
+
+// errSince means that the time from which changes are to be sent again cannot be read.
+var errSince = errors.New("the time cannot be read")
+
+// secretOverlap is how long an old secret stays valid if it is changed on the page.
+const secretOverlap = 24 * time.Hour
+
+func (c *Console) listWebhooks(v *visit) error {
+	all, err := v.Platform.Webhooks.List(v.ctx())
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no webhooks
+		return err
+	}
+	c.show(v, http.StatusOK, layout{Title: "Webhooks", Session: v.session}, webhooksView(all))
+	return nil
+}
+
+// requestedWebhook returns the webhook in the path; found is false if there is none, which
+// is shown.
+func (c *Console) requestedWebhook(v *visit) (hook webhooks.Hook, found bool, err error) {
+	id, failed := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
+	if failed == nil {
+		hook, found, err = v.Platform.Webhooks.Find(v.ctx(), id)
+	}
+	if err == nil && !found {
+		c.showMessage(v, http.StatusNotFound, "There is no such webhook", "Look for it in the list of webhooks.")
+	}
+	return hook, found, err
+}
+
+// shownDeliveries is how many deliveries a page shows.
+const shownDeliveries = 25
+
+func (c *Console) showWebhook(v *visit, status int, problem string) error {
+	hook, found, err := c.requestedWebhook(v)
+	if err != nil || !found {
+		return err
+	}
+	deliveries, _, err := v.Platform.Webhooks.Deliveries(v.ctx(), hook.ID, webhooks.DeliveryFilter{Limit: shownDeliveries})
+	if err != nil {
+		return err
+	}
+	tries, err := v.Platform.Webhooks.Tries(v.ctx(), deliveries)
+	if err != nil {
+		return err
+	}
+	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != "", Session: v.session}, webhookView(hook, deliveries, tries, csrfToken(v.session), problem))
+	return nil
+}
+
+func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64) (string, bool, error)) error {
+	hook, found, err := c.requestedWebhook(v)
+	if err != nil || !found {
+		return err
+	}
+	secret, found, err := act(v, hook.ID)
+	switch {
+	case errors.Is(err, errSince):
+		return c.showWebhook(v, http.StatusUnprocessableEntity, "Write the time as 2026-11-22T09:30, in UTC.")
+	case err != nil:
+		problem, status := c.explain(v, err)
+		return c.showWebhook(v, status, problem)
+	case !found:
+		return c.showWebhook(v, http.StatusNotFound, "There is no such webhook or delivery.")
+	}
+	c.log.InfoContext(v.ctx(), "console: "+action, "webhook_id", hook.ID)
+	switch {
+	case secret != "":
+		c.show(v, http.StatusOK, layout{Title: "The secret was changed", Session: v.session}, webhookSecretView(hook.Name, secret))
+	case action == "delete":
+		http.Redirect(v.w, v.r, webhooksPath, http.StatusSeeOther)
+	default:
+		http.Redirect(v.w, v.r, webhookPath(hook.ID), http.StatusSeeOther)
+	}
+	return nil
+}
+
+const newWebhookTitle = "New webhook"
+
+// webhookForm is the form of a new webhook as typed.
+type webhookForm struct {
+	keyForm // its errors
+	Values  url.Values
+}
+
+func (f *webhookForm) value(name string) string { return strings.TrimSpace(f.Values.Get(name)) }
+
+func (c *Console) showNewWebhook(v *visit) error {
+	return c.showWebhookForm(v, http.StatusOK, &webhookForm{Values: url.Values{"events": {"*"}}})
+}
+
+func (c *Console) redisplayNewWebhook(v *visit, status int, problem string) error {
+	return c.showWebhookForm(v, status, &webhookForm{keyForm{Problem: problem}, v.r.PostForm})
+}
+
+func (c *Console) showWebhookForm(v *visit, status int, f *webhookForm) error {
+	f.Nonce = rand.Text()
+	c.show(v, status, layout{Title: newWebhookTitle, Invalid: f.invalid(), Session: v.session}, f.view(csrfToken(v.session)))
+	return nil
+}
+
+func (c *Console) createWebhook(v *visit) error {
+	f := &webhookForm{Values: v.r.PostForm}
+	private := v.Platform.Webhooks.AllowPrivate
+	n := webhooks.NewHook{
+		URL:     parseField(&f.keyForm, "url", f.value("url"), func(text string) (string, error) { return webhooks.ParseURL(text, private) }),
+		Name:    parseField(&f.keyForm, "name", f.value("name"), optional(webhooks.ParseName)),
+		Record:  f.value("record") != "",
+		Private: private,
+		Filter: webhooks.Filter{
+			Events:    parseField(&f.keyForm, "events", f.value("events"), webhooks.ParseEvents),
+			Agents:    parseField(&f.keyForm, "agents", f.value("agents"), optional(webhooks.ParseIDs)),
+			Services:  parseField(&f.keyForm, "services", f.value("services"), optional(webhooks.ParseIDs)),
+			Locations: parseField(&f.keyForm, "locations", f.value("locations"), optional(webhooks.ParseIDs)),
+		},
+	}
+	if len(f.Errors) > 0 {
+		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
+	}
+	first, err := v.Tokens.Spend(v.ctx(), f.value("nonce"))
+	if err == nil && !first {
+		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its webhook was added and its secret shown then. If you did not copy it, change the secret of the webhook.")
+		return nil
+	}
+	var secret string
+	var hook webhooks.Hook
+	if err == nil {
+		secret, hook, err = v.Platform.Webhooks.Add(v.ctx(), n)
+	}
+	if errors.Is(err, webhooks.ErrTooMany) {
+		f.Problem = "There are as many webhooks as there may be. Delete one first."
+		return c.showWebhookForm(v, http.StatusConflict, f)
+	}
+	if err != nil {
+		problem, status := c.explain(v, err)
+		return c.redisplayNewWebhook(v, status, problem)
+	}
+	c.log.InfoContext(v.ctx(), "console: webhook added", "webhook_id", hook.ID)
+	c.show(v, http.StatusOK, layout{Title: "The webhook was added", Session: v.session}, webhookSecretView(hook.Name, secret))
+	return nil
+}
+
+func webhookPath(id int64) string { return webhooksPath + "/" + strconv.FormatInt(id, 10) }
