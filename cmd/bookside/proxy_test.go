@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -30,6 +31,10 @@ type proxiedRequest struct {
 	header  http.Header
 	body    int // bytes
 }
+
+// proxies start each web server with its samples, in front of Bookside at an address and PHP at
+// a socket.
+var proxies = map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy, "Apache": startApache}
 
 // TestProxySamples checks which requests go to Bookside and which to PHP, and in which
 // form.
@@ -58,7 +63,7 @@ func TestProxySamples(t *testing.T) {
 		{"plain, other namespace", "/?rest_route=/wp/v2/posts", ""},
 		{"plain, other version", "/?" + plain + "0/bookings", ""},
 	}
-	for name, start := range map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy} {
+	for name, start := range proxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			requests := make(chan proxiedRequest, 1)
@@ -116,7 +121,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 	failing := []string{"/redirect?api_key=" + secret, path + "/broken?api_key=" + secret, "/?rest_route=/latepoint-api/v1/broken&%61pi_key=" + secret}
 	const plainPage, plainList = "/first-page?a=1", path + "?page=2&search=a%20b&date_from=2026-11-22"
 
-	for name, start := range map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy} {
+	for name, start := range proxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			requests := make(chan proxiedRequest, 4*(len(uris)+len(failing)))
@@ -130,6 +135,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 				request.Header.Set("X-API-Key", secret)
 				request.Header.Set("Authorization", "Bearer "+secret)
 				request.Header.Set("Referer", referer)
+				request.Close = true // Apache answers a broken response on a kept connection by closing it
 				response, err := p.client.Do(request)
 				if err != nil {
 					t.Fatal(err)
@@ -338,6 +344,66 @@ http {
 	return p
 }
 
+// startApache starts Apache with its samples.
+func startApache(t *testing.T, bookside, php string) *proxy {
+	t.Helper()
+	command := fixtures.RequireTool(t, "apache2")
+	folder := t.TempDir()
+	if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil { // the workers are another user
+		t.Fatal(err)
+	}
+	certificate, trust := certify(t, folder)
+	plain, plainFile := openPort(t)
+	port, portFile := openPort(t)
+	write := func(name, content string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []*os.File{plainFile, portFile} { // Apache opens them itself
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(folder, "html"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write("html/index.php", "")
+	write("bookside.conf", sample(t, "apache/bookside.conf"))
+	write("bookside-routes.conf", sample(t, "apache/bookside-routes.conf", "127.0.0.1:8080", bookside))
+	write("site.conf", sample(t, "apache/site.conf", "*:80", plain, "*:443", port,
+		"/etc/ssl/certs/example.com.pem", certificate, "/etc/ssl/private/example.com.key", certificate,
+		"/var/www/html", filepath.Join(folder, "html"), "/run/php/php-fpm.sock", php))
+	var modules strings.Builder
+	for _, name := range []string{"mpm_event", "authz_core", "alias", "dir", "env", "headers", "proxy", "proxy_fcgi", "proxy_http", "rewrite", "setenvif", "socache_shmcb", "ssl"} {
+		fmt.Fprintf(&modules, "LoadModule %s_module /usr/lib/apache2/modules/mod_%[1]s.so\n", name)
+	}
+	write("apache2.conf", modules.String()+`
+ServerRoot `+folder+`
+ServerName example.com
+DefaultRuntimeDir `+folder+`
+PidFile pid
+User www-data
+Group www-data
+Listen `+plain+`
+Listen `+port+`
+Define APACHE_LOG_DIR `+folder+`
+ErrorLog rest.log
+LogFormat "%h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\"" combined
+Include bookside.conf
+Include site.conf
+`)
+	if err := os.Chmod(php, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{scheme: "https", address: port, client: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}, MaxIdleConnsPerHost: 64,
+	}}, logs: folder}
+	p.run(t, exec.CommandContext(t.Context(), command, "-d", folder, "-f", "apache2.conf", "-DFOREGROUND"))
+	p.eventuallyListens(t)
+	return p
+}
+
 // startCaddy starts Caddy with its sample, in front of Bookside at an address and PHP at
 // a socket. It uses no certificate, because it would try to get one from the internet.
 func startCaddy(t *testing.T, bookside, php string) *proxy {
@@ -358,15 +424,21 @@ func startCaddy(t *testing.T, bookside, php string) *proxy {
 	caddy := exec.CommandContext(t.Context(), command, "run", "--adapter", "caddyfile", "--config", path)
 	caddy.Env = []string{"HOME=" + folder}
 	p.run(t, caddy)
-	(&testServer{t: t, stderr: p.stderr}).eventually("Caddy to answer", func() bool {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", port)
+	p.eventuallyListens(t)
+	return p
+}
+
+// eventuallyListens waits for the proxy's port.
+func (p *proxy) eventuallyListens(t *testing.T) {
+	t.Helper()
+	(&testServer{t: t, stderr: p.stderr}).eventually("the proxy to listen", func() bool {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.address)
 		if err != nil {
 			return false
 		}
 		_ = conn.Close()
 		return true
 	})
-	return p
 }
 
 // run starts the proxy and stops it at the end of the test.
