@@ -2,7 +2,9 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -61,6 +63,50 @@ func (s *Site) Conflicts(ctx context.Context) (ConflictReport, error) {
 	report.Bookings = len(bookings)
 	report.Cut = more || len(report.Conflicts) == conflictPairs
 	return report, nil
+}
+
+// ConflictingBooking is what people need to know of a booking that conflicts with another one.
+type ConflictingBooking struct {
+	Agent, Service, Customer string // names
+	Date                     string // on which it begins
+	Start, End               int    // minutes after midnight
+}
+
+// ConflictingBookings describes the bookings of conflicts, by id.
+func (s *Site) ConflictingBookings(ctx context.Context, conflicts []Conflict) (map[int64]ConflictingBooking, error) {
+	var ids []int64
+	for _, c := range conflicts {
+		ids = append(ids, c.First, c.Second)
+	}
+	const name = "TRIM(CONCAT_WS(' ', %[1]s.first_name, %[1]s.last_name))"
+	stmt := sq.Select("b.id", fmt.Sprintf(name, "a"), "s.name", fmt.Sprintf(name, "c"), "b.start_date", "b.start_time", "b.end_time").
+		From(s.db.Name(wpdb.Bookings) + " AS b").
+		LeftJoin(s.db.Name(wpdb.Agents) + " AS a ON a.id = b.agent_id").
+		LeftJoin(s.db.Name(wpdb.Services) + " AS s ON s.id = b.service_id").
+		LeftJoin(s.db.Name(wpdb.Customers) + " AS c ON c.id = b.customer_id").
+		Where(sq.Eq{"b.id": ids})
+	described := make(map[int64]ConflictingBooking, len(ids))
+	_, err := wpdb.All(ctx, s.db, "describe conflicting bookings", stmt, func(row wpdb.Scanner) (struct{}, error) {
+		var id int64
+		var b ConflictingBooking
+		err := row.Scan(&id, wpdb.OrZero(&b.Agent), wpdb.OrZero(&b.Service), wpdb.OrZero(&b.Customer), wpdb.OrZero(&b.Date), wpdb.OrZero(&b.Start), wpdb.OrZero(&b.End))
+		described[id] = b
+		return struct{}{}, err
+	})
+	return described, err
+}
+
+// Address returns the address of the site's WordPress, without a slash at its end; "" if the
+// site does not know it.
+func (s *Site) Address(ctx context.Context) (string, error) {
+	options, err := s.db.OptionValues(ctx, "siteurl")
+	return strings.TrimRight(wpdb.PlainText(options["siteurl"]), "/"), err
+}
+
+// BookingURL returns the page of the plugin's administration that shows a booking, given the
+// address of its site.
+func BookingURL(address string, id int64) string {
+	return fmt.Sprintf("%s/wp-admin/admin.php?page=latepoint&route_name=bookings__index&filter%%5Bid%%5D=%d", address, id)
 }
 
 // capacities returns the seats of services, by id.

@@ -10,6 +10,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/diagnose"
+	"bookside/adapter/domain"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -20,8 +21,8 @@ large site faster. It changes nothing. It exits with 0 if the site can be served
 says what to do. If Redis is configured, it is tried too.
 
 Missing privileges are printed as GRANT statements; --grants prints all that are needed, even for
-a user that has none yet. --conflicts lists overlapping bookings of one agent from today on, and
-exits with 7 if there are any. --json prints all of this for programs; its "ok" is true if check
+a user that has none yet. --conflicts lists overlapping bookings of one agent from today on, with names and times,
+and exits with 7 if there are any. --json prints all of this for programs; its "ok" is true if check
 exits with 0.
 
 With --live it asks the running server at admin.listen whether it is ready, as the health check of
@@ -56,6 +57,9 @@ type findings struct {
 	target target
 	db     *wpdb.DB
 	show   checkOutput
+	// overlaps describes the overlapping bookings, if they are to be listed.
+	overlaps map[int64]adapter.ConflictingBooking
+	address  string // of the site; "" if it is not known
 }
 
 func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (err error) {
@@ -75,6 +79,11 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 		report.Warnings = append(report.Warnings, "Redis does not count requests, so each server counts its own; see rate_limit.redis: "+ratelimit.RedisError(err))
 	}
 	f := findings{Report: report, target: t, db: db, show: show}
+	if show.conflicts && !show.json && f.overlapping() {
+		if err := f.describeOverlaps(ctx, p.now); err != nil {
+			return t.explainPrivilege(ctx, err)
+		}
+	}
 	if show.json {
 		err = p.printJSON(f.json())
 	} else {
@@ -109,10 +118,23 @@ func (p *program) checkFailed(ctx context.Context, t target, show checkOutput, r
 // overlapping reports whether bookings overlap.
 func (f findings) overlapping() bool { return f.Conflicts != nil && len(f.Conflicts.Conflicts) > 0 }
 
+// describeOverlaps reads what people need to know of the overlapping bookings.
+func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error {
+	site, err := adapter.NewPlatform(f.db, now).Site(ctx)
+	if err != nil {
+		return err
+	}
+	if f.overlaps, err = site.ConflictingBookings(ctx, f.Conflicts.Conflicts); err != nil {
+		return err
+	}
+	f.address, err = site.Address(ctx)
+	return err
+}
+
 // problems returns why check fails.
 func (f findings) problems() []string {
 	if len(f.Problems) == 0 && f.show.conflicts && f.overlapping() {
-		return []string{countConflicts(*f.Conflicts) + " pairs of bookings overlap"}
+		return []string{overlapCount(*f.Conflicts)}
 	}
 	return f.Problems
 }
@@ -132,9 +154,14 @@ func (f findings) failure() error {
 	}
 }
 
-func countConflicts(r adapter.ConflictReport) string {
-	if r.Cut {
-		return fmt.Sprintf("%d or more", len(r.Conflicts))
+// overlapCount says how many bookings overlap.
+func overlapCount(r adapter.ConflictReport) string {
+	switch n := len(r.Conflicts); {
+	case r.Cut:
+		return fmt.Sprintf("%d or more pairs of bookings overlap", n)
+	case n == 1:
+		return "1 pair of bookings overlaps"
+	default:
+		return fmt.Sprintf("%d pairs of bookings overlap", n)
 	}
-	return fmt.Sprint(len(r.Conflicts))
 }

@@ -42,7 +42,7 @@ func TestCheckJSON(t *testing.T) {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
 	failed := checkJSON(t, env, exitConflicts, "--conflicts")
-	if diff := cmp.Diff([]string{"1 pairs of bookings overlap"}, failed.Problems); diff != "" || failed.OK {
+	if diff := cmp.Diff([]string{"1 pair of bookings overlaps"}, failed.Problems); diff != "" || failed.OK {
 		t.Errorf("ok: %t, problems (-want +got):\n%s", failed.OK, diff)
 	}
 	execute(t, db.SQL, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
@@ -69,8 +69,15 @@ func TestCheckConflicts(t *testing.T) {
 	env := settingsFor(db)
 	run(t, env, "", "check", "--conflicts").want(t, exitOK)
 	overlap(t, db)
-	got := run(t, env, "", "check", "--conflicts").want(t, exitConflicts, "1 pairs of bookings overlap")
-	wantTexts(t, got.stdout, "AGENT   BOOKINGS    \n1       7001 7002   \n", "overlaps       1 pairs of ")
+	got := run(t, env, "", "check", "--conflicts").want(t, exitConflicts, "1 pair of bookings overlaps")
+	wantTexts(t, got.stdout, "overlaps       1 pair of bookings overlaps, of ", "\nMiriam Albers, 2027-06-01\n"+
+		"  09:00-10:00   booking 7001   Quick check   Lena Hoffmann   https://practice.example.org/wp-admin/admin.php?page=latepoint&route_name=bookings__index&filter%5Bid%5D=7001\n"+
+		"  09:30-10:30   booking 7002   ")
+	execute(t, db.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'siteurl'")
+	without := run(t, env, "", "check", "--conflicts").want(t, exitConflicts).stdout
+	if strings.Contains(without, "wp-admin") {
+		t.Errorf("a link to a site whose address is not known:\n%s", without)
+	}
 }
 
 // TestCheckGrants: an account with exactly the grants that check prints lacks

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/indexes"
 	"bookside/wpdb"
@@ -267,20 +268,44 @@ func (f findings) overlapsLine() string {
 	if f.Conflicts == nil {
 		return unknown
 	}
-	return fmt.Sprintf("%s pairs of %d bookings from today on", countConflicts(*f.Conflicts), f.Conflicts.Bookings)
+	if !f.overlapping() {
+		return fmt.Sprintf("none of %d bookings from today on", f.Conflicts.Bookings)
+	}
+	return fmt.Sprintf("%s, of %d from today on", overlapCount(*f.Conflicts), f.Conflicts.Bookings)
 }
 
-// conflictTable is printed by check --conflicts.
+// conflictTable is printed by check --conflicts: for each pair the agent and the day, and below
+// them both bookings.
 func (f findings) conflictTable() string {
-	rows := [][]string{{"AGENT", "BOOKINGS", ""}}
+	var b strings.Builder
 	for _, c := range f.Conflicts.Conflicts {
-		note := ""
+		first := f.overlaps[c.First]
+		fmt.Fprintf(&b, "\n%s, %s", cmp.Or(first.Agent, fmt.Sprintf("agent %d", c.Agent)), first.Date)
 		if c.BuffersOnly {
-			note = "buffers only"
+			b.WriteString(" (buffers only)")
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Agent), fmt.Sprintf("%d %d", c.First, c.Second), note})
+		b.WriteString("\n" + columns([][]string{f.overlapRow(c.First, first.Date), f.overlapRow(c.Second, first.Date)}))
 	}
-	return columns(rows)
+	return b.String()
+}
+
+// overlapRow describes a booking; its date is told if it is another one than that of the pair.
+func (f findings) overlapRow(id int64, date string) []string {
+	booking := f.overlaps[id]
+	when := clockOf(booking.Start) + "-" + clockOf(booking.End)
+	if booking.Date != date {
+		when = booking.Date + " " + when
+	}
+	row := []string{"  " + when, fmt.Sprintf("booking %d", id), booking.Service, booking.Customer}
+	if f.address != "" {
+		row = append(row, adapter.BookingURL(f.address, id))
+	}
+	return row
+}
+
+// clockOf returns the time of a minute of the day.
+func clockOf(minutes int) string {
+	return time.Time{}.Add(time.Duration(minutes) * time.Minute).Format("15:04")
 }
 
 // allGrants returns SQL that can be run as it is.

@@ -197,6 +197,10 @@ func TestSecretFile(t *testing.T) {
 	if err != nil || c.DB.DSN != "u:p@tcp(h)/d" {
 		t.Errorf("dsn %q, %v", c.DB.DSN, err)
 	}
+	c, err = configFrom(t, "db:\n  dsn_file: "+path+"\n", nil)
+	if err != nil || c.DB.DSN != "u:p@tcp(h)/d" {
+		t.Errorf("dsn %q of the YAML file, %v", c.DB.DSN, err)
+	}
 }
 
 func TestOtherProgramsVariablesAreIgnored(t *testing.T) {
@@ -252,6 +256,10 @@ func TestInvalidSources(t *testing.T) {
 		{"missing secret file", "", []string{"BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN_FILE: open /nowhere/dsn: no such file"},
 		{"secret in place of its file", "", []string{"BOOKSIDE_DB__DSN_FILE=u:" + secret + "@tcp(h)/d"}, nil,
 			"BOOKSIDE_DB__DSN_FILE: the file cannot be read: no such file or directory; a value itself belongs in BOOKSIDE_DB__DSN"},
+		{"missing secret file of the file", "db:\n  dsn_file: /nowhere/dsn\n", nil, nil, "db.dsn_file: open /nowhere/dsn: no such file"},
+		{"secret in place of its file in the file", "db:\n  dsn_file: u:" + secret + "@tcp(h)/d\n", nil, nil, "db.dsn_file: the file cannot be read: no such file or directory; a value itself belongs in "},
+		{"secret twice in the file", "db:\n  dsn: " + secret + "\n  dsn_file: /nowhere/dsn\n", nil, nil, "db.dsn and db.dsn_file: set only one of them"},
+		{"_FILE of no secret in the file", "db:\n  prefix_file: x\n", nil, nil, "db.prefix_file: no such setting"},
 		{"secret twice", "", []string{"BOOKSIDE_DB__DSN=" + secret, "BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN and BOOKSIDE_DB__DSN_FILE: set only one of them"},
 	}
 	for _, test := range tests {
@@ -277,6 +285,20 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		t.Fatal("no error")
 	}
 	wantTexts(t, err.Error(), "db.dns", "db.max_open", "BOOKSIDE_X", "log.levl")
+}
+
+// TestInvalidValuesAreReportedWithWrongTypes: what has the wrong type, is unknown or is not
+// allowed is reported together, and each setting once.
+func TestInvalidValuesAreReportedWithWrongTypes(t *testing.T) {
+	t.Parallel()
+	_, err := configFrom(t, "db:\n  max_open: a\n  acquire_timeout: 1ms\nlog:\n  level: loud\n  colour: red\n", nil)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	wantTexts(t, err.Error(), "db.max_open: write a whole number", "db.acquire_timeout: write a duration of at least 10ms", "log.level: write debug", "log.colour: no such setting")
+	if n := strings.Count(err.Error(), "\n"); n != 4 {
+		t.Errorf("%d problems, want 4:\n%v", n, err)
+	}
 }
 
 func TestValidate(t *testing.T) {

@@ -89,7 +89,7 @@ Settings come from these sources; later ones override earlier ones:
 4. flags: ` + "`--set KEY=VALUE`" + ` for any setting, and the short forms below
 
 An unknown key is an error. Either ` + "`db.dsn` or `wordpress.config`" + ` is required. A variable whose name ends in
-` + "`_FILE`" + ` names a file that contains the value. All users of a machine can see the flags of a program, so keep
+` + "`_FILE`" + ` names a file that contains the value, and so does a key such as ` + "`db.dsn_file`" + ` in the YAML file. All users of a machine can see the flags of a program, so keep
 secrets out of them. ` + "`bookside serve --print-config`" + ` prints the result, with secrets masked.
 `
 

@@ -66,7 +66,8 @@ func (f *configFlags) short(flags *flag.FlagSet, name, key, usage string) {
 }
 
 // readConfig merges the layers and rejects unknown keys and values of the wrong
-// type; config.validate checks the values themselves.
+// type, along with all values that are not allowed. If there are none of the former,
+// config.validate finds the latter.
 func readConfig(environ []string, flags configFlags) (config, error) {
 	l, err := newLayers()
 	if err != nil {
@@ -79,10 +80,27 @@ func readConfig(environ []string, flags configFlags) (config, error) {
 	if err := errors.Join(l.loadFile(path), l.loadEnvironment(environ), l.loadFlags(flags.settings)); err != nil {
 		return config{}, err
 	}
-	if err := configFailure(l.problems); err != nil {
+	c, err := l.decode()
+	if err != nil {
 		return config{}, err
 	}
-	return l.decode()
+	return c, configFailure(l.withInvalid(c))
+}
+
+// withInvalid returns the problems so far, if there are any, and the values that are not
+// allowed. Settings that were rejected have their defaults, about which there is nothing to
+// say; and a database that seems to be missing may be behind a misspelt name.
+func (l *layers) withInvalid(c config) []string {
+	if len(l.problems) == 0 {
+		return nil
+	}
+	all := l.problems
+	for _, p := range c.problems() {
+		if !l.rejected[p.key] && (p.key != keyDSN || c.DB.DSN != "") {
+			all = append(all, p.String())
+		}
+	}
+	return all
 }
 
 // configFailure returns nil if there are no problems.
@@ -108,10 +126,11 @@ type layers struct {
 	defaults map[string]any    // by key; a value's type is that of the setting
 	names    map[string]string // keys by environment variable
 	problems []string
+	rejected map[string]bool // keys with a value of the wrong type
 }
 
 func newLayers() (*layers, error) {
-	l := &layers{merged: koanf.New("."), names: map[string]string{}}
+	l := &layers{merged: koanf.New("."), names: map[string]string{}, rejected: map[string]bool{}}
 	if err := l.merged.Load(structs.Provider(defaultConfig(), "koanf"), nil); err != nil {
 		return nil, fmt.Errorf("load default configuration: %w", err)
 	}
@@ -163,11 +182,46 @@ func (l *layers) loadFile(path string) error {
 		if isEmpty(value) && (l.known(key) || l.isSection(key)) {
 			continue // use the default
 		}
-		if decoded, ok := l.accept(path+": "+showKey(key), key, value); ok {
+		source := path + ": " + showKey(key)
+		if secret, ok := secretOfFile(key); ok {
+			if _, both := values[secret]; both {
+				l.problem("%s: %s and %s: set only one of them", path, secret, key)
+				continue
+			}
+			name, _ := value.(string)
+			if value, ok = l.readSecret(source, secret, secret, name); !ok {
+				continue
+			}
+			key = secret
+		}
+		if decoded, ok := l.accept(source, key, value); ok {
 			accepted[key] = decoded
 		}
 	}
 	return l.overlay(accepted)
+}
+
+// secretOfFile returns the secret that is in the file which a key such as db.dsn_file names.
+func secretOfFile(key string) (secret string, ok bool) {
+	secret, ok = strings.CutSuffix(key, strings.ToLower(fileSuffix))
+	return secret, ok && slices.Contains(secretKeys, secret)
+}
+
+// readSecret reads the value of a setting from a file that source names; place is where the
+// value itself could be written.
+func (l *layers) readSecret(source, place, key, path string) (value string, ok bool) {
+	content, err := os.ReadFile(path)
+	var failed *fs.PathError
+	switch {
+	case err == nil:
+		return strings.TrimRight(string(content), "\r\n"), true
+	case errors.As(err, &failed) && !filepath.IsAbs(path): // it may be the secret itself
+		l.problem("%s: the file cannot be read: %v; a value itself belongs in %s", source, failed.Err, place)
+	default:
+		l.problem("%s: %v", source, err)
+	}
+	l.rejected[key] = true
+	return "", false
 }
 
 // singleDocument is koanf's YAML parser, but rejects a second document, which that
@@ -246,6 +300,7 @@ func (l *layers) accept(source, key string, value any) (any, bool) {
 	decoded, expected := decodeValue(value, l.defaults[key])
 	if expected != "" {
 		l.problem("%s: write %s", source, expected)
+		l.rejected[key] = true
 		return nil, false
 	}
 	return decoded, true
@@ -290,17 +345,11 @@ func (l *layers) loadEnvironment(environ []string) error {
 // skips it.
 func (l *layers) variable(name, key, value string) (string, any) {
 	if name == envName(key)+fileSuffix {
-		content, err := os.ReadFile(value)
-		var failed *fs.PathError
-		switch {
-		case errors.As(err, &failed) && !filepath.IsAbs(value): // it may be the secret itself
-			l.problem("%s: the file cannot be read: %v; a value itself belongs in %s", name, failed.Err, envName(key))
-			return "", nil
-		case err != nil:
-			l.problem("%s: %v", name, err)
+		content, ok := l.readSecret(name, envName(key), key, value)
+		if !ok {
 			return "", nil
 		}
-		value = strings.TrimRight(string(content), "\r\n")
+		value = content
 	}
 	decoded, ok := l.accept(name, key, value)
 	if !ok {

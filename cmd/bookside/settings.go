@@ -128,7 +128,8 @@ const aboutSettings = `Settings come from these sources; later ones override ear
   1. the defaults below
   2. a YAML file named by --config or BOOKSIDE_CONFIG, with sections and names as below
   3. the environment: db.dsn is BOOKSIDE_DB__DSN, and so on; lists are separated by commas.
-     BOOKSIDE_DB__DSN_FILE names a file that contains the value; so it is with every secret.
+     BOOKSIDE_DB__DSN_FILE, or db.dsn_file in the YAML file, names a file that contains the value;
+     so it is with every secret.
   4. flags: --set db.max_open=20, and the short forms listed in the help of a command.
      All users of the machine can see the flags of a program, so keep secrets out of them.
 

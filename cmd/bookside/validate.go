@@ -18,6 +18,15 @@ import (
 
 // validate returns an error with all problems of the configuration.
 func (c config) validate() error {
+	var lines []string
+	for _, p := range c.problems() {
+		lines = append(lines, p.String())
+	}
+	return configFailure(lines)
+}
+
+// problems returns the settings whose values are not allowed.
+func (c config) problems() []problem {
 	var v validation
 	c.validateDatabase(&v)
 	c.validateServer(&v)
@@ -32,18 +41,22 @@ func (c config) validate() error {
 	_, err := logLevel(c.Log.Level)
 	v.check(err == nil, "log.level", "write debug, info, warn or error")
 	v.check(slices.Contains(logFormats, c.Log.Format), "log.format", "write %s", strings.Join(logFormats, ", "))
-	return configFailure(v.problems)
+	return v.problems
 }
 
 // metaKey matches keys that fit the plugin's column.
 var metaKey = regexp.MustCompile(`^[!-~]{1,110}$`)
 
-// validation collects problems, each with its key.
-type validation struct{ problems []string }
+// problem is what is wrong with the value of a setting.
+type problem struct{ key, text string }
+
+func (p problem) String() string { return p.key + ": " + p.text }
+
+type validation struct{ problems []problem }
 
 func (v *validation) check(ok bool, key, format string, args ...any) {
 	if !ok {
-		v.problems = append(v.problems, key+": "+fmt.Sprintf(format, args...))
+		v.problems = append(v.problems, problem{key, fmt.Sprintf(format, args...)})
 	}
 }
 
