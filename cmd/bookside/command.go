@@ -61,6 +61,7 @@ func commands() []command {
 		{"companion status", "", "compare the companion in WordPress with that of this program", aboutCompanionStatus, (*program).companionStatus},
 		{"companion zip", "FILE", "write the companion as a plugin to upload in wp-admin", aboutCompanionZip, (*program).zipCompanion},
 		{"admin-token", "", "print a login token for the page to manage API keys", aboutAdminToken, (*program).adminToken},
+		{"completion", "SHELL", "print a completion script for bash, zsh or fish", aboutCompletion, (*program).completion},
 		{"version", "", "print the version", aboutVersion, (*program).version},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite CONFIGURATION.md")
+var update = flag.Bool("update", false, "rewrite CONFIGURATION.md and what else is made from the settings and commands")
 
 // TestSettingsAreDocumented: settings has exactly the keys of the configuration.
 func TestSettingsAreDocumented(t *testing.T) {
@@ -58,22 +59,31 @@ func TestSettingDefaults(t *testing.T) {
 	}
 }
 
-// TestConfigurationDocument compares CONFIGURATION.md with the settings, flags
-// and exit codes of the program.
+// TestConfigurationDocument compares CONFIGURATION.md, and the configuration file and the manual page of
+// the packages, with the settings, flags and exit codes of the program.
 func TestConfigurationDocument(t *testing.T) {
 	t.Parallel()
-	got := configurationDocument(t)
-	if *update {
-		if err := os.WriteFile("CONFIGURATION.md", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("CONFIGURATION.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("CONFIGURATION.md is out of date, see its first lines (-want +got):\n%s", diff)
+	for path, make := range map[string]func(*testing.T) string{
+		"CONFIGURATION.md":                 configurationDocument,
+		"../../docker/package/config.yaml": configurationFile,
+		"../../docker/package/bookside.1":  manualPage,
+	} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			got := make(t)
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s is out of date: go test ./cmd/bookside -run TestConfigurationDocument -update (-want +got):\n%s", path, diff)
+			}
+		})
 	}
 }
 
@@ -84,7 +94,8 @@ const documentIntroduction = `# Configuration
 Settings come from these sources; later ones override earlier ones:
 
 1. the defaults below
-2. a YAML file, named by ` + "`--config FILE` or `BOOKSIDE_CONFIG`" + `, with sections and names as below
+2. a YAML file, named by ` + "`--config FILE` or `BOOKSIDE_CONFIG`" + `, with sections and names as below; if none is named,
+   ` + "`/etc/bookside/config.yaml`" + ` if it exists
 3. environment variables; lists are separated by commas
 4. flags: ` + "`--set KEY=VALUE`" + ` for any setting, and the short forms below
 

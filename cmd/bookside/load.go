@@ -28,6 +28,9 @@ const (
 	envPrefix  = "BOOKSIDE_"
 	envFile    = "BOOKSIDE_CONFIG"
 	fileSuffix = "_FILE"
+
+	// systemConfig is the configuration file of the packages.
+	systemConfig = "/etc/bookside/config.yaml"
 )
 
 // secretKeys are the settings that can also be read from a file.
@@ -42,7 +45,7 @@ type configFlags struct {
 type flagSetting struct{ flag, key, value string }
 
 func (f *configFlags) define(flags *flag.FlagSet) {
-	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG)")
+	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG); default "+systemConfig+" if it exists")
 	f.short(flags, "wp-config", keyWPConfig, "read the database and the table prefix from the site's wp-config.php at this `PATH`")
 	f.short(flags, "prefix", keyPrefix, "table `PREFIX` of the site")
 	// Invalid settings are reported later: the flag package would quote the value,
@@ -109,6 +112,18 @@ func configFailure(problems []string) error {
 		return nil
 	}
 	return failf(exitUsage, nil, "invalid configuration:\n  %s", strings.Join(problems, "\n  "))
+}
+
+// withSystemConfig returns the environment with the file at path as configuration, if it exists and
+// the environment names no other.
+func withSystemConfig(environ []string, path string) []string {
+	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, envFile+"=") }) {
+		return environ
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return environ
+	}
+	return append(environ, envFile+"="+path)
 }
 
 func lookup(environ []string, name string) string {

@@ -126,7 +126,8 @@ func (s setting) variables() []string {
 
 const aboutSettings = `Settings come from these sources; later ones override earlier ones:
   1. the defaults below
-  2. a YAML file named by --config or BOOKSIDE_CONFIG, with sections and names as below
+  2. a YAML file named by --config or BOOKSIDE_CONFIG, with sections and names as below; if none is
+     named, /etc/bookside/config.yaml
   3. the environment: db.dsn is BOOKSIDE_DB__DSN, and so on; lists are separated by commas.
      BOOKSIDE_DB__DSN_FILE, or db.dsn_file in the YAML file, names a file that contains the value;
      so it is with every secret.
