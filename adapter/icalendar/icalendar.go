@@ -1,10 +1,15 @@
-// Package icalendar writes calendar files (RFC 5545) that people can import into their own
-// calendar. It imports golang-ical and no other part of the project.
+// Package icalendar writes calendar files (RFC 5545): those that people import into their own
+// calendar, and those that their calendar programs subscribe to. It imports golang-ical and no
+// other part of the project.
+//
+// Times are written in UTC: such a file needs no definition of a time zone, is right over every
+// change of the clock, and programs show it in the zone of its reader.
 package icalendar
 
 import (
 	"strings"
 	"time"
+	"unicode"
 
 	ics "github.com/arran4/golang-ical"
 )
@@ -15,9 +20,11 @@ type Event struct {
 	// what it has. A file of a higher Sequence replaces one of a lower.
 	UID        string
 	Sequence   int
+	Stamp      time.Time // when the event got its present form; the zero time for when the file is made
 	Summary    string
-	Location   string // "" for none
-	URL        string
+	Details    []string // lines about the appointment
+	Location   string   // "" for none
+	URL        string   // likewise
 	Start, End time.Time
 	Status     Status
 }
@@ -32,8 +39,7 @@ const (
 	Cancelled Status = Status(ics.ObjectStatusCancelled)
 )
 
-// File returns the calendar file of an event as of an instant. Times are in UTC, so that
-// the file needs no definition of a time zone.
+// File returns the calendar file of an event as of an instant.
 func File(e Event, now time.Time) string {
 	calendar := newCalendar()
 	calendar.AddVEvent(newEvent(e, now))
@@ -49,11 +55,19 @@ func newCalendar() *ics.Calendar {
 
 func newEvent(e Event, now time.Time) *ics.VEvent {
 	event := ics.NewEvent(e.UID)
+	if !e.Stamp.IsZero() {
+		now = e.Stamp
+	}
 	event.SetDtStampTime(now)
 	event.SetSequence(e.Sequence)
 	event.SetStartAt(e.Start)
-	event.SetEndAt(e.End)
+	if e.End.After(e.Start) { // no other end is allowed; without one, the event ends when it begins
+		event.SetEndAt(e.End)
+	}
 	event.SetSummary(plain(e.Summary))
+	if len(e.Details) > 0 {
+		event.SetDescription(e.description())
+	}
 	if location := plain(e.Location); location != "" {
 		event.SetLocation(location)
 	}
@@ -61,8 +75,27 @@ func newEvent(e Event, now time.Time) *ics.VEvent {
 		event.SetURL(url)
 	}
 	event.SetStatus(ics.ObjectStatus(e.Status))
+	if e.Status == Cancelled { // or programs that keep showing it would count its time as taken
+		event.SetTimeTransparency(ics.TransparencyTransparent)
+	}
 	return event
 }
 
-// plain keeps a text from ending its line, and makes it one line.
-func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
+func (e Event) description() string {
+	lines := make([]string, len(e.Details))
+	for i, line := range e.Details {
+		lines[i] = plain(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// plain keeps a text from ending its line, and makes it one line. What no file may contain is
+// left out.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), ""))
+}

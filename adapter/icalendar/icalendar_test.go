@@ -135,7 +135,29 @@ func TestNoLocation(t *testing.T) {
 	t.Parallel()
 	online := visit
 	online.Location, online.Status = " \n", Cancelled
-	if file := File(online, now); strings.Contains(file, "LOCATION") || !strings.Contains(file, "STATUS:CANCELLED") {
+	if file := File(online, now); strings.Contains(file, "LOCATION") || !strings.Contains(file, "STATUS:CANCELLED\r\nTRANSP:TRANSPARENT\r\n") {
+		t.Error(file)
+	}
+}
+
+// TestEndsThatAreNone: an event that does not end after it begins has no end.
+func TestEndsThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]time.Time{"the start": visit.Start, "before": visit.Start.Add(-time.Hour)} {
+		short := visit
+		short.End = end
+		if file := File(short, now); strings.Contains(file, "DTEND") {
+			t.Errorf("%s: %s", name, file)
+		}
+	}
+}
+
+// TestTextsEndNoLine: no text of somebody adds a line to a file.
+func TestTextsEndNoLine(t *testing.T) {
+	t.Parallel()
+	forged := visit
+	forged.Details = []string{"a\r\nDTEND:20300101T000000Z", "b\x00\x1bc\xff\u0085"}
+	if file := File(forged, now); !strings.Contains(file, "\r\n"+`DESCRIPTION:a DTEND:20300101T000000Z\nbc`+"\r\n") {
 		t.Error(file)
 	}
 }
@@ -159,30 +181,61 @@ func TestPythonReadsFiles(t *testing.T) {
 		event["LOCATION"], event["URL"] = location, "https://example.com"
 		return event
 	}
+	free := func(event map[string]any) map[string]any {
+		event["TRANSP"] = "TRANSPARENT"
+		return event
+	}
 	for name, c := range map[string]struct {
 		event Event
 		want  map[string]any
 	}{
 		"a visit":    {visit, with(event("Appointment with Zoë; Physio, 60 BEGIN:VALARM", "CONFIRMED", 7), "1 High Street, 10115 Berlin")},
 		"long texts": {long, with(event(text, "TENTATIVE", 7), text)},
-		"the least":  {bare, event("Appointment with Zoë; Physio, 60 BEGIN:VALARM", "CANCELLED", 0)},
+		"the least":  {bare, free(event("Appointment with Zoë; Physio, 60 BEGIN:VALARM", "CANCELLED", 0))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			read := exec.CommandContext(t.Context(), python, "testdata/read.py")
-			read.Stdin = strings.NewReader(File(c.event, now))
-			output, err := read.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %s", err, output)
-			}
-			var got map[string]any
-			if err := json.Unmarshal(output, &got); err != nil {
-				t.Fatalf("%v: %s", err, output)
-			}
 			want := map[string]any{"method": "PUBLISH", "version": "2.0", "events": []any{c.want}}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, readByPython(t, python, File(c.event, now))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
+	t.Run("a feed", func(t *testing.T) {
+		t.Parallel()
+		detailed, stamp := bare, now.Add(-time.Hour)
+		detailed.UID, detailed.Details, detailed.Status, detailed.Stamp = "DEF@example.com", []string{text, "Phone: +49 30 1"}, Confirmed, stamp
+		described := event("Appointment with Zoë; Physio, 60 BEGIN:VALARM", "CONFIRMED", 0)
+		described["UID"], described["DESCRIPTION"], described["DTSTAMP"] = "DEF@example.com", text+"\nPhone: +49 30 1", "2026-11-21T08:30:00+00:00"
+		var feed strings.Builder
+		w, err := NewFeed(&feed, Feed{Name: "Zoë; a, b \\\r\nX", Zone: "Europe/Berlin", Refresh: time.Hour})
+		if err == nil {
+			err = errors.Join(w.Add(detailed), w.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]any{"method": "PUBLISH", "version": "2.0", "name": `Zoë; a, b \ X`, "zone": "Europe/Berlin", "events": []any{described}}
+		if diff := cmp.Diff(want, readByPython(t, python, feed.String())); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if !strings.Contains(feed.String(), "\r\nREFRESH-INTERVAL;VALUE=DURATION:PT60M\r\nX-PUBLISHED-TTL:PT60M\r\n") {
+			t.Error(feed.String())
+		}
+	})
+}
+
+// readByPython returns what an independent implementation finds in a file.
+func readByPython(t *testing.T, python, file string) (found map[string]any) {
+	t.Helper()
+	read := exec.CommandContext(t.Context(), python, "testdata/read.py")
+	read.Stdin = strings.NewReader(file)
+	output, err := read.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	if err := json.Unmarshal(output, &found); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return found
 }

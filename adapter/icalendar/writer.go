@@ -22,12 +22,36 @@ type Writer struct {
 // NewWriter begins a calendar as of an instant. Close ends it: a calendar without its end is
 // incomplete.
 func NewWriter(to io.Writer, now time.Time) (*Writer, error) {
-	w := &Writer{to, now}
+	return begin(&Writer{to, now}, newCalendar())
+}
+
+// Feed is what a calendar says of itself to the programs that subscribe to it.
+type Feed struct {
+	Name    string
+	Zone    string        // IANA name of the zone in which programs may show it by default; "" for none
+	Refresh time.Duration // after which programs should read it again, in whole minutes
+}
+
+// NewFeed begins a calendar for subscribers. Its events must have stamps, so that it is the same
+// as long as they are.
+func NewFeed(to io.Writer, f Feed) (*Writer, error) {
+	calendar := newCalendar()
+	calendar.SetName(plain(f.Name))
+	if f.Zone != "" {
+		calendar.SetXWRTimezone(f.Zone)
+	}
+	interval := fmt.Sprintf("PT%dM", f.Refresh/time.Minute)
+	calendar.SetRefreshInterval(interval) // of RFC 7986; the next one is for Outlook
+	calendar.SetXPublishedTTL(interval)
+	return begin(&Writer{to: to}, calendar)
+}
+
+func begin(w *Writer, calendar *ics.Calendar) (*Writer, error) {
 	if err := w.line("BEGIN:VCALENDAR"); err != nil {
 		return nil, err
 	}
-	for _, property := range newCalendar().CalendarProperties {
-		if err := property.SerializeTo(to, serialization); err != nil {
+	for _, property := range calendar.CalendarProperties {
+		if err := property.SerializeTo(w.to, serialization); err != nil {
 			return nil, fmt.Errorf("write calendar: %w", err)
 		}
 	}

@@ -14,4 +14,8 @@ for event in calendar.walk("VEVENT"):
         for name, value in event.property_items(recursive=False)
         if name not in ("BEGIN", "END")
     })
-json.dump({"method": str(calendar["METHOD"]), "version": str(calendar["VERSION"]), "events": events}, sys.stdout)
+found = {"method": str(calendar["METHOD"]), "version": str(calendar["VERSION"]), "events": events}
+for member, name in (("name", "X-WR-CALNAME"), ("zone", "X-WR-TIMEZONE")):
+    if name in calendar:
+        found[member] = str(calendar[name])
+json.dump(found, sys.stdout)

@@ -1,0 +1,78 @@
+package adapter
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"time"
+
+	"bookside/adapter/icalendar"
+)
+
+// calendarFile returns a booking as a file for calendars, with the facts that the plugin's
+// own has (OsBookingHelper::generate_ical_event_string, LatePoint 5.6.5); "" where no
+// start is stored. A later file of the same booking replaces an earlier one.
+func (s *Site) calendarFile(w writeSettings, b Booking) string {
+	event, ok := s.calendarEvent(b, hostOf(w.siteURL))
+	if !ok {
+		return ""
+	}
+	service := ""
+	if b.Service != nil {
+		service = b.Service.Name
+	}
+	event.Stamp = time.Time{} // a file of its own is as old as the mail
+	event.Summary = fmt.Sprintf("Appointment with %s for %s", b.Agent.FullName, service)
+	event.Location, event.URL = b.Location.FullAddress, w.siteURL
+	return icalendar.File(event, s.Now)
+}
+
+// calendarEvent returns what all calendar files say of a booking, without texts: its UID, its
+// time and its status. ok is false where no start is stored.
+//
+// The sequence is the age in seconds that the booking had at its last change. It needs no memory,
+// is the same in every file, and rises with whatever sets updated_at: the plugin, its companion
+// and every write here. The journal has more, but forgets, and a sequence must not fall. A change
+// by plain SQL, or a second one within a second, keeps the sequence and still reaches those who
+// subscribe, because they replace what they have by what they read.
+func (s *Site) calendarEvent(b Booking, host string) (event icalendar.Event, ok bool) {
+	start, ok := s.Start(b)
+	if !ok {
+		return icalendar.Event{}, false
+	}
+	end, ok := s.End(b)
+	if !ok {
+		return icalendar.Event{}, false
+	}
+	created, known := b.CreatedAt.Time()
+	changed, updated := b.UpdatedAt.Time()
+	switch {
+	case !updated:
+		changed = created
+	case !known:
+		created = changed
+	}
+	sequence := min(max(0, changed.Sub(created)/time.Second), math.MaxInt32)
+	return icalendar.Event{
+		UID: b.Code + "@" + host, Sequence: int(sequence), Stamp: changed, Start: start, End: end, Status: calendarStatus(b.Status),
+	}, true
+}
+
+func calendarStatus(status string) icalendar.Status {
+	switch status {
+	case StatusCancelled:
+		return icalendar.Cancelled
+	case "pending", "payment_pending":
+		return icalendar.Tentative
+	default:
+		return icalendar.Confirmed
+	}
+}
+
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Hostname()
+}
