@@ -389,7 +389,7 @@ var fieldDocs = map[string]fieldDoc{
 	"Webhook.include_record":       {"Whether the present record is sent too, as far as the key may see it", "", ""},
 	"Webhook.status":               {"Whether the webhook is served: enabled or disabled", "enabled", "^(enabled|disabled)$"},
 	"Webhook.reason":               {"Why it is disabled", "", ""},
-	"Webhook.failing_since":        {"Time of the first failure since the last success", rfc3339Example, rfc3339Form},
+	"Webhook.failing_since":        {"Time of the first failure since the last success; null if no delivery waits after a failure", rfc3339Example, rfc3339Form},
 	"Webhook.old_secret_until":     {"Until when requests are signed with the old secret too", rfc3339Example, rfc3339Form},
 	"Webhook.created_at":           {"When it was added", rfc3339Example, rfc3339Form},
 	"Webhook.secret":               {"What receivers check signatures with; only where it was just made", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=", "^whsec_"},

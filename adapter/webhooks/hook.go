@@ -38,7 +38,8 @@ type Hook struct {
 	KeyID   int64 // of the key that made it, and with which it ends; 0 for none
 	Status  Status
 	Reason  string // why it is disabled
-	// FailingSince is the time of the first failure since the last success; "" for none.
+	// FailingSince is the time of the first failure since the last success; "" for none, and
+	// when the deliveries that failed are given up.
 	FailingSince   domain.Timestamp
 	OldSecretUntil domain.Timestamp // "" unless a rotation is in progress
 	CreatedAt      domain.Timestamp

@@ -337,7 +337,7 @@ func (w *Worker) storeOutcomes(ctx context.Context) error {
 	var ended map[int64]string
 	err := w.store.db.Transact(ctx, "store outcomes of deliveries", func(tx *wpdb.DB) (err error) {
 		// Webhooks before deliveries, as in fanOut.
-		if ended, err = w.storeHealth(ctx, tx); err != nil {
+		if ended, err = w.storeHealth(ctx, tx, outcomes); err != nil {
 			return err
 		}
 		tries := sq.Insert(tx.Name(wpdb.WebhookTries)).Columns("webhook_id", "delivery_id", "at", "status", "took_ms", "failure", "answer")
@@ -383,35 +383,61 @@ func (w *Worker) storeOutcome(ctx context.Context, tx *wpdb.DB, r result, o outc
 	return err
 }
 
-// storeHealth notes since when webhooks fail, and disables those that have failed for too
-// long or are gone. It returns why, by webhook.
-func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB) (ended map[int64]string, err error) {
-	type health struct{ ok, bad, gone bool }
-	healths := map[int64]health{}
-	hooks := map[int64]Hook{}
-	for _, r := range w.finished {
-		if r.canceled || r.ours || r.delivery.Event == TestEvent {
+// health is what finished tries say about a webhook.
+type health struct {
+	hook          Hook
+	ok, bad, gone bool
+	givenUp       []int64 // deliveries
+}
+
+// healths returns what the finished tries say, by webhook.
+func (w *Worker) healths(outcomes []outcome) map[int64]*health {
+	healths := map[int64]*health{}
+	for i, r := range w.finished {
+		if r.canceled || r.delivery.Event == TestEvent {
 			continue
 		}
 		h := healths[r.hook.ID]
-		h.ok, h.bad, h.gone = h.ok || r.answer.ok(), h.bad || !r.answer.ok(), h.gone || r.answer.gone()
-		healths[r.hook.ID], hooks[r.hook.ID] = h, r.hook.Hook
+		if h == nil {
+			h = &health{hook: r.hook.Hook}
+			healths[r.hook.ID] = h
+		}
+		if outcomes[i].state == failed {
+			h.givenUp = append(h.givenUp, r.delivery.ID)
+		}
+		if !r.ours {
+			h.ok, h.bad, h.gone = h.ok || r.answer.ok(), h.bad || !r.answer.ok(), h.gone || r.answer.gone()
+		}
 	}
+	return healths
+}
+
+// storeHealth notes since when webhooks fail, and disables those that have failed for too
+// long or are gone. It returns why, by webhook.
+func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB, outcomes []outcome) (ended map[int64]string, err error) {
 	now := w.store.now()
 	ended = map[int64]string{}
-	for id, h := range healths {
-		since, failing := hooks[id].FailingSince.Time()
+	for id, h := range w.healths(outcomes) {
+		since, failing := h.hook.FailingSince.Time()
 		stmt := sq.Update(tx.Name(wpdb.Webhooks)).Where(sq.Eq{"id": id})
 		reason := ""
 		switch {
 		case h.gone:
 			reason = "the receiver answered 410 Gone"
+		case h.bad && !h.ok && failing && now.Sub(since) >= failingLimit:
+			reason = "it failed for three days"
 		case h.ok && failing:
 			stmt = stmt.Set("failing_since", nil)
-		case h.ok || h.bad && failing && now.Sub(since) < failingLimit:
+		case len(h.givenUp) > 0:
+			// What is left decides whether the webhook still fails.
+			if fails, err := w.fails(ctx, tx, id, h.givenUp); err != nil {
+				return nil, err
+			} else if fails {
+				continue
+			}
+			stmt = stmt.Set("failing_since", nil)
+		case !h.bad || h.ok || failing:
 			continue
-		case failing:
-			reason = "it failed for three days"
 		default:
 			stmt = stmt.Set("failing_since", domain.Stamp(now)).Where(sq.Eq{"failing_since": nil})
 		}
@@ -427,6 +453,15 @@ func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB) (ended map[int64]
 		}
 	}
 	return ended, nil
+}
+
+// fails reports whether a webhook has a delivery, besides those that are given up, that was
+// tried and did not arrive.
+func (w *Worker) fails(ctx context.Context, tx *wpdb.DB, id int64, givenUp []int64) (bool, error) {
+	stmt := sq.Select("id").From(tx.Name(wpdb.WebhookDeliveries)).
+		Where(sq.Eq{"webhook_id": id, "status": []string{waiting, sending}}).Where(sq.Gt{"tries": 0}).Where(sq.NotEq{"id": givenUp}).Limit(1)
+	_, found, err := wpdb.One(ctx, tx, "look for failing deliveries", stmt, wpdb.Value[int64])
+	return found, err
 }
 
 // logTry logs a try whose outcome is stored.

@@ -21,7 +21,7 @@ const (
 	perHook      = 8                  // tries of a webhook at a time, on one server
 	perFailing   = 1                  // the same while it has been failing for longer than failingSoon
 	failingSoon  = time.Minute        //
-	failingLimit = 3 * 24 * time.Hour // until a webhook that only fails is disabled
+	failingLimit = 69 * time.Hour     // until a webhook that only fails is disabled: not longer than the tries of a delivery
 	maxPause     = 24 * time.Hour     // that a receiver can ask for
 	claimTime    = 2 * time.Minute    // until another server may send a delivery whose server has died
 	pollInterval = time.Second        // to find retries, and what other servers left
@@ -30,6 +30,7 @@ const (
 	maxSkipped   = 1_000              // entries of no interest before the position is stored
 	storeLimit   = 5 * time.Second    // to store outcomes while the server stops
 	recordLimit  = 2                  // records that are read at a time
+	turnLimit    = 20 * time.Second   // to wait for one's turn to read: a try reads twice, and must end long before claimTime
 )
 
 // retryDelays are the times between the tries of a delivery: three days in all, with the
@@ -64,6 +65,7 @@ type Worker struct {
 	results chan result
 	records chan struct{} // limits the records that are read at a time
 	waiting int64         // deliveries of a webhook that may wait
+	turn    time.Duration // see turnLimit
 
 	// The rest belongs to the goroutine of Run, but for stats.
 	running   map[int64]int      // tries in progress, by webhook
@@ -94,7 +96,7 @@ type Stats struct {
 func NewWorker(store *Store, keyStore *keys.Store, log *slog.Logger, o Options) *Worker {
 	return &Worker{
 		store: store, keys: keyStore, log: log, options: o, client: newClient(), results: make(chan result),
-		records: make(chan struct{}, recordLimit), waiting: maxWaiting, running: map[int64]int{}, progress: map[int64]progress{},
+		records: make(chan struct{}, recordLimit), waiting: maxWaiting, turn: turnLimit, running: map[int64]int{}, progress: map[int64]progress{},
 	}
 }
 
@@ -282,9 +284,13 @@ type result struct {
 	// ours is true if the request was not sent, or not to its end, for a reason that is
 	// not the receiver's.
 	ours bool
-	// canceled is true if the try does not count because the server stops.
+	// canceled is true if the try does not count: the server stops, or is too busy to read
+	// what is sent.
 	canceled bool
 }
+
+// errBusy means that there was no turn to read what is sent.
+var errBusy = errors.New("the server was too busy to read the record")
 
 // errForbidden ends deliveries of what the key may no longer see.
 var errForbidden = errors.New("the API key of the webhook may no longer see this resource")
@@ -294,7 +300,7 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery, owner string
 	r = result{hook: h, delivery: d, owner: owner, at: w.store.now()}
 	defer func() {
 		r.took = w.store.now().Sub(r.at)
-		r.canceled = ctx.Err() != nil && !r.answer.ok()
+		r.canceled = ctx.Err() != nil && !r.answer.ok() || errors.Is(r.answer.err, errBusy)
 	}()
 	m := message{id: d.MessageID(), url: h.URL, private: h.Private}
 	var err error
@@ -361,11 +367,16 @@ func (w *Worker) visible(ctx context.Context, h activeHook, d Delivery) (visible
 	return visible, w.unreadable(err, "a change could not be read for a webhook", h, d)
 }
 
-// reading calls work, which reads what is sent, in turn and with a time limit.
+// reading calls work, which reads what is sent, in turn and with a time limit. It does not
+// wait long for the turn: meanwhile the claim of the delivery runs out.
 func (w *Worker) reading(ctx context.Context, work func(context.Context) error) error {
+	turn := time.NewTimer(w.turn)
+	defer turn.Stop()
 	select {
 	case w.records <- struct{}{}:
 		defer func() { <-w.records }()
+	case <-turn.C:
+		return errBusy
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -377,7 +388,7 @@ func (w *Worker) reading(ctx context.Context, work func(context.Context) error) 
 // unreadable logs why something could not be read, and returns the error for the log of the
 // webhook.
 func (w *Worker) unreadable(err error, message string, h activeHook, d Delivery) error {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, errBusy) {
 		return err
 	}
 	w.log.Error(message, "webhook_id", h.ID, "delivery_id", d.ID, "error", err)

@@ -163,11 +163,6 @@ func TestTriesEndAfterThreeDays(t *testing.T) {
 	if len(tries) != 10 || tries[0].Status != 502 || tries[0].Answer != strings.Repeat("ä", 250) || tries[0].Failure != "answered 502" {
 		t.Errorf("%d tries, the first %+v", len(tries), tries[0])
 	}
-	x.Pass(6 * time.Hour) // the failures may have taken less than three days
-	if x.hook(hook.ID).Status == Enabled {
-		x.enter(booking(2))
-		x.work()
-	}
 	h := x.hook(hook.ID)
 	if h.Status != Disabled || h.Reason != "it failed for three days" {
 		t.Errorf("webhook %+v", h)
@@ -390,6 +385,89 @@ func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
 	if h := x.hook(hook.ID); h.Status != Enabled {
 		t.Errorf("webhook %+v", h)
 	}
+}
+
+// TestGivenUpDeliveryEndsFailing: a webhook does not count as failing, or three days later as
+// one that only failed, because of a delivery that is not tried any more.
+func TestGivenUpDeliveryEndsFailing(t *testing.T) {
+	t.Parallel()
+	x, r := newExchange(t), newReceiver(t)
+	_, hook := x.add(r, "*")
+	r.answerBy(func(w http.ResponseWriter, e event) {
+		if e.entry.ResourceID != 7 {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	failing := func(want bool, when string) {
+		t.Helper()
+		if h := x.hook(hook.ID); h.Status != Enabled || (h.FailingSince != "") != want {
+			t.Errorf("%s: %s, failing since %q", when, h.Status, h.FailingSince)
+		}
+	}
+	x.enter(booking(1))
+	for range 9 {
+		x.work()
+		x.enter(booking(7)) // succeeds, so that the webhook is not disabled
+		x.work()
+		failing(false, "after a success")
+		x.Pass(26 * time.Hour)
+	}
+	x.enter(booking(2), booking(1))
+	x.work()
+	failing(true, "while others wait after a failure")
+	for range 9 {
+		x.enter(booking(7))
+		x.work()
+		x.Pass(26 * time.Hour)
+	}
+	x.work()
+	for _, d := range x.deliveries(hook.ID) {
+		if d.State != map[bool]string{true: delivered, false: failed}[d.ResourceID == 7] {
+			t.Errorf("delivery %+v", d)
+		}
+	}
+	failing(false, "when all are given up")
+	x.Pass(4 * 24 * time.Hour)
+	x.enter(booking(3))
+	x.work()
+	failing(true, "after the next failure")
+}
+
+// TestBusyServerSendsLater: a try that gets no turn to read its record ends long before its
+// claim, and does not count.
+func TestBusyServerSendsLater(t *testing.T) {
+	t.Parallel()
+	if longest := 2*(turnLimit+sendLimit) + sendLimit; longest > claimTime-30*time.Second {
+		t.Errorf("a try may take %v, its claim ends after %v", longest, claimTime)
+	}
+	x, r := newExchange(t), newReceiver(t)
+	x.options.Record = func(context.Context, int64, journal.Resource, int64) (json.RawMessage, bool, error) {
+		return json.RawMessage(`{}`), true, nil
+	}
+	_, hook := x.addHook(x.store, NewHook{URL: r.URL, Filter: Filter{Events: []string{"*"}}, Private: true, Record: true})
+	x.enter(booking(1))
+	w := x.worker()
+	w.turn = 0
+	for range recordLimit {
+		w.records <- struct{}{}
+	}
+	if _, err := w.round(t.Context(), t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.collect(<-w.results)
+	if err := w.storeOutcomes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d, tries := x.deliveries(hook.ID)[0], x.tries(hook.ID); d.State != waiting || d.Tries != 0 || d.Failure != "" || len(tries) > 0 {
+		t.Errorf("delivery %+v, tries %+v", d, tries)
+	}
+	for range recordLimit {
+		<-w.records
+	}
+	if err := w.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantNumbers(t, r, 1)
 }
 
 // TestSlowReceiverDelaysNobody: a receiver that does not answer keeps only its own
