@@ -18,19 +18,19 @@ import (
 // Limits of the work. claimTime is much longer than a try, because the clocks of the
 // servers may differ and the outcome has to be stored too.
 const (
-	perHook      = 8                  // tries of a webhook at a time, on one server
-	perFailing   = 1                  // the same while it has been failing for longer than failingSoon
-	failingSoon  = time.Minute        //
-	failingLimit = 69 * time.Hour     // until a webhook that only fails is disabled: not longer than the tries of a delivery
-	maxPause     = 24 * time.Hour     // that a receiver can ask for
-	claimTime    = 2 * time.Minute    // until another server may send a delivery whose server has died
-	pollInterval = time.Second        // to find retries, and what other servers left
-	pageSize     = 100                // entries that become deliveries at a time
-	maxWaiting   = 5_000              // deliveries of a webhook that wait; the others stay in the journal
-	maxSkipped   = 1_000              // entries of no interest before the position is stored
-	storeLimit   = 5 * time.Second    // to store outcomes while the server stops
-	recordLimit  = 2                  // records that are read at a time
-	turnLimit    = 20 * time.Second   // to wait for one's turn to read: a try reads twice, and must end long before claimTime
+	perHook      = 8                // tries of a webhook at a time, on one server
+	perFailing   = 1                // the same while it has been failing for longer than failingSoon
+	failingSoon  = time.Minute      //
+	failingLimit = 69 * time.Hour   // until a webhook that only fails is disabled: not longer than the tries of a delivery
+	maxPause     = 24 * time.Hour   // that a receiver can ask for
+	claimTime    = 2 * time.Minute  // until another server may send a delivery whose server has died
+	pollInterval = time.Second      // to find retries, and what other servers left
+	pageSize     = 100              // entries that become deliveries at a time
+	maxWaiting   = 5_000            // deliveries of a webhook that wait; the others stay in the journal
+	maxSkipped   = 1_000            // entries of no interest before the position is stored
+	storeLimit   = 5 * time.Second  // to store outcomes while the server stops
+	recordLimit  = 2                // records that are read at a time
+	turnLimit    = 20 * time.Second // to wait for one's turn to read: a try reads twice, and must end long before claimTime
 )
 
 // retryDelays are the times between the tries of a delivery: three days in all, with the
