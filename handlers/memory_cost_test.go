@@ -85,6 +85,7 @@ func fill(text string, room int) string { return strings.Repeat(text, (mebibyte-
 // not. It is not parallel, because it measures the heap.
 func TestMemoryOfBodies(t *testing.T) {
 	fixtures.RequireServer(t)
+	fixtures.RequireTime(t)
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), limitMemory)
 	const form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
 	part := func(name, value string) string {
@@ -184,6 +185,7 @@ func headLines() string {
 // parallel, because it measures the heap.
 func TestMemoryOfRequests(t *testing.T) {
 	fixtures.RequireServer(t)
+	fixtures.RequireTime(t)
 	s := newServer(t, fixtures.New(t, fixtures.Large(now)), limitMemory)
 	for path, status := range map[string]int{
 		"/availability?service_id=1001&agent_id=any&location_id=any&date=2030-01-07&date_to=2030-03-09": http.StatusOK,
