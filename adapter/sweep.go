@@ -8,6 +8,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/figures"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/outbox"
 	"bookside/adapter/webhooks"
@@ -15,7 +16,7 @@ import (
 )
 
 // Sweeper deletes rows of our own tables that have served their purpose: stored responses
-// to requests with an Idempotency-Key, holds, mails, and the log of webhooks. They may contain
+// to requests with an Idempotency-Key, holds, mails, the log of webhooks, and figures. They may contain
 // personal data, and must not wait for the next request or mail to be deleted. Any number of
 // processes may sweep one database.
 type Sweeper struct {
@@ -62,7 +63,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		{Table: wpdb.Outbox, Which: outbox.Abandoned(s.db, s.now())},
 	}
 	old = append(old, webhooks.Old(s.db, s.now())...)
-	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())})
+	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())})
 	for _, old := range old {
 		n, err := s.deleteRows(ctx, old.Table, old.Which)
 		deleted += n

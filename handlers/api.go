@@ -12,6 +12,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/figures"
 	"bookside/adapter/keys"
 	"bookside/compat"
 	"bookside/handlers/ratelimit"
@@ -32,7 +33,8 @@ type Options struct {
 	LogClients          bool          // the addresses of clients too
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
-	Metrics             *Metrics // nil for none
+	Metrics             *Metrics          // nil for none
+	Figures             *figures.Recorder // nil for none
 	// Stopping is closed when the server is about to stop, so that requests that wait for
 	// changes end; nil for never.
 	Stopping <-chan struct{}

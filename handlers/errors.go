@@ -31,7 +31,7 @@ func (a *api) fail(c echo.Context, err error) {
 		a.log.WarnContext(c.Request().Context(), "response aborted", "request_id", requestID(c), "error", err)
 		return
 	}
-	a.metrics.countRejection(c, err)
+	c.Set(refusalEntry, a.metrics.countRejection(c, err))
 	failure, shape := a.describe(c, err)
 	c.Set(codeEntry, failure.Code)
 	a.logFailure(c, failure, err)

@@ -14,22 +14,23 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside":         {"cmd/bookside/compare", "handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/copies", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside":         {"cmd/bookside/compare", "handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/copies", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig", "adapter/figures"},
 	"cmd/bookside/compare": {"adapter/copies", "wpdb"},
-	"cmd/demo":             {"handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded"},
+	"cmd/demo":             {"handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded", "adapter/figures", "adapter/diagnose"},
 
-	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb"},
-	"handlers/console":   {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb"},
+	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/figures"},
+	"handlers/console":   {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/diagnose", "adapter/figures", "adapter/journal", "adapter/outbox"},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
 	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/webhooks", "adapter/journal"},
 
 	"adapter": {
-		"adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize",
+		"adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/figures", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize",
 		"adapter/webhooks", "wpdb",
 	},
 	"adapter/copies":       {"adapter/domain", "wpdb"},
 	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/indexes", "adapter/keys", "wpdb"},
+	"adapter/figures":      {"adapter/domain", "wpdb"},
 	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},
 	"adapter/indexes":      {"adapter/domain", "wpdb"},

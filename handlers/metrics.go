@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/figures"
 	"bookside/adapter/webhooks"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -125,22 +126,51 @@ func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, ErrorHandling: promhttp.ContinueOnError})
 }
 
-// countRejection counts requests and bookings rejected by a limit or a conflict.
-func (m *Metrics) countRejection(c echo.Context, err error) {
+// countRejection counts requests and bookings rejected by a limit or a conflict. It returns
+// the reason if it is a limit, and else "".
+func (m *Metrics) countRejection(c echo.Context, err error) (refusal string) {
 	var limited *ratelimit.Error
 	switch {
 	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
 		m.conflicts.Inc()
+		return ""
 	case errors.Is(err, errOverloaded):
-		m.refusals.WithLabelValues(rejectedByConcurrency).Inc()
+		refusal = rejectedByConcurrency
 	case errors.Is(err, wpdb.ErrBusy):
-		m.refusals.WithLabelValues(rejectedByPool).Inc()
+		refusal = rejectedByPool
 	case errors.As(err, &limited):
-		reason := rejectedByLimit
+		refusal = rejectedByLimit
 		if _, known := principalOf(c); !known {
-			reason = rejectedByThrottle
+			refusal = rejectedByThrottle
 		}
-		m.refusals.WithLabelValues(reason).Inc()
+	default:
+		return ""
+	}
+	m.refusals.WithLabelValues(refusal).Inc()
+	return refusal
+}
+
+// refusalEntry is the entry of a request's context that says why it was refused.
+const refusalEntry = "bookside.refusal"
+
+// refusals are the outcomes of refused requests.
+var refusals = map[string]figures.Outcome{
+	rejectedByLimit: figures.Limited, rejectedByThrottle: figures.Throttled, rejectedByConcurrency: figures.Overloaded, rejectedByPool: figures.Disconnected,
+}
+
+// outcomeOf returns how a request ended.
+func outcomeOf(c echo.Context) figures.Outcome {
+	reason, _ := c.Get(refusalEntry).(string)
+	outcome, refused := refusals[reason]
+	switch status := c.Response().Status; {
+	case refused:
+		return outcome
+	case status >= http.StatusInternalServerError:
+		return figures.Failed
+	case status >= http.StatusBadRequest:
+		return figures.Rejected
+	default:
+		return figures.Succeeded
 	}
 }
 
@@ -159,14 +189,17 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 		defer a.metrics.running.Dec()
 		err := next(c)
 		path, method := otherRoute, c.Request().Method
+		waited := false
 		if r, known := routeOf(c); known {
-			path = r.path
+			path, waited = r.path, r.operation.around != nil
 		} else {
 			method = knownMethod(method)
 		}
 		principal, _ := principalOf(c)
 		a.metrics.requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.keys.label(principal.ID)).Inc()
-		a.metrics.durations.WithLabelValues(path, method).Observe(a.now().Sub(start).Seconds())
+		took := a.now().Sub(start)
+		a.metrics.durations.WithLabelValues(path, method).Observe(took.Seconds())
+		a.options.Figures.Add(figures.Request{Outcome: outcomeOf(c), Took: took, Waited: waited, KeyID: principal.ID})
 		return err
 	}
 }

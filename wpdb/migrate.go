@@ -102,6 +102,25 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
+	// What each server counted in a minute since 1970, see adapter/figures.
+	Figures: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		minute INT UNSIGNED NOT NULL,
+		server CHAR(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		succeeded INT UNSIGNED NOT NULL,
+		rejected INT UNSIGNED NOT NULL,
+		failed INT UNSIGNED NOT NULL,
+		limited INT UNSIGNED NOT NULL,
+		throttled INT UNSIGNED NOT NULL,
+		overloaded INT UNSIGNED NOT NULL,
+		disconnected INT UNSIGNED NOT NULL,
+		connections INT UNSIGNED NOT NULL,
+		connection_limit INT UNSIGNED NOT NULL,
+		durations VARCHAR(4000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		keys_used VARCHAR(4000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		PRIMARY KEY (id),
+		UNIQUE KEY minute (minute, server)
+	)`,
 	// Slots that are kept for customers who have yet to book, see adapter/holds.go. A
 	// companion in PHP reads them, so the columns must keep their meaning.
 	Holds: `(

@@ -55,6 +55,7 @@ const (
 	ChangeSnapshots   Table = "bookside_change_snapshots"
 	Changes           Table = "bookside_changes"
 	CustomerFields    Table = "bookside_customer_fields"
+	Figures           Table = "bookside_figures"
 	Holds             Table = "bookside_holds"
 	Idempotency       Table = "bookside_idempotency"
 	Locks             Table = "bookside_locks"

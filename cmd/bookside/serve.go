@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/figures"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
@@ -140,8 +141,9 @@ func (s *service) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	s.metrics.Observe(platform)
-	defer s.startWork(ctx, db, platform)()
-	return s.serveAPI(ctx, listener, db, platform)
+	recorder := figures.NewRecorder(db, s.now, s.log)
+	defer s.startWork(ctx, db, platform, recorder)()
+	return s.serveAPI(ctx, listener, db, platform, recorder)
 }
 
 // collectLess makes the garbage collector run less often, unless GOGC is set: the
@@ -209,11 +211,12 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 
 // startWork starts the background work. It runs until ctx ends or stop is called;
 // stop waits for work in progress.
-func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) (stop func()) {
+func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.Platform, recorder *figures.Recorder) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { forgetSchema(ctx, db) })
 	work.Go(func() { adapter.NewSweeper(db, s.now, s.log).Run(ctx) })
+	work.Go(func() { recorder.Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.log) })
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
@@ -262,7 +265,7 @@ func forgetSchema(ctx context.Context, db *wpdb.DB) {
 }
 
 // serveAPI serves until ctx ends, and then lets running requests finish.
-func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.DB, platform *adapter.Platform) (err error) {
+func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.DB, platform *adapter.Platform, recorder *figures.Recorder) (err error) {
 	options, err := s.config.handlerOptions()
 	if err != nil {
 		return err
@@ -273,7 +276,7 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	}
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
-	options.Metrics = s.metrics
+	options.Metrics, options.Figures = s.metrics, recorder
 	store := keys.NewStore(db, s.now, rand.Reader)
 	stopping := make(chan struct{})
 	options.Stopping = stopping

@@ -1,0 +1,159 @@
+package figures_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter"
+	"bookside/adapter/figures"
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
+
+var now = time.Date(2026, 11, 21, 9, 30, 20, 0, time.UTC)
+
+// server is a server of a site, which counts its requests.
+type server struct {
+	*figures.Recorder
+	*fixtures.Clock
+	t   *testing.T
+	log *fixtures.Buffer
+}
+
+func newServer(t *testing.T, database *fixtures.Database, clock *fixtures.Clock) server {
+	t.Helper()
+	s := server{Clock: clock, t: t, log: &fixtures.Buffer{}}
+	s.Recorder = figures.NewRecorder(wpdbtest.Open(t, database, 2), clock.Now, slog.New(slog.NewTextHandler(s.log, nil)))
+	return s
+}
+
+// answer counts requests of a key.
+func (s server) answer(n int, key int64, outcome figures.Outcome) {
+	for range n {
+		s.Add(figures.Request{Outcome: outcome, Took: 20 * time.Millisecond, KeyID: key})
+	}
+}
+
+// shows fails the test unless the day has these requests of key 7 and of all, with one
+// outcome.
+func (s server) shows(what string, key7, total int64) figures.Day {
+	s.t.Helper()
+	day, err := s.Day(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	all := day.Total()
+	if day.Keys[7] != key7 || all.Total() != total {
+		s.t.Errorf("%s: %d of key 7, %d in all; want %d and %d", what, day.Keys[7], all.Total(), key7, total)
+	}
+	return day
+}
+
+// TestFiguresAddUpAndSurviveARestart: what was counted is seen by every server, before and
+// after it was written, until it is a day old.
+func TestFiguresAddUpAndSurviveARestart(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	clock := fixtures.NewClock(now)
+	first, second := newServer(t, database, clock), newServer(t, database, clock)
+	first.answer(3, 7, figures.Succeeded)
+	first.answer(1, 0, figures.Throttled)
+	second.answer(2, 7, figures.Failed)
+	day := first.shows("the present minute is in memory", 3, 4)
+	last := day.Slots[len(day.Slots)-1]
+	if took, ok := last.Durations.Percentile(.95); !ok || took < 15*time.Millisecond || took > 25*time.Millisecond {
+		t.Errorf("95 %% took %v", took)
+	}
+	if last.Of(figures.Throttled) != 1 || last.Of(figures.Succeeded, figures.Failed) != 3 || len(day.Slots) != 96 || day.Alone {
+		t.Errorf("%+v", last)
+	}
+	first.Stop(t.Context())
+	first.shows("its own are written", 3, 4)
+	second.shows("and those of the other", 5, 6)
+	second.Stop(t.Context())
+	first.Stop(t.Context()) // nothing is left
+
+	clock.Pass(23 * time.Hour)
+	again := newServer(t, database, clock)
+	again.answer(10, 8, figures.Limited)
+	again.shows("after a restart", 5, 16)
+	clock.Pass(time.Hour)
+	again.shows("a day later", 0, 10)
+	again.Stop(t.Context())
+
+	sweeper := adapter.NewSweeper(wpdbtest.Open(t, database, 1), clock.Now, slog.New(slog.DiscardHandler))
+	if _, err := sweeper.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var rows int
+	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_figures").Scan(&rows); err != nil || rows != 1 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+	if log := first.log.String() + second.log.String() + again.log.String(); log != "" {
+		t.Error(log)
+	}
+}
+
+// TestFiguresWithoutTable: a server that may not write keeps its figures, and writes them
+// when it may. It complains once.
+func TestFiguresWithoutTable(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	clock := fixtures.NewClock(now)
+	s, other := newServer(t, database, clock), newServer(t, database, clock)
+	rename := func(from, to string) {
+		t.Helper()
+		if _, err := database.SQL.ExecContext(t.Context(), "RENAME TABLE wp_bookside_"+from+" TO wp_bookside_"+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename("figures", "away")
+	for range 3 {
+		s.answer(2, 7, figures.Succeeded)
+		clock.Pass(time.Minute)
+		s.Stop(t.Context())
+	}
+	if day := s.shows("in memory", 6, 6); !day.Alone {
+		t.Error("the figures seem to be those of all servers")
+	}
+	if n := strings.Count(s.log.String(), "cannot be written"); n != 1 {
+		t.Errorf("%d complaints: %s", n, s.log)
+	}
+	rename("away", "figures")
+	s.Stop(t.Context())
+	s.shows("written", 6, 6)
+	other.shows("written", 6, 6)
+}
+
+// TestRunWritesAtTheEnd: what was counted last is not lost when the server stops.
+func TestRunWritesAtTheEnd(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	clock := fixtures.NewClock(now)
+	s := newServer(t, database, clock)
+	s.answer(5, 7, figures.Succeeded)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.Run(ctx)
+	newServer(t, database, clock).shows("after a restart", 5, 5)
+	var nobody *figures.Recorder
+	nobody.Add(figures.Request{})
+}
+
+// BenchmarkAdd measures what a request costs.
+func BenchmarkAdd(b *testing.B) {
+	db, _ := wpdbtest.Mock(b)
+	r := figures.NewRecorder(db, time.Now, slog.New(slog.DiscardHandler))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			r.Add(figures.Request{Took: 3 * time.Millisecond, KeyID: 7})
+		}
+	})
+}
