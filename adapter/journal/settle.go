@@ -107,6 +107,10 @@ func lockPosition(ctx context.Context, tx *wpdb.DB) (position int64, err error) 
 }
 
 // inbox reads the oldest rows. Uses the primary key.
+//
+// The ids of a record's rows are in the order of the commits, on a cluster too: a writer draws
+// them after it has changed a row that every rival changes, so the rival that commits later
+// runs on a node that has applied these rows, and such a node draws only higher ids.
 func (s *settlement) inbox(ctx context.Context) (messages []message, more bool, err error) {
 	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
 		From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)

@@ -24,6 +24,7 @@ type cluster struct {
 	proxy    *proxy
 	sidecars []*sidecar // one per node, then the one behind the proxy
 	key      string
+	program  string // under test
 }
 
 // node is a database server, reached by its socket.
@@ -85,14 +86,12 @@ func (c *cluster) dsn(network, address string) string {
 
 // startSidecars creates a key and starts the sidecars. A single node has only one.
 func (c *cluster) startSidecars(ctx context.Context, program, folder string) error {
-	direct := c.dsn("unix", c.nodes[0].socket)
-	create := exec.CommandContext(ctx, program, "keys", "create", "--name", "cluster run", "--permissions", "read,write,delete", "--expires", "1d", "--quiet")
-	create.Env, create.Stderr = append(os.Environ(), direct), os.Stderr
-	key, err := create.Output()
+	c.program = program
+	key, err := c.run(ctx, "keys", "create", "--name", "cluster run", "--permissions", "read,write,delete,read_changes", "--expires", "1d", "--quiet")
 	if err != nil {
-		return fmt.Errorf("create a key: %w", err)
+		return err
 	}
-	c.key = strings.TrimSpace(string(key))
+	c.key = key
 	for _, n := range c.nodes {
 		if err := c.startSidecar(ctx, program, folder, n.name, c.dsn("unix", n.socket)); err != nil {
 			return err
@@ -102,6 +101,17 @@ func (c *cluster) startSidecars(ctx context.Context, program, folder string) err
 		return nil
 	}
 	return c.startSidecar(ctx, program, folder, "proxy", c.dsn("tcp", c.proxy.address()))
+}
+
+// run runs a command of the program on the first node and returns what it prints.
+func (c *cluster) run(ctx context.Context, args ...string) (output string, err error) {
+	command := exec.CommandContext(ctx, c.program, args...)
+	command.Env, command.Stderr = append(os.Environ(), c.dsn("unix", c.nodes[0].socket)), os.Stderr
+	text, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("bookside %s: %w", strings.Join(args[:2], " "), err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 func (c *cluster) startSidecar(ctx context.Context, program, folder, name, dsn string) (err error) {

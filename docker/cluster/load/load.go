@@ -37,7 +37,8 @@ type stage struct {
 	failed                  int // other 5xx
 	wrong                   int // contests with more or fewer winners than there should be
 	took                    time.Duration
-	rate                    bool // report the number of winners per second too
+	rate                    bool   // report the number of winners per second too
+	facts                   string // more for the report
 	problems                []string
 	counters
 }
@@ -104,6 +105,9 @@ func (l *load) report() string {
 	for _, s := range l.stages {
 		if s.rate {
 			fmt.Fprintf(&text, "%s: %.0f bookings a second\n", s.name, float64(s.won)/s.took.Seconds())
+		}
+		if s.facts != "" {
+			fmt.Fprintf(&text, "%s: %s\n", s.name, s.facts)
 		}
 		for _, problem := range s.problems {
 			fmt.Fprintf(&text, "PROBLEM: %s: %s\n", s.name, problem)

@@ -5,7 +5,8 @@
 //
 // It starts a sidecar on each node and one behind a round-robin proxy, sends
 // competing requests to them at the same time, and compares the responses and the
-// rows on every node with what was available. With one node it only measures how many
+// rows on every node with what was available. It also follows the changes at each of
+// them, and receives the webhooks about them. With one node it only measures how many
 // bookings are created per second. The nodes belong to a MariaDB Galera Cluster, or to
 // MySQL Group Replication with several primaries.
 package main
@@ -37,6 +38,7 @@ func run(ctx context.Context) (err error) {
 	pairs := flag.Int("pairs", 200, "contests of two requests")
 	storms := flag.Int("storms", 20, "contests of many requests")
 	size := flag.Int("size", 60, "requests in each storm")
+	changed := flag.Int("changes", 40, "bookings whose changes are followed")
 	creates := flag.Int("creates", 300, "bookings to create for each measurement")
 	flag.Parse()
 
@@ -54,6 +56,9 @@ func run(ctx context.Context) (err error) {
 	}
 	if len(c.nodes) > 1 {
 		if err := l.contests(ctx, *pairs, *storms, *size); err != nil {
+			return err
+		}
+		if err := l.measure(ctx, "changes and webhooks", func() error { return l.changes(ctx, *changed) }); err != nil {
 			return err
 		}
 	}
