@@ -2,12 +2,16 @@ package handlers_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/domain"
@@ -75,28 +79,51 @@ func reduction(l domain.Limits) []string {
 	return stmts
 }
 
-// limitedQueries are queries for lists, besides none. Each of a route's is sent with every set
-// of limits.
+// limitedQueries are queries with several parameters, by route. TestLimitedKeysSeeNothingElse sends
+// them besides those of limitedValues.
 var limitedQueries = map[string][]string{
-	"/bookings": {"per_page=1", "per_page=2&page=3", "sort=customer_name&order=asc", "search=e", "payment_status=paid", "payment_status=not_paid", "price_min=1", "upcoming=1",
-		"agent_id=1", "agent_id=5", "agent_id=2", "service_id=4", "location_id=1", "customer_id=9", "customer_email=example", "date_from=2026-12-01&per_page=100", "include_meta=1", "sort=id&per_page=100"},
-	"/customers":               {"per_page=1", "per_page=3&page=2", "search=a", "has_bookings=true", "has_bookings=false", "first_name=Zo", "per_page=100", "email=customer9@example.test"},
-	"/customers/:id":           {"include=stats,bookings,orders,payments", "include=bookings&bookings_limit=50"},
-	"/agents":                  {"include=services,locations,schedule,stats", "location_id=1", "service_id=4", "per_page=1", "search=a"},
-	"/agents/:id":              {"include=services,locations,schedule,stats"},
-	"/agents/availability":     {"service_id=4&date=2027-02-05&start_time=10:00", "date=2027-02-05&start_time=10:00", "service_id=4", "location_id=1"},
-	"/services":                {"include=agents,category,locations,categories", "agent_id=5", "agent_id=1", "location_id=1", "per_page=1"},
-	"/services/:id":            {"include=agents,category,locations"},
-	"/locations":               {"per_page=1", "search=a"},
-	"/payments":                {"per_page=1", "per_page=100", "customer_id=9", "search=a", "status=succeeded", "order_id=10"},
-	"/orders":                  {"per_page=1", "per_page=100", "customer_id=9", "search=A", "payment_status=paid", "total_min=1"},
-	"/coupons":                 {"per_page=1"},
-	"/availability":            {"service_id=4&agent_id=any&date=2027-02-05&date_to=2027-02-12", "service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1", "service_id=999&agent_id=any&date=2027-02-05"},
-	"/orders/:id/invoices":     {""},
-	"/webhooks":                nil,
-	"/changes":                 nil, // see TestLimitedKeysFollowTheirChanges
-	"/orders/:id":              {""},
-	"/orders/:id/transactions": {""},
+	"/bookings":            {"per_page=2&page=3", "sort=customer_name&order=asc&per_page=100", "sort=id&per_page=100", "meta_key=cf_a&meta_value=e", "date_from=2026-12-01&per_page=100"},
+	"/customers":           {"per_page=3&page=2", "email=customer9@example.test"},
+	"/customers/:id":       {"include=bookings,upcoming_bookings,past_bookings,stats&bookings_limit=50"},
+	"/agents":              {"include=services,locations&per_page=100"},
+	"/agents/availability": {"date=2027-02-05&start_time=10:00", "location_id=any&date=2027-02-05&start_time=10:00"},
+	"/services":            {"include=agents,category,locations,categories&per_page=100"},
+	"/services/:id":        {"include=agents,category,locations"},
+	"/availability":        {"service_id=4&agent_id=any&date=2027-02-05&date_to=2027-02-12", "service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1", "service_id=999&agent_id=any&date=2027-02-05"},
+}
+
+// limitedBase are the parameters that the others of a route need.
+var limitedBase = map[string]string{
+	"/availability":        "service_id=4&agent_id=any&date=2027-02-05",
+	"/agents/availability": "service_id=4&date=2027-02-05&start_time=10:00",
+}
+
+// limitedValues are the values of parameters, by route and name, or by name. A SELECT stands for
+// those that it finds on the whole site. Words, and true and false, are in the API document.
+var limitedValues = map[string][]string{
+	"page": {"2"}, "per_page": {"1", "100"}, "limit": {"1", "100"}, "bookings_limit": {"50"}, "before": {"100"}, "cursor": {"0"}, "wait": {"0"}, "explain": {"1"}, "duration": {"60"}, "total_attendees": {"2"},
+	"agent_id": {"0", "1", "2", "5"}, "service_id": {"2", "4"}, "location_id": {"1", "2"}, "category_id": {"0", "1"},
+	"/availability agent_id": {"1", "5", "any"}, "/availability location_id": {"1", "2", "any"}, "/agents/availability location_id": {"1", "2", "any"}, "/agents/availability service_id": {"2", "4", "any"},
+	"customer_id":       {"SELECT DISTINCT customer_id FROM wp_latepoint_bookings ORDER BY customer_id % 7, customer_id LIMIT 3"},
+	"order_id":          {"SELECT order_id FROM wp_latepoint_transactions WHERE order_id > 0 ORDER BY order_id % 7, order_id LIMIT 3"},
+	"booking_id":        {"SELECT id FROM wp_latepoint_bookings ORDER BY id % 7, id LIMIT 6"},
+	"cms_user_id":       {"0", "SELECT wordpress_user_id FROM wp_latepoint_customers WHERE wordpress_user_id > 0 ORDER BY id LIMIT 2"},
+	"wordpress_user_id": {"0", "SELECT wordpress_user_id FROM wp_latepoint_customers WHERE wordpress_user_id > 0 ORDER BY id LIMIT 2"},
+	"date":              {"2027-02-06"}, "start_time": {"11:00"}, "/availability date_to": {"2027-02-12"},
+	"date_from": {"2026-12-01"}, "date_to": {"2026-12-15"}, "/payments date_from": {"2026-11-01"}, "/payments date_to": {"2026-11-20"},
+	"created_date_from": {"2026-10-01"}, "created_date_to": {"2026-11-30"}, "created_after": {"2020-01-01"}, "created_before": {"2030-01-01"},
+	"updated_after": {"2020-01-01"}, "updated_before": {"2030-01-01"}, "updated_from": {"2020-01-01"}, "updated_to": {"2030-01-01"},
+	"created_at": {"2026"}, "updated_at": {"2026"},
+	"duration_min": {"31"}, "duration_max": {"60"}, "price_min": {"60"}, "price_max": {"60"}, "amount_min": {"60"}, "amount_max": {"60"}, "total_min": {"60"}, "total_max": {"60"},
+	"search": {"a", "1"}, "name": {"SELECT name FROM wp_latepoint_services ORDER BY id LIMIT 1"},
+	"first_name": {"SELECT first_name FROM wp_latepoint_customers WHERE id IN (SELECT customer_id FROM wp_latepoint_bookings) ORDER BY id % 7 LIMIT 2"},
+	"last_name":  {"SELECT last_name FROM wp_latepoint_customers WHERE id IN (SELECT customer_id FROM wp_latepoint_bookings) ORDER BY id % 7 LIMIT 2"},
+	"email":      {"example"}, "phone": {"1"}, "/agents email": {"SELECT email FROM wp_latepoint_agents ORDER BY id"}, "/agents phone": {"SELECT phone FROM wp_latepoint_agents WHERE phone <> '' ORDER BY id"},
+	"customer_email": {"example"}, "customer_phone": {"1"},
+	"booking_code": {"A"}, "payment_status": {"paid", "not_paid"}, "meta_key": {}, "meta_value": {}, // see limitedQueries
+	"status": {"SELECT DISTINCT status FROM wp_latepoint_bookings"}, "bookings_status": {"approved", "cancelled"}, "/payments status": {"SELECT DISTINCT status FROM wp_latepoint_transactions"},
+	"payment_method": {"SELECT DISTINCT payment_method FROM wp_latepoint_transactions"}, "processor": {"SELECT DISTINCT processor FROM wp_latepoint_transactions"},
+	"coupon_code": {"SELECT DISTINCT coupon_code FROM wp_latepoint_orders WHERE coupon_code <> ''"},
 }
 
 // TestLimitedKeysSeeNothingElse: to a limited key, the site looks as it would to any key if what
@@ -131,7 +158,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			}
 			different, records := 0, 0
 			for _, r := range handlers.Routes() {
-				if r.Method != http.MethodGet || limitedQueries[r.Path] == nil && slices.Contains([]string{"/webhooks", "/changes"}, r.Path) {
+				if r.Method != http.MethodGet || r.Path == "/changes" { // see TestLimitedKeysFollowTheirChanges
 					continue
 				}
 				for _, path := range limitedPaths(t, whole, r.Path) {
@@ -156,48 +183,163 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 	}
 }
 
-// limitedPaths returns paths of a route: every query of limitedQueries, and several ids, some
-// visible and some not.
-func limitedPaths(t *testing.T, s *server, route string) []string {
+// TestLimitedValuesMatter: for each parameter of each list, one of the values with which limited
+// keys are tested finds something.
+func TestLimitedValuesMatter(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
+	for _, r := range handlers.Routes() {
+		if r.Method != http.MethodGet || strings.Contains(r.Path, ":") || r.Path == "/changes" {
+			continue
+		}
+		for name, queries := range generatedQueries(t, s, r.Path) {
+			found := len(queries) == 0 || slices.ContainsFunc(queries, func(q string) bool {
+				a := s.get(r.Path + "?" + q)
+				list, isList := a.at("data").([]any)
+				return a.status == http.StatusOK && (!isList || len(list) > 0)
+			})
+			if !found {
+				t.Errorf("GET %s: no value of %s finds anything: %q", r.Path, name, queries)
+			}
+		}
+	}
+}
+
+// generatedQueries returns the queries of a route with each value of each parameter that the API
+// document has, by parameter.
+func generatedQueries(t *testing.T, s *server, route string) map[string][]string {
 	t.Helper()
-	queries := append([]string{""}, limitedQueries[route]...)
-	if !strings.Contains(route, ":") {
-		return each(queries, func(q string) string { return route + "?" + q })
-	}
-	table := map[string]string{
-		"bookings": "bookings", "customers": "customers", "agents": "agents", "services": "services", "payments": "transactions", "orders": "orders",
-		"coupons": "coupons", "webhooks": "", "holds": "",
-	}[strings.Split(route, "/")[1]]
-	if table == "" {
-		return nil
-	}
-	column := map[bool]string{true: "code", false: "id"}[table == "coupons"]
-	stmt := "SELECT " + column + " FROM wp_latepoint_" + table + " ORDER BY id % 13, id LIMIT 24"
-	switch {
-	case strings.Contains(route, ":invoice_id"):
-		stmt = "SELECT CONCAT(order_id, '/', id) FROM wp_latepoint_order_invoices ORDER BY id % 13, id LIMIT 24"
-	case strings.Contains(route, ":transaction_id"):
-		stmt = "SELECT CONCAT(order_id, '/', id) FROM wp_latepoint_transactions WHERE order_id > 0 ORDER BY id % 13, id LIMIT 24"
-	}
-	rows, err := s.database.SQL.QueryContext(t.Context(), stmt)
+	c, err := theContract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close()
-	var paths []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
+	path := regexp.MustCompile(`:(\w+)`).ReplaceAllString(route, "{$1}")
+	item := c.document.Paths.Find(path)
+	if item == nil {
+		t.Fatalf("the API document has no %s", path)
+	}
+	queries := map[string][]string{}
+	for _, p := range item.Get.Parameters {
+		if p.Value.In != "query" {
+			continue
 		}
-		first, second, _ := strings.Cut(id, "/")
-		path := strings.NewReplacer(":id", first, ":code", first, ":invoice_id", second, ":transaction_id", second).Replace(route)
-		for _, q := range queries {
-			paths = append(paths, path+"?"+q)
+		name := p.Value.Name
+		values, known := limitedValues[route+" "+name]
+		if !known {
+			values, known = limitedValues[name]
+		}
+		if words := wordsOf(p.Value.Schema.Value); len(words) > 0 {
+			values, known = words, true
+		}
+		if !known {
+			t.Fatalf("no value for the parameter %s of GET %s", name, path)
+		}
+		queries[name] = nil
+		for _, value := range s.selected(values) {
+			query, err := url.ParseQuery(limitedBase[route])
+			if err != nil {
+				t.Fatal(err)
+			}
+			query.Set(name, value)
+			if name == "page" {
+				query.Set("per_page", "1")
+			}
+			queries[name] = append(queries[name], query.Encode())
 		}
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
+	return queries
+}
+
+// wordsOf returns the values of a parameter that has a list of them.
+func wordsOf(schema *openapi3.Schema) (words []string) {
+	if schema.Type.Includes(openapi3.TypeArray) {
+		words = wordsOf(schema.Items.Value)
+		return append(words, strings.Join(words, ","))
+	}
+	if schema.Type.Includes(openapi3.TypeBoolean) {
+		return []string{"true", "false"}
+	}
+	for _, word := range schema.Enum {
+		words = append(words, fmt.Sprint(word))
+	}
+	return words
+}
+
+// selected returns values, with what their SELECTs find.
+func (s *server) selected(values []string) (all []string) {
+	s.t.Helper()
+	for _, value := range values {
+		if !strings.HasPrefix(value, "SELECT ") {
+			all = append(all, value)
+			continue
+		}
+		rows, err := s.database.SQL.QueryContext(s.t.Context(), value)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for rows.Next() {
+			var found string
+			if err := rows.Scan(&found); err != nil {
+				s.t.Fatal(err)
+			}
+			all = append(all, found)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// recordsOf select ids of records, some visible and some not, by the part of a route's path that
+// names them; those of a record within another after a slash.
+var recordsOf = map[string]string{
+	"/bookings/:id":                 "SELECT id FROM wp_latepoint_bookings ORDER BY id % 13, id LIMIT 14",
+	"/customers/:id":                "SELECT id FROM wp_latepoint_customers ORDER BY id % 13, id LIMIT 14",
+	"/agents/:id":                   "SELECT id FROM wp_latepoint_agents ORDER BY id",
+	"/services/:id":                 "SELECT id FROM wp_latepoint_services ORDER BY id",
+	"/payments/:id":                 "SELECT id FROM wp_latepoint_transactions ORDER BY id % 13, id LIMIT 14",
+	"/orders/:id":                   "SELECT id FROM wp_latepoint_orders ORDER BY id % 13, id LIMIT 14",
+	"/coupons/:code":                "SELECT code FROM wp_latepoint_coupons",
+	"/holds/:id":                    "SELECT 1", // of each key
+	"/webhooks/:id":                 "SELECT 1", // of each key
+	"/invoices/:invoice_id":         "SELECT CONCAT(order_id, '/', id) FROM wp_latepoint_order_invoices ORDER BY id % 13, id LIMIT 14",
+	"/transactions/:transaction_id": "SELECT CONCAT(order_id, '/', id) FROM wp_latepoint_transactions WHERE order_id > 0 ORDER BY id % 13, id LIMIT 14",
+}
+
+// fewRecords is for how many records every query of a route is sent; for the others there is
+// none.
+const fewRecords = 4
+
+// limitedPaths returns paths of a route with all queries, and several records.
+func limitedPaths(t *testing.T, s *server, route string) (paths []string) {
+	t.Helper()
+	queries := limitedQueries[route]
+	for _, generated := range generatedQueries(t, s, route) {
+		queries = append(queries, generated...)
+	}
+	i := strings.LastIndex(route, ":")
+	if i < 0 {
+		for _, query := range append(queries, "") {
+			paths = append(paths, route+"?"+query)
+		}
+		return paths
+	}
+	name, _, _ := strings.Cut(route[i:], "/")
+	of, known := recordsOf[route[strings.LastIndex(route[:i-1], "/"):i]+name]
+	if !known {
+		t.Fatalf("no records for %s", route)
+	}
+	for n, id := range s.selected([]string{of}) {
+		outer, inner, _ := strings.Cut(id, "/")
+		path := strings.NewReplacer(":id", outer, ":code", outer, ":invoice_id", inner, ":transaction_id", inner).Replace(route)
+		paths = append(paths, path)
+		for _, query := range queries {
+			if n < fewRecords {
+				paths = append(paths, path+"?"+query)
+			}
+		}
 	}
 	return paths
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -47,8 +48,8 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 			continue
 		}
 		for _, path := range limitedPaths(t, s, r.Path) {
-			if strings.Contains(path, "search=") || strings.Contains(path, "email=") {
-				continue
+			if regexp.MustCompile(`\b(search|email|phone|customer_email|customer_phone|meta_key)=|order_by=email`).MatchString(path) {
+				continue // see TestMaskedKeysNeitherSearchNorWritePersonalData
 			}
 			s.key = all
 			plain := s.get(path)
