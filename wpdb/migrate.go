@@ -17,6 +17,7 @@ var ownTables = map[Table]string{
 		token_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		purpose VARCHAR(10) NOT NULL,
 		expires_at DATETIME NOT NULL,
+		person VARCHAR(150) NOT NULL DEFAULT '',
 		PRIMARY KEY (token_hash),
 		KEY expires_at (expires_at)
 	)`,
@@ -39,6 +40,7 @@ var ownTables = map[Table]string{
 		mask_personal TINYINT UNSIGNED NOT NULL DEFAULT 0,
 		last_used_at DATETIME NULL,
 		created_at DATETIME NOT NULL,
+		created_by VARCHAR(190) NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
 		UNIQUE KEY key_hash (key_hash)
 	)`,

@@ -50,13 +50,14 @@ const (
 // tokenBytes is enough random bytes that nobody can guess a token.
 const tokenBytes = 20
 
-// Issue creates a login token. It also deletes expired tokens.
-func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
+// Issue creates a login token for a person, whose name the session then has. It also deletes
+// expired tokens.
+func (a *AdminTokens) Issue(ctx context.Context, person string) (token string, err error) {
 	if err := a.sweep(ctx); err != nil {
 		return "", err
 	}
 	err = a.db.Transact(ctx, "issue a token", func(tx *wpdb.DB) (err error) {
-		token, err = a.store(ctx, tx, tokenLogin, LoginTokenLife)
+		token, err = a.store(ctx, tx, tokenLogin, person, LoginTokenLife)
 		return err
 	})
 	return token, err
@@ -67,11 +68,15 @@ func (a *AdminTokens) Issue(ctx context.Context) (token string, err error) {
 func (a *AdminTokens) Login(ctx context.Context, token string) (session string, ok bool, err error) {
 	token = strings.ToUpper(strings.TrimSpace(token))
 	err = a.db.Transact(ctx, "log in", func(tx *wpdb.DB) error {
+		person, _, err := a.find(ctx, tx, tokenLogin, token)
+		if err != nil {
+			return err
+		}
 		used, err := a.remove(ctx, tx, tokenLogin, token)
 		if ok = used; err != nil || !used {
 			return err
 		}
-		session, err = a.store(ctx, tx, tokenSession, AdminSessionLife)
+		session, err = a.store(ctx, tx, tokenSession, person, AdminSessionLife)
 		return err
 	})
 	if err != nil || !ok {
@@ -80,11 +85,14 @@ func (a *AdminTokens) Login(ctx context.Context, token string) (session string, 
 	return session, true, nil
 }
 
-// Session reports whether a session is valid.
-func (a *AdminTokens) Session(ctx context.Context, session string) (bool, error) {
-	stmt := sq.Select("t.purpose").From(a.db.As(wpdb.AdminTokens, "t")).Where(a.valid(tokenSession, session))
-	_, found, err := wpdb.One(ctx, a.db, "find session", stmt, wpdb.Value[string])
-	return found, err
+// Session returns whose session it is; found is false if it is not valid.
+func (a *AdminTokens) Session(ctx context.Context, session string) (person string, found bool, err error) {
+	return a.find(ctx, a.db, tokenSession, session)
+}
+
+func (a *AdminTokens) find(ctx context.Context, db *wpdb.DB, purpose, token string) (person string, found bool, err error) {
+	stmt := sq.Select("t.person").From(a.db.As(wpdb.AdminTokens, "t")).Where(a.valid(purpose, token))
+	return wpdb.One(ctx, db, "find "+purpose, stmt, wpdb.Value[string])
 }
 
 // Logout ends a session, for every process.
@@ -101,7 +109,7 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 	if err := a.sweep(ctx); err != nil {
 		return false, err
 	}
-	err = a.db.Transact(ctx, "note a form", func(tx *wpdb.DB) error { return a.insert(ctx, tx, tokenForm, mark, AdminSessionLife) })
+	err = a.db.Transact(ctx, "note a form", func(tx *wpdb.DB) error { return a.insert(ctx, tx, tokenForm, mark, "", AdminSessionLife) })
 	if errors.Is(err, wpdb.ErrDuplicate) {
 		return false, nil
 	}
@@ -109,18 +117,18 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 }
 
 // store creates a token and stores its hash.
-func (a *AdminTokens) store(ctx context.Context, tx *wpdb.DB, purpose string, life time.Duration) (string, error) {
+func (a *AdminTokens) store(ctx context.Context, tx *wpdb.DB, purpose, person string, life time.Duration) (string, error) {
 	secret := make([]byte, tokenBytes)
 	if _, err := io.ReadFull(a.random, secret); err != nil {
 		return "", fmt.Errorf("make a token: %w", err)
 	}
 	token := base32.StdEncoding.EncodeToString(secret)
-	return token, a.insert(ctx, tx, purpose, token, life)
+	return token, a.insert(ctx, tx, purpose, token, person, life)
 }
 
-func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.DB, purpose, token string, life time.Duration) error {
+func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.DB, purpose, token, person string, life time.Duration) error {
 	stmt := sq.Insert(a.db.Name(wpdb.AdminTokens)).SetMap(map[string]any{
-		"token_hash": hashSecret(token), "purpose": purpose, "expires_at": domain.Stamp(a.now().Add(life)),
+		"token_hash": hashSecret(token), "purpose": purpose, "person": person, "expires_at": domain.Stamp(a.now().Add(life)),
 	})
 	_, err := wpdb.Exec(ctx, tx, "store a token", stmt)
 	return err

@@ -47,6 +47,7 @@ type Key struct {
 	Permissions []string
 	Revoked     bool
 	CreatedAt   domain.Timestamp
+	CreatedBy   string           // who made it, and where; "" if unknown. Requests do not have it
 	LastUsedAt  domain.Timestamp // "" if never used; accurate to the minute
 	ExpiresAt   domain.Timestamp // "" for never
 	Networks    []netip.Prefix   // from which the key is accepted; none for anywhere
@@ -101,6 +102,7 @@ type NewKey struct {
 	PerMinute, PerHour *int64
 	Limits             domain.Limits
 	MaskPersonal       bool
+	CreatedBy          string
 }
 
 // Patch changes a key. A nil field stays as it is.
@@ -142,6 +144,58 @@ func (s *Store) Create(ctx context.Context, n NewKey) (secret string, key Key, e
 	return secret, key, err
 }
 
+// Roll makes a new key with the terms of an old one, which stays valid for a while, so that
+// its clients can change over. Webhooks and holds of the old key pass to the new one. old is
+// the old key as it then is; found is false if there is none that is valid.
+func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by string) (secret string, key, old Key, found bool, err error) {
+	schema, err := s.db.Schema(ctx, "")
+	if err != nil {
+		return "", Key{}, Key{}, false, err
+	}
+	err = s.db.Transact(ctx, "roll key", func(tx *wpdb.DB) error {
+		stored, ok, err := wpdb.One(ctx, tx, "lock key", s.byID(id).Suffix("FOR UPDATE"), scanListed)
+		old, found = stored.Key, ok && stored.Status(s.now()) == Active
+		if err != nil || !found {
+			return err
+		}
+		if secret, err = newSecret(s.random, old.Kind); err != nil {
+			return err
+		}
+		n := NewKey{
+			Name: old.Name, Kind: old.Kind, Permissions: old.Permissions, Networks: old.Networks, PerMinute: old.PerMinute, PerHour: old.PerHour,
+			Limits: old.Limits, MaskPersonal: old.MaskPersonal, CreatedBy: by,
+		}
+		end, expires := old.ExpiresAt.Time()
+		if expires {
+			n.ExpiresAt = &end
+		}
+		var stmt sq.InsertBuilder
+		key, stmt = s.newRow(secret, n)
+		result, err := wpdb.Exec(ctx, tx, "store key", stmt)
+		if err != nil {
+			return err
+		}
+		key.ID = result.ID
+		if last := s.now().Add(overlap); !expires || last.Before(end) {
+			text := domain.Stamp(last)
+			old.ExpiresAt = domain.Timestamp(text)
+			if _, err := wpdb.Exec(ctx, tx, "end key", sq.Update(tx.Name(wpdb.APIKeys)).Set("expires_at", text).Where(sq.Eq{"id": id})); err != nil {
+				return err
+			}
+		}
+		for _, table := range []wpdb.Table{wpdb.Webhooks, wpdb.Holds} {
+			if !schema.Has(table) {
+				continue
+			}
+			if _, err := wpdb.Exec(ctx, tx, "pass on to the new key", sq.Update(tx.Name(table)).Set("key_id", key.ID).Where(sq.Eq{"key_id": id})); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return secret, key, old, found, err
+}
+
 var (
 	// ErrBadKey means that a secret cannot be imported.
 	ErrBadKey = errors.New("key cannot be imported")
@@ -173,9 +227,20 @@ func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) 
 }
 
 func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
+	key, stmt := s.newRow(secret, n)
+	result, err := s.db.Change(ctx, "store key", stmt)
+	if err != nil {
+		return Key{}, err
+	}
+	key.ID = result.ID
+	return key, nil
+}
+
+// newRow returns a new key, without its id, and the statement that stores it.
+func (s *Store) newRow(secret string, n NewKey) (Key, sq.InsertBuilder) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
-		Limits: n.Limits, MaskPersonal: n.MaskPersonal, CreatedAt: domain.Timestamp(domain.Stamp(s.now())),
+		Limits: n.Limits, MaskPersonal: n.MaskPersonal, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), CreatedBy: n.CreatedBy,
 	}
 	key.Start, key.LastFour = visibleParts(secret)
 	var expires *string
@@ -188,13 +253,9 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
 		"agents": storeIDs(n.Limits.Agents), "services": storeIDs(n.Limits.Services), "locations": storeIDs(n.Limits.Locations), "mask_personal": n.MaskPersonal,
+		"created_by": n.CreatedBy,
 	})
-	result, err := s.db.Change(ctx, "store key", stmt)
-	if err != nil {
-		return Key{}, err
-	}
-	key.ID = result.ID
-	return key, nil
+	return key, stmt
 }
 
 // visibleParts returns the parts of a secret by which people tell it from others: at most a
@@ -268,10 +329,23 @@ func storedNetworks(text string) (networks []netip.Prefix) {
 
 func scanStored(row wpdb.Scanner) (storedKey, error) { return scanKey(row) }
 
+// scanListed scans keyColumns and created_by, which requests do not need.
+func scanListed(row wpdb.Scanner) (storedKey, error) {
+	var by string
+	k, err := scanKey(row, &by)
+	k.CreatedBy = by
+	return k, err
+}
+
+func (s *Store) selectListed() sq.SelectBuilder {
+	return sq.Select(keyColumns...).Column("k.created_by").From(s.db.As(wpdb.APIKeys, "k"))
+}
+
+func (s *Store) byID(id int64) sq.SelectBuilder { return s.selectListed().Where(sq.Eq{"k.id": id}) }
+
 // List returns all keys, oldest first, including revoked ones.
 func (s *Store) List(ctx context.Context) ([]Key, error) {
-	stmt := sq.Select(keyColumns...).From(s.db.As(wpdb.APIKeys, "k")).OrderBy("k.id")
-	stored, err := wpdb.All(ctx, s.db, "list keys", stmt, scanStored)
+	stored, err := wpdb.All(ctx, s.db, "list keys", s.selectListed().OrderBy("k.id"), scanListed)
 	if err != nil {
 		return nil, err
 	}
@@ -338,8 +412,7 @@ func (p Patch) changes() map[string]any {
 
 // Find returns the key with an id. ok is false if there is none.
 func (s *Store) Find(ctx context.Context, id int64) (key Key, ok bool, err error) {
-	stmt := sq.Select(keyColumns...).From(s.db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.id": id})
-	stored, ok, err := wpdb.One(ctx, s.db, "find key", stmt, scanStored)
+	stored, ok, err := wpdb.One(ctx, s.db, "find key", s.byID(id), scanListed)
 	return stored.Key, ok, err
 }
 

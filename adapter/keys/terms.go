@@ -69,6 +69,35 @@ func (k Key) Require(permission string) error {
 	}
 }
 
+// Preset is a set of permissions that many keys have.
+type Preset struct {
+	Name        string
+	Permissions []string
+}
+
+// Presets are those that are offered for new keys, the narrowest first.
+var Presets = []Preset{
+	{"read only", []string{"read"}},
+	{"booking app", []string{"read_bookings", "write_bookings", "read_customers", "write_customers", "read_agents", "read_services", "read_locations", "read_availability"}},
+	{"everything", []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}},
+}
+
+// ParseOverlap parses how long an old key stays valid beside a new one: hours or days, such
+// as 12h or 7d, or 0 for not at all.
+func ParseOverlap(text string) (time.Duration, error) {
+	const longest = 365
+	unit := time.Hour
+	number, hours := strings.CutSuffix(text, "h")
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		number, unit, hours = days, 24*time.Hour, true
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n > 0 && !hours || time.Duration(n) > longest*24*time.Hour/unit {
+		return 0, fmt.Errorf("write hours or days such as 12h or 7d, %d days at most, or 0", longest)
+	}
+	return time.Duration(n) * unit, nil
+}
+
 // ParseName trims a name of 1 to 190 characters.
 func ParseName(text string) (string, error) {
 	name := strings.TrimSpace(text)

@@ -33,7 +33,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 			return failf(exitFailure, nil, "the console is disabled: admin.keys_page (%s) is false, or admin.listen is empty", envName("admin.keys_page"))
 		}
 		return p.withOwnTables(ctx, common, wpdb.AdminTokens, func(db *wpdb.DB) error {
-			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx)
+			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx, p.person())
 			if err != nil {
 				return err
 			}

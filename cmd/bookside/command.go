@@ -44,6 +44,7 @@ func commands() []command {
 		{"keys create", "", "create an API key", aboutKeysCreate, (*program).createKey},
 		{"keys list", "", "list the API keys", aboutKeysList, (*program).listKeys},
 		{"keys restrict", "ID", "change an API key", aboutKeysRestrict, (*program).restrictKey},
+		{"keys roll", "ID", "make a new API key for an old one", aboutKeysRoll, (*program).rollKey},
 		{"keys revoke", "ID", "revoke an API key", aboutKeysRevoke, (*program).revokeKey},
 		{"keys import", "", "import a key that clients already use", aboutKeysImport, (*program).importKey},
 		{"webhooks add", "URL", "tell a URL about changes", aboutWebhooksAdd, (*program).addWebhook},
@@ -60,7 +61,7 @@ func commands() []command {
 		{"companion remove", "", "remove the companion from WordPress", aboutCompanionRemove, (*program).removeCompanion},
 		{"companion status", "", "compare the companion in WordPress with that of this program", aboutCompanionStatus, (*program).companionStatus},
 		{"companion zip", "FILE", "write the companion as a plugin to upload in wp-admin", aboutCompanionZip, (*program).zipCompanion},
-		{"admin-token", "", "print a login token for the page to manage API keys", aboutAdminToken, (*program).adminToken},
+		{"admin-token", "", "print a login token for the console", aboutAdminToken, (*program).adminToken},
 		{"completion", "SHELL", "print a completion script for bash, zsh or fish", aboutCompletion, (*program).completion},
 		{"version", "", "print the version", aboutVersion, (*program).version},
 	}

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,14 @@ revoked one stays revoked.
 
   bookside keys restrict 3 --permissions read_bookings --networks 192.0.2.0/24,2001:db8::7
   bookside keys restrict 3 --networks any --expires never --per-minute default`
+
+const aboutKeysRoll = `Makes a new API key with the same terms as the one with this ID (see keys list), and prints it. The
+old one stays valid for a while, so that its clients can change over, and then expires. Webhooks and
+holds of the old key pass to the new one at once; the requests of the new one are counted anew.
+
+  bookside keys roll 3 --overlap 7d
+
+To end a key that somebody else may know, use --overlap 0.`
 
 const aboutKeysRevoke = `Revokes the API key with this ID (see keys list). It takes effect at once, on every server of this
 database.`
@@ -236,6 +245,7 @@ func (p *program) createKey(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withNewKeys(ctx, common, func(store *keys.Store) error {
+			n.CreatedBy = p.creator()
 			secret, key, err := store.Create(ctx, n)
 			if err != nil {
 				return err
@@ -264,6 +274,7 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withNewKeys(ctx, common, func(store *keys.Store) error {
+			n.CreatedBy = p.creator()
 			key, err := store.Import(ctx, secret, n, *weak)
 			if errors.Is(err, keys.ErrWeakKey) {
 				return fmt.Errorf("%w; create a new one for its clients with keys create, or import it with --weak", err)
@@ -364,6 +375,58 @@ func (p *program) restrictKey(flags *flag.FlagSet) action {
 	}
 }
 
+func (p *program) rollKey(flags *flag.FlagSet) action {
+	var common configFlags
+	common.define(flags)
+	overlapText := flags.String("overlap", "24h", "how `LONG` the old key stays valid: hours or days such as 12h or 7d, or 0")
+	quiet := flags.Bool("quiet", false, "print the key and nothing else")
+	return func(ctx context.Context, operands []string) error {
+		id, err := keyID(operands[0])
+		if err != nil {
+			return err
+		}
+		overlap, err := keys.ParseOverlap(*overlapText)
+		if err != nil {
+			return usageErrorf("--overlap: %v", err)
+		}
+		return p.withKeys(ctx, common, func(store *keys.Store) error {
+			secret, key, old, found, err := store.Roll(ctx, id, overlap, p.creator())
+			switch {
+			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
+				return err
+			case !found:
+				return failf(exitFailure, nil, "there is no valid key with the ID %d; see keys list", id)
+			case *quiet:
+				return p.print(secret + "\n")
+			default:
+				return p.print(fmt.Sprintf("%s\n\nIt is shown only once: only a hash of it is stored. The old key, %d, expires %s UTC.\n%s", secret, id, old.ExpiresAt, describeKey(key)))
+			}
+		})
+	}
+}
+
+// person returns the name of the operating system's user who runs the program, also
+// through sudo; "" if it is not known.
+func (p *program) person() string {
+	if name := lookup(p.env, "SUDO_USER"); name != "" {
+		return name
+	}
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
+
+// creator says who made a key.
+func (p *program) creator() string {
+	const place = "command line"
+	if person := p.person(); person != "" {
+		return person + ", " + place
+	}
+	return place
+}
+
 func (p *program) revokeKey(flags *flag.FlagSet) action {
 	var common configFlags
 	common.define(flags)
@@ -436,6 +499,7 @@ type keyRecord struct {
 	Services     []int64    `json:"services"`
 	Locations    []int64    `json:"locations"`
 	MaskPersonal bool       `json:"mask_personal"`
+	CreatedBy    string     `json:"created_by"` // empty if unknown
 }
 
 func keyRecords(list []keys.Key, now time.Time) []keyRecord {
@@ -445,6 +509,7 @@ func keyRecords(list []keys.Key, now time.Time) []keyRecord {
 			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: string(k.Status(now)), Permissions: k.Permissions,
 			Networks: []string{}, CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,
 			Agents: append([]int64{}, k.Limits.Agents...), Services: append([]int64{}, k.Limits.Services...), Locations: append([]int64{}, k.Limits.Locations...), MaskPersonal: k.MaskPersonal,
+			CreatedBy: k.CreatedBy,
 		}
 		for _, network := range k.Networks {
 			records[i].Networks = append(records[i].Networks, network.String())

@@ -46,7 +46,7 @@ func TestCreatePrintsKey(t *testing.T) {
 func TestListKeys(t *testing.T) {
 	t.Parallel()
 	db := small(t)
-	env := settingsFor(db)
+	env := append(settingsFor(db), "SUDO_USER=ada")
 	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "There are no keys")
 	if got := run(t, env, "", "keys", "list", "--json").want(t, exitOK).stdout; got != "[]\n" {
 		t.Errorf("keys list --json: %s", got)
@@ -87,9 +87,68 @@ func TestListKeys(t *testing.T) {
 	}
 	for i := range want {
 		want[i].Agents, want[i].Services, want[i].Locations = []int64{}, []int64{}, []int64{}
+		want[i].CreatedBy = "ada, command line"
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRollKey: a new key has the terms of the old one and its webhooks, and the old one ends
+// when it is told to, but not later than it would have.
+func TestRollKey(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := append(settingsFor(db), "SUDO_USER=ada")
+	terms := []string{"--permissions", "read,write_webhooks", "--agents", "3", "--mask-personal", "--networks", "192.0.2.0/24", "--per-hour", "7"}
+	old := newKey(t, env, terms...)
+	newKey(t, env, "--expires", "2026-11-22")
+	execute(t, db.SQL, `INSERT INTO `+db.Prefix+`bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
+		SELECT 'x', 'https://example.com', '*', '', '', '', 0, 0, id, 'x', 'enabled', 0, NOW() FROM `+db.Prefix+`bookside_api_keys WHERE id < 3`)
+
+	for text, message := range map[string]string{"soon": "write hours or days such as 12h or 7d", "366d": "365 days at most", "7": "write hours", "-1h": "write hours"} {
+		run(t, env, "", "keys", "roll", "1", "--overlap", text).want(t, exitUsage, "--overlap: ", message)
+	}
+	run(t, env, "", "keys", "roll", "9").want(t, exitFailure, "there is no valid key with the ID 9")
+	output := run(t, env, "", "keys", "roll", "1", "--overlap", "7d").want(t, exitOK).stdout
+	wantTexts(t, output, "lp_live_", "The old key, 1, expires 2026-11-28 09:30:00 UTC.", "ID 3, name test, kind live, permissions read,write_webhooks, networks 192.0.2.0/24, expires never", "agents 3")
+	if strings.Contains(output, old) {
+		t.Error("the old key is shown")
+	}
+	if secret := run(t, env, "", "keys", "roll", "2", "--overlap", "30d", "--quiet").want(t, exitOK).stdout; len(secret) != 47 {
+		t.Errorf("%d bytes", len(secret))
+	}
+	run(t, env, "", "keys", "roll", "3", "--overlap", "0").want(t, exitOK)
+	run(t, env, "", "keys", "roll", "3").want(t, exitFailure, "there is no valid key with the ID 3")
+
+	var got []keyRecord
+	if err := json.Unmarshal([]byte(run(t, env, "", "keys", "list", "--json").want(t, exitOK).stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	statuses := ""
+	for i := range got {
+		statuses += got[i].Status + " "
+		got[i].ID, got[i].Start, got[i].LastFour, got[i].Status = 0, "", "", ""
+	}
+	day, week := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), now.AddDate(0, 0, 7)
+	ends := []*time.Time{&week, &day, &now, &day, nil}
+	if len(got) != len(ends) || statuses != "active active expired active active " {
+		t.Fatalf("%s%+v", statuses, got)
+	}
+	for i := range got {
+		if diff := cmp.Diff(ends[i], got[i].ExpiresAt); diff != "" {
+			t.Errorf("end of key %d: %s", i+1, diff)
+		}
+		got[i].ExpiresAt = nil
+	}
+	for _, i := range []int{2, 4} {
+		if diff := cmp.Diff(got[0], got[i]); diff != "" || got[i].CreatedBy != "ada, command line" {
+			t.Errorf("terms of key %d: %s", i+1, diff)
+		}
+	}
+	var owners string
+	if err := db.SQL.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(key_id ORDER BY id) FROM "+db.Prefix+"bookside_webhooks").Scan(&owners); err != nil || owners != "5,4" {
+		t.Errorf("webhooks of %s, %v", owners, err)
 	}
 }
 

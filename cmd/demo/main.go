@@ -100,7 +100,7 @@ func (d *demo) serve(ctx context.Context, address, console string, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	token, err := d.tokens.Issue(ctx)
+	token, err := d.tokens.Issue(ctx, "")
 	if err != nil {
 		return err
 	}

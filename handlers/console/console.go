@@ -103,6 +103,7 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	session string // "" before the login
+	person  string // who issued the token of the login; "" if unknown
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }

@@ -58,7 +58,7 @@ func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleS
 // token issues a login token.
 func (k *consoleServer) token() string {
 	k.t.Helper()
-	token, err := k.tokens.Issue(k.t.Context())
+	token, err := k.tokens.Issue(k.t.Context(), "ada")
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -42,12 +42,12 @@ func (c *Console) findSession(v *visit) (bool, error) {
 	if len(cookies) == 0 {
 		return false, nil
 	}
-	found, err := v.Tokens.Session(v.ctx(), cookies[0].Value)
+	person, found, err := v.Tokens.Session(v.ctx(), cookies[0].Value)
 	if errors.Is(err, wpdb.ErrSchema) {
 		return false, nil // the table is created with the first token
 	}
 	if found {
-		v.session = cookies[0].Value
+		v.session, v.person = cookies[0].Value, person
 	}
 	return found, err
 }

@@ -105,6 +105,9 @@ function create_key(array $columns)
             'created_at' => utc_now(),
         ]
     );
+    if (in_array('created_by', $wpdb->get_col('SHOW COLUMNS FROM ' . own_table('api_keys')), true)) { // which earlier versions lack
+        $row['created_by'] = ltrim(wp_get_current_user()->user_login . ', WordPress', ', ');
+    }
     if ($wpdb->insert(own_table('api_keys'), $row) !== 1) {
         return database_failed();
     }
