@@ -66,6 +66,7 @@ func TestCompanionPlugin(t *testing.T) {
 		wantTexts(t, w.Run(t, german, `echo Bookside\check_lock()['label'];`), "Die Sperre für Buchungen funktioniert")
 	})
 	t.Run("a person", func(t *testing.T) { testPersonOfPHP(t, w, db) })
+	t.Run("a person with an address like others", func(t *testing.T) { testAlikePersonOfPHP(t, w, db) })
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)
 	}

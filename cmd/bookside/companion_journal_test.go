@@ -93,6 +93,9 @@ func TestCompanionEntersChanges(t *testing.T) {
 			{"failing", `$wpdb->suppress_errors(); $wpdb->query("UPDATE {$p}agents SET nonsense = 1 WHERE id = 1"); $wpdb->query("INSERT INTO {$p}agents (id, first_name, status) VALUES (1, 'A', 'active')");`, nil},
 			{"rolled back", `$wpdb->query('START TRANSACTION'); $wpdb->update($p . 'agents', ['title' => 'y'], ['id' => 1]); $wpdb->query('ROLLBACK');`, nil},
 			{"committed", `$wpdb->query('START TRANSACTION'); $wpdb->update($p . 'agents', ['title' => 'z'], ['id' => 1]); $wpdb->query('COMMIT');`, nil},
+			{"rolled back, as people write it", `$wpdb->query('START TRANSACTION READ WRITE;'); $wpdb->update($p . 'agents', ['title' => 'q'], ['id' => 1]); $wpdb->query('ROLLBACK WORK;');`, nil},
+			{"another site of the network later", `$wpdb->update($p . 'agents', ['title' => 'r'], ['id' => 1]); $wpdb->prefix = 'another_'; $wpdb->get_var('SELECT 1');`, nil},
+			{"comment of a later filter", `add_filter('query', function ($query) { return $query . ' /* by a plugin */'; }, PHP_INT_MAX); $wpdb->update($p . 'agents', ['title' => 's'], ['id' => 1]);`, nil},
 			{"unwatched table", `$wpdb->insert($p . 'agent_meta', ['object_id' => 1, 'meta_key' => 'k', 'meta_value' => 'v']); update_option('x', 1);`, nil},
 			{"several hundred", `$wpdb->query("UPDATE {$p}customers SET notes = CONCAT(COALESCE(notes, ''), '!')");`, nil},
 			{"payment", `$wpdb->insert($p . 'transactions', ['order_id' => 1, 'amount' => 5, 'status' => 'succeeded', 'kind' => 'capture']); $wpdb->update($p . 'transactions', ['notes' => 'n'], ['id' => $wpdb->insert_id]);`, nil},
@@ -176,6 +179,14 @@ func TestCompanionRunsJobs(t *testing.T) {
 		if got := returns[[]any](b, cron); got[0] != "" || got[1] != false || got[2] != true || b.number(waiting) != 0 {
 			t.Errorf("run: %v, %d jobs wait", got, b.number(waiting))
 		}
+		// Two requests at the same time may each have scheduled a run.
+		twice := `wp_schedule_single_event(time() + 300, 'latepoint_process_scheduled_jobs', ['another']);` + cron
+		if got := returns[[]any](b, twice); got[1] != false || b.number("SELECT option_value LIKE '%another%' FROM "+b.db.Prefix+"options WHERE option_name = 'cron'") != 1 {
+			t.Errorf("scheduled twice: %v", got)
+		}
+		if got := returns[int](b, `return array_sum(array_map(fn($hooks) => count($hooks['latepoint_process_scheduled_jobs'] ?? []), _get_cron_array()));`); got != 1 {
+			t.Errorf("%d runs are scheduled", got)
+		}
 		returns[any](b, "update_option('bookside_companion', ['jobs' => false]);")
 		if got := returns[[]bool](b, scheduled); got[0] || got[1] || told() {
 			t.Errorf("switched off: %v, told %t", got, told())
@@ -215,6 +226,18 @@ func TestCompanionForwards(t *testing.T) {
 		} else {
 			got.Body = readText(t, r.Body)
 		}
+		switch r.Header.Get("X-Answer") {
+		case "break off":
+			panic(http.ErrAbortHandler)
+		case "odd status": // PHP changes the status for each of these
+			rw.Header().Set("Location", "/elsewhere")
+			rw.Header().Set("WWW-Authenticate", "Bearer")
+			rw.WriteHeader(http.StatusAccepted)
+			return
+		case "no body":
+			rw.WriteHeader(http.StatusNoContent)
+			return
+		}
 		rw.Header().Set("Content-Type", "application/json; charset=UTF-8")
 		rw.Header().Add("Set-Cookie", "a=1")
 		rw.Header().Add("Set-Cookie", "b=2")
@@ -244,6 +267,8 @@ func TestCompanionForwards(t *testing.T) {
 	}
 	for _, c := range []struct{ name, method, path, contentType, body, wantURL, wantBody string }{
 		{"path", "GET", "/index.php/wp-json/latepoint-api/v1/bookings?page=2&q=a%2Bb+c&wait=30", "", "", "/wp-json/latepoint-api/v1/bookings?page=2&q=a%2Bb+c", ""},
+		{"hidden wait", "GET", "/?rest_route=/latepoint-api/v1/changes&%77ait=30&waiting=1", "", "", "/wp-json/latepoint-api/v1/changes?waiting=1", ""},
+		{"dots in a name", "GET", "/?rest_route=/latepoint-api/v1/a..b/...", "", "", "/wp-json/latepoint-api/v1/a..b/...", ""},
 		{"parameter", "GET", "/?rest_route=%2Flatepoint-api%2Fv1%2Fbookings%2F7&fields=id", "", "", "/wp-json/latepoint-api/v1/bookings/7?fields=id", ""},
 		{"body", "PUT", "/?rest_route=/latepoint-api/v1/bookings/7", "application/json", "{\"status\": \"\x00ü\"}", "/wp-json/latepoint-api/v1/bookings/7", "{\"status\": \"\x00ü\"}"},
 		{"form", "POST", "/?rest_route=/latepoint-api/v1/bookings", "application/x-www-form-urlencoded", "a%5Bb%5D=1&a%5Bc%5D=%27x", "/wp-json/latepoint-api/v1/bookings", "a%5Bb%5D=1&a%5Bc%5D=%27x"},
@@ -277,9 +302,37 @@ func TestCompanionForwards(t *testing.T) {
 	}
 	t.Run("other requests", func(t *testing.T) {
 		got = received{}
-		for _, path := range []string{"/?rest_route=/wp/v2/types", "/?rest_route=/latepoint-api/v10/bookings", "/?p=1&x=/wp-json/latepoint-api/v1/bookings"} {
+		for _, path := range []string{
+			"/?rest_route=/wp/v2/types", "/?rest_route=/latepoint-api/v10/bookings", "/?p=1&x=/wp-json/latepoint-api/v1/bookings",
+			// Out of the API, to what else is at the address.
+			"/?rest_route=/latepoint-api/v1/../../secret", "/?rest_route=/latepoint-api/v1/..%2Fsecret", "/index.php/wp-json/latepoint-api/v1/%2e%2E/secret", "/?rest_route=/latepoint-api/v1/a/..",
+		} {
 			if status, _, _ := do("GET", path, "", ""); status == http.StatusTeapot || got.Method != "" {
 				t.Errorf("%s was forwarded", path)
+			}
+		}
+	})
+	t.Run("odd answers", func(t *testing.T) {
+		// What a plugin prints before, and buffers, is no part of the answer.
+		writeBelow(t, w.Content, map[string]string{"mu-plugins/a.php": "<?php ob_start(); echo 'noise';"})
+		defer removeFile(t, w.Content, "mu-plugins/a.php")
+		for answer, want := range map[string]struct {
+			status int
+			body   string
+		}{
+			"odd status": {http.StatusAccepted, ""},
+			"no body":    {http.StatusNoContent, ""},
+			// The server may have acted before: WordPress must not act as well.
+			"break off": {http.StatusBadGateway, `{"code":"bookside_no_answer","message":"The server of the API did not answer. It may have done what was asked.","data":{"status":502}}`},
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/?rest_route=/latepoint-api/v1/bookings", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("X-Answer", answer)
+			status, body, err := sendOnce(request)
+			if err != nil || status != want.status || body != want.body {
+				t.Errorf("%s: status %d, body %q, error %v", answer, status, body, err)
 			}
 		}
 	})

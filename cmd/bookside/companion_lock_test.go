@@ -145,20 +145,23 @@ func (b *bookingSite) insertBooking(minutes int) string {
 // waitFor waits until statements like this one run, or wait, in the site's database.
 func (b *bookingSite) waitFor(like string) {
 	b.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		var running int
-		err := b.db.SQL.QueryRowContext(b.t.Context(),
-			"SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE ?", like).Scan(&running)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		if running > 0 {
-			return
-		}
+	for end := time.Now().Add(time.Minute); !b.runs(like); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatalf("no statement like %s is running", like)
 		}
 	}
+}
+
+// runs reports whether statements like this one run, or wait, in the site's database.
+func (b *bookingSite) runs(like string) bool {
+	b.t.Helper()
+	var running int
+	err := b.db.SQL.QueryRowContext(b.t.Context(),
+		"SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE ?", like).Scan(&running)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return running > 0
 }
 
 // takeLock takes the lock of agent 2 as adapter/locks.go says, and returns a transaction.
@@ -266,7 +269,13 @@ func apiWaitsForCheckout(b *bookingSite) {
 		status, text, err := sendOnce(request)
 		answered <- answer{status, text, err}
 	}()
-	b.waitFor("UPDATE%bookside_locks%")
+	for !b.runs("UPDATE%bookside_locks%") {
+		select {
+		case a := <-answered:
+			b.t.Fatalf("the API did not wait: %+v", a)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 	if _, err := gate.ExecContext(ctx, "DO RELEASE_LOCK("+name+")"); err != nil {
 		b.t.Fatal(err)
 	}
@@ -325,6 +334,13 @@ func staffAreWarned(b *bookingSite) {
 			b.t.Errorf("%s: %+v", c.name, got)
 		}
 	}
+	// The answer of the form gets the warning, and stays as it is otherwise.
+	rival = b.number("SELECT MIN(id) FROM {p}bookings WHERE agent_id = 2 AND start_time = 690 AND status = 'approved' AND start_date = '" + b.bookday + "'")
+	answer := returns[map[string]any](b, "update_option('bookside_companion', []); add_filter('wp_doing_ajax', '__return_true'); test_staff("+b.slot(690, "")+"); return ['message' => 'Saved', 'fields' => new stdClass()];")
+	if diff := cmp.Diff(map[string]any{}, answer["fields"]); diff != "" || !strings.Contains(answer["message"].(string), fmt.Sprintf("Saved<br>This time is occupied by booking %d: ", rival)) {
+		b.t.Errorf("answer with a warning: %v", answer)
+	}
+	returns[any](b, "update_option('bookside_companion', ['staff_overbooking' => false]);")
 	// A slot outside of the working hours is nobody's.
 	if got := returns[savedByStaff](b, "return test_staff("+b.slot(1380, "")+");"); got.ID == 0 {
 		b.t.Errorf("outside of working hours: %+v", got)
@@ -366,9 +382,19 @@ func statusIsChecked(b *bookingSite) {
 		}
 	}
 	b.execute(b.db.SQL, fmt.Sprintf("UPDATE {p}bookings SET status = 'cancelled' WHERE id = %d", id))
-	got := loses[[]string](b, 705, fmt.Sprintf("return test_status(%d, 'approved');", id))
+	got := loses[[]string](b, 705, fmt.Sprintf("update_option('bookside_companion', ['staff_overbooking' => false]); return test_status(%d, 'approved');", id))
 	if len(got) != 1 || b.bookings(705) != 1 {
 		b.t.Errorf("%q, %d bookings", got, b.bookings(705))
+	}
+	// Other plugins write their statements by hand.
+	for _, form := range []string{
+		"UPDATE {p}bookings SET total_attendees=1, status='approved' WHERE id=%d;",
+		`update {p}bookings set status = "approved" where id = '%d' LIMIT 1 /* by a plugin */`,
+	} {
+		statement := fmt.Sprintf(b.expand(form), id)
+		if changed := returns[any](b, "global $wpdb; return $wpdb->query("+phpText(statement)+");"); changed != false || b.bookings(705) != 1 {
+			b.t.Errorf("%s: %v, %d bookings", statement, changed, b.bookings(705))
+		}
 	}
 	got = returns[[]string](b, fmt.Sprintf("update_option('bookside_companion', []); return test_status(%d, 'approved');", id))
 	if len(got) != 0 || b.bookings(705) != 2 {

@@ -101,6 +101,32 @@ func testPersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database)
 	}
 }
 
+// testAlikePersonOfPHP: mails to and about somebody whose address ends or begins alike are not the
+// person's.
+func testAlikePersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
+	t.Helper()
+	const ann = "ann@site.test"
+	for address, content := range map[string]string{
+		"ann@site.test.example": "Dear Ann, your address is ann@site.test.example.", "joann@site.test": "joann@site.test", "jo.ann@site.test": "<b>Jo.ann@site.test</b>",
+		"o'ann@site.test": "o'ann@site.test", "ann@site.test-x.example": "ann@site.test-x.example", "öann@site.test": "öann@site.test",
+		"agent1@site.test": "Ann (ann@site.test) has booked.", "agent2@site.test": "'Ann@Site.test', has booked", "ANN@site.test": "Dear Ann",
+	} {
+		if _, err := db.SQL.ExecContext(t.Context(), `INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at)
+			VALUES ('', ?, '', ?, 'sent', 1, '2026-11-21 08:00:00', '', '2026-11-21 08:00:00')`, address, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const mails = "SELECT COUNT(*) FROM wp_bookside_outbox WHERE address LIKE '%ann@site.test%' OR content LIKE '%ann@site.test%'"
+	exported := fromPHP[struct{ Data []any }](t, w, "return apply_filters('wp_privacy_personal_data_exporters', [])['bookside']['callback']('"+ann+"', 1);")
+	if len(exported.Data) != 3 {
+		t.Errorf("exported: %v", exported.Data)
+	}
+	w.Run(t, "apply_filters('wp_privacy_personal_data_erasers', [])['bookside']['callback']('"+ann+"', 1);")
+	if left := queryText(t, db, mails); left != "6" {
+		t.Errorf("%s mails of others are left", left)
+	}
+}
+
 // fillPerson gives the customer 1 and a customer without bookings personal data everywhere.
 func fillPerson(t *testing.T, db *fixtures.Database) {
 	t.Helper()

@@ -199,6 +199,15 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	if got := state(); got != "loaded scheduled" {
 		t.Errorf("active: %s", got)
 	}
+	// Uploaded over an installed one, whose must-use plugin keeps running.
+	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exitOK)
+	if err := os.CopyFS(filepath.Join(w.Content, "plugins", "bookside", "mu-plugins"), os.DirFS(filepath.Join(w.Content, "mu-plugins"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := state(); got != "loaded in place scheduled" {
+		t.Errorf("uploaded over an installed one: %s", got)
+	}
+	removeFile(t, w.Content, "mu-plugins/bookside.php")
 	w.Run(t, `require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('bookside/bookside.php');`)
 	if got := state(); got != "not loaded" {
 		t.Errorf("deactivated: %s", got)

@@ -365,6 +365,10 @@ class BooksideSlots
 {
     private BooksideLock $lock;
 
+    /** A change of one booking's status, as $wpdb or people write it. */
+    private const STATUS_CHANGE = '/\sSET\s(?:.*?[\s,])?`?status`?\s*=\s*[\'"]([^\'"]*)[\'"].*\sWHERE\s+`?id`?\s*=\s*[\'"]?(\d+)[\'"]?'
+        . '(?:\s|;|LIMIT\s+1\b|\/\*.*?\*\/)*$/is';
+
     /** @var string What LatePoint is doing under the lock that it checks itself: checkout, reschedule or '' for nothing. */
     private string $flow = '';
 
@@ -726,12 +730,12 @@ class BooksideSlots
     {
         if ($this->warnings === [] && wp_doing_ajax()) {
             ob_start(function (string $answer): string {
-                $decoded = json_decode($answer, true);
-                if (!is_array($decoded) || !is_string($decoded['message'] ?? null)) {
+                $decoded = json_decode($answer);
+                if (!is_object($decoded) || !is_string($decoded->message ?? null)) {
                     return $answer;
                 }
                 foreach ($this->warnings as $warning) {
-                    $decoded['message'] .= '<br>' . esc_html($warning);
+                    $decoded->message .= '<br>' . esc_html($warning);
                 }
                 return (string) wp_json_encode($decoded);
             });
@@ -1020,7 +1024,7 @@ class BooksideSlots
         global $wpdb;
         if (
             $this->asking || stripos($query, 'start_date') !== false
-            || !preg_match('/\sSET\s.*?`status`\s*=\s*\'([^\']*)\'.*\sWHERE\s+`id`\s*=\s*\'?(\d+)\'?\s*$/is', $query, $parts)
+            || !preg_match(self::STATUS_CHANGE, $query, $parts)
             || !$this->blocks($parts[1])
         ) {
             return $query;
@@ -1085,7 +1089,10 @@ class BooksideJournal
     /** @var array|null The statement that was noted: query, kind, resource, ids and statuses, the old ones by id. */
     private ?array $open = null;
 
-    /** @var array<string,array{resource:string,id:int,kind:string,status:?string}> Changes that are not entered yet. */
+    /**
+     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,status:?string}> Changes that are not entered yet;
+     *      with the prefix of tables, because a network's sites have inboxes of their own.
+     */
     private array $changes = [];
 
     /** @var float When the first of them was made. */
@@ -1164,7 +1171,7 @@ class BooksideJournal
                 return '';
             }
         }
-        $note = ['query' => $query, 'resource' => $resource, 'ids' => [], 'statuses' => []];
+        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'statuses' => []];
         if ($verb === 'INSERT' || $verb === 'REPLACE') {
             $note['kind'] = 'created';
         } else {
@@ -1187,7 +1194,7 @@ class BooksideJournal
     /** Returns the pattern of the statements that matter: those that change watched tables, and of transactions. */
     private function pattern(string $prefix): string
     {
-        return '/^\s*(?:(?<transaction>START\s+TRANSACTION|BEGIN|ROLLBACK)\s*$'
+        return '/^\s*(?:(?<transaction>START\s+TRANSACTION\b[^;]*|(?:BEGIN|ROLLBACK)(?:\s+WORK)?)\s*;?\s*$'
             . '|(?<verb>INSERT|REPLACE|UPDATE|DELETE)\s+(?:(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\s+)*'
             . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . ')`?)[\s(])/i';
     }
@@ -1224,8 +1231,9 @@ class BooksideJournal
     private function settle(): void
     {
         global $wpdb;
-        if ($wpdb->last_query !== $this->open['query']) {
-            return; // $wpdb asks for the columns before it runs the statement
+        $last = (string) $wpdb->last_query;
+        if ($last !== $this->open['query'] && strpos($last, $this->open['query']) === false) {
+            return; // $wpdb asks for the columns before it runs the statement, to which filters may have added a comment
         }
         $note = $this->open;
         $this->open = null;
@@ -1246,7 +1254,7 @@ class BooksideJournal
                 }
             }
             foreach ($note['ids'] as $id) {
-                $this->add($note['resource'], $id, $note['kind'], $note['statuses'][$id] ?? null);
+                $this->add($note, $id);
             }
             if (count($this->changes) >= self::MOST_ENTRIES || microtime(true) - $this->since > self::PATIENCE) {
                 $this->enter();
@@ -1257,10 +1265,10 @@ class BooksideJournal
     }
 
     /** Adds a change. Several of one record become one entry, unless it was deleted in between. */
-    private function add(string $resource, int $id, string $kind, ?string $status): void
+    private function add(array $note, int $id): void
     {
-        $key = "$resource $id";
-        if ($kind === 'deleted') {
+        $key = "$note[prefix] $note[resource] $id";
+        if ($note['kind'] === 'deleted') {
             $key .= ' deleted';
         } elseif (isset($this->changes[$key])) {
             return;
@@ -1268,22 +1276,31 @@ class BooksideJournal
         if ($this->changes === []) {
             $this->since = microtime(true);
         }
-        $this->changes[$key] = ['resource' => $resource, 'id' => $id, 'kind' => $kind, 'status' => $status];
+        $this->changes[$key] = [
+            'prefix' => $note['prefix'], 'resource' => $note['resource'], 'id' => $id, 'kind' => $note['kind'], 'status' => $note['statuses'][$id] ?? null,
+        ];
     }
 
-    /** Enters the changes into the inbox. */
+    /** Enters the changes into the inboxes. */
     private function enter(): void
     {
-        global $wpdb;
-        if ($this->changes === []) {
-            return;
-        }
         $changes = $this->changes;
         $this->changes = [];
+        foreach (array_unique(array_column($changes, 'prefix')) as $prefix) {
+            $this->enterInto($prefix, array_filter($changes, static function (array $change) use ($prefix): bool {
+                return $change['prefix'] === $prefix;
+            }));
+        }
+    }
+
+    /** Enters the changes of one site into its inbox. */
+    private function enterInto(string $prefix, array $changes): void
+    {
+        global $wpdb;
         $this->busy = true;
         $quiet = $wpdb->suppress_errors();
         try {
-            $statuses = $this->statuses($changes);
+            $statuses = $this->statuses($prefix, $changes);
             $actor = function_exists('wp_get_current_user') ? get_current_user_id() : 0;
             foreach (array_chunk($changes, self::MOST_ENTRIES) as $part) {
                 $rows = [];
@@ -1294,7 +1311,7 @@ class BooksideJournal
                         . ($status !== null && $status !== $change['status'] ? $wpdb->prepare('%s', $status) : 'NULL') . ', UTC_TIMESTAMP())';
                 }
                 $entered = $wpdb->query(
-                    "INSERT INTO `{$wpdb->prefix}bookside_change_inbox` (resource, resource_id, kind, origin, actor_id, status, at) VALUES "
+                    "INSERT INTO `{$prefix}bookside_change_inbox` (resource, resource_id, kind, origin, actor_id, status, at) VALUES "
                     . implode(', ', $rows)
                 );
                 if ($entered === false) {
@@ -1310,7 +1327,7 @@ class BooksideJournal
     }
 
     /** Returns the statuses that bookings have now, by id. */
-    private function statuses(array $changes): array
+    private function statuses(string $prefix, array $changes): array
     {
         global $wpdb;
         $ids = [];
@@ -1323,7 +1340,7 @@ class BooksideJournal
             return [];
         }
         $rows = $wpdb->get_results(
-            "SELECT id, status FROM `{$wpdb->prefix}latepoint_bookings` WHERE id IN (" . implode(', ', $ids) . ')'
+            "SELECT id, status FROM `{$prefix}latepoint_bookings` WHERE id IN (" . implode(', ', $ids) . ')'
         );
         return array_column($rows ?: [], 'status', 'id');
     }
@@ -1398,7 +1415,8 @@ class BooksideJobs
 
     /**
      * Schedules the next run before the present one is taken from the cron, so that there always is one: Bookside
-     * queues mails only for a site that has it.
+     * queues mails only for a site that has it. Two requests at a time may have scheduled two: then only the last
+     * one has a next.
      *
      * @param mixed $short
      * @param mixed $time
@@ -1406,7 +1424,11 @@ class BooksideJobs
      */
     public static function unscheduled($short, $time = 0, $hook = '')
     {
-        if ($hook === self::HOOK && wp_doing_cron() && has_action(self::HOOK, [self::class, 'run'])) {
+        $scheduled = 0;
+        foreach ($hook === self::HOOK ? (array) _get_cron_array() : [] as $hooks) {
+            $scheduled += count($hooks[self::HOOK] ?? []);
+        }
+        if ($scheduled === 1 && wp_doing_cron() && has_action(self::HOOK, [self::class, 'run'])) {
             self::scheduleNext();
         }
         return $short;
@@ -1453,7 +1475,7 @@ class BooksideForward
 {
     private const API = '/wp-json/latepoint-api/v1';
     private const CONNECT = 2; // seconds
-    private const TIMEOUT = 60; // seconds
+    private const TIMEOUT = 30; // seconds; longer than the server's own limit, as it is configured by default
 
     /** Header of forwarded requests. One that comes back is not forwarded again. */
     private const MARK = 'X-Bookside-Forwarded';
@@ -1465,8 +1487,11 @@ class BooksideForward
         'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-port', 'x-real-ip',
     ];
 
-    /** @var bool Whether a status line arrived. */
-    private static bool $answered = false;
+    /** Parts of a path that lead out of the API. */
+    private const DOTS = '~(?:/|%2f|%5c|\\\\)(?:\.|%2e){1,2}(?:/|%2f|%5c|\\\\|$)~i';
+
+    /** @var int The status that arrived; 0 for none yet. */
+    private static int $status = 0;
 
     /** Answers a request to the API by what the server answers. Returns if it is another request, or nobody answers. */
     public static function run(): void
@@ -1506,12 +1531,12 @@ class BooksideForward
                 }
             }
         }
-        if ($path !== self::API && strncmp($path, self::API . '/', strlen(self::API) + 1) !== 0) {
+        if (($path !== self::API && strncmp($path, self::API . '/', strlen(self::API) + 1) !== 0) || preg_match(self::DOTS, $path)) {
             return '';
         }
         // A request that waits for changes would keep a process of PHP from all others.
         $parameters = array_filter($parameters, static function (string $parameter): bool {
-            return !preg_match('/^wait(=|$)/i', $parameter);
+            return !preg_match('/^wait(=|$)/i', urldecode($parameter));
         });
         return $path . ($parameters === [] ? '' : '?' . implode('&', $parameters));
     }
@@ -1528,6 +1553,7 @@ class BooksideForward
             CURLOPT_HTTPHEADER => $headers,
             CURLOPT_HTTP_VERSION => CURL_HTTP_VERSION_1_1,
             CURLOPT_FOLLOWLOCATION => false,
+            CURLOPT_PATH_AS_IS => true,
             CURLOPT_CONNECTTIMEOUT => self::CONNECT,
             CURLOPT_TIMEOUT => self::TIMEOUT,
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
@@ -1542,13 +1568,39 @@ class BooksideForward
             curl_setopt($request, CURLOPT_POSTFIELDS, $body);
         }
         $done = curl_exec($request);
-        $error = curl_error($request);
-        if (self::$answered) {
+        if (self::$status !== 0) {
             exit;
         }
         if (!$done) {
-            bookside_companion_failed('forward', $error);
+            bookside_companion_failed('forward', curl_error($request));
+            if (curl_getinfo($request, CURLINFO_PRETRANSFER_TIME) > 0) {
+                self::fail(curl_errno($request) === CURLE_OPERATION_TIMEDOUT ? 504 : 502);
+            }
         }
+    }
+
+    /** Answers that the server did not. It may have acted: WordPress must not act as well, nor say that there is no such record. */
+    private static function fail(int $status): void
+    {
+        self::begin($status);
+        header('Content-Type: application/json; charset=UTF-8');
+        header('Cache-Control: no-store');
+        $message = 'The server of the API did not answer. It may have done what was asked.';
+        echo json_encode(['code' => 'bookside_no_answer', 'message' => $message, 'data' => ['status' => $status]]); // phpcs:ignore
+        exit;
+    }
+
+    /** Begins an answer: nothing that PHP or another plugin had in mind for the answer gets into it. */
+    private static function begin(int $status): void
+    {
+        self::$status = $status;
+        ini_set('zlib.output_compression', '0'); // phpcs:ignore -- the body is sent as it is
+        ini_set('default_mimetype', ''); // phpcs:ignore -- so is the header
+        while (ob_get_level() > 0 && ob_end_clean()) {
+            continue;
+        }
+        header_remove();
+        http_response_code($status);
     }
 
     /** Sends a line of the answer's header on. PHP wrote none before: WordPress is not loaded yet. */
@@ -1556,10 +1608,12 @@ class BooksideForward
     {
         $text = rtrim($line, "\r\n");
         if (preg_match('~^HTTP/[\d.]+\s+(\d{3})~', $text, $status)) {
-            self::$answered = (int) $status[1] >= 200;
-            header_remove();
-            http_response_code((int) $status[1]);
-        } elseif (self::$answered && strpos($text, ':') !== false) {
+            if ((int) $status[1] >= 200) {
+                self::begin((int) $status[1]);
+            }
+        } elseif (self::$status !== 0 && $text === '') {
+            http_response_code(self::$status); // PHP changes it for some headers
+        } elseif (self::$status !== 0 && strpos($text, ':') !== false) {
             $name = strtolower(trim(explode(':', $text, 2)[0]));
             if (!in_array($name, ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer'], true)) {
                 header($text, false);

@@ -126,8 +126,23 @@ function mails_of(string $email): array
     if (!has_table($table)) {
         return [];
     }
+    $texts = array_intersect(['subject', 'content', 'calendar'], columns_of($table));
+    $conditions = implode(' OR ', array_map(fn($column) => "$column LIKE %s", $texts));
     $like = '%' . $wpdb->esc_like($email) . '%';
-    return $wpdb->get_results($wpdb->prepare("SELECT * FROM $table WHERE address = %s OR content LIKE %s ORDER BY id", $email, $like));
+    $mails = $wpdb->get_results($wpdb->prepare(
+        "SELECT * FROM $table WHERE address = %s OR $conditions ORDER BY id",
+        ...array_merge([$email], array_fill(0, count($texts), $like))
+    ));
+    return array_values(array_filter($mails, function ($mail) use ($email, $texts) {
+        $about = array_filter($texts, fn($column) => names_address((string) $mail->$column, $email));
+        return strcasecmp(trim($mail->address), $email) === 0 || $about;
+    }));
+}
+
+/** Reports whether a text has an e-mail address, and not merely one that begins or ends like it: ann@site.test is not in joann@site.test. */
+function names_address(string $text, string $email): bool
+{
+    return (bool) preg_match('/(?<![\p{L}\p{N}._%+-])(?<![\p{L}\p{N}]\')' . preg_quote($email, '/') . '(?!-?[\p{L}\p{N}]|\.[\p{L}\p{N}])/iu', $text);
 }
 
 /** Returns the responses about a person that the sidecar keeps for a day, in case a request is repeated. */

@@ -74,7 +74,11 @@ function deactivate(): void
 /** Reports whether the must-use plugin is in its own place, and not brought by this plugin. */
 function companion_in_place(): bool
 {
-    return defined('BOOKSIDE_COMPANION_VERSION') && !is_dir(dirname(PLUGIN_FILE) . '/mu-plugins');
+    if (!function_exists('bookside_companion_settings')) {
+        return false;
+    }
+    // An uploaded plugin may have replaced an installed one, whose must-use plugin stays.
+    return strpos((string) (new \ReflectionFunction('bookside_companion_settings'))->getFileName(), dirname(PLUGIN_FILE) . DIRECTORY_SEPARATOR) !== 0;
 }
 
 /** Returns the version of the must-use plugin that is loaded; '' if there is none. */
