@@ -88,11 +88,7 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 		}
 	}
 	// What is hidden from the caller is not free either.
-	rows, err := wpdb.All(ctx, s.db.Whole(), "read calendar", unionAll(bookings, others...), func(row wpdb.Scanner) (r calendarRow, err error) {
-		dests := append([]any{&r.kind}, r.dests()...)
-		err = row.Scan(append(dests, wpdb.OrZero(&r.weekday), wpdb.OrZero(&r.limit))...)
-		return r, err
-	})
+	rows, err := wpdb.All(ctx, s.db.Whole(), "read calendar", unionAll(bookings, others...), scanCalendarRow)
 	if err != nil {
 		return err
 	}
@@ -120,6 +116,12 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 		}
 	}
 	return nil
+}
+
+func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
+	dests := append([]any{&r.kind}, r.dests()...)
+	err = row.Scan(append(dests, wpdb.OrZero(&r.weekday), wpdb.OrZero(&r.limit))...)
+	return r, err
 }
 
 // lastDay returns the last day whose bookings count: the day after the last one if working

@@ -31,6 +31,8 @@ type Options struct {
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is trusted
 	AllowedOrigins      []string      // for CORS, which is off without any
 	LogClients          bool          // the addresses of clients too
+	MCP                 bool          // serve tools for AI agents at /mcp
+	Version             string        // of the program, for clients of /mcp
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
 	Metrics             *Metrics          // nil for none
@@ -54,6 +56,15 @@ type api struct {
 	waiters  waiters
 	reads    sharedReads
 	metrics  *Metrics
+	// endpoints are the operations by id.
+	endpoints map[string]endpoint
+}
+
+// endpoint is a route with the function that handles its requests once they are admitted:
+// authenticated, permitted and counted.
+type endpoint struct {
+	route   *route
+	operate func(c echo.Context, query *compat.Query) error
 }
 
 // New returns the handler of the API.
@@ -61,11 +72,17 @@ func New(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *sl
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
 	a.addDocs(e)
+	for i := range routes {
+		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
+	}
 	for _, base := range options.BasePaths {
 		a.addIndex(e, base)
 		for i := range routes {
-			a.add(e, base, &routes[i])
+			a.add(e, base, a.endpoints[routes[i].operation.id])
 		}
+	}
+	if options.MCP {
+		a.addMCP(e)
 	}
 	return e
 }
@@ -85,6 +102,8 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 		waiters:  newWaiters(options.MaxWaiting),
 		reads:    newSharedReads(),
 		metrics:  metrics,
+
+		endpoints: map[string]endpoint{},
 	}
 }
 
@@ -103,25 +122,32 @@ func (a *api) router() *echo.Echo {
 }
 
 // add registers a route, for GET with HEAD.
-func (a *api) add(e *echo.Echo, base string, r *route) {
+func (a *api) add(e *echo.Echo, base string, p endpoint) {
+	r := p.route
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
-	e.Match(methods, base+r.path, a.serve(r), r.set, a.authenticate, a.limiter.Middleware, requirePermission(r.permission))
+	e.Match(methods, base+r.path, a.serve(p), r.set, a.authenticate, a.limiter.Middleware, requirePermission(r.permission))
 }
 
 // serve handles the requests of a route.
-func (a *api) serve(r *route) echo.HandlerFunc {
-	guard, includes, read := r.guard(), r.includes(), readOf(r)
+func (a *api) serve(p endpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		query := compat.ParseQuery(c.Request().URL.RawQuery)
 		if err := query.Readable(); err != nil {
 			return err
 		}
-		if err := a.limiter.Charge(c, r.requests(query)); err != nil {
+		if err := a.limiter.Charge(c, p.route.requests(query)); err != nil {
 			return err
 		}
+		return p.operate(c, query)
+	}
+}
+
+func (a *api) endpoint(r *route) endpoint {
+	guard, includes, read := r.guard(), r.includes(), readOf(r)
+	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
 			return err
@@ -148,7 +174,7 @@ func (a *api) serve(r *route) echo.HandlerFunc {
 		}
 		defer response.discard()
 		return response.send(c)
-	}
+	}}
 }
 
 // read sends the response of a read.
@@ -204,7 +230,7 @@ func corsConfig(origins []string) middleware.CORSConfig {
 	return middleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  []string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", methodHeader, requestIDHeader},
+		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", methodHeader, requestIDHeader}, protocolHeaders...),
 		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}

@@ -37,7 +37,7 @@ func (a *api) readBody(c echo.Context) (body []byte, release func(), err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err = readAll(c)
+	body, err = readAll(c, maxBody)
 	if err != nil {
 		release()
 		return nil, nil, err
@@ -45,13 +45,14 @@ func (a *api) readBody(c echo.Context) (body []byte, release func(), err error) 
 	return body, release, nil
 }
 
-func readAll(c echo.Context) ([]byte, error) {
+// readAll reads a body of at most some bytes.
+func readAll(c echo.Context, most int64) ([]byte, error) {
 	request := c.Request()
 	stop := stopReadingAfter(request.Context(), c.Response().Writer)
 	defer stop()
 	body := request.Body
 	request.Body = http.NoBody // the response must not wait for the rest
-	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, body, maxBody))
+	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, body, most))
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:

@@ -3,7 +3,8 @@
 // also serves the documentation of the API and the administration's endpoints.
 //
 // It imports compat for the shapes of requests and responses, adapter for the
-// booking domain, wpdb for the errors and the use of the database, and
-// handlers/ratelimit. It contains no rules, no SQL and no JSON shapes. Errors of
-// every layer become responses in errors.go and nowhere else.
+// booking domain, wpdb for the errors and the use of the database,
+// handlers/ratelimit for request limits, and handlers/mcp for the tools of AI
+// agents. It contains no rules, no SQL and no JSON shapes. Errors of every layer
+// become responses in errors.go and nowhere else.
 package handlers

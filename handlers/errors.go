@@ -120,6 +120,12 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.Message}, compat.ObjectError
 	case errors.Is(err, errBodyTooLarge):
 		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.WordPressError
+	case errors.Is(err, errMessageTooLarge):
+		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The message is larger than 32 KiB"}, compat.WordPressError
+	case errors.Is(err, errManyMessages):
+		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: "Send one message per request"}, compat.WordPressError
+	case errors.Is(err, errForeignOrigin):
+		return compat.Failure{Status: http.StatusForbidden, Code: "origin_not_allowed", Message: "Pages of this origin may not call the API; server.cors_origins lists those that may"}, compat.WordPressError
 	case errors.Is(err, errURLTooLong):
 		return compat.Failure{Status: http.StatusRequestURITooLong, Code: "rest_uri_too_long", Message: "The request address is longer than 8 KiB"}, compat.WordPressError
 	case errors.Is(err, errBodyTimeout):

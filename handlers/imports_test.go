@@ -18,8 +18,9 @@ var allowedImports = map[string][]string{
 	"cmd/bookside/compare": {"adapter/copies", "wpdb"},
 	"cmd/demo":             {"handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded", "adapter/figures", "adapter/diagnose"},
 
-	"handlers":           {"handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/figures"},
+	"handlers":           {"handlers/mcp", "handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/figures"},
 	"handlers/console":   {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/diagnose", "adapter/figures", "adapter/journal", "adapter/outbox"},
+	"handlers/mcp":       {},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
 	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/webhooks", "adapter/journal"},
@@ -69,6 +70,8 @@ var allowedImports = map[string][]string{
 // all below them.
 var modules = map[string][]string{
 	"github.com/labstack/echo/":          {"cmd", "handlers"},
+	"github.com/modelcontextprotocol/":   {"handlers/mcp"},
+	"github.com/google/jsonschema-go/":   {"handlers/mcp"},
 	"github.com/redis/go-redis":          {"cmd/bookside", "handlers/ratelimit"},
 	"github.com/go-sql-driver/mysql":     {"wpdb", "fixtures", "docker"},
 	"github.com/Masterminds/squirrel":    {"adapter", "wpdb", "fixtures"},

@@ -33,6 +33,7 @@ type Metrics struct {
 	refusals  *prometheus.CounterVec
 	conflicts prometheus.Counter
 	dropped   prometheus.Counter
+	tools     *prometheus.CounterVec
 	overlaps  overlapMetrics
 	keys      keyLabels
 	platform  atomic.Pointer[adapter.Platform]
@@ -77,6 +78,7 @@ func NewMetrics(build Build) *Metrics {
 	}
 	m.conflicts = m.counter("booking_conflicts_total", "Bookings rejected because their time was not available.")
 	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed to free memory for others.")
+	m.tools = m.counters("mcp_calls_total", "Calls of tools by AI agents at /mcp, by tool and outcome: ok, or error.", "tool", "outcome")
 	m.overlaps = overlapMetrics{
 		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent, at the last check."),
 		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),

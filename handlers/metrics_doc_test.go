@@ -62,8 +62,9 @@ func labelsOf(family *dto.MetricFamily) string {
 func TestMetricsDocument(t *testing.T) {
 	t.Parallel()
 	metrics := handlers.NewMetrics(handlers.Build{})
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), withTools, func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
+	s.post(hoursMessage).want(http.StatusOK)
 	metrics.Observe(s.platform)
 	metrics.ObserveWebhooks(webhooks.NewWorker(s.platform.Webhooks, s.keys, slog.New(slog.DiscardHandler), webhooks.Options{}))
 	text := strings.Builder{}

@@ -54,6 +54,9 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			slog.Int("status", c.Response().Status), slog.Int64("key_id", principal.ID), slog.Float64("duration_ms", milliseconds(a.now().Sub(start))),
 			slog.Int64("queries", usage.Queries()), slog.Int64("rows", usage.Rows()), slog.Int64("bytes", c.Response().Size),
 		}
+		if tool, called := c.Get(toolEntry).(string); called {
+			attrs = append(attrs, slog.String("tool", tool))
+		}
 		if code, failed := c.Get(codeEntry).(string); failed {
 			attrs = append(attrs, slog.String("code", code))
 		}

@@ -161,3 +161,30 @@ func (g *groups) intersection() []period {
 	}
 	return common
 }
+
+// DayHours are the working hours of a day, in order.
+type DayHours struct {
+	Day  Day
+	Open []Hours
+}
+
+// Hours are from a time of day to another; an End after 24:00 is on the next day.
+type Hours struct{ Start, End Minutes }
+
+// WorkingHours returns the hours that rows give a resource on each day of a range. Where an
+// id of the resource is 0, only rows count that apply to everything of that kind.
+func WorkingHours(rows []WorkPeriod, r Resource, from, to Day) []DayHours {
+	schedule := newSchedule(rows)
+	days := make([]DayHours, 0, to-from+1)
+	for day := from; day <= to; day++ {
+		d := DayHours{Day: day}
+		for _, p := range schedule.hours(r, day) {
+			if p.start < p.end {
+				d.Open = append(d.Open, Hours{p.start, p.end})
+			}
+		}
+		slices.SortFunc(d.Open, func(a, b Hours) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+		days = append(days, d)
+	}
+	return days
+}

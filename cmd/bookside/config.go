@@ -65,6 +65,9 @@ type config struct {
 		TestPerHour   int    `koanf:"test_per_hour"`
 		Redis         string `koanf:"redis"`
 	} `koanf:"rate_limit"`
+	MCP struct {
+		Enabled bool `koanf:"enabled"`
+	} `koanf:"mcp"`
 	Lists struct {
 		ExactCountMS int           `koanf:"exact_count_ms"`
 		CountMaxAge  time.Duration `koanf:"count_max_age"`
@@ -137,6 +140,7 @@ func defaultConfig() config {
 	c.RateLimit.Enabled = true
 	c.RateLimit.LivePerMinute, c.RateLimit.LivePerHour = 60, 3600
 	c.RateLimit.TestPerMinute, c.RateLimit.TestPerHour = 100, 1000
+	c.MCP.Enabled = true
 	c.Lists.ExactCountMS, c.Lists.CountMaxAge = 20, 5*time.Second
 	c.Webhooks.Enabled = true
 	c.Mail.SMTP.Port, c.Mail.SMTP.TLS = 587, mailStartTLS

@@ -339,6 +339,8 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		AllowedOrigins:      c.Server.CORSOrigins,
 		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
 		LogClients:          c.Log.Clients,
+		MCP:                 c.MCP.Enabled,
+		Version:             build().Version,
 		RateLimit: ratelimit.Options{
 			Enabled: c.RateLimit.Enabled,
 			Live:    ratelimit.Limits{PerMinute: int64(c.RateLimit.LivePerMinute), PerHour: int64(c.RateLimit.LivePerHour)},

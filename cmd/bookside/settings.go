@@ -65,6 +65,8 @@ var settings = []setting{
 	{"rate_limit.test_per_hour", "requests of a test key per hour", ""},
 	{keyRedis, "Redis in which all servers of a site count together, such as redis://user:password@host:6379/0", "none: each server counts by itself"},
 
+	{"mcp.enabled", "serve tools for AI agents at /mcp, by the Model Context Protocol; pages in browsers may call it from server.cors_origins only", ""},
+
 	{"lists.exact_count_ms", "milliseconds that counting a list may take for its total to be exact; one that takes longer is counted once for all requests within lists.count_max_age", ""},
 	{"lists.count_max_age", "how old such a total may be; the header X-Total-Age shows its age; 0s to count for every request", ""},
 

@@ -148,6 +148,7 @@ func (d *demo) api() http.Handler {
 		QueryParameter: "api_key",
 		RequestTimeout: time.Minute,
 		Memory:         2 * handlers.LeastMemory,
+		MCP:            true,
 		MemoryWait:     5 * time.Second,
 	})
 }

@@ -1,0 +1,67 @@
+package compat
+
+import (
+	"fmt"
+
+	"bookside/adapter"
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+)
+
+// BusinessHours are the working hours of several days.
+type BusinessHours struct {
+	Date     string    `json:"date"`
+	DateTo   string    `json:"date_to"`
+	Timezone string    `json:"timezone"`
+	Days     []OpenDay `json:"days"`
+}
+
+// OpenDay are the working hours of a day; none on a day off.
+type OpenDay struct {
+	Date  string      `json:"date"`
+	Hours []OpenHours `json:"hours"`
+}
+
+// OpenHours are from a time of day to another.
+type OpenHours struct {
+	StartTime string `json:"start_time"`
+	EndTime   string `json:"end_time"`
+}
+
+// hoursQuery is adapter.HoursQuery with the last day as it was sent.
+type hoursQuery struct {
+	adapter.HoursQuery
+	dateTo *availability.Day
+}
+
+// BusinessHoursParameters are those of the working hours.
+var BusinessHoursParameters = parameters(domain.InvalidRequest, Fields[hoursQuery]{
+	value("agent_id", id(maxMediumInt), func(h *hoursQuery) *int64 { return &h.AgentID }).about("Id of the agent; without one, the hours that apply to all"),
+	value("service_id", id(maxMediumInt), func(h *hoursQuery) *int64 { return &h.ServiceID }).about("Id of the service; without one, the hours that apply to all"),
+	value("location_id", id(maxMediumInt), func(h *hoursQuery) *int64 { return &h.LocationID }).about("Id of the location; without one, the hours that apply to all"),
+	value("date", day(), func(h *hoursQuery) *availability.Day { return &h.From }),
+	optional("date_to", day(), func(h *hoursQuery) **availability.Day { return &h.dateTo }),
+}.requiring("date")...)
+
+// HoursQuery reads the parameters of the working hours.
+func (v View) HoursQuery(q *Query) (adapter.HoursQuery, error) {
+	var h hoursQuery
+	BusinessHoursParameters.read(v, q, &h)
+	h.To = domain.ValueOr(h.dateTo, h.From)
+	if h.To < h.From || h.To >= h.From+maxDays {
+		q.note("date_to", rejected(fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays)))
+	}
+	return h.HoursQuery, BusinessHoursParameters.err(q)
+}
+
+// BusinessHours is the answer to a question for working hours.
+func (v View) BusinessHours(q adapter.HoursQuery, days []availability.DayHours, timezone string) BothSingle[BusinessHours] {
+	return bothSingle(BusinessHours{
+		Date: q.From.String(), DateTo: q.To.String(), Timezone: timezone,
+		Days: each(days, func(d availability.DayHours) OpenDay {
+			return OpenDay{Date: d.Day.String(), Hours: each(d.Open, func(h availability.Hours) OpenHours {
+				return OpenHours{StartTime: clock(&h.Start), EndTime: endTime(h.End)}
+			})}
+		}),
+	})
+}

@@ -1,0 +1,25 @@
+package handlers
+
+import "bookside/compat"
+
+// getBusinessHours has no route of its own; a tool calls it, see mcp.go.
+var getBusinessHours = operation{
+	id:       "getBusinessHours",
+	summary:  "Read the working hours",
+	about:    "The working hours of each day, whether or not anything is booked then: the general ones of the site, or those of an agent, a service or a location.",
+	size:     days,
+	query:    compat.BusinessHoursParameters,
+	refusals: []error{errExampleRefusal},
+	answers:  []response{ok(compat.BothSingleOf[compat.BusinessHours]())},
+	serve: func(r *request) (response, error) {
+		query, err := r.view.HoursQuery(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		days, err := r.site.BusinessHours(r.ctx(), query)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.BusinessHours(query, days, r.site.Zone.Name)), nil
+	},
+}
