@@ -3,9 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -50,6 +53,13 @@ func (c companionFlags) open() (*companionSite, error) {
 	root, err := os.OpenRoot(directory)
 	if err != nil {
 		return nil, failf(exitFailure, err, "open the directory with the plugins: %v; --content names another", err)
+	}
+	for _, name := range []string{mustUseFolder, path.Dir(pluginFolder)} {
+		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err = failf(exitFailure, err, "open %s: %v; if it is a link that leads elsewhere, upload the file that \"companion zip\" writes",
+				filepath.Join(directory, name), err)
+			return nil, errors.Join(err, root.Close())
+		}
 	}
 	return &companionSite{root: root, path: directory}, nil
 }
@@ -96,6 +106,14 @@ func failChanged(site *companionSite, changed []string) error {
 		site.path, strings.Join(changed, "\n  "))
 }
 
+// failPlacing is the failure of a command that cannot write or remove files.
+func failPlacing(verb string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return failf(exitFailure, err, "%s the companion: %v; run the command as root or as the owner of the files", verb, err)
+	}
+	return fmt.Errorf("%s the companion: %w", verb, err)
+}
+
 // withUnchangedCompanion is withCompanion for a command that overwrites or removes files: it
 // fails if somebody has changed them, unless it is forced to go on.
 func withUnchangedCompanion(options companionFlags, force bool, use func(site *companionSite, ours companion, there comparison) error) error {
@@ -123,7 +141,7 @@ func (p *program) installCompanion(flags *flag.FlagSet) action {
 		return withUnchangedCompanion(options, *force, func(site *companionSite, ours companion, there comparison) error {
 			written, err := site.install(ours, there)
 			if err != nil {
-				return fmt.Errorf("install the companion: %w", err)
+				return failPlacing("install", err)
 			}
 			if written == 0 {
 				return p.print(fmt.Sprintf("The companion %s is installed already.\n", ours.version))
@@ -141,7 +159,7 @@ func (p *program) removeCompanion(flags *flag.FlagSet) action {
 		return withUnchangedCompanion(options, *force, func(site *companionSite, _ companion, there comparison) error {
 			removed, err := site.remove(there)
 			if err != nil {
-				return fmt.Errorf("remove the companion: %w", err)
+				return failPlacing("remove", err)
 			}
 			if removed == 0 {
 				return p.print("There is no companion in " + site.path + ".\n")

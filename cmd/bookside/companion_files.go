@@ -385,7 +385,7 @@ func giveTo(root *os.Root, name string, around fs.FileInfo) error {
 		return nil
 	}
 	if err := root.Lchown(name, uid, gid); err != nil {
-		return fmt.Errorf("give it the owner of the directory around it: %w; run the command as root or as that owner", err)
+		return fmt.Errorf("give it the owner of the directory around it: %w", err)
 	}
 	return nil
 }

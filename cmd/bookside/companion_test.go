@@ -239,6 +239,24 @@ func TestCompanionNeedsWordPress(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a directory that leads elsewhere", func(t *testing.T) {
+		t.Parallel()
+		folder, elsewhere := wordPressFolder(t, "6.1"), t.TempDir()
+		plugins := filepath.Join(folder, "wp-content", "plugins")
+		if err := os.RemoveAll(plugins); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(elsewhere, plugins); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"install", "remove", "status"} {
+			run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exitFailure, plugins, "companion zip")
+		}
+		_, err := os.Stat(filepath.Join(folder, "wp-content", mustUseFolder, "bookside.php"))
+		if files := filesBelow(t, elsewhere); len(files) > 0 || !os.IsNotExist(err) {
+			t.Errorf("something was written: %v, %v", files, err)
+		}
+	})
 	t.Run("wp-content elsewhere", func(t *testing.T) {
 		t.Parallel()
 		content := filepath.Join(wordPressFolder(t, "6.1"), "wp-content")
