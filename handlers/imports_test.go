@@ -64,6 +64,7 @@ var allowedImports = map[string][]string{
 	"docker/endurance/changes": {},
 	"docker/endurance/load":    {},
 	"docker/release/licenses":  {},
+	"docker/release/sbom":      {},
 }
 
 // modules are those that only some packages may import, with these packages and
@@ -87,6 +88,7 @@ var modules = map[string][]string{
 	"text/template":                      {},
 	"github.com/DATA-DOG/go-sqlmock":     {"fixtures/wpdbtest"},
 	"github.com/chromedp/":               {"fixtures/browser"},
+	"github.com/CycloneDX/":              {"docker/release/sbom"},
 	"github.com/getkin/kin-openapi":      {},
 	"github.com/santhosh-tekuri/":        {},
 	"github.com/google/go-cmp":           {},
