@@ -21,6 +21,11 @@ type QueueStats struct {
 	Holds int // that have not expired
 }
 
+// Mails returns the newest mails in the outbox, in a state or in any; see outbox.List.
+func (p *Platform) Mails(ctx context.Context, state string, limit uint64) ([]outbox.StoredMail, error) {
+	return outbox.List(ctx, p.db, state, limit)
+}
+
 // recentJobs bounds the cost of reading a table whose only index is its primary key.
 const recentJobs = 10_000
 

@@ -22,6 +22,7 @@ const Active = "active"
 
 // Report is the result of an examination. Fields that are nil are unknown.
 type Report struct {
+	Database        string                  // its name
 	Account         string                  // the database user, quoted for GRANT
 	Server          *wpdb.ServerSettings    // nil for proxies that do not tell
 	ClockDifference time.Duration           // the server's clock minus ours
@@ -38,6 +39,8 @@ type Report struct {
 	Problems []string
 	// Warnings describe what will not work although the site can be served.
 	Warnings []string
+
+	db *wpdb.DB
 }
 
 // Platform is the state of WordPress and the plugin.
@@ -73,7 +76,6 @@ type Keys struct {
 // examination is a report in progress.
 type examination struct {
 	Report
-	db  *wpdb.DB
 	now domain.Clock
 }
 
@@ -81,12 +83,12 @@ type examination struct {
 // with. The error is that of a database that does not answer; what is wrong with
 // the site is part of the report.
 func Examine(ctx context.Context, config wpdb.Config, db *wpdb.DB, now domain.Clock) (Report, error) {
-	e := examination{db: db, now: now}
+	e := examination{Report: Report{db: db}, now: now}
 	account, database, err := config.Account(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	e.Account = account
+	e.Account, e.Database = account, database
 	if e.Privileges, err = probe(ctx, db); err != nil {
 		return Report{}, err
 	}

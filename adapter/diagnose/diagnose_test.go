@@ -65,3 +65,27 @@ func TestClusterWarnings(t *testing.T) {
 		})
 	}
 }
+
+func TestClusterLine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cluster *wpdb.Cluster
+		want    string
+	}{
+		"unknown":           {nil, "unknown"},
+		"Galera":            {&wpdb.Cluster{Kind: wpdb.Galera, Members: 3, State: "Synced", Serving: true, Balanced: true}, "Galera, members: 3, state of this one: Synced, behind a load-balancing proxy"},
+		"lost":              {&wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Initialized"}, "Galera, members: 1, state of this one: Initialized"},
+		"multi-primary":     {&wpdb.Cluster{Kind: wpdb.GroupReplication, Members: 3, State: "ONLINE", Serving: true}, "MySQL Group Replication, multi-primary, members: 3, state of this one: ONLINE"},
+		"secondary":         {&wpdb.Cluster{Kind: wpdb.GroupReplication, SinglePrimary: true, Serving: true, ReadOnly: true}, "MySQL Group Replication, single-primary, read-only"},
+		"replica":           {&wpdb.Cluster{Kind: wpdb.Replica, Serving: true}, "replica of another server"},
+		"read-only replica": {&wpdb.Cluster{Kind: wpdb.Replica, Serving: true, ReadOnly: true}, "replica of another server, read-only"},
+		"read-only":         {&wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, ReadOnly: true}, "none, read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := clusterLine(c.cluster); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -42,9 +42,7 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 	if len(resources) > 0 {
 		which = append(which, sq.Eq{"resource": words(resources)})
 	}
-	stmt := sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at",
-		"old_status", "new_status", "agent_id", "service_id", "location_id").
-		From(j.db.Name(wpdb.Changes)).Where(which).OrderBy("number")
+	stmt := j.selectEntries().Where(which).OrderBy("number")
 	entries, more, err := wpdb.First(ctx, j.db, "read changes", stmt.Limit(uint64(limit)+1), int64(limit), scanEntry)
 	if err != nil {
 		return Page{}, err
@@ -61,6 +59,25 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 		page.Cursor, page.More = entries[len(entries)-1].Number, true
 	}
 	return page, nil
+}
+
+// Latest returns the latest entries of some resources, or of all if there are none, the
+// newest first. It looks at as many entries as Read.
+func (j *Journal) Latest(ctx context.Context, resources []Resource, limit uint64) ([]Entry, error) {
+	last, _, err := bounds(ctx, j.db)
+	if err != nil {
+		return nil, err
+	}
+	which := sq.And{sq.Gt{"number": last - maxScan}, sq.LtOrEq{"number": last}}
+	if len(resources) > 0 {
+		which = append(which, sq.Eq{"resource": words(resources)})
+	}
+	return wpdb.All(ctx, j.db, "read latest changes", j.selectEntries().Where(which).OrderBy("number DESC").Limit(limit), scanEntry)
+}
+
+func (j *Journal) selectEntries() sq.SelectBuilder {
+	return sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at",
+		"old_status", "new_status", "agent_id", "service_id", "location_id").From(j.db.Name(wpdb.Changes))
 }
 
 // End returns the position after the last entry.

@@ -62,3 +62,34 @@ func Abandoned(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Outbox)).
 		Where(sq.Eq{"status": waiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-expiry - retention))}).OrderBy("due_at", "id")
 }
+
+// StoredMail is a mail in the outbox without its content.
+type StoredMail struct {
+	ID                    int64
+	Name, Address         string // of the recipient
+	Subject               string
+	State                 string // one of States
+	Tries                 int
+	Failure               string           // of the last attempt; "" for none
+	CreatedAt, FinishedAt domain.Timestamp // FinishedAt is "" while it is waiting
+	DueAt                 domain.Timestamp // of the next attempt, while it is waiting
+}
+
+// Waits reports whether the mail is still to be sent.
+func (m StoredMail) Waits() bool { return m.State == waiting }
+
+// States are the states of mails.
+var States = []string{waiting, failed, sent}
+
+// List returns mails in a state, or in any if it is "", the newest first.
+func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]StoredMail, error) {
+	stmt := sq.Select("id", "name", "address", "subject", "status", "tries", "failure", "created_at", "finished_at", "due_at").
+		From(db.Name(wpdb.Outbox)).OrderBy("id DESC").Limit(limit)
+	if state != "" {
+		stmt = stmt.Where(sq.Eq{"status": state})
+	}
+	return wpdb.All(ctx, db, "list mails", stmt, func(row wpdb.Scanner) (m StoredMail, err error) {
+		return m, row.Scan(&m.ID, &m.Name, &m.Address, &m.Subject, &m.State, &m.Tries, &m.Failure, (*string)(&m.CreatedAt),
+			wpdb.OrZero((*string)(&m.FinishedAt)), (*string)(&m.DueAt))
+	})
+}

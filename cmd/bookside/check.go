@@ -79,7 +79,7 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 		report.Warnings = append(report.Warnings, "Redis does not count requests, so each server counts its own; see rate_limit.redis: "+ratelimit.RedisError(err))
 	}
 	f := findings{Report: report, target: t, db: db, show: show}
-	if show.conflicts && !show.json && f.overlapping() {
+	if show.conflicts && !show.json && f.Overlapping() {
 		if err := f.describeOverlaps(ctx, p.now); err != nil {
 			return t.explainPrivilege(ctx, err)
 		}
@@ -115,9 +115,6 @@ func (p *program) checkFailed(ctx context.Context, t target, show checkOutput, r
 	}
 }
 
-// overlapping reports whether bookings overlap.
-func (f findings) overlapping() bool { return f.Conflicts != nil && len(f.Conflicts.Conflicts) > 0 }
-
 // describeOverlaps reads what people need to know of the overlapping bookings.
 func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error {
 	site, err := adapter.NewPlatform(f.db, now).Site(ctx)
@@ -133,8 +130,8 @@ func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error
 
 // problems returns why check fails.
 func (f findings) problems() []string {
-	if len(f.Problems) == 0 && f.show.conflicts && f.overlapping() {
-		return []string{overlapCount(*f.Conflicts)}
+	if len(f.Problems) == 0 && f.show.conflicts && f.Overlapping() {
+		return []string{f.OverlapCount()}
 	}
 	return f.Problems
 }
@@ -151,17 +148,5 @@ func (f findings) failure() error {
 		return failf(exitConflicts, nil, "%s", problems[0])
 	default:
 		return nil
-	}
-}
-
-// overlapCount says how many bookings overlap.
-func overlapCount(r adapter.ConflictReport) string {
-	switch n := len(r.Conflicts); {
-	case r.Cut:
-		return fmt.Sprintf("%d or more pairs of bookings overlap", n)
-	case n == 1:
-		return "1 pair of bookings overlaps"
-	default:
-		return fmt.Sprintf("%d pairs of bookings overlap", n)
 	}
 }

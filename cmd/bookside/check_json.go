@@ -90,7 +90,7 @@ func (f findings) json() (r checkReport) {
 	}
 	r.Database.Cluster = newClusterJSON(f.Cluster)
 	r.Prefix = f.db.Prefix()
-	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = privilegesLine(f.Privileges), f.db.FullNames(f.Privileges.Unreadable), map[string][]string{}
+	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.Privileges.Summary(), f.db.FullNames(f.Privileges.Unreadable), map[string][]string{}
 	for privileges, tables := range f.Privileges.Lacking {
 		r.Rights.Lacking[privileges] = f.db.FullNames(tables)
 	}
@@ -100,13 +100,13 @@ func (f findings) json() (r checkReport) {
 	for _, u := range f.Platform.Unwritable {
 		r.Platform.Unwritable = append(r.Platform.Unwritable, f.db.FullName(u.Table)+": "+u.Reason)
 	}
-	r.Platform.TimeZone, r.Platform.JobCron = clockLine(f.Platform.Clock), f.Platform.RunsJobs
+	r.Platform.TimeZone, r.Platform.JobCron = f.Platform.Clock.Summary(), f.Platform.RunsJobs
 	if f.Platform.Companion != nil {
 		r.Platform.Companion = &f.Platform.Companion.Version
 	}
 	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNull(f.OwnTables.Statements)
-	r.MissingIndexes = f.missingIndexes()
-	r.Keys, r.WeakKeys = keysLine(f.Keys), []int64{}
+	r.MissingIndexes = f.MissingIndexes()
+	r.Keys, r.WeakKeys = f.Keys.Summary(), []int64{}
 	if f.Keys != nil {
 		for _, key := range f.Keys.Weak {
 			r.WeakKeys = append(r.WeakKeys, key.ID)

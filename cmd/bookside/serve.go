@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
 	"bookside/adapter/figures"
 	"bookside/adapter/journal"
@@ -284,7 +285,13 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 	stop := s.start(listener, api, options.Memory/connectionShare)
 	s.probes.Started(platform)
 	if s.console != nil {
-		s.console.Open(console.Site{Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.now, rand.Reader), Limits: options.RateLimit})
+		s.console.Open(console.Site{
+			Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
+			Examine: func(ctx context.Context) (diagnose.Report, error) {
+				return diagnose.Examine(ctx, s.target.config, db, s.now)
+			},
+			API: "http://" + dialable(listener.Addr().String()) + strings.TrimSuffix(options.BasePaths[0], "/"),
+		})
 	}
 	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())
 	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {

@@ -22,7 +22,9 @@ import (
 	_ "time/tzdata"
 
 	"bookside/adapter"
+	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
+	"bookside/adapter/figures"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
@@ -64,7 +66,7 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 		return errors.Join(err, engine.Close())
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: adapter.NewPlatform(db, now)}
+	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: adapter.NewPlatform(db, now), config: wpdb.Config{DSN: engine.DSN, Prefix: site.Prefix}, recorder: figures.NewRecorder(db, now, log)}
 	err = d.serve(ctx, *address, *console, stdout)
 	return errors.Join(err, db.Close(), engine.Close())
 }
@@ -90,6 +92,8 @@ type demo struct {
 	store    *keys.Store
 	tokens   *keys.AdminTokens
 	platform *adapter.Platform
+	config   wpdb.Config // of db
+	recorder *figures.Recorder
 }
 
 func (d *demo) serve(ctx context.Context, address, console string, stdout io.Writer) error {
@@ -121,10 +125,11 @@ func (d *demo) serve(ctx context.Context, address, console string, stdout io.Wri
 	work.Go(func() {
 		d.platform.RunJournal(ctx, journal.Options{Interval: time.Second, Share: 1, Sweep: time.Minute, Keep: time.Hour, Owner: "demo"}, d.log)
 	})
+	work.Go(func() { d.recorder.Run(ctx) })
 	work.Go(func() {
 		webhooks.NewWorker(d.platform.Webhooks, d.store, d.log, handlers.WebhookOptions(d.platform, d.store, false)).Run(ctx, time.Second)
 	})
-	servers := []*http.Server{{Handler: d.api(), ReadHeaderTimeout: 10 * time.Second}, {Handler: d.admin(), ReadHeaderTimeout: 10 * time.Second}}
+	servers := []*http.Server{{Handler: d.api(), ReadHeaderTimeout: 10 * time.Second}, {Handler: d.admin(listener.Addr()), ReadHeaderTimeout: 10 * time.Second}}
 	stopped := make(chan error, len(servers))
 	go func() { stopped <- servers[0].Serve(listener) }()
 	go func() { stopped <- servers[1].Serve(consoleListener) }()
@@ -150,13 +155,19 @@ func (d *demo) api() http.Handler {
 		Memory:         2 * handlers.LeastMemory,
 		MCP:            true,
 		MemoryWait:     5 * time.Second,
+		Figures:        d.recorder,
 	})
 }
 
 // admin returns the console, and the probes beside it.
-func (d *demo) admin() http.Handler {
+func (d *demo) admin(api net.Addr) http.Handler {
 	page := console.New(d.now, d.log)
-	page.Open(console.Site{Platform: d.platform, Keys: d.store, Tokens: d.tokens})
+	page.Open(console.Site{
+		Platform: d.platform, Keys: d.store, Tokens: d.tokens, Figures: d.recorder, API: fmt.Sprintf("http://%s/v1", api),
+		Examine: func(ctx context.Context) (diagnose.Report, error) {
+			return diagnose.Examine(ctx, d.config, d.db, d.now)
+		},
+	})
 	admin := handlers.NewAdmin(d.log, nil)
 	admin.Mount(console.Path, page)
 	admin.Started(d.platform)

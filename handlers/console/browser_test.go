@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"bookside/adapter/domain"
+	"bookside/adapter/figures"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/fixtures/browser"
 )
@@ -124,22 +128,26 @@ func TestPageWithTheKeyboardAlone(t *testing.T) {
 	}
 }
 
-func manageKeys(k *keyboard, keys *consoleServer, copies cdp.PermissionSetting) {
+func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	t := k.t
 	t.Helper()
 	traffic := browser.Watch(k.page, t)
-	if err := chromedp.Do(k.page, chromedp.Navigate(keys.admin.URL+"/console/keys")); err != nil {
+	if err := chromedp.Do(k.page, chromedp.Navigate(s.admin.URL+"/console")); err != nil {
 		t.Fatal(err)
 	}
 	k.arrives("Log in")
 	k.press("guess" + kb.Enter)
 	k.arrives("Error: Log in")
-	k.press(keys.token() + kb.Enter)
+	k.press(s.token() + kb.Enter)
+	k.arrives("Overview")
+	k.activate("Keys")
 	k.arrives("API keys")
 	k.activate("New key")
 
 	k.arrives("New key")
 	k.press("Kasse <1>")
+	k.reach("read only sees everything")
+	k.press(kb.ArrowDown + kb.ArrowDown + kb.ArrowDown)
 	k.reach("read bookings")
 	k.press(" ")
 	k.reach("Networks")
@@ -167,8 +175,8 @@ func manageKeys(k *keyboard, keys *consoleServer, copies cdp.PermissionSetting) 
 		t.Errorf("%d characters were copied of %d", len(got), len(secret))
 	}
 	header := http.Header{"X-Api-Key": {secret}}
-	keys.get("/v1/bookings", header).want(http.StatusOK)
-	keys.get("/v1/services", header).want(http.StatusForbidden)
+	s.get("/v1/bookings", header).want(http.StatusOK)
+	s.get("/v1/services", header).want(http.StatusForbidden)
 	k.activate("I have copied it: back to all keys")
 
 	k.arrives("API keys")
@@ -182,18 +190,18 @@ func manageKeys(k *keyboard, keys *consoleServer, copies cdp.PermissionSetting) 
 	if got := k.eval(focusName); got != "Key 2 was changed. The change is in effect." {
 		t.Errorf("the focus is on %q", got)
 	}
-	keys.get("/v1/services", header).want(http.StatusOK)
+	s.get("/v1/services", header).want(http.StatusOK)
 
 	k.activate("Revoke Kasse <1> b")
 	k.arrives("Revoke key 2?")
 	k.activate("Keep it")
 	k.arrives("API keys")
-	keys.get("/v1/services", header).want(http.StatusOK)
+	s.get("/v1/services", header).want(http.StatusOK)
 	k.activate("Revoke Kasse <1> b")
 	k.arrives("Revoke key 2?")
 	k.activate("Revoke the key")
 	k.arrives("API keys")
-	keys.get("/v1/services", header).want(http.StatusUnauthorized)
+	s.get("/v1/services", header).want(http.StatusUnauthorized)
 	k.activate("Revoked and expired keys (1)")
 	k.until("document.querySelector('details').open && document.querySelector('details').innerText.includes('Kasse <1> b')")
 	k.dark()
@@ -202,9 +210,103 @@ func manageKeys(k *keyboard, keys *consoleServer, copies cdp.PermissionSetting) 
 	k.arrives("New key")
 	k.activate("Log out")
 	k.arrives("Log in")
-	if faults := traffic.Faults(keys.admin.URL); len(faults) > 0 {
+	if faults := traffic.Faults(s.admin.URL); len(faults) > 0 {
 		t.Errorf("the browser complains:\n%s", strings.Join(faults, "\n"))
 	}
+}
+
+// TestEveryPageLooks opens every page on a desk, in the dark and on a telephone. None may be
+// wider than the screen, and axe must find nothing wrong.
+func TestEveryPageLooks(t *testing.T) {
+	t.Parallel()
+	window := browser.New(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	server := serve(t, database)
+	busy(t, server, database)
+	if err := chromedp.Do(window, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.admin.URL+"/console")); err != nil {
+		t.Fatal(err)
+	}
+	k := &keyboard{t, window, "desk"}
+	traffic := browser.Watch(window, t)
+	k.arrives("Log in")
+	browser.Accessible(window, t, "Log in")
+	k.press(server.token() + kb.Enter)
+	k.arrives("Overview")
+	for _, on := range []string{"desk", "dark", "phone"} {
+		k.label = on
+		switch on {
+		case "dark":
+			k.dark()
+		case "phone":
+			if err := chromedp.Do(window, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for path, title := range map[string]string{
+			"": "Overview", "/keys": "API keys", "/keys/new": "New key", "/keys/2": "Change key 2", "/keys/2/roll": "Roll key 2", "/keys/2/revoke": "Revoke key 2?", "/keys/77": "There is no such key",
+			"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/edit": "Change webhook 1", "/outbox": "Outbox", "/journal": "Journal",
+		} {
+			if err := chromedp.Do(window, chromedp.Navigate(server.admin.URL+"/console"+path)); err != nil {
+				t.Fatal(err)
+			}
+			k.eval("document.querySelectorAll('details').forEach(d => { d.open = true })")
+			k.arrives(title)
+			browser.Accessible(window, t, on+" "+title)
+		}
+	}
+	for _, fault := range traffic.Faults(server.admin.URL) {
+		if !strings.Contains(fault, "404") { // of the key that does not exist
+			t.Error(fault)
+		}
+	}
+}
+
+// busy fills every page: a day of requests, keys with long names, webhooks, mails, changes and
+// overlaps.
+func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
+	t.Helper()
+	for slot := range 95 {
+		s.clock = now.Add(time.Duration(slot-95) * 15 * time.Minute)
+		hour := s.clock.Hour()
+		for i := range 4 + 20*max(0, 8-max(hour-13, 13-hour)) {
+			outcome := figures.Succeeded
+			switch {
+			case i%13 == 5:
+				outcome = figures.Rejected
+			case i%29 == 7:
+				outcome = figures.Limited
+			case i%61 == 9:
+				outcome = figures.Failed
+			}
+			s.figures.Add(figures.Request{Outcome: outcome, Took: time.Duration(3+i%17*i%23) * time.Millisecond, KeyID: int64(1 + i%2)})
+		}
+	}
+	s.clock = now
+	ends := now.AddDate(0, 0, -1)
+	for _, n := range []keys.NewKey{
+		{Name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", Kind: keys.Live, Permissions: []string{"read", "write_bookings"}, CreatedBy: "ada, command line",
+			Limits: domain.Limits{Agents: []int64{1, 2}, Locations: []int64{1}}, MaskPersonal: true, Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1234:5678:9abc:def0:1234:5678/128")}},
+		{Name: "till", Kind: keys.Test, Permissions: []string{"read"}, ExpiresAt: &ends},
+	} {
+		if _, _, err := s.keys.Create(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(t, database, overlapping,
+		`INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at, failing_since)
+			VALUES (1, 'shop', 'https://example.com/hooks/a-rather-long-address-of-a-receiver?token=x', 'booking.*,customer.created', '1,2', '', '', 1, 0, 0, 'x', 'enabled', 0, '2026-11-01 09:00:00', '2026-11-20 10:00:00')`,
+		`INSERT INTO wp_bookside_webhook_deliveries (id, webhook_id, number, event, resource, resource_id, at, data, status, tries, due_at, failure, created_at, finished_at) VALUES
+			(1, 1, 1, 'booking.created', 'bookings', 7001, '2026-11-20 10:00:00', '{}', 'delivered', 1, '2026-11-20 10:00:00', '', '2026-11-20 10:00:00', '2026-11-20 10:00:01'),
+			(2, 1, 2, 'booking.status_changed', 'bookings', 8, '2026-11-20 10:00:00', '{}', 'waiting', 1, '2026-11-21 01:00:00', 'answered 500', '2026-11-20 10:00:00', NULL)`,
+		"INSERT INTO wp_bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (1, 1, '2026-11-20 10:00:01', 200, 41, '', 'ok'), (1, 2, '2026-11-20 10:00:01', 500, 41, 'answered 500', '<html>a server error that is told at some length</html>')",
+		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) VALUES
+			('Jo Doe', 'jo@example.com', 'Your booking was confirmed', '', 'failed', 9, '2026-12-20 00:00:00', 'mail rejected', '2026-11-20 10:00:00', '2026-11-20 11:00:00'),
+			('', 'somebody.with.a.very.long.address@subdomain.of.a.long.domain.example.com', 'Your booking was moved', '', 'waiting', 1, '2026-11-21 00:50:00', 'mail deferred', '2026-11-21 00:40:00', NULL)`,
+		"REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 3)",
+		`INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id, old_status, new_status, agent_id, service_id, location_id) VALUES
+			(1, 'bookings', 7001, 'created', '2026-11-20 10:00:00', 'api', 1, NULL, 'approved', 1, 1, 1),
+			(2, 'bookings', 8, 'updated', '2026-11-20 10:00:00', 'site', 3, 'pending', 'approved', 1, 2, 1),
+			(3, 'customers', 5, 'updated', '2026-11-20 10:00:00', 'found', NULL, NULL, NULL, NULL, NULL, NULL)`)
 }
 
 // permit sets a permission of the page.

@@ -13,7 +13,9 @@ import (
 	g "maragu.dev/gomponents"
 
 	"bookside/adapter"
+	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
+	"bookside/adapter/figures"
 	"bookside/adapter/keys"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -27,6 +29,8 @@ const Path = "/console"
 const (
 	keysPath     = Path + "/keys"
 	webhooksPath = Path + "/webhooks"
+	outboxPath   = Path + "/outbox"
+	journalPath  = Path + "/journal"
 	loginPath    = Path + "/login"
 	logoutPath   = Path + "/logout"
 )
@@ -46,6 +50,11 @@ type Site struct {
 	Keys     *keys.Store
 	Tokens   *keys.AdminTokens
 	Limits   ratelimit.Options // those of keys without limits of their own
+	Figures  *figures.Recorder
+	Examine  func(context.Context) (diagnose.Report, error)
+	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
+
+	overview *overview
 }
 
 //go:embed style.css script.js icon.svg
@@ -58,19 +67,24 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
 		mux.HandleFunc("GET "+Path+"/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
 	}
-	mux.Handle("GET "+Path, http.RedirectHandler(keysPath, http.StatusSeeOther))
-	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(keysPath, http.StatusSeeOther))
+	mux.Handle("GET "+Path, c.withSession(c.showOverview))
+	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusSeeOther))
 	mux.Handle("GET "+loginPath, c.withDatabase(c.showLogin))
 	mux.Handle("POST "+loginPath, c.withDatabase(c.login))
-	mux.Handle("POST "+logoutPath, c.withForm(redirectToList, c.logout))
+	mux.Handle("POST "+logoutPath, c.withForm(redirectToOverview, c.logout))
 	c.addKeys(mux)
 	c.addWebhooks(mux)
+	mux.Handle("GET "+outboxPath, c.withSession(c.listMails))
+	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
 	c.routes = http.NewCrossOriginProtection().Handler(mux)
 	return c
 }
 
 // Open starts serving once the database is open.
-func (c *Console) Open(site Site) { c.site.Store(&site) }
+func (c *Console) Open(site Site) {
+	site.overview = c.newOverview(&site)
+	c.site.Store(&site)
+}
 
 // timeout bounds the time that a request may take in the database.
 const timeout = 10 * time.Second
@@ -124,7 +138,7 @@ func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 
 func (c *Console) showStarting(v *visit) {
 	c.show(v, http.StatusServiceUnavailable, layout{Title: "The database is not open yet", RefreshAfter: retryAfter},
-		messageView("", "Keys are stored in the site's database, and Bookside is not connected to it yet. This page reloads by itself."))
+		messageView("", "", "The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself."))
 }
 
 // fail responds to an error without revealing anything about the database.
@@ -138,7 +152,7 @@ func (c *Console) explain(v *visit, err error) (problem string, status int) {
 	c.log.ErrorContext(v.ctx(), "console failed", "error", err)
 	switch {
 	case errors.Is(err, wpdb.ErrReadOnly), errors.Is(err, wpdb.ErrAccessDenied):
-		return "The database does not let Bookside write its keys. Nothing was changed.", http.StatusServiceUnavailable
+		return "The database does not let Bookside do this. Nothing was changed.", http.StatusServiceUnavailable
 	case adapter.IsUnavailable(err):
 		return "The database cannot be used at the moment. Try again later.", http.StatusServiceUnavailable
 	default:
@@ -153,7 +167,7 @@ func (c *Console) notFound(v *visit) error {
 
 // showMessage sends a page that consists of a text.
 func (c *Console) showMessage(v *visit, status int, title, text string) {
-	c.show(v, status, layout{Title: title, Session: v.session}, messageView(v.session, text))
+	c.show(v, status, layout{Title: title}, messageView(v.session, v.r.URL.Path, text))
 }
 
 // retryAfter is how long a client is asked to wait for the database, in seconds.
@@ -164,6 +178,7 @@ const (
 
 // show sends a page.
 func (c *Console) show(v *visit, status int, l layout, content g.Node) {
+	l.Session, l.Path = v.session, v.r.URL.Path
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if status == http.StatusServiceUnavailable {
 		v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))
@@ -172,8 +187,8 @@ func (c *Console) show(v *visit, status int, l layout, content g.Node) {
 	_ = l.around(content).Render(v.w) // fails only if the client is gone
 }
 
-// redirectToList responds with the list, without anything of the form.
-func redirectToList(v *visit, _ int, _ string) error {
-	http.Redirect(v.w, v.r, keysPath, http.StatusSeeOther)
+// redirectToOverview responds with the first page, without anything of the form.
+func redirectToOverview(v *visit, _ int, _ string) error {
+	http.Redirect(v.w, v.r, Path, http.StatusSeeOther)
 	return nil
 }

@@ -1,6 +1,7 @@
-// Package console is the console of an administrator in a browser, at /console and below:
-// API keys and webhooks, each with a list and forms. It is plain HTML rendered on the
-// server; the only script copies a new key.
+// Package console is the console of an administrator in a browser, at /console and below: an
+// overview of the site and the last 24 hours, API keys and webhooks with forms, the outbox
+// and the journal. It is plain HTML and SVG rendered on the server; the only script copies a
+// new key.
 //
 // It is meant for a loopback address. That does not protect it from the pages
 // that a browser on the same machine opens, so:
@@ -14,5 +15,5 @@
 //     sent with requests from other sites.
 //
 // It imports adapter and what is below it, and handlers/ratelimit for the limits
-// of keys and to bound attempts to log in. It knows no booking.
+// of keys and to bound attempts to log in.
 package console

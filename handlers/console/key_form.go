@@ -23,9 +23,10 @@ type keyForm struct {
 	ID                               int64  // 0 for a new key
 	MaskedSecret                     string // of an existing key
 	Name, Kind                       string
-	Permissions                      []string
-	Networks, Expires                string // "" for any, and for never
-	Agents, Services, Locations      string // ids; "" for all
+	Permissions                      []string // of the boxes
+	Preset                           string   // the name of one, or custom
+	Networks, Expires                string   // "" for any, and for never
+	Agents, Services, Locations      string   // ids; "" for all
 	MaskPersonal                     bool
 	PerMinute, PerHour               string // "" for the configured limits
 	Nonce                            string // identifies the form, which can be submitted once
@@ -92,7 +93,7 @@ func (f *keyForm) rows() []permissionRow {
 func submittedForm(r *http.Request) *keyForm {
 	text := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	return &keyForm{
-		Name: text("name"), Kind: text("kind"), Permissions: r.PostForm["permissions"],
+		Name: text("name"), Kind: text("kind"), Permissions: r.PostForm["permissions"], Preset: text("preset"),
 		Networks: strings.ReplaceAll(text("networks"), "\r\n", "\n"), Expires: text("expires"),
 		Agents: text("agents"), Services: text("services"), Locations: text("locations"),
 		MaskPersonal: text("mask_personal") != "",
@@ -111,6 +112,7 @@ func storedForm(key keys.Key) *keyForm {
 	}
 	f.MaskPersonal = key.MaskPersonal
 	f.Agents, f.Services, f.Locations = idsText(key.Limits.Agents), idsText(key.Limits.Services), idsText(key.Limits.Locations)
+	f.Preset = presetOf(key.Permissions)
 	terms := fmt.Sprintf("%q %q %q %q %q %q %s %t", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour, key.Limits, key.MaskPersonal)
 	sum := sha256.Sum256([]byte(terms))
 	f.Version = hex.EncodeToString(sum[:16])
@@ -122,6 +124,29 @@ func submittedTerms(r *http.Request, key keys.Key) (submitted, stored *keyForm) 
 	submitted, stored = submittedForm(r), storedForm(key)
 	submitted.ID, submitted.MaskedSecret, submitted.Kind = stored.ID, stored.MaskedSecret, stored.Kind
 	return submitted, stored
+}
+
+// customPreset stands for the boxes.
+const customPreset = "custom"
+
+// presetOf returns the preset with these permissions, or customPreset.
+func presetOf(permissions []string) string {
+	for _, p := range keys.Presets {
+		if samePermissions(p.Permissions, permissions) {
+			return p.Name
+		}
+	}
+	return customPreset
+}
+
+// chosen returns the permissions of the preset, or of the boxes.
+func (f *keyForm) chosen() []string {
+	for _, p := range keys.Presets {
+		if p.Name == f.Preset {
+			return p.Permissions
+		}
+	}
+	return f.Permissions
 }
 
 // lastDay returns the last day on which a key is valid, for at least a part of it.
@@ -183,7 +208,7 @@ func (f *keyForm) newKey(now time.Time) keys.NewKey {
 	return keys.NewKey{
 		Name:         parseField(f, "name", f.Name, keys.ParseName),
 		Kind:         parseField(f, "kind", f.Kind, keys.ParseKind),
-		Permissions:  parseField(f, "permissions", strings.Join(f.Permissions, ","), parsePermissions),
+		Permissions:  parseField(f, "permissions", strings.Join(f.chosen(), ","), parsePermissions),
 		Networks:     parseField(f, "networks", f.Networks, optional(keys.ParseNetworks)),
 		ExpiresAt:    parseField(f, "expires", f.Expires, expiryFrom(now)),
 		PerMinute:    parseField(f, "per_minute", f.PerMinute, optional(keys.ParseRequestLimit)),
@@ -204,8 +229,8 @@ func (f *keyForm) patch(stored *keyForm, now time.Time) (p keys.Patch) {
 		name := parseField(f, "name", f.Name, keys.ParseName)
 		p.Name = &name
 	}
-	if !samePermissions(f.Permissions, stored.Permissions) {
-		p.Permissions = parseField(f, "permissions", strings.Join(f.Permissions, ","), parsePermissions)
+	if !samePermissions(f.chosen(), stored.Permissions) {
+		p.Permissions = parseField(f, "permissions", strings.Join(f.chosen(), ","), parsePermissions)
 	}
 	if f.Networks != stored.Networks {
 		networks := parseField(f, "networks", f.Networks, optional(keys.ParseNetworks))
@@ -249,7 +274,7 @@ func orZero[T any](p *T) *T {
 // showForm sends a page with a form and its errors.
 func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error {
 	f.DefaultPerMinute, f.DefaultPerHour = f.defaultLimits(v.Limits)
-	c.show(v, status, layout{Title: title, Invalid: f.invalid(), Session: v.session}, f.view(csrfToken(v.session)))
+	c.show(v, status, layout{Title: title, Invalid: f.invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 
@@ -271,7 +296,7 @@ func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour s
 const newKeyTitle = "New key"
 
 func (c *Console) showNew(v *visit) error {
-	return c.showForm(v, http.StatusOK, newKeyTitle, &keyForm{Kind: string(keys.Live), Nonce: rand.Text()})
+	return c.showForm(v, http.StatusOK, newKeyTitle, &keyForm{Kind: string(keys.Live), Preset: keys.Presets[0].Name, Nonce: rand.Text()})
 }
 
 func (c *Console) redisplayNew(v *visit, status int, problem string) error {
@@ -283,6 +308,7 @@ func (c *Console) redisplayNew(v *visit, status int, problem string) error {
 func (c *Console) create(v *visit) error {
 	f := submittedForm(v.r)
 	n := f.newKey(c.now())
+	n.CreatedBy = v.creator()
 	if len(f.Errors) > 0 {
 		f.Nonce = rand.Text()
 		return c.showForm(v, http.StatusUnprocessableEntity, newKeyTitle, f)
@@ -302,8 +328,17 @@ func (c *Console) create(v *visit) error {
 		return c.redisplayNew(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: key created", "key_id", key.ID)
-	c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created", Session: v.session}, createdView(key.Name, secret))
+	c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"}, createdView(v.API, key, secret, nil))
 	return nil
+}
+
+// creator says who made a key.
+func (v *visit) creator() string {
+	const place = "console"
+	if v.person != "" {
+		return v.person + ", " + place
+	}
+	return place
 }
 
 func editTitle(key keys.Key) string { return "Change key " + strconv.FormatInt(key.ID, 10) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
@@ -22,6 +23,8 @@ type keyRow struct {
 	Limited           bool
 	PerMinute         int64
 	PerHour           int64
+	LastDay           int64         // requests of the last 24 hours
+	Unused            time.Duration // since the last use
 }
 
 // utcTime is a time in UTC, for machines and for people; the zero value is none.
@@ -45,8 +48,13 @@ func (r keyRow) maskedSecret() string {
 
 func (c *Console) row(v *visit, key keys.Key) keyRow {
 	limits := v.Limits.For(key)
+	var unused time.Duration
+	if used, ok := key.LastUsedAt.Time(); ok {
+		unused = c.now().Sub(used)
+	}
 	return keyRow{
-		Key: key, Status: key.Status(c.now()), Created: newUTCTime(key.CreatedAt), LastUsed: newUTCTime(key.LastUsedAt), Expires: newUTCTime(key.ExpiresAt),
+		Unused: unused,
+		Key:    key, Status: key.Status(c.now()), Created: newUTCTime(key.CreatedAt), LastUsed: newUTCTime(key.LastUsedAt), Expires: newUTCTime(key.ExpiresAt),
 		Limited: v.Limits.Enabled, PerMinute: limits.PerMinute, PerHour: limits.PerHour,
 	}
 }
@@ -57,26 +65,44 @@ func (c *Console) addKeys(mux *http.ServeMux) {
 	mux.Handle("POST "+keysPath+"/new", c.withForm(c.redisplayNew, c.create))
 	mux.Handle("GET "+keysPath+"/{id}", c.withSession(c.showEdit))
 	mux.Handle("POST "+keysPath+"/{id}", c.withForm(c.redisplayEdit, c.update))
+	mux.Handle("GET "+keysPath+"/{id}/roll", c.withSession(c.showRoll))
+	mux.Handle("POST "+keysPath+"/{id}/roll", c.withForm(c.redisplayRoll, c.roll))
 	mux.Handle("GET "+keysPath+"/{id}/revoke", c.withSession(c.showRevoke))
 	mux.Handle("POST "+keysPath+"/{id}/revoke", c.withForm(c.redisplayRevoke, c.revoke))
 }
 
-// list shows all keys: active ones first, the newest on top.
+// matches reports whether a key is found by a search: its name, id, visible characters,
+// permissions, networks, and who made it.
+func (r keyRow) matches(search string) bool {
+	text := strings.Join([]string{r.Name, strconv.FormatInt(r.ID, 10), r.maskedSecret(), string(r.Kind), r.permissionText(), strings.Join(r.Permissions, " "),
+		keys.FormatNetworks(r.Networks), r.CreatedBy}, "\n")
+	return strings.Contains(strings.ToLower(text), strings.ToLower(search))
+}
+
+// list shows the keys that match a search, or all: active ones first, the newest on top.
 func (c *Console) list(v *visit) error {
 	all, err := v.Keys.List(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no keys
 		return err
 	}
-	var active, inactive []keyRow
+	found := keyList{Search: strings.TrimSpace(v.r.URL.Query().Get("q")), Total: len(all), Confirmation: confirmation(v.r)}
+	day, _, err := v.overview.figures.get(v.ctx())
+	if err != nil {
+		return err
+	}
 	slices.Reverse(all)
 	for _, key := range all {
-		if row := c.row(v, key); row.Status == keys.Active {
-			active = append(active, row)
-		} else {
-			inactive = append(inactive, row)
+		row := c.row(v, key)
+		row.LastDay = day.Keys[key.ID]
+		switch {
+		case !row.matches(found.Search):
+		case row.Status == keys.Active:
+			found.Active = append(found.Active, row)
+		default:
+			found.Inactive = append(found.Inactive, row)
 		}
 	}
-	c.show(v, http.StatusOK, layout{Title: "API keys", Session: v.session}, listView(confirmation(v.r), active, inactive))
+	c.show(v, http.StatusOK, layout{Title: "API keys"}, found.view())
 	return nil
 }
 
@@ -127,7 +153,7 @@ func (c *Console) showRevoke(v *visit) error { return c.redisplayRevoke(v, http.
 
 func (c *Console) redisplayRevoke(v *visit, status int, problem string) error {
 	return c.withKey(v, func(key keys.Key) error {
-		c.show(v, status, layout{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != "", Session: v.session},
+		c.show(v, status, layout{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != ""},
 			revokeView(c.row(v, key), csrfToken(v.session), problem))
 		return nil
 	})

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"html"
@@ -20,12 +21,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter"
+	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/handlers/console"
 	"bookside/handlers/ratelimit"
+	"bookside/wpdb"
 )
 
 // consoleServer is the console on an admin address, with the API of the same site.
@@ -43,9 +46,14 @@ func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleS
 	clock := func() time.Time { return k.clock }
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
+	examined := openDatabase(t, database)
 	page := console.New(clock, log)
 	page.Open(console.Site{
 		Platform: adapter.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
+		Figures: k.figures, API: "http://127.0.0.1:8080/v1",
+		Examine: func(ctx context.Context) (diagnose.Report, error) {
+			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)
+		},
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
 	})
 	admin := handlers.NewAdmin(log, hosts)
@@ -84,7 +92,7 @@ func (k *consoleServer) visitor() *visitor {
 func (k *consoleServer) login() *visitor {
 	k.t.Helper()
 	v := k.visitor()
-	v.post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console/keys")
+	v.post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
 	return v
 }
 
@@ -134,8 +142,12 @@ func (v *visitor) fill(path string, changed url.Values) page {
 	return v.post(path, merge(opened.form(path), changed))
 }
 
+// merge changes the values of a form. Whoever ticks boxes for permissions has pressed custom.
 func merge(form, changed url.Values) url.Values {
 	form = maps.Clone(form)
+	if changed["permissions"] != nil {
+		form.Set("preset", "custom")
+	}
 	maps.Copy(form, changed)
 	return form
 }
@@ -236,7 +248,7 @@ func TestLifeOfAKey(t *testing.T) {
 		form.Del(name)
 	}
 	want := url.Values{
-		"name": {"Kasse 1"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7"},
+		"name": {"Kasse 1"}, "preset": {"custom"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"}, "agents": {"3,4"}, "services": {""}, "locations": {"1"}, "mask_personal": {"1"},
 	}
 	if diff := cmp.Diff(want, form); diff != "" {
@@ -255,7 +267,7 @@ func TestLifeOfAKey(t *testing.T) {
 	stored.Start, stored.LastFour = "", ""
 	key := keys.Key{
 		ID: 2, Name: "Kasse 2", Kind: keys.Test, Permissions: []string{"read"}, PerMinute: &five, Limits: domain.Limits{Services: []int64{4}, Locations: []int64{1}},
-		CreatedAt: domain.Timestamp(now.Format(time.DateTime)), LastUsedAt: domain.Timestamp(now.Format(time.DateTime)),
+		CreatedAt: domain.Timestamp(now.Format(time.DateTime)), CreatedBy: "ada, console", LastUsedAt: domain.Timestamp(now.Format(time.DateTime)),
 	}
 	if diff := cmp.Diff(key, stored); err != nil || diff != "" {
 		t.Error(diff, err)
@@ -321,7 +333,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	sent := v.fill("/console/keys/new", input)
 	check(sent, "/console/keys/new", accepted)
 	sent.says(http.StatusUnprocessableEntity, `id="kind-error">Write live or test.`)
-	v.fill("/console/keys/new", nil).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
+	v.fill("/console/keys/new", url.Values{"preset": {"custom"}}).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
 	before, err := k.keys.List(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func (c *Console) showLogin(v *visit) error {
 		return err
 	}
 	if found {
-		return redirectToList(v, 0, "")
+		return redirectToOverview(v, 0, "")
 	}
 	c.show(v, http.StatusOK, layout{Title: "Log in"}, loginView(""))
 	return nil
@@ -119,7 +119,7 @@ func (c *Console) login(v *visit) error {
 	}
 	c.log.InfoContext(v.ctx(), "console: login")
 	setSession(v, session, int(keys.AdminSessionLife.Seconds()))
-	return redirectToList(v, 0, "")
+	return redirectToOverview(v, 0, "")
 }
 
 func (c *Console) logout(v *visit) error {

@@ -33,9 +33,9 @@ func TestLogin(t *testing.T) {
 		v.post("/console/login", url.Values{"token": {wrong}}).says(http.StatusForbidden, "wrong, already used or expired", `aria-invalid="true"`)
 	}
 	token := k.token()
-	v.post("/console/login", url.Values{"token": {" " + strings.ToLower(token) + "\n"}}).leadsTo("/console/keys")
+	v.post("/console/login", url.Values{"token": {" " + strings.ToLower(token) + "\n"}}).leadsTo("/console")
 	v.open("/console/keys").says(http.StatusOK, "API keys")
-	v.open("/console/login").leadsTo("/console/keys")
+	v.open("/console/login").leadsTo("/console")
 	other := k.visitor()
 	other.post("/console/login", url.Values{"token": {token}}).says(http.StatusForbidden, "wrong, already used or expired")
 	other.open("/console/keys").leadsTo("/console/login")
@@ -131,7 +131,7 @@ func TestLoginsAreLimited(t *testing.T) {
 	}
 	v.open("/console/keys").says(http.StatusOK)
 	k.clock = now.Add(time.Minute)
-	guesser.post("/console/login", url.Values{"token": {token}}).leadsTo("/console/keys")
+	guesser.post("/console/login", url.Values{"token": {token}}).leadsTo("/console")
 }
 
 // TestSessionCookie checks the attributes of the cookie.
@@ -144,7 +144,7 @@ func TestSessionCookie(t *testing.T) {
 			header.Set("Origin", origin+strings.TrimPrefix(k.admin.URL, "http://"))
 		}
 		answer := k.visitor().ask(http.MethodPost, "/console/login", header, url.Values{"token": {k.token()}})
-		answer.leadsTo("/console/keys")
+		answer.leadsTo("/console")
 		response := http.Response{Header: answer.header}
 		cookies := response.Cookies()
 		if len(cookies) != 1 {
@@ -175,7 +175,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 		for name, csrf := range map[string][]string{"none": nil, "empty": {""}, "of another session": {foreign}, "cut": {foreign[:10]}} {
 			sent := v.post(path, merge(form, url.Values{"csrf": csrf}))
 			if path == "/console/logout" {
-				sent.leadsTo("/console/keys") // where it can be pressed
+				sent.leadsTo("/console") // where it can be pressed
 				continue
 			}
 			sent.says(http.StatusForbidden, "from an earlier login")
@@ -248,7 +248,7 @@ func TestDNSRebindingIsRejected(t *testing.T) {
 	token := k.token()
 	rebound := http.Header{"Host": {"evil.example"}, "Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"application/x-www-form-urlencoded"}}
 	k.visitor().ask(http.MethodPost, "/console/login", rebound, url.Values{"token": {token}}).want(http.StatusMisdirectedRequest)
-	k.visitor().post("/console/login", url.Values{"token": {token}}).leadsTo("/console/keys")
+	k.visitor().post("/console/login", url.Values{"token": {token}}).leadsTo("/console")
 }
 
 // TestNamesAreEscaped: names are text, never markup, on every page.
@@ -317,7 +317,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	v := k.visitor()
 	token := k.token()
 	login := v.post("/console/login", url.Values{"token": {token}})
-	login.leadsTo("/console/keys")
+	login.leadsTo("/console")
 	response := http.Response{Header: login.header}
 	session := response.Cookies()[0].Value
 	created := v.fill("/console/keys/new", url.Values{"name": {"secret one"}, "permissions": {"read"}})

@@ -12,6 +12,7 @@ import (
 	_ "time/tzdata"
 
 	"bookside/adapter"
+	"bookside/adapter/figures"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
@@ -32,6 +33,7 @@ type api struct {
 	t       testing.TB
 	handler http.Handler
 	keys    *keys.Store
+	figures *figures.Recorder
 	key     string // with all permissions
 	clock   time.Time
 	log     *fixtures.Buffer
@@ -51,8 +53,9 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 		t.Fatal(err)
 	}
 	a.key = secret
+	a.figures = figures.NewRecorder(db, clock, slog.New(slog.NewTextHandler(a.log, nil)))
 	a.handler = handlers.New(adapter.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
-		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute,
+		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Figures: a.figures,
 	})
 	return a
 }

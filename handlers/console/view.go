@@ -1,7 +1,10 @@
 package console
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -14,6 +17,7 @@ type layout struct {
 	Title        string
 	Invalid      bool   // the content describes an error
 	Session      string // "" before the login
+	Path         string // of the page
 	RefreshAfter int    // seconds until the browser reloads; 0 for never
 }
 
@@ -51,13 +55,62 @@ func (l layout) banner() g.Node {
 	return h.Header(
 		h.P(h.Class("brand"), h.Img(h.Src(Path+"/icon.svg"), h.Alt(""), h.Width("28"), h.Height("28")), g.Text("Bookside")),
 		g.If(l.Session != "", g.Group{
-			h.Nav(h.Aria("label", "Pages"), listLink("All keys"), g.Text(" "), webhooksLink("Webhooks")),
+			h.Nav(h.Aria("label", "Pages"), g.Map(pages, func(p filter) g.Node {
+				p.Here = p == pageAt(l.Path)
+				return p.link()
+			})),
 			h.Form(h.Method("post"), h.Action(logoutPath),
 				hidden("csrf", csrfToken(l.Session)),
 				h.Button(h.Class("quiet"), g.Text("Log out")),
 			),
 		}),
 	)
+}
+
+// pages are what the navigation leads to.
+var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Keys", Path: keysPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Journal", Path: journalPath}}
+
+// pageAt returns the page to which a path belongs.
+func pageAt(path string) filter {
+	for _, p := range pages[1:] {
+		if path == p.Path || strings.HasPrefix(path, p.Path+"/") {
+			return p
+		}
+	}
+	return pages[0]
+}
+
+// filter is one of several links between which people choose.
+type filter struct {
+	Text, Path string
+	Here       bool // it leads to what is shown
+}
+
+func (f filter) link() g.Node {
+	return h.A(h.Href(f.Path), g.If(f.Here, h.Aria("current", "page")), g.Text(f.Text))
+}
+
+// filterList offers parts of a list.
+func filterList(label string, filters []filter) g.Node {
+	return h.Nav(h.Class("filters"), h.Aria("label", label), g.Map(filters, filter.link))
+}
+
+// dataTable sets the roles of its parts, because browsers no longer see a table where the
+// style sheet turns its rows into cards.
+func dataTable(heads []string, rows g.Node) g.Node {
+	return h.Table(h.Class("keys"), h.Role("table"),
+		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"), g.Map(heads, func(head string) g.Node {
+			if head == "" {
+				return columnHead(screenReaderText("Actions"))
+			}
+			return columnHead(g.Text(head))
+		}))),
+		h.TBody(h.Role("rowgroup"), rows),
+	)
+}
+
+func dataRow(head g.Node, cells ...g.Node) g.Node {
+	return h.Tr(h.Role("row"), h.Th(h.Role("rowheader"), h.Scope("row"), head), g.Group(cells))
 }
 
 func listLink(text string) g.Node { return h.A(h.Href(keysPath), g.Text(text)) }
@@ -103,11 +156,30 @@ func (t utcTime) view(none string) g.Node {
 	return h.Time(h.DateTime(t.Machine), g.Text(t.Text))
 }
 
+// relative says how long ago something was.
+func relative(age time.Duration) string {
+	switch {
+	case age < 10*time.Second:
+		return "just now"
+	case age < time.Minute:
+		return fmt.Sprintf("%d seconds ago", int(age.Seconds()))
+	case age < time.Hour:
+		return count(int(age.Minutes()), "minute", "minutes") + " ago"
+	case age < 48*time.Hour:
+		return count(int(age.Hours()), "hour", "hours") + " ago"
+	case age < 90*24*time.Hour:
+		return count(int(age.Hours()/24), "day", "days") + " ago"
+	default:
+		return count(int(age.Hours()/24/30), "month", "months") + " ago"
+	}
+}
+
 // messageView shows a text and a link back.
-func messageView(session, text string) g.Node {
+func messageView(session, path, text string) g.Node {
+	back := pageAt(path)
 	return g.Group{
 		h.P(g.Text(text)),
-		g.If(session != "", h.P(listLink("All keys"))),
+		g.If(session != "", h.P(h.A(h.Href(back.Path), g.Text("Back to: "+back.Text)))),
 	}
 }
 
@@ -134,46 +206,3 @@ func loginView(problem string) g.Node {
 		h.Button(h.Class("main"), g.Text("Log in")),
 	)
 }
-
-// createdView is the only page that ever contains a secret.
-func createdView(name, secret string) g.Node {
-	return g.Group{
-		h.P(g.Text("This is the only time the key "), h.Strong(g.Text(name)),
-			g.Text(" is shown: Bookside stores only a hash of it. Copy it now.")),
-		h.Div(h.Class("field secret"),
-			h.Label(h.For("secret"), g.Text("Key")),
-			h.Div(h.Class("copy"),
-				h.Textarea(h.ID("secret"), h.Class("code"), h.Rows("2"), h.ReadOnly(), h.AutoFocus(), h.AutoComplete("off"), g.Attr("spellcheck", "false"),
-					g.Text(secret)),
-				h.Button(h.Type("button"), h.Class("main"), h.ID("copy"), g.Attr("hidden"), g.Text("Copy")),
-			),
-			h.P(h.Class("hint"), h.ID("copied"), h.Role("status")),
-		),
-		h.P(g.Text("A client sends it as "), h.Code(g.Text("X-API-Key")), g.Text(".")),
-		h.P(listLink("I have copied it: back to all keys")),
-	}
-}
-
-func revokeView(key keyRow, csrf, problem string) g.Node {
-	use := g.Group{g.Text("It was never used.")}
-	if key.LastUsed.Text != "" {
-		use = g.Group{g.Text("It was last used on "), key.LastUsed.view(""), g.Text(" (UTC).")}
-	}
-	return g.Group{
-		alert(problem),
-		h.P(g.Text("Clients that use the key "), h.Strong(g.Text(key.Name)),
-			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
-			g.Text(" will be rejected immediately. This cannot be undone.")),
-		h.P(use),
-		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/revoke"),
-			hidden("csrf", csrf),
-			h.P(h.Class("actions"),
-				h.Button(h.Class("danger"), g.Text("Revoke the key")),
-				button(keysPath, g.Text("Keep it")),
-			),
-		),
-	}
-}
-
-// keyPath returns the path of the page that changes a key.
-func keyPath(id int64) string { return keysPath + "/" + strconv.FormatInt(id, 10) }

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"strings"
+
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
@@ -132,8 +134,12 @@ func (f *keyForm) permissions() g.Node {
 	}
 	return h.FieldSet(h.Aria("describedby", described),
 		h.Legend(g.Text("Permissions")),
-		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text("A box in the row “everything” covers all rows below it except users: keys with write users can link customers to users of the site.")),
 		errorView("permissions", problem),
+		h.Div(h.Class("choices presets"),
+			g.Map(keys.Presets, func(p keys.Preset) g.Node { return f.preset(p.Name, p.Name, presetHints[p.Name]) }),
+			f.preset(customPreset, "custom", "the boxes that you tick"),
+		),
+		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text("Of the boxes, one in the row “everything” covers the rows below it except changes, users and webhooks: keys with write users can link customers to users of the site.")),
 		h.Table(h.Class("permissions"),
 			h.THead(h.Tr(
 				h.Th(h.Scope("col"), screenReaderText("Resource")),
@@ -141,6 +147,19 @@ func (f *keyForm) permissions() g.Node {
 			)),
 			h.TBody(g.Map(f.rows(), permissionRow.view)),
 		),
+	)
+}
+
+// presetHints say what presets are for.
+var presetHints = map[string]string{
+	"read only": "sees everything", "booking app": "finds free times, books for customers and changes bookings", "everything": "reads, writes and deletes, also webhooks and links to users",
+}
+
+func (f *keyForm) preset(name, label, hint string) g.Node {
+	id := "preset-" + strings.ReplaceAll(name, " ", "-")
+	return h.Label(
+		h.Input(h.Type("radio"), h.ID(id), h.Name("preset"), h.Value(name), g.If(f.Preset == name || f.Preset == "" && name == customPreset, h.Checked())),
+		h.Span(g.Text(label+" "), h.Span(h.Class("hint"), g.Text(hint))),
 	)
 }
 

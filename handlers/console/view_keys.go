@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -10,35 +11,48 @@ import (
 	"bookside/adapter/keys"
 )
 
-// listView shows all keys, below a confirmation of what was just done.
-func listView(confirmation string, active, inactive []keyRow) g.Node {
+// keyList has the keys that match a search.
+type keyList struct {
+	Search           string // "" for all
+	Confirmation     string // of what was just done; "" for nothing
+	Total            int    // keys, also those that do not match
+	Active, Inactive []keyRow
+}
+
+func (l keyList) view() g.Node {
 	inUse := h.P(g.Text("No key is in use."))
-	if len(active) > 0 {
-		inUse = g.Group{h.H2(h.ID("active"), g.Text("In use")), keyTable(active)}
+	switch {
+	case len(l.Active) > 0:
+		inUse = g.Group{h.H2(h.ID("active"), g.Text("In use")), keyTable(l.Active)}
+	case l.Search != "":
+		inUse = h.P(g.Text("No key in use matches."))
 	}
 	return g.Group{
-		g.If(confirmation != "", h.P(h.Class("done"), h.Role("status"), takesFocus(), g.Text(confirmation))),
-		h.P(h.A(h.Class("button main"), h.Href(keysPath+"/new"), g.Text("New key"))),
+		g.If(l.Confirmation != "", h.P(h.Class("done"), h.Role("status"), takesFocus(), g.Text(l.Confirmation))),
+		h.Div(h.Class("toolbar"),
+			h.A(h.Class("button main"), h.Href(keysPath+"/new"), g.Text("New key")),
+			g.If(l.Total > 0, l.searchForm()),
+		),
 		inUse,
-		g.If(len(inactive) > 0, h.Details(
-			h.Summary(g.Textf("Revoked and expired keys (%d)", len(inactive))),
-			keyTable(inactive),
+		g.If(len(l.Inactive) > 0, h.Details(g.If(l.Search != "", g.Attr("open")),
+			h.Summary(g.Textf("Revoked and expired keys (%d)", len(l.Inactive))),
+			keyTable(l.Inactive),
 		)),
 		h.P(h.Class("hint"), g.Text("Times are in UTC. The last use is recorded at most once a minute.")),
 	}
 }
 
-// keyTable sets the roles of its parts, because browsers no longer see a table
-// where the style sheet turns its rows into cards.
-func keyTable(rows []keyRow) g.Node {
-	heads := []string{"Name", "Kind", "Permissions", "Networks", "Requests", "Created", "Last use", "Status"}
-	return h.Table(h.Class("keys"), h.Role("table"),
-		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"),
-			g.Map(heads, func(head string) g.Node { return columnHead(g.Text(head)) }),
-			columnHead(screenReaderText("Actions")),
-		)),
-		h.TBody(h.Role("rowgroup"), g.Map(rows, keyRow.view)),
+func (l keyList) searchForm() g.Node {
+	return h.Form(h.Class("search"), h.Role("search"), h.Action(keysPath),
+		h.Label(h.For("q"), h.Class("visually-hidden"), g.Text("Search keys")),
+		h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.Search), h.Placeholder("name, permission, maker …")),
+		h.Button(g.Text("Search")),
+		g.If(l.Search != "", h.A(h.Href(keysPath), g.Text("All keys"))),
 	)
+}
+
+func keyTable(rows []keyRow) g.Node {
+	return dataTable([]string{"Name", "Permissions", "Networks", "Requests", "Last use", "Made", "Status", ""}, g.Map(rows, keyRow.view))
 }
 
 func columnHead(content g.Node) g.Node {
@@ -48,12 +62,11 @@ func columnHead(content g.Node) g.Node {
 func (r keyRow) view() g.Node {
 	return h.Tr(h.Role("row"),
 		r.nameCell(),
-		cell("Kind", g.Text(string(r.Kind))),
-		cell("Permissions", g.Text(r.permissionText())),
+		cell("Permissions", g.Text(r.permissionText()), r.narrow()),
 		cell("Networks", r.networks()),
 		cell("Requests", r.limits()),
-		cell("Created", r.Created.view("never")),
-		cell("Last use", r.LastUsed.view("never")),
+		cell("Last use", r.lastUse()),
+		cell("Made", r.Created.view("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
 		cell("Status", r.status()),
 		r.actions(),
 	)
@@ -69,10 +82,39 @@ func (r keyRow) nameCell() g.Node {
 		h.Span(h.Class("name"), g.Text(r.Name)),
 		g.Text(" "),
 		h.Span(h.Class("hint"),
-			g.Text(strconv.FormatInt(r.ID, 10)),
+			g.Text(strconv.FormatInt(r.ID, 10)+" · "+string(r.Kind)),
 			g.If(r.maskedSecret() != "", g.Group{g.Text(" · "), h.Code(g.Text(r.maskedSecret()))}),
 		),
 	)
+}
+
+// narrow says what the key is limited to; nothing for most keys.
+func (r keyRow) narrow() g.Node {
+	var lines g.Group
+	for _, of := range []struct {
+		one, many string
+		ids       []int64
+	}{{"agent", "agents", r.Limits.Agents}, {"service", "services", r.Limits.Services}, {"location", "locations", r.Limits.Locations}} {
+		switch len(of.ids) {
+		case 0:
+		case 1:
+			lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+of.one+" "+keys.FormatIDs(of.ids))))
+		default:
+			lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+of.many+" "+strings.ReplaceAll(keys.FormatIDs(of.ids), ",", ", "))))
+		}
+	}
+	if r.MaskPersonal {
+		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("personal data masked")))
+	}
+	return lines
+}
+
+// lastUse is relative; the exact time is what the element is titled.
+func (r keyRow) lastUse() g.Node {
+	if r.LastUsed.Text == "" {
+		return g.Text("never")
+	}
+	return h.Time(h.DateTime(r.LastUsed.Machine), h.Title(r.LastUsed.Text+" UTC"), g.Text(relative(r.Unused)))
 }
 
 func (r keyRow) networks() g.Node {
@@ -87,13 +129,14 @@ func (r keyRow) networks() g.Node {
 }
 
 func (r keyRow) limits() g.Node {
+	recent := h.Span(h.Class("rate"), h.Strong(g.Text(strconv.FormatInt(r.LastDay, 10))), g.Text(" in 24 hours"))
 	if !r.Limited {
-		return g.Text("no limit")
+		return g.Group{recent, h.Br(), h.Span(h.Class("hint"), g.Text("no limit"))}
 	}
 	rate := func(requests int64, per string) g.Node {
-		return h.Span(h.Class("rate"), g.Text(fmt.Sprintf("%d %s", requests, per)))
+		return h.Span(h.Class("rate hint"), g.Text(fmt.Sprintf("%d %s", requests, per)))
 	}
-	return g.Group{rate(r.PerMinute, "a minute"), h.Br(), rate(r.PerHour, "an hour")}
+	return g.Group{recent, h.Br(), rate(r.PerMinute, "a minute"), h.Br(), rate(r.PerHour, "an hour")}
 }
 
 func (r keyRow) status() g.Node {
@@ -112,6 +155,7 @@ func (r keyRow) actions() g.Node {
 	return h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != keys.Revoked, g.Group{
 		button(keyPath(r.ID), g.Text("Change"), screenReaderText(" "+r.Name)),
 		g.Text(" "),
+		g.If(r.Status == keys.Active, g.Group{button(keyPath(r.ID)+"/roll", g.Text("Roll"), screenReaderText(" "+r.Name)), g.Text(" ")}),
 		button(keyPath(r.ID)+"/revoke", g.Text("Revoke"), screenReaderText(" "+r.Name)),
 	}))
 }

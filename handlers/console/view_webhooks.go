@@ -17,12 +17,7 @@ func webhooksLink(text string) g.Node { return h.A(h.Href(webhooksPath), g.Text(
 func webhooksView(all []webhooks.Hook) g.Node {
 	list := h.P(g.Text("There are no webhooks."))
 	if len(all) > 0 {
-		list = h.Table(h.Class("keys"), h.Role("table"),
-			h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"),
-				g.Map([]string{"Name", "URL", "Events", "Key", "Status"}, func(head string) g.Node { return columnHead(g.Text(head)) }),
-			)),
-			h.TBody(h.Role("rowgroup"), g.Map(all, webhookRow)),
-		)
+		list = dataTable([]string{"Name", "URL", "Events", "Key", "Status"}, g.Map(all, webhookRow))
 	}
 	return g.Group{
 		h.P(g.Text("A webhook tells a URL what changed on the site, whoever changed it.")),
@@ -72,16 +67,11 @@ func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[i
 		h.P(h.Code(g.Text(webhooks.MaskURL(hook.URL))), g.Text(" gets "+strings.Join(hook.Filter.Events, ", ")+filterView(hook.Filter)+".")),
 		h.P(webhookStatus(hook)),
 		g.If(hook.Status != webhooks.Enabled, h.P(h.Class("hint"), g.Text("When it is enabled, it first gets the changes since it was disabled."))),
-		h.Div(h.Class("actions"), action("test", "main", "Send a test"), onOff, action("rotate", "", "Change the secret"), action("delete", "danger", "Delete")),
+		h.Div(h.Class("actions"), action("test", "main", "Send a test"), button(webhookPath(hook.ID)+"/edit", g.Text("Change")), onOff, action("rotate", "", "Change the secret"), action("delete", "danger", "Delete")),
 		h.H2(g.Text("Latest deliveries")),
 		g.If(len(deliveries) == 0, h.P(g.Text("Nothing was sent yet."))),
-		g.If(len(deliveries) > 0, h.Table(h.Class("keys"), h.Role("table"),
-			h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"),
-				g.Map([]string{"Event", "Queued", "State", "Tries"}, func(head string) g.Node { return columnHead(g.Text(head)) }),
-				columnHead(screenReaderText("Actions")),
-			)),
-			h.TBody(h.Role("rowgroup"), g.Map(deliveries, func(d webhooks.Delivery) g.Node { return deliveryRow(hook, d, tries[d.ID], csrf) })),
-		)),
+		g.If(len(deliveries) > 0, dataTable([]string{"Event", "Queued", "State", "Tries", ""},
+			g.Map(deliveries, func(d webhooks.Delivery) g.Node { return deliveryRow(hook, d, tries[d.ID], csrf) }))),
 		h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/replay-since"), hidden("csrf", csrf), h.Div(h.Class("field"),
 			h.Label(h.For("since"), g.Text("Send all changes again since (UTC)")),
 			h.Input(h.ID("since"), h.Name("since"), h.Type("datetime-local"), h.Required()), g.Text(" "), h.Button(g.Text("Send again")),
@@ -131,15 +121,20 @@ func tryView(t webhooks.Try) g.Node {
 	return h.Div(newUTCTime(t.At).view(""), g.Text(fmt.Sprintf(" %s after %v ", outcome, t.Took)), g.If(t.Answer != "", h.Code(g.Text(t.Answer))))
 }
 
-// view shows the form of a new webhook below its errors.
+// view shows the form of a webhook below its errors.
 func (f *webhookForm) view(csrf string) g.Node {
 	text := func(name, label, hint string, attributes ...g.Node) g.Node {
 		return f.field(name, label, hint, f.input(name, f.value(name), attributes...))
 	}
+	action, back, press := webhooksPath+"/new", webhooksPath, "Add the webhook"
+	if f.ID != 0 {
+		back, press = webhookPath(f.ID), "Change the webhook"
+		action = back + "/edit"
+	}
 	return g.Group{
 		f.errorSummary(),
-		h.Form(h.Method("post"), h.Action(webhooksPath+"/new"), h.AutoComplete("off"), g.Attr("novalidate"),
-			hidden("csrf", csrf), hidden("nonce", f.Nonce),
+		h.Form(h.Method("post"), h.Action(action), h.AutoComplete("off"), g.Attr("novalidate"),
+			hidden("csrf", csrf), f.hiddenFields(),
 			text("url", "URL", "Where events are sent, with http or https, at a public address.", h.Required(), g.If(!f.invalid(), h.AutoFocus())),
 			text("events", "Events", "Such as booking.created, customer.* or * for all, separated by commas.", h.Required()),
 			text("name", "Name", "Leave empty for the host of the URL.", h.MaxLength("190")),
@@ -148,7 +143,7 @@ func (f *webhookForm) view(csrf string) g.Node {
 			text("locations", "Locations", "Only bookings at these locations: ids separated by commas. Leave empty for all."),
 			h.P(h.Label(h.Input(h.Type("checkbox"), h.Name("record"), h.Value("1"), g.If(f.value("record") != "", h.Checked())),
 				g.Text(" Also send the present record, with personal data"))),
-			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text("Add the webhook")), button(webhooksPath, g.Text("Cancel"))),
+			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(press)), button(back, g.Text("Cancel"))),
 		),
 	}
 }
@@ -157,14 +152,7 @@ func (f *webhookForm) view(csrf string) g.Node {
 func webhookSecretView(name, secret string) g.Node {
 	return g.Group{
 		h.P(g.Text("This is the only time the secret of "), h.Strong(g.Text(name)), g.Text(" is shown. Copy it to the receiver, which checks signatures with it. An earlier secret stays valid for a day.")),
-		h.Div(h.Class("field secret"),
-			h.Label(h.For("secret"), g.Text("Secret")),
-			h.Div(h.Class("copy"),
-				h.Textarea(h.ID("secret"), h.Class("code"), h.Rows("2"), h.ReadOnly(), h.AutoFocus(), h.AutoComplete("off"), g.Attr("spellcheck", "false"), g.Text(secret)),
-				h.Button(h.Type("button"), h.Class("main"), h.ID("copy"), g.Attr("hidden"), g.Text("Copy")),
-			),
-			h.P(h.Class("hint"), h.ID("copied"), h.Role("status")),
-		),
+		secretField("Secret", secret),
 		h.P(webhooksLink("I have copied it: back to all webhooks")),
 	}
 }

@@ -2,6 +2,8 @@ package console
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -18,6 +20,8 @@ func (c *Console) addWebhooks(mux *http.ServeMux) {
 	mux.Handle("GET "+webhooksPath+"/new", c.withSession(c.showNewWebhook))
 	mux.Handle("POST "+webhooksPath+"/new", c.withForm(c.redisplayNewWebhook, c.createWebhook))
 	mux.Handle("GET "+webhooksPath+"/{id}", c.withSession(func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") }))
+	mux.Handle("GET "+webhooksPath+"/{id}/edit", c.withSession(c.showEditWebhook))
+	mux.Handle("POST "+webhooksPath+"/{id}/edit", c.withForm(c.redisplayEditWebhook, c.updateWebhook))
 	for action, act := range webhookActions {
 		mux.Handle("POST "+webhooksPath+"/{id}/"+action, c.withForm(c.showWebhook, func(v *visit) error { return c.changeWebhook(v, action, act) }))
 	}
@@ -34,7 +38,7 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return "", found, err
 	},
 	"disable": func(v *visit, id int64) (string, bool, error) {
-		found, err := v.Platform.Webhooks.Disable(v.ctx(), id, "disabled on the page")
+		found, err := v.Platform.Webhooks.Disable(v.ctx(), id, "disabled on the console")
 		return "", found, err
 	},
 	"delete": func(v *visit, id int64) (string, bool, error) {
@@ -79,7 +83,7 @@ func (c *Console) listWebhooks(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no webhooks
 		return err
 	}
-	c.show(v, http.StatusOK, layout{Title: "Webhooks", Session: v.session}, webhooksView(all))
+	c.show(v, http.StatusOK, layout{Title: "Webhooks"}, webhooksView(all))
 	return nil
 }
 
@@ -112,7 +116,7 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != "", Session: v.session}, webhookView(hook, deliveries, tries, csrfToken(v.session), problem))
+	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, deliveries, tries, csrfToken(v.session), problem))
 	return nil
 }
 
@@ -134,7 +138,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	c.log.InfoContext(v.ctx(), "console: "+action, "webhook_id", hook.ID)
 	switch {
 	case secret != "":
-		c.show(v, http.StatusOK, layout{Title: "The secret was changed", Session: v.session}, webhookSecretView(hook.Name, secret))
+		c.show(v, http.StatusOK, layout{Title: "The secret was changed"}, webhookSecretView(hook.Name, secret))
 	case action == "delete":
 		http.Redirect(v.w, v.r, webhooksPath, http.StatusSeeOther)
 	default:
@@ -145,13 +149,33 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 
 const newWebhookTitle = "New webhook"
 
-// webhookForm is the form of a new webhook as typed.
+// webhookForm is the form of a webhook as typed.
 type webhookForm struct {
-	keyForm // its errors
+	keyForm // its id, version and errors
 	Values  url.Values
 }
 
 func (f *webhookForm) value(name string) string { return strings.TrimSpace(f.Values.Get(name)) }
+
+func (f *webhookForm) title() string {
+	if f.ID == 0 {
+		return newWebhookTitle
+	}
+	return "Change webhook " + strconv.FormatInt(f.ID, 10)
+}
+
+// storedWebhookForm returns the form filled with a webhook as stored.
+func storedWebhookForm(hook webhooks.Hook) *webhookForm {
+	values := url.Values{"url": {hook.URL}, "name": {hook.Name}, "events": {strings.Join(hook.Filter.Events, ", ")}}
+	for name, ids := range map[string][]int64{"agents": hook.Filter.Agents, "services": hook.Filter.Services, "locations": hook.Filter.Locations} {
+		values.Set(name, idsText(ids))
+	}
+	if hook.Record {
+		values.Set("record", "1")
+	}
+	sum := sha256.Sum256([]byte(values.Encode()))
+	return &webhookForm{keyForm{ID: hook.ID, Version: hex.EncodeToString(sum[:16])}, values}
+}
 
 func (c *Console) showNewWebhook(v *visit) error {
 	return c.showWebhookForm(v, http.StatusOK, &webhookForm{Values: url.Values{"events": {"*"}}})
@@ -161,16 +185,33 @@ func (c *Console) redisplayNewWebhook(v *visit, status int, problem string) erro
 	return c.showWebhookForm(v, status, &webhookForm{keyForm{Problem: problem}, v.r.PostForm})
 }
 
+func (c *Console) showEditWebhook(v *visit) error {
+	return c.withWebhook(v, func(hook webhooks.Hook) error { return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(hook)) })
+}
+
+func (c *Console) redisplayEditWebhook(v *visit, status int, problem string) error {
+	return c.withWebhook(v, func(hook webhooks.Hook) error {
+		return c.showWebhookForm(v, status, &webhookForm{keyForm{ID: hook.ID, Version: storedWebhookForm(hook).Version, Problem: problem}, v.r.PostForm})
+	})
+}
+
+func (c *Console) withWebhook(v *visit, serve func(webhooks.Hook) error) error {
+	hook, found, err := c.requestedWebhook(v)
+	if err != nil || !found {
+		return err
+	}
+	return serve(hook)
+}
+
 func (c *Console) showWebhookForm(v *visit, status int, f *webhookForm) error {
 	f.Nonce = rand.Text()
-	c.show(v, status, layout{Title: newWebhookTitle, Invalid: f.invalid(), Session: v.session}, f.view(csrfToken(v.session)))
+	c.show(v, status, layout{Title: f.title(), Invalid: f.invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 
-func (c *Console) createWebhook(v *visit) error {
-	f := &webhookForm{Values: v.r.PostForm}
-	private := v.Platform.Webhooks.AllowPrivate
-	n := webhooks.NewHook{
+// parse parses the form and fills f.Errors.
+func (f *webhookForm) parse(private bool) webhooks.NewHook {
+	return webhooks.NewHook{
 		URL:     parseField(&f.keyForm, "url", f.value("url"), func(text string) (string, error) { return webhooks.ParseURL(text, private) }),
 		Name:    parseField(&f.keyForm, "name", f.value("name"), optional(webhooks.ParseName)),
 		Record:  f.value("record") != "",
@@ -182,6 +223,11 @@ func (c *Console) createWebhook(v *visit) error {
 			Locations: parseField(&f.keyForm, "locations", f.value("locations"), optional(webhooks.ParseIDs)),
 		},
 	}
+}
+
+func (c *Console) createWebhook(v *visit) error {
+	f := &webhookForm{Values: v.r.PostForm}
+	n := f.parse(v.Platform.Webhooks.AllowPrivate)
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
@@ -204,8 +250,37 @@ func (c *Console) createWebhook(v *visit) error {
 		return c.redisplayNewWebhook(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: webhook added", "webhook_id", hook.ID)
-	c.show(v, http.StatusOK, layout{Title: "The webhook was added", Session: v.session}, webhookSecretView(hook.Name, secret))
+	c.show(v, http.StatusOK, layout{Title: "The webhook was added"}, webhookSecretView(hook.Name, secret))
 	return nil
+}
+
+// updateWebhook changes a webhook. An address that is not public may stay as it is: the
+// command line allowed it.
+func (c *Console) updateWebhook(v *visit) error {
+	return c.withWebhook(v, func(hook webhooks.Hook) error {
+		stored := storedWebhookForm(hook)
+		f := &webhookForm{keyForm{ID: hook.ID, Version: stored.Version}, v.r.PostForm}
+		if f.value("version") != stored.Version {
+			f.Problem = "Somebody else has changed this webhook in the meantime. Compare with its page before you send the form again."
+			return c.showWebhookForm(v, http.StatusConflict, f)
+		}
+		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.value("url") == hook.URL
+		n := f.parse(private)
+		if len(f.Errors) > 0 {
+			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
+		}
+		patch := webhooks.Patch{URL: &n.URL, Filter: &n.Filter, Record: &n.Record, Private: private}
+		if n.Name != "" {
+			patch.Name = &n.Name
+		}
+		if _, _, err := v.Platform.Webhooks.Update(v.ctx(), hook.ID, patch); err != nil {
+			problem, status := c.explain(v, err)
+			return c.redisplayEditWebhook(v, status, problem)
+		}
+		c.log.InfoContext(v.ctx(), "console: webhook changed", "webhook_id", hook.ID)
+		http.Redirect(v.w, v.r, webhookPath(hook.ID), http.StatusSeeOther)
+		return nil
+	})
 }
 
 func webhookPath(id int64) string { return webhooksPath + "/" + strconv.FormatInt(id, 10) }

@@ -32,6 +32,14 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 			t.Errorf("%s", p.body)
 		}
 	}
+	form := v.open("/console/webhooks/1/edit").says(http.StatusOK, "?token=hush").form("/console/webhooks/1/edit")
+	v.post("/console/webhooks/1/edit", merge(form, url.Values{"events": {"x"}, "locations": {"0"}})).says(http.StatusUnprocessableEntity, "is not an event", `value="x"`)
+	v.post("/console/webhooks/1/edit", merge(form, url.Values{"url": {"http://10.0.0.1/"}})).says(http.StatusUnprocessableEntity, "The address is not public")
+	v.post("/console/webhooks/1/edit", merge(form, url.Values{"csrf": {"x"}, "name": {"typed"}})).says(http.StatusForbidden, `value="typed"`)
+	v.post("/console/webhooks/1/edit", merge(form, url.Values{"name": {"shop 2"}, "events": {"booking.created,customer.*"}, "agents": {""}, "services": {"2,1"}, "record": {"1"}})).leadsTo("/console/webhooks/1")
+	v.post("/console/webhooks/1/edit", form).says(http.StatusConflict, "Somebody else has changed this webhook")
+	v.open("/console/webhooks/1").says(http.StatusOK, "shop 2", "booking.created, customer.*, of bookings only those of services 1 2")
+	v.open("/console/webhooks/9/edit").says(http.StatusNotFound, "no such webhook")
 	do := func(action string) page {
 		t.Helper()
 		return v.post("/console/webhooks/1/"+action, v.open("/console/webhooks/1").form("/console/webhooks/1/"+action))
@@ -56,7 +64,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 		t.Errorf("position %d, %v", position, err)
 	}
 	do("disable").leadsTo("/console/webhooks/1")
-	v.open("/console/webhooks").says(http.StatusOK, "disabled on the page")
+	v.open("/console/webhooks").says(http.StatusOK, "disabled on the console")
 	do("enable").leadsTo("/console/webhooks/1")
 	do("rotate").says(http.StatusOK, "The secret was changed", "whsec_")
 	v.post("/console/webhooks/1/delete", url.Values{}).want(http.StatusForbidden) // without the token of the session

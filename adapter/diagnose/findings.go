@@ -1,0 +1,240 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"bookside/adapter/indexes"
+	"bookside/wpdb"
+)
+
+// Finding is a line of the report for people.
+type Finding struct {
+	Level      Level
+	Name, Text string
+}
+
+// Level says how good a finding is.
+type Level int
+
+// The levels.
+const (
+	Good  Level = iota
+	Minor       // it works, but somebody should look at it
+	Broken
+)
+
+// levelIf returns Good if a condition holds, and otherwise another level.
+func levelIf(holds bool, otherwise Level) Level {
+	if holds {
+		return Good
+	}
+	return otherwise
+}
+
+// unknown stands for what can be known only of a site that can be served.
+const unknown = "not known before the site can be served"
+
+// Findings returns what was found, in words. The first is about the database.
+func (r Report) Findings() []Finding {
+	incomplete := Minor // serve completes them
+	if len(r.Problems) > 0 {
+		incomplete = Broken
+	}
+	return []Finding{
+		{Good, "database", fmt.Sprintf("%s, %s", r.db.Version(), r.Database)},
+		{levelIf(r.Server != nil, Minor), "server", r.serverLine()},
+		{levelIf(r.Cluster != nil, Minor), "cluster", clusterLine(r.Cluster)},
+		{Good, "table prefix", r.db.Prefix()},
+		{r.privilegesLevel(), "privileges", r.Privileges.Summary()},
+		{levelIf(r.Platform.State == Active, Broken), "LatePoint", r.Platform.State},
+		{levelIf(r.Platform.Version != "", Minor), "its version", cmp.Or(r.Platform.Version, "none")},
+		{levelIf(!r.Privileges.SiteUnreadable() && len(r.Platform.MissingTables) == 0, Broken), "its tables", r.tablesLine()},
+		{levelIf(r.Platform.Clock != nil, Minor), "time zone", r.Platform.Clock.Summary()},
+		{levelIf(r.Indexes != nil && len(r.MissingIndexes()) == 0, Minor), "indexes", r.indexesLine()},
+		{levelIf(len(r.OwnTables.Missing)+len(r.OwnTables.Statements) == 0, incomplete), "own tables", r.ownTablesLine()},
+		{levelIf(r.Keys != nil && r.Keys.Valid > 0, Minor), "API keys", r.Keys.Summary()},
+		{levelIf(r.Platform.RunsJobs != nil && *r.Platform.RunsJobs, Minor), "jobs", jobsLine(r.Platform.RunsJobs)},
+		{levelIf(r.Platform.Companion != nil, Minor), "companion", r.companionLine()},
+		{levelIf(r.Conflicts != nil && !r.Overlapping(), Minor), "overlaps", r.overlapsLine()},
+	}
+}
+
+func (r Report) privilegesLevel() Level {
+	switch {
+	case len(r.Privileges.Unreadable) > 0:
+		return Broken
+	case len(r.Privileges.Lacking) > 0 || r.Privileges.Unknown:
+		return Minor
+	default:
+		return Good
+	}
+}
+
+func (r Report) serverLine() string {
+	if r.Server == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("time zone %s, clock %v from ours, sql_mode %s", r.Server.TimeZone, r.ClockDifference.Round(time.Second), cmp.Or(r.Server.SQLMode, "empty"))
+}
+
+func clusterLine(c *wpdb.Cluster) string {
+	if c == nil {
+		return "unknown"
+	}
+	var parts []string
+	switch c.Kind {
+	case wpdb.Galera:
+		parts = append(parts, "Galera")
+	case wpdb.GroupReplication:
+		mode := "multi-primary"
+		if c.SinglePrimary {
+			mode = "single-primary"
+		}
+		parts = append(parts, "MySQL Group Replication", mode)
+	case wpdb.Replica:
+		parts = append(parts, "replica of another server")
+	default:
+		parts = append(parts, "none")
+	}
+	if c.Kind != wpdb.Standalone && c.Members > 0 {
+		parts = append(parts, fmt.Sprintf("members: %d", c.Members))
+	}
+	if c.State != "" {
+		parts = append(parts, "state of this one: "+c.State)
+	}
+	if c.ReadOnly {
+		parts = append(parts, "read-only")
+	}
+	if c.Balanced {
+		parts = append(parts, "behind a load-balancing proxy")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r Report) companionLine() string {
+	switch c := r.Platform.Companion; {
+	case r.Platform.RunsJobs == nil:
+		return unknown
+	case c == nil:
+		return "none in WordPress, which therefore takes no locks; see bookside companion install"
+	default:
+		return c.Version + ", last seen on " + c.Seen.UTC().Format(time.DateOnly)
+	}
+}
+
+// Summary says in words what the database user may do.
+func (p Privileges) Summary() string {
+	switch {
+	case len(p.Unreadable) > 0:
+		return "not enough to read"
+	case len(p.Lacking) > 0:
+		return "to read, but not to write everything"
+	case p.Unknown:
+		return "to read; unknown whether to write"
+	default:
+		return "to read and to write"
+	}
+}
+
+func (r Report) tablesLine() string {
+	switch {
+	case r.Privileges.SiteUnreadable():
+		return "cannot be read"
+	case len(r.Platform.MissingTables) > 0:
+		return "missing " + names(r.db, r.Platform.MissingTables)
+	default:
+		return "complete"
+	}
+}
+
+// indexesLine recommends indexes; a site can be served without them.
+func (r Report) indexesLine() string {
+	if r.Indexes == nil {
+		return unknown
+	}
+	missing := r.MissingIndexes()
+	if len(missing) == 0 {
+		return "none missing"
+	}
+	return fmt.Sprintf("%d missing, without which requests to large tables are slow, first of all %s; see bookside indexes", len(missing), missing[0])
+}
+
+// MissingIndexes returns the indexes that this site should have, the most useful first.
+func (r Report) MissingIndexes() []string {
+	missing := []string{}
+	for _, i := range r.Indexes {
+		if i.State == indexes.Missing {
+			missing = append(missing, fmt.Sprintf("%s (%s)", r.db.FullName(i.Table), strings.Join(i.Columns, ", ")))
+		}
+	}
+	return missing
+}
+
+// Summary is the zone, and the time there.
+func (c *Clock) Summary() string {
+	if c == nil {
+		return unknown
+	}
+	return c.Zone + ", now " + c.Now.Format(time.DateTime)
+}
+
+func (r Report) ownTablesLine() string {
+	const creators = "; serve and keys create create them"
+	switch missing := r.OwnTables.Missing; {
+	case len(missing) == 0 && len(r.OwnTables.Statements) > 0:
+		return "complete, but columns are missing"
+	case len(missing) == 0:
+		return "complete"
+	case len(missing) == len(wpdb.OwnTables()):
+		return "none yet" + creators
+	default:
+		return "missing " + names(r.db, missing) + creators
+	}
+}
+
+// Summary says in words how many keys there are.
+func (k *Keys) Summary() string {
+	if k == nil {
+		return "cannot be read"
+	}
+	return fmt.Sprintf("%d valid of %d", k.Valid, k.Total)
+}
+
+func jobsLine(runs *bool) string {
+	switch {
+	case runs == nil:
+		return unknown
+	case *runs:
+		return "run by the site"
+	default:
+		return "not run by the site"
+	}
+}
+
+func (r Report) overlapsLine() string {
+	if r.Conflicts == nil {
+		return unknown
+	}
+	if !r.Overlapping() {
+		return fmt.Sprintf("none of %d bookings from today on", r.Conflicts.Bookings)
+	}
+	return fmt.Sprintf("%s, of %d from today on", r.OverlapCount(), r.Conflicts.Bookings)
+}
+
+// Overlapping reports whether bookings overlap.
+func (r Report) Overlapping() bool { return r.Conflicts != nil && len(r.Conflicts.Conflicts) > 0 }
+
+// OverlapCount says how many bookings overlap.
+func (r Report) OverlapCount() string {
+	switch n := len(r.Conflicts.Conflicts); {
+	case r.Conflicts.Cut:
+		return fmt.Sprintf("%d or more pairs of bookings overlap", n)
+	case n == 1:
+		return "1 pair of bookings overlaps"
+	default:
+		return fmt.Sprintf("%d pairs of bookings overlap", n)
+	}
+}

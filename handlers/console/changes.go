@@ -1,0 +1,92 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/wpdb"
+)
+
+// shownChanges is how many entries of the journal a page shows.
+const shownChanges = 100
+
+func (c *Console) listChanges(v *visit) error {
+	resource := journal.Resource(v.r.URL.Query().Get("resource"))
+	var only []journal.Resource
+	if slices.Contains(journal.Resources, resource) {
+		only = []journal.Resource{resource}
+	}
+	entries, err := v.Platform.Journal.Latest(v.ctx(), only, shownChanges)
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there is no journal
+		return err
+	}
+	c.show(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries))
+	return nil
+}
+
+func changesView(only []journal.Resource, entries []journal.Entry) g.Node {
+	filters := []filter{{"all", journalPath, len(only) == 0}}
+	for _, r := range journal.Resources {
+		filters = append(filters, filter{string(r), journalPath + "?resource=" + string(r), slices.Contains(only, r)})
+	}
+	list := h.P(g.Text("The journal has no such changes."))
+	if len(entries) > 0 {
+		list = dataTable([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, changeRow))
+	}
+	return g.Group{
+		h.P(g.Text("What changed on the site, whoever changed it.")),
+		filterList("Records", filters),
+		list,
+		h.P(h.Class("hint"), g.Text("Times are in UTC; changes by others that were found by comparing have the time at which they were found. The newest "+strconv.Itoa(shownChanges)+" are shown, among the last 10,000; clients read all of them with "),
+			h.Code(g.Text("GET /changes")), g.Text(".")),
+	}
+}
+
+func changeRow(e journal.Entry) g.Node {
+	return dataRow(
+		g.Group{h.Span(h.Class("name"), g.Text(fmt.Sprintf("%s %d %s", e.Resource, e.ID, e.Kind))), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
+		cell("Who", originView(e)),
+		cell("Details", g.Text(changeDetails(e.Booking))),
+		cell("Time", newUTCTime(domain.Timestamp(e.At.Format(time.DateTime))).view("")),
+	)
+}
+
+// originView says who changed a record.
+func originView(e journal.Entry) g.Node {
+	switch {
+	case e.Origin == journal.FromAPI && e.ActorID != 0:
+		return h.A(h.Href(keyPath(e.ActorID)), g.Text(fmt.Sprintf("key %d", e.ActorID)))
+	case e.Origin == journal.FromAPI:
+		return g.Text("Bookside")
+	case e.Origin == journal.FromSite && e.ActorID != 0:
+		return g.Text(fmt.Sprintf("WordPress user %d", e.ActorID))
+	case e.Origin == journal.FromSite:
+		return g.Text("WordPress")
+	default:
+		return g.Text("not known")
+	}
+}
+
+// changeDetails is "" for records other than bookings.
+func changeDetails(b *journal.BookingFacts) string {
+	if b == nil {
+		return ""
+	}
+	text := b.NewStatus
+	switch {
+	case b.NewStatus == "":
+		text = "was " + b.OldStatus
+	case b.OldStatus != "" && b.OldStatus != b.NewStatus:
+		text = b.OldStatus + " → " + b.NewStatus
+	}
+	return fmt.Sprintf("%s, agent %d, service %d, location %d", text, b.AgentID, b.ServiceID, b.LocationID)
+}

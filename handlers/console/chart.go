@@ -1,0 +1,181 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// chart is a picture of numbers over time. Its words are HTML, so that they keep their size
+// on a small screen; the picture itself stretches.
+type chart struct {
+	ID, Title string
+	Series    []series
+	Labels    []string // of the columns, for people who point at one or read the table
+	Axis      []string // evenly spread below the picture
+	Format    func(float64) string
+	Lines     bool // instead of stacked bars
+	Mark      int  // the column to mark, such as today; -1 for none
+	Hint      string
+}
+
+// series is a row of numbers, one for each column.
+type series struct {
+	Name, Class string // the class has the colour
+	Values      []float64
+	Total       string // for the legend; "" for none
+}
+
+const chartHeight = 100
+
+// top returns the end of the scale: the largest value, rounded up to 1, 2 or 5 times a power
+// of ten.
+func (c chart) top() float64 {
+	var largest float64
+	for i := range c.Labels {
+		var sum float64
+		for _, s := range c.Series {
+			if c.Lines {
+				sum = max(sum, s.Values[i])
+			} else {
+				sum += s.Values[i]
+			}
+		}
+		largest = max(largest, sum)
+	}
+	return roundUp(largest)
+}
+
+func roundUp(value float64) float64 {
+	if value <= 0 {
+		return 1
+	}
+	for power := 1e-3; ; power *= 10 {
+		for _, step := range []float64{1, 2, 5} {
+			if value <= step*power {
+				return step * power
+			}
+		}
+		if power > 1e12 {
+			return value
+		}
+	}
+}
+
+func (c chart) view() g.Node {
+	top := c.top()
+	return h.Figure(h.Class("chart"), h.Aria("labelledby", c.ID),
+		h.FigCaption(h.H3(h.ID(c.ID), g.Text(c.Title)), c.legend()),
+		h.Div(h.Class("plot"),
+			h.Span(h.Class("scale"), g.Text(c.Format(top))),
+			g.El("svg", g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", len(c.Labels)*10, chartHeight)), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
+				c.marked(), c.shapes(top), c.columns()),
+		),
+		h.Div(h.Class("axis"), h.Aria("hidden", "true"), g.Map(c.Axis, func(text string) g.Node { return h.Span(g.Text(text)) })),
+		g.If(c.Hint != "", h.P(h.Class("hint"), g.Text(c.Hint))),
+		c.table(),
+	)
+}
+
+func (c chart) legend() g.Node {
+	return h.Ul(h.Class("legend"), g.Map(c.Series, func(s series) g.Node {
+		return h.Li(h.Class(s.Class), g.Text(s.Name), g.If(s.Total != "", g.Group{g.Text(" "), h.Strong(g.Text(s.Total))}))
+	}))
+}
+
+func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 32) }
+
+func rect(class string, x, y, width, height float64, inside ...g.Node) g.Node {
+	return g.El("rect", h.Class(class), g.Attr("x", number(x)), g.Attr("y", number(y)), g.Attr("width", number(width)), g.Attr("height", number(height)), g.Group(inside))
+}
+
+// marked is the background of the marked column.
+func (c chart) marked() g.Node {
+	return g.If(c.Mark >= 0, rect("marked", float64(c.Mark*10), 0, 10, chartHeight))
+}
+
+func (c chart) shapes(top float64) g.Node {
+	if c.Lines {
+		return g.Map(c.Series, func(s series) g.Node { return line(s, top) })
+	}
+	var bars g.Group
+	for i := range c.Labels {
+		y := float64(chartHeight)
+		for _, s := range c.Series {
+			if s.Values[i] == 0 {
+				continue
+			}
+			height := max(s.Values[i]/top*chartHeight, 1) // one of many must be seen
+			y -= height
+			bars = append(bars, rect(s.Class, float64(i*10)+1, max(y, 0), 8, height))
+		}
+	}
+	return bars
+}
+
+// line connects the values; where there is none, it ends.
+func line(s series, top float64) g.Node {
+	path, drawing := "", false
+	for i, value := range s.Values {
+		if value == 0 {
+			drawing = false
+			continue
+		}
+		y := chartHeight - value/top*chartHeight
+		if drawing {
+			path += fmt.Sprintf("L%d %s", i*10+5, number(y))
+		} else {
+			path += fmt.Sprintf("M%d %sh1", i*10+4, number(y)) // a value by itself is a dot
+		}
+		drawing = true
+	}
+	return g.El("path", h.Class(s.Class), g.Attr("d", path), g.Attr("fill", "none"), g.Attr("vector-effect", "non-scaling-stroke"))
+}
+
+// columns say the numbers of a column to whoever points at it.
+func (c chart) columns() g.Node {
+	var all g.Group
+	for i, label := range c.Labels {
+		text := label
+		empty := true
+		for _, s := range c.Series {
+			if s.Values[i] != 0 {
+				text += "\n" + s.Name + ": " + c.Format(s.Values[i])
+				empty = false
+			}
+		}
+		if !empty {
+			all = append(all, rect("column", float64(i*10), 0, 10, chartHeight, g.El("title", g.Text(text))))
+		}
+	}
+	return all
+}
+
+// table has the same numbers for people who cannot see the picture, without empty columns.
+func (c chart) table() g.Node {
+	var rows g.Group
+	for i, label := range c.Labels {
+		empty := true
+		cells := g.Group{h.Th(h.Scope("row"), g.Text(label))}
+		for _, s := range c.Series {
+			empty = empty && s.Values[i] == 0
+			cells = append(cells, h.Td(g.Text(c.Format(s.Values[i]))))
+		}
+		if !empty {
+			rows = append(rows, h.Tr(cells))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return h.Details(h.Summary(g.Text("As a table"), screenReaderText(": "+c.Title)),
+		h.Div(h.Class("numbers"), h.TabIndex("0"), h.Role("region"), h.Aria("labelledby", c.ID),
+			h.Table(
+				h.THead(h.Tr(h.Th(h.Scope("col"), g.Text("Time")), g.Map(c.Series, func(s series) g.Node { return h.Th(h.Scope("col"), g.Text(s.Name)) }))),
+				h.TBody(rows),
+			),
+		),
+	)
+}

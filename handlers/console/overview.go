@@ -1,0 +1,196 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"bookside/adapter"
+	"bookside/adapter/diagnose"
+	"bookside/adapter/figures"
+	"bookside/wpdb"
+)
+
+// How long visitors of the overview share what it shows. To examine a site takes some
+// hundred statements.
+const (
+	healthLife  = time.Minute
+	agendaLife  = time.Minute
+	figuresLife = 10 * time.Second
+)
+
+// overview is what the first page shares among its visitors.
+type overview struct {
+	health  *shared[health]
+	figures *shared[figures.Day]
+	agenda  *shared[agenda]
+}
+
+// health is what is known of the site and of what waits to be done.
+type health struct {
+	diagnose.Report
+	queues *adapter.QueueStats // nil if the site cannot be served
+}
+
+// agenda has the bookings of the days around today, and those that overlap.
+type agenda struct {
+	adapter.Agenda
+	overlaps []overlap
+	more     int // overlaps that are not shown
+}
+
+func (c *Console) newOverview(site *Site) *overview {
+	return &overview{
+		health:  newShared(c.now, healthLife, site.health),
+		figures: newShared(c.now, figuresLife, site.day),
+		agenda:  newShared(c.now, agendaLife, site.agenda),
+	}
+}
+
+func (s *Site) health(ctx context.Context) (health, error) {
+	report, err := s.Examine(ctx)
+	if err != nil {
+		return health{}, err
+	}
+	h := health{Report: report}
+	if queues, err := s.Platform.QueueStats(ctx); err == nil {
+		h.queues = &queues
+	}
+	return h, nil
+}
+
+func (s *Site) day(ctx context.Context) (figures.Day, error) { return s.Figures.Day(ctx) }
+
+const (
+	agendaDays    = 30 // before and after today
+	shownOverlaps = 20 // pairs
+)
+
+func (s *Site) agenda(ctx context.Context) (agenda, error) {
+	site, err := s.Platform.Site(ctx)
+	if err != nil {
+		return agenda{}, err
+	}
+	counted, err := site.Agenda(ctx, agendaDays)
+	if err != nil {
+		return agenda{}, err
+	}
+	a := agenda{Agenda: counted}
+	report, err := site.Conflicts(ctx)
+	if err != nil || len(report.Conflicts) == 0 {
+		return a, err
+	}
+	shown := report.Conflicts[:min(len(report.Conflicts), shownOverlaps)]
+	a.more = len(report.Conflicts) - len(shown)
+	bookings, err := site.ConflictingBookings(ctx, shown)
+	if err != nil {
+		return a, err
+	}
+	address, err := site.Address(ctx)
+	if err != nil {
+		return a, err
+	}
+	a.overlaps = overlapsOf(shown, bookings, address)
+	return a, nil
+}
+
+// overlap has the bookings of an agent on a day that overlap.
+type overlap struct {
+	Agent, Date string
+	BuffersOnly bool
+	Start, End  int // whole hours around all of them, in minutes
+	Bookings    []overlappingBooking
+}
+
+type overlappingBooking struct {
+	adapter.ConflictingBooking
+	ID       int64
+	From, To int    // minutes after midnight of the day of the overlap
+	URL      string // on the site; "" if its address is not known
+}
+
+const dayMinutes = 24 * 60
+
+// overlapsOf puts the pairs of an agent on a day together, in the order of the pairs.
+func overlapsOf(pairs []adapter.Conflict, bookings map[int64]adapter.ConflictingBooking, address string) []overlap {
+	type place struct {
+		agent int64
+		date  string
+	}
+	var all []overlap
+	at := map[place]int{}
+	for _, pair := range pairs {
+		first := bookings[pair.First]
+		key := place{pair.Agent, first.Date}
+		i, known := at[key]
+		if !known {
+			i = len(all)
+			at[key] = i
+			all = append(all, overlap{Agent: first.Agent, Date: first.Date, BuffersOnly: true})
+		}
+		o := &all[i]
+		o.BuffersOnly = o.BuffersOnly && pair.BuffersOnly
+		for _, id := range []int64{pair.First, pair.Second} {
+			if !slices.ContainsFunc(o.Bookings, func(b overlappingBooking) bool { return b.ID == id }) {
+				o.Bookings = append(o.Bookings, onDay(o.Date, id, bookings[id], address))
+			}
+		}
+	}
+	for i := range all {
+		o := &all[i]
+		slices.SortFunc(o.Bookings, func(a, b overlappingBooking) int { return cmp.Or(a.From-b.From, int(a.ID-b.ID)) })
+		o.Start, o.End = o.Bookings[0].From, o.Bookings[0].To
+		for _, b := range o.Bookings {
+			o.Start, o.End = min(o.Start, b.From), max(o.End, b.To)
+		}
+		o.Start, o.End = o.Start/60*60, (o.End+59)/60*60
+	}
+	return all
+}
+
+// onDay places a booking on the timeline of a day, which goes on after midnight.
+func onDay(date string, id int64, b adapter.ConflictingBooking, address string) overlappingBooking {
+	placed := overlappingBooking{ConflictingBooking: b, ID: id, From: b.Start, To: b.End}
+	day, err := time.Parse(time.DateOnly, date)
+	begin, failed := time.Parse(time.DateOnly, b.Date)
+	if err == nil && failed == nil {
+		later := int(begin.Sub(day)/(24*time.Hour)) * dayMinutes
+		placed.From, placed.To = b.Start+later, b.End+later
+	}
+	if placed.To <= placed.From {
+		placed.To += dayMinutes // it ends after midnight
+	}
+	if address != "" {
+		placed.URL = adapter.BookingURL(address, id)
+	}
+	return placed
+}
+
+// showOverview shows each part that can be found; a database that cannot be used must not
+// hide the others.
+func (c *Console) showOverview(v *visit) error {
+	var page overviewPage
+	var err error
+	if page.figures, _, err = v.overview.figures.get(v.ctx()); err != nil {
+		page.figuresProblem = c.problemOf(v, err)
+	}
+	if page.health, page.healthAge, err = v.overview.health.get(v.ctx()); err != nil {
+		page.healthProblem = c.problemOf(v, err)
+	}
+	if page.agenda, page.agendaAge, err = v.overview.agenda.get(v.ctx()); err != nil {
+		page.agendaProblem = c.problemOf(v, err)
+	}
+	c.show(v, http.StatusOK, layout{Title: "Overview"}, page.view())
+	return nil
+}
+
+func (c *Console) problemOf(v *visit, err error) string {
+	problem, _ := c.explain(v, err)
+	if errors.Is(err, wpdb.ErrReadOnly) || errors.Is(err, wpdb.ErrAccessDenied) {
+		return "The database does not let Bookside read this."
+	}
+	return problem
+}

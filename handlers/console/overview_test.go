@@ -1,0 +1,182 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter/figures"
+	"bookside/fixtures"
+)
+
+// overlapping books an agent twice at the same time, as PHP may, and once over midnight.
+const overlapping = `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
+	(7001, 1, 1, 1, 'approved', '2026-12-06', 540, '2026-12-06', 600, 0, 0, 1),
+	(7002, 1, 1, 1, 'approved', '2026-12-06', 570, '2026-12-06', 635, 0, 0, 2),
+	(7003, 2, 1, 1, 'approved', '2026-12-13', 1380, '2026-12-14', 30, 0, 0, 1),
+	(7004, 2, 1, 1, 'approved', '2026-12-14', 10, '2026-12-14', 60, 0, 0, 2)`
+
+// TestOverview: the first page says how the site is, and shows the requests, the bookings and
+// the overlaps.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	k := serve(t, database)
+	k.visitor().open("/console").leadsTo("/console/login")
+	execute(t, database, overlapping,
+		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id) VALUES (1, 'bookings', 7001, 'created', '2026-11-20 10:00:00', 'api', 1), (2, 'bookings', 7002, 'created', '2026-11-20 10:00:00', 'found', NULL)",
+		"INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES ('', 'a@example.com', 's', '', 'failed', 3, NOW(), 'mail rejected', NOW())")
+	for range 3 {
+		k.get("/v1/bookings", http.Header{"X-Api-Key": {k.key}}).want(http.StatusOK)
+	}
+	k.get("/v1/bookings", nil).want(http.StatusUnauthorized)
+	v := k.login()
+	page := v.open("/console").says(http.StatusOK,
+		"The site can be served", "LatePoint</dt><dd>active", "Europe/Berlin", "0 waiting, 1 failed, 0 sent",
+		`succeeded <strong>3</strong>`, `rejected <strong>1</strong>`, `failed <strong>0</strong>`, `refused <strong>0</strong>`,
+		`made through Bookside <strong>1</strong>`, "it goes back to 2026-11-20", `<th scope="row">2026-12-06</th><td>1</td>`,
+		"Sunday 2026-12-06", "<strong>09:00–10:00</strong>", "<strong>09:30–10:35</strong>", "booking 7001", "filter%5Bid%5D=7002", "<span>09:00</span><span>11:00</span>",
+		"Sunday 2026-12-13", "<strong>23:00–00:30</strong>", "<strong>00:10–01:00</strong>", "<span>23:00</span><span>01:00</span>",
+		`<a href="/console" aria-current="page">Overview</a>`)
+	if strings.Contains(page.text, `class="problem"`) {
+		t.Errorf("a part cannot be shown: %s", page.text)
+	}
+
+	// What was found is shared until it is too old, and every part by itself.
+	execute(t, database, "RENAME TABLE wp_latepoint_bookings TO elsewhere")
+	v.open("/console").says(http.StatusOK, "Sunday 2026-12-06", "Examined just now")
+	k.clock = now.Add(2 * time.Minute)
+	v.open("/console").says(http.StatusOK, `succeeded <strong>3</strong>`, "cannot be served", "The database cannot be used at the moment.")
+	execute(t, database, "RENAME TABLE elsewhere TO wp_latepoint_bookings", "RENAME TABLE wp_bookside_figures TO elsewhere")
+	k.clock = now.Add(4 * time.Minute)
+	v.open("/console").says(http.StatusOK, "Sunday 2026-12-06", "those of this server alone", `succeeded <strong>3</strong>`)
+}
+
+// TestOverviewCountsRefusals: requests that a limit refuses count by themselves.
+func TestOverviewCountsRefusals(t *testing.T) {
+	t.Parallel()
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
+	for outcome, n := range map[figures.Outcome]int{figures.Limited: 1, figures.Throttled: 2, figures.Overloaded: 3, figures.Disconnected: 4, figures.Failed: 5} {
+		for range n {
+			k.figures.Add(figures.Request{Outcome: outcome, Took: time.Millisecond})
+		}
+	}
+	k.login().open("/console").says(http.StatusOK, `refused <strong>10</strong>`, `failed <strong>5</strong>`, `limit of a key <strong>1</strong>`,
+		`invalid keys <strong>2</strong>`, `too many at a time <strong>3</strong>`, `no connection free <strong>4</strong>`)
+}
+
+// TestPresetsAndSearch: a preset gives its permissions whatever boxes are ticked, and keys are
+// found by what the list shows of them.
+func TestPresetsAndSearch(t *testing.T) {
+	t.Parallel()
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.login()
+	for _, preset := range []string{"read only", "booking app", "everything"} {
+		form := v.open("/console/keys/new").form("/console/keys/new")
+		if got := form.Get("preset"); got != "read only" {
+			t.Fatalf("%s is chosen", got)
+		}
+		form.Set("preset", preset)
+		form.Set("permissions", "delete_orders")
+		form.Set("name", "key: "+preset)
+		secret := v.post("/console/keys/new", form).says(http.StatusOK, "curl -H 'X-API-Key: lp_live_", "' 'http://127.0.0.1:8080/v1/status'", `href="http://127.0.0.1:8080/v1/docs"`).secret()
+		k.get("/v1/bookings", http.Header{"X-Api-Key": {secret}}).want(http.StatusOK)
+	}
+	v.open("/console/keys").says(http.StatusOK, "read bookings, write bookings, read customers", "ada, console", "<strong>1</strong> in 24 hours", ">just now</time>")
+	if got := v.open("/console/keys/3").form("/console/keys/3").Get("preset"); got != "booking app" {
+		t.Errorf("the key seems to have %s", got)
+	}
+	v.fill("/console/keys/3", url.Values{"preset": {"read only"}}).leadsTo("/console/keys?done=changed&id=3")
+	if key, _, err := k.keys.Find(t.Context(), 3); err != nil || strings.Join(key.Permissions, ",") != "read" {
+		t.Errorf("%v, %v", key.Permissions, err)
+	}
+	for search, found := range map[string]string{
+		"BOOKING APP": "3", "ada": "2 3 4", "write webhooks": "4", "write_users": "4", "testpresets": "1", "nobody": "", " ": "1 2 3 4", "live": "1 2 3 4",
+	} {
+		t.Run(search, func(t *testing.T) {
+			page := v.open("/console/keys?q="+url.QueryEscape(search)).says(http.StatusOK, `value="`+strings.TrimSpace(search)+`"`)
+			var got []string
+			for id := range 5 {
+				if strings.Contains(page.text, fmt.Sprintf(`href="/console/keys/%d"`, id)) {
+					got = append(got, fmt.Sprint(id))
+				}
+			}
+			if strings.Join(got, " ") != found {
+				t.Errorf("%q finds %q, want %q", search, got, found)
+			}
+		})
+	}
+}
+
+// TestRoll: the new key works with the terms of the old one, which works until it ends. A
+// form makes one key.
+func TestRoll(t *testing.T) {
+	t.Parallel()
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.login()
+	old := v.fill("/console/keys/new", url.Values{"name": {"till"}, "permissions": {"read_bookings"}, "agents": {"1"}}).secret()
+	form := v.open("/console/keys/2/roll").says(http.StatusOK, "till", "never used").form("/console/keys/2/roll")
+	v.post("/console/keys/2/roll", merge(form, url.Values{"overlap": {"5d"}})).says(http.StatusUnprocessableEntity, "Choose how long")
+	v.post("/console/keys/2/roll", merge(form, url.Values{"csrf": {"x"}})).says(http.StatusForbidden, "earlier login")
+	secret := v.post("/console/keys/2/roll", merge(form, url.Values{"overlap": {"7d"}})).
+		says(http.StatusOK, "Key 3 was created", "The old key, 2, is valid until", "2026-11-28 00:43").secret()
+	v.post("/console/keys/2/roll", form).says(http.StatusConflict, "already submitted")
+	v.open("/console/keys").says(http.StatusOK, "only agent 1", "until ")
+	status := func(secret string, want int) {
+		t.Helper()
+		k.get("/v1/bookings", http.Header{"X-Api-Key": {secret}}).want(want)
+	}
+	status(old, http.StatusOK)
+	status(secret, http.StatusOK)
+	k.get("/v1/services", http.Header{"X-Api-Key": {secret}}).want(http.StatusForbidden)
+	v.fill("/console/keys/3/roll", url.Values{"overlap": {"0"}}).says(http.StatusOK, "Key 4 was created")
+	status(secret, http.StatusUnauthorized)
+	v.fill("/console/keys/3/roll", url.Values{"overlap": {"1d"}}).says(http.StatusConflict, "has expired")
+	v.open("/console/keys/9/roll").says(http.StatusNotFound, "no such key")
+	k.clock = now.AddDate(0, 0, 7)
+	status(old, http.StatusUnauthorized)
+	if log := k.pages.String(); !strings.Contains(log, `"msg":"console: key rolled","key_id":2,"new_key_id":3`) || strings.Contains(log, secret) {
+		t.Error(log)
+	}
+}
+
+// TestOutboxAndJournal: mails have their reasons, and changes who made them.
+func TestOutboxAndJournal(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	k := serve(t, database)
+	for _, path := range []string{"/console/outbox", "/console/journal"} {
+		k.visitor().open(path).leadsTo("/console/login")
+	}
+	v := k.login()
+	v.open("/console/outbox").says(http.StatusOK, "There are no such mails.", "sends no mails")
+	v.open("/console/journal").says(http.StatusOK, "no such changes")
+	execute(t, database,
+		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) VALUES
+			('Jo <b>', 'jo@example.com', 'Your <i>booking</i>', 'hush', 'failed', 9, '2026-12-20 00:00:00', 'mail rejected', '2026-11-20 10:00:00', '2026-11-20 11:00:00'),
+			('', 'kim@example.com', 'Moved', 'hush', 'waiting', 1, '2026-11-21 00:50:00', 'mail deferred', '2026-11-21 00:40:00', NULL)`,
+		"REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 4)",
+		`INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id, old_status, new_status, agent_id, service_id, location_id) VALUES
+			(1, 'customers', 5, 'updated', '2026-11-20 10:00:00', 'site', 3, NULL, NULL, NULL, NULL, NULL),
+			(2, 'bookings', 8, 'updated', '2026-11-20 10:00:00', 'api', 1, 'pending', 'approved', 1, 2, 1),
+			(3, 'bookings', 9, 'deleted', '2026-11-20 10:00:00', 'found', NULL, 'approved', NULL, 1, 2, 1)`)
+	all := v.open("/console/outbox").says(http.StatusOK, "Jo <b>", "Your <i>booking</i>", "mail rejected", "mail deferred", "next try ", "2026-11-21 00:50", "9 tries")
+	if body := string(all.body); strings.Contains(body, "<i>") || strings.Contains(body, "hush") {
+		t.Errorf("%s", body)
+	}
+	if failed := v.open("/console/outbox?state=failed").says(http.StatusOK, "jo@example.com"); strings.Contains(failed.text, "kim@example.com") {
+		t.Error("a waiting mail is among the failed ones")
+	}
+	v.open("/console/journal").says(http.StatusOK, "customers 5 updated", "WordPress user 3", "bookings 8 updated", `<a href="/console/keys/1">key 1</a>`,
+		"pending → approved, agent 1, service 2, location 1", "bookings 9 deleted", "was approved", "not known")
+	if bookings := v.open("/console/journal?resource=bookings").says(http.StatusOK, "bookings 9 deleted"); strings.Contains(bookings.text, "customers 5") {
+		t.Error("a customer is among the bookings")
+	}
+	execute(t, database, "RENAME TABLE wp_bookside_outbox TO elsewhere", "RENAME TABLE wp_bookside_changes TO nowhere")
+	v.open("/console/outbox").says(http.StatusOK, "There are no such mails.")
+	v.open("/console/journal").says(http.StatusOK, "no such changes")
+	v.open("/console").says(http.StatusOK, "Bookings a day")
+}

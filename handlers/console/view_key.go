@@ -1,0 +1,91 @@
+package console
+
+import (
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/keys"
+)
+
+// keyPath returns the path of the page that changes a key.
+func keyPath(id int64) string { return keysPath + "/" + strconv.FormatInt(id, 10) }
+
+// createdView is the only page that ever contains a secret. rolled is the key that the new
+// one replaces; nil for none.
+func createdView(api string, key keys.Key, secret string, rolled *keys.Key) g.Node {
+	return g.Group{
+		h.P(g.Text("This is the only time the key "), h.Strong(g.Text(key.Name)),
+			g.Text(" is shown: Bookside stores only a hash of it. Copy it now.")),
+		g.Iff(rolled != nil, func() g.Node {
+			return h.P(g.Text("The old key, "+strconv.FormatInt(rolled.ID, 10)+", is valid until "), newUTCTime(rolled.ExpiresAt).view("now"), g.Text(" (UTC)."))
+		}),
+		secretField("Key", secret),
+		g.If(api != "", g.Group{
+			h.P(g.Text("A client sends it as "), h.Code(g.Text("X-API-Key")), g.Text(", such as on this machine:")),
+			h.Pre(h.TabIndex("0"), h.Aria("label", "Example"), h.Code(g.Text("curl -H 'X-API-Key: "+secret+"' '"+api+"/status'"))),
+			h.P(g.Text("What else it can ask for is in "), h.A(h.Href(api+"/docs"), h.Target("_blank"), h.Rel("noreferrer"), g.Text("the documentation of the API")), g.Text(".")),
+		}),
+		h.P(listLink("I have copied it: back to all keys")),
+	}
+}
+
+// secretField shows a secret, with a button that copies it.
+func secretField(label, secret string) g.Node {
+	return h.Div(h.Class("field secret"),
+		h.Label(h.For("secret"), g.Text(label)),
+		h.Div(h.Class("copy"),
+			h.Textarea(h.ID("secret"), h.Class("code"), h.Rows("2"), h.ReadOnly(), h.AutoFocus(), h.AutoComplete("off"), g.Attr("spellcheck", "false"), g.Text(secret)),
+			h.Button(h.Type("button"), h.Class("main"), h.ID("copy"), g.Attr("hidden"), g.Text("Copy")),
+		),
+		h.P(h.Class("hint"), h.ID("copied"), h.Role("status")),
+	)
+}
+
+// rollView asks how long the old key stays valid.
+func rollView(key keyRow, f rollForm, csrf string) g.Node {
+	choice := func(overlap overlapChoice) g.Node {
+		return h.Label(h.Input(h.Type("radio"), h.Name("overlap"), h.Value(overlap.value), g.If(f.Overlap == overlap.value, h.Checked())), g.Text(" "+overlap.text))
+	}
+	return g.Group{
+		alert(f.Problem),
+		h.P(g.Text("Makes a new key with the terms of "), h.Strong(g.Text(key.Name)),
+			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
+			g.Text(". Its webhooks and holds pass to the new key at once.")),
+		h.P(key.useText()),
+		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/roll"),
+			hidden("csrf", csrf), hidden("nonce", f.Nonce),
+			h.FieldSet(h.Legend(g.Text("The old key stays valid for")), h.Div(h.Class("choices"), g.Map(overlapChoices, choice))),
+			h.P(h.Class("actions"),
+				h.Button(h.Class("main"), g.Text("Make the new key")),
+				button(keysPath, g.Text("Cancel")),
+			),
+		),
+	}
+}
+
+// useText says when the key was last used.
+func (r keyRow) useText() g.Node {
+	if r.LastUsed.Text == "" {
+		return g.Text("It was never used.")
+	}
+	return g.Group{g.Text("It was last used " + relative(r.Unused) + ", on "), r.LastUsed.view(""), g.Text(" (UTC).")}
+}
+
+func revokeView(key keyRow, csrf, problem string) g.Node {
+	return g.Group{
+		alert(problem),
+		h.P(g.Text("Clients that use the key "), h.Strong(g.Text(key.Name)),
+			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
+			g.Text(" will be rejected immediately. This cannot be undone.")),
+		h.P(key.useText()),
+		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/revoke"),
+			hidden("csrf", csrf),
+			h.P(h.Class("actions"),
+				h.Button(h.Class("danger"), g.Text("Revoke the key")),
+				button(keysPath, g.Text("Keep it")),
+			),
+		),
+	}
+}

@@ -1,0 +1,252 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/diagnose"
+	"bookside/adapter/figures"
+)
+
+// overviewPage is the first page. A part that could not be found has a problem instead.
+type overviewPage struct {
+	health                                       health
+	figures                                      figures.Day
+	agenda                                       agenda
+	healthAge, agendaAge                         time.Duration
+	healthProblem, figuresProblem, agendaProblem string
+}
+
+func (p overviewPage) view() g.Node {
+	return g.Group{
+		section("health", "Health", p.healthProblem, func() g.Node { return healthView(p.health, p.healthAge) }),
+		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return dayView(p.figures) }),
+		section("bookings", "Bookings", p.agendaProblem, func() g.Node { return agendaView(p.agenda) }),
+		section("overlaps", "Overlapping bookings", p.agendaProblem, func() g.Node { return overlapsView(p.agenda) }),
+		h.P(h.Class("hint"), g.Text("Visitors share what is found: the health and the bookings for a minute, the requests for ten seconds.")),
+	}
+}
+
+// section shows a part of a page, or why it cannot be shown.
+func section(id, title, problem string, content func() g.Node) g.Node {
+	inside := h.P(h.Class("problem"), g.Text(problem))
+	if problem == "" {
+		inside = g.Group{content()}
+	}
+	return h.Section(h.Aria("labelledby", id), h.H2(h.ID(id), g.Text(title)), inside)
+}
+
+// levels are the marks of findings, and what screen readers say instead.
+var levels = map[diagnose.Level]struct{ class, mark, word string }{
+	diagnose.Good: {"good", "✓", "good"}, diagnose.Minor: {"minor", "!", "to look at"}, diagnose.Broken: {"broken", "✗", "broken"},
+}
+
+func healthView(found health, age time.Duration) g.Node {
+	findings := append(found.Findings(), found.queueFindings()...)
+	minor := 0
+	for _, f := range findings {
+		if f.Level == diagnose.Minor {
+			minor++
+		}
+	}
+	summary := h.P(h.Class("done"), g.Text("The site can be served."))
+	if minor > 0 {
+		summary = h.P(h.Class("done"), g.Text("The site can be served; "+count(minor, "thing is", "things are")+" worth a look."))
+	}
+	if len(found.Problems) > 0 {
+		summary = h.Div(h.Class("problem"), h.P(g.Text("The site cannot be served:")), textList(found.Problems))
+	}
+	return g.Group{
+		summary,
+		g.If(len(found.Warnings) > 0, h.Div(h.Class("warning"), textList(found.Warnings))),
+		h.Dl(h.Class("health"), g.Map(findings, findingView)),
+		h.P(h.Class("hint"), g.Text("Examined "+relative(age)+", like "), h.Kbd(g.Text("bookside check")), g.Text(", which has the statements for missing rights too.")),
+	}
+}
+
+func textList(texts []string) g.Node {
+	return h.Ul(g.Map(texts, func(text string) g.Node { return h.Li(g.Text(text)) }))
+}
+
+func findingView(f diagnose.Finding) g.Node {
+	level := levels[f.Level]
+	return h.Div(
+		h.Dt(h.Span(h.Class("mark "+level.class), h.Aria("hidden", "true"), g.Text(level.mark)), screenReaderText(level.word+": "), g.Text(f.Name)),
+		h.Dd(g.Text(f.Text)),
+	)
+}
+
+// queueFindings are about mails, and jobs of the site that did not run.
+func (found health) queueFindings() []diagnose.Finding {
+	if found.queues == nil {
+		return nil
+	}
+	q := *found.queues
+	mails := diagnose.Finding{Name: "mails", Text: fmt.Sprintf("%d waiting, %d failed, %d sent in the last 30 days", q.Mails["waiting"], q.Mails["failed"], q.Mails["sent"])}
+	if q.Mails["waiting"]+q.Mails["failed"]+q.Mails["sent"] == 0 {
+		mails.Text = "none in the outbox"
+	}
+	if q.Mails["failed"] > 0 {
+		mails.Level = diagnose.Minor
+	}
+	jobs := diagnose.Finding{Name: "jobs overdue", Text: fmt.Sprintf("%d of %d scheduled", q.JobsOverdue, q.JobsScheduled)}
+	if q.JobsOverdue > 0 {
+		jobs.Level, jobs.Text = diagnose.Minor, jobs.Text+"; many of them mean that the site's cron does not run"
+	}
+	return []diagnose.Finding{mails, jobs}
+}
+
+// dayView shows the figures of 24 hours as pictures.
+func dayView(day figures.Day) g.Node {
+	all := day.Total()
+	total := func(which ...figures.Outcome) string { return strconv.FormatInt(all.Of(which...), 10) }
+	values := func(of func(*figures.Minute) float64) []float64 {
+		list := make([]float64, len(day.Slots))
+		for i := range day.Slots {
+			list[i] = of(&day.Slots[i])
+		}
+		return list
+	}
+	requests := func(name, class string, which ...figures.Outcome) series {
+		return series{name, class, values(func(m *figures.Minute) float64 { return float64(m.Of(which...)) }), total(which...)}
+	}
+	percentile := func(name, class string, share float64) series {
+		of := func(m *figures.Minute) float64 {
+			took, _ := m.Durations.Percentile(share)
+			return float64(took) / float64(time.Millisecond)
+		}
+		return series{name, class, values(of), milliseconds(of(&all))}
+	}
+	labels, axis := slotLabels(day)
+	picture := func(id, title string, format func(float64) string, all ...series) chart {
+		return chart{ID: id, Title: title, Series: all, Labels: labels, Axis: axis, Format: format, Mark: -1}
+	}
+	durations := picture("durations", "Time to respond", milliseconds, percentile("median", "first", .5), percentile("95 % within", "second", .95))
+	durations.Lines = true
+	connections := picture("connections", "Connections to the database", whole, series{
+		"most in use", "first", values(func(m *figures.Minute) float64 { return float64(m.Connections) }), fmt.Sprintf("%d of %d", all.Connections, all.ConnectionLimit),
+	})
+	refused := []figures.Outcome{figures.Limited, figures.Throttled, figures.Overloaded, figures.Disconnected}
+	return g.Group{
+		g.If(day.Alone, h.P(h.Class("warning"), g.Text("The table of figures cannot be used, so these are those of this server alone, since it was started."))),
+		g.If(all.Total() == 0, h.P(g.Text("There were no requests."))),
+		h.Div(h.Class("charts"),
+			picture("requests", "Requests", whole, requests("succeeded", "good", figures.Succeeded), requests("rejected", "minor", figures.Rejected),
+				requests("refused", "second", refused...), requests("failed", "broken", figures.Failed)).view(),
+			durations.view(),
+			picture("refusals", "Refused requests", whole, requests("limit of a key", "first", figures.Limited), requests("invalid keys", "second", figures.Throttled),
+				requests("too many at a time", "minor", figures.Overloaded), requests("no connection free", "broken", figures.Disconnected)).view(),
+			connections.view(),
+		),
+		h.P(h.Class("hint"), g.Text("Times are in UTC; a column is 15 minutes of all servers. Rejected requests were wrong themselves, such as 401 or 404. Requests that wait for changes do not count in the time to respond.")),
+	}
+}
+
+// slotLabels are those of the columns of a day, and of five places below them.
+func slotLabels(day figures.Day) (labels, axis []string) {
+	for i := range day.Slots {
+		labels = append(labels, day.Start.Add(time.Duration(i)*figures.SlotWidth).Format("15:04"))
+	}
+	for hours := 0; hours <= 24; hours += 6 {
+		axis = append(axis, day.Start.Add(time.Duration(hours)*time.Hour).Format("15:04"))
+	}
+	return labels, axis
+}
+
+func whole(value float64) string { return strconv.FormatFloat(value, 'f', 0, 64) }
+
+func milliseconds(value float64) string {
+	if value > 0 && value < 10 {
+		return strconv.FormatFloat(value, 'f', 1, 64) + " ms"
+	}
+	return strconv.FormatFloat(value, 'f', 0, 64) + " ms"
+}
+
+func agendaView(a agenda) g.Node {
+	here, there := series{Name: "made through Bookside", Class: "first"}, series{Name: "made on the site", Class: "second"}
+	var labels []string
+	var ours, all, today int
+	mark := -1
+	for i, d := range a.Days {
+		here.Values, there.Values = append(here.Values, float64(d.Here)), append(there.Values, float64(d.All-d.Here))
+		labels = append(labels, string(d.Day))
+		ours, all = ours+d.Here, all+d.All
+		if d.Day == a.Today {
+			mark, today = i, d.All
+		}
+	}
+	here.Total, there.Total = strconv.Itoa(ours), strconv.Itoa(all-ours)
+	hint := "Counted by the day on which they begin, without cancelled ones. The journal says which were made through Bookside; it is empty so far, so all count as made on the site."
+	if !a.Since.IsZero() {
+		hint = "Counted by the day on which they begin, without cancelled ones. The journal says which were made through Bookside; it goes back to " +
+			a.Since.Format(time.DateOnly) + ", and what was booked before counts as made on the site."
+	}
+	return g.Group{
+		h.P(g.Text("Today: "), h.Strong(g.Text(count(today, "booking", "bookings"))), g.Text(".")),
+		h.Div(h.Class("charts"), chart{
+			ID: "bookings-a-day", Title: "Bookings a day", Series: []series{here, there}, Labels: labels, Format: whole, Mark: mark, Hint: hint,
+			Axis: []string{"30 days ago", "today", "in 30 days"},
+		}.view()),
+	}
+}
+
+func overlapsView(a agenda) g.Node {
+	if len(a.overlaps) == 0 {
+		return h.P(g.Text("From today on, no bookings of an agent overlap."))
+	}
+	return g.Group{
+		g.Map(a.overlaps, overlap.view),
+		g.If(a.more > 0, h.P(g.Text(count(a.more, "more pair", "more pairs")+": see "), h.Kbd(g.Text("bookside check --conflicts")), g.Text("."))),
+		h.P(h.Class("hint"), g.Text("Times are those of the site.")),
+	}
+}
+
+// view shows the bookings below each other on the timeline of a day.
+func (o overlap) view() g.Node {
+	title := o.Agent
+	if day, err := time.Parse(time.DateOnly, o.Date); err == nil {
+		title += ", " + day.Format("Monday 2006-01-02")
+	}
+	return h.Div(h.Class("timeline"),
+		h.H3(g.Text(title), g.If(o.BuffersOnly, g.Text(" (buffers only)"))),
+		h.Ul(g.Map(o.Bookings, func(b overlappingBooking) g.Node {
+			name := g.Text(fmt.Sprintf("booking %d", b.ID))
+			if b.URL != "" {
+				name = h.A(h.Href(b.URL), h.Rel("noreferrer"), name)
+			}
+			return h.Li(
+				h.Span(h.Class("when"), h.Strong(g.Text(clock(b.From)+"–"+clock(b.To)))),
+				h.Span(h.Class("what"), g.Text(b.Customer+", "+b.Service+", "), name),
+				g.El("svg", g.Attr("viewBox", fmt.Sprintf("0 0 %d 10", o.End-o.Start)), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
+					o.hours(), rect("first", float64(b.From-o.Start), 1, float64(b.To-b.From), 8)),
+			)
+		})),
+		h.Div(h.Class("axis"), h.Aria("hidden", "true"), h.Span(g.Text(clock(o.Start))), h.Span(g.Text(clock(o.End)))),
+	)
+}
+
+// hours are lines at the full hours.
+func (o overlap) hours() g.Node {
+	var lines g.Group
+	for minute := o.Start; minute <= o.End; minute += 60 {
+		lines = append(lines, g.El("path", h.Class("hour"), g.Attr("d", fmt.Sprintf("M%d 0v10", minute-o.Start)), g.Attr("vector-effect", "non-scaling-stroke")))
+	}
+	return lines
+}
+
+// clock returns the time of a minute of a day or of the next.
+func clock(minute int) string {
+	return fmt.Sprintf("%02d:%02d", minute/60%24, minute%60)
+}
+
+// count returns a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
