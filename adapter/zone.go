@@ -35,6 +35,9 @@ type Zone struct {
 	Location *time.Location
 }
 
+// named reports whether the zone has an IANA name.
+func (z Zone) named() bool { return !strings.HasPrefix(z.Name, "+") && !strings.HasPrefix(z.Name, "-") }
+
 // zones caches loaded locations: zone data does not change while the process runs.
 type zones struct{ loaded sync.Map }
 

@@ -20,7 +20,7 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret := a.secret(c)
 		var principal keys.Principal
-		err := a.throttle.do(c.Request().Context(), c.RealIP(), secret, func() error {
+		err := a.throttle.do(c.Request().Context(), c.RealIP(), tried(c, secret), func() error {
 			return a.slots.do(func() (err error) {
 				principal, err = a.findPrincipal(c, secret)
 				return err
@@ -34,11 +34,20 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// tried returns what the throttle takes for a key: a secret, and at a calendar also whose. A valid
+// secret is an invalid one there, and stays valid elsewhere.
+func tried(c echo.Context, secret string) string {
+	if r, known := routeOf(c); known && r.operation.calendar != "" && secret != "" {
+		return string(r.operation.calendar) + c.Param("id") + " " + secret
+	}
+	return secret
+}
+
 // findPrincipal returns the holder of a valid key that may be used from the
 // client's address, and records its use.
 func (a *api) findPrincipal(c echo.Context, secret string) (keys.Principal, error) {
 	ctx := c.Request().Context()
-	principal, err := a.keys.Authenticate(ctx, secret)
+	principal, err := a.lookUp(c, secret)
 	if err == nil {
 		err = a.checkNetwork(c, principal.Key)
 	}
@@ -50,6 +59,14 @@ func (a *api) findPrincipal(c echo.Context, secret string) (keys.Principal, erro
 		a.log.LogAttrs(ctx, slog.LevelWarn, "use of key not recorded", slog.Int64("key_id", principal.ID), slog.Any("error", err))
 	}
 	return principal, nil
+}
+
+// lookUp finds the API key of a request, or the calendar whose secret it has.
+func (a *api) lookUp(c echo.Context, secret string) (keys.Principal, error) {
+	if r, known := routeOf(c); known && r.operation.calendar != "" {
+		return a.findCalendar(c, r.operation.calendar, secret)
+	}
+	return a.keys.Authenticate(c.Request().Context(), secret)
 }
 
 // requirePermission checks the permission of a route. It runs after the rate
@@ -68,9 +85,11 @@ func requirePermission(permission string) echo.MiddlewareFunc {
 
 // guard returns what the route's responses contain of other resources.
 func (r route) guard() *compat.Guard {
-	samples := make([]any, len(r.operation.answers))
-	for i, answer := range r.operation.answers {
-		samples[i] = answer.body
+	samples := make([]any, 0, len(r.operation.answers))
+	for _, answer := range r.operation.answers {
+		if _, is := answer.body.(file); !is {
+			samples = append(samples, answer.body)
+		}
 	}
 	return compat.NewGuard(samples...)
 }
@@ -101,6 +120,9 @@ func requireIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) e
 // visible returns the body of a response without what the key may not see, and with masks on
 // what it sees masked.
 func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
+	if _, is := body.(file); is {
+		return body, nil // made for the key
+	}
 	hidden := func(g compat.Guarded) bool { return !key.Holds(g.Permission) }
 	if !key.MaskPersonal && !slices.ContainsFunc(guard.Guarded(), hidden) {
 		return body, nil
@@ -160,8 +182,11 @@ func keyOf(c echo.Context) (keys.Key, bool) {
 }
 
 // secret returns the key that the client sent: the first of the header, a bearer
-// token and the query parameter.
+// token and the query parameter. The secret of a calendar comes in its address only.
 func (a *api) secret(c echo.Context) string {
+	if r, known := routeOf(c); known && r.operation.calendar != "" {
+		return lastParameter(c, keys.SecretParameter)
+	}
 	header := c.Request().Header
 	if secret := strings.TrimSpace(header.Get("X-API-Key")); secret != "" {
 		return secret
@@ -173,9 +198,14 @@ func (a *api) secret(c echo.Context) string {
 	if a.options.QueryParameter == "" {
 		return ""
 	}
-	sent := c.QueryParams()[a.options.QueryParameter]
+	return lastParameter(c, a.options.QueryParameter)
+}
+
+// lastParameter returns a parameter of the query: as in PHP, the last one wins.
+func lastParameter(c echo.Context, name string) string {
+	sent := c.QueryParams()[name]
 	if len(sent) == 0 {
 		return ""
 	}
-	return strings.TrimSpace(sent[len(sent)-1]) // as in PHP, the last one wins
+	return strings.TrimSpace(sent[len(sent)-1])
 }

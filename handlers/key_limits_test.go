@@ -298,6 +298,7 @@ var recordsOf = map[string]string{
 	"/bookings/:id":                 "SELECT id FROM wp_latepoint_bookings ORDER BY id % 13, id LIMIT 14",
 	"/customers/:id":                "SELECT id FROM wp_latepoint_customers ORDER BY id % 13, id LIMIT 14",
 	"/agents/:id":                   "SELECT id FROM wp_latepoint_agents ORDER BY id",
+	"/locations/:id":                "SELECT id FROM wp_latepoint_locations ORDER BY id",
 	"/services/:id":                 "SELECT id FROM wp_latepoint_services ORDER BY id",
 	"/payments/:id":                 "SELECT id FROM wp_latepoint_transactions ORDER BY id % 13, id LIMIT 14",
 	"/orders/:id":                   "SELECT id FROM wp_latepoint_orders ORDER BY id % 13, id LIMIT 14",

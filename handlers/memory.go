@@ -116,6 +116,9 @@ func records(parameter string) size {
 	return size{parameter, recordWork, func(q *compat.Query) int64 { return q.Records(parameter) }}
 }
 
+// one is the count of a size that does not depend on the request.
+func one(*compat.Query) int64 { return 1 }
+
 // days is the size of a range of start times.
 var days = size{"date_to", dayWork, (*compat.Query).Days}
 
@@ -135,6 +138,7 @@ func (r *route) memory(query *compat.Query, sent int) int64 {
 // that of a write as far as there was some left, until it is discarded.
 type encodedResponse struct {
 	status  int
+	typ     string // of its content
 	body    *bytes.Buffer
 	release func()
 	// totalAge is the age of a list's size that was counted for another request; nil if
@@ -158,7 +162,7 @@ func (e encodedResponse) send(c echo.Context) error {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}
-	return c.Blob(e.status, contentType, e.body.Bytes())
+	return c.Blob(e.status, e.typ, e.body.Bytes())
 }
 
 func (e encodedResponse) discard() {
@@ -209,7 +213,8 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 			buffers.put(body)
 		}
 	}()
-	if err := encode(body, response.body); err != nil {
+	typ, err := encodeAny(body, response.body)
+	if err != nil {
 		return encodedResponse{}, err
 	}
 	release, err := r.acquireResponse(int64(body.Len()), bytes > maxOrdinary)
@@ -221,7 +226,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	if r.route.tagged() {
 		tag = tagOf(body.Bytes())
 	}
-	return encodedResponse{response.status, body, release, r.site.TotalAge, tag}, nil
+	return encodedResponse{response.status, typ, body, release, r.site.TotalAge, tag}, nil
 }
 
 // serve calls the route's operation on the site as it is now, and removes from its

@@ -142,6 +142,7 @@ var tagTexts = map[string]string{
 	"agents":       "The people who are booked, and who of them is free",
 	"services":     "What can be booked, and the categories of it",
 	"locations":    "Where agents work",
+	"calendars":    "Bookings for calendar programs, each at a secret address",
 	"availability": "The times at which a booking can begin",
 	"payments":     "What was paid for orders, and what was paid back",
 	"orders":       "What customers ordered: bookings with their prices, invoices and transactions",
@@ -154,6 +155,7 @@ const (
 	headerScheme = "apiKeyHeader"
 	bearerScheme = "bearer"
 	queryScheme  = "apiKeyQuery"
+	secretScheme = "calendarSecret"
 )
 
 func (d *describer) security() []members {
@@ -173,7 +175,8 @@ func (d *describer) securitySchemes() members {
 		about := "The same key in the URL, where it may end up in logs: prefer a header"
 		schemes = append(schemes, member{queryScheme, members{{"type", "apiKey"}, {"in", "query"}, {"name", d.queryParameter}, {"description", about}}})
 	}
-	return schemes
+	about := "The secret in the address of a calendar, which opens nothing else"
+	return append(schemes, member{secretScheme, members{{"type", "apiKey"}, {"in", "query"}, {"name", keys.SecretParameter}, {"description", about}}})
 }
 
 // paths returns the routes by path, in the order of the table.
@@ -263,6 +266,9 @@ func (d *describer) operation(r route) members {
 		{"description", r.operation.about + " " + permissionText(r)},
 		{"tags", []string{r.tag}},
 	}
+	if r.operation.calendar != "" {
+		described = append(described, member{"security", []members{{{secretScheme, []string{}}}}})
+	}
 	if parameters := d.parameters(r); len(parameters) > 0 {
 		described = append(described, member{"parameters", parameters})
 	}
@@ -275,7 +281,10 @@ func (d *describer) operation(r route) members {
 // permissionText says which permission a route needs, and which ones it takes to
 // see or do everything that it offers.
 func permissionText(r route) string {
-	if r.permission == "" {
+	switch {
+	case r.operation.calendar != "":
+		return "Only the secret of this calendar opens it, in its address; API keys do not."
+	case r.permission == "":
 		return "Any valid key will do."
 	}
 	text := "Requires the permission `" + r.permission + "`."
@@ -456,13 +465,14 @@ var bodyTypes = []string{"application/json", "application/x-www-form-urlencoded"
 type outcome struct {
 	name    string
 	schema  *compat.Schema
-	example any // nil for one that is made of the schema
+	example any    // nil for one that is made of the schema
+	media   string // "" for JSON
 }
 
 func (d *describer) responses(r route) members {
 	byStatus := map[int][]outcome{}
 	for _, answer := range r.operation.answers {
-		byStatus[answer.status] = append(byStatus[answer.status], outcome{"answer", d.schemas.Of(answer.body), nil})
+		byStatus[answer.status] = append(byStatus[answer.status], d.answer(answer.body))
 	}
 	for _, err := range append(errorsOf(r), d.preconditionFailed(r)...) {
 		failure, shape := failureOf(r.operation.errors, "4YQZ6PXJ2M", err)
@@ -471,7 +481,7 @@ func (d *describer) responses(r route) members {
 		if shape == compat.TextError {
 			name = "error"
 		}
-		byStatus[failure.Status] = append(byStatus[failure.Status], outcome{name, d.schemas.ErrorSchema(shape), failure.Body(shape)})
+		byStatus[failure.Status] = append(byStatus[failure.Status], outcome{name, d.schemas.ErrorSchema(shape), failure.Body(shape), ""})
 	}
 	if r.tagged() {
 		byStatus[http.StatusNotModified] = nil
@@ -485,6 +495,15 @@ func (d *describer) responses(r route) members {
 		responses = append(responses, member{strconv.Itoa(status), response})
 	}
 	return responses
+}
+
+// answer describes the body of an answer, of which there is a sample.
+func (d *describer) answer(sample any) outcome {
+	if f, is := sample.(file); is {
+		media, _, _ := strings.Cut(f.typ, ";")
+		return outcome{"answer", &compat.Schema{Type: "string"}, string(f.text), media}
+	}
+	return outcome{"answer", d.schemas.Of(sample), nil, ""}
 }
 
 // share keeps a response under a name and returns a reference to it. Different
@@ -523,7 +542,8 @@ func (d *describer) response(r route, status int, outcomes []outcome) members {
 	if len(outcomes) == 0 {
 		return response
 	}
-	return append(response, member{"content", members{{"application/json", members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}})
+	media := cmp.Or(outcomes[0].media, "application/json")
+	return append(response, member{"content", members{{media, members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}})
 }
 
 var headerComponents = members{
@@ -617,7 +637,7 @@ func errorsOf(r route) []error {
 		all = append(all, domain.RequestInProgress(nil), domain.IdempotencyKeyReused())
 	}
 	for _, p := range r.operation.path {
-		if p.resource != domain.CouponResource {
+		if p.resource != domain.CouponResource && r.operation.calendar == "" {
 			all = append(all, errNoRoute) // for what is no id
 		}
 		all = append(all, domain.NotFound(p.resource, fmt.Sprint(p.example())))

@@ -21,11 +21,12 @@ type operation struct {
 	also     []also            // what may need more than the route's permission
 	refusals []error           // samples of errors that few operations know, see errorsOf
 	errors   errorForm
-	size     size // what the memory of a request grows with
-	cost     cost // of a request, in requests; nil for one
-	volatile bool // an answer is outdated when it arrives, and has no tag
-	own      bool // a read whose response depends on the key itself, not only on its permissions
-	unnamed  bool // a write without support for Idempotency-Key, because its response must not be stored
+	size     size            // what the memory of a request grows with
+	cost     cost            // of a request, in requests; nil for one
+	volatile bool            // an answer is outdated when it arrives, and has no tag
+	own      bool            // a read whose response depends on the key itself, not only on its permissions
+	calendar domain.Resource // whose calendar it serves, which its secret opens, and no API key; "" for none
+	unnamed  bool            // a write without support for Idempotency-Key, because its response must not be stored
 	// around runs a read outside of the limits of others, and executes and sends it by
 	// deliver; nil for nothing.
 	around func(c echo.Context, r *request, deliver func() error) error
@@ -56,6 +57,7 @@ var (
 	orderID       = pathParameter{"id", domain.OrderResource}
 	invoiceID     = pathParameter{"invoice_id", domain.InvoiceResource}
 	transactionID = pathParameter{"transaction_id", domain.TransactionResource}
+	locationID    = pathParameter{"id", domain.LocationResource}
 	holdID        = pathParameter{"id", domain.HoldResource}
 	webhookID     = pathParameter{"id", domain.WebhookResource}
 	couponCode    = pathParameter{"code", domain.CouponResource}

@@ -18,6 +18,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/handlers/ratelimit"
@@ -202,6 +203,8 @@ func newProvoker(t *testing.T) *provoker {
 		"rotateWebhook":         {path: "/webhooks/1/rotate", body: `{}`},
 		"replayWebhook":         {path: "/webhooks/1/replay", body: `{"since":"2026-11-20T00:00:00Z"}`},
 	}
+	p.valid["getAgentCalendar"] = p.server.calendar(keys.Full, domain.AgentResource, 5)
+	p.valid["getLocationCalendar"] = p.server.calendar(keys.Busy, domain.LocationResource, 1)
 	p.server.write(http.MethodPost, "/webhooks", `{"url":"https://example.test/","events":["*"]}`).want(http.StatusCreated)
 	p.server.keepSlot(t, holdBody("hold_minutes", `30`))
 	p.failing.key, p.cut.key = p.server.key, p.server.key // a webhook belongs to its key
@@ -299,7 +302,19 @@ func alike(name string, want, got any) bool {
 func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	p.t.Helper()
 	r := p.request(d)
+	calendar := strings.HasSuffix(d.path, ".ics")
 	switch {
+	case calendar && d.status == http.StatusUnauthorized:
+		r.query = "api_key=lp_calendar_wrong"
+		return p.send(p.server, r), nil
+	case calendar && d.status == http.StatusTooManyRequests:
+		p.send(p.limited, r)
+		return p.send(p.limited, r), nil
+	case calendar && d.status == http.StatusNotFound:
+		of := domain.Resource(strings.TrimSuffix(d.code(), "_not_found"))
+		gone := p.server.calendar(keys.Busy, of, 8000000)
+		gone.method, gone.header = r.method, r.header
+		return p.send(p.server, gone), []string{"8000000", "1"}
 	case d.status == http.StatusUnauthorized:
 		r.header.Set("X-Api-Key", "lp_wrong")
 		return p.send(p.server, r), nil

@@ -117,8 +117,14 @@ func (p pathValues) decoded(name string) string {
 	return decoded
 }
 
-// response is the result of an operation, to be encoded as JSON.
+// response is the result of an operation, to be encoded as JSON, or a file.
 type response struct {
 	status int
 	body   any
+}
+
+// file is the body of a response that is not JSON.
+type file struct {
+	typ  string
+	text []byte
 }

@@ -51,6 +51,15 @@ func send(c echo.Context, r response) error {
 	return c.Blob(r.status, contentType, buffer.Bytes())
 }
 
+// encodeAny writes a body as it is sent, and returns its content type.
+func encodeAny(buffer *bytes.Buffer, body any) (typ string, err error) {
+	if f, is := body.(file); is {
+		buffer.Write(f.text)
+		return f.typ, nil
+	}
+	return contentType, encode(buffer, body)
+}
+
 func encode(buffer *bytes.Buffer, body any) error {
 	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)

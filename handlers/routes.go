@@ -46,6 +46,9 @@ var routes = []route{
 
 	{tag: "locations", method: http.MethodGet, path: "/locations", permission: "read_locations", operation: listLocations},
 
+	{tag: "calendars", method: http.MethodGet, path: "/agents/:id/calendar.ics", operation: getAgentCalendar},
+	{tag: "calendars", method: http.MethodGet, path: "/locations/:id/calendar.ics", operation: getLocationCalendar},
+
 	{tag: "availability", method: http.MethodGet, path: "/availability", permission: "read_availability", operation: getAvailability},
 
 	{tag: "payments", method: http.MethodGet, path: "/payments", permission: "read_payments", operation: listPayments},

@@ -21,6 +21,7 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (token_hash),
 		KEY expires_at (expires_at)
 	)`,
+	// API keys, and secret addresses of calendars, of which each request is counted.
 	APIKeys: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		key_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -38,6 +39,8 @@ var ownTables = map[Table]string{
 		services VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		locations VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		mask_personal TINYINT UNSIGNED NOT NULL DEFAULT 0,
+		details VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		requests BIGINT UNSIGNED NOT NULL DEFAULT 0,
 		last_used_at DATETIME NULL,
 		created_at DATETIME NOT NULL,
 		created_by VARCHAR(190) NOT NULL DEFAULT '',

@@ -44,6 +44,7 @@ const (
 	BookingResource     Resource = "booking"
 	CustomerResource    Resource = "customer"
 	AgentResource       Resource = "agent"
+	LocationResource    Resource = "location"
 	ServiceResource     Resource = "service"
 	OrderResource       Resource = "order"
 	InvoiceResource     Resource = "invoice"

@@ -55,6 +55,8 @@ type Key struct {
 	PerMinute, PerHour *int64
 	Limits             domain.Limits // to agents, services and locations
 	MaskPersonal       bool          // personal data come masked, and cannot be filtered or written
+	Details            Details       // of a calendar
+	Requests           int64         // to a calendar
 }
 
 // CheckNetwork returns nil if the key may be used from an address. Otherwise it returns
@@ -103,6 +105,7 @@ type NewKey struct {
 	Limits             domain.Limits
 	MaskPersonal       bool
 	CreatedBy          string
+	Details            Details // of a calendar
 }
 
 // Patch changes a key. A nil field stays as it is.
@@ -240,7 +243,7 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 func (s *Store) newRow(secret string, n NewKey) (Key, sq.InsertBuilder) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
-		Limits: n.Limits, MaskPersonal: n.MaskPersonal, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), CreatedBy: n.CreatedBy,
+		Limits: n.Limits, MaskPersonal: n.MaskPersonal, Details: n.Details, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), CreatedBy: n.CreatedBy,
 	}
 	key.Start, key.LastFour = visibleParts(secret)
 	var expires *string
@@ -253,7 +256,7 @@ func (s *Store) newRow(secret string, n NewKey) (Key, sq.InsertBuilder) {
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
 		"agents": storeIDs(n.Limits.Agents), "services": storeIDs(n.Limits.Services), "locations": storeIDs(n.Limits.Locations), "mask_personal": n.MaskPersonal,
-		"created_by": n.CreatedBy,
+		"created_by": n.CreatedBy, "details": string(n.Details),
 	})
 	return key, stmt
 }
@@ -270,7 +273,7 @@ func visibleParts(secret string) (start, end string) {
 }
 
 var keyColumns = []string{"k.id", "k.key_hash", "k.name", "k.kind", "k.key_start", "k.last_four", "k.permissions", "k.networks", "k.status", "k.created_at",
-	"k.last_used_at", "k.expires_at", "k.requests_per_minute", "k.requests_per_hour", "k.agents", "k.services", "k.locations", "k.mask_personal"}
+	"k.last_used_at", "k.expires_at", "k.requests_per_minute", "k.requests_per_hour", "k.agents", "k.services", "k.locations", "k.mask_personal", "k.details"}
 
 // storedKey is a key with the hash of its secret, which never leaves this file.
 type storedKey struct {
@@ -283,10 +286,12 @@ func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 	var permissions, networks, status, agents, services, locations string
 	dest := []any{&k.ID, &k.hash, &k.Name, (*string)(&k.Kind), &k.Start, &k.LastFour, &permissions, &networks, &status, (*string)(&k.CreatedAt),
 		wpdb.OrZero((*string)(&k.LastUsedAt)), wpdb.OrZero((*string)(&k.ExpiresAt)), &k.PerMinute, &k.PerHour,
-		&agents, &services, &locations, &k.MaskPersonal}
+		&agents, &services, &locations, &k.MaskPersonal, (*string)(&k.Details)}
 	err = row.Scan(append(dest, behind...)...)
 	k.Revoked = status != "active"
-	k.Permissions = strings.Split(permissions, ",")
+	if permissions != "" {
+		k.Permissions = strings.Split(permissions, ",")
+	}
 	k.Networks = storedNetworks(networks)
 	k.Limits = domain.Limits{Agents: storedIDs(agents), Services: storedIDs(services), Locations: storedIDs(locations)}
 	return k, err
@@ -329,23 +334,31 @@ func storedNetworks(text string) (networks []netip.Prefix) {
 
 func scanStored(row wpdb.Scanner) (storedKey, error) { return scanKey(row) }
 
-// scanListed scans keyColumns and created_by, which requests do not need.
+// scanListed scans keyColumns and what requests do not need.
 func scanListed(row wpdb.Scanner) (storedKey, error) {
 	var by string
-	k, err := scanKey(row, &by)
-	k.CreatedBy = by
+	var requests int64
+	k, err := scanKey(row, &by, &requests)
+	k.CreatedBy, k.Requests = by, requests
 	return k, err
 }
 
 func (s *Store) selectListed() sq.SelectBuilder {
-	return sq.Select(keyColumns...).Column("k.created_by").From(s.db.As(wpdb.APIKeys, "k"))
+	return sq.Select(keyColumns...).Columns("k.created_by", "k.requests").From(s.db.As(wpdb.APIKeys, "k"))
 }
 
-func (s *Store) byID(id int64) sq.SelectBuilder { return s.selectListed().Where(sq.Eq{"k.id": id}) }
+// apiKeys is the condition that a row of the table is an API key, and not a calendar.
+var apiKeys = sq.NotEq{"kind": string(Calendar)}
 
-// List returns all keys, oldest first, including revoked ones.
-func (s *Store) List(ctx context.Context) ([]Key, error) {
-	stored, err := wpdb.All(ctx, s.db, "list keys", s.selectListed().OrderBy("k.id"), scanListed)
+func (s *Store) byID(id int64) sq.SelectBuilder {
+	return s.selectListed().Where(sq.Eq{"k.id": id}).Where(apiKeys)
+}
+
+// List returns all API keys, oldest first, including revoked ones.
+func (s *Store) List(ctx context.Context) ([]Key, error) { return s.list(ctx, apiKeys) }
+
+func (s *Store) list(ctx context.Context, which sq.Sqlizer) ([]Key, error) {
+	stored, err := wpdb.All(ctx, s.db, "list keys", s.selectListed().Where(which).OrderBy("k.id"), scanListed)
 	if err != nil {
 		return nil, err
 	}
@@ -358,7 +371,11 @@ func (s *Store) List(ctx context.Context) ([]Key, error) {
 
 // Revoke ends a key at once, in every process. It reports whether the key exists.
 func (s *Store) Revoke(ctx context.Context, id int64) (bool, error) {
-	stmt := sq.Update(s.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id})
+	return s.revoke(ctx, apiKeys, id)
+}
+
+func (s *Store) revoke(ctx context.Context, which sq.Sqlizer, id int64) (bool, error) {
+	stmt := sq.Update(s.db.Name(wpdb.APIKeys)).Set("status", "revoked").Where(sq.Eq{"id": id}).Where(which)
 	result, err := s.db.Change(ctx, "revoke key", stmt)
 	return result.Rows > 0, err
 }
@@ -367,7 +384,7 @@ func (s *Store) Revoke(ctx context.Context, id int64) (bool, error) {
 // key exists, and returns it as it then is.
 func (s *Store) Restrict(ctx context.Context, id int64, patch Patch) (key Key, found bool, err error) {
 	if changes := patch.changes(); len(changes) > 0 {
-		stmt := sq.Update(s.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id})
+		stmt := sq.Update(s.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id}).Where(apiKeys)
 		if _, err := s.db.Change(ctx, "restrict key", stmt); err != nil {
 			return Key{}, false, err
 		}
@@ -410,7 +427,7 @@ func (p Patch) changes() map[string]any {
 	return set
 }
 
-// Find returns the key with an id. ok is false if there is none.
+// Find returns the API key with an id. ok is false if there is none.
 func (s *Store) Find(ctx context.Context, id int64) (key Key, ok bool, err error) {
 	stored, ok, err := wpdb.One(ctx, s.db, "find key", s.byID(id), scanListed)
 	return stored.Key, ok, err
@@ -425,11 +442,20 @@ type Principal struct {
 	Lookup uint64
 }
 
-// Authenticate finds the valid key with a secret; a CodeUnauthorized if there is none.
+// Authenticate finds the valid API key with a secret; a CodeUnauthorized if there is none.
 // The same statement reads the platform's options, because every request needs both.
 // Requests that wait at the same time share a statement. A misspelt key costs no query.
 // Nothing is cached: revoking takes effect at once. Uses the unique index on key_hash.
 func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, error) {
+	principal, err := s.authenticate(ctx, secret)
+	if err == nil && principal.Kind == Calendar {
+		return Principal{}, domain.Unauthorized()
+	}
+	return principal, err
+}
+
+// authenticate finds the valid key or calendar with a secret.
+func (s *Store) authenticate(ctx context.Context, secret string) (Principal, error) {
 	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
 		return Principal{}, domain.Unauthorized()
 	}
@@ -529,13 +555,17 @@ func fixedNumber(hashes []string) []string {
 	return append(hashes, slices.Repeat(hashes[len(hashes)-1:], number-len(hashes))...)
 }
 
-// Used records that a key was used now, at most once a minute.
+// Used records that a key was used now: an API key at most once a minute, and each request to
+// a calendar, because programs ask for one a few times a day.
 func (s *Store) Used(ctx context.Context, key Key) error {
 	now := s.now()
-	if last, ok := key.LastUsedAt.Time(); ok && now.Sub(last) < time.Minute {
+	if last, ok := key.LastUsedAt.Time(); ok && now.Sub(last) < time.Minute && key.Kind != Calendar {
 		return nil
 	}
 	stmt := sq.Update(s.db.Name(wpdb.APIKeys)).Set("last_used_at", domain.Stamp(now)).Where(sq.Eq{"id": key.ID})
+	if key.Kind == Calendar {
+		stmt = stmt.Set("requests", sq.Expr("requests + 1"))
+	}
 	_, err := wpdb.Exec(ctx, s.db, "note use of key", stmt)
 	if errors.Is(err, wpdb.ErrConflict) {
 		return nil // another node of the cluster records it
@@ -543,9 +573,9 @@ func (s *Store) Used(ctx context.Context, key Key) error {
 	return err
 }
 
-// A secret is lp_live_ or lp_test_, 32 random characters and a checksum of 6, so
-// that a misspelt key is recognised without a query, and a leaked one by a
-// scanner.
+// A secret is lp_live_, lp_test_ or lp_calendar_, 32 random characters and a
+// checksum of 6, so that a misspelt key is recognised without a query, and a
+// leaked one by a scanner.
 const (
 	secretRandom   = 32
 	secretChecksum = 6
@@ -554,7 +584,7 @@ const (
 )
 
 func newSecret(random io.Reader, kind Kind) (string, error) {
-	secret := []byte("lp_" + string(kind) + "_")
+	secret := []byte(kind.prefix())
 	full := len(secret) + secretRandom
 	for buffer := make([]byte, 64); len(secret) < full; {
 		if _, err := io.ReadFull(random, buffer); err != nil {
@@ -571,6 +601,9 @@ func newSecret(random io.Reader, kind Kind) (string, error) {
 	return string(secret) + checksum(string(secret)), nil
 }
 
+// prefix returns what the secrets of a kind begin with.
+func (k Kind) prefix() string { return "lp_" + string(k) + "_" }
+
 func checksum(text string) string {
 	sum := crc32.ChecksumIEEE([]byte(text))
 	var digits [secretChecksum]byte
@@ -584,9 +617,11 @@ func checksum(text string) string {
 // misspelt reports whether a secret has our form but a wrong checksum. Imported keys
 // have other forms, of which nothing is known.
 func misspelt(secret string) bool {
-	ours := strings.HasPrefix(secret, "lp_"+string(Live)+"_") || strings.HasPrefix(secret, "lp_"+string(Test)+"_")
 	body := len(secret) - secretChecksum
-	return ours && body == len("lp_live_")+secretRandom && checksum(secret[:body]) != secret[body:]
+	return slices.ContainsFunc([]Kind{Live, Test, Calendar}, func(kind Kind) bool {
+		ours := strings.HasPrefix(secret, kind.prefix()) && body == len(kind.prefix())+secretRandom
+		return ours && checksum(secret[:body]) != secret[body:]
+	})
 }
 
 func hashSecret(secret string) string {

@@ -108,6 +108,17 @@ func ParseName(text string) (string, error) {
 	return name, nil
 }
 
+// CutName returns a name that ParseName accepts: of what a site calls somebody, as much as it
+// holds, or otherwise another text.
+func CutName(text, otherwise string) string {
+	name := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "))
+	cut, err := ParseName(string(name[:min(len(name), maxKeyName)]))
+	if err != nil {
+		return otherwise
+	}
+	return cut
+}
+
 // ParseKind reads live or test.
 func ParseKind(text string) (Kind, error) {
 	if kind := Kind(text); slices.Contains(Kinds, kind) {
@@ -218,6 +229,15 @@ func ParseIDs(text string) (ids []int64, err error) {
 		return nil, fmt.Errorf("write %d ids at most", maxIDs)
 	}
 	return ids, nil
+}
+
+// ParseID parses one id of an agent or a location.
+func ParseID(text string) (int64, error) {
+	id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || id < 1 || id > largestID {
+		return 0, errors.New("write an id such as 3")
+	}
+	return id, nil
 }
 
 // FormatIDs returns the text that ParseIDs parses.

@@ -99,6 +99,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 		path + "?page=2&api_key=" + secret,
 		path + "?api_key=" + secret + "&page=2",
 		path + "?API_key=" + secret,
+		"/wp-json/latepoint-api/v1/agents/3/calendar.ics?api_key=" + secret,
 		path + "?api_key=" + secret + "&page=2&api_key=" + secret + "x&%61pi_key=" + secret,
 		path + "?page=2&%61pi_key=" + secret,
 		path + "?page=2&api%5Fkey=" + secret,

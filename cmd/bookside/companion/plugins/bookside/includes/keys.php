@@ -46,7 +46,7 @@ function keys_available(): bool
     return has_table(own_table('api_keys'));
 }
 
-/** Returns all keys, the newest first, as rows of the table without the hash. */
+/** Returns all keys but calendars, which only the command line and the console manage, the newest first, as rows of the table without the hash. */
 function list_keys(): array
 {
     global $wpdb;
@@ -60,13 +60,13 @@ function list_keys(): array
 function find_key(int $id): ?object
 {
     global $wpdb;
-    return keys_available() ? $wpdb->get_row($wpdb->prepare(key_query() . ' WHERE id = %d', $id)) : null;
+    return keys_available() ? $wpdb->get_row($wpdb->prepare(key_query() . ' AND id = %d', $id)) : null;
 }
 
 function key_query(): string
 {
     return 'SELECT id, name, kind, key_start, last_four, permissions, networks, status, expires_at, requests_per_minute, requests_per_hour,'
-        . ' last_used_at, created_at FROM ' . own_table('api_keys');
+        . ' last_used_at, created_at FROM ' . own_table('api_keys') . " WHERE kind <> 'calendar'";
 }
 
 /** Returns active, revoked or expired. */

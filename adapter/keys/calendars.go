@@ -1,0 +1,101 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+)
+
+// Calendar is the kind of the secret addresses of calendars. They are stored like API keys, and
+// found, throttled and limited like them, but each opens the calendar of one agent or location
+// and nothing else: it has no permissions, and its limits name the agent or the location. What
+// it shows never changes, because whoever has the address was promised no more, or no less.
+const Calendar Kind = "calendar"
+
+// Details say what a calendar shows of bookings.
+type Details string
+
+// What calendars can show.
+const (
+	Busy  Details = "busy"  // when somebody is booked
+	Names Details = "names" // also the service, the customer's name and the address
+	Full  Details = "full"  // also how to reach the customer, and what they wrote
+)
+
+var allDetails = []Details{Busy, Names, Full}
+
+// ParseDetails reads busy, names or full.
+func ParseDetails(text string) (Details, error) {
+	if details := Details(text); slices.Contains(allDetails, details) {
+		return details, nil
+	}
+	return "", errors.New("write busy, names or full")
+}
+
+// CalendarLimits returns the limits of the calendar of an agent or a location.
+func CalendarLimits(of domain.Resource, id int64) domain.Limits {
+	if of == domain.LocationResource {
+		return domain.Limits{Locations: []int64{id}}
+	}
+	return domain.Limits{Agents: []int64{id}}
+}
+
+// Subject returns whose calendar a key opens: an agent or a location.
+func (k Key) Subject() (of domain.Resource, id int64) {
+	if len(k.Limits.Locations) > 0 {
+		return domain.LocationResource, k.Limits.Locations[0]
+	}
+	return domain.AgentResource, firstOf(k.Limits.Agents)
+}
+
+// firstOf returns an id that nothing has if there is none.
+func firstOf(ids []int64) int64 {
+	if len(ids) == 0 {
+		return -1
+	}
+	return ids[0]
+}
+
+// SecretParameter carries the secret of a calendar in its address, because calendar programs
+// know nothing but addresses. It is the usual parameter of API keys: whatever masks these in
+// logs masks secrets of calendars too.
+const SecretParameter = "api_key"
+
+// Address returns the address of a calendar below a base path of the API.
+func (k Key) Address(base, secret string) string {
+	of, id := k.Subject()
+	return fmt.Sprintf("%s/%ss/%d/calendar.ics?%s=%s", base, of, id, SecretParameter, secret)
+}
+
+// Calendars returns the secret addresses of calendars, oldest first, including revoked ones.
+func (s *Store) Calendars(ctx context.Context) ([]Key, error) {
+	return s.list(ctx, sq.Eq{"kind": string(Calendar)})
+}
+
+// RevokeCalendar ends the secret address of a calendar at once, in every process. It reports
+// whether there is one with that id.
+func (s *Store) RevokeCalendar(ctx context.Context, id int64) (bool, error) {
+	return s.revoke(ctx, sq.Eq{"kind": string(Calendar)}, id)
+}
+
+// AuthenticateCalendar finds the valid secret of the calendar of an agent or a location; a
+// CodeUnauthorized if there is none, so that a secret tells nothing at any other address.
+func (s *Store) AuthenticateCalendar(ctx context.Context, secret string, of domain.Resource, id int64) (Principal, error) {
+	if !strings.HasPrefix(secret, Calendar.prefix()) {
+		return Principal{}, domain.Unauthorized()
+	}
+	principal, err := s.authenticate(ctx, secret)
+	if err != nil {
+		return Principal{}, err
+	}
+	if theirs, its := principal.Subject(); principal.Kind != Calendar || theirs != of || its != id {
+		return Principal{}, domain.Unauthorized()
+	}
+	return principal, nil
+}

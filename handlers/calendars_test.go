@@ -1,0 +1,499 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/adapter/outbox"
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/handlers/ratelimit"
+)
+
+// calendar makes the secret address of a calendar and returns the request that reads it.
+func (s *server) calendar(details keys.Details, of domain.Resource, id int64) request {
+	s.t.Helper()
+	secret, key, err := s.keys.Create(s.t.Context(), keys.NewKey{Name: "calendar", Kind: keys.Calendar, Limits: keys.CalendarLimits(of, id), Details: details})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	path, query, _ := strings.Cut(key.Address("", secret), "?")
+	return request{path: path, query: query}
+}
+
+// read reads a calendar.
+func (s *server) read(r request) answer {
+	s.t.Helper()
+	return s.do(http.MethodGet, "/v1"+r.path+"?"+r.query, nil)
+}
+
+// event is a VEVENT, by the names of its properties, unfolded.
+type event map[string]string
+
+// eventsIn parses what was received, with a parser of its own: what the library would read is
+// what it wrote.
+func eventsIn(t testing.TB, a answer) []event {
+	t.Helper()
+	a.want(http.StatusOK)
+	if got := a.header.Get("Content-Type"); got != "text/calendar; charset=utf-8" {
+		t.Errorf("Content-Type %q", got)
+	}
+	text := strings.ReplaceAll(string(a.body), "\r\n ", "")
+	if !strings.HasPrefix(text, "BEGIN:VCALENDAR\r\n") || !strings.HasSuffix(text, "\r\nEND:VCALENDAR\r\n") {
+		t.Fatalf("%.300s", text)
+	}
+	events := []event{}
+	var open event
+	for line := range strings.SplitSeq(text, "\r\n") {
+		name, value, _ := strings.Cut(line, ":")
+		switch {
+		case line == "BEGIN:VEVENT":
+			open = event{}
+		case line == "END:VEVENT":
+			events, open = append(events, open), nil
+		case open != nil && open[name] != "":
+			t.Errorf("%s twice: %v", name, open)
+		case open != nil:
+			open[name] = value
+		}
+	}
+	return events
+}
+
+// TestCalendars: a calendar has the bookings of its agent or location, and of each what it was
+// made to show.
+func TestCalendars(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 3 = 0",
+		"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id % 5 = 0", "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id % 5 = 1",
+		"UPDATE wp_latepoint_locations SET full_address = 'High Street 1' WHERE id = 1",
+		"UPDATE wp_latepoint_orders SET customer_comment = 'Ring, twice;\\nplease'")
+	for name, c := range map[string]struct {
+		of     domain.Resource
+		id     int64
+		column string
+	}{"agent": {domain.AgentResource, 5, "agent_id"}, "location": {domain.LocationResource, 2, "location_id"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := map[string]event{} // by code
+			rows, err := s.database.SQL.QueryContext(t.Context(), fmt.Sprintf(`SELECT b.id, b.booking_code, b.status, v.name, TRIM(CONCAT(c.first_name, ' ', c.last_name)),
+				c.email, c.phone, TRIM(CONCAT(a.first_name, ' ', a.last_name)), COALESCE(o.customer_comment, '') FROM wp_latepoint_bookings b
+				JOIN wp_latepoint_services v ON v.id = b.service_id JOIN wp_latepoint_customers c ON c.id = b.customer_id JOIN wp_latepoint_agents a ON a.id = b.agent_id
+				LEFT JOIN wp_latepoint_order_items i ON i.id = b.order_item_id
+				LEFT JOIN wp_latepoint_orders o ON o.id = i.order_id AND NOT EXISTS (SELECT 1 FROM wp_latepoint_bookings x JOIN wp_latepoint_order_items y ON y.id = x.order_item_id
+					WHERE y.order_id = o.id AND NOT COALESCE(x.%[1]s = %[2]d, FALSE))
+				WHERE b.%[1]s = %[2]d AND b.start_date BETWEEN '2026-08-23' AND '2027-11-21'`, c.column, c.id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			cancelled, tentative := 0, 0
+			for rows.Next() {
+				var id, code, status, service, customer, email, phone, agent, comment string
+				if err := rows.Scan(&id, &code, &status, &service, &customer, &email, &phone, &agent, &comment); err != nil {
+					t.Fatal(err)
+				}
+				e := event{"UID": code + "@127.0.0.1", "SUMMARY": service + ": " + customer, "STATUS": "CONFIRMED", "busy": "booking-" + id + "@127.0.0.1"}
+				switch status {
+				case "cancelled":
+					e["STATUS"] = "CANCELLED"
+					cancelled++
+				case "pending":
+					e["STATUS"] = "TENTATIVE"
+					tentative++
+				}
+				if c.of == domain.LocationResource {
+					e["SUMMARY"] += " (" + agent + ")"
+				}
+				for _, text := range []string{"Booking: " + code, "Status: " + status, "Agent: " + agent, "Customer: " + customer, "Phone: " + phone, "E-mail: " + email, comment} {
+					if !strings.HasSuffix(text, ": ") {
+						e["DESCRIPTION"] += text + "|"
+					}
+				}
+				want[code] = e
+			}
+			if err := rows.Err(); err != nil || len(want) < 10 || cancelled == 0 || tentative == 0 {
+				t.Fatalf("%v: %d bookings, %d cancelled, %d tentative", err, len(want), cancelled, tentative)
+			}
+			for _, details := range []keys.Details{keys.Busy, keys.Names, keys.Full} {
+				a := s.read(s.calendar(details, c.of, c.id))
+				events := eventsIn(t, a)
+				if len(events) != len(want) {
+					t.Errorf("%s: %d events, want %d", details, len(events), len(want))
+				}
+				byUID := map[string]event{}
+				for _, e := range events {
+					byUID[e["UID"]] = e
+				}
+				for code, w := range want {
+					uid, summary := w["UID"], w["SUMMARY"]
+					if details == keys.Busy {
+						uid, summary = w["busy"], "Busy"
+					}
+					e := byUID[uid]
+					if e["STATUS"] != w["STATUS"] || plainText(e["SUMMARY"]) != summary {
+						t.Fatalf("%s, %s: %v, want %v", details, code, e, w)
+					}
+					if free := e["TRANSP"] == "TRANSPARENT"; free != (w["STATUS"] == "CANCELLED") {
+						t.Errorf("%s: %v", details, e)
+					}
+					if details == keys.Busy && (len(e) > 8 || e["LOCATION"] != "") {
+						t.Errorf("busy shows more: %v", e)
+					}
+					if shown := e["DESCRIPTION"] != ""; shown != (details == keys.Full) {
+						t.Errorf("%s: %v", details, e)
+					}
+					for text := range strings.SplitSeq(w["DESCRIPTION"], "|") {
+						if details == keys.Full && !strings.Contains(plainText(e["DESCRIPTION"]), strings.Join(strings.Fields(text), " ")) {
+							t.Errorf("%q is not in %q", text, e["DESCRIPTION"])
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// plainText undoes the escapes of a text.
+func plainText(text string) string {
+	return strings.NewReplacer(`\n`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`).Replace(text)
+}
+
+// TestCalendarSecretsOpenNothingElse: the secret of a calendar opens its own address and no other
+// route, no API key opens a calendar, and who sends the wrong one learns nothing.
+func TestCalendarSecretsOpenNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	agents, location := s.calendar(keys.Full, domain.AgentResource, 1), s.calendar(keys.Full, domain.LocationResource, 2)
+	s.read(agents).want(http.StatusOK)
+	s.read(location).want(http.StatusOK)
+	secret := strings.TrimPrefix(agents.query, "api_key=")
+	denied := func(name string, a answer) {
+		t.Helper()
+		if a.status != http.StatusUnauthorized {
+			t.Errorf("%s: status %d: %.300s", name, a.status, a.body)
+		}
+	}
+	for _, r := range handlers.Routes() {
+		path := strings.NewReplacer(":invoice_id", "1", ":transaction_id", "1", ":id", "1", ":code", "1").Replace(r.Path)
+		if path == agents.path {
+			continue
+		}
+		denied(path, s.do(r.Method, "/v1"+path+"?api_key="+secret, nil))
+		denied(path, s.do(r.Method, "/v1"+path, http.Header{"X-Api-Key": {secret}}))
+		denied(path, s.do(r.Method, "/v1"+path, http.Header{"Authorization": {"Bearer " + secret}}))
+	}
+	for name, r := range map[string]request{
+		"another agent": {path: "/agents/2/calendar.ics", query: agents.query}, "another location": {path: "/locations/1/calendar.ics", query: location.query},
+		"no agent": {path: "/agents/x/calendar.ics", query: agents.query}, "an unknown agent": {path: "/agents/99999999999999999999/calendar.ics", query: agents.query},
+		"an API key": {path: agents.path, query: "api_key=" + s.key}, "no secret": {path: agents.path}, "misspelt": {path: agents.path, query: agents.query[:len(agents.query)-1] + "_"},
+		"another name": {path: agents.path, query: "secret=" + secret},
+	} {
+		denied(name, s.read(r))
+	}
+	denied("a key in a header", s.do(http.MethodGet, "/v1"+agents.path, http.Header{"X-Api-Key": {s.key}}))
+
+	all, err := s.keys.Calendars(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v: %d calendars", err, len(all))
+	}
+	for _, key := range all { // no command for API keys reaches a calendar
+		if _, found, err := s.keys.Find(t.Context(), key.ID); found || err != nil {
+			t.Errorf("found %t, %v", found, err)
+		}
+		if found, err := s.keys.Revoke(t.Context(), key.ID); found || err != nil {
+			t.Errorf("revoked %t, %v", found, err)
+		}
+		if _, found, err := s.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: []string{"write"}}); found || err != nil {
+			t.Errorf("restricted %t, %v", found, err)
+		}
+	}
+	s.read(agents).want(http.StatusOK)
+	if found, err := s.keys.RevokeCalendar(t.Context(), all[0].ID); !found || err != nil {
+		t.Fatalf("revoked %t, %v", found, err)
+	}
+	denied("revoked", s.read(agents))
+	s.read(location).want(http.StatusOK)
+	arrange(t, s.database, "UPDATE wp_bookside_api_keys SET expires_at = '2026-11-21 00:43:00' WHERE kind = 'calendar'")
+	denied("expired", s.read(location))
+	if found, err := s.keys.RevokeCalendar(t.Context(), 1); found || err != nil {
+		t.Errorf("an API key was revoked as a calendar: %t, %v", found, err)
+	}
+	s.get("/status").want(http.StatusOK)
+}
+
+// TestCalendarRequestsAreCountedAndLimited: each request counts, has the key's limits and is
+// throttled like that of a key. What has not changed is not sent again.
+func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(o *handlers.Options) {
+		o.RateLimit.Enabled, o.RateLimit.Live, o.FailedKeysPerMinute = true, ratelimit.Limits{PerMinute: 8, PerHour: 100}, 3
+	})
+	r := s.calendar(keys.Names, domain.AgentResource, 5)
+	first := s.read(r).want(http.StatusOK)
+	tag := first.header.Get("ETag")
+	ask := func(tag string) answer {
+		return s.do(http.MethodGet, "/v1"+r.path+"?"+r.query, http.Header{"If-None-Match": {tag}})
+	}
+	s.clock = now.Add(25 * time.Second)
+	ask(tag).want(http.StatusNotModified)
+	other := s.calendar(keys.Busy, domain.AgentResource, 5)
+	if busy := s.read(other).want(http.StatusOK); busy.header.Get("ETag") == tag {
+		t.Error("calendars with other details have the same tag")
+	}
+	arrange(t, s.database, "UPDATE wp_latepoint_customers SET first_name = 'Changed'") // no column of a booking
+	if changed := ask(tag).want(http.StatusOK); changed.header.Get("ETag") == tag || !strings.Contains(string(changed.body), "Changed") {
+		t.Error("a customer's new name is not shown")
+	}
+	for range 5 {
+		s.read(r).want(http.StatusOK)
+	}
+	if a := s.read(r).want(http.StatusTooManyRequests); a.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	all, err := s.keys.Calendars(t.Context())
+	if err != nil || all[0].Requests != 9 || all[1].Requests != 1 || all[0].LastUsedAt != "2026-11-21 00:43:25" {
+		t.Errorf("%v: %+v", err, all)
+	}
+	s.clock = now.Add(time.Minute)
+	s.get("/status").want(http.StatusOK)
+	s.read(request{path: r.path, query: "api_key=" + s.key}).want(http.StatusUnauthorized)
+	for i := range 4 {
+		want := http.StatusUnauthorized
+		if i >= 2 {
+			want = http.StatusTooManyRequests
+		}
+		s.read(request{path: r.path, query: fmt.Sprintf("api_key=lp_calendar_%038d", i)}).want(want)
+	}
+	s.read(r).want(http.StatusOK) // what was accepted before is not locked out
+	s.get("/status").want(http.StatusOK)
+}
+
+// TestCalendarsFollowChanges: a booking keeps its UID, which is that of mailed files, its sequence
+// rises with each change and never falls, and a deleted one disappears.
+func TestCalendarsFollowChanges(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
+	arrange(t, s.database, "DELETE FROM wp_latepoint_processes", withCalendar)
+	calendar := s.calendar(keys.Names, domain.AgentResource, 5)
+	created := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
+	id, uid := fmt.Sprint(created.at("data", "id")), fmt.Sprintf("%v@127.0.0.1", created.at("data", "booking_code"))
+	mailed := scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox WHERE calendar_name <> ''")
+	if !strings.Contains(mailed, "\r\nUID:"+uid+"\r\n") {
+		t.Errorf("mailed: %s", mailed)
+	}
+	last := -1
+	shows := func(what string, want event, rises bool) {
+		t.Helper()
+		s.clock = s.clock.Add(time.Minute)
+		events := slices.DeleteFunc(eventsIn(t, s.read(calendar)), func(e event) bool { return e["UID"] != uid })
+		if len(events) != 1 {
+			t.Fatalf("%s: %d events", what, len(events))
+		}
+		sequence, err := strconv.Atoi(events[0]["SEQUENCE"])
+		if err != nil || sequence < last || (sequence > last) != rises {
+			t.Errorf("%s: sequence %q after %d", what, events[0]["SEQUENCE"], last)
+		}
+		last = sequence
+		for name, value := range want {
+			if events[0][name] != value {
+				t.Errorf("%s: %s %q, want %q", what, name, events[0][name], value)
+			}
+		}
+	}
+	shows("new", event{"DTSTART": "20270205T090000Z", "DTEND": "20270205T100000Z", "STATUS": "CONFIRMED"}, true)
+	shows("the same", event{}, false)
+	s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"14:30"}`).want(http.StatusOK)
+	shows("moved", event{"DTSTART": "20270205T133000Z", "DTEND": "20270205T143000Z"}, true)
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET start_time = 600, end_time = 660 WHERE id = "+id)
+	shows("moved by SQL", event{"DTSTART": "20270205T090000Z", "DTEND": "20270205T100000Z"}, false)
+	arrange(t, s.database, "DELETE FROM wp_bookside_outbox")
+	s.write(http.MethodPut, "/bookings/"+id, `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
+	shows("cancelled", event{"STATUS": "CANCELLED", "TRANSP": "TRANSPARENT"}, true)
+	mailed = scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox")
+	if !strings.Contains(mailed, fmt.Sprintf("\r\nSEQUENCE:%d\r\n", last)) {
+		t.Errorf("the mail has another sequence than %d: %s", last, mailed)
+	}
+	s.write(http.MethodDelete, "/bookings/"+id+"?force=true", "").want(http.StatusOK)
+	if text := string(s.read(calendar).body); strings.Contains(text, uid) {
+		t.Error("a deleted booking is shown")
+	}
+}
+
+// TestCalendarTimes: events begin and end when the site's clock shows it, over both changes of
+// the clock and in zones that are mere offsets.
+func TestCalendarTimes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	calendar := s.calendar(keys.Busy, domain.AgentResource, 5)
+	arrange(t, s.database, "DELETE FROM wp_latepoint_bookings WHERE id <> 53", "UPDATE wp_latepoint_bookings SET agent_id = 5 WHERE id = 53")
+	for name, c := range map[string]struct {
+		zone, offset         string // options of WordPress
+		date, lastDate       string
+		start, end, duration int // minutes
+		from, to, shownIn    string
+	}{
+		"winter":                      {"Europe/Berlin", "", "2027-01-15", "2027-01-15", 600, 660, 60, "20270115T090000Z", "20270115T100000Z", "Europe/Berlin"},
+		"summer":                      {"Europe/Berlin", "", "2027-07-15", "2027-07-15", 600, 660, 60, "20270715T080000Z", "20270715T090000Z", "Europe/Berlin"},
+		"over the change of spring":   {"Europe/Berlin", "", "2027-03-28", "2027-03-28", 90, 210, 120, "20270328T003000Z", "20270328T023000Z", "Europe/Berlin"},
+		"in the hour that is skipped": {"Europe/Berlin", "", "2027-03-28", "2027-03-28", 150, 180, 30, "20270328T013000Z", "20270328T020000Z", "Europe/Berlin"},
+		"over the change of autumn":   {"Europe/Berlin", "", "2027-10-31", "2027-10-31", 90, 210, 120, "20271030T233000Z", "20271031T013000Z", "Europe/Berlin"},
+		"in the hour that repeats":    {"Europe/Berlin", "", "2027-10-31", "2027-10-31", 150, 180, 30, "20271031T003000Z", "20271031T010000Z", "Europe/Berlin"},
+		"over midnight and a change":  {"Europe/Berlin", "", "2027-03-27", "2027-03-28", 1410, 240, 270, "20270327T223000Z", "20270328T030000Z", "Europe/Berlin"},
+		"New York":                    {"America/New_York", "", "2027-03-14", "2027-03-14", 540, 600, 60, "20270314T130000Z", "20270314T140000Z", "America/New_York"},
+		"the south":                   {"Australia/Sydney", "", "2027-04-04", "2027-04-04", 60, 240, 180, "20270403T140000Z", "20270403T170000Z", "Australia/Sydney"},
+		"an offset":                   {"", "5.5", "2027-03-28", "2027-03-28", 600, 660, 60, "20270328T043000Z", "20270328T053000Z", ""},
+		"a negative offset":           {"", "-3.5", "2027-03-28", "2027-03-28", 1400, 20, 60, "20270329T025000Z", "20270329T035000Z", ""},
+		"no such zone":                {"Mars/Olympus", "", "2027-03-28", "2027-03-28", 600, 660, 60, "20270328T100000Z", "20270328T110000Z", "UTC"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			arrange(t, s.database, fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'timezone_string'", c.zone),
+				fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'gmt_offset'", c.offset),
+				fmt.Sprintf("UPDATE wp_latepoint_bookings SET start_date = '%s', end_date = '%s', start_time = %d, end_time = %d, duration = %d", c.date, c.lastDate, c.start, c.end, c.duration))
+			a := s.read(calendar)
+			events := eventsIn(t, a)
+			if len(events) != 1 || events[0]["DTSTART"] != c.from || events[0]["DTEND"] != c.to {
+				t.Errorf("%v, want %s to %s", events, c.from, c.to)
+			}
+			if _, shown, _ := strings.Cut(string(a.body), "X-WR-TIMEZONE:"); !strings.HasPrefix(shown, c.shownIn+"\r\n") && c.shownIn+shown != "" {
+				t.Errorf("shown in %.30q, want %q", shown, c.shownIn)
+			}
+		})
+	}
+}
+
+// TestCalendarsAreBounded: a calendar reaches from 90 days ago to 365 days ahead. Of too many
+// bookings it has the next ones, and then the latest. What somebody wrote is cut.
+func TestCalendarsAreBounded(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t) // for recursive statements
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	calendar := s.calendar(keys.Full, domain.LocationResource, 1)
+	arrange(t, s.database, "CREATE TABLE model AS SELECT * FROM wp_latepoint_bookings WHERE id = 53", "DELETE FROM wp_latepoint_bookings",
+		"UPDATE model SET location_id = 1", "UPDATE wp_latepoint_orders SET customer_comment = REPEAT('ü', 60000)")
+	fill := func(number, first int, date string) {
+		t.Helper()
+		arrange(t, s.database, fmt.Sprintf("UPDATE model SET start_date = '%s', end_date = '%[1]s', booking_code = NULL", date))
+		columns := "start_date, end_date, start_time, end_time, duration, status, customer_id, service_id, agent_id, location_id, order_item_id, total_attendees, booking_code, created_at, updated_at, buffer_before, buffer_after"
+		arrange(t, s.database, fmt.Sprintf("INSERT INTO wp_latepoint_bookings (id, %[1]s) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %[2]d) SELECT %[3]d + i, %[1]s FROM model, n", columns, number-1, first))
+	}
+	for i, date := range []string{"2026-08-22", "2026-08-23", "2026-11-20", "2026-11-21", "2027-11-21", "2027-11-22"} {
+		fill(1, i+1, date)
+	}
+	uids := func() (found []string) {
+		for _, e := range eventsIn(t, s.read(calendar)) {
+			found = append(found, strings.TrimSuffix(strings.TrimPrefix(e["UID"], "booking-"), "@127.0.0.1"))
+		}
+		return found
+	}
+	uids() // reads the schema too
+	if diff := cmp.Diff([]string{"2", "3", "4", "5"}, uids()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if queries := s.log.last(t).Queries; queries > 7 {
+		t.Errorf("%d statements", queries)
+	}
+	fill(1000, 1000, "2027-01-05")
+	fill(1500, 3000, "2026-10-05")
+	a := s.read(calendar)
+	got := uids()
+	if len(got) != 2000 || !slices.Contains(got, "5") || !slices.Contains(got, "1999") || !slices.Contains(got, "3") || slices.Contains(got, "2") {
+		t.Errorf("%d events", len(got))
+	}
+	if len(a.body) > 4<<20 {
+		t.Errorf("%d bytes", len(a.body))
+	}
+	fill(1500, 6000, "2027-02-05")
+	if got := uids(); len(got) != 2000 || slices.Contains(got, "3") || slices.Contains(got, "5") || !slices.Contains(got, "1999") {
+		t.Errorf("%d events", len(got))
+	}
+}
+
+// TestCalendarSecretsAreNotLogged: neither requests that succeed nor those that fail leave the
+// secret of a calendar in a log.
+func TestCalendarSecretsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	direct := *database
+	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
+	direct.DSN = dsn
+	s := newServer(t, &direct)
+	s.handler = handlers.New(s.platform, s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		handlers.Options{BasePaths: []string{"/v1", "/wp-json/latepoint-api/v1"}, RequestTimeout: time.Minute, FailedKeysPerMinute: 3, LogClients: true})
+	calendar := s.calendar(keys.Full, domain.AgentResource, 5)
+	secret := strings.TrimPrefix(calendar.query, "api_key=")
+	s.read(calendar).want(http.StatusOK) // without auth.query_parameter too
+	s.do(http.MethodGet, "/?rest_route="+url.QueryEscape("/latepoint-api/v1"+calendar.path)+"&"+calendar.query, nil).want(http.StatusOK)
+	s.read(request{path: "/agents/6/calendar.ics", query: calendar.query}).want(http.StatusUnauthorized)
+	s.read(request{path: "/nowhere", query: calendar.query}).want(http.StatusNotFound)
+	for _, on := range []string{"latepoint_bookings", "bookside_api_keys"} {
+		proxy.Arm(fixtures.Fault{On: on, Lost: true}, fixtures.Fault{On: on}, fixtures.Fault{On: on, Skip: 1, Answer: 20})
+		for range 3 {
+			s.read(calendar)
+		}
+		proxy.Disarm()
+	}
+	arrange(t, database, "ALTER TABLE wp_latepoint_services DROP COLUMN name")
+	s.read(calendar)
+	log := s.log.String()
+	if !strings.Contains(log, `"route":"/v1/agents/:id/calendar.ics"`) || !strings.Contains(log, `"msg":"request failed"`) {
+		t.Fatalf("%.500s", log)
+	}
+	if strings.Contains(log, secret) || strings.Contains(log, secret[12:]) || strings.Contains(log, "lp_calendar_") {
+		t.Error("the secret is in the log")
+	}
+	var stored int
+	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_api_keys WHERE CONCAT_WS(' ', key_hash, key_start, name, last_four) LIKE ?", "%"+secret[12:40]+"%").Scan(&stored); err != nil || stored != 0 {
+		t.Errorf("the secret is stored: %v", err)
+	}
+}
+
+// TestCalendarsAreReadByOthers: an independent implementation reads the calendars of a whole site.
+func TestCalendarsAreReadByOthers(t *testing.T) {
+	t.Parallel()
+	python := fixtures.RequirePython(t, "icalendar")
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	arrange(t, s.database, `UPDATE wp_latepoint_services SET name = 'Größe; "a", b 🎁'`, `UPDATE wp_latepoint_locations SET full_address = 'Allee 1,\n10115 Berlin'`)
+	for _, details := range []keys.Details{keys.Busy, keys.Names, keys.Full} {
+		a := s.read(s.calendar(details, domain.AgentResource, 5))
+		read := exec.CommandContext(t.Context(), python, "../adapter/icalendar/testdata/read.py")
+		read.Stdin = strings.NewReader(string(a.body))
+		output, err := read.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		var found struct {
+			Name, Zone string
+			Events     []map[string]string
+		}
+		if err := json.Unmarshal(output, &found); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		events := eventsIn(t, a)
+		if found.Name != "Sophie Dubois" || found.Zone != "Europe/Berlin" || len(found.Events) != len(events) || len(events) < 10 {
+			t.Fatalf("%s, %s, %d events, want %d", found.Name, found.Zone, len(found.Events), len(events))
+		}
+		for i, e := range events {
+			got := found.Events[i]
+			start, err := time.Parse(time.RFC3339, got["DTSTART"])
+			if err != nil || start.UTC().Format("20060102T150405Z") != e["DTSTART"] || got["UID"] != e["UID"] || got["SUMMARY"] != plainText(e["SUMMARY"]) || got["DESCRIPTION"] != plainText(e["DESCRIPTION"]) {
+				t.Errorf("%v: %v, want %v", err, got, e)
+			}
+		}
+	}
+}
