@@ -101,9 +101,6 @@ func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
 	answer := bufferedAnswer{header: http.Header{}, status: http.StatusOK}
 	protocol.ServeHTTP(&answer, request)
-	if err := c.Request().Context().Err(); err != nil {
-		return err
-	}
 	release, err := a.memory.responses.acquire(c.Request().Context(), countedBytes(int64(answer.body.Len())), a.memory.wait)
 	if err != nil && !caller.wrote {
 		return err

@@ -440,6 +440,72 @@ func TestToolsWithinLimits(t *testing.T) {
 	masked.call("book", `{'idempotency_key':'masked-02','service_id':4,`+at+`,'customer_id':9}`).done()
 }
 
+// TestToolsShowALimitedKeyNothingElse: to a limited key, the tools answer as they would to any key
+// if what is hidden did not exist.
+func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, l := range map[string]domain.Limits{"an agent": {Agents: []int64{5}}, "services and a location": {Services: []int64{2, 4}, Locations: []int64{1}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := fixtures.SiteA().WithCoupons().WithFewBookings()
+			whole, reduced := newServer(t, fixtures.New(t, site), withTools), newServer(t, fixtures.New(t, site), withTools)
+			for _, statement := range reduction(l) {
+				arrange(t, reduced.database, statement)
+			}
+			limited, other := whole.agent(t, whole.limitedKey(l)), reduced.agent(t, reduced.key)
+			for _, c := range [][2]string{
+				{"find_services", `{}`}, {"find_services", `{'agent_id':1}`}, {"find_agents", `{}`}, {"find_agents", `{'location_id':2}`}, {"find_agents", `{'service_id':4,'date':'2027-02-05','start_time':'10:00'}`},
+				{"find_free_times", `{'service_id':4,'from':'2027-02-01','to':'2027-02-12'}`}, {"why_not_free", `{'service_id':4,'date':'2027-02-05','start_time':'23:00'}`}, {"business_hours", `{'from':'2027-02-01'}`},
+				{"find_customer", `{'email':'example'}`}, {"find_customer", `{'name':'a'}`}, {"customer_bookings", `{'customer_id':9}`}, {"customer_bookings", `{'customer_id':1}`},
+				{"agenda", `{'from':'2026-01-01','to':'2027-12-31'}`}, {"agenda", `{'from':'2026-01-01','to':'2027-12-31','agent_id':1,'status':'approved'}`}, {"agenda", `{'from':'2026-01-01','to':'2027-12-31','location_id':2}`},
+			} {
+				got, want := limited.call(c[0], c[1]), other.call(c[0], c[1])
+				if got.failed != want.failed || got.brief != want.brief || string(got.body) != string(want.body) {
+					t.Errorf("%s %s (-without the rest +limited):\n%s", c[0], c[1], cmp.Diff(string(want.body), string(got.body)))
+				}
+			}
+		})
+	}
+}
+
+// TestBusinessHours: the hours are those of the site, narrowed or replaced by those of an agent, a
+// service or a location, and by those of a date.
+func TestBusinessHours(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), withTools)
+	arrange(t, s.database, "DELETE FROM wp_latepoint_work_periods",
+		`INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) VALUES
+			(0, 0, 0, 1, NULL, 540, 720), (0, 0, 0, 1, NULL, 780, 1080), (0, 0, 0, 5, NULL, 540, 1080), (0, 0, 0, 6, NULL, 1320, 1500),
+			(5, 0, 0, 1, NULL, 600, 960), (0, 0, 2, 5, NULL, 0, 0), (0, 0, 0, 5, '2027-02-12', 600, 660)`)
+	a := s.agent(t, s.key)
+	for name, c := range map[string]struct{ arguments, want string }{
+		"the site":     {`{'from':'2027-02-05','to':'2027-02-08'}`, "Friday 09:00-18:00, Saturday 22:00-01:00, Sunday, Monday 09:00-12:00 13:00-18:00"},
+		"an agent":     {`{'from':'2027-02-07','to':'2027-02-08','agent_id':5}`, "Sunday, Monday 10:00-16:00"},
+		"another one":  {`{'from':'2027-02-08','to':'2027-02-08','agent_id':1}`, "Monday 09:00-12:00 13:00-18:00"},
+		"a location":   {`{'from':'2027-02-05','to':'2027-02-05','location_id':2}`, "Friday"},
+		"a date":       {`{'from':'2027-02-12','to':'2027-02-12'}`, "Friday 10:00-11:00"},
+		"a whole week": {`{}`, "Saturday 22:00-01:00, Sunday, Monday 09:00-12:00 13:00-18:00, Tuesday, Wednesday, Thursday, Friday 09:00-18:00"}, // 21 November is a Saturday
+	} {
+		got := a.call("business_hours", c.arguments).done()
+		var told []string
+		for _, d := range got.at("days").([]any) {
+			day := d.(map[string]any)
+			text := day["weekday"].(string)
+			for _, h := range day["hours"].([]any) {
+				text += fmt.Sprintf(" %v-%v", h.(map[string]any)["from"], h.(map[string]any)["to"])
+			}
+			told = append(told, text)
+			if day["open"] != (len(day["hours"].([]any)) > 0) {
+				t.Errorf("%s: %v", name, day)
+			}
+		}
+		if text := strings.Join(told, ", "); text != c.want {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 // TestTextOfCustomersIsData: what customers typed appears in objects named untrusted and nowhere
 // else, above all not in the sentences.
 func TestTextOfCustomersIsData(t *testing.T) {

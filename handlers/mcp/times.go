@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -187,7 +188,7 @@ func (c *call) whyNotFree(in whyInput) (out whyOutput, brief string, err error) 
 			out.Reason, out.BookingID = slot.Reason, int64(slot.BookingID)
 		}
 	}
-	out.Explanation = reasons[out.Reason]
+	out.Explanation = cmp.Or(reasons[out.Reason], "The site gives the reason "+out.Reason+".")
 	return out, fmt.Sprintf("Not free: %s That day has %s.", out.Explanation, counted(len(out.FreeTimes), "free start")), nil
 }
 
