@@ -73,6 +73,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	mux.Handle("POST "+loginPath, c.withDatabase(c.login))
 	mux.Handle("POST "+logoutPath, c.withForm(redirectToOverview, c.logout))
 	c.addKeys(mux)
+	c.addCalendars(mux)
 	c.addWebhooks(mux)
 	mux.Handle("GET "+outboxPath, c.withSession(c.listMails))
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))

@@ -1,0 +1,88 @@
+package console
+
+import (
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+)
+
+func calendarsLink(text string) g.Node { return h.A(h.Href(calendarsPath), g.Text(text)) }
+
+// calendarsView shows all calendars.
+func calendarsView(rows []keyRow) g.Node {
+	list := h.P(g.Text("There are no calendars."))
+	if len(rows) > 0 {
+		list = dataTable([]string{"Name", "Bookings of", "Shows", "Requests", "Made", "Last use", "Status", ""}, g.Map(rows, keyRow.calendarView))
+	}
+	return g.Group{
+		h.P(g.Text("A calendar is a secret address at which Google Calendar, Apple Calendar or Outlook reads the bookings of an agent or a location.")),
+		h.P(h.A(h.Class("button main"), h.Href(calendarsPath+"/new"), g.Text(newCalendarTitle))),
+		list,
+		h.P(h.Class("hint"), g.Text("Times are in UTC.")),
+	}
+}
+
+func (r keyRow) calendarView() g.Node {
+	of, id := r.Subject()
+	return h.Tr(h.Role("row"),
+		r.nameCell(),
+		cell("Bookings of", g.Text(string(of)+" "+strconv.FormatInt(id, 10))),
+		cell("Shows", g.Text(string(r.Details))),
+		cell("Requests", g.Text(strconv.FormatInt(r.Requests, 10))),
+		cell("Made", r.Created.view("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
+		cell("Last use", r.LastUsed.view("never")),
+		cell("Status", r.status()),
+		h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != keys.Revoked,
+			button(calendarsPath+"/"+strconv.FormatInt(r.ID, 10)+"/revoke", g.Text("Revoke"), screenReaderText(" "+r.Name)))),
+	)
+}
+
+// view shows the form of a new calendar below its errors.
+func (f *calendarForm) view(csrf string) g.Node {
+	choice := func(name, value, text string) g.Node {
+		return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(value), g.If(f.value(name) == value, h.Checked())), g.Text(" "+text))
+	}
+	return g.Group{
+		f.errorSummary(),
+		h.Form(h.Method("post"), h.Action(calendarsPath+"/new"), h.AutoComplete("off"), g.Attr("novalidate"),
+			hidden("csrf", csrf), f.hiddenFields(),
+			h.FieldSet(h.Legend(g.Text("Bookings of")), h.Div(h.Class("choices"),
+				choice("of", string(domain.AgentResource), "an agent"),
+				choice("of", string(domain.LocationResource), "a location"),
+			)),
+			f.field("subject", "Id", "Of the agent or the location.", f.input("subject", f.value("subject"), g.Attr("inputmode", "numeric"), h.Required(), g.If(!f.invalid(), h.AutoFocus()))),
+			h.FieldSet(h.ID("details"), h.Legend(g.Text("Shows")), errorView("details", f.errorFor("details")), h.Div(h.Class("choices"),
+				choice("details", string(keys.Busy), "when somebody is booked"),
+				choice("details", string(keys.Names), "also the service, the customer's name and the address"),
+				choice("details", string(keys.Full), "also how to reach the customer, and what they wrote"),
+			), h.P(h.Class("hint"), g.Text("This cannot be changed later."))),
+			f.field("name", "Name", "In the list of calendars. Leave empty for that of the agent or location.", f.input("name", f.value("name"), h.MaxLength("190"))),
+			f.field("expires", "Last day", "The address ends with this day (UTC). Leave empty for never.", f.input("expires", f.value("expires"), h.Type("date"))),
+			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text("Make the calendar")), button(calendarsPath, g.Text("Cancel"))),
+		),
+	}
+}
+
+// calendarAddressView is the only page that ever contains the address of a calendar.
+func calendarAddressView(key keys.Key, address string) g.Node {
+	return g.Group{
+		h.P(g.Text("This is the only time the address of "), h.Strong(g.Text(key.Name)), g.Text(" is shown: Bookside stores only a hash of its secret. Put "),
+			h.Code(g.Text("https://")), g.Text(" and the name of the site before it, and subscribe to it in a calendar program.")),
+		secretField("Path", address),
+		h.P(g.Text("Whoever has the address can read the calendar.")),
+		h.P(calendarsLink("I have copied it: back to all calendars")),
+	}
+}
+
+func revokeCalendarView(key keys.Key, csrf, problem string) g.Node {
+	return g.Group{
+		alert(problem),
+		h.P(g.Text("Programs that subscribe to "), h.Strong(g.Text(key.Name)), g.Text(" get nothing any more, at once and for good.")),
+		h.Form(h.Method("post"), h.Action(calendarsPath+"/"+strconv.FormatInt(key.ID, 10)+"/revoke"), hidden("csrf", csrf),
+			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("Revoke")), button(calendarsPath, g.Text("Cancel")))),
+	}
+}
