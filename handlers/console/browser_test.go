@@ -123,6 +123,7 @@ func TestPageWithTheKeyboardAlone(t *testing.T) {
 			if err := chromedp.Do(k.page, on.screen); err != nil {
 				t.Fatal(err)
 			}
+			k.scheme("light")
 			manageKeys(k, serve(t, fixtures.New(t, fixtures.Small(now))), on.copies)
 		})
 	}
@@ -226,21 +227,21 @@ func TestEveryPageLooks(t *testing.T) {
 	if err := chromedp.Do(window, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.admin.URL+"/console")); err != nil {
 		t.Fatal(err)
 	}
-	k := &keyboard{t, window, "desk"}
+	k := &keyboard{t, window, "page"}
 	traffic := browser.Watch(window, t)
 	k.arrives("Log in")
 	browser.Accessible(window, t, "Log in")
 	k.press(server.token() + kb.Enter)
 	k.arrives("Overview")
-	for _, on := range []string{"desk", "dark", "phone"} {
-		k.label = on
-		switch on {
-		case "dark":
-			k.dark()
-		case "phone":
-			if err := chromedp.Do(window, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch)); err != nil {
-				t.Fatal(err)
-			}
+	phone := chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch)
+	for on, looks := range map[string]struct {
+		screen chromedp.Action[chromedp.Void]
+		scheme string
+	}{"desk": {chromedp.EmulateViewport(1280, 900), "light"}, "dark": {chromedp.EmulateViewport(1280, 900), "dark"}, "phone": {phone, "light"}} {
+		k.label = "page " + on
+		k.scheme(looks.scheme)
+		if err := chromedp.Do(window, looks.screen); err != nil {
+			t.Fatal(err)
 		}
 		for path, title := range map[string]string{
 			"": "Overview", "/keys": "API keys", "/keys/new": "New key", "/keys/2": "Change key 2", "/keys/2/roll": "Roll key 2", "/keys/2/revoke": "Revoke key 2?", "/keys/77": "There is no such key",
@@ -323,11 +324,17 @@ func (k *keyboard) permit(name string, setting cdp.PermissionSetting) {
 // dark switches to the dark color scheme, for the screenshots.
 func (k *keyboard) dark() {
 	k.t.Helper()
+	k.scheme("dark")
+	k.label += " dark"
+}
+
+// scheme switches to a color scheme.
+func (k *keyboard) scheme(name string) {
+	k.t.Helper()
 	_, err := chromedp.Call(k.page, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
 	})
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	k.label += " dark"
 }

@@ -27,10 +27,10 @@ func (f *keyForm) view(csrf string) g.Node {
 				f.input("agents", f.Agents)),
 			f.field("services", "Services", "The same for services. All that is named must hold.", f.input("services", f.Services)),
 			f.field("locations", "Locations", "The same for locations.", f.input("locations", f.Locations)),
-			h.FieldSet(h.Legend(g.Text("Personal data")), h.Label(
+			h.FieldSet(h.Legend(g.Text("Personal data")), h.Div(h.Class("choices"), h.Label(
 				h.Input(h.Type("checkbox"), h.ID("mask_personal"), h.Name("mask_personal"), h.Value("1"), g.If(f.MaskPersonal, h.Checked())),
 				g.Text(" Mask e-mail addresses, phone numbers, addresses and notes; the key can neither search nor write them"),
-			)),
+			))),
 			f.field("expires", "Last day", "The key expires at the end of this day (UTC). Leave empty for never.",
 				f.input("expires", f.Expires, h.Type("date"))),
 			h.Div(h.Class("pair"),

@@ -88,7 +88,7 @@ func filterView(f webhooks.Filter) string {
 		ids  []int64
 	}{{"agents", f.Agents}, {"services", f.Services}, {"locations", f.Locations}} {
 		if len(part.ids) > 0 {
-			text += ", of bookings only those of " + part.name + " " + strings.Trim(fmt.Sprint(part.ids), "[]")
+			text += ", of bookings only those of " + part.name + " " + strings.ReplaceAll(idsText(part.ids), ",", ", ")
 		}
 	}
 	return text

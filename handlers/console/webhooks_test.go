@@ -38,7 +38,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	v.post("/console/webhooks/1/edit", merge(form, url.Values{"csrf": {"x"}, "name": {"typed"}})).says(http.StatusForbidden, `value="typed"`)
 	v.post("/console/webhooks/1/edit", merge(form, url.Values{"name": {"shop 2"}, "events": {"booking.created,customer.*"}, "agents": {""}, "services": {"2,1"}, "record": {"1"}})).leadsTo("/console/webhooks/1")
 	v.post("/console/webhooks/1/edit", form).says(http.StatusConflict, "Somebody else has changed this webhook")
-	v.open("/console/webhooks/1").says(http.StatusOK, "shop 2", "booking.created, customer.*, of bookings only those of services 1 2")
+	v.open("/console/webhooks/1").says(http.StatusOK, "shop 2", "booking.created, customer.*, of bookings only those of services 1, 2")
 	v.open("/console/webhooks/9/edit").says(http.StatusNotFound, "no such webhook")
 	do := func(action string) page {
 		t.Helper()
