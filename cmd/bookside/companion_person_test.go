@@ -218,6 +218,7 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		"another companion":  {answers(4, http.StatusOK, `{"status":"ready","companion":"9.9.9"}`), "bookside_versions", "recommended"},
 		"lock":               {"", "bookside_lock", "good"},
 		"no lock connection": {"add_filter('bookside_lock_connection', fn($to) => ['password' => 'wrong'] + $to);", "bookside_lock", "critical"},
+		"odd settings":       {"add_filter('option_bookside_companion', fn() => ['admin' => ['x'], 'forward' => null, 'jobs' => 0]);", "bookside_lock", "good"},
 		"jobs off":           {"", "bookside_cron", "good"},
 		"jobs not in cron":   {jobs, "bookside_cron", "critical"},
 		"cron stands still":  {jobs + "wp_schedule_single_event(time() - 7200, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "critical"},

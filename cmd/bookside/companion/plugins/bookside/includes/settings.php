@@ -17,10 +17,14 @@ const JOBS_HOOK = 'latepoint_process_scheduled_jobs';
 function settings(): array
 {
     $stored = get_option(OPTION, []);
-    return array_merge(
-        ['staff_overbooking' => true, 'jobs' => false, 'forward' => '', 'admin' => 'http://localhost:8081'],
-        is_array($stored) ? $stored : []
-    );
+    $stored = is_array($stored) ? $stored : [];
+    // People set options by other means, too.
+    return [
+        'staff_overbooking' => (bool) ($stored['staff_overbooking'] ?? true),
+        'jobs' => (bool) ($stored['jobs'] ?? false),
+        'forward' => is_string($stored['forward'] ?? null) ? $stored['forward'] : '',
+        'admin' => is_string($stored['admin'] ?? null) ? $stored['admin'] : 'http://localhost:8081',
+    ];
 }
 
 /**
