@@ -144,8 +144,9 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Va
 		}
 		if !ok || !seen {
 			p.Invalid("customer_id", "Customer not found")
+			return nil
 		}
-		refuseInactive(p, "customer_id", found)
+		refuseInactive(p, "customer_id", found, seen)
 		plan.customer = found.BookingCustomer
 		return nil
 	}
@@ -158,7 +159,11 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Va
 	if err != nil || !ok {
 		return err
 	}
-	refuseInactive(p, "customer.email", found)
+	seen, err := s.sees(ctx, wpdb.Customers, found.ID)
+	if err != nil {
+		return err
+	}
+	refuseInactive(p, "customer.email", found, seen)
 	plan.customer, plan.filled = fillEmpty(found.BookingCustomer, wanted)
 	plan.customerIsNew = false
 	return nil

@@ -300,7 +300,7 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 			p.Invalid("customer_id", "Customer not found")
 			return nil
 		}
-		refuseInactive(p, "customer_id", found)
+		refuseInactive(p, "customer_id", found, seen)
 		plan.customer = found.BookingCustomer
 	}
 	if plan.Customer == (CustomerFields{}) {

@@ -116,10 +116,15 @@ type CustomerPatch struct {
 // customerPrefix precedes the names of a customer's fields in a booking.
 const customerPrefix = "customer."
 
-// refuseInactive rejects customers who may not book.
-func refuseInactive(p *domain.Validation, field string, c bookableCustomer) {
-	if c.status == "blocked" || c.status == "inactive" {
+// refuseInactive rejects customers who may not book. A caller who does not see the customer
+// does not learn why.
+func refuseInactive(p *domain.Validation, field string, c bookableCustomer, seen bool) {
+	switch {
+	case c.status != "blocked" && c.status != "inactive":
+	case seen:
 		p.Reject(field, "This customer is "+c.status)
+	default:
+		p.Reject(field, "This customer cannot be booked")
 	}
 }
 

@@ -203,6 +203,11 @@ func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (Web
 	return c, b.Err()
 }
 
+// Named returns the agents, services and locations that the body names.
+func (c WebhookChange) Named() domain.Limits {
+	return domain.Limits{Agents: domain.ValueOr(c.Agents, nil), Services: domain.ValueOr(c.Services, nil), Locations: domain.ValueOr(c.Locations, nil)}
+}
+
 // New returns the webhook that the body describes.
 func (c WebhookChange) New(private bool) webhooks.NewHook {
 	n := webhooks.NewHook{URL: domain.ValueOr(c.URL, ""), Name: domain.ValueOr(c.Name, ""), Record: domain.ValueOr(c.Record, false), Private: private}

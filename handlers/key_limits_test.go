@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -274,20 +273,7 @@ func (s *server) selected(values []string) (all []string) {
 			all = append(all, value)
 			continue
 		}
-		rows, err := s.database.SQL.QueryContext(s.t.Context(), value)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		for rows.Next() {
-			var found string
-			if err := rows.Scan(&found); err != nil {
-				s.t.Fatal(err)
-			}
-			all = append(all, found)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			s.t.Fatal(err)
-		}
+		all = append(all, s.texts(value)...)
 	}
 	return all
 }
@@ -465,4 +451,46 @@ func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 			t.Errorf("%s", day.body)
 		}
 	}
+}
+
+// TestErrorsTellNothingOfHiddenCustomers: whether a hidden customer is blocked makes no difference
+// to their id, and that they cannot book with their address says no more than that.
+func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	arrange(t, s.database, fillLocks)
+	arrange(t, s.database, "INSERT INTO wp_latepoint_customers (id, first_name, last_name, email, phone, status, notes, created_at, updated_at) VALUES "+
+		"(7001, 'Zora', 'Quell', 'zora@example.test', '+49 30 7001', 'blocked', 'zznote', '2026-01-01', '2026-01-01'), (7002, 'Yara', 'Quell', 'yara@example.test', '+49 30 7002', 'active', 'zznote', '2026-01-01', '2026-01-01')")
+	mine := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
+	customer := fmt.Sprint(s.get("/bookings/"+mine).at("data", "customer", "id"))
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.get("/status").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	by := func(id, email string) []string {
+		sent := map[bool]string{true: "", false: `{"first_name":"A","last_name":"B","email":"` + email + `"}`}[email == ""]
+		return []string{"start_time", `"13:00"`, "customer_id", id, "customer", sent}
+	}
+	unknown := s.write(http.MethodPost, "/bookings", friday(by("7999", "")...)).want(http.StatusBadRequest)
+	for _, id := range []string{"7001", "7002"} {
+		for _, a := range []answer{s.write(http.MethodPost, "/bookings", friday(by(id, "")...)), s.write(http.MethodPost, "/bookings?dry_run=true", friday(by(id, "")...))} {
+			if a.status != unknown.status || string(a.body) != string(unknown.body) {
+				t.Errorf("customer %s: %d %s\nan unknown one: %s", id, a.status, a.body, unknown.body)
+			}
+		}
+		s.write(http.MethodGet, "/customers/"+id, "").want(http.StatusNotFound)
+	}
+	for _, a := range []answer{
+		s.write(http.MethodPost, "/bookings", friday(by("", "zora@example.test")...)).want(http.StatusUnprocessableEntity),
+		s.write(http.MethodPost, "/bookings?dry_run=true", friday(by("", "zora@example.test")...)).want(http.StatusUnprocessableEntity),
+		s.write(http.MethodPost, "/bookings?dry_run=true", friday(by("", "yara@example.test")...)).want(http.StatusOK),
+		s.write(http.MethodPut, "/customers/"+customer, `{"email":"yara@example.test"}`),
+		s.write(http.MethodPut, "/bookings/"+mine, `{"customer":{"email":"yara@example.test"}}`),
+	} {
+		for _, word := range []string{"700", "Quell", "Zora", "Yara", "zznote", "blocked"} {
+			if strings.Contains(string(a.body), word) {
+				t.Errorf("%d: %q in %s", a.status, word, a.body)
+			}
+		}
+	}
+	wantNoWrites(t, "what was refused or rehearsed", before)
 }

@@ -451,6 +451,8 @@ func (p *provoker) outsideLimits(d documentedError, r request) (a answer, substi
 		r.body = fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1}`, customer)
 	case "updateService":
 		r.body = `{"short_description":"not written"}`
+	case "createWebhook", "updateWebhook":
+		r.body = `{"url":"https://example.com/","events":["*"],"agents":[1,5]}`
 	case "listFreeAgents":
 		limits = domain.Limits{Services: []int64{2}}
 		r.query, substitutes = "service_id=4", []string{"service_id 4", "agent_id 5"}

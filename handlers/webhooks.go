@@ -54,6 +54,18 @@ func nameRefused() error {
 	return domain.InvalidRequest(map[string]string{idempotencyKey: "Not supported for webhooks"})
 }
 
+// webhookChange returns the body of a write, with filters within the limits of the key.
+func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
+	body, err := r.webhookBody()
+	if err != nil {
+		return change, err
+	}
+	if change, err = compat.ReadWebhookChange(body, fields, r.api.platform.Webhooks.AllowPrivate); err != nil {
+		return change, err
+	}
+	return change, r.principal.Limits.RefuseAny(change.Named())
+}
+
 // webhookBody returns the body of a write.
 func (r *request) webhookBody() (*compat.Body, error) {
 	if err := r.refuseName(); err != nil {
@@ -122,16 +134,13 @@ var createWebhook = operation{
 	summary: "Add a webhook",
 	about: "Sends changes from now on to a URL, whoever makes them, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
 		"Events of bookings require the permission `read_bookings`, and so on; `*` stands for the events that the key may read. The webhook ends with the key. An Idempotency-Key is refused, because responses with secrets are not stored.",
-	unnamed: true,
-	body:    compat.NewWebhookFields,
-	answers: []response{created(compat.WebhookCreated)},
+	unnamed:  true,
+	body:     compat.NewWebhookFields,
+	answers:  []response{created(compat.WebhookCreated)},
+	refusals: []error{errExampleFilterRefusal},
 	serve: func(r *request) (response, error) {
-		body, err := r.webhookBody()
-		if err != nil {
-			return response{}, err
-		}
 		private := r.api.platform.Webhooks.AllowPrivate
-		change, err := compat.ReadWebhookChange(body, compat.NewWebhookFields, private)
+		change, err := r.webhookChange(compat.NewWebhookFields)
 		if err != nil {
 			return response{}, err
 		}
@@ -151,20 +160,17 @@ var createWebhook = operation{
 }
 
 var updateWebhook = operation{
-	id:      "updateWebhook",
-	summary: "Change a webhook",
-	about:   "Changes only the fields that are sent. Events need the same permissions as when a webhook is added. Empty lists of agents, services and locations remove a filter.",
-	unnamed: true,
-	path:    []pathParameter{webhookID},
-	body:    compat.WebhookFields,
-	answers: []response{ok(compat.WebhookUpdated)},
+	id:       "updateWebhook",
+	summary:  "Change a webhook",
+	about:    "Changes only the fields that are sent. Events need the same permissions as when a webhook is added. Empty lists of agents, services and locations remove a filter.",
+	unnamed:  true,
+	path:     []pathParameter{webhookID},
+	body:     compat.WebhookFields,
+	answers:  []response{ok(compat.WebhookUpdated)},
+	refusals: []error{errExampleFilterRefusal},
 	serve: func(r *request) (response, error) {
-		body, err := r.webhookBody()
-		if err != nil {
-			return response{}, err
-		}
 		private := r.api.platform.Webhooks.AllowPrivate
-		change, err := compat.ReadWebhookChange(body, compat.WebhookFields, private)
+		change, err := r.webhookChange(compat.WebhookFields)
 		if err != nil {
 			return response{}, err
 		}

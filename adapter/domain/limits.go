@@ -26,10 +26,29 @@ func (l Limits) Refuse(agent, service, location int64) error {
 		field string
 	}{{l.Agents, agent, "agent_id"}, {l.Services, service, "service_id"}, {l.Locations, location, "location_id"}} {
 		if named.id != 0 && !within(named.ids, named.id) {
-			return &Error{Code: CodeOutsideLimits, Message: fmt.Sprintf("This key is limited to others: %s %d", named.field, named.id)}
+			return refused(named.field, named.id)
 		}
 	}
 	return nil
+}
+
+// RefuseAny is Refuse for the lists agents, services and locations.
+func (l Limits) RefuseAny(named Limits) error {
+	for _, of := range []struct {
+		ids, named []int64
+		field      string
+	}{{l.Agents, named.Agents, "agents"}, {l.Services, named.Services, "services"}, {l.Locations, named.Locations, "locations"}} {
+		for _, id := range of.named {
+			if !within(of.ids, id) {
+				return refused(of.field, id)
+			}
+		}
+	}
+	return nil
+}
+
+func refused(field string, id int64) error {
+	return &Error{Code: CodeOutsideLimits, Message: fmt.Sprintf("This key is limited to others: %s %d", field, id)}
 }
 
 // OutsideLimits returns the error for a write that concerns others than those to whom the key

@@ -248,6 +248,22 @@ func FormatIDs(ids []int64) string {
 	return storeIDs(ids)
 }
 
+// Narrowed says to what the key is limited, part by part; nothing for most keys.
+func (k Key) Narrowed() (parts []string) {
+	for _, of := range []struct {
+		name string
+		ids  []int64
+	}{{"agents", k.Limits.Agents}, {"services", k.Limits.Services}, {"locations", k.Limits.Locations}} {
+		if len(of.ids) > 0 {
+			parts = append(parts, of.name+" "+storeIDs(of.ids))
+		}
+	}
+	if k.MaskPersonal {
+		parts = append(parts, "personal data masked")
+	}
+	return parts
+}
+
 // ParseExpiry parses a number of days from now, such as 90d, or the last day of the key
 // in UTC. It returns nil for NeverExpires.
 func ParseExpiry(text string, now time.Time) (*time.Time, error) {

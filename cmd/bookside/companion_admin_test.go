@@ -175,7 +175,13 @@ func testTermsOfPHP(t *testing.T, w *fixtures.WordPress) {
 	days := []string{"2037-01-31", "2037-02-30", "2037-1-31", "2001-01-01", "9999-12-31", "tomorrow", "2037-01-31x"}
 	limits := []string{"1", "1000000000", "1000000001", "0", "-1", "1.5", "x", "007", "99999999999999999999"}
 	names := []string{"Kasse", strings.Repeat("ü", 190), strings.Repeat("ü", 191), "   ", "a\nb", "\xff", "a\u0085b"}
-	texts := map[string][]string{"parse_networks": networks, "parse_expiry": days, "parse_limit": limits, "parse_name": names}
+	ids := []string{"3", "4,3", " 3 , 3", "007", "8388607", "8388608", "0", "-1", "3,", ",", "x", "1.5", "99999999999999999999", strings.Repeat("1,", 200) + "2"}
+	var many []string
+	for n := range 101 {
+		many = append(many, fmt.Sprint(n+1))
+	}
+	ids = append(ids, strings.Join(many[1:], ","), strings.Join(many, ","))
+	texts := map[string][]string{"parse_ids": ids, "parse_networks": networks, "parse_expiry": days, "parse_limit": limits, "parse_name": names}
 	var code strings.Builder
 	code.WriteString("$all = [];")
 	for parser, inputs := range texts {
@@ -221,6 +227,9 @@ func termOfGo(parser, input string) string {
 		}
 	case "parse_name":
 		text, err = keys.ParseName(input)
+	case "parse_ids":
+		ids, failed := keys.ParseIDs(input)
+		text, err = keys.FormatIDs(ids), failed
 	}
 	if err != nil {
 		return "error"

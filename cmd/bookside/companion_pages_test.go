@@ -246,6 +246,10 @@ func (v *visitor) manageKeys(status func(secret string) int) {
 	v.write("Kasse <1>")
 	v.reach("Purpose")
 	v.press("R") // Read everything
+	v.reach("Agents")
+	v.write("3,4")
+	v.reach("Mask personal data")
+	v.press(" ")
 	v.until("document.querySelector('input[value=read]').checked")
 	v.follow("Create the key")
 	v.shows("was created", "key")
@@ -263,6 +267,9 @@ func (v *visitor) manageKeys(status func(secret string) int) {
 	v.shows("Kasse <1>", "keys")
 	v.follow("Change Kasse <1>")
 	v.shows("Change the key Kasse <1>", "change")
+	if limits := v.eval("document.getElementById('bookside-agents').value + ' ' + document.getElementById('bookside-mask_personal').checked"); limits != "3,4 true" {
+		v.t.Errorf("limited to %s", limits)
+	}
 	v.reach("read everything")
 	v.press(" ")
 	v.reach("read services")

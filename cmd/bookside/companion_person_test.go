@@ -278,7 +278,7 @@ func testCommandLineOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	}
 	wantTexts(t, created, "It is shown only once")
 	list := command("keys", "['list'], []")
-	wantTexts(t, list, "Kasse\tlive\t"+secret[:8]+"…", "read_bookings,write_bookings\tany\t2037-02-01 00:00:00")
+	wantTexts(t, list, "Kasse\tlive\t"+secret[:8]+"…", "read_bookings,write_bookings\t\tany\t2037-02-01 00:00:00")
 	id := ""
 	for line := range strings.Lines(list) {
 		if fields := strings.Split(line, "\t"); fields[1] == "Kasse" {
@@ -290,6 +290,10 @@ func testCommandLineOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		t.Errorf("restricted key: status %d", status)
 	}
 	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['networks' => 'any', 'permissions' => 'read_all']"), `Error: permissions: There is no permission "read_all".`)
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['agents' => '4, 3', 'locations' => '1', 'mask_personal' => true]"), "Success: Changed.")
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['locations' => 'any']"), "Success: Changed.")
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['services' => '1;2']"), "Error: services: Write ids such as 3,4.")
+	wantTexts(t, command("keys", "['list'], []"), "\tagents 3,4; personal data masked\t")
 	rolled, _, _ := strings.Cut(command("keys", "['roll', '"+id+"'], ['hours' => '0']"), "\n")
 	if !secretOfPage.MatchString(rolled) {
 		t.Errorf("rolled key %q", rolled)

@@ -313,18 +313,7 @@ func describeKey(k keys.Key) string {
 		end = string(k.ExpiresAt) + " UTC"
 	}
 	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests per minute %s, per hour %s%s\n",
-		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour), narrowText(k))
-}
-
-// narrowText returns what a key is limited to; "" for most keys.
-func narrowText(k keys.Key) (text string) {
-	if !k.Limits.None() {
-		text = fmt.Sprintf(", agents %s, services %s, locations %s", keys.FormatIDs(k.Limits.Agents), keys.FormatIDs(k.Limits.Services), keys.FormatIDs(k.Limits.Locations))
-	}
-	if k.MaskPersonal {
-		text += ", personal data masked"
-	}
-	return text
+		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour), strings.Join(append([]string{""}, k.Narrowed()...), ", "))
 }
 
 func limitText(limit *int64) string {
@@ -470,10 +459,10 @@ func keyTable(list []keys.Key, now time.Time) string {
 	if len(list) == 0 {
 		return "There are no keys; keys create creates one.\n"
 	}
-	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "NETWORKS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
+	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "LIMITED TO", "NETWORKS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
 	for _, k := range list {
 		rows = append(rows, []string{
-			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks),
+			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), cmp.Or(strings.Join(k.Narrowed(), "; "), "-"), keys.FormatNetworks(k.Networks),
 			string(k.CreatedAt), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), keys.NeverExpires),
 		})
 	}

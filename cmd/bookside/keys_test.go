@@ -160,11 +160,11 @@ func TestKeysForOnePerson(t *testing.T) {
 		t.Helper()
 		wantTexts(t, run(t, env, "", append([]string{"keys"}, args...)...).want(t, exitOK).stdout, texts)
 	}
-	says("agents 1,2, services any, locations any, personal data masked\n", "create", "--name", "ada", "--permissions", "read", "--agents", "2, 1", "--mask-personal")
+	says(", agents 1,2, personal data masked\n", "create", "--name", "ada", "--permissions", "read", "--agents", "2, 1", "--mask-personal")
 	for _, wrong := range []string{"", "x", "0", "1,", "-1"} {
 		run(t, env, "", "keys", "restrict", "1", "--locations", wrong).want(t, exitUsage, "--locations: write ids such as 3,4, or any")
 	}
-	says("agents 1,2, services any, locations 1\n", "restrict", "1", "--locations", "1", "--mask-personal=false")
+	says(", agents 1,2, locations 1\n", "restrict", "1", "--locations", "1", "--mask-personal=false")
 	says("per hour default\n", "restrict", "1", "--agents", "any", "--locations", "any")
 }
 

@@ -66,7 +66,7 @@ function typed_terms(): array
     return [
         'name' => typed_text('name'), 'kind' => typed_text('kind'), 'permissions' => !$ticked && $preset ? $preset[1] : $ticked,
         'networks' => typed_text('networks'), 'expires' => typed_text('expires'), 'per_minute' => typed_text('per_minute'), 'per_hour' => typed_text('per_hour'),
-    ];
+    ] + array_combine(limit_columns(), array_map(__NAMESPACE__ . '\\typed_text', limit_columns()));
 }
 
 function handle_create(FormOutcome $outcome): void

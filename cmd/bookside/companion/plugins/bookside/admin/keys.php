@@ -97,7 +97,10 @@ function key_row(object $key): array
     $hint = $id . ' · ' . ($kinds[$key->kind] ?? $key->kind) . (masked_secret($key) === '' ? '' : ' · ' . masked_secret($key));
     return [
         'name' => '<strong>' . esc_html($key->name) . '</strong><br><code>' . esc_html($hint) . '</code>' . ($status === 'revoked' ? '' : row_actions($links, $key->name)),
-        'permissions' => esc_html(implode(', ', array_map(__NAMESPACE__ . '\\permission_text', explode(',', $key->permissions)))),
+        'permissions' => implode('<br>', array_map('esc_html', array_merge(
+            [implode(', ', array_map(__NAMESPACE__ . '\\permission_text', explode(',', $key->permissions)))],
+            limit_texts($key)
+        ))),
         'networks' => $key->networks === '' ? esc_html__('any', 'bookside') : implode('<br>', array_map('esc_html', explode(',', shown_networks($key->networks)))),
         'requests' => $limits ? implode('<br>', $limits) : esc_html__('as configured', 'bookside'),
         'used' => esc_html(local_time($key->last_used_at) ?: __('never', 'bookside')),
@@ -118,7 +121,17 @@ function stored_terms(object $key): array
         'name' => $key->name, 'permissions' => explode(',', $key->permissions), 'networks' => str_replace(',', "\n", shown_networks($key->networks)),
         'expires' => $key->expires_at === null ? '' : gmdate('Y-m-d', (int) strtotime($key->expires_at . ' UTC') - 1),
         'per_minute' => (string) $key->requests_per_minute, 'per_hour' => (string) $key->requests_per_hour,
-    ];
+    ] + stored_limits($key);
+}
+
+/** Returns what a key is limited to, as its form shows it. */
+function stored_limits(object $key): array
+{
+    $limits = [];
+    foreach (limit_columns() as $column) {
+        $limits[$column] = $column === 'mask_personal' && !$key->$column ? '' : (string) $key->$column;
+    }
+    return $limits;
 }
 
 /** Returns a hash of the terms, so that a form does not overwrite what somebody else has changed. */
@@ -130,7 +143,8 @@ function terms_version(object $key): string
 /** Shows the form of a new key, or that of an existing one. */
 function show_key_form(?object $key): void
 {
-    $empty = ['name' => '', 'kind' => 'live', 'permissions' => [], 'networks' => '', 'expires' => '', 'per_minute' => '', 'per_hour' => ''];
+    $empty = ['name' => '', 'kind' => 'live', 'permissions' => [], 'networks' => '', 'expires' => '', 'per_minute' => '', 'per_hour' => '']
+        + array_fill_keys(limit_columns(), '');
     $terms = array_merge($key === null ? $empty : stored_terms($key), form_outcome()->typed);
     if ($key === null) {
         echo '<h2>' . esc_html__('New key', 'bookside') . '</h2>';
@@ -157,12 +171,31 @@ function show_key_form(?object $key): void
         esc_textarea($terms['networks'])
     );
     end_field('networks', __('The key is accepted only from these networks or addresses, one per line, such as 192.0.2.0/24. Leave it empty for any.', 'bookside'));
+    if (limit_columns()) {
+        show_limits($terms);
+    }
     text_field('expires', __('Last day', 'bookside'), __('The key expires at the end of this day (UTC). Leave it empty for never.', 'bookside'), $terms['expires'], 'date', '');
     $limit = __('Leave it empty for the configured limit.', 'bookside');
     text_field('per_minute', __('Requests per minute', 'bookside'), $limit, $terms['per_minute'], 'text', 'bookside-number');
     text_field('per_hour', __('Requests per hour', 'bookside'), $limit, $terms['per_hour'], 'text', 'bookside-number');
     echo '</table>';
     submit_row($key === null ? __('Create the key', 'bookside') : __('Change the key', 'bookside'));
+}
+
+/** Shows the fields of what a key is limited to. */
+function show_limits(array $terms): void
+{
+    $hint = __('Ids such as 3,4: the key sees only bookings with these agents, their customers and orders, and writes nothing else. Leave it empty for all.', 'bookside');
+    text_field('agents', __('Agents', 'bookside'), $hint, $terms['agents']);
+    text_field('services', __('Services', 'bookside'), __('The same for services. All that is named must hold.', 'bookside'), $terms['services']);
+    text_field('locations', __('Locations', 'bookside'), __('The same for locations.', 'bookside'), $terms['locations']);
+    begin_field('mask_personal', __('Mask personal data', 'bookside'));
+    printf(
+        '<input type="checkbox" id="bookside-mask_personal" name="mask_personal" value="1"%s%s>',
+        checked($terms['mask_personal'] !== '', true, false),
+        described_by('mask_personal') // escaped there
+    );
+    end_field('mask_personal', __('Hides e-mail addresses, phone numbers, addresses and notes; the key can neither search nor write them.', 'bookside'));
 }
 
 /** Ends a form of a key. */

@@ -62,6 +62,18 @@ class Command
      * [--expires=<day>]
      * : The last day of the key, such as 2027-01-31, or never.
      *
+     * [--agents=<ids>]
+     * : Limits the key to bookings with these agents, such as 3,4, or any.
+     *
+     * [--services=<ids>]
+     * : The same for services.
+     *
+     * [--locations=<ids>]
+     * : The same for locations.
+     *
+     * [--mask_personal]
+     * : Masks e-mail addresses, phone numbers, addresses and notes; --no-mask_personal shows them.
+     *
      * [--hours=<hours>]
      * : How long a rolled key stays valid; 24 if it is not given.
      *
@@ -123,23 +135,25 @@ class Command
         foreach (list_keys() as $key) {
             $rows[] = [
                 'id' => $key->id, 'name' => $key->name, 'kind' => $key->kind, 'key' => masked_secret($key), 'status' => key_status($key),
-                'permissions' => $key->permissions, 'networks' => $key->networks ?: 'any', 'expires (UTC)' => $key->expires_at ?: 'never',
+                'permissions' => $key->permissions, 'limited to' => implode('; ', limit_texts($key)), 'networks' => $key->networks ?: 'any', 'expires (UTC)' => $key->expires_at ?: 'never',
                 'last used (UTC)' => $key->last_used_at ?: 'never',
             ];
         }
-        $columns = ['id', 'name', 'kind', 'key', 'status', 'permissions', 'networks', 'expires (UTC)', 'last used (UTC)'];
+        $columns = ['id', 'name', 'kind', 'key', 'status', 'permissions', 'limited to', 'networks', 'expires (UTC)', 'last used (UTC)'];
         \WP_CLI\Utils\format_items($options['format'] ?? 'table', $rows, $columns);
     }
 
     /** Returns the terms that the options name. */
     private function terms(array $options): array
     {
-        $typed = array_intersect_key($options, array_flip(['name', 'kind', 'permissions', 'networks', 'expires']));
+        $typed = array_intersect_key($options, array_flip(array_merge(['name', 'kind', 'permissions', 'networks', 'expires'], limit_columns())));
         if (isset($typed['permissions'])) {
             $typed['permissions'] = preg_split('/[\s,]+/', (string) $typed['permissions'], -1, PREG_SPLIT_NO_EMPTY);
         }
-        if (($typed['networks'] ?? '') === 'any') {
-            $typed['networks'] = '';
+        foreach (['networks', 'agents', 'services', 'locations'] as $field) {
+            if (($typed[$field] ?? '') === 'any') {
+                $typed[$field] = '';
+            }
         }
         if (($typed['expires'] ?? '') === 'never') {
             $typed['expires'] = '';

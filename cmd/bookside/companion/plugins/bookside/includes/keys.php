@@ -65,8 +65,44 @@ function find_key(int $id): ?object
 
 function key_query(): string
 {
-    return 'SELECT id, name, kind, key_start, last_four, permissions, networks, status, expires_at, requests_per_minute, requests_per_hour,'
-        . ' last_used_at, created_at FROM ' . own_table('api_keys') . " WHERE kind <> 'calendar'";
+    return 'SELECT ' . implode(', ', array_merge(limit_columns(), [
+        'id', 'name', 'kind', 'key_start', 'last_four', 'permissions', 'networks', 'status', 'expires_at', 'requests_per_minute', 'requests_per_hour',
+        'last_used_at', 'created_at',
+    ])) . ' FROM ' . own_table('api_keys') . " WHERE kind <> 'calendar'";
+}
+
+/** Returns the columns that say what a key is limited to; none if the table is of an earlier version. */
+function limit_columns(): array
+{
+    static $known = [];
+    $table = own_table('api_keys');
+    if (!isset($known[$table])) {
+        $known[$table] = array_values(array_intersect(['agents', 'services', 'locations', 'mask_personal'], columns_of($table)));
+    }
+    return $known[$table];
+}
+
+/** Returns what a key is limited to, for people; empty for most keys. */
+function limit_texts(object $key): array
+{
+    $texts = [
+        /* translators: %s: ids, such as 3,4. */
+        'agents' => __('agents %s', 'bookside'),
+        /* translators: %s: ids, such as 3,4. */
+        'services' => __('services %s', 'bookside'),
+        /* translators: %s: ids, such as 3,4. */
+        'locations' => __('locations %s', 'bookside'),
+    ];
+    $limits = [];
+    foreach ($texts as $column => $text) {
+        if (($key->$column ?? '') !== '') {
+            $limits[] = sprintf($text, $key->$column);
+        }
+    }
+    if (!empty($key->mask_personal)) {
+        $limits[] = __('personal data masked', 'bookside');
+    }
+    return $limits;
 }
 
 /** Returns active, revoked or expired. */
@@ -174,14 +210,9 @@ function roll_key(object $old, int $hours)
             return database_failed();
         }
         $columns = [];
-        $terms = [
-            'name', 'kind', 'permissions', 'networks', 'expires_at', 'requests_per_minute', 'requests_per_hour',
-            'agents', 'services', 'locations', 'mask_personal', // which tables of earlier versions lack
-        ];
-        foreach ($terms as $column) {
-            if (array_key_exists($column, $row)) {
-                $columns[$column] = $row[$column];
-            }
+        $terms = ['name', 'kind', 'permissions', 'networks', 'expires_at', 'requests_per_minute', 'requests_per_hour'];
+        foreach (array_merge($terms, limit_columns()) as $column) {
+            $columns[$column] = $row[$column];
         }
         $created = create_key($columns);
         if (is_wp_error($created)) {

@@ -17,6 +17,8 @@ const NAMED_PERMISSIONS = ['read_changes', 'write_users', 'write_webhooks'];
 
 const MAX_KEY_NAME = 190;
 const MAX_NETWORKS = 50;
+const MAX_LIMIT_IDS = 100;
+const LARGEST_LIMIT_ID = 8388607;
 const MAX_KEY_REQUESTS = 1000000000;
 const LONGEST_LIFE_DAYS = 36500;
 
@@ -75,7 +77,8 @@ function resource_text(string $resource): string
 /**
  * Checks the terms of a key as typed.
  *
- * @param array<string,mixed> $typed  Of name, kind, permissions (a list), networks, expires (a date), per_minute and per_hour, those to check.
+ * @param array<string,mixed> $typed  Of name, kind, permissions (a list), networks, expires (a date), per_minute, per_hour,
+ *                                     agents, services, locations and mask_personal, those to check.
  * @param \WP_Error           $errors Gets a message for each field that is wrong, with the field as its code.
  * @return array<string,mixed> Columns of the table of keys.
  */
@@ -85,6 +88,7 @@ function parse_terms(array $typed, \WP_Error $errors): array
     $parsers = [
         'name' => 'parse_name', 'kind' => 'parse_kind', 'permissions' => 'parse_permissions', 'networks' => 'parse_networks', 'expires' => 'parse_expiry',
         'per_minute' => 'parse_limit', 'per_hour' => 'parse_limit',
+        'agents' => 'parse_ids', 'services' => 'parse_ids', 'locations' => 'parse_ids', 'mask_personal' => 'parse_switch',
     ];
     $names = ['expires' => 'expires_at', 'per_minute' => 'requests_per_minute', 'per_hour' => 'requests_per_hour'];
     foreach ($parsers as $field => $parser) {
@@ -214,4 +218,33 @@ function parse_limit($text)
         return new \WP_Error('limit', sprintf(__('Write a number from 1 to %s.', 'bookside'), number_format_i18n(MAX_KEY_REQUESTS)));
     }
     return (int) $text;
+}
+
+/** Returns ids, separated by commas, as the column has them, or a WP_Error. '' is all. */
+function parse_ids($text)
+{
+    $text = trim((string) $text);
+    if ($text === '') {
+        return '';
+    }
+    $ids = [];
+    foreach (explode(',', $text) as $word) {
+        $word = trim($word);
+        if (!preg_match('/^0*[1-9][0-9]{0,6}$/', $word) || (int) $word > LARGEST_LIMIT_ID) {
+            return new \WP_Error('ids', __('Write ids such as 3,4.', 'bookside'));
+        }
+        $ids[(int) $word] = true;
+    }
+    ksort($ids);
+    if (count($ids) > MAX_LIMIT_IDS) {
+        /* translators: %d: a number. */
+        return new \WP_Error('ids', sprintf(__('Write %d ids at most.', 'bookside'), MAX_LIMIT_IDS));
+    }
+    return implode(',', array_keys($ids));
+}
+
+/** Returns 1 for a box that is ticked, 0 for another. */
+function parse_switch($text): int
+{
+    return (string) $text === '' ? 0 : 1;
 }
