@@ -14,8 +14,9 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside":         {"cmd/bookside/compare", "handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/copies", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig", "adapter/figures"},
+	"cmd/bookside":         {"cmd/bookside/compare", "cmd/bookside/setup", "handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/copies", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/webhooks", "wpdb", "wpdb/wpconfig", "adapter/figures"},
 	"cmd/bookside/compare": {"adapter/copies", "wpdb"},
+	"cmd/bookside/setup":   {"adapter/keys", "wpdb", "wpdb/wpconfig", "docker"},
 	"cmd/demo":             {"handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded", "adapter/figures", "adapter/diagnose"},
 
 	"handlers":           {"handlers/mcp", "handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/figures"},
@@ -56,6 +57,7 @@ var allowedImports = map[string][]string{
 	"fixtures/wpdbtest":        {"fixtures", "wpdb"},
 	"fixtures/embedded":        {},
 	"fixtures/embedded/serve":  {"fixtures/embedded"},
+	"docker":                   {},
 	"docker/attack/unfinished": {},
 	"docker/bench/bare":        {"fixtures", "handlers", "adapter", "adapter/keys", "wpdb"},
 	"docker/bench/baseline":    {"handlers", "adapter/keys", "wpdb"},

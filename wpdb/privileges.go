@@ -204,6 +204,24 @@ func (c Config) Account(ctx context.Context) (account, database string, err erro
 	return quoteText(user[:at]) + "@" + quoteText(user[at+1:]), database, nil
 }
 
+// QuoteAccount quotes an account for GRANT and the statements below.
+func QuoteAccount(user, host string) string { return quoteText(user) + "@" + quoteText(host) }
+
+// SplitAccount returns the parts of an account that [Config.Account] returned.
+func SplitAccount(account string) (user, host string, ok bool) {
+	user, host, ok = strings.Cut(account, "'@'")
+	return strings.TrimPrefix(user, "'"), strings.TrimSuffix(host, "'"), ok
+}
+
+// CreateAccount returns the statement that creates an account, and DropAccount the one that drops
+// it if it exists.
+func CreateAccount(account, password string) string {
+	return "CREATE USER " + account + " IDENTIFIED BY " + quoteText(password)
+}
+
+// DropAccount is described at CreateAccount.
+func DropAccount(account string) string { return "DROP USER IF EXISTS " + account }
+
 // denied matches the server's message about a table (ER_TABLEACCESS_DENIED_ERROR): MariaDB
 // quotes database and table, MySQL the table alone. The account there has the client's
 // host, not that of the grants.

@@ -49,7 +49,10 @@ func (p *program) check(flags *flag.FlagSet) action {
 }
 
 // checkOutput is what check is asked to print.
-type checkOutput struct{ json, grants, conflicts bool }
+type checkOutput struct {
+	json, grants, conflicts bool
+	unfinished              bool // by setup, which knows the next command
+}
 
 // findings are a site's diagnosis and what check adds to it for printing.
 type findings struct {

@@ -40,6 +40,9 @@ func (f findings) verdict() string {
 	if n := len(f.Warnings); n > 0 {
 		hints = append(hints, "read the warnings above")
 	}
+	if f.show.unfinished {
+		return "\n" + strings.Join(append([]string{"The site can be served"}, hints...), ", ") + "\n"
+	}
 	next := "bookside serve"
 	if f.Keys == nil || f.Keys.Valid == 0 {
 		next = "bookside keys create --name \"our app\" --permissions read"

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"bookside/adapter/domain"
+	"bookside/cmd/bookside/setup"
 )
 
 // program is one run of the program, with everything it uses of its process.
@@ -20,6 +21,7 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	now            domain.Clock
+	host           *setup.Host // for setup; nil for this machine
 }
 
 // command is a row of the command table.
@@ -37,6 +39,7 @@ type action func(ctx context.Context, operands []string) error
 
 func commands() []command {
 	return []command{
+		{"setup", "", "connect Bookside with the site on this machine", aboutSetup, (*program).setup},
 		{"serve", "", "serve the API", aboutServe, (*program).serve},
 		{"check", "", "check the database and the site", aboutCheck, (*program).check},
 		{"indexes", "", "list indexes that help on a large site, make or drop them", aboutIndexes, (*program).indexes},

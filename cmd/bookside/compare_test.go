@@ -120,7 +120,7 @@ func TestCompareCommand(t *testing.T) {
 	list := textFile(t, "list", "/bookings\nGET /agents/1\n")
 
 	got := compared(php, "--log", log).want(t, exitOK)
-	wantTexts(t, got.stdout, "EQUAL: none of 2 requests differs", "/bookings/{id}", "ROUTE", "include snippets/bookside-routes.conf;", "reverse_proxy @bookside", "ProxyPass /wp-json", "Remove that line")
+	wantTexts(t, got.stdout, "EQUAL: none of 2 requests differs", "/bookings/{id}", "ROUTE", "include snippets/bookside-routes.conf;", "import bookside-routes.caddy", "Include bookside-routes.conf", "Remove that line")
 	if strings.Contains(got.stdout+got.stderr, "s3cret") {
 		t.Errorf("a key is printed: %s", got.stdout)
 	}

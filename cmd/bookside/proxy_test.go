@@ -411,16 +411,22 @@ func startCaddy(t *testing.T, bookside, php string) *proxy {
 	t.Helper()
 	command := fixtures.RequireTool(t, "caddy")
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "index.php"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	port, file := openPort(t)
 	if err := file.Close(); err != nil { // Caddy rejects an open file
 		t.Fatal(err)
 	}
-	configuration := sample(t, "Caddyfile", "\n{\n", "\n{\n\tadmin off\n", "\nexample.com {", "\nhttp://"+port+" {",
-		"127.0.0.1:8080", bookside, "/var/www/html", folder, "/run/php/php-fpm.sock", php)
-	path := writeFile(t, "Caddyfile", configuration)
+	write := func(name, content string) (path string) {
+		path = filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("index.php", "")
+	write("bookside-log.caddy", sample(t, "caddy/bookside-log.caddy"))
+	write("bookside-routes.caddy", sample(t, "caddy/bookside-routes.caddy", "127.0.0.1:8080", bookside))
+	path := write("Caddyfile", sample(t, "caddy/Caddyfile", "\n{\n", "\n{\n\tadmin off\n", "\nexample.com {", "\nhttp://"+port+" {",
+		"/var/www/html", folder, "/run/php/php-fpm.sock", php))
 	p := &proxy{scheme: "http", address: port, client: &http.Client{Transport: &http.Transport{}}}
 	caddy := exec.CommandContext(t.Context(), command, "run", "--adapter", "caddyfile", "--config", path)
 	caddy.Env = []string{"HOME=" + folder}

@@ -8,9 +8,6 @@ type switchOver struct {
 	back  string
 }
 
-// switchAddress is the default address of Bookside, as the samples have it.
-const switchAddress = "http://127.0.0.1:8080"
-
 // switches are the lines with which a site moves over, and what takes them back.
 var switches = []switchOver{
 	{
@@ -19,14 +16,14 @@ var switches = []switchOver{
 		"Remove that line, then: nginx -s reload",
 	},
 	{
-		"Caddy", "in the block of the site, before its php_fastcgi; docker/Caddyfile is a whole one:",
-		"@bookside path /wp-json/latepoint-api/v1 /wp-json/latepoint-api/v1/*\nreverse_proxy @bookside 127.0.0.1:8080",
-		"Remove these lines, then: caddy reload --config /etc/caddy/Caddyfile",
+		"Caddy", "with docker/caddy/bookside-routes.caddy beside the Caddyfile, in the block of the site:",
+		"import bookside-routes.caddy",
+		"Remove that line, then: caddy reload --config /etc/caddy/Caddyfile",
 	},
 	{
-		"Apache", "in the VirtualHost of the site, after a2enmod proxy_http:",
-		"AllowEncodedSlashes NoDecode\nProxyPass /wp-json/latepoint-api/v1 " + switchAddress + "/wp-json/latepoint-api/v1 nocanon",
-		"Remove these lines, then: apachectl graceful",
+		"Apache", "with docker/apache/bookside.conf beside the formats of logs and docker/apache/bookside-routes.conf, in the VirtualHost of the site:",
+		"Include bookside-routes.conf",
+		"Remove that line, then: apachectl graceful",
 	},
 }
 

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+
+	"bookside/cmd/bookside/setup"
+)
+
+const aboutSetup = `Connects Bookside with a WordPress site on this machine, as root:
+
+  1. finds WordPress, reads its wp-config.php and runs check
+  2. creates an account of the database for Bookside alone, with the rights it needs
+  3. writes /etc/bookside/config.yaml, and the password into a file that only the service can read
+  4. starts the service
+  5. has the site's web server (nginx, Apache or Caddy) send the calls of the API to it
+  6. creates a key, tries it through the site's own address, and prints it with a line for curl
+
+Each step is shown and asked before it is done. If one fails, everything is taken back at once. What
+was done is recorded in /var/lib/bookside/setup.json, and --undo takes it back at any time; what
+somebody else has changed since stays as it is then, and so do the tables of Bookside.
+
+Where systemd does not run, setup stops before the web server is changed, says how to start the
+service, and goes on from there when it is run again.`
+
+func (p *program) setup(flags *flag.FlagSet) action {
+	s := &setup.Setup{}
+	flags.StringVar(&s.WordPress, "wordpress", "", "`DIRECTORY` of WordPress; default the only one that is found")
+	flags.IntVar(&s.SiteID, "site-id", 0, "`NUMBER` of the site in a network of sites; default the first one")
+	flags.StringVar(&s.Address, "url", "", "`URL` of the site; default the one that WordPress has")
+	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`ADDRESS` of the API, for the web server")
+	flags.StringVar(&s.AdminListen, "admin-listen", "127.0.0.1:8081", "`ADDRESS` of probes, metrics and the console")
+	flags.StringVar(&s.WebServer, "web-server", "", "`NAME` of the web server to change: nginx, apache, caddy or none; default the one that serves the site")
+	flags.BoolVar(&s.Yes, "yes", false, "ask nothing")
+	flags.BoolVar(&s.DryRun, "dry-run", false, "show what would be done, and do nothing")
+	undo := flags.Bool("undo", false, "take back what setup has done")
+	return func(ctx context.Context, _ []string) error {
+		for name, address := range map[string]string{"listen": s.Listen, "admin-listen": s.AdminListen} {
+			if !validAddress(address) {
+				return usageErrorf("--%s: write an address and a port, such as 127.0.0.1:8080", name)
+			}
+		}
+		program, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		s.Host, s.Now, s.In, s.Out, s.Program, s.Check = cmp.Or(p.host, setup.Local()), p.now, p.stdin, p.stdout, program, p.checkForSetup
+		if *undo {
+			return setupFailure(s.Undo(ctx))
+		}
+		return setupFailure(s.Run(ctx))
+	}
+}
+
+// checkForSetup runs check for a database that no configuration names yet.
+func (p *program) checkForSetup(ctx context.Context, database setup.Database, quiet bool) error {
+	c := defaultConfig()
+	c.DB.DSN, c.DB.Prefix, c.WordPress.SiteID = database.DSN, database.Prefix, database.SiteID
+	if quiet {
+		silent := *p
+		silent.stdout = io.Discard
+		p = &silent
+	}
+	return p.checkSite(ctx, c, checkOutput{unfinished: true})
+}
+
+// setupFailure gives an error of setup its exit code.
+func setupFailure(err error) error {
+	var known *setup.Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	code := exitFailure
+	if known.Usage {
+		code = exitUsage
+	}
+	return failf(code, err, "%v", err)
+}

@@ -1,0 +1,130 @@
+package setup
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// apacheReader collects the sites of a configuration of Apache and of the files that it includes.
+type apacheReader struct {
+	files fs.FS
+	root  string // ServerRoot, to which paths are relative
+	found configuration
+	depth int
+}
+
+func parseApache(files fs.FS, main string) (configuration, error) {
+	root := path.Dir(main)
+	if path.Base(root) == "conf" { // Red Hat's /etc/httpd/conf
+		root = path.Dir(root)
+	}
+	r := &apacheReader{files: files, root: root}
+	err := r.file(main, nil)
+	return r.found, err
+}
+
+func (r *apacheReader) file(name string, in *Server) error {
+	if r.depth++; r.depth > 20 {
+		return fmt.Errorf("%s includes itself", name)
+	}
+	defer func() { r.depth-- }()
+	content, err := fs.ReadFile(r.files, relative(name))
+	if err != nil {
+		return nil // Apache itself complains if it is needed
+	}
+	text, offset := string(content), 0
+	for offset < len(text) {
+		at := offset
+		offset = nextLine(text, at)
+		line := text[at:offset]
+		for strings.HasSuffix(strings.TrimRight(line, "\r\n"), `\`) && offset < len(text) { // goes on in the next line
+			end := nextLine(text, offset)
+			line = strings.TrimSuffix(strings.TrimRight(line, "\r\n"), `\`) + text[offset:end]
+			offset = end
+		}
+		words := apacheWords(line)
+		if len(words) == 0 {
+			continue
+		}
+		switch strings.ToLower(words[0]) {
+		case "<virtualhost":
+			in = &Server{File: name, Line: lineOf(text, at), At: offset}
+		case "</virtualhost>":
+			if in != nil {
+				r.found.servers = append(r.found.servers, *in)
+			}
+			in = nil
+		default:
+			if err := r.directive(words, in); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *apacheReader) directive(words []string, in *Server) error {
+	if len(words) < 2 {
+		return nil
+	}
+	value := words[1]
+	switch strings.ToLower(words[0]) {
+	case "serverroot":
+		if path.IsAbs(value) {
+			r.root = value
+		}
+	case "include", "includeoptional":
+		if !path.IsAbs(value) {
+			value = path.Join(r.root, value)
+		}
+		if in == nil {
+			r.found.included = append(r.found.included, value)
+		}
+		names, err := glob(r.files, value)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := r.file(name, in); err != nil {
+				return err
+			}
+		}
+	case "setenvifexpr":
+		r.found.bookside = r.found.bookside || in == nil && strings.Contains(strings.Join(words, " "), "bookside_request")
+	}
+	if in == nil {
+		return nil
+	}
+	switch strings.ToLower(words[0]) {
+	case "servername", "serveralias":
+		in.Names = append(in.Names, words[1:]...)
+	case "documentroot":
+		in.Roots = append(in.Roots, path.Clean(value))
+	case "customlog":
+		in.Log = value
+	case "proxypass":
+		in.Bookside = in.Bookside || strings.Contains(value, "/latepoint-api/v1")
+	}
+	return nil
+}
+
+// apacheWords splits a line of a configuration into its words; a comment has none.
+func apacheWords(line string) (words []string) {
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, "#") {
+		return nil
+	}
+	for line != "" {
+		word, rest := line, ""
+		if quote := line[0]; quote == '"' || quote == '\'' {
+			word, rest, _ = strings.Cut(line[1:], string(quote))
+		} else if i := strings.IndexAny(line, " \t"); i >= 0 {
+			word, rest = line[:i], line[i:]
+		}
+		words = append(words, word)
+		line = strings.TrimSpace(rest)
+	}
+	return words
+}

@@ -1,0 +1,129 @@
+package setup
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Site is a WordPress that was found.
+type Site struct {
+	Dir     string   // of WordPress
+	Config  string   // the file with the settings of the database
+	Name    string   // host name that the file belongs to; "" if it belongs to all
+	Servers []Server // that serve it
+}
+
+func (s Site) String() string {
+	text := s.Dir
+	if s.Name != "" {
+		text += " as " + s.Name
+	}
+	for _, server := range s.Servers {
+		text += fmt.Sprintf(", %s at %s:%d", server.Software, server.File, server.Line)
+	}
+	return text
+}
+
+// usualPlaces are where WordPress is without a web server that says so.
+var usualPlaces = []string{
+	"/var/www", "/var/www/*", "/var/www/*/htdocs", "/var/www/*/public_html", "/var/www/*/public", "/var/www/*/html", "/var/www/*/web",
+	"/srv/www", "/srv/www/*", "/srv/*", "/srv/*/public_html", "/usr/share/wordpress", "/usr/share/nginx/html", "/home/*/public_html", "/home/*/www",
+	"/opt/bitnami/wordpress",
+}
+
+// Debian's WordPress has one directory for all sites, and their settings by host name.
+const (
+	debianConfigs = "/etc/wordpress/config-*.php"
+	debianConfig  = "/etc/wordpress/config-"
+)
+
+// findSites returns the WordPress sites in the usual places and in the directories that web servers
+// serve. With a directory, only that one is looked at.
+func findSites(files fs.FS, configurations []configuration, directory string) ([]Site, error) {
+	var servers []Server
+	for _, c := range configurations {
+		servers = append(servers, c.servers...)
+	}
+	var places []string
+	if directory != "" {
+		places = []string{path.Clean(directory)}
+	} else {
+		patterns := slices.Clone(usualPlaces)
+		for _, s := range servers {
+			for _, root := range s.Roots {
+				patterns = append(patterns, root, root+"/*") // WordPress may be in a directory below
+			}
+		}
+		for _, pattern := range patterns {
+			found, err := glob(files, pattern)
+			if err != nil {
+				continue // a path with brackets, such as a variable of nginx
+			}
+			places = append(places, found...)
+		}
+		slices.Sort(places)
+		places = slices.Compact(places)
+	}
+	var sites []Site
+	for _, place := range places {
+		found, err := sitesIn(files, place, servers)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, found...)
+	}
+	return sites, nil
+}
+
+// sitesIn returns the sites of the WordPress in a directory: several for Debian's.
+func sitesIn(files fs.FS, dir string, servers []Server) ([]Site, error) {
+	if !isFile(files, dir+"/wp-load.php") {
+		return nil, nil
+	}
+	var serving []Server
+	for _, s := range servers {
+		if slices.ContainsFunc(s.Roots, func(root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") && dir != root }) {
+			serving = append(serving, s)
+		}
+	}
+	// Debian's wp-config.php reads another file.
+	if content, err := fs.ReadFile(files, relative(dir+"/wp-config.php")); err == nil && strings.Contains(string(content), debianConfig) {
+		configs, err := glob(files, debianConfigs)
+		if err != nil {
+			return nil, err
+		}
+		var sites []Site
+		for _, config := range configs {
+			name := strings.TrimSuffix(strings.TrimPrefix(config, debianConfig), ".php")
+			site := Site{Dir: dir, Config: config, Name: name, Servers: serversOf(serving, name)}
+			if name == "default" {
+				site.Name, site.Servers = "", serving
+			}
+			sites = append(sites, site)
+		}
+		return sites, nil
+	}
+	for _, config := range []string{dir + "/wp-config.php", path.Dir(dir) + "/wp-config.php"} {
+		if isFile(files, config) {
+			return []Site{{Dir: dir, Config: config, Servers: serving}}, nil
+		}
+	}
+	return nil, nil // not installed yet
+}
+
+// serversOf returns the servers with a host name, or those for any if none has it.
+func serversOf(servers []Server, name string) []Server {
+	named := func(s Server) bool { return slices.Contains(s.Names, name) }
+	if slices.ContainsFunc(servers, named) {
+		return slices.DeleteFunc(slices.Clone(servers), func(s Server) bool { return !named(s) })
+	}
+	return slices.DeleteFunc(slices.Clone(servers), func(s Server) bool { return len(s.Names) > 0 })
+}
+
+func isFile(files fs.FS, name string) bool {
+	info, err := fs.Stat(files, relative(name))
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,182 @@
+package setup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Command is a program with its arguments, and what it reads from its standard input.
+type Command struct {
+	Args  []string
+	Stdin string `json:"-"` // may be secret
+}
+
+func command(args ...string) Command { return Command{Args: args} }
+
+func (c Command) String() string { return strings.Join(c.Args, " ") }
+
+// Host is the machine on which Bookside is set up.
+type Host struct {
+	// Root is the directory that stands for the root of the file system; "" for the root itself.
+	Root string
+	// Privileged reports whether files of the system may be changed.
+	Privileged bool
+	// Run runs a command and returns what it printed.
+	Run func(context.Context, Command) (output string, err error)
+	// Has reports whether there is a program.
+	Has func(program string) bool
+	// Dial connects to an address.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Patience is how long a service or a web server may take to be as it was told to be.
+	Patience time.Duration
+}
+
+// Local is this machine.
+func Local() *Host {
+	return &Host{
+		Privileged: os.Geteuid() == 0,
+		Run:        runCommand,
+		Has:        func(program string) bool { _, err := exec.LookPath(program); return err == nil },
+		Dial:       new(net.Dialer).DialContext,
+		Patience:   20 * time.Second,
+	}
+}
+
+// commandTime is longer than a service may take to start.
+const commandTime = 2 * time.Minute
+
+func runCommand(ctx context.Context, c Command) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	program := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
+	program.Stdin = strings.NewReader(c.Stdin)
+	// The directories of web servers' programs are not in everybody's path.
+	program.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin", "LC_ALL=C")
+	output, err := program.CombinedOutput()
+	return string(output), err
+}
+
+// run runs a command. Its error has what the command printed.
+func (h *Host) run(ctx context.Context, c Command) error {
+	output, err := h.Run(ctx, c)
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", c, err, strings.TrimSpace(output))
+	}
+	return nil
+}
+
+// path returns where a file is.
+func (h *Host) path(name string) string { return filepath.Join(h.Root, name) }
+
+// files are all files of the machine, with paths that do not begin with a slash.
+func (h *Host) files() fs.FS {
+	root := h.Root
+	if root == "" {
+		root = "/"
+	}
+	return os.DirFS(root)
+}
+
+func (h *Host) exists(name string) bool {
+	_, err := os.Stat(h.path(name))
+	return err == nil
+}
+
+// read returns the content of a file, and whether it exists.
+func (h *Host) read(name string) (content []byte, exists bool, err error) {
+	content, err = os.ReadFile(h.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	return content, err == nil, err
+}
+
+// write writes a file at once: whoever reads it sees either the old content or the new one. The
+// file keeps its owner and, unless mode is set, its permissions; a new one belongs to group, if
+// that is set.
+func (h *Host) write(ctx context.Context, name string, content []byte, mode fs.FileMode, group string) (err error) {
+	path := h.path(name)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays a link
+	}
+	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, content) && mode == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".bookside-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	before, err := os.Stat(path)
+	switch {
+	case err == nil:
+		if err := keepOwner(file.Name(), before); err != nil {
+			return err
+		}
+		if mode == 0 {
+			mode = before.Mode().Perm()
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if group != "" {
+		if err := h.run(ctx, command("chgrp", group, file.Name())); err != nil {
+			return err
+		}
+	}
+	if mode == 0 {
+		mode = 0o644
+	}
+	if err := os.Chmod(file.Name(), mode); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// remove removes a file and the directories that it leaves empty, if they are Bookside's own.
+func (h *Host) remove(name string) error {
+	if err := os.Remove(h.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	folder := filepath.Dir(name)
+	for strings.Contains(filepath.Base(folder), "bookside") && os.Remove(h.path(folder)) == nil { // until one is not empty
+		folder = filepath.Dir(folder)
+	}
+	return nil
+}
+
+// systemd reports whether systemd manages the services of the machine; sd_booted(3) does it so.
+func (h *Host) systemd() bool { return h.exists("/run/systemd/system") && h.Has("systemctl") }
+
+// client returns an HTTP client that connects with dial, and follows no redirects.
+func client(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	return &http.Client{
+		Timeout:       15 * time.Second,
+		Transport:     &http.Transport{DialContext: dial, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

@@ -1,0 +1,96 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// recordFile is where the changes are kept.
+const recordFile = "/var/lib/bookside/setup.json"
+
+// record is what was done to a machine. It is written before each change.
+type record struct {
+	WordPress string    `json:"wordpress"` // directory of the site
+	Config    string    `json:"config"`    // the file with its settings
+	Begun     time.Time `json:"begun"`
+	State     state     `json:"state"`
+	Steps     []string  `json:"steps"` // that were done or declined
+	Changes   []kept    `json:"changes"`
+}
+
+type state string
+
+const (
+	running  state = "running" // or was ended by a crash
+	waiting  state = "waiting" // for somebody to start the service
+	finished state = "finished"
+)
+
+// loadRecord returns the record of an earlier run; nil if there is none.
+func loadRecord(h *Host) (*record, error) {
+	text, exists, err := h.read(recordFile)
+	if err != nil || !exists {
+		return nil, err
+	}
+	r := &record{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", recordFile, err)
+	}
+	return r, nil
+}
+
+// save writes the record, or removes it if nothing is left to undo. It may contain passwords that
+// files contained before.
+func (r *record) save(ctx context.Context, h *Host) error {
+	if len(r.Changes) == 0 {
+		return h.remove(recordFile)
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return h.write(ctx, recordFile, append(text, '\n'), 0o600, "")
+}
+
+// do makes a change and keeps it.
+func (r *record) do(ctx context.Context, h *Host, c Change) error {
+	if err := c.Prepare(ctx, h); err != nil {
+		return err
+	}
+	k, err := keep(c)
+	if err != nil {
+		return err
+	}
+	r.Changes = append(r.Changes, k)
+	if err := r.save(ctx, h); err != nil {
+		return err
+	}
+	return c.Do(ctx, h)
+}
+
+// undo takes all changes back, the last one first. Those that cannot be taken back stay in the
+// record, and tell is called with the error. It is called with notes, too.
+func (r *record) undo(ctx context.Context, h *Host, tell func(change, note string, err error)) (complete bool, err error) {
+	var left []kept
+	for i := len(r.Changes) - 1; i >= 0; i-- {
+		c, err := r.Changes[i].change()
+		if err != nil {
+			return false, err
+		}
+		note, failed := c.Undo(ctx, h)
+		tell(c.DescribeUndo(), note, failed)
+		if failed != nil {
+			left = append([]kept{r.Changes[i]}, left...)
+		}
+		remaining := *r
+		remaining.Changes = slices.Concat(r.Changes[:i], left)
+		if err := remaining.save(ctx, h); err != nil {
+			return false, err
+		}
+	}
+	r.Changes = left
+	return len(left) == 0, nil
+}

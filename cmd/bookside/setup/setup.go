@@ -1,0 +1,451 @@
+package setup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"bookside/wpdb"
+	"bookside/wpdb/wpconfig"
+)
+
+// Database is a site's database, as the configuration names it.
+type Database struct {
+	DSN    string
+	Prefix string // of the network's first site
+	SiteID int
+}
+
+// Setup is one run of the command.
+type Setup struct {
+	Host *Host
+	Now  func() time.Time
+	In   io.Reader // answers
+	Out  io.Writer
+	// Program is the path of the running program, for the service.
+	Program string
+	// Check examines a site and returns why it cannot be served. If quiet, it prints nothing else.
+	Check func(ctx context.Context, database Database, quiet bool) error
+
+	// The options of the command.
+	WordPress   string // directory; "" to look for it
+	SiteID      int    // in a network
+	Address     string // of the site; "" for the one in its options
+	Listen      string // address of the API
+	AdminListen string
+	WebServer   string // name; "" for the one that serves the site, None to leave all alone
+	Yes, DryRun bool
+
+	configurations []configuration
+	site           Site
+	wordpress      wpconfig.Config
+	prefix         string   // with the number of a site in a network
+	home           *url.URL // of the site
+	dsn            string   // for the service
+	unrouted       bool     // the web server does not lead to Bookside
+	continuing     bool     // after the service was started by somebody
+	secret         string   // of the key that was created
+	record         *record
+	answers        *bufio.Reader
+}
+
+// None is the name of no web server.
+const None = "none"
+
+// Error is a failure whose text is for the person who runs the program.
+type Error struct {
+	Text  string
+	Usage bool // of the command line
+	Cause error
+}
+
+func (e *Error) Error() string { return e.Text }
+func (e *Error) Unwrap() error { return e.Cause }
+
+func errorf(format string, args ...any) error {
+	return &Error{Text: fmt.Sprintf(format, args...)}
+}
+
+// Step is a part of setup that is asked for as a whole.
+type Step struct {
+	Name    string // by which it is recorded
+	Title   string
+	Notes   []string // what else to know before agreeing
+	Changes []Change
+	// Optional says what happens if the step is declined; "" if setup is pointless without it.
+	Optional string
+	// Verify reports whether the changes had their effect; nil for nothing to verify.
+	Verify func(context.Context) error
+	// Declined is called if the step is declined; nil for nothing to do.
+	Declined func()
+}
+
+// Run sets Bookside up.
+func (s *Setup) Run(ctx context.Context) error {
+	s.answers = bufio.NewReader(s.In)
+	if !s.Host.Privileged && !s.DryRun {
+		return errorf("%s", unprivileged)
+	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if err := s.examine(ctx); err != nil {
+		return err
+	}
+	// Whatever makes a step impossible is found before the first one is done.
+	for _, plan := range s.plans() {
+		step, err := plan(ctx)
+		if err != nil {
+			return err
+		}
+		if s.DryRun {
+			s.show(step)
+		}
+	}
+	if s.DryRun {
+		s.say("\nNothing was done.\n")
+		return nil
+	}
+	for _, plan := range s.plans() {
+		if err := s.step(ctx, plan); err != nil {
+			return err
+		}
+	}
+	s.record.State = finished
+	if err := s.record.save(ctx, s.Host); err != nil {
+		return err
+	}
+	s.conclude()
+	return nil
+}
+
+// unprivileged says what to do where setup cannot work.
+const unprivileged = `setup needs root: it writes files below /etc, starts a service and reloads the web server.
+Run it as "sudo bookside setup"; "bookside setup --dry-run" shows what it would do.
+
+On shared hosting without root Bookside cannot run beside the site. Run it on a machine of yours that
+may reach the site's database (ask the host for remote access to it), see "bookside help check", and
+let WordPress forward the calls: "bookside companion zip bookside.zip" writes a plugin to upload in
+wp-admin, which has a setting for the address of your machine.`
+
+// plans returns the steps in order. Planning changes nothing, and depends on what was done before.
+func (s *Setup) plans() []func(context.Context) (Step, error) {
+	return []func(context.Context) (Step, error){s.planAccount, s.planConfiguration, s.planService, s.planWebServer, s.planKey}
+}
+
+func (s *Setup) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.Out, format, args...) // nobody is there to be told of an error
+}
+
+// begin looks for what an earlier run has done.
+func (s *Setup) begin(ctx context.Context) error {
+	earlier, err := loadRecord(s.Host)
+	if err != nil {
+		return err
+	}
+	switch {
+	case earlier == nil:
+	case earlier.State == finished:
+		return errorf("Bookside is set up for %s since %s; to take that back: bookside setup --undo", earlier.WordPress, earlier.Begun.Format(time.DateOnly))
+	case earlier.State == waiting:
+		s.say("Continuing with %s.\n", earlier.WordPress)
+		s.record, s.WordPress, s.continuing = earlier, earlier.WordPress, true
+		s.record.State = running
+		return nil
+	case s.DryRun:
+		s.say("An earlier run was interrupted; setup would take back first what that did.\n")
+	default:
+		s.say("An earlier run was interrupted. What it did is taken back first:\n")
+		if agreed, err := s.agree(); err != nil || !agreed {
+			return errors.Join(err, errorf("nothing was done; bookside setup --undo takes back what the interrupted run did"))
+		}
+		if err := s.undo(ctx, earlier); err != nil {
+			return err
+		}
+	}
+	s.record = &record{Begun: s.Now().UTC(), State: running}
+	return nil
+}
+
+// examine finds the site, its database and its address, and checks whether it can be served.
+func (s *Setup) examine(ctx context.Context) (err error) {
+	if s.configurations, err = parseConfigurations(s.Host.files()); err != nil {
+		return errorf("%v: correct it first", err)
+	}
+	if s.site, err = s.choose(); err != nil {
+		return err
+	}
+	s.record.WordPress, s.record.Config = s.site.Dir, s.site.Config
+	s.say("WordPress: %s\nIts settings: %s\n", s.site, s.site.Config)
+	s.wordpress, err = wpconfig.Read(s.Host.path(s.site.Config))
+	if err != nil {
+		return errorf("%v.\nSetup cannot go on by itself: configure the service by hand, with db.dsn, as README.md tells", err)
+	}
+	if s.SiteID > 1 && !s.wordpress.Multisite {
+		return &Error{Text: "--site-id: the site is no network of several", Usage: true}
+	}
+	if s.wordpress.Multisite && s.SiteID == 0 {
+		s.say("It is a network of sites; this is its first one. For another one: --site-id NUMBER\n")
+	}
+	s.dsn, s.prefix = s.wordpress.FormatDSN(), wpdb.SitePrefix(s.wordpress.TablePrefix, s.SiteID)
+	if dsn, exists, err := s.Host.read(dsnFile); err == nil && exists && s.has("configuration") {
+		s.dsn = strings.TrimSpace(string(dsn))
+	}
+	s.say("\n")
+	if err := s.Check(ctx, s.database(), s.has("configuration")); err != nil {
+		return err
+	}
+	return s.findAddress(ctx)
+}
+
+func (s *Setup) database() Database {
+	return Database{s.dsn, s.wordpress.TablePrefix, s.SiteID}
+}
+
+// has reports whether a step was done or declined.
+func (s *Setup) has(step string) bool { return slices.Contains(s.record.Steps, step) }
+
+// choose returns the site: the only one, or the one that somebody picks.
+func (s *Setup) choose() (Site, error) {
+	sites, err := findSites(s.Host.files(), s.configurations, s.WordPress)
+	if err != nil {
+		return Site{}, err
+	}
+	if s.continuing {
+		sites = slices.DeleteFunc(sites, func(site Site) bool { return site.Config != s.record.Config })
+	}
+	switch {
+	case len(sites) == 1:
+		return sites[0], nil
+	case len(sites) == 0 && s.WordPress != "":
+		return Site{}, errorf("there is no WordPress in %s, or it has no wp-config.php yet", s.WordPress)
+	case len(sites) == 0:
+		return Site{}, errorf("no WordPress was found in the usual places and in the directories of nginx, Apache and Caddy; name its directory: --wordpress DIRECTORY.\n" +
+			"If it runs in a container or on another machine, run Bookside there, or configure it with db.dsn, as README.md tells")
+	}
+	s.say("There are several sites:\n")
+	for i, site := range sites {
+		s.say("  %d  %s\n", i+1, site)
+	}
+	if s.Yes || s.DryRun {
+		return Site{}, &Error{Text: "there are several sites; name the directory of one: --wordpress DIRECTORY, and with several in one directory --url ADDRESS", Usage: true}
+	}
+	for {
+		s.say("Which one? [1-%d] ", len(sites))
+		answer, err := s.answer()
+		if err != nil {
+			return Site{}, err
+		}
+		var number int
+		if _, err := fmt.Sscan(answer, &number); err == nil && number >= 1 && number <= len(sites) {
+			return sites[number-1], nil
+		}
+	}
+}
+
+// findAddress determines the site's address and the web server's part of it.
+func (s *Setup) findAddress(ctx context.Context) (err error) {
+	address := s.Address
+	if address == "" {
+		db, err := s.open(ctx)
+		if err != nil {
+			return err
+		}
+		options, err := db.OptionValues(ctx, "home", "siteurl")
+		if err = errors.Join(err, db.Close()); err != nil {
+			return err
+		}
+		if address = wpdb.PlainText(options["home"]); address == "" {
+			address = wpdb.PlainText(options["siteurl"])
+		}
+	}
+	s.home, err = url.Parse(strings.TrimRight(address, "/"))
+	if err != nil || s.home.Host == "" || s.home.Scheme != "http" && s.home.Scheme != "https" {
+		return &Error{Text: fmt.Sprintf("the address of the site is %q; write it like --url https://example.com", address), Usage: true}
+	}
+	s.say("\nThe address of the site: %s\n", s.home)
+	return nil
+}
+
+func (s *Setup) open(ctx context.Context) (*wpdb.DB, error) {
+	return wpdb.Open(ctx, wpdb.Config{DSN: s.dsn, Prefix: s.prefix})
+}
+
+// step plans a step, asks, and does it. If it fails, everything is taken back.
+func (s *Setup) step(ctx context.Context, plan func(context.Context) (Step, error)) error {
+	step, err := plan(ctx)
+	if err != nil {
+		return s.takeBack(ctx, err)
+	}
+	if s.has(step.Name) {
+		return nil
+	}
+	s.show(step)
+	if len(step.Changes) > 0 {
+		switch agreed, err := s.agree(); {
+		case err != nil:
+			return s.takeBack(ctx, err)
+		case !agreed && step.Optional == "":
+			return s.takeBack(ctx, errorf("stopped"))
+		case !agreed:
+			s.say("Left out: %s\n", step.Optional)
+			if step.Declined != nil {
+				step.Declined()
+			}
+			s.record.Steps = append(s.record.Steps, step.Name)
+			return nil
+		}
+	}
+	for _, c := range step.Changes {
+		if err := s.record.do(ctx, s.Host, c); err != nil {
+			return s.takeBack(ctx, err)
+		}
+	}
+	if step.Verify != nil {
+		switch err := step.Verify(ctx); {
+		case errors.Is(err, errWaiting):
+			s.record.State = waiting
+			return errors.Join(s.record.save(ctx, s.Host), s.startYourself())
+		case err != nil:
+			return s.takeBack(ctx, err)
+		}
+	}
+	s.record.Steps = append(s.record.Steps, step.Name)
+	return s.record.save(ctx, s.Host)
+}
+
+func (s *Setup) show(step Step) {
+	s.say("\n%s\n", step.Title)
+	for _, c := range step.Changes {
+		if text := c.Describe(); text != "" {
+			s.say("  - %s\n", text)
+		}
+	}
+	for _, note := range step.Notes {
+		s.say("  %s\n", note)
+	}
+}
+
+// agree asks whether to go on.
+func (s *Setup) agree() (bool, error) {
+	if s.Yes {
+		return true, nil
+	}
+	for {
+		s.say("Do it? [Y/n] ")
+		answer, err := s.answer()
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(answer) {
+		case "", "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+	}
+}
+
+func (s *Setup) answer() (string, error) {
+	line, err := s.answers.ReadString('\n')
+	if err != nil {
+		s.say("\n")
+		return "", &Error{Text: "nobody answers; with --yes setup asks nothing", Usage: true}
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// takeBack undoes everything after a failure, even if the context has ended because of a signal.
+func (s *Setup) takeBack(ctx context.Context, reason error) error {
+	if len(s.record.Changes) == 0 {
+		return reason
+	}
+	ctx = context.WithoutCancel(ctx)
+	s.say("\nThat failed. Everything is taken back:\n")
+	return errors.Join(reason, s.undo(ctx, s.record))
+}
+
+// undo takes back what a record has.
+func (s *Setup) undo(ctx context.Context, r *record) error {
+	complete, err := r.undo(ctx, s.Host, func(change, note string, err error) {
+		if change != "" {
+			s.say("  - %s\n", change)
+		}
+		if note != "" {
+			s.say("    ! %s\n", note)
+		}
+		if err != nil {
+			s.say("    ✗ %v\n", err)
+		}
+	})
+	if err == nil && !complete {
+		err = errorf("not everything could be taken back; when you have seen to it: bookside setup --undo")
+	}
+	return err
+}
+
+// Undo takes back what an earlier run did.
+func (s *Setup) Undo(ctx context.Context) error {
+	s.answers = bufio.NewReader(s.In)
+	if !s.Host.Privileged && !s.DryRun {
+		return errorf(`setup --undo needs root; run it as "sudo bookside setup --undo"`)
+	}
+	earlier, err := loadRecord(s.Host)
+	if err != nil {
+		return err
+	}
+	if earlier == nil {
+		return errorf("there is nothing to take back: setup has not run here, or was taken back already")
+	}
+	s.say("Setup for %s of %s, taken back from its end:\n", earlier.WordPress, earlier.Begun.Format(time.DateOnly))
+	for i := len(earlier.Changes) - 1; i >= 0; i-- {
+		c, err := earlier.Changes[i].change()
+		if err != nil {
+			return err
+		}
+		if text := c.DescribeUndo(); text != "" {
+			s.say("  - %s\n", text)
+		}
+	}
+	s.say("The tables of Bookside stay in the site's database, with keys and webhooks.\n")
+	if s.DryRun {
+		s.say("\nNothing was done.\n")
+		return nil
+	}
+	if agreed, err := s.agree(); err != nil || !agreed {
+		return errors.Join(err, errorf("nothing was done"))
+	}
+	if err := s.undo(ctx, earlier); err != nil {
+		return err
+	}
+	s.say("Everything is as it was.\n")
+	return nil
+}
+
+// errWaiting is the error of a service that nobody but a person can start.
+var errWaiting = errors.New("the service does not run")
+
+// startYourself ends a run until the service was started.
+func (s *Setup) startYourself() error {
+	return errorf("Bookside has to run before the web server can use it, and systemd does not run here.\n"+
+		"Start it by whatever starts services here, as the user %s, and run setup again, which goes on from here:\n"+
+		"  %s serve", serviceUser, s.Program)
+}
+
+// conclude says what is there now.
+func (s *Setup) conclude() {
+	api := s.apiURL()
+	s.say("\nBookside is set up.\n")
+	if s.secret != "" {
+		s.say("\nThis is a key that may read. It is shown only once:\n\n  %s\n\nTry it:\n\n  curl -H 'X-API-Key: %[1]s' %s/services\n", s.secret, api)
+	}
+	s.say("\nThe documentation, where requests can be tried: %s/docs\n", api)
+	s.say("More keys: bookside keys create --name NAME --permissions read,write_bookings\n")
+	s.say("To take everything back: bookside setup --undo\n")
+}

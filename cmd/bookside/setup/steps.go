@@ -1,0 +1,570 @@
+package setup
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"bookside/docker"
+)
+
+// Where setup writes.
+const (
+	configFile  = "/etc/bookside/config.yaml"
+	dsnFile     = "/etc/bookside/dsn" // the address of the database with its password
+	unitFolder  = "/etc/systemd/system"
+	serviceUser = "bookside"
+)
+
+// The defaults of the program, which the samples have too.
+const (
+	defaultListen = "127.0.0.1:8080"
+	defaultAdmin  = "127.0.0.1:8081"
+	apiPath       = "/wp-json/latepoint-api/v1"
+)
+
+// planAccount plans an account of the database for Bookside alone.
+func (s *Setup) planAccount(ctx context.Context) (Step, error) {
+	step := Step{Name: "account", Title: "An account of the database for Bookside alone"}
+	if s.has(step.Name) {
+		return step, nil
+	}
+	db, err := s.open(ctx)
+	if err != nil {
+		return step, err
+	}
+	account, dsn, reason, err := s.accountFor(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return step, err
+	}
+	site := "Bookside uses the account of the site itself, " + s.wordpress.User
+	if account == nil {
+		step.Notes = []string{
+			"Not possible here: " + reason + ".",
+			site + ". If its password is changed, change it in " + dsnFile + " too.",
+			"An administrator of the database can create one later: bookside check --grants prints the statements.",
+		}
+		return step, nil
+	}
+	step.Changes = []Change{account}
+	step.Optional = site
+	step.Verify = func(ctx context.Context) error {
+		s.dsn = dsn
+		return s.Check(ctx, s.database(), true)
+	}
+	return step, nil
+}
+
+// planConfiguration plans the configuration, and the user who reads it.
+func (s *Setup) planConfiguration(context.Context) (Step, error) {
+	step := Step{Name: "configuration", Title: "The configuration"}
+	if s.has(step.Name) {
+		return step, nil
+	}
+	present, _, err := s.Host.read(configFile)
+	if err != nil {
+		return step, err
+	}
+	assignments := []assignment{
+		{"db", "dsn", nil}, {"wordpress", "config", nil}, {"db", "prefix", s.wordpress.TablePrefix}, {"db", "dsn_file", dsnFile},
+		{"server", "trusted_proxies", []string{"127.0.0.1", "::1"}},
+	}
+	if s.SiteID > 1 {
+		assignments = append(assignments, assignment{"wordpress", "site_id", s.SiteID})
+	}
+	if s.Listen != defaultListen {
+		assignments = append(assignments, assignment{"server", "listen", s.Listen})
+	}
+	if s.AdminListen != defaultAdmin {
+		assignments = append(assignments, assignment{"admin", "listen", s.AdminListen})
+	}
+	if s.home.Path != "" { // WordPress is below the root of its host
+		assignments = append(assignments, assignment{"server", "base_paths", []string{s.home.Path + apiPath, apiPath, "/v1"}})
+	}
+	text, err := configure(string(present), assignments)
+	if err != nil {
+		return step, errorf("%s: %v", configFile, err)
+	}
+	if !s.hasUser() {
+		step.Changes = append(step.Changes, &Run{
+			do:   []Command{command("useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", serviceUser)},
+			Back: []Command{command("userdel", serviceUser)},
+		})
+	}
+	step.Changes = append(step.Changes,
+		&File{Path: dsnFile, Mode: 0o640, Group: serviceUser, content: []byte(s.dsn + "\n")},
+		&File{Path: configFile, Mode: 0o640, Group: serviceUser, content: []byte(text)},
+	)
+	return step, nil
+}
+
+// hasUser reports whether there is the user that the service runs as.
+func (s *Setup) hasUser() bool {
+	users, _, err := s.Host.read("/etc/passwd")
+	return err == nil && strings.Contains("\n"+string(users), "\n"+serviceUser+":")
+}
+
+// planService plans to start the service.
+func (s *Setup) planService(ctx context.Context) (Step, error) {
+	step := Step{Name: "service", Title: "The service"}
+	if s.has(step.Name) {
+		return step, nil
+	}
+	if !s.Host.systemd() {
+		step.Title += ", which somebody else has to start: systemd does not run here"
+		step.Verify = func(ctx context.Context) error {
+			if s.ready(ctx, 0) != nil {
+				return errWaiting
+			}
+			return nil
+		}
+		return step, nil
+	}
+	socket := s.commandWorks(ctx, "systemctl", "is-active", "bookside.socket")
+	if !socket {
+		for _, address := range []string{s.Listen, s.AdminListen} {
+			if conn, err := s.Host.Dial(ctx, "tcp", address); err == nil {
+				_ = conn.Close()
+				return step, errorf("another program listens at %s; name a free address: --listen 127.0.0.1:PORT, or --admin-listen", address)
+			}
+		}
+	}
+	// At the end of an undo, after the files are gone.
+	reload := command("systemctl", "daemon-reload")
+	step.Changes = append(step.Changes, &Run{Back: []Command{reload}})
+	if !s.commandWorks(ctx, "systemctl", "cat", "bookside.service") {
+		units, err := s.units()
+		if err != nil {
+			return step, err
+		}
+		step.Changes = append(step.Changes, units...)
+	}
+	if s.Listen != defaultListen {
+		step.Changes = append(step.Changes, &File{Path: unitFolder + "/bookside.socket.d/setup.conf", Mode: 0o644,
+			content: []byte("[Socket]\nListenStream=\nListenStream=" + s.Listen + "\n")})
+	}
+	step.Changes = append(step.Changes, &Run{
+		do: []Command{
+			reload, command("systemctl", "enable", "--quiet", "bookside.socket", "bookside.service"),
+			command("systemctl", "stop", "bookside.service", "bookside.socket"), command("systemctl", "start", "bookside.socket", "bookside.service"),
+		},
+		Back: []Command{command("systemctl", "disable", "--quiet", "--now", "bookside.service", "bookside.socket")},
+	})
+	step.Verify = func(ctx context.Context) error {
+		err := s.ready(ctx, s.Host.Patience)
+		if err != nil {
+			output, _ := s.Host.Run(ctx, command("journalctl", "--unit=bookside.service", "--lines=10", "--no-pager", "--output=cat"))
+			return errorf("the service does not become ready: %v\n%s", err, strings.TrimSpace(output))
+		}
+		return nil
+	}
+	return step, nil
+}
+
+func (s *Setup) commandWorks(ctx context.Context, args ...string) bool {
+	_, err := s.Host.Run(ctx, command(args...))
+	return err == nil
+}
+
+// units returns the units of the samples, for a program that no package installed. They find the
+// program in two directories, one of which is for programs without a package.
+func (s *Setup) units() ([]Change, error) {
+	const packaged, installed = "/usr/bin/bookside", "/usr/local/bin/bookside"
+	var changes []Change
+	if s.Program != packaged && s.Program != installed {
+		content, err := os.ReadFile(s.Host.path(s.Program))
+		if err != nil {
+			return nil, err
+		}
+		if present, _, err := s.Host.read(installed); err != nil || !bytes.Equal(present, content) {
+			changes = append(changes, &File{Path: installed, Mode: 0o755, content: content})
+		}
+	}
+	for _, name := range []string{"bookside.service", "bookside.socket"} {
+		unit, err := sample(name)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, &File{Path: unitFolder + "/" + name, Mode: 0o644, content: []byte(unit)})
+	}
+	return changes, nil
+}
+
+// sample returns a file of docker with some texts replaced, all of which it must contain.
+func sample(name string, replaced ...string) (string, error) {
+	content, err := fs.ReadFile(docker.Samples, name)
+	if err != nil {
+		return "", err
+	}
+	for i := 0; i < len(replaced); i += 2 {
+		if !strings.Contains(string(content), replaced[i]) {
+			return "", fmt.Errorf("the sample %s has no %q", name, replaced[i])
+		}
+	}
+	return strings.NewReplacer(replaced...).Replace(string(content)), nil
+}
+
+// ready waits until the server is ready.
+func (s *Setup) ready(ctx context.Context, patience time.Duration) error {
+	web := client(s.Host.Dial)
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		err := s.probe(ctx, web)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Setup) probe(ctx context.Context, web *http.Client) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.AdminListen+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := web.Do(request)
+	if err != nil {
+		return err
+	}
+	if err := response.Body.Close(); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s/readyz answers %d", s.AdminListen, response.StatusCode)
+	}
+	return nil
+}
+
+// planKey plans the first key, and a request with it through the site's own address.
+func (s *Setup) planKey(ctx context.Context) (Step, error) {
+	key := &Key{Name: "setup, " + s.record.Begun.Format(time.DateTime), Prefix: s.prefix, DSNFile: dsnFile, now: s.Now}
+	step := Step{
+		Name: "key", Title: "A key, tried through the site's address", Changes: []Change{key},
+		Notes:    []string{"and ask for " + s.apiURL() + "/services with it"},
+		Optional: "no request was tried through the site's address",
+	}
+	step.Verify = func(ctx context.Context) error {
+		s.secret = key.secret
+		return s.try(ctx, key.secret)
+	}
+	if s.unrouted {
+		step.Title = "A key, tried at " + s.apiURL()
+	}
+	return step, nil
+}
+
+// apiURL returns the address of the API: that of the site, or Bookside's own if the web server
+// does not lead there.
+func (s *Setup) apiURL() string {
+	if s.unrouted {
+		return "http://" + s.Listen + "/v1"
+	}
+	return s.home.String() + apiPath
+}
+
+// try asks for something through the site's own address.
+func (s *Setup) try(ctx context.Context, secret string) error {
+	err := s.tryOver(ctx, secret, client(s.Host.Dial))
+	var unreachable *url.Error
+	switch {
+	case err == nil:
+		s.say("  %s/services answers.\n", s.apiURL())
+		return nil
+	case s.unrouted || !errors.As(err, &unreachable):
+		return err
+	}
+	// The name may lead here only from elsewhere, or not yet, and the certificate may be one that only
+	// clients of the site know.
+	local := client(func(ctx context.Context, network, address string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return s.Host.Dial(ctx, network, net.JoinHostPort("127.0.0.1", port))
+	})
+	local.Transport.(*http.Transport).TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // to this machine only
+	if failed := s.tryOver(ctx, secret, local); failed != nil {
+		return errors.Join(err, failed)
+	}
+	s.say("  The web server of this machine answers, but from here %s does not: %v\n", s.home, unreachable.Err)
+	return nil
+}
+
+// tryOver asks for something until it is answered. The error of a connection that fails is an
+// *url.Error.
+func (s *Setup) tryOver(ctx context.Context, secret string, web *http.Client) error {
+	address := s.apiURL() + "/services"
+	deadline := time.NewTimer(s.Host.Patience)
+	defer deadline.Stop()
+	for redirects := 0; ; {
+		status, location, err := s.ask(ctx, web, address, secret)
+		switch {
+		case err != nil:
+			return err
+		case status == answered:
+			return nil
+		case location != nil && location.Hostname() == s.home.Hostname() && redirects < 3: // such as from http to https
+			redirects++
+			address = location.String()
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			return errorf("%s answers with the status %d, and not as Bookside does: the request did not reach it", address, status)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// answered is the status of an answer of Bookside.
+const answered = -1
+
+// ask sends a request and returns the status, or answered, and the location of a redirect. A page of
+// WordPress may have the status 200, too.
+func (s *Setup) ask(ctx context.Context, web *http.Client, address, secret string) (status int, location *url.URL, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("X-API-Key", secret)
+	response, err := web.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := response.Body.Close(); err != nil {
+		return 0, nil, err
+	}
+	if location, err = response.Location(); err != nil {
+		location = nil
+	}
+	if response.StatusCode == http.StatusOK && response.Header.Get("X-Request-Id") != "" && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		return answered, nil, nil
+	}
+	return response.StatusCode, location, nil
+}
+
+// serving returns the site's servers in the configuration of the web server that is to be changed.
+func (s *Setup) serving() (configuration, []Server, error) {
+	var names []string
+	var software Software
+	for _, server := range s.site.Servers {
+		if !slices.Contains(names, string(server.Software)) {
+			names = append(names, string(server.Software))
+			software = server.Software
+		}
+	}
+	if s.WebServer != "" {
+		names = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, s.WebServer) })
+		if len(names) == 0 {
+			return configuration{}, nil, &Error{Text: fmt.Sprintf("--web-server: %s does not serve %s", s.WebServer, s.site.Dir), Usage: true}
+		}
+		software = Software(names[0])
+	}
+	if len(names) > 1 {
+		return configuration{}, nil, &Error{Text: fmt.Sprintf("%s serve the site; name the one that gets the requests: --web-server %s", strings.Join(names, " and "), strings.ToLower(names[0])), Usage: true}
+	}
+	var servers []Server
+	for _, server := range s.site.Servers {
+		if server.Software == software {
+			servers = append(servers, server)
+		}
+	}
+	if named := serversOf(servers, s.home.Hostname()); len(named) > 0 {
+		servers = named
+	}
+	for _, c := range s.configurations {
+		if c.software == software {
+			return c, servers, nil
+		}
+	}
+	return configuration{}, nil, nil
+}
+
+// planWebServer plans the way from the site's address to Bookside.
+func (s *Setup) planWebServer(ctx context.Context) (Step, error) {
+	step := Step{
+		Name: "web server", Title: "The web server", Optional: "calls of the site's address do not reach Bookside; README.md tells how to change the web server",
+		Declined: func() { s.unrouted = true },
+	}
+	if s.has(step.Name) {
+		return step, nil
+	}
+	if s.WebServer == None {
+		s.unrouted = true
+		step.Notes = []string{"It is left alone: " + step.Optional + "."}
+		return step, nil
+	}
+	c, servers, err := s.serving()
+	switch {
+	case err != nil:
+		return step, err
+	case len(servers) == 0:
+		step.Notes = []string{"No site of nginx, Apache or Caddy was found that serves " + s.site.Dir + ".", step.Optional + "."}
+		s.unrouted = true
+		return step, nil
+	case slices.ContainsFunc(servers, func(server Server) bool { return server.Bookside }):
+		step.Notes = []string{"Calls go to Bookside already."}
+		return step, nil
+	}
+	step.Title += ", " + string(c.software)
+	commands := s.commandsOf(c)
+	if err := s.Host.run(ctx, commands.test); err != nil {
+		return step, errorf("the configuration of %s is invalid already; correct it first.\n%v", c.software, err)
+	}
+	step.Changes = []Change{&Run{Back: []Command{commands.test, commands.reload}}}
+	var changes []Change
+	switch c.software {
+	case Nginx:
+		changes, err = s.nginxChanges(c, servers)
+	case Apache:
+		changes, err = s.apacheChanges(c, servers)
+	case Caddy:
+		changes, err = s.caddyChanges(c, servers)
+		if c.logs {
+			step.Notes = append(step.Notes, "It has a log of its own format. Keys that are sent in URLs stay in it, unless it gets the fields of docker/caddy/bookside-log.caddy.")
+		}
+	}
+	step.Changes = append(append(step.Changes, changes...), &Run{do: []Command{commands.test, commands.reload}})
+	return step, err
+}
+
+// serverCommands test the configuration of a web server, and have it used.
+type serverCommands struct{ test, reload Command }
+
+func (s *Setup) commandsOf(c configuration) serverCommands {
+	var found serverCommands
+	var unit string
+	switch c.software {
+	case Nginx:
+		found, unit = serverCommands{command("nginx", "-t", "-q"), command("nginx", "-s", "reload")}, "nginx.service"
+	case Caddy:
+		found, unit = serverCommands{command("caddy", "validate", "--config", c.main), command("caddy", "reload", "--config", c.main)}, "caddy.service"
+	default:
+		control, service := "apache2ctl", "apache2.service"
+		if !s.Host.Has(control) {
+			control, service = "apachectl", "httpd.service"
+		}
+		found, unit = serverCommands{command(control, "configtest"), command(control, "graceful")}, service
+	}
+	if s.Host.systemd() {
+		found.reload = command("systemctl", "try-reload-or-restart", unit)
+	}
+	return found
+}
+
+// adapted returns a sample for this site.
+func (s *Setup) adapted(name string, replaced ...string) (*File, error) {
+	text, err := sample(name, replaced...)
+	text = strings.ReplaceAll(text, defaultListen, s.Listen)
+	if s.home.Path != "" {
+		text = strings.ReplaceAll(text, apiPath, s.home.Path+apiPath)
+	}
+	return &File{Mode: 0o644, content: []byte(text)}, err
+}
+
+// blocks plans lines inside of servers, from the end of a file to its beginning, so that what is
+// inserted does not move what follows.
+func blocks(servers []Server, line string) (changes []Change) {
+	slices.SortFunc(servers, func(a, b Server) int { return b.At - a.At })
+	for _, server := range servers {
+		changes = append(changes, &Block{
+			Path: server.File, at: server.At, lines: []string{line},
+			place: fmt.Sprintf("in the site at line %d", server.Line),
+		})
+	}
+	return changes
+}
+
+func (s *Setup) nginxChanges(c configuration, servers []Server) ([]Change, error) {
+	const routes = "/etc/nginx/snippets/bookside-routes.conf"
+	general := "/etc/nginx/conf.d/00-bookside.conf" // before the sites, which use its format of logs
+	var changes []Change
+	if !c.bookside {
+		if !c.includes(general) {
+			return nil, errorf("%s does not include the files of /etc/nginx/conf.d; README.md tells how to change nginx by hand", c.main)
+		}
+		file, err := s.adapted("nginx/bookside.conf")
+		if err != nil {
+			return nil, err
+		}
+		file.Path = general
+		changes = append(changes, file)
+	}
+	var replaced []string
+	if log := servers[0].Log; log != "" {
+		replaced = []string{"/var/log/nginx/access.log", log}
+	}
+	file, err := s.adapted("nginx/bookside-routes.conf", replaced...)
+	file.Path = routes
+	return append(append(changes, file), blocks(servers, "include "+routes+";")...), err
+}
+
+func (s *Setup) apacheChanges(c configuration, servers []Server) ([]Change, error) {
+	debian := strings.HasPrefix(c.main, "/etc/apache2/")
+	routes, general := "/etc/httpd/bookside-routes.conf", "/etc/httpd/conf.d/bookside.conf"
+	if debian {
+		routes, general = "/etc/apache2/bookside-routes.conf", "/etc/apache2/conf-available/bookside.conf"
+	}
+	var changes []Change
+	if debian {
+		for _, module := range []string{"proxy", "proxy_http", "rewrite", "headers"} {
+			if !s.Host.exists("/etc/apache2/mods-enabled/" + module + ".load") {
+				changes = append(changes, &Run{do: []Command{command("a2enmod", "--quiet", module)}, Back: []Command{command("a2dismod", "--quiet", "--force", module)}})
+			}
+		}
+	}
+	if !c.bookside {
+		file, err := s.adapted("apache/bookside.conf")
+		if err != nil {
+			return nil, err
+		}
+		file.Path = general
+		changes = append(changes, file)
+		if debian {
+			changes = append(changes, &Run{do: []Command{command("a2enconf", "--quiet", "bookside")}, Back: []Command{command("a2disconf", "--quiet", "bookside")}})
+		}
+	}
+	file, err := s.adapted("apache/bookside-routes.conf")
+	file.Path = routes
+	return append(append(changes, file), blocks(servers, "Include "+routes)...), err
+}
+
+func (s *Setup) caddyChanges(c configuration, servers []Server) ([]Change, error) {
+	const routes, log = "/etc/caddy/bookside-routes.caddy", "/etc/caddy/bookside-log.caddy"
+	file, err := s.adapted("caddy/bookside-routes.caddy")
+	if err != nil {
+		return nil, err
+	}
+	file.Path = routes
+	changes := append([]Change{file}, blocks(servers, "import "+routes)...)
+	if c.logs || c.bookside {
+		return changes, nil
+	}
+	general, err := s.adapted("caddy/bookside-log.caddy")
+	general.Path = log
+	lines := []string{"import " + log}
+	at := c.global
+	if at < 0 { // there are no global options yet
+		at, lines = 0, []string{"{", "\timport " + log, "}"}
+	}
+	return append(changes, general, &Block{Path: c.main, at: at, lines: lines, place: "in the global options"}), err
+}

@@ -1,0 +1,112 @@
+package setup
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Software is a web server.
+type Software string
+
+// The web servers whose configurations are understood.
+const (
+	Nginx  Software = "nginx"
+	Apache Software = "Apache"
+	Caddy  Software = "Caddy"
+)
+
+// Server is a site in the configuration of a web server: a server block of nginx, a VirtualHost
+// of Apache, or a site block of Caddy.
+type Server struct {
+	Software Software
+	File     string
+	Line     int
+	At       int      // offset of the first line inside
+	Names    []string // host names; none for any
+	Roots    []string // directories
+	Log      string   // of requests; "" if there is none of its own
+	Bookside bool     // it already has calls go to Bookside
+}
+
+// configuration is what is known of a web server's configuration.
+type configuration struct {
+	software Software
+	main     string // path of the main file
+	servers  []Server
+	included []string // patterns of the files that are included, absolute
+	bookside bool     // it mentions Bookside, outside of its sites
+	global   int      // Caddy: offset inside the block of global options; -1 if there is none
+	logs     bool     // Caddy: the global options have a log
+}
+
+// mains are the main files of web servers, with their packages' paths.
+var mains = []struct {
+	software Software
+	file     string
+	parse    func(files fs.FS, main string) (configuration, error)
+}{
+	{Nginx, "/etc/nginx/nginx.conf", parseNginx},
+	{Apache, "/etc/apache2/apache2.conf", parseApache},
+	{Apache, "/etc/httpd/conf/httpd.conf", parseApache},
+	{Caddy, "/etc/caddy/Caddyfile", parseCaddy},
+}
+
+// parseConfigurations parses the configurations of all web servers.
+func parseConfigurations(files fs.FS) (found []configuration, err error) {
+	for _, m := range mains {
+		if _, err := fs.Stat(files, relative(m.file)); err != nil {
+			continue
+		}
+		c, err := m.parse(files, m.file)
+		if err != nil {
+			return nil, err
+		}
+		c.software, c.main = m.software, m.file
+		for i := range c.servers {
+			c.servers[i].Software = m.software
+		}
+		found = append(found, c)
+	}
+	return found, nil
+}
+
+// includes reports whether a file would be included, if it existed.
+func (c configuration) includes(file string) bool {
+	return slices.ContainsFunc(c.included, func(pattern string) bool {
+		matches, err := path.Match(pattern, file)
+		return err == nil && matches
+	})
+}
+
+// relative returns an absolute path as an fs.FS has it.
+func relative(name string) string {
+	if name = strings.TrimPrefix(path.Clean("/"+name), "/"); name == "" {
+		return "."
+	}
+	return name
+}
+
+// glob returns the files that a pattern matches, with absolute paths in order. A pattern without
+// wildcards is itself, whether the file exists or not.
+func glob(files fs.FS, pattern string) ([]string, error) {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return []string{pattern}, nil
+	}
+	found, err := fs.Glob(files, relative(pattern))
+	for i := range found {
+		found[i] = "/" + found[i]
+	}
+	return found, err
+}
+
+// nextLine returns the offset of the line after the one that contains an offset.
+func nextLine(content string, offset int) int {
+	if i := strings.IndexByte(content[offset:], '\n'); i >= 0 {
+		return offset + i + 1
+	}
+	return len(content)
+}
+
+func lineOf(content string, offset int) int { return strings.Count(content[:offset], "\n") + 1 }

@@ -1,0 +1,455 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/cmd/bookside/setup"
+	"bookside/fixtures"
+)
+
+// machine is a machine with WordPress and nginx for setup: a directory, a database, and functions
+// in place of programs.
+type machine struct {
+	t    *testing.T
+	root string
+	db   *fixtures.Database
+	// fails is the text in a command that makes it fail; nothing for none.
+	fails    string
+	commands []string // that were run
+	host     *setup.Host
+	before   map[string]string // files
+	systemd  bool
+	stub     http.Handler // in place of the service; nil for the real one
+	server   *testServer  // once it was started
+}
+
+const nginxSite = `server {
+    server_name site.test;
+    root /var/www/html;
+}
+`
+
+func newMachine(t *testing.T, db *fixtures.Database) *machine {
+	t.Helper()
+	m := &machine{t: t, root: t.TempDir(), db: db, systemd: true}
+	account, err := mysql.ParseDSN(db.AdminDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := account.Addr
+	if account.Net == "unix" {
+		address = "localhost:" + address
+	}
+	var constants strings.Builder
+	for name, value := range map[string]string{"DB_NAME": account.DBName, "DB_USER": account.User, "DB_PASSWORD": account.Passwd, "DB_HOST": address} {
+		fmt.Fprintf(&constants, "define('%s', '%s');\n", name, value)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, _, _ := strings.Cut(db.Prefix, "7_")
+	writeBelow(t, m.root, map[string]string{
+		"etc/passwd":                   "root:x:0:0::/root:/bin/sh\n",
+		"etc/nginx/nginx.conf":         "http {\n    include /etc/nginx/conf.d/*.conf;\n    include /etc/nginx/sites-enabled/*;\n}\n",
+		"etc/nginx/sites-enabled/site": nginxSite,
+		"var/www/html/wp-load.php":     "<?php\n",
+		"var/www/html/wp-config.php":   "<?php\n" + constants.String() + "define('MULTISITE', " + fmt.Sprint(base != db.Prefix) + ");\n$table_prefix = '" + base + "';\n",
+		program:                        "the program",
+	})
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'http://site.test' WHERE option_name IN ('home', 'siteurl')")
+	m.before = filesBelow(t, m.root)
+	m.host = &setup.Host{Root: m.root, Privileged: true, Run: m.run, Dial: m.dial, Has: func(program string) bool {
+		return program != "systemctl" || m.systemd
+	}}
+	return m
+}
+
+// boot is what a machine with systemd has.
+func (m *machine) boot() *machine {
+	if err := os.MkdirAll(filepath.Join(m.root, "run/systemd/system"), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	return m
+}
+
+// run is every program of the machine.
+func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
+	m.commands = append(m.commands, c.String())
+	if m.fails != "" && strings.Contains(c.String(), m.fails) {
+		return "it fails on purpose", errors.New("exit status 1")
+	}
+	switch words := c.Args; {
+	case words[0] == "mariadb":
+		return m.client(ctx, c.Stdin)
+	case words[0] == "useradd":
+		return "", m.edit("etc/passwd", func(text string) string { return text + "bookside:x:999:\n" })
+	case words[0] == "userdel":
+		return "", m.edit("etc/passwd", func(text string) string { return strings.ReplaceAll(text, "bookside:x:999:\n", "") })
+	case words[0] == "systemctl" && (words[1] == "cat" || words[1] == "is-active"):
+		return "", errors.New("exit status 1")
+	case words[0] == "systemctl" && words[1] == "start":
+		m.start()
+	case words[0] == "systemctl" && words[1] == "disable" && m.server != nil:
+		err := m.server.stop()
+		m.server = nil
+		return "", err
+	}
+	return "", nil
+}
+
+func (m *machine) edit(name string, change func(string) string) error {
+	content, err := os.ReadFile(filepath.Join(m.root, name))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(m.root, name), []byte(change(string(content))), 0o644)
+}
+
+// client runs statements as the administrator of the database.
+func (m *machine) client(ctx context.Context, statements string) (string, error) {
+	if strings.Contains(statements, "mysql.user") {
+		return "1\n", nil // other tests use the server, too
+	}
+	var output strings.Builder
+	for statement := range strings.SplitSeq(strings.TrimSpace(statements), ";\n") {
+		statement = strings.TrimSuffix(statement, ";")
+		var number int
+		var err error
+		if strings.HasPrefix(statement, "SELECT") {
+			err = m.db.SQL.QueryRowContext(ctx, statement).Scan(&number)
+			fmt.Fprintln(&output, number)
+		} else {
+			_, err = m.db.SQL.ExecContext(ctx, statement)
+		}
+		if err != nil {
+			return err.Error(), err
+		}
+	}
+	return output.String(), nil
+}
+
+// start starts the service with what setup has written.
+func (m *machine) start() {
+	if m.stub != nil || m.server != nil {
+		return
+	}
+	dsn, err := os.ReadFile(filepath.Join(m.root, "etc/bookside/dsn"))
+	if err != nil {
+		m.t.Error(err)
+		return
+	}
+	m.server = serve(m.t, lastWins(settingsFor(m.db, "BOOKSIDE_DB__DSN="+strings.TrimSpace(string(dsn)))))
+}
+
+// dial connects to the service, and to the site's address.
+func (m *machine) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+	running := m.stub != nil && slices.ContainsFunc(m.commands, func(c string) bool { return strings.HasPrefix(c, "systemctl start") }) || m.server != nil
+	switch {
+	case address == "site.test:80":
+		return m.connect(ctx, http.HandlerFunc(m.nginx))
+	case !running:
+		return nil, refused
+	case m.stub != nil:
+		return m.connect(ctx, m.stub)
+	case address == "127.0.0.1:8081":
+		return new(net.Dialer).DialContext(ctx, network, m.server.admin())
+	case address == "127.0.0.1:8080":
+		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(m.server.url, "http://"))
+	default:
+		return nil, refused
+	}
+}
+
+// connect connects to a handler.
+func (m *machine) connect(ctx context.Context, handler http.Handler) (net.Conn, error) {
+	server := httptest.NewServer(handler)
+	m.t.Cleanup(server.Close)
+	return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+}
+
+// nginx serves the site, as its configuration says.
+func (m *machine) nginx(w http.ResponseWriter, r *http.Request) {
+	content, err := os.ReadFile(filepath.Join(m.root, "etc/nginx/sites-enabled/site"))
+	switch {
+	case err != nil || !strings.Contains(string(content), "include /etc/nginx/snippets/bookside-routes.conf;"):
+		_, _ = io.WriteString(w, "<html>a page of WordPress")
+	case m.stub != nil:
+		m.stub.ServeHTTP(w, r)
+	default:
+		target, _ := url.Parse(m.server.url)
+		httputil.NewSingleHostReverseProxy(target).ServeHTTP(w, r)
+	}
+}
+
+// setup runs the command.
+func (m *machine) setup(stdin string, args ...string) result {
+	m.t.Helper()
+	var stdout, stderr fixtures.Buffer
+	p := program{stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
+	code := report(&stderr, p.run(m.t.Context(), append([]string{"setup"}, args...)))
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// wantUntouched fails the test if a file or an account is left.
+func (m *machine) wantUntouched() {
+	m.t.Helper()
+	if diff := cmp.Diff(m.before, filesBelow(m.t, m.root)); diff != "" {
+		m.t.Errorf("files (-before +after):\n%s", diff)
+	}
+	if account := m.account(); account != "" {
+		m.t.Errorf("the account %s is left", account)
+	}
+}
+
+// account returns the account that was created for this machine; "" if there is none.
+func (m *machine) account() string {
+	m.t.Helper()
+	var name string
+	err := m.db.SQL.QueryRowContext(m.t.Context(), "SELECT DISTINCT User FROM mysql.tables_priv WHERE Db = DATABASE() AND User LIKE 'bookside\\_%' AND LENGTH(User) = 15").Scan(&name)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		m.t.Fatal(err)
+	}
+	return name
+}
+
+// ready answers everything as the service does.
+var ready = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("X-Request-Id", "1")
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, "{}")
+})
+
+// TestSetup: a site is set up, the key that is printed works through the site's address, and
+// everything can be taken back.
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	got := m.setup("", "--yes").want(t, exitOK)
+	wantTexts(t, got.stdout, "WordPress: /var/www/html, nginx at /etc/nginx/sites-enabled/site:1\n", "The site can be served", "The address of the site: http://site.test\n",
+		"http://site.test/wp-json/latepoint-api/v1/services answers.", "  curl -H 'X-API-Key: lp_live_", "bookside setup --undo")
+	files := filesBelow(t, m.root)
+	wantTexts(t, files["etc/bookside/config.yaml"], "dsn_file: /etc/bookside/dsn\n", "prefix: wp_\n", "trusted_proxies: [127.0.0.1, '::1']")
+	wantTexts(t, files["etc/nginx/sites-enabled/site"], "server {\n    # begin: bookside setup\n    include /etc/nginx/snippets/bookside-routes.conf;\n    # end: bookside setup\n    server_name site.test;\n")
+	wantTexts(t, files["etc/systemd/system/bookside.service"], "\nExecStart=bookside serve\n", "\nUser=bookside\n")
+	for name, mode := range map[string]os.FileMode{"etc/bookside/dsn": 0o640, "etc/bookside/config.yaml": 0o640, "var/lib/bookside/setup.json": 0o600} {
+		if info, err := os.Stat(filepath.Join(m.root, name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	account := m.account()
+	password, _, _ := strings.Cut(strings.TrimPrefix(files["etc/bookside/dsn"], account+":"), "@")
+	if account == "" || len(password) < 20 || strings.Contains(got.stdout+files["var/lib/bookside/setup.json"]+strings.Join(m.commands, "\n"), password) {
+		t.Errorf("account %q with the password %q", account, password)
+	}
+	again := m.setup("", "--yes").want(t, exitFailure, "Bookside is set up for /var/www/html since 2026-11-21; to take that back: bookside setup --undo")
+	if again.stdout != "" {
+		t.Errorf("the second time: %s", again.stdout)
+	}
+
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "revoke the API key", "remove the lines of setup from /etc/nginx/sites-enabled/site", "Everything is as it was.")
+	m.wantUntouched()
+	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
+	m.setup("", "--undo", "--yes").want(t, exitFailure, "there is nothing to take back")
+}
+
+// TestSetupTakesEverythingBack: whatever fails, the machine is as it was.
+func TestSetupTakesEverythingBack(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	for _, command := range []string{
+		"useradd", "chgrp", "systemctl daemon-reload", "systemctl enable", "systemctl stop", "systemctl start", "systemctl try-reload-or-restart nginx.service",
+	} {
+		m.fails, m.commands = command, nil
+		got := m.setup("", "--yes").want(t, exitFailure, "it fails on purpose")
+		wantTexts(t, got.stdout, "That failed. Everything is taken back:")
+		m.wantUntouched()
+	}
+	m.fails, m.commands = "", nil
+	m.stub = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" {
+			ready(w, r)
+		} // otherwise 200, but not as Bookside answers
+	})
+	m.setup("", "--yes").want(t, exitFailure, "http://site.test/wp-json/latepoint-api/v1/services answers with the status 200, and not as Bookside does")
+	m.wantUntouched()
+	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
+	m.stub, m.commands = http.NotFoundHandler(), nil
+	m.setup("", "--yes").want(t, exitFailure, "the service does not become ready: 127.0.0.1:8081/readyz answers 404")
+	m.wantUntouched()
+}
+
+// TestSetupAfterACrash: what an interrupted run did is taken back, by --undo or by the next run.
+func TestSetupAfterACrash(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	crash := func() {
+		t.Helper()
+		work := m.host.Run
+		m.host.Run = func(ctx context.Context, c setup.Command) (string, error) {
+			if strings.HasPrefix(c.String(), "systemctl start") {
+				panic("crash")
+			}
+			return work(ctx, c)
+		}
+		defer func() {
+			m.host.Run = work
+			if recover() == nil {
+				t.Error("no crash")
+			}
+		}()
+		m.setup("", "--yes")
+	}
+	crash()
+	m.setup("y\n", "--undo").want(t, exitOK)
+	m.wantUntouched()
+	crash()
+	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "An earlier run was interrupted. What it did is taken back first:", "Bookside is set up.")
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+}
+
+// TestSetupAsks: each step can be declined, and nobody's answer is made up.
+func TestSetupAsks(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	// The account no, the configuration and the service yes, the web server no, the key yes.
+	got := m.setup("n\n\nyes\nno\ny\n").want(t, exitOK)
+	wantTexts(t, got.stdout, "Left out: Bookside uses the account of the site itself", "Left out: calls of the site's address do not reach Bookside", "http://127.0.0.1:8080/v1/services answers.")
+	if files := filesBelow(t, m.root); files["etc/nginx/sites-enabled/site"] != nginxSite {
+		t.Errorf("nginx: %s", files["etc/nginx/sites-enabled/site"])
+	}
+	if account := m.account(); account != "" {
+		t.Errorf("account %s", account)
+	}
+	m.setup("n\n", "--undo").want(t, exitFailure, "nothing was done")
+	m.setup("y\n", "--undo").want(t, exitOK)
+	m.wantUntouched()
+	for _, answers := range []string{"", "y\n", "y\nn\n", "y\ny\nn\n"} {
+		m.commands = nil
+		if got := m.setup(answers); got.code == exitOK {
+			t.Errorf("%q: %s", answers, got.stdout)
+		}
+		m.wantUntouched()
+	}
+}
+
+// TestSetupWithoutSystemd: setup says how to start the service, and goes on once it runs.
+func TestSetupWithoutSystemd(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t))
+	m.systemd = false
+	m.setup("", "--yes").want(t, exitFailure, "systemd does not run here", "as the user bookside, and run setup again", " serve")
+	m.start()
+	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "Continuing with /var/www/html.", "http://site.test/wp-json/latepoint-api/v1/services answers.")
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+}
+
+// TestSetupOfNetworkSite: the number of a site in a network and the path of its address are in the
+// configuration, and so are other ports.
+func TestSetupOfNetworkSite(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, fixtures.New(t, fixtures.Prefixed())).boot()
+	m.stub = ready
+	m.setup("", "--yes", "--site-id", "7", "--url", "http://site.test/blog/", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exitOK)
+	files := filesBelow(t, m.root)
+	wantTexts(t, files["etc/bookside/config.yaml"], "prefix: wpx_\n", "site_id: 7\n", "listen: 127.0.0.1:9080\n", "listen: 127.0.0.1:9081\n", "base_paths: [/blog/wp-json/latepoint-api/v1, /wp-json/latepoint-api/v1, /v1]")
+	wantTexts(t, files["etc/nginx/snippets/bookside-routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {")
+	wantTexts(t, files["etc/nginx/conf.d/00-bookside.conf"], "server 127.0.0.1:9080 ")
+	wantTexts(t, files["etc/systemd/system/bookside.socket.d/setup.conf"], "ListenStream=127.0.0.1:9080\n")
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+}
+
+// TestSetupKeepsChangesOfOthers: what somebody has changed since stays, and the rest of an edited
+// configuration of the web server too.
+func TestSetupKeepsChangesOfOthers(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	m.setup("", "--yes").want(t, exitOK)
+	for _, name := range []string{"etc/bookside/config.yaml", "etc/nginx/sites-enabled/site"} {
+		if err := m.edit(name, func(text string) string { return text + "# mine\n" }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "/etc/bookside/config.yaml was changed since and stays as it is")
+	files := filesBelow(t, m.root)
+	if files["etc/nginx/sites-enabled/site"] != nginxSite+"# mine\n" || !strings.HasSuffix(files["etc/bookside/config.yaml"], "# mine\n") {
+		t.Errorf("%s\n%s", files["etc/nginx/sites-enabled/site"], files["etc/bookside/config.yaml"])
+	}
+}
+
+// TestSetupIsRefused: what makes it impossible is said before anything is done.
+func TestSetupIsRefused(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	for _, test := range []struct {
+		name    string
+		prepare func(m *machine)
+		args    []string
+		code    int
+		want    []string
+	}{
+		{"no root", func(m *machine) { m.host.Privileged = false }, nil, exitFailure, []string{"setup needs root", "On shared hosting without root", "bookside companion zip"}},
+		{"no site", func(m *machine) { m.fails = "nothing" }, []string{"--wordpress", "/srv/none"}, exitFailure, []string{"there is no WordPress in /srv/none"}},
+		{"several sites", func(m *machine) {
+			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": ""})
+		}, nil, exitUsage, []string{"there are several sites; name the directory of one: --wordpress DIRECTORY"}},
+		{"computed settings", func(m *machine) {
+			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": "<?php define('DB_NAME', getenv('X'));"})
+		}, []string{"--wordpress", "/srv/b"}, exitFailure, []string{"DB_NAME is computed", "with db.dsn, as README.md tells"}},
+		{"broken nginx", func(m *machine) { m.fails = "nginx -t" }, nil, exitFailure, []string{"the configuration of nginx is invalid already; correct it first"}},
+		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl start"} }, nil, exitFailure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
+		{"other web server", func(*machine) {}, []string{"--web-server", "apache"}, exitUsage, []string{"--web-server: apache does not serve /var/www/html"}},
+		{"no network", func(*machine) {}, []string{"--site-id", "3"}, exitUsage, []string{"--site-id: the site is no network of several"}},
+		{"address", func(*machine) {}, []string{"--url", "example"}, exitUsage, []string{"write it like --url https://example.com"}},
+		{"port", func(*machine) {}, []string{"--listen", "8080"}, exitUsage, []string{"--listen: write an address and a port"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, db).boot()
+			test.prepare(m)
+			m.before = filesBelow(t, m.root)
+			m.setup("", append([]string{"--yes"}, test.args...)...).want(t, test.code, test.want...)
+			m.wantUntouched()
+		})
+	}
+	t.Run("dry run", func(t *testing.T) {
+		t.Parallel()
+		m := newMachine(t, db).boot()
+		m.host.Privileged = false
+		wantTexts(t, m.setup("", "--dry-run").want(t, exitOK).stdout, "create the account 'bookside_", "write /etc/bookside/dsn, readable by root and the group bookside only", "Nothing was done.")
+		m.wantUntouched()
+	})
+}

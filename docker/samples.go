@@ -1,0 +1,15 @@
+// Package docker has the configurations of web servers and of systemd that the program brings
+// along for setup: the same files that README.md tells to copy.
+//
+// It imports no other package.
+package docker
+
+import "embed"
+
+// Samples are files of this directory, by their paths in it.
+//
+//go:embed nginx/bookside.conf nginx/bookside-routes.conf
+//go:embed apache/bookside.conf apache/bookside-routes.conf
+//go:embed caddy/bookside-log.caddy caddy/bookside-routes.caddy
+//go:embed bookside.service bookside.socket
+var Samples embed.FS
