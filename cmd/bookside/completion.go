@@ -151,7 +151,7 @@ _bookside() {
 		prev=${COMP_WORDS[COMP_CWORD-2]}
 	fi
 	local words="${COMP_WORDS[*]:1:COMP_CWORD-1}"
-	local operands= plain= texts= files= folders= settings=
+	local operands='' plain='' texts='' files='' folders='' settings=''
 	case "$words" in
 `
 
