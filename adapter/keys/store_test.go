@@ -37,10 +37,10 @@ func TestKeyHolds(t *testing.T) {
 
 func TestNewSecret(t *testing.T) {
 	t.Parallel()
-	form := regexp.MustCompile(`^lp_(live|test)_[0-9A-Za-z]{38}$`)
+	form := regexp.MustCompile(`^lp_(live|test|calendar)_[0-9A-Za-z]{38}$`)
 	seen := map[string]bool{}
 	for range 200 {
-		for _, kind := range Kinds {
+		for _, kind := range []Kind{Live, Test, Calendar} {
 			secret, err := newSecret(rand.Reader, kind)
 			if err != nil {
 				t.Fatal(err)

@@ -144,7 +144,8 @@ func (r route) placeholders() []string {
 
 // ours reports whether only Bookside has the route.
 func (r route) ours() bool {
-	return r.path == "/changes" || r.path == "/webhooks" || strings.HasPrefix(r.path, "/webhooks/")
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
+	return slices.Contains([]string{"changes", "holds", "webhooks"}, first) || strings.HasSuffix(r.path, "/calendar.ics")
 }
 
 // oursOnly are parameters that the PHP extension does not know, by route: it ignores them.

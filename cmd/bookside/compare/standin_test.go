@@ -28,7 +28,9 @@ const testDocument = `{"paths":{
 	"/customers/{id}":{"get":{}},
 	"/availability":{"get":{"parameters":[{"name":"date","in":"query","required":true,"schema":{"type":"string","format":"date"}}]}},
 	"/payments/{id}":{"get":{}},
-	"/changes":{"get":{}}
+	"/changes":{"get":{}},
+	"/holds/{id}":{"get":{}},
+	"/agents/{id}/calendar.ics":{"get":{}}
 }}`
 
 // reply is an answer of a stand-in.
