@@ -70,7 +70,10 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	q = filterInstant(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = s.whereConnected(q, "agent_id", "a.id", connection{"location_id", f.LocationID}, connection{"service_id", f.ServiceID})
 	l := list{op: "list agents", filter: q}
-	stmt := onPage(q.Columns(agentColumns...), f.Paging, sortColumns(agentOrder[f.Sort], f.Descending)...)
+	stmt, err := s.onPage(ctx, l, q.Columns(agentColumns...), f.Paging, sortOrder{agentOrder[f.Sort], f.Descending})
+	if err != nil {
+		return orNone(Page[Agent]{Paging: f.Paging}, err)
+	}
 	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanAgent)
 	if err != nil {
 		return page, err

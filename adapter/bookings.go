@@ -213,7 +213,11 @@ const few = 1000
 func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, error) {
 	unindexed := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil ||
 		f.UpdatedFrom != nil || f.UpdatedBefore != nil
-	if !unindexed && f.Search == nil {
+	switch {
+	case !unindexed && f.Search == nil:
+		return l, nil
+	case s.walk != nil: // which looks for all of them
+		l.filter = filterSearch(l.filter, f.Search, append(slices.Clone(searchedColumns), "b.booking_code")...)
 		return l, nil
 	}
 	stmt := l.filter.Column("b.id").Limit(few + 1)
@@ -263,6 +267,14 @@ type foundBooking struct {
 
 // findBookings finds the bookings of a page, and whether there is a next one.
 func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page []foundBooking, more bool, err error) {
+	if s.walk != nil {
+		ids, err := s.walk.next(ctx, s, l, f.Paging, sortOrder{bookingOrder[f.Sort], f.Descending})
+		if err != nil || len(ids) == 0 {
+			return nil, false, err
+		}
+		page, err = s.sortedBookings(ctx, l, f, sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
+		return page, false, err
+	}
 	if l.size != nil && f.offset() >= uint64(*l.size) {
 		return nil, false, nil
 	}

@@ -22,20 +22,28 @@ type ServiceCategory struct {
 // ServiceCategories returns one page of the categories, by order number.
 func (s *Site) ServiceCategories(ctx context.Context, p Paging) (Page[ServiceCategory], error) {
 	l := list{op: "list categories", filter: sq.Select().From(s.db.As(wpdb.ServiceCategories, "sc"))}
-	return smallPage(ctx, s, l, p, onPage(s.categoryQuery(), p), scanCategory)
+	stmt, err := s.onPage(ctx, l, s.categoryColumns(), p, categoryOrder)
+	if err != nil {
+		return orNone(Page[ServiceCategory]{Paging: p}, err)
+	}
+	return smallPage(ctx, s, l, p, stmt, scanCategory)
 }
 
 // AllServiceCategories returns all categories, by order number.
 func (s *Site) AllServiceCategories(ctx context.Context) ([]ServiceCategory, error) {
-	return wpdb.All(ctx, s.db, "read categories", s.categoryQuery().Column("NULL"), func(row wpdb.Scanner) (ServiceCategory, error) {
+	stmt := s.categoryColumns().Column("NULL").OrderBy(categoryOrder.terms()...)
+	return wpdb.All(ctx, s.db, "read categories", stmt, func(row wpdb.Scanner) (ServiceCategory, error) {
 		return scanCategory(row, new(any))
 	})
 }
 
-func (s *Site) categoryQuery() sq.SelectBuilder {
+var categoryOrder = sortOrder{columns: []string{"sc.order_number", "sc.id"}}
+
+// categoryColumns selects what scanCategory reads of categories, sc.
+func (s *Site) categoryColumns() sq.SelectBuilder {
 	return sq.Select("sc.id", "sc.name", "sc.short_description", "sc.parent_id", "sc.selection_image_id", "sc.order_number",
 		"(SELECT COUNT(*) FROM "+s.db.As(wpdb.Services, "s")+" WHERE s.category_id = sc.id AND s.status = 'active')").
-		From(s.db.As(wpdb.ServiceCategories, "sc")).OrderBy("sc.order_number", "sc.id")
+		From(s.db.As(wpdb.ServiceCategories, "sc"))
 }
 
 func scanCategory(row wpdb.Scanner, last any) (c ServiceCategory, err error) {

@@ -67,7 +67,11 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 	q = filterActive(q, "k.status", f.Active)
 	q = filterSearch(q, f.Search, "k.code", "k.name")
 	l := list{op: "list coupons", filter: q}
-	page, err = smallPage(ctx, s, l, f.Paging, onPage(s.couponColumns(q), f.Paging, "k.id DESC"), scanCoupon)
+	stmt, err := s.onPage(ctx, l, s.couponColumns(q), f.Paging, sortOrder{[]string{"k.id"}, true})
+	if err != nil {
+		return orNone(page, err)
+	}
+	page, err = smallPage(ctx, s, l, f.Paging, stmt, scanCoupon)
 	if err != nil {
 		return page, err
 	}

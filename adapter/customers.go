@@ -87,7 +87,11 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 		q = q.Where(exists)
 	}
 	l := list{op: "list customers", filter: q}
-	records, more, err := s.customerRows(ctx, l.op, onPage(q, f.Paging, "c.created_at DESC", "c.id DESC"), f.PerPage)
+	stmt, err := s.onPage(ctx, l, q, f.Paging, sortOrder{[]string{"c.created_at", "c.id"}, true})
+	if err != nil {
+		return orNone(Page[Customer]{Paging: f.Paging}, err)
+	}
+	records, more, err := s.customerRows(ctx, l.op, stmt, f.PerPage)
 	if err != nil {
 		return orNone(Page[Customer]{Paging: f.Paging}, err)
 	}

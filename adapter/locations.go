@@ -33,7 +33,11 @@ func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location],
 	q = filterSearch(q, f.Search, "l.name", "l.full_address")
 	q = filterActive(q, "l.status", f.Active)
 	l := list{op: "list locations", filter: q}
-	return smallPage(ctx, s, l, f.Paging, onPage(locationColumns(q), f.Paging, "l.id DESC"), scanLocation)
+	stmt, err := s.onPage(ctx, l, locationColumns(q), f.Paging, sortOrder{[]string{"l.id"}, true})
+	if err != nil {
+		return orNone(Page[Location]{Paging: f.Paging}, err)
+	}
+	return smallPage(ctx, s, l, f.Paging, stmt, scanLocation)
 }
 
 // locationsByID returns locations by their ids.

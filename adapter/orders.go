@@ -91,7 +91,10 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q = filterInstant(q, "o.updated_at", f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
 	l := list{op: "list orders", filter: q}
-	stmt := onPage(q.Column("o.id"), f.Paging, sortColumns(orderOrder[f.Sort], f.Descending)...)
+	stmt, err := s.onPage(ctx, l, q.Column("o.id"), f.Paging, sortOrder{orderOrder[f.Sort], f.Descending})
+	if err != nil {
+		return orNone(Page[Order]{Paging: f.Paging}, err)
+	}
 	ids, more, err := wpdb.First(ctx, s.db, l.op, stmt, f.PerPage, wpdb.Value[int64])
 	if err != nil {
 		return orNone(Page[Order]{Paging: f.Paging}, err)

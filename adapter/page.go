@@ -55,11 +55,14 @@ func pageWith[T any](p Paging, records []T, more bool, size *total) Page[T] {
 // reads the columns of the statement and then the given destination.
 func smallPage[T any](ctx context.Context, s *Site, l list, p Paging, stmt sq.SelectBuilder, scan func(row wpdb.Scanner, last any) (T, error)) (Page[T], error) {
 	size := countIn(l)
+	if s.walk != nil {
+		size = new(total) // the walk knows
+	}
 	records, more, err := wpdb.First(ctx, s.db, l.op, stmt.Column(size.column()), p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.dest()) })
 	if err != nil {
 		return orNone(Page[T]{Paging: p}, err)
 	}
-	if len(records) == 0 && p.Page > 1 {
+	if len(records) == 0 && p.Page > 1 && s.walk == nil {
 		size.size, err = s.count(ctx, l)
 	}
 	return pageWith(p, records, more, size), err

@@ -101,7 +101,10 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterInstant(q, s.schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	l := list{op: "list payments", filter: q}
-	stmt := onPage(s.paymentColumns(q), f.Paging, sortColumns(paymentOrder[f.Sort], f.Descending)...)
+	stmt, err := s.onPage(ctx, l, s.paymentColumns(q), f.Paging, sortOrder{paymentOrder[f.Sort], f.Descending})
+	if err != nil {
+		return orNone(Page[Payment]{Paging: f.Paging}, err)
+	}
 	records, more, err := wpdb.First(ctx, s.db, l.op, stmt, f.PerPage, scanPayment)
 	if err != nil {
 		return orNone(Page[Payment]{Paging: f.Paging}, err)

@@ -82,6 +82,7 @@ type Site struct {
 	pages         *sharedPages
 	shown         *Site  // as the caller sees it; nil for this one, see Shown
 	alone         bool   // whether it shares no statements with other requests
+	walk          *Walk  // nil for lists in pages, see Walking
 	lookup        uint64 // see keys.Principal
 	// TotalAge is the age of the size of a list that the request shares with others; nil if
 	// it does not.
@@ -175,6 +176,15 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 		return err
 	}
 	return work(site)
+}
+
+// Principal returns a key as Serve needs it, for requests of the program itself.
+func (p *Platform) Principal(ctx context.Context, key keys.Key) (keys.Principal, error) {
+	options, err := p.db.OptionValues(ctx, domain.OptionNames...)
+	if errors.Is(err, wpdb.ErrSchema) {
+		return keys.Principal{Key: key}, nil // Serve says what is wrong
+	}
+	return keys.Principal{Key: key, Options: options}, err
 }
 
 // SiteOf is Site as a key sees it, for work that no request waits for.

@@ -99,7 +99,10 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 	}
 	q = s.whereConnected(q, "service_id", "s.id", connection{"location_id", f.LocationID}, connection{"agent_id", f.AgentID})
 	l := list{op: "list services", filter: q}
-	stmt := onPage(s.serviceColumns(q), f.Paging, sortColumns(serviceOrder[f.Sort], f.Descending)...)
+	stmt, err := s.onPage(ctx, l, s.serviceColumns(q), f.Paging, sortOrder{serviceOrder[f.Sort], f.Descending})
+	if err != nil {
+		return orNone(Page[Service]{Paging: f.Paging}, err)
+	}
 	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanService)
 	if err != nil {
 		return page, err

@@ -451,10 +451,31 @@ const maxPage = 1 << 53
 // maxPerPage is the largest number of records in an answer.
 const maxPerPage = 100
 
+// MaxExported is the largest number of records in an export, and maxExportedPage keeps the
+// offset of a page of so many within 64 bits.
+const (
+	MaxExported     = 100_000
+	maxExportedPage = 1 << 46
+)
+
 // page declares the number of a page, from 1.
-func page[T any](at func(*T) *int64) Field[T] { return defaulted("page", integer(1, maxPage), 1, at) }
+func page[T any](at func(*T) *int64) Field[T] {
+	return defaulted("page", unlessExported(integer(1, maxPage), func(*Query) kind[int64] { return integer(1, maxExportedPage) }), 1, at)
+}
 
 // perPage declares the number of records on a page.
 func perPage[T any](standard int64, at func(*T) *int64) Field[T] {
-	return defaulted("per_page", integer(1, maxPerPage), standard, at)
+	return defaulted("per_page", unlessExported(integer(1, maxPerPage), func(q *Query) kind[int64] { return integer(1, q.exported) }), standard, at)
+}
+
+// unlessExported is a kind of number, with other bounds where the list is exported.
+func unlessExported(k kind[int64], exported func(*Query) kind[int64]) kind[int64] {
+	read := k.read
+	k.read = func(in source, name string) (int64, bool) {
+		if q, ok := in.(*Query); ok && q.exported > 0 {
+			return exported(q).read(in, name)
+		}
+		return read(in, name)
+	}
+	return k
 }

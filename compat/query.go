@@ -23,7 +23,12 @@ type Query struct {
 	// the query is then not parsed.
 	beyond error
 	zone   *time.Location // of timestamps, see View
+	// exported is the largest number of records to be exported; 0 for an ordinary answer.
+	exported int64
 }
+
+// Export allows so many records on a page: the list is not sent as one answer.
+func (q *Query) Export(most int64) { q.exported = most }
 
 // ParseQuery splits a raw query as PHP does: the last of repeated names wins,
 // and what is no escape stays as it is.

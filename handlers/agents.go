@@ -9,6 +9,7 @@ var listAgents = operation{
 	summary: "List agents",
 	about:   "A page of the agents that match all parameters, with their services and locations.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.AgentParameters,
 	answers: []response{ok(compat.ListOf[compat.Agent]())},
 	errors:  errorForm{list: true},

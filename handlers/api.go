@@ -26,6 +26,7 @@ type Options struct {
 	RequestTimeout      time.Duration // time limit of a request
 	MaxConcurrent       int           // requests processed at the same time; 0 for no limit
 	MaxWaiting          int           // requests that wait for changes at the same time; 0 for no limit
+	MaxExports          int           // exports at the same time; 0 for no limit
 	Memory              int64         // bytes for all requests together, at least LeastMemory; 0 for no limit
 	MemoryWait          time.Duration // how long a request waits for memory
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is trusted
@@ -54,6 +55,7 @@ type api struct {
 	slots    slots
 	memory   memory
 	waiters  waiters
+	exports  waiters
 	reads    sharedReads
 	metrics  *Metrics
 	// endpoints are the operations by id.
@@ -100,6 +102,7 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 		slots:    newSlots(options.MaxConcurrent),
 		memory:   newMemory(options.Memory, options.MemoryWait),
 		waiters:  newWaiters(options.MaxWaiting),
+		exports:  newWaiters(options.MaxExports),
 		reads:    newSharedReads(),
 		metrics:  metrics,
 
@@ -113,7 +116,7 @@ func (a *api) router() *echo.Echo {
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
 	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
-	e.Use(a.identify, a.deadline, discardBody, a.measure, a.logRequest, a.recover, a.headers)
+	e.Use(a.abort, a.identify, a.deadline, discardBody, a.measure, a.logRequest, a.recover, a.headers)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
@@ -179,6 +182,12 @@ func (a *api) endpoint(r *route) endpoint {
 
 // read sends the response of a read.
 func (a *api) read(c echo.Context, r *request) error {
+	if forms := r.route.operation.forms; forms != nil {
+		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
+		if f := formOf(c.Request().Header.Values(echo.HeaderAccept), forms); f != nil {
+			return a.export(c, r, f)
+		}
+	}
 	deliver := func() error { return a.reads.deliver(c, r) }
 	if r.route.operation.around != nil {
 		return r.route.operation.around(c, r, deliver)
@@ -231,7 +240,7 @@ func corsConfig(origins []string) middleware.CORSConfig {
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", methodHeader, requestIDHeader}, protocolHeaders...),
-		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader}, ratelimit.Headers...),
+		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

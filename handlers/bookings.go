@@ -13,6 +13,7 @@ var listBookings = operation{
 	summary: "List bookings",
 	about:   "A page of the bookings that match all parameters.",
 	size:    records("per_page"),
+	forms:   tablesAndCalendars,
 	query:   compat.BookingParameters,
 	answers: []response{ok(compat.ListOf[compat.Booking]())},
 	errors:  errorForm{list: true},

@@ -9,6 +9,7 @@ var listCategories = operation{
 	summary: "List service categories",
 	about:   "A page of the service categories, in their order.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.PageParameters,
 	answers: []response{ok(compat.CategoryList{})},
 	errors:  errorForm{list: true},

@@ -11,6 +11,7 @@ var listCoupons = operation{
 	summary: "List coupons",
 	about:   "A page of the coupons that match all parameters. It is empty on sites without the coupon add-on.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.CouponParameters,
 	answers: []response{ok(compat.ListOf[compat.Coupon]())},
 	errors:  errorForm{list: true},

@@ -13,6 +13,7 @@ var listCustomers = operation{
 	summary: "List customers",
 	about:   "A page of the customers that match all parameters, newest first.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.CustomerParameters,
 	answers: []response{ok(compat.ListOf[compat.Customer]())},
 	errors:  errorForm{list: true},

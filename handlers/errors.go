@@ -29,6 +29,9 @@ const retryAfter = 5
 func (a *api) fail(c echo.Context, err error) {
 	if c.Response().Committed {
 		a.log.WarnContext(c.Request().Context(), "response aborted", "request_id", requestID(c), "error", err)
+		a.metrics.aborted.Inc()
+		c.Set(codeEntry, "aborted")
+		c.Set(abortedEntry, true)
 		return
 	}
 	c.Set(refusalEntry, a.metrics.countRejection(c, err))
@@ -126,6 +129,8 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: "Send one message per request"}, compat.WordPressError
 	case errors.Is(err, errForeignOrigin):
 		return compat.Failure{Status: http.StatusForbidden, Code: "origin_not_allowed", Message: "Pages of this origin may not call the API; server.cors_origins lists those that may"}, compat.WordPressError
+	case errors.Is(err, errUnfit):
+		return compat.Failure{Status: http.StatusHTTPVersionNotSupported, Code: "rest_export_needs_http_1_1", Message: fmt.Sprintf("More than %d records are sent in parts, and over HTTP/1.0 or through WordPress you could not tell a broken download from a whole one. Ask Bookside directly over HTTP/1.1, or for less", exportChunk)}, compat.WordPressError
 	case errors.Is(err, errURLTooLong):
 		return compat.Failure{Status: http.StatusRequestURITooLong, Code: "rest_uri_too_long", Message: "The request address is longer than 8 KiB"}, compat.WordPressError
 	case errors.Is(err, errBodyTimeout):

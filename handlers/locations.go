@@ -9,6 +9,7 @@ var listLocations = operation{
 	summary: "List locations",
 	about:   "A page of the locations that match all parameters.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.LocationParameters,
 	answers: []response{ok(compat.ListOf[compat.Location]())},
 	errors:  errorForm{list: true},

@@ -229,18 +229,27 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	return encodedResponse{response.status, typ, body, release, r.site.TotalAge, tag}, nil
 }
 
-// serve calls the route's operation on the site as it is now, and removes from its
-// response what the key may not see.
-func (r *request) serve() (response response, err error) {
-	err = r.api.slots.do(func() error {
-		return r.api.platform.Serve(r.ctx(), r.principal, func(site *adapter.Site) (err error) {
+// atSite calls work with the site as it is now, perhaps twice.
+func (r *request) atSite(work func() error) error {
+	return r.api.slots.do(func() error {
+		return r.api.platform.Serve(r.ctx(), r.principal, func(site *adapter.Site) error {
 			r.site, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {
 				r.view.Location = site.Zone.Location
 			}
-			response, err = r.route.operation.serve(r)
-			return err
+			if r.walk != nil {
+				site.Walking(r.walk)
+			}
+			return work()
 		})
+	})
+}
+
+// serve calls the route's operation, and removes from its response what the key may not see.
+func (r *request) serve() (response response, err error) {
+	err = r.atSite(func() (err error) {
+		response, err = r.route.operation.serve(r)
+		return err
 	})
 	if err == nil {
 		response.body, err = visible(r.guard, response.body, r.principal.Key)

@@ -34,6 +34,8 @@ type Metrics struct {
 	conflicts prometheus.Counter
 	dropped   prometheus.Counter
 	tools     *prometheus.CounterVec
+	aborted   prometheus.Counter
+	exports   prometheus.Gauge
 	overlaps  overlapMetrics
 	keys      keyLabels
 	platform  atomic.Pointer[adapter.Platform]
@@ -79,6 +81,8 @@ func NewMetrics(build Build) *Metrics {
 	m.conflicts = m.counter("booking_conflicts_total", "Bookings rejected because their time was not available.")
 	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed to free memory for others.")
 	m.tools = m.counters("mcp_calls_total", "Calls of tools by AI agents at /mcp, by tool and outcome: ok, or error.", "tool", "outcome")
+	m.aborted = m.counter("responses_aborted_total", "Responses that broke off after they had begun, because of an error or because the client did not read on.")
+	m.exports = m.gauge("exports_in_flight", "Exports being sent.")
 	m.overlaps = overlapMetrics{
 		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent, at the last check."),
 		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),

@@ -263,7 +263,7 @@ func (d *describer) operation(r route) members {
 	described := members{
 		{"operationId", r.operation.id},
 		{"summary", r.operation.summary},
-		{"description", r.operation.about + " " + permissionText(r)},
+		{"description", r.operation.about + formText(r) + " " + permissionText(r)},
 		{"tags", []string{r.tag}},
 	}
 	if r.operation.calendar != "" {
@@ -276,6 +276,18 @@ func (d *describer) operation(r route) members {
 		described = append(described, member{"requestBody", d.requestBody(r)})
 	}
 	return append(described, member{"responses", d.responses(r)})
+}
+
+// formText says in which other forms a list is sent.
+func formText(r route) string {
+	var text string
+	for _, f := range r.operation.forms {
+		text += fmt.Sprintf(" With `Accept: %s`, %s.", f.media, f.about)
+	}
+	if text != "" {
+		text += fmt.Sprintf(" Such an answer may have up to %d records, and counts as one request for each %d of them.", compat.MaxExported, chargedRecords)
+	}
+	return text
 }
 
 // permissionText says which permission a route needs, and which ones it takes to
@@ -353,6 +365,10 @@ func (d *describer) parameters(r route) []members {
 	if r.operation.query != nil {
 		for _, p := range r.operation.query.Describe() {
 			p.Schema.Concerning(r.noun())
+			if p.Name == "per_page" && r.operation.forms != nil {
+				p.Schema.Description += fmt.Sprintf(", at most %s in JSON", *p.Schema.Maximum)
+				p.Schema.Maximum = new(json.Number(strconv.Itoa(compat.MaxExported)))
+			}
 			parameters = append(parameters, d.queryParameterOf(p))
 		}
 	}
@@ -543,7 +559,13 @@ func (d *describer) response(r route, status int, outcomes []outcome) members {
 		return response
 	}
 	media := cmp.Or(outcomes[0].media, "application/json")
-	return append(response, member{"content", members{{media, members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}})
+	content := members{{media, members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}
+	if status == http.StatusOK {
+		for _, f := range r.operation.forms {
+			content = append(content, member{f.media, members{{"schema", &compat.Schema{Type: "string"}}}})
+		}
+	}
+	return append(response, member{"content", content})
 }
 
 var headerComponents = members{
@@ -557,6 +579,8 @@ var headerComponents = members{
 	{echo.HeaderWWWAuthenticate, headerOf("How a key is sent", "string", keyChallenge)},
 	{retryAfterHeader, headerOf("Seconds to wait before retrying", "integer", 5)},
 	{replayedHeader, headerOf("true if the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
+	{totalHeader, headerOf("Size of the list, where the answer is no JSON", "integer", 41)},
+	{linkHeader, headerOf("The next page, if there is one, where the answer is no JSON", "string", `<?per_page=20&page=2>; rel="next"`)},
 	{totalAgeHeader, headerOf("Age of the total in seconds, if it took long to count and was counted for an earlier request", "integer", 3)},
 }
 
@@ -586,6 +610,9 @@ func headersOf(r route, status int) members {
 	}
 	if r.operation.errors.list && status < http.StatusBadRequest {
 		names = append(names, totalAgeHeader)
+	}
+	if r.operation.forms != nil && status == http.StatusOK {
+		names = append(names, totalHeader, linkHeader)
 	}
 	if r.tagged() && status < http.StatusBadRequest {
 		names = append(names, tagHeader)
@@ -623,6 +650,9 @@ func errorsOf(r route) []error {
 		if rejected := compat.RejectedExample(fields); rejected != nil {
 			all = append(all, domain.ValidationFailed(rejected))
 		}
+	}
+	if r.operation.forms != nil {
+		all = append(all, errUnfit)
 	}
 	if name, ok := r.personal(); ok {
 		all = append(all, domain.PersonalMasked(name))

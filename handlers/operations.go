@@ -26,6 +26,7 @@ type operation struct {
 	volatile bool            // an answer is outdated when it arrives, and has no tag
 	own      bool            // a read whose response depends on the key itself, not only on its permissions
 	calendar domain.Resource // whose calendar it serves, which its secret opens, and no API key; "" for none
+	forms    []*form         // in which a list is sent besides JSON
 	unnamed  bool            // a write without support for Idempotency-Key, because its response must not be stored
 	// around runs a read outside of the limits of others, and executes and sends it by
 	// deliver; nil for nothing.

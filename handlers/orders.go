@@ -11,6 +11,7 @@ var listOrders = operation{
 	summary: "List orders",
 	about:   "A page of the orders that match all parameters.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.OrderParameters,
 	answers: []response{ok(compat.ListOf[compat.OrderRow]())},
 	errors:  errorForm{list: true},

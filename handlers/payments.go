@@ -11,6 +11,7 @@ var listPayments = operation{
 	summary: "List payments",
 	about:   "A page of the payments that match all parameters.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.PaymentParameters,
 	answers: []response{ok(compat.ListOf[compat.Payment]())},
 	errors:  errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},

@@ -339,6 +339,11 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 		return p.outdated(r), nil
 	case d.status == http.StatusNotFound:
 		return p.notFound(d, r)
+	case d.status == http.StatusHTTPVersionNotSupported:
+		r.query = "per_page=501"
+		r.header.Set("Accept", "text/csv")
+		r.header.Set("X-Bookside-Forwarded", "1")
+		return p.send(p.server, r), nil
 	case d.status == http.StatusRequestEntityTooLarge:
 		r.body = strings.Repeat(" ", 1<<20) + r.body
 		return p.send(p.server, r), nil

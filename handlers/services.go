@@ -11,6 +11,7 @@ var listServices = operation{
 	summary: "List services",
 	about:   "A page of the services that match all parameters.",
 	size:    records("per_page"),
+	forms:   tables,
 	query:   compat.ServiceParameters,
 	answers: []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},
 	errors:  errorForm{list: true},

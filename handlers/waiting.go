@@ -169,7 +169,7 @@ func (w *waiting) wait(limit time.Duration) error {
 	if err != nil {
 		return err
 	}
-	defer w.stopWritingAfter(ctx)()
+	defer stopWritingAfter(ctx, w.echo)()
 	return response.send(w.echo)
 }
 
@@ -302,17 +302,11 @@ func (w *waiting) sendBatch() (more bool, err error) {
 func (w *waiting) send(text string) error {
 	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
 	defer cancel()
-	defer w.stopWritingAfter(ctx)()
+	defer stopWritingAfter(ctx, w.echo)()
 	if _, err := w.echo.Response().Write([]byte(text)); err != nil {
 		return fmt.Errorf("write events: %w", err)
 	}
 	return http.NewResponseController(w.echo.Response()).Flush()
-}
-
-// stopWritingAfter makes writes to the client fail once the context is done.
-func (w *waiting) stopWritingAfter(ctx context.Context) (stop func() bool) {
-	controller := http.NewResponseController(w.echo.Response())
-	return context.AfterFunc(ctx, func() { _ = controller.SetWriteDeadline(time.Unix(1, 0)) })
 }
 
 // logEnd logs why a stream ended, unless the client left or the server stops.
@@ -339,8 +333,9 @@ func (a *api) outlive(c echo.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// waiters bound the number of requests that wait for changes, and of those that use the
-// database when all of them wake up at once: unlike other requests, they wait for a slot.
+// waiters bound the number of requests that wait for changes, or for their clients to read, and
+// of those that use the database when all of them wake up at once: unlike other requests, they
+// wait for a slot.
 type waiters struct {
 	places chan struct{} // nil for no limit
 	turns  chan struct{}

@@ -44,6 +44,7 @@ func commands() []command {
 		{"check", "", "check the database and the site", aboutCheck, (*program).check},
 		{"indexes", "", "list indexes that help on a large site, make or drop them", aboutIndexes, (*program).indexes},
 		{"compare", "[FILE…]", "compare the answers of PHP and Bookside", aboutCompare, (*program).compare},
+		{"export", "LIST", "write the records of a list to a file", aboutExport, (*program).export},
 		{"keys create", "", "create an API key", aboutKeysCreate, (*program).createKey},
 		{"keys list", "", "list the API keys", aboutKeysList, (*program).listKeys},
 		{"keys restrict", "ID", "change an API key", aboutKeysRestrict, (*program).restrictKey},

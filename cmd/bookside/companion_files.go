@@ -344,7 +344,15 @@ func (s *companionSite) folder(name string) (fs.FileInfo, error) {
 
 // replaceFile writes a file at once: whoever reads it sees either the old content or the
 // new one. The file gets the owner of around, if that is not nil.
-func replaceFile(root *os.Root, name string, content []byte, mode fs.FileMode, around fs.FileInfo) (err error) {
+func replaceFile(root *os.Root, name string, content []byte, mode fs.FileMode, around fs.FileInfo) error {
+	return replaceFileBy(root, name, mode, around, func(to io.Writer) error {
+		_, err := io.Copy(to, bytes.NewReader(content))
+		return err
+	})
+}
+
+// replaceFileBy is replaceFile for content that is written bit by bit.
+func replaceFileBy(root *os.Root, name string, mode fs.FileMode, around fs.FileInfo, write func(io.Writer) error) (err error) {
 	temporary := path.Join(path.Dir(name), ".bookside-"+strings.ToLower(rand.Text()))
 	file, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -355,8 +363,7 @@ func replaceFile(root *os.Root, name string, content []byte, mode fs.FileMode, a
 			err = errors.Join(err, root.Remove(temporary))
 		}
 	}()
-	_, err = io.Copy(file, bytes.NewReader(content))
-	if err == nil {
+	if err = write(file); err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {

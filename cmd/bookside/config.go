@@ -71,6 +71,7 @@ type config struct {
 	Lists struct {
 		ExactCountMS int           `koanf:"exact_count_ms"`
 		CountMaxAge  time.Duration `koanf:"count_max_age"`
+		MaxExports   int           `koanf:"max_exports"`
 	} `koanf:"lists"`
 	Mail struct {
 		Enabled  bool   `koanf:"enabled"`
@@ -142,6 +143,7 @@ func defaultConfig() config {
 	c.RateLimit.TestPerMinute, c.RateLimit.TestPerHour = 100, 1000
 	c.MCP.Enabled = true
 	c.Lists.ExactCountMS, c.Lists.CountMaxAge = 20, 5*time.Second
+	c.Lists.MaxExports = 4
 	c.Webhooks.Enabled = true
 	c.Mail.SMTP.Port, c.Mail.SMTP.TLS = 587, mailStartTLS
 	c.Compat.Timestamps = "stored"

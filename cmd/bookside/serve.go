@@ -341,6 +341,7 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		RequestTimeout:      c.Server.RequestTimeout,
 		MaxConcurrent:       c.Server.MaxConcurrent,
 		MaxWaiting:          c.Changes.Waiting,
+		MaxExports:          c.Lists.MaxExports,
 		Memory:              c.requestMemory(debug.SetMemoryLimit(-1)),
 		MemoryWait:          memoryWait,
 		AllowedOrigins:      c.Server.CORSOrigins,

@@ -69,6 +69,7 @@ var settings = []setting{
 
 	{"lists.exact_count_ms", "milliseconds that counting a list may take for its total to be exact; one that takes longer is counted once for all requests within lists.count_max_age", ""},
 	{"lists.count_max_age", "how old such a total may be; the header X-Total-Age shows its age; 0s to count for every request", ""},
+	{"lists.max_exports", "lists that may be sent as CSV or iCalendar at the same time; others get 503", ""},
 
 	{"mail.enabled", "send notifications from here if the site itself does not", ""},
 	{"mail.from", "sender address of notifications, such as office@example.com", "none"},

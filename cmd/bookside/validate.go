@@ -128,6 +128,7 @@ func (c config) validateLimits(v *validation) {
 		v.check(limit.value >= 1, limit.key, "write a number from 1; to disable all limits, set rate_limit.enabled to false")
 	}
 	v.check(c.Lists.ExactCountMS >= 0, "lists.exact_count_ms", "write a number of milliseconds such as 20")
+	v.check(c.Lists.MaxExports >= 1, "lists.max_exports", "write a number of at least 1, such as 4")
 	v.check(c.Lists.CountMaxAge >= 0 && c.Lists.CountMaxAge <= time.Hour, "lists.count_max_age", "write a duration up to 1h, such as 5s, or 0s for exact totals")
 	_, err := parseRedis(c.RateLimit.Redis)
 	v.check(c.RateLimit.Redis == "" || err == nil, keyRedis, "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")

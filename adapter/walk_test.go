@@ -1,0 +1,229 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+)
+
+// walkedList reads a page of a list, and its ids.
+type walkedList func(ctx context.Context, s *Site, p Paging) ([]int64, error)
+
+func walked[F, T any](filter F, paging func(*F) *Paging, read func(*Site, context.Context, F) (Page[T], error), id func(T) int64) walkedList {
+	return func(ctx context.Context, s *Site, p Paging) ([]int64, error) {
+		f := filter
+		*paging(&f) = p
+		page, err := read(s, ctx, f)
+		return idsOf(page.Records, id), err
+	}
+}
+
+// walkedLists are lists in every order, with filters of every kind, by their names.
+func walkedLists() map[string]walkedList {
+	lists := map[string]walkedList{
+		"customers":               walked(CustomerFilter{}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
+		"customers with a letter": walked(CustomerFilter{Search: new("a"), IsGuest: new(false)}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
+		"locations":               walked(LocationFilter{}, func(f *LocationFilter) *Paging { return &f.Paging }, (*Site).Locations, func(l Location) int64 { return l.ID }),
+		"coupons":                 walked(CouponFilter{}, func(f *CouponFilter) *Paging { return &f.Paging }, (*Site).Coupons, func(c Coupon) int64 { return c.ID }),
+		"categories":              walked(Paging{}, func(p *Paging) *Paging { return p }, (*Site).ServiceCategories, func(c ServiceCategory) int64 { return c.ID }),
+	}
+	bookings := func(f BookingFilter) walkedList {
+		return walked(f, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
+	}
+	for _, descending := range []bool{false, true} {
+		for sort := range bookingOrder {
+			lists[fmt.Sprint("bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending})
+			lists[fmt.Sprint("found bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, Search: new("a"), PriceMin: new(decimal.New(1, 0))})
+			lists[fmt.Sprint("paid bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, PaymentStatus: new("not_paid"), WithMeta: true})
+			lists[fmt.Sprint("past bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, Past: true, CustomerEmail: new("@")})
+		}
+		for sort := range orderOrder {
+			lists[fmt.Sprint("orders by ", sort, descending)] = walked(OrderFilter{Sort: sort, Descending: descending}, func(f *OrderFilter) *Paging { return &f.Paging }, (*Site).Orders, func(o Order) int64 { return o.ID })
+		}
+		for sort := range paymentOrder {
+			lists[fmt.Sprint("payments by ", sort, descending)] = walked(PaymentFilter{Sort: sort, Descending: descending}, func(f *PaymentFilter) *Paging { return &f.Paging }, (*Site).Payments, func(p Payment) int64 { return p.ID })
+		}
+		for sort := range agentOrder {
+			lists[fmt.Sprint("agents by ", sort, descending)] = walked(AgentFilter{Sort: sort, Descending: descending}, func(f *AgentFilter) *Paging { return &f.Paging }, (*Site).Agents, Agent.id)
+		}
+		for sort := range serviceOrder {
+			lists[fmt.Sprint("services by ", sort, descending)] = walked(ServiceFilter{Sort: sort, Descending: descending, Include: ServiceIncludes{Agents: true}}, func(f *ServiceFilter) *Paging { return &f.Paging }, (*Site).Services, Service.id)
+		}
+	}
+	return lists
+}
+
+// unset makes values that lists are sorted by equal or NULL in a part of the rows.
+var unset = []string{
+	"UPDATE wp_latepoint_bookings SET start_date = NULL WHERE id % 7 = 0",
+	"UPDATE wp_latepoint_bookings SET start_date = '2026-11-30' WHERE id % 7 IN (1, 2)",
+	"UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id % 5 = 0",
+	"UPDATE wp_latepoint_bookings SET start_time = 600 WHERE id % 5 IN (1, 2)",
+	"UPDATE wp_latepoint_bookings SET created_at = NULL WHERE id % 4 = 0",
+	"UPDATE wp_latepoint_bookings SET customer_id = 999999 WHERE id % 9 = 0",
+	"UPDATE wp_latepoint_customers SET first_name = NULL WHERE id % 5 = 0",
+	"UPDATE wp_latepoint_customers SET first_name = 'Zoë' WHERE id % 5 = 1",
+	"UPDATE wp_latepoint_customers SET last_name = NULL, created_at = NULL WHERE id % 3 = 0",
+	"UPDATE wp_latepoint_orders SET total = 12.5, created_at = NULL WHERE id % 3 = 0",
+	"UPDATE wp_latepoint_transactions SET amount = -amount, kind = 'refund' WHERE id % 3 = 0",
+	"UPDATE wp_latepoint_transactions SET created_at = NULL WHERE id % 4 = 0",
+	"UPDATE wp_latepoint_agents SET last_name = NULL, created_at = NULL WHERE id % 2 = 0",
+	"UPDATE wp_latepoint_services SET charge_amount = NULL, created_at = NULL WHERE id % 2 = 0",
+	"UPDATE wp_latepoint_service_categories SET order_number = NULL WHERE id % 2 = 0",
+}
+
+// walk reads a page in chunks. between is called after each of them.
+func walk(t *testing.T, platform *Platform, w *Walk, p Paging, list walkedList, between func(chunk int)) []int64 {
+	t.Helper()
+	principal, err := platform.Principal(t.Context(), keys.Key{Permissions: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []int64{}
+	for chunk := range 10_000 {
+		err := platform.Serve(t.Context(), principal, func(s *Site) error {
+			s.Walking(w)
+			ids, err := list(t.Context(), s, p)
+			all = append(all, ids...)
+			if int64(len(ids)) > w.Chunk {
+				t.Errorf("a chunk of %d", len(ids))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Pass(); w.Done() {
+			return all
+		}
+		if between != nil {
+			between(chunk)
+		}
+	}
+	t.Fatal("the walk does not end")
+	return nil
+}
+
+// TestWalks: a walk finds the records of a page in their order, however they are sorted and
+// filtered, also where the values that sort them are equal or missing.
+func TestWalks(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, database, unset...)
+	platform := NewPlatform(wpdbtest.Open(t, database, 4), recordedNow)
+	site, err := platform.Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, list := range walkedLists() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, err := list(t.Context(), site, Paging{1, 5000})
+			if err != nil || len(want) < 2 {
+				t.Fatalf("%d records: %v", len(want), err)
+			}
+			size := int64(len(want))
+			for _, w := range []*Walk{{Chunk: 2, Ahead: 3}, {Chunk: size/3 + 1, Ahead: size/2 + 1}, {Chunk: 5000}} {
+				if diff := cmp.Diff(want, walk(t, platform, w, Paging{1, 5000}, list, nil)); diff != "" {
+					t.Fatalf("%+v (-want +got):\n%s", w, diff)
+				}
+				if w.Total() != size || w.Size() != size || w.Passed() != size {
+					t.Errorf("%d records, of which %d on the page, %d passed; want %d", w.Total(), w.Size(), w.Passed(), size)
+				}
+			}
+			page, w := Paging{2, size/2 + 1}, &Walk{Chunk: 2, Ahead: 3}
+			if diff := cmp.Diff(want[page.PerPage:], walk(t, platform, w, page, list, nil)); diff != "" {
+				t.Errorf("page 2 (-want +got):\n%s", diff)
+			}
+			if w.Total() != size || w.Size() != size-page.PerPage {
+				t.Errorf("page 2: %d records, of which %d on the page", w.Total(), w.Size())
+			}
+			first := &Walk{Chunk: 1, Ahead: 1}
+			if diff := cmp.Diff(want[:2], walk(t, platform, first, Paging{1, 2}, list, nil)); diff != "" || first.Total() != size {
+				t.Errorf("a page of 2 (-want +got), of %d:\n%s", first.Total(), diff)
+			}
+			if beyond := walk(t, platform, &Walk{Chunk: 10}, Paging{9, 5000}, list, nil); len(beyond) > 0 {
+				t.Errorf("beyond the end: %v", beyond)
+			}
+		})
+	}
+}
+
+// TestWalkWhileOthersWrite: records that are added or deleted during a walk neither hide nor
+// repeat others.
+func TestWalkWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	for _, descending := range []bool{false, true} {
+		t.Run(fmt.Sprint(descending), func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+			platform := NewPlatform(wpdbtest.Open(t, database, 2), recordedNow)
+			list := walked(BookingFilter{Descending: descending}, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
+			site, err := platform.Site(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, err := list(t.Context(), site, Paging{1, 5000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			deleted := before[len(before)-1]
+			got := walk(t, platform, &Walk{Chunk: 3, Ahead: 5}, Paging{1, 5000}, list, func(chunk int) {
+				insertBookings(t, database, "1, 1, 1, 'approved', '2020-01-01', 540, '2020-01-01', 600, 0, 0, 1, 1", "1, 1, 1, 'approved', '2030-01-01', 540, '2030-01-01', 600, 0, 0, 1, 1",
+					fmt.Sprintf("1, 1, 1, 'approved', '%s', 540, '2030-01-01', 600, 0, 0, 1, 1", recordedNow().AddDate(0, 0, chunk).Format(time.DateOnly)))
+				if chunk == 1 {
+					arrange(t, database, fmt.Sprint("DELETE FROM wp_latepoint_bookings WHERE id = ", deleted))
+				}
+			})
+			if sorted := slices.Sorted(slices.Values(got)); len(slices.Compact(sorted)) != len(got) {
+				t.Errorf("a record comes twice: %v", got)
+			}
+			known := slices.DeleteFunc(got, func(id int64) bool { return !slices.Contains(before, id) })
+			if diff := cmp.Diff(before[:len(before)-1], known); diff != "" {
+				t.Errorf("(-before +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWalkStays: a chunk is read again until the walk passes it, so that work which failed can be
+// repeated.
+func TestWalkStays(t *testing.T) {
+	t.Parallel()
+	platform := NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), recordedNow)
+	site, err := platform.SiteOf(t.Context(), &keys.Key{Limits: domain.Limits{Agents: []int64{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Walk{Chunk: 3, Ahead: 4}
+	site.Walking(w)
+	var ids []int64
+	for i := range 4 {
+		page, err := site.Bookings(t.Context(), BookingFilter{Paging: Paging{1, 100}, Sort: BookingsByID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page.Records {
+			if b.Agent.ID != 1 {
+				t.Errorf("booking %d is beyond the limits", b.ID)
+			}
+			ids = append(ids, b.ID)
+		}
+		if i%2 == 1 {
+			w.Pass()
+		}
+	}
+	if len(ids) != 3+3+1+1 || !slices.Equal(ids[:3], ids[3:6]) || ids[6] != ids[7] || ids[6] <= ids[5] {
+		t.Errorf("%v", ids)
+	}
+}

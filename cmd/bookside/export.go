@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+const aboutExport = `Writes all records of a list, as GET returns them to a key that may read everything: bookings,
+customers, agents, services, categories, locations, payments, orders or coupons. It reads them from
+the database, needs no server, and changes nothing. Its memory does not grow with the list.
+
+The format is csv, with the names of the fields in the first row; jsonl, with a record in JSON in
+each line; or for bookings ics, a calendar. In csv, a field of a record in a record has both names,
+such as customer.email, several values in one cell are separated by "; ", and an apostrophe is
+written before what a spreadsheet would take for a formula.
+
+--from and --to are dates such as 2026-12-31, both included: those of bookings, and those on which
+other records were created. --filter is any parameter that GET has for the list, such as status or
+sort.
+
+  bookside export bookings --from 2026-12-01 --to 2026-12-31 --output december.csv
+  bookside export bookings --format ics --filter agent_id=3 --output calendar.ics
+  bookside export customers --format jsonl --filter has_bookings=true
+
+The file of --output appears when it is complete, and only its owner may read it. Without --output
+the records are printed; if the command fails, what it printed is not everything.`
+
+func (p *program) export(flags *flag.FlagSet) action {
+	var common configFlags
+	common.define(flags)
+	e := handlers.Export{Filter: url.Values{}}
+	flags.StringVar(&e.Form, "format", "csv", "`FORMAT` of the file: csv, jsonl or, for bookings, ics")
+	flags.StringVar(&e.From, "from", "", "first `DATE`")
+	flags.StringVar(&e.To, "to", "", "last `DATE`")
+	flags.Func("filter", "only records with this `NAME=VALUE`; can be repeated", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return errors.New("write it as NAME=VALUE")
+		}
+		e.Filter.Set(name, value)
+		return nil
+	})
+	output := flags.String("output", "", "write to this `FILE`")
+	return func(ctx context.Context, operands []string) error {
+		e.List = operands[0]
+		if err := e.Validate(); err != nil {
+			return usageErrorf("%v", err)
+		}
+		return p.exportSite(ctx, common, e, *output)
+	}
+}
+
+func (p *program) exportSite(ctx context.Context, common configFlags, e handlers.Export, output string) (err error) {
+	c, err := readConfig(p.env, common)
+	if err != nil {
+		return err
+	}
+	t, db, err := openSite(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	platform := adapter.NewPlatform(db, p.now)
+	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
+	e.SiteTimestamps = c.Compat.Timestamps == "site"
+	line := newProgressLine(p.stderr)
+	if output == "" && isTerminal(p.stdout) {
+		line = &progressLine{} // the records themselves show the progress
+	}
+	e.Progress = func(records, all int64) { line.write(fmt.Sprintf("%d of %d %s", records, all, e.List)) }
+	write := func(to io.Writer) error { return e.Run(ctx, platform, to) }
+	if output == "" {
+		err = write(p.stdout)
+	} else {
+		err = replaceFileAt(output, write)
+	}
+	line.clear()
+	return t.explainExport(ctx, err)
+}
+
+// replaceFileAt writes a file that only its owner may read. It appears, or replaces another one,
+// when it is complete.
+func replaceFileAt(name string, write func(io.Writer) error) (err error) {
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	return replaceFileBy(root, filepath.Base(name), 0o600, nil, write)
+}
+
+// explainExport returns an error of an export with its exit code and advice.
+func (t target) explainExport(ctx context.Context, err error) error {
+	var known *domain.Error
+	switch {
+	case errors.As(err, &known) && len(known.Fields) > 0:
+		var wrong []string
+		for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
+			wrong = append(wrong, name+": "+known.Fields[name])
+		}
+		return failf(exitUsage, err, "export: %s", strings.Join(wrong, "; "))
+	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
+		return t.explain(err)
+	default:
+		return t.explainPrivilege(ctx, err)
+	}
+}

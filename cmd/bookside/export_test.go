@@ -1,0 +1,81 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// TestExport writes lists to files and to the standard output.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	directory := t.TempDir()
+	file := filepath.Join(directory, "bookings.csv")
+	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, env, "", "export", "bookings", "--filter", "status=approved", "--filter", "sort=id", "--output", file).want(t, exitOK)
+	if got.stdout+got.stderr != "" {
+		t.Errorf("it prints %q and %q", got.stdout, got.stderr)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\r\n")
+	if !strings.HasPrefix(lines[0], "id,booking_code,status,") || len(lines) < 10 {
+		t.Errorf("%d lines, the first %s", len(lines), lines[0])
+	}
+	for _, line := range lines[1:] {
+		if !strings.Contains(line, ",approved,") {
+			t.Errorf("%s", line)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v: %v", info.Mode(), err)
+	}
+	printed := run(t, env, "", "export", "bookings", "--filter", "status=approved", "--filter", "sort=id").want(t, exitOK).stdout
+	if printed != string(text) {
+		t.Error("other records are printed")
+	}
+	wantTexts(t, run(t, env, "", "export", "services", "--format", "jsonl").want(t, exitOK).stdout, `{"id":"1","name":`)
+	calendar := run(t, env, "", "export", "bookings", "--format", "ics", "--from", "2026-11-01", "--to", "2027-12-31").want(t, exitOK).stdout
+	wantTexts(t, calendar, "BEGIN:VEVENT", "END:VCALENDAR\r\n")
+}
+
+// TestExportRefusals: what is wrong is said in one line, and no file appears or changes.
+func TestExportRefusals(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	directory := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"export"}, "it takes LIST, got 0"},
+		{[]string{"export", "keys"}, `there is no list "keys"`},
+		{[]string{"export", "customers", "--format", "ics"}, "csv, jsonl"},
+		{[]string{"export", "bookings", "--filter", "agent=3"}, `no filter "agent"`},
+		{[]string{"export", "bookings", "--filter", "agent_id"}, "NAME=VALUE"},
+		{[]string{"export", "coupons", "--from", "2026-01-01"}, "have no dates"},
+		{[]string{"export", "bookings", "--from", "tomorrow"}, "date_from: Must be a date"},
+		{[]string{"export", "bookings", "--filter", "status=nothing"}, "status: Unknown booking status"},
+	} {
+		run(t, env, "", append(c.args, "--output", filepath.Join(directory, "file"))...).want(t, exitUsage, c.want)
+	}
+	run(t, env, "", "export", "bookings", "--output", filepath.Join(directory, "missing", "file")).want(t, exitFailure, "missing")
+	err := filepath.WalkDir(directory, func(name string, entry fs.DirEntry, err error) error {
+		if name != directory {
+			t.Errorf("%s is left", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

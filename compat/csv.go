@@ -1,0 +1,223 @@
+package compat
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// RecordsIn returns the records in a list as it is sent.
+func RecordsIn(list []byte) ([]json.RawMessage, error) {
+	var around struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(list, &around); err != nil {
+		return nil, fmt.Errorf("find the records in a list: %w", err)
+	}
+	return around.Data, nil
+}
+
+// CSV writes records of a list, as they are sent, as rows of a table (RFC 4180, in UTF-8). Its
+// first row has the names of the fields:
+//
+//   - a field of a record in a record has both names, with a dot: customer.email;
+//   - so has a field of a list of records. Its values in these records are in one cell,
+//     separated by "; ";
+//   - names that are not known before, such as those of meta, are in one cell as JSON.
+//
+// What is empty, null or an empty list is an empty cell.
+type CSV struct {
+	columns []column
+	rows    *csv.Writer
+	begun   bool
+}
+
+// column is a field of the records of a list, at any depth.
+type column struct {
+	path []string
+	// optional is how many names of the path belong to a field that records may lack; 0 if
+	// they have the field. If the first record lacks it, there is no column.
+	optional int
+}
+
+// NewCSV returns a table of the records of a list. sample is one of such a list.
+func NewCSV(to io.Writer, sample any) *CSV {
+	rows := csv.NewWriter(to)
+	rows.UseCRLF = true
+	return &CSV{columns: columnsOfList(sample), rows: rows}
+}
+
+func columnsOfList(sample any) []column {
+	for _, f := range fieldsOf(reflect.ValueOf(sample)) {
+		if f.name == "data" {
+			return columnsOf(f.value.Type().Elem(), column{})
+		}
+	}
+	return nil
+}
+
+// columnsOf returns the columns of a type at a place.
+func columnsOf(t reflect.Type, at column) (columns []column) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return []column{at}
+	}
+	for _, f := range fieldsOf(reflect.Zero(t)) {
+		inner := column{append(slices.Clone(at.path), f.name), at.optional}
+		if f.optional && inner.optional == 0 {
+			inner.optional = len(inner.path)
+		}
+		columns = append(columns, columnsOf(f.value.Type(), inner)...)
+	}
+	return columns
+}
+
+// Add writes records.
+func (c *CSV) Add(records []json.RawMessage) error {
+	for _, text := range records {
+		record, err := decoded(text)
+		if err != nil {
+			return fmt.Errorf("read a record: %w", err)
+		}
+		if err := c.begin(record); err != nil {
+			return err
+		}
+		cells := make([]string, len(c.columns))
+		for i, column := range c.columns {
+			cell, err := cellOf(record, column.path)
+			if err != nil {
+				return err
+			}
+			cells[i] = harmless(cell)
+		}
+		if err := c.rows.Write(cells); err != nil {
+			return fmt.Errorf("write a row: %w", err)
+		}
+	}
+	return c.flush()
+}
+
+// Close ends the table.
+func (c *CSV) Close() error {
+	if err := c.begin(nil); err != nil {
+		return err
+	}
+	return c.flush()
+}
+
+func (c *CSV) flush() error {
+	c.rows.Flush()
+	if err := c.rows.Error(); err != nil {
+		return fmt.Errorf("write rows: %w", err)
+	}
+	return nil
+}
+
+// begin writes the names of the columns, once. record is the first one; nil if there is none.
+func (c *CSV) begin(record any) error {
+	if c.begun {
+		return nil
+	}
+	c.begun = true
+	c.columns = slices.DeleteFunc(c.columns, func(column column) bool { return column.optional > 0 && !has(record, column.path[:column.optional]) })
+	names := make([]string, len(c.columns))
+	for i, column := range c.columns {
+		names[i] = strings.Join(column.path, ".")
+	}
+	if err := c.rows.Write(names); err != nil {
+		return fmt.Errorf("write the names of columns: %w", err)
+	}
+	return nil
+}
+
+// has reports whether there is a value at a path.
+func has(value any, path []string) bool {
+	for _, name := range path {
+		members, ok := value.(map[string]any)
+		if !ok {
+			return false
+		}
+		if value, ok = members[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func decoded(text json.RawMessage) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+// cellOf returns the text of the value at a path.
+func cellOf(value any, path []string) (string, error) {
+	switch value := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return value, nil
+	case json.Number:
+		return value.String(), nil
+	case bool:
+		return fmt.Sprint(value), nil
+	case map[string]any:
+		if len(path) > 0 {
+			return cellOf(value[path[0]], path[1:])
+		}
+		return jsonCell(value, len(value))
+	case []any:
+		if len(path) == 0 {
+			return jsonCell(value, len(value))
+		}
+		cells := make([]string, len(value))
+		for i, element := range value {
+			var err error
+			if cells[i], err = cellOf(element, path); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(cells, "; "), nil
+	default:
+		return "", fmt.Errorf("no cell can show a %T", value)
+	}
+}
+
+// jsonCell returns the text of a value with so many parts.
+func jsonCell(value any, parts int) (string, error) {
+	if parts == 0 {
+		return "", nil
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", fmt.Errorf("write a cell: %w", err)
+	}
+	return strings.TrimSuffix(text.String(), "\n"), nil
+}
+
+// formulaStarts are what a spreadsheet takes for the beginning of a formula, or skips before
+// it looks for one.
+const formulaStarts = "=+-@\t\r\n"
+
+// negativeNumber matches what begins like a formula and is none.
+var negativeNumber = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
+
+// harmless returns a cell that no spreadsheet runs as a formula: people can write anything into
+// their names and comments. An apostrophe before it makes it a text.
+func harmless(cell string) string {
+	if cell == "" || !strings.Contains(formulaStarts, cell[:1]) || negativeNumber.MatchString(cell) {
+		return cell
+	}
+	return "'" + cell
+}

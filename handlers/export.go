@@ -1,0 +1,278 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter"
+	"bookside/adapter/domain"
+	"bookside/compat"
+	"bookside/wpdb"
+)
+
+// An export is a long page of a list in a form for files, see form. It is read and sent chunk by
+// chunk: while its client reads one, however slowly, it holds neither a connection to the
+// database nor a slot, and of its memory only the text of the chunk. The key is checked again
+// before each chunk. Time limits are those of a chunk. A client that gets less than everything
+// can tell: the connection is aborted.
+
+const (
+	exportChunk    = 500 // records that are read at once
+	exportWork     = minWork + exportChunk*recordWork
+	chargedRecords = 100      // of an export count as one request
+	sendAtOnce     = 64 << 10 // bytes that a client must read within the time limit of a request
+)
+
+// forwardedHeader marks requests that the companion in WordPress passes on.
+const forwardedHeader = "X-Bookside-Forwarded"
+
+// Headers of exports.
+const (
+	totalHeader = "X-Total-Count" // size of the list, of which the page is a part
+	linkHeader  = "Link"          // leads to the next page
+)
+
+var (
+	// errTooManyExports is the error of an export beyond Options.MaxExports.
+	errTooManyExports = domain.Unavailable("Too many exports at the same time", errOverloaded)
+	// errUnfit is the error of an export of several parts over a connection by which a client
+	// could not tell whether it is complete.
+	errUnfit = errors.New("export over HTTP/1.0")
+)
+
+// export is an export over HTTP.
+type export struct {
+	api     *api
+	echo    echo.Context
+	request *request
+	form    *form
+	ctx     context.Context // of the connection
+	writer  formWriter
+	text    bytes.Buffer // of the present chunk
+	release func()       // of the memory of text
+}
+
+// export sends a list in a form.
+func (a *api) export(c echo.Context, r *request, f *form) error {
+	if !a.exports.begin() {
+		return errTooManyExports
+	}
+	defer a.exports.end()
+	a.metrics.exports.Inc()
+	defer a.metrics.exports.Dec()
+	ctx, cancel := a.outlive(c)
+	defer cancel()
+	r.query.Export(compat.MaxExported)
+	r.walk = &adapter.Walk{Chunk: exportChunk}
+	x := &export{api: a, echo: c, request: r, form: f, ctx: ctx, release: func() {}}
+	defer func() { x.release() }()
+	x.writer = f.begin(r, &x.text)
+	if err := x.first(); err != nil || c.Request().Method == http.MethodHead {
+		return err
+	}
+	for !r.walk.Done() {
+		if err := x.next(); err != nil {
+			return err
+		}
+		if err := x.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first reads the first chunk, and sends it unless it may not be sent.
+func (x *export) first() error {
+	err := x.limited(func(ctx context.Context) error {
+		x.request.context = ctx
+		if err := x.request.nextChunk(x.writer); err != nil {
+			return err
+		}
+		return x.keep(ctx, x.api.memory.wait)
+	})
+	if err != nil {
+		return err
+	}
+	walk, whole := x.request.walk, x.request.walk.Done()
+	if x.echo.Request().Method == http.MethodHead {
+		x.begin()
+		return x.echo.NoContent(http.StatusOK)
+	}
+	if err := x.api.limiter.Charge(x.echo, max(1, (walk.Size()+chargedRecords-1)/chargedRecords)); err != nil {
+		return err
+	}
+	if long := !whole || walk.Page().PerPage > exportChunk; long && (!x.echo.Request().ProtoAtLeast(1, 1) || x.echo.Request().Header.Get(forwardedHeader) != "") {
+		return errUnfit
+	}
+	x.begin()
+	if whole { // a client that gets less can tell by this
+		x.echo.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(x.text.Len()))
+	}
+	x.echo.Response().WriteHeader(http.StatusOK)
+	return x.send()
+}
+
+// begin sets the headers of the response.
+func (x *export) begin() {
+	header, walk := x.echo.Response().Header(), x.request.walk
+	header.Set(echo.HeaderContentType, x.form.media+"; charset=utf-8")
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+x.request.route.name()+"."+x.form.extension+`"`)
+	header.Set("X-Accel-Buffering", "no") // nginx would take the export to be read when it has it on disk
+	header.Set(totalHeader, strconv.FormatInt(walk.Total(), 10))
+	if page := walk.Page(); page.Page*page.PerPage < walk.Total() {
+		header.Set(linkHeader, "<?"+x.request.nextPage(page.Page+1)+`>; rel="next"`)
+	}
+}
+
+// nextPage returns the query of another page, without the key.
+func (r *request) nextPage(page int64) string {
+	query := withoutParameter(withoutParameter(r.rawQuery, r.api.options.QueryParameter), "page")
+	return strings.TrimPrefix(strings.Trim(strings.ReplaceAll(query, ">", "%3E"), "&")+"&page="+strconv.FormatInt(page, 10), "&")
+}
+
+// next checks the key again and reads the next chunk, while it has time when the server is busy.
+func (x *export) next() error {
+	return x.limited(func(ctx context.Context) error {
+		x.request.context = ctx
+		err := x.api.exports.inTurn(ctx, func() error {
+			err := x.admit(ctx)
+			if err == nil {
+				err = x.request.nextChunk(x.writer)
+			}
+			if errors.Is(err, wpdb.ErrBusy) {
+				err = fmt.Errorf("%w: %w", errOverloaded, err)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return x.keep(ctx, x.api.options.RequestTimeout)
+	})
+}
+
+// admit finds the key once more, as it is now.
+func (x *export) admit(ctx context.Context) error {
+	r := x.request
+	return x.api.slots.do(func() error {
+		principal, err := x.api.keys.Authenticate(ctx, x.api.secret(x.echo))
+		if err == nil {
+			err = x.api.checkNetwork(x.echo, principal.Key)
+		}
+		if err == nil {
+			r.principal = principal
+			err = principal.Require(r.route.permission)
+		}
+		if err == nil {
+			err = requireIncludes(r.route.includes(), r.query, principal.Key)
+		}
+		if err == nil {
+			err = r.route.refuseSearch(r.query, principal.Key)
+		}
+		return err
+	})
+}
+
+// keep acquires the memory of the text of a chunk until it is sent.
+func (x *export) keep(ctx context.Context, wait time.Duration) error {
+	release, err := x.api.memory.responses.acquire(ctx, countedBytes(int64(x.text.Len())), wait)
+	if err == nil {
+		x.release = release
+	}
+	return err
+}
+
+// nextChunk writes the next chunk of a walk. If its records are unusually large, there are fewer
+// in a chunk from then on.
+func (r *request) nextChunk(to formWriter) error {
+	for {
+		bytes := int64(exportWork)
+		if r.walk.Chunk == 1 {
+			bytes = maxWork
+		}
+		err := r.chunkWithin(bytes, to)
+		if !exceedsMemory(err) || r.walk.Chunk == 1 {
+			return err
+		}
+		r.walk.Chunk = max(1, r.walk.Chunk/8)
+	}
+}
+
+// chunkWithin writes the next chunk with so many bytes of memory.
+func (r *request) chunkWithin(bytes int64, to formWriter) error {
+	memory := &r.api.memory
+	done, err := memory.work(bytes).acquire(r.ctx(), bytes, memory.wait)
+	if err != nil {
+		return err
+	}
+	defer done()
+	wpdb.Allow(r.ctx(), bytes/readFactor)
+	if err := to.next(r); err != nil {
+		return err
+	}
+	r.walk.Pass()
+	if r.walk.Done() {
+		return to.end()
+	}
+	return nil
+}
+
+// send writes the text of a chunk to the client, and frees its memory.
+func (x *export) send() error {
+	for x.text.Len() > 0 {
+		if err := x.limited(func(ctx context.Context) error { return x.write(ctx, x.text.Next(sendAtOnce)) }); err != nil {
+			return err
+		}
+	}
+	x.text.Reset()
+	x.release()
+	x.release = func() {}
+	return nil
+}
+
+func (x *export) write(ctx context.Context, text []byte) error {
+	defer stopWritingAfter(ctx, x.echo)()
+	if _, err := x.echo.Response().Write(text); err != nil {
+		return fmt.Errorf("send a part of an export: %w", err)
+	}
+	err := http.NewResponseController(x.echo.Response()).Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// limited calls work with the time limit of a request.
+func (x *export) limited(work func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(x.ctx, x.api.options.RequestTimeout)
+	defer cancel()
+	return work(ctx)
+}
+
+// stopWritingAfter makes writes to the client fail once the context is done.
+func stopWritingAfter(ctx context.Context, c echo.Context) (stop func() bool) {
+	controller := http.NewResponseController(c.Response())
+	return context.AfterFunc(ctx, func() { _ = controller.SetWriteDeadline(time.Unix(1, 0)) })
+}
+
+// abortedEntry is set in the context of a request whose response broke off.
+const abortedEntry = "bookside.aborted"
+
+// abort closes the connection of a response that broke off, so that the client can tell.
+func (a *api) abort(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := next(c)
+		if c.Get(abortedEntry) != nil {
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+}

@@ -1,0 +1,146 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bookside/adapter"
+	"bookside/adapter/keys"
+	"bookside/compat"
+)
+
+// Export is an export by the program itself, without a server: what GET would return of a list to
+// a key that may read everything.
+type Export struct {
+	List           string // one of ExportedLists
+	Form           string // one of its forms, such as csv
+	Filter         url.Values
+	From, To       string // first and last date; "" for none
+	SiteTimestamps bool
+	Progress       func(records, all int64) // called after each chunk
+}
+
+// ExportedLists are the names of the lists that can be exported.
+func ExportedLists() []string {
+	var names []string
+	for i := range routes {
+		if routes[i].operation.forms != nil {
+			names = append(names, routes[i].name())
+		}
+	}
+	return names
+}
+
+// name is the last part of the route's path.
+func (r *route) name() string { return path.Base(r.path) }
+
+// spans are the parameters for the first and the last date of a list, of which it has one pair
+// at most: dates of bookings, and those of the creation of other records.
+var spans = [][2]string{{"date_from", "date_to"}, {"created_after", "created_before"}}
+
+// Validate returns what is wrong with the export, as far as that can be told without the site.
+func (e Export) Validate() error {
+	r, _, err := e.find()
+	if err == nil {
+		_, err = e.query(r)
+	}
+	return err
+}
+
+// Run writes the export.
+func (e Export) Run(ctx context.Context, platform *adapter.Platform, to io.Writer) error {
+	r, f, err := e.find()
+	if err != nil {
+		return err
+	}
+	query, err := e.query(r)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	request := &request{
+		api: &api{platform: platform, options: Options{SiteTimestamps: e.SiteTimestamps}}, route: r, guard: r.guard(), context: ctx,
+		query: compat.ParseQuery(query.Encode()), walk: &adapter.Walk{Chunk: exportChunk},
+	}
+	request.query.Export(maxExportedHere)
+	writer := f.begin(request, &text)
+	for {
+		if request.principal, err = platform.Principal(ctx, keys.Key{Permissions: []string{"read"}}); err != nil {
+			return err
+		}
+		if err := request.nextChunk(writer); err != nil {
+			return err
+		}
+		if _, err := text.WriteTo(to); err != nil {
+			return fmt.Errorf("write the export: %w", err)
+		}
+		e.Progress(request.walk.Passed(), request.walk.Size())
+		if request.walk.Done() {
+			return nil
+		}
+	}
+}
+
+// maxExportedHere is more than any table has.
+const maxExportedHere = math.MaxInt32
+
+// find returns the route and the form of the export.
+func (e Export) find() (*route, *form, error) {
+	for i := range routes {
+		r := &routes[i]
+		if r.operation.forms == nil || r.name() != e.List || r.method != http.MethodGet {
+			continue
+		}
+		forms, names := append(slices.Clone(r.operation.forms), linesForm), []string{}
+		for _, f := range forms {
+			if f.extension == e.Form {
+				return r, f, nil
+			}
+			names = append(names, f.extension)
+		}
+		return nil, nil, fmt.Errorf("the format of %s can be %s, not %q", e.List, strings.Join(names, ", "), e.Form)
+	}
+	return nil, nil, fmt.Errorf("there is no list %q; write one of %s", e.List, strings.Join(ExportedLists(), ", "))
+}
+
+// query returns the query of the request.
+func (e Export) query(r *route) (url.Values, error) {
+	var known []string
+	for _, p := range r.operation.query.Describe() {
+		if p.Name != "page" && p.Name != "per_page" {
+			known = append(known, p.Name)
+		}
+	}
+	query := url.Values{}
+	for name, values := range e.Filter {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("%s have no filter %q; those of theirs are %s", e.List, name, strings.Join(known, ", "))
+		}
+		query[name] = values
+	}
+	query.Set("per_page", strconv.Itoa(maxExportedHere))
+	if e.From == "" && e.To == "" {
+		return query, nil
+	}
+	for _, span := range spans {
+		if !slices.Contains(known, span[0]) {
+			continue
+		}
+		for i, date := range []string{e.From, e.To} {
+			if date != "" {
+				query.Set(span[i], date)
+			}
+		}
+		return query, nil
+	}
+	return nil, fmt.Errorf("%s have no dates to select by", e.List)
+}

@@ -1,0 +1,671 @@
+package handlers_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	ics "github.com/arran4/golang-ical"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// export requests a path below /v1 in another form than JSON.
+func (s *server) export(path, accept string) answer {
+	return s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {s.key}, "Accept": {accept}})
+}
+
+// rows returns the rows of a table without the names of its columns.
+func (a answer) rows() (names []string, rows [][]string) {
+	a.t.Helper()
+	all, err := csv.NewReader(bytes.NewReader(a.body)).ReadAll()
+	if err != nil || len(all) == 0 {
+		a.t.Fatalf("%v in %.500q", err, a.body)
+	}
+	return all[0], all[1:]
+}
+
+// column returns the cells of a column.
+func (a answer) column(name string) []string {
+	a.t.Helper()
+	names, rows := a.rows()
+	at := slices.Index(names, name)
+	if at < 0 {
+		a.t.Fatalf("no column %s in %v", name, names)
+	}
+	cells := []string{}
+	for _, row := range rows {
+		cells = append(cells, row[at])
+	}
+	return cells
+}
+
+// goldenFile compares a text with a file in testdata.
+func goldenFile(t testing.TB, name string, text []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(text)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// exportedLists are the paths of all lists that have other forms.
+var exportedLists = []string{"/bookings", "/customers", "/agents", "/services", "/services/categories", "/locations", "/payments", "/orders", "/coupons"}
+
+// TestTablesOfAllLists: each list as a table, with records inside of records and what is only
+// there on request.
+func TestTablesOfAllLists(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
+	for _, path := range append(slices.Clone(exportedLists), "/bookings?include_meta=true", "/services?include=category,agents,locations", "/customers?search=nobody") {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			join := "?"
+			if strings.Contains(path, "?") {
+				join = "&"
+			}
+			a := s.export(path+join+"per_page=100000", "text/csv").want(http.StatusOK)
+			name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-", ",", "-").Replace(path), "-")
+			lines := bytes.SplitAfter(a.body, []byte("\r\n"))
+			goldenFile(t, filepath.Join("tables", name+".csv"), bytes.Join(lines[:min(6, len(lines))], nil))
+			var want []string
+			for page := 1; ; page++ {
+				listed := s.get(fmt.Sprintf("%s%sper_page=100&page=%d", path, join, page)).want(http.StatusOK)
+				for _, record := range listed.records() {
+					want = append(want, fmt.Sprint(record["id"]))
+				}
+				if listed.header.Get("Vary") != "Accept" {
+					t.Errorf("JSON: Vary is %q", listed.header.Get("Vary"))
+				}
+				if len(listed.records()) < 100 {
+					break
+				}
+			}
+			if got := a.column("id"); !slices.Equal(want, got) {
+				t.Errorf("%d records, of %d:\n%s", len(got), len(want), cmp.Diff(want, got))
+			}
+			for name, value := range map[string]string{
+				"Content-Type": "text/csv; charset=utf-8", "Vary": "Accept", "X-Total-Count": fmt.Sprint(len(want)), "Link": "", "ETag": "", "Cache-Control": "no-store",
+			} {
+				if got := a.header.Get(name); got != value {
+					t.Errorf("%s is %q, not %q", name, got, value)
+				}
+			}
+			if disposition := a.header.Get("Content-Disposition"); !strings.HasPrefix(disposition, "attachment; filename=") || !strings.HasSuffix(disposition, `.csv"`) {
+				t.Errorf("Content-Disposition is %q", disposition)
+			}
+		})
+	}
+}
+
+// TestLongTables: a list of several chunks is that of its pages, in any order, and ends where
+// per_page says.
+func TestLongTables(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	for _, query := range []string{"", "sort=customer_name&order=asc", "status=approved&sort=created_at", "search=a&sort=id"} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			var want []string
+			for _, id := range (listing{path: "/bookings"}).allIDs(t, s, query) {
+				want = append(want, fmt.Sprint(id))
+			}
+			whole := s.export("/bookings?per_page=100000&"+query, "text/csv").want(http.StatusOK)
+			if got := whole.column("id"); len(want) <= 500 || !slices.Equal(want, got) {
+				t.Errorf("%d of %d records:\n%s", len(got), len(want), cmp.Diff(want, got))
+			}
+			part := s.export("/bookings?per_page=700&page=2&api_key=secret&"+query, "text/csv").want(http.StatusOK)
+			if got := part.column("id"); !slices.Equal(want[700:min(1400, len(want))], got) {
+				t.Errorf("page 2:\n%s", cmp.Diff(want[700:min(1400, len(want))], got))
+			}
+			if total := part.header.Get("X-Total-Count"); total != fmt.Sprint(len(want)) {
+				t.Errorf("page 2: the total is %s", total)
+			}
+			next := ""
+			if len(want) > 1400 {
+				next = strings.TrimSuffix("<?per_page=700&"+query, "&") + `&page=3>; rel="next"`
+			}
+			if got := part.header.Get("Link"); got != next {
+				t.Errorf("page 2: the next one is %q, not %q", got, next)
+			}
+		})
+	}
+}
+
+// TestAccept: only a client that names another form gets one, and only if it does not prefer
+// JSON.
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	const jsonType, table, calendar = "application/json; charset=UTF-8", "text/csv; charset=utf-8", "text/calendar; charset=utf-8"
+	want := s.get("/bookings?per_page=3").want(http.StatusOK)
+	for accept, form := range map[string]string{
+		"":                                  jsonType,
+		"*/*":                               jsonType,
+		"text/*":                            jsonType,
+		"application/json":                  jsonType,
+		"text/html,*/*;q=0.8":               jsonType,
+		"text/csvx":                         jsonType,
+		"text/csv;q=0":                      jsonType,
+		"text/csv;q=oops":                   jsonType,
+		"application/json, text/csv":        jsonType,
+		"text/csv;q=0.5, application/json":  jsonType,
+		"text/csv;q=0.5, */*;q=0.6":         jsonType,
+		"text/csv;q=0.5, application/*":     jsonType,
+		"text/csv":                          table,
+		"Text/CSV ; header=present":         table,
+		"text/csv, */*":                     table,
+		"*/*, text/csv":                     table,
+		"text/csv, application/json":        table,
+		"application/json;q=0.9, text/csv":  table,
+		"text/csv;q=0.2, */*;q=0.1":         table,
+		"text/calendar;q=0.9, text/csv":     table,
+		"text/csv;q=0.1, application/xml":   table,
+		"text/calendar":                     calendar,
+		"text/calendar, text/csv":           calendar,
+		"text/csv;q=0.5,text/calendar;q=.6": calendar,
+	} {
+		a := s.do(http.MethodGet, "/v1/bookings?per_page=3", http.Header{"X-Api-Key": {s.key}, "Accept": {accept}}).want(http.StatusOK)
+		if got := a.header.Get("Content-Type"); got != form {
+			t.Errorf("%q: %s, not %s", accept, got, form)
+		}
+		if form == jsonType && (!bytes.Equal(a.body, want.body) || a.header.Get("ETag") != want.header.Get("ETag")) {
+			t.Errorf("%q: other JSON", accept)
+		}
+	}
+	for _, path := range []string{"/status", "/bookings/53", "/orders/40/transactions"} {
+		if a := s.export(path, "text/csv, text/calendar"); a.header.Get("Content-Type") != jsonType || a.header.Get("Vary") != "" {
+			t.Errorf("%s: %s, Vary %q", path, a.header.Get("Content-Type"), a.header.Get("Vary"))
+		}
+	}
+	if a := s.export("/customers", "text/calendar").want(http.StatusOK); a.header.Get("Content-Type") != jsonType {
+		t.Errorf("customers: %s", a.header.Get("Content-Type"))
+	}
+}
+
+// TestExportsRefuseWhatListsRefuse: errors are in JSON, as without a form.
+func TestExportsRefuseWhatListsRefuse(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	for path, field := range map[string]string{
+		"/bookings?per_page=100001": "per_page", "/bookings?per_page=0": "per_page", "/bookings?page=70368744177665": "page", "/bookings?date_from=tomorrow": "date_from", "/services/categories?per_page=x": "per_page",
+	} {
+		for _, accept := range []string{"text/csv", "text/calendar"} {
+			if a := s.export(path, accept); a.status == http.StatusOK || a.at("error", "details", field) == nil && a.at("data", "details", field) == nil {
+				if accept == "text/csv" || strings.HasPrefix(path, "/bookings") {
+					t.Errorf("%s as %s: %d %s", path, accept, a.status, a.body)
+				}
+			}
+		}
+	}
+	s.get("/bookings?per_page=101").want(http.StatusBadRequest)
+	s.export("/bookings?page=70368744177664&per_page=100000", "text/csv").want(http.StatusOK)
+	s.key = s.newKey("read_agents")
+	s.export("/bookings", "text/csv").want(http.StatusForbidden)
+	s.key = "unknown"
+	s.export("/bookings", "text/csv").want(http.StatusUnauthorized)
+}
+
+// TestFormulasAreText: what people wrote cannot run in a spreadsheet.
+func TestFormulasAreText(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	want := []string{}
+	for i, c := range []struct{ written, cell string }{
+		{`=HYPERLINK("http://x")`, `'=HYPERLINK("http://x")`}, {"+49 30 1234", "'+49 30 1234"}, {"-2+3+cmd|' /C calc'!A0", "'-2+3+cmd|' /C calc'!A0"}, {"@SUM(1)", "'@SUM(1)"},
+		{"\t=1", "'\t=1"}, {"\r=1", "'\r\n=1"}, {"\n=1", "'\n=1"}, {"-12.50", "-12.50"}, {"-", "'-"}, {"a=b", "a=b"}, {"'=1", "'=1"}, {"a \"b\", c", "a \"b\", c"}, {"Zoë 🎁", "Zoë 🎁"},
+	} {
+		if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_customers (id, first_name, last_name, email, status, created_at, updated_at) VALUES (?, ?, 'zzqq', ?, 'active', NOW(), NOW())",
+			1000-i, c.written, fmt.Sprint(i, "@example.com")); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, strings.ReplaceAll(c.cell, "\r\n", "\n"))
+	}
+	want[5] = "'=1" // encoding/csv drops a lone carriage return, and so may whoever reads the file
+	arrange(t, database, `UPDATE wp_latepoint_customers SET created_at = '2026-01-01' WHERE last_name = 'zzqq'`)
+	got := s.export("/customers?last_name=zzqq&per_page=50", "text/csv").want(http.StatusOK).column("first_name")
+	for i := range got {
+		got[i] = strings.ReplaceAll(got[i], "\r", "")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestExportsOfLimitedKeys: a key gets in a table what it gets in JSON: records within its limits,
+// nothing that it lacks the permission for, and masked data masked. A calendar has nothing that
+// could be masked.
+func TestExportsOfLimitedKeys(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
+	create := func(k keys.NewKey) string {
+		k.Name, k.Kind = "export", keys.Live
+		secret, _, err := s.keys.Create(context.Background(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	all := []string{"read"}
+	for name, key := range map[string]string{
+		"limits":      create(keys.NewKey{Permissions: all, Limits: domain.Limits{Agents: []int64{1}}}),
+		"mask":        create(keys.NewKey{Permissions: all, MaskPersonal: true}),
+		"permissions": create(keys.NewKey{Permissions: []string{"read_bookings", "read_services", "read_coupons", "read_customers"}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limited := *s
+			limited.key = key
+			for _, path := range exportedLists {
+				listed := limited.get(path + "?per_page=100")
+				a := limited.export(path+"?per_page=100", "text/csv").want(listed.status)
+				if a.status != http.StatusOK {
+					continue
+				}
+				names, rows := a.rows()
+				records := listed.records()
+				if len(rows) != len(records) {
+					t.Errorf("%s: %d rows, %d records", path, len(rows), len(records))
+					continue
+				}
+				for i, record := range records {
+					for at, name := range names {
+						value, known := record[name]
+						if text, ok := value.(string); known && ok && strings.TrimPrefix(rows[i][at], "'") != text {
+							t.Errorf("%s: %s is %q, not %q", path, name, rows[i][at], text)
+						}
+					}
+					if customer, ok := record["customer"].(map[string]any); ok && rows[i][slices.Index(names, "customer.email")] != customer["email"] {
+						t.Errorf("%s: customer.email is %q, not %q", path, rows[i][slices.Index(names, "customer.email")], customer["email"])
+					}
+				}
+			}
+			listed := limited.get("/bookings?per_page=100").records()
+			calendar := limited.export("/bookings?per_page=100", "text/calendar").want(http.StatusOK)
+			if events := strings.Count(string(calendar.body), "BEGIN:VEVENT"); events != len(listed) || events == 0 {
+				t.Errorf("%d events of %d bookings", events, len(listed))
+			}
+			if name == "mask" {
+				if a := limited.export("/customers?email=x", "text/csv"); a.status != http.StatusForbidden {
+					t.Errorf("a search of personal data: %d", a.status)
+				}
+				for _, cell := range limited.export("/customers?per_page=100", "text/csv").column("email") {
+					if !strings.Contains(cell, "***") {
+						t.Errorf("the address %q is not masked", cell)
+					}
+				}
+				if strings.Contains(string(calendar.body), "customer") {
+					t.Error("the calendar has addresses of customers")
+				}
+			}
+		})
+	}
+}
+
+// TestCalendarOfBookings: events have the times of bookings, and those without a time are left
+// out.
+func TestCalendarOfBookings(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	s := newServer(t, database)
+	arrange(t, database, "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id = (SELECT * FROM (SELECT MIN(id) FROM wp_latepoint_bookings) x)")
+	bookings := s.get("/bookings?per_page=100&sort=id&order=asc").want(http.StatusOK).records()
+	a := s.export("/bookings?per_page=100&sort=id&order=asc", "text/calendar").want(http.StatusOK)
+	lines := bytes.SplitAfter(a.body, []byte("END:VEVENT\r\n"))
+	goldenFile(t, filepath.Join("tables", "bookings.ics"), bytes.Join(lines[:3], nil))
+	calendar, err := ics.ParseCalendar(bytes.NewReader(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := calendar.Events()
+	if len(events) != len(bookings)-1 || len(events) < 5 {
+		t.Fatalf("%d events of %d bookings", len(events), len(bookings))
+	}
+	for i, event := range events[:5] {
+		start, err := event.GetStartAt()
+		detail := s.get("/bookings/" + fmt.Sprint(bookings[i+1]["id"])).want(http.StatusOK)
+		want, _ := time.Parse(time.RFC3339, fmt.Sprint(detail.at("data", "start_datetime")))
+		if err != nil || !start.Equal(want) || !strings.HasPrefix(event.Id(), fmt.Sprint(bookings[i+1]["booking_code"], "@")) {
+			t.Errorf("event %s starts at %v, not %v", event.Id(), start, want)
+		}
+	}
+	if a := s.export("/bookings?search=nobody", "text/calendar").want(http.StatusOK); !strings.HasPrefix(string(a.body), "BEGIN:VCALENDAR\r\n") || !strings.HasSuffix(string(a.body), "END:VCALENDAR\r\n") {
+		t.Errorf("no bookings: %q", a.body)
+	}
+}
+
+// TestExportsCountBySize: a request counts once for each hundred records begun, and one that
+// counts for too many says so before anything is sent.
+func TestExportsCountBySize(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), limitRate(20, 1000))
+	left := func(a answer) string { return a.header.Get("X-RateLimit-Remaining") }
+	for _, c := range []struct{ path, left string }{
+		{"/bookings?per_page=100", "19"}, {"/bookings?per_page=101", "17"}, {"/bookings?per_page=1000", "7"}, {"/bookings?per_page=100000&page=2", "6"}, {"/bookings?per_page=1990&page=2", "5"},
+	} {
+		if a := s.export(c.path, "text/csv").want(http.StatusOK); left(a) != c.left {
+			t.Errorf("%s: %s left, not %s", c.path, left(a), c.left)
+		}
+	}
+	a := s.export("/bookings?per_page=100000", "text/csv").want(http.StatusTooManyRequests)
+	if message := fmt.Sprint(a.at("error", "message")); !strings.Contains(message, "counts as 20") {
+		t.Errorf("%s", message)
+	}
+	head := s.do(http.MethodHead, "/v1/bookings?per_page=100000", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}).want(http.StatusOK)
+	if len(head.body) > 0 || head.header.Get("Content-Type") != "text/csv; charset=utf-8" || head.header.Get("X-Total-Count") != "2000" || left(head) != "3" {
+		t.Errorf("HEAD: %q %v", head.body, head.header)
+	}
+}
+
+// pipe is a listener whose one connection has no buffers: what is not read cannot be written.
+type pipe struct {
+	connection chan net.Conn
+	closed     context.Context
+	close      func()
+}
+
+// Accept is part of net.Listener.
+func (p pipe) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.connection:
+		return c, nil
+	case <-p.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Close is part of net.Listener.
+func (p pipe) Close() error {
+	p.close()
+	return nil
+}
+
+// Addr is part of net.Listener.
+func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
+
+// download is a response that a client has begun to read.
+type download struct {
+	status int
+	length int64 // negative if it is not known
+	body   io.Reader
+}
+
+// connect serves the API over a pipe, on which it sends a request, and returns the beginning of
+// the response.
+func (s *server) connect(t *testing.T, request string) download {
+	t.Helper()
+	client, peer := net.Pipe()
+	closed, stop := context.WithCancel(context.Background())
+	listener := pipe{make(chan net.Conn, 1), closed, stop}
+	listener.connection <- peer
+	server := &http.Server{Handler: s.handler, ReadHeaderTimeout: time.Minute}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() {
+		_ = client.Close()
+		_ = server.Close()
+		serving.Wait()
+	})
+	if _, err := io.WriteString(client, request+"X-API-Key: "+s.key+"\r\nHost: test\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReaderSize(client, 1024), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return download{response.StatusCode, response.ContentLength, response.Body}
+}
+
+const longTable = "GET /v1/bookings?per_page=100000 HTTP/1.1\r\nAccept: text/csv\r\n"
+
+// TestSlowClientsHoldNoConnection: while a client does not read, others can use the only
+// connection to the database, and its export goes on afterwards. The time limit of a request is
+// not that of an export.
+func TestSlowClientsHoldNoConnection(t *testing.T) {
+	t.Parallel()
+	s := newServerOver(t, fixtures.Shared(t, fixtures.SiteA()), 1, time.Minute, func(o *handlers.Options) { o.MaxConcurrent, o.RequestTimeout, o.Memory = 1, 5*time.Second, 64<<20 })
+	response := s.connect(t, longTable)
+	s.get("/bookings?per_page=1").want(http.StatusOK)
+	if stats := s.platform.PoolStats(); stats.InUse != 0 {
+		t.Errorf("%d connections are in use", stats.InUse)
+	}
+	table, err := io.ReadAll(response.body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := s.export("/bookings?per_page=100000", "text/csv").want(http.StatusOK); !bytes.Equal(want.body, table) {
+		t.Errorf("%d bytes, not %d", len(table), len(want.body))
+	}
+}
+
+// TestExportsTakeTheirTime: the time limit of a request is that of each part of an export.
+func TestExportsTakeTheirTime(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
+	response := s.connect(t, longTable)
+	begun := time.Now()
+	for part := 0; ; part++ {
+		n, err := io.CopyN(io.Discard, response.body, 200<<10)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("part %d, after %d bytes and %v: %v", part, n, time.Since(begun), err)
+		}
+		time.Sleep(700 * time.Millisecond)
+	}
+	if took := time.Since(begun); took < 2*time.Second {
+		t.Errorf("it took %v, which shows nothing", took)
+	}
+}
+
+// TestBrokenExportsAreNoticed: an export that cannot go on breaks the connection off.
+func TestBrokenExportsAreNoticed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit time.Duration
+		spoil func(t *testing.T, s *server)
+	}{
+		"the key is revoked": {time.Minute, func(t *testing.T, s *server) { revoke(t, s) }},
+		"the plugin is switched off": {time.Minute, func(t *testing.T, s *server) {
+			arrange(t, s.database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+		}},
+		"the client does not read": {300 * time.Millisecond, func(t *testing.T, s *server) { waitUntilAborted(t, s) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, fixtures.New(t, fixtures.SiteA()), func(o *handlers.Options) { o.RequestTimeout = c.limit })
+			response := s.connect(t, longTable)
+			if response.status != http.StatusOK || response.length >= 0 {
+				t.Fatalf("%d, %d bytes", response.status, response.length)
+			}
+			c.spoil(t, s)
+			table, err := io.ReadAll(response.body)
+			if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.ErrClosedPipe) || len(table) > 1<<20 {
+				t.Errorf("%d bytes, then %v", len(table), err)
+			}
+			waitUntilAborted(t, s)
+			if line := s.log.last(t); line.Route != "/v1/bookings" || line.Status != http.StatusOK || !strings.Contains(s.log.String(), `"code":"aborted"`) {
+				t.Errorf("log: %+v", line)
+			}
+		})
+	}
+}
+
+func revoke(t *testing.T, s *server) {
+	t.Helper()
+	arrange(t, s.database, "UPDATE wp_bookside_api_keys SET status = 'revoked'")
+}
+
+// waitUntilAborted waits until a response was aborted and its request logged.
+func waitUntilAborted(t *testing.T, s *server) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.log.String(), `"code":"aborted"`); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was aborted: %s", s.log.String())
+		}
+	}
+}
+
+// TestExportsOverOldConnections: where a client could not tell a broken export from a whole one,
+// it gets one that has its length, or none.
+func TestExportsOverOldConnections(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	for _, c := range []struct {
+		request string
+		status  int
+	}{
+		{"GET /v1/bookings?per_page=500 HTTP/1.0\r\nAccept: text/csv\r\n", http.StatusOK},
+		{"GET /v1/bookings?per_page=501 HTTP/1.0\r\nAccept: text/csv\r\n", http.StatusHTTPVersionNotSupported},
+		{"GET /v1/bookings?per_page=500 HTTP/1.1\r\nAccept: text/csv\r\nX-Bookside-Forwarded: 1\r\n", http.StatusOK},
+		{"GET /v1/bookings?per_page=501 HTTP/1.1\r\nAccept: text/csv\r\nX-Bookside-Forwarded: 1\r\n", http.StatusHTTPVersionNotSupported},
+	} {
+		response := s.connect(t, c.request)
+		body, err := io.ReadAll(response.body)
+		if err != nil || response.status != c.status || response.length != int64(len(body)) {
+			t.Errorf("%q: %d, %d of %d bytes, %v", c.request, response.status, len(body), response.length, err)
+		}
+	}
+}
+
+// TestTooManyExports: beyond the limit they are refused at once, and JSON is not.
+func TestTooManyExports(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.MaxExports = 1 })
+	response := s.connect(t, longTable)
+	a := s.export("/customers", "text/csv").want(http.StatusServiceUnavailable)
+	if a.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	s.get("/customers").want(http.StatusOK)
+	if _, err := io.Copy(io.Discard, response.body); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); s.export("/customers", "text/csv").status != http.StatusOK; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the place is not free again")
+		}
+	}
+}
+
+// TestLargeRecordsMakeSmallChunks: records that do not fit into the memory of a chunk are read
+// in smaller ones.
+func TestLargeRecordsMakeSmallChunks(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	s := newServer(t, database, limitMemory)
+	arrange(t, database, "UPDATE wp_latepoint_customers SET notes = REPEAT('x', 60000)")
+	a := s.export("/customers?per_page=100000", "text/csv").want(http.StatusOK)
+	if ids, want := a.column("id"), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
+		t.Errorf("%d of %d customers", len(ids), len(want))
+	}
+}
+
+// TestExportsWithoutAServer: the program writes what the API sends to a key that may read
+// everything.
+func TestExportsWithoutAServer(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
+	s.key = s.newKey("read")
+	run := func(e handlers.Export) (string, error) {
+		var text bytes.Buffer
+		var last [2]int64
+		e.Progress = func(records, all int64) { last = [2]int64{records, all} }
+		err := e.Run(t.Context(), s.platform, &text)
+		if err == nil && last[0] != last[1] {
+			t.Errorf("%+v ends at %v", e, last)
+		}
+		return text.String(), err
+	}
+	for _, list := range handlers.ExportedLists() {
+		path := "/" + list
+		if list == "categories" {
+			path = "/services/categories"
+		}
+		want := s.export(path+"?per_page=100000", "text/csv").want(http.StatusOK)
+		if got, err := run(handlers.Export{List: list, Form: "csv"}); err != nil || got != string(want.body) {
+			t.Errorf("%s as CSV: %v\n%s", list, err, cmp.Diff(string(want.body), got))
+		}
+		lines, err := run(handlers.Export{List: list, Form: "jsonl"})
+		records := rawRecords(t, s.get(path+"?per_page=100"))
+		for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+			if i < len(records) && !bytes.Equal([]byte(line), records[i]) {
+				t.Errorf("%s as lines: %s, not %s", list, line, records[i])
+			}
+		}
+		if err != nil || len(records) == 0 {
+			t.Errorf("%s as lines: %d records, %v", list, len(records), err)
+		}
+	}
+	calendar := s.export("/bookings?per_page=100000&agent_id=1&date_from=2026-11-01&date_to=2026-12-31", "text/calendar").want(http.StatusOK)
+	got, err := run(handlers.Export{List: "bookings", Form: "ics", Filter: url.Values{"agent_id": {"1"}}, From: "2026-11-01", To: "2026-12-31"})
+	if err != nil || got != string(calendar.body) {
+		t.Errorf("a calendar: %v\n%s", err, cmp.Diff(string(calendar.body), got))
+	}
+	created := s.export("/orders?per_page=100000&created_after=2026-11-15&created_before=2026-11-18", "text/csv").want(http.StatusOK)
+	if got, err = run(handlers.Export{List: "orders", Form: "csv", From: "2026-11-15", To: "2026-11-18"}); err != nil || got != string(created.body) {
+		t.Errorf("orders of some days: %v\n%s", err, cmp.Diff(string(created.body), got))
+	}
+	for name, e := range map[string]handlers.Export{
+		"a list":   {List: "status", Form: "csv"},
+		"a form":   {List: "customers", Form: "ics"},
+		"a filter": {List: "bookings", Form: "csv", Filter: url.Values{"agent": {"1"}}},
+		"dates":    {List: "coupons", Form: "csv", From: "2026-01-01"},
+		"a page":   {List: "bookings", Form: "csv", Filter: url.Values{"page": {"2"}}},
+	} {
+		if err := e.Validate(); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	var wrong *domain.Error
+	if _, err := run(handlers.Export{List: "bookings", Form: "csv", From: "tomorrow"}); !errors.As(err, &wrong) || wrong.Fields["date_from"] == "" {
+		t.Errorf("a wrong date: %v", err)
+	}
+}
+
+// BenchmarkExport reads all bookings as a table. Its memory in use is that of a chunk.
+func BenchmarkExport(b *testing.B) {
+	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))
+	request := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/bookings?per_page=100000", nil)
+	request.Header = http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, request)
+		if recorder.Code != http.StatusOK {
+			b.Fatal(recorder.Code)
+		}
+		b.SetBytes(int64(recorder.Body.Len()))
+	}
+}

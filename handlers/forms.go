@@ -1,0 +1,170 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bookside/adapter"
+	"bookside/compat"
+)
+
+// form is a media type, besides JSON, in which a list can be sent.
+type form struct {
+	media, extension string
+	about            string
+	begin            func(r *request, to *bytes.Buffer) formWriter
+}
+
+// formWriter writes a list chunk by chunk, as it is read.
+type formWriter interface {
+	next(r *request) error // writes the present chunk of the request's walk
+	end() error
+}
+
+// The forms of lists.
+var (
+	tableForm    = &form{"text/csv", "csv", "the same records are rows of a table", beginTable}
+	calendarForm = &form{"text/calendar", "ics", "the same bookings are events of a calendar", beginCalendar}
+	linesForm    = &form{"application/x-ndjson", "jsonl", "the same records are lines", beginLines}
+)
+
+var (
+	tables             = []*form{tableForm}
+	tablesAndCalendars = []*form{tableForm, calendarForm}
+)
+
+// recordForm writes records as they are in JSON, which is what the key may see.
+type recordForm struct {
+	add   func([]json.RawMessage) error
+	close func() error
+}
+
+func (f recordForm) next(r *request) error {
+	response, err := r.serve()
+	if err != nil {
+		return err
+	}
+	text, err := encodeBody(response.body)
+	if err != nil {
+		return err
+	}
+	records, err := compat.RecordsIn(text)
+	if err != nil {
+		return err
+	}
+	return f.add(records)
+}
+
+func (f recordForm) end() error { return f.close() }
+
+func beginTable(r *request, to *bytes.Buffer) formWriter {
+	table := compat.NewCSV(to, r.route.operation.answers[0].body)
+	return recordForm{table.Add, table.Close}
+}
+
+func beginLines(_ *request, to *bytes.Buffer) formWriter {
+	return recordForm{
+		add: func(records []json.RawMessage) error {
+			for _, record := range records {
+				to.Write(record)
+				to.WriteByte('\n')
+			}
+			return nil
+		},
+		close: func() error { return nil },
+	}
+}
+
+// bookingEvents writes bookings as a calendar. It shows less of them than JSON does, and no
+// personal data that keys can mask.
+type bookingEvents struct {
+	to       *bytes.Buffer
+	calendar *adapter.BookingCalendar // nil before the first chunk
+}
+
+func beginCalendar(_ *request, to *bytes.Buffer) formWriter { return &bookingEvents{to: to} }
+
+func (f *bookingEvents) next(r *request) error {
+	var bookings []adapter.Booking
+	err := r.atSite(func() error {
+		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.site.KnowsBookingStatus)
+		if err != nil {
+			return err
+		}
+		page, err := r.site.Bookings(r.ctx(), filter)
+		bookings = page.Records
+		return err
+	})
+	if err == nil && f.calendar == nil {
+		f.calendar, err = r.site.NewBookingCalendar(r.ctx(), f.to)
+	}
+	if err != nil {
+		return err
+	}
+	return f.calendar.Add(r.site, bookings)
+}
+
+func (f *bookingEvents) end() error { return f.calendar.Close() }
+
+// accepted is one of the media types of an Accept header.
+type accepted struct {
+	media  string
+	weight float64
+}
+
+// acceptedBy reads the values of an Accept header. What cannot be read accepts nothing.
+func acceptedBy(values []string) []accepted {
+	var all []accepted
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		media, parameters, _ := strings.Cut(part, ";")
+		a := accepted{strings.ToLower(strings.TrimSpace(media)), 1}
+		for parameter := range strings.SplitSeq(parameters, ";") {
+			name, value, _ := strings.Cut(parameter, "=")
+			if strings.EqualFold(strings.TrimSpace(name), "q") {
+				weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+				if err != nil || math.IsNaN(weight) {
+					weight = 0
+				}
+				a.weight = weight
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// formOf returns the form in which a client wants a list; nil for JSON. A form must be named:
+// */* and text/* stand for JSON, as before there were others. Of those with the same weight, a
+// name counts more than a wildcard, and the first name more than the others.
+func formOf(values []string, forms []*form) *form {
+	all := acceptedBy(values)
+	place := func(media string) int {
+		return slices.IndexFunc(all, func(a accepted) bool { return a.media == media })
+	}
+	jsonPlace, jsonWeight := len(all), 0.0
+	for _, media := range []string{"application/json", "application/*", "*/*"} {
+		if at := place(media); at >= 0 {
+			jsonWeight = all[at].weight
+			if media == "application/json" {
+				jsonPlace = at
+			}
+			break
+		}
+	}
+	var best *form
+	bestPlace, bestWeight := jsonPlace, jsonWeight
+	for _, f := range forms {
+		at := place(f.media)
+		if at < 0 || all[at].weight <= 0 {
+			continue
+		}
+		if all[at].weight > bestWeight || all[at].weight == bestWeight && at < bestPlace {
+			best, bestPlace, bestWeight = f, at, all[at].weight
+		}
+	}
+	return best
+}
