@@ -50,20 +50,19 @@ func (s *Site) limits() domain.Limits {
 // first, see wpdb.View.
 func (s *Site) views(l domain.Limits) []wpdb.View {
 	connections := s.connectionsWithin(l)
-	items := sq.Select().From(s.db.As(wpdb.OrderItems, "i")).Join(s.db.As(wpdb.Bookings, "b") + " ON b.order_item_id = i.id")
 	within, without := bookingsWithin(l, "b."), sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, "b."))
-	shown := func(column, of string) sq.Sqlizer { // and nothing of it is hidden
-		return sq.And{
-			in(column, items.Column(of).Where(within)),
-			sq.Expr("NOT ?", in(column, items.Column(of).Where(without).Where(sq.NotEq{of: nil}))),
-		}
-	}
-	orders := sq.Select("id").From(s.db.Name(wpdb.Orders)).Where(shown("id", "i.order_id"))
+	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
+	hidden := bookings.Column("b.order_item_id").Where(without).Where(sq.NotEq{"b.order_item_id": nil})
+	some := bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").Where(within)
+	// Only orders of which something is shown are looked at once more: most have one booking.
+	mixed := sq.Select("i.order_id").From(s.db.As(wpdb.Bookings, "v")).Join(s.db.As(wpdb.OrderItems, "j") + " ON j.id = v.order_item_id").
+		Join(s.db.As(wpdb.OrderItems, "i") + " ON i.order_id = j.order_id").Where(bookingsWithin(l, "v.")).Where(in("i.id", hidden))
+	orders := func(column string) sq.Sqlizer { return sq.And{in(column, some), sq.Expr("NOT ?", in(column, mixed))} }
 	return []wpdb.View{
-		{Table: wpdb.Transactions, Rows: in("order_id", orders)},
-		{Table: wpdb.OrderInvoices, Rows: in("order_id", orders)},
-		{Table: wpdb.Orders, Rows: shown("id", "i.order_id")},
-		{Table: wpdb.OrderItems, Rows: shown("id", "i.id")},
+		{Table: wpdb.Transactions, Rows: orders("order_id")},
+		{Table: wpdb.OrderInvoices, Rows: orders("order_id")},
+		{Table: wpdb.Orders, Rows: orders("id")},
+		{Table: wpdb.OrderItems, Rows: sq.And{in("id", bookings.Column("b.order_item_id").Where(within)), sq.Expr("NOT ?", in("id", hidden))}},
 		{Table: wpdb.Customers, Rows: in("id", sq.Select("b.customer_id").From(s.db.As(wpdb.Bookings, "b")).Where(within))},
 		{Table: wpdb.Agents, Rows: catalogue(l.Agents, len(l.Services)+len(l.Locations), connections.Column("x.agent_id"))},
 		{Table: wpdb.Services, Rows: catalogue(l.Services, len(l.Agents)+len(l.Locations), connections.Column("x.service_id"))},
