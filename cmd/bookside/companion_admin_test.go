@@ -109,7 +109,7 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 		CreatedBy: "WordPress", // WP-CLI has no user
 		ID:        int64(first.ID), Name: "Kasse <1>", Kind: "live", Start: first.Secret[:8], LastFour: first.Secret[len(first.Secret)-4:], Status: "active",
 		Permissions: []string{"read_bookings"}, Networks: []string{"127.0.0.0/8", "::1/128"},
-		Agents: []int64{}, Services: []int64{}, Locations: []int64{}, CreatedBy: "WordPress",
+		Agents: []int64{}, Services: []int64{}, Locations: []int64{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the key as Go sees it (-want +got):\n%s", diff)
