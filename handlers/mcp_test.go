@@ -319,6 +319,7 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 // nothing is written.
 func TestToolsRefuse(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()), withTools)
 	a := s.agent(t, s.key)
 	for name, c := range map[string]struct{ tool, arguments, code, argument string }{

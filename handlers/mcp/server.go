@@ -132,13 +132,18 @@ func (s *server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// schemaOf returns the schema of a type.
-func schemaOf[T any]() *jsonschema.Schema {
+// schemaOf returns the schema of a type, encoded once: it takes long, and every list of tools has
+// all of them.
+func schemaOf[T any]() json.RawMessage {
 	schema, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: valueSchemas})
 	if err != nil {
 		panic(err) // of a type of this package
 	}
-	return withLists(schema)
+	text, err := json.Marshal(withLists(schema))
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 // withLists makes every list of a schema one that is never null.
