@@ -222,6 +222,12 @@ func CreateAccount(account, password string) string {
 // DropAccount is described at CreateAccount.
 func DropAccount(account string) string { return "DROP USER IF EXISTS " + account }
 
+// CountTables returns the statement that counts the tables of a name in a database, for clients
+// that take no parameters.
+func CountTables(database, table string) string {
+	return "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = " + quoteText(database) + " AND TABLE_NAME = " + quoteText(table)
+}
+
 // denied matches the server's message about a table (ER_TABLEACCESS_DENIED_ERROR): MariaDB
 // quotes database and table, MySQL the table alone. The account there has the client's
 // host, not that of the grants.

@@ -145,8 +145,7 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 		return nil, "", "the database server does not say as whom it knows the site", nil
 	}
 	// The administrator may be that of another server.
-	probe := fmt.Sprintf("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '%s' AND TABLE_NAME = '%s';\n", database, db.FullName(wpdb.Bookings))
-	output, err := s.Host.Run(ctx, Command{client, probe})
+	output, err := s.Host.Run(ctx, Command{client, wpdb.CountTables(database, db.FullName(wpdb.Bookings)) + ";\n"})
 	if err != nil || strings.TrimSpace(output) != "1" {
 		return nil, "", fmt.Sprintf("%s does not reach the site's database as an administrator (%s)", client[0], firstLine(output, err)), nil
 	}
