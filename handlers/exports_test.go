@@ -439,7 +439,7 @@ func (s *server) connect(t *testing.T, request string) download {
 	if _, err := io.WriteString(client, request+"X-API-Key: "+s.key+"\r\nHost: test\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.ReadResponse(bufio.NewReaderSize(client, 1024), nil)
+	response, err := http.ReadResponse(bufio.NewReaderSize(client, 1024), nil) //nolint:bodyclose // ends with its connection
 	if err != nil {
 		t.Fatal(err)
 	}
