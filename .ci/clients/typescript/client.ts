@@ -4,7 +4,7 @@ import type { components, paths } from "./api.js";
 
 declare const process: { argv: string[] };
 const [, , baseUrl = "", key = ""] = process.argv;
-const client = createClient<paths>({ baseUrl, headers: { "X-API-Key": key } });
+const client = createClient<paths, "application/json">({ baseUrl, headers: { "X-API-Key": key } });
 
 const day = new Date(Date.now() + 50 * 86400e3);
 while (day.getUTCDay() !== 3) day.setUTCDate(day.getUTCDate() + 1);
