@@ -13,6 +13,10 @@ import (
 	"bookside/handlers"
 )
 
+// isCalendar reports whether a route wants the secret of a calendar in place of a key, see
+// TestCalendarSecretsOpenNothingElse.
+func isCalendar(r handlers.RouteInfo) bool { return strings.HasSuffix(r.Path, "/calendar.ics") }
+
 // routesOf returns the routes of the API with parameters filled in.
 func routesOf(t *testing.T) []handlers.RouteInfo {
 	t.Helper()
@@ -20,6 +24,7 @@ func routesOf(t *testing.T) []handlers.RouteInfo {
 	if len(routes) < 20 {
 		t.Fatalf("only %d routes", len(routes))
 	}
+	routes = slices.DeleteFunc(routes, isCalendar)
 	for i := range routes {
 		for _, parameter := range []string{":invoice_id", ":transaction_id", ":id", ":code"} {
 			routes[i].Path = strings.ReplaceAll(routes[i].Path, parameter, "1")

@@ -116,6 +116,9 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 		if strings.HasPrefix(r.Path, "/webhooks") || strings.HasPrefix(r.Path, "/holds") {
 			continue // each key sees other records, see TestWebhooksOfAKey and TestLostHolds
 		}
+		if isCalendar(r) {
+			continue
+		}
 		walked++
 		name := r.Method + " " + r.Path
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -67,12 +68,13 @@ func (r *request) key() readKey {
 // withoutParameter removes a parameter from a query: the key, which may differ
 // between equal reads.
 func withoutParameter(query, name string) string {
-	if name == "" || !strings.Contains(query, name) {
+	if name == "" || !strings.Contains(query, name) && !strings.Contains(query, "%") {
 		return query
 	}
 	parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
 		sent, _, _ := strings.Cut(part, "=")
-		return sent == name
+		decoded, err := url.QueryUnescape(sent)
+		return sent == name || err == nil && decoded == name
 	})
 	return strings.Join(parts, "&")
 }

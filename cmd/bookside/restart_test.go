@@ -91,8 +91,8 @@ func (s *supervisor) hear(want string) {
 // TestRestartBehindProxy: clients behind a proxy do not notice a restart. None of their
 // requests fails, and each confirmed booking exists once.
 //
-// It runs alone: on a busy machine the proxy may send a request over an idle connection that
-// is being closed, which no server can prevent.
+// The proxy may send a request over an idle connection that is being closed, which no server
+// can prevent, and then answers 502. Clients repeat such a request; it must not be needed often.
 func TestRestartBehindProxy(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
@@ -127,7 +127,10 @@ func TestRestartBehindProxy(t *testing.T) {
 	if created := countBookings(t, db) - before; created != l.booked.Load() || created == 0 {
 		t.Errorf("%d bookings were made, %d were answered with 201", created, l.booked.Load())
 	}
-	t.Logf("%d requests, %d bookings", l.served.Load(), l.booked.Load())
+	if l.repeated.Load() > 10 {
+		t.Errorf("%d requests of %d had to be repeated", l.repeated.Load(), l.served.Load())
+	}
+	t.Logf("%d requests, %d repeated, %d bookings", l.served.Load(), l.repeated.Load(), l.booked.Load())
 }
 
 func countBookings(t *testing.T, db *fixtures.Database) (n int64) {
@@ -145,24 +148,16 @@ type load struct {
 	key                              string
 	starts                           []string // JSON members of a booking that set its start
 	requests, served, booked, failed atomic.Int64
+	repeated                         atomic.Int64
 }
 
 // ask sends a request and expects one of the statuses.
 func (l *load) ask(method, path, body string, want ...int) (status int, answer []byte) {
-	request, err := l.proxy.request(l.t.Context(), method, "/wp-json/latepoint-api/v1"+path, body)
-	if err != nil {
-		l.t.Error(err)
-		return 0, nil
-	}
-	request.Header.Set("X-API-Key", l.key)
-	if method == http.MethodPost {
-		request.Header.Set("Idempotency-Key", rand.Text())
-	}
-	response, err := l.proxy.client.Do(request)
-	if err == nil {
-		status = response.StatusCode
-		answer, err = io.ReadAll(response.Body)
-		err = errors.Join(err, response.Body.Close())
+	idempotencyKey := rand.Text()
+	status, answer, err := l.send(method, path, body, idempotencyKey)
+	if err == nil && status == http.StatusBadGateway {
+		l.repeated.Add(1)
+		status, answer, err = l.send(method, path, body, idempotencyKey)
 	}
 	l.served.Add(1)
 	if err != nil || !slices.Contains(want, status) {
@@ -170,6 +165,23 @@ func (l *load) ask(method, path, body string, want ...int) (status int, answer [
 		l.t.Errorf("%s %s: %d %s %v\n%s", method, path, status, answer, err, l.proxy.stderr)
 	}
 	return status, answer
+}
+
+func (l *load) send(method, path, body, idempotencyKey string) (status int, answer []byte, err error) {
+	request, err := l.proxy.request(l.t.Context(), method, "/wp-json/latepoint-api/v1"+path, body)
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("X-API-Key", l.key)
+	if method == http.MethodPost {
+		request.Header.Set("Idempotency-Key", idempotencyKey)
+	}
+	response, err := l.proxy.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, errors.Join(err, response.Body.Close())
 }
 
 // findStarts reads all starts offered in two months.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -109,7 +110,7 @@ func (c *call) freeTimes(from, to date, slot slotArguments) (free freeTimes, err
 	}
 	free = freeTimes{ServiceID: int64(found.Data.ServiceID), AgentID: int64(found.Data.AgentID), Location: int64(found.Data.LocationID), Duration: int64(found.Data.Duration), Days: []freeDay{}}
 	listed := 0
-	for day := from; day <= to; day = day.after(1) {
+	for _, day := range slices.Sorted(maps.Keys(found.Data.Days)) {
 		times := found.Data.Days[day]
 		if len(times) == 0 {
 			continue
