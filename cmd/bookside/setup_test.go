@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,7 @@ type machine struct {
 	host     *setup.Host
 	before   map[string]string // files
 	systemd  bool
+	was      string       // what systemctl says of the units, such as "is-active"; nothing for false
 	stub     http.Handler // in place of the service; nil for the real one
 	server   *testServer  // once it was started
 }
@@ -103,11 +105,12 @@ func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
 		return "", m.edit("etc/passwd", func(text string) string { return text + "bookside:x:999:\n" })
 	case words[0] == "userdel":
 		return "", m.edit("etc/passwd", func(text string) string { return strings.ReplaceAll(text, "bookside:x:999:\n", "") })
-	case words[0] == "systemctl" && (words[1] == "cat" || words[1] == "is-active"):
+	case words[0] == "systemctl" && m.was != "" && strings.Contains(m.was, words[1]):
+	case words[0] == "systemctl" && (words[1] == "cat" || words[1] == "is-active" || words[1] == "is-enabled"):
 		return "", errors.New("exit status 1")
 	case words[0] == "systemctl" && words[1] == "start":
 		m.start()
-	case words[0] == "systemctl" && words[1] == "disable" && m.server != nil:
+	case words[0] == "systemctl" && words[1] == "stop" && m.server != nil:
 		err := m.server.stop()
 		m.server = nil
 		return "", err
@@ -402,10 +405,83 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "/etc/bookside/config.yaml was changed since and stays as it is")
+	undone := m.setup("", "--undo", "--yes").want(t, exitFailure, "setup is taken back, except for what is marked with ! above")
+	wantTexts(t, undone.stdout, "! /etc/bookside/config.yaml was changed since and stays as it is")
+	if strings.Contains(undone.stdout, "Everything is as it was") {
+		t.Errorf("%s", undone.stdout)
+	}
 	files := filesBelow(t, m.root)
 	if files["etc/nginx/sites-enabled/site"] != nginxSite+"# mine\n" || !strings.HasSuffix(files["etc/bookside/config.yaml"], "# mine\n") {
 		t.Errorf("%s\n%s", files["etc/nginx/sites-enabled/site"], files["etc/bookside/config.yaml"])
+	}
+	// The next run does not take what is left there for a configuration by hand.
+	m.commands = nil
+	m.setup("", "--yes").want(t, exitOK)
+	m.fails = "nginx -t"
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "setup is taken back, except").stdout, "! nginx -t -q: exit status 1\nit fails on purpose")
+}
+
+// TestSetupOfUsedUnits: units that were enabled and active before setup are so after an undo, with
+// their own configuration.
+func TestSetupOfUsedUnits(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	for _, test := range []struct {
+		was  string
+		want []string // commands of the undo
+	}{
+		{"", []string{"systemctl disable --quiet bookside.socket bookside.service", "systemctl stop bookside.service bookside.socket"}},
+		{"is-enabled", []string{"systemctl stop bookside.service bookside.socket"}},
+		{"is-enabled is-active", []string{"systemctl stop bookside.service bookside.socket", "systemctl stop bookside.service bookside.socket", "systemctl start bookside.socket bookside.service"}},
+	} {
+		m.was, m.commands = test.was, nil
+		m.setup("", "--yes").want(t, exitOK)
+		m.commands = nil
+		m.setup("", "--undo", "--yes").want(t, exitOK)
+		m.wantUntouched()
+		units := slices.DeleteFunc(m.commands, func(c string) bool { return !strings.Contains(c, "bookside.service") })
+		if diff := cmp.Diff(test.want, units); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.was, diff)
+		}
+	}
+}
+
+// TestSetupKeepsWhatRevokingNeeds: while the key cannot be revoked, the account and its password
+// stay for the next --undo.
+func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	m.setup("", "--yes").want(t, exitOK)
+	const name = "etc/bookside/dsn"
+	dsn := filesBelow(t, m.root)[name]
+	setDSN := func(text string) {
+		t.Helper()
+		if err := m.edit(name, func(string) string { return text }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setDSN("nobody@tcp(127.0.0.1:1)/none\n")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "not everything could be taken back").stdout, "✗ ")
+	if files := filesBelow(t, m.root); files[name] == "" || files["etc/nginx/sites-enabled/site"] != nginxSite || m.account() == "" {
+		t.Errorf("files %q, account %q", slices.Collect(maps.Keys(files)), m.account())
+	}
+	setDSN(dsn)
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
+
+	m.commands = nil
+	m.setup("", "--yes").want(t, exitOK)
+	if err := os.Remove(filepath.Join(m.root, name)); err != nil {
+		t.Fatal(err)
+	}
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "setup is taken back, except").stdout, "! /etc/bookside/dsn is gone, so the key was not revoked; revoke it with bookside keys revoke")
+	if account := m.account(); account != "" {
+		t.Errorf("the account %s is left", account)
 	}
 }
 
@@ -434,6 +510,15 @@ func TestSetupIsRefused(t *testing.T) {
 		{"other web server", func(*machine) {}, []string{"--web-server", "apache"}, exitUsage, []string{"--web-server: apache does not serve /var/www/html"}},
 		{"no network", func(*machine) {}, []string{"--site-id", "3"}, exitUsage, []string{"--site-id: the site is no network of several"}},
 		{"address", func(*machine) {}, []string{"--url", "example"}, exitUsage, []string{"write it like --url https://example.com"}},
+		{"configured by hand", func(m *machine) {
+			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "db:\n  dsn: a@tcp(db:3306)/b\n"})
+		}, nil, exitFailure, []string{"/etc/bookside/config.yaml names a database already, with db.dsn"}},
+		{"configured by hand with a file", func(m *machine) {
+			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "db:\n  dsn_file: /etc/bookside/dsn\n", "etc/bookside/dsn": "a@tcp(db:3306)/b\n"})
+		}, nil, exitFailure, []string{"names a database already, with db.dsn_file"}},
+		{"configured by hand with WordPress", func(m *machine) {
+			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "wordpress.config: /srv/wp-config.php\n"})
+		}, nil, exitFailure, []string{"names a database already, with wordpress.config"}},
 		{"port", func(*machine) {}, []string{"--listen", "8080"}, exitUsage, []string{"--listen: write an address and a port"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

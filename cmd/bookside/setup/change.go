@@ -182,7 +182,11 @@ func (b *Block) Undo(ctx context.Context, h *Host) (string, error) {
 	if err != nil || !exists {
 		return "", err
 	}
-	return "", h.write(ctx, b.Path, []byte(removeBlocks(string(content))), 0, "")
+	removed, whole := removeBlocks(string(content))
+	if !whole {
+		return fmt.Sprintf("%s stays as it is: remove the lines from %q to %q yourself, one of which is missing", b.Path, blockBegin, blockEnd), nil
+	}
+	return "", h.write(ctx, b.Path, []byte(removed), 0, "")
 }
 
 // insertBlock inserts lines between two comments, before the line at an offset, and indents them
@@ -200,23 +204,26 @@ func insertBlock(content string, at int, lines []string) (string, error) {
 	return content[:at] + block.String() + rest, nil
 }
 
-// removeBlocks removes what insertBlock inserted.
-func removeBlocks(content string) string {
+// removeBlocks removes what insertBlock inserted. It reports whether each beginning has its end:
+// what to remove is unknown otherwise.
+func removeBlocks(content string) (removed string, whole bool) {
 	var b strings.Builder
 	inside := false
 	for line := range strings.Lines(content) {
-		switch strings.TrimSpace(line) {
-		case blockBegin:
-			inside = true
-		case blockEnd:
-			inside = false
-		default:
-			if !inside {
-				b.WriteString(line)
+		switch marker := strings.TrimSpace(line); {
+		case marker == blockBegin || marker == blockEnd:
+			if inside != (marker == blockEnd) {
+				return content, false
 			}
+			inside = !inside
+		case !inside:
+			b.WriteString(line)
 		}
 	}
-	return b.String()
+	if inside {
+		return content, false
+	}
+	return b.String(), true
 }
 
 // Run is commands that are run, and those that take them back. Either may be missing. Commands

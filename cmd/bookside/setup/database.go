@@ -78,6 +78,9 @@ func (k *Key) Do(ctx context.Context, h *Host) error {
 
 // Undo implements [Change].
 func (k *Key) Undo(ctx context.Context, h *Host) (string, error) {
+	if _, exists, err := h.read(k.DSNFile); err == nil && !exists {
+		return k.DSNFile + " is gone, so the key was not revoked; revoke it with bookside keys revoke", nil
+	}
 	err := k.with(ctx, h, func(_ *wpdb.DB, store *keys.Store) error {
 		list, err := store.List(ctx)
 		for _, key := range list {

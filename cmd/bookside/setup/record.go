@@ -72,18 +72,28 @@ func (r *record) do(ctx context.Context, h *Host, c Change) error {
 }
 
 // undo takes all changes back, the last one first. Those that cannot be taken back stay in the
-// record, and tell is called with the error. It is called with notes, too.
+// record, and tell is called with the error. It is called with notes, too. A key that could not be
+// revoked needs the account and the file with its password the next time: they stay, with all that
+// came before them.
 func (r *record) undo(ctx context.Context, h *Host, tell func(change, note string, err error)) (complete bool, err error) {
 	var left []kept
+	needed := "" // the file without which a key cannot be revoked
 	for i := len(r.Changes) - 1; i >= 0; i-- {
 		c, err := r.Changes[i].change()
 		if err != nil {
 			return false, err
 		}
+		if file, ok := c.(*File); ok && file.Path == needed {
+			left = slices.Concat(r.Changes[:i+1], left)
+			break
+		}
 		note, failed := c.Undo(ctx, h)
 		tell(c.DescribeUndo(), note, failed)
 		if failed != nil {
 			left = append([]kept{r.Changes[i]}, left...)
+			if key, ok := c.(*Key); ok {
+				needed = key.DSNFile
+			}
 		}
 		remaining := *r
 		remaining.Changes = slices.Concat(r.Changes[:i], left)

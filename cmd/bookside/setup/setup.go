@@ -165,7 +165,7 @@ func (s *Setup) begin(ctx context.Context) error {
 		if agreed, err := s.agree(); err != nil || !agreed {
 			return errors.Join(err, errorf("nothing was done; bookside setup --undo takes back what the interrupted run did"))
 		}
-		if err := s.undo(ctx, earlier); err != nil {
+		if _, err := s.undo(ctx, earlier); err != nil {
 			return err
 		}
 	}
@@ -361,23 +361,25 @@ func (s *Setup) answer() (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// takeBack undoes everything after a failure, even if the context has ended because of a signal.
+// takeBack undoes everything after a failure.
 func (s *Setup) takeBack(ctx context.Context, reason error) error {
 	if len(s.record.Changes) == 0 {
 		return reason
 	}
-	ctx = context.WithoutCancel(ctx)
 	s.say("\nThat failed. Everything is taken back:\n")
-	return errors.Join(reason, s.undo(ctx, s.record))
+	_, err := s.undo(ctx, s.record)
+	return errors.Join(reason, err)
 }
 
-// undo takes back what a record has.
-func (s *Setup) undo(ctx context.Context, r *record) error {
-	complete, err := r.undo(ctx, s.Host, func(change, note string, err error) {
+// undo takes back what a record has, even if the context ends because of a signal. It reports
+// whether there were notes.
+func (s *Setup) undo(ctx context.Context, r *record) (notes bool, err error) {
+	complete, err := r.undo(context.WithoutCancel(ctx), s.Host, func(change, note string, err error) {
 		if change != "" {
 			s.say("  - %s\n", change)
 		}
 		if note != "" {
+			notes = true
 			s.say("    ! %s\n", note)
 		}
 		if err != nil {
@@ -387,7 +389,7 @@ func (s *Setup) undo(ctx context.Context, r *record) error {
 	if err == nil && !complete {
 		err = errorf("not everything could be taken back; when you have seen to it: bookside setup --undo")
 	}
-	return err
+	return notes, err
 }
 
 // Undo takes back what an earlier run did.
@@ -421,8 +423,11 @@ func (s *Setup) Undo(ctx context.Context) error {
 	if agreed, err := s.agree(); err != nil || !agreed {
 		return errors.Join(err, errorf("nothing was done"))
 	}
-	if err := s.undo(ctx, earlier); err != nil {
+	switch notes, err := s.undo(ctx, earlier); {
+	case err != nil:
 		return err
+	case notes:
+		return errorf("setup is taken back, except for what is marked with ! above: see to that yourself")
 	}
 	s.say("Everything is as it was.\n")
 	return nil

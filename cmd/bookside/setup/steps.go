@@ -66,13 +66,16 @@ func (s *Setup) planAccount(ctx context.Context) (Step, error) {
 }
 
 // planConfiguration plans the configuration, and the user who reads it.
-func (s *Setup) planConfiguration(context.Context) (Step, error) {
+func (s *Setup) planConfiguration(ctx context.Context) (Step, error) {
 	step := Step{Name: "configuration", Title: "The configuration"}
 	if s.has(step.Name) {
 		return step, nil
 	}
 	present, _, err := s.Host.read(configFile)
 	if err != nil {
+		return step, err
+	}
+	if err := unconfigured(string(present), s.Host.exists(dsnFile)); err != nil {
 		return step, err
 	}
 	assignments := []assignment{
@@ -95,6 +98,10 @@ func (s *Setup) planConfiguration(context.Context) (Step, error) {
 	if err != nil {
 		return step, errorf("%s: %v", configFile, err)
 	}
+	// At the end of an undo, what ran before runs again as it was configured before.
+	if active := s.unitsThat(ctx, "is-active"); len(active) > 0 {
+		step.Changes = append(step.Changes, &Run{Back: []Command{stopUnits, command(append([]string{"systemctl", "start"}, active...)...)}})
+	}
 	if !s.hasUser() {
 		step.Changes = append(step.Changes, &Run{
 			do:   []Command{command("useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", serviceUser)},
@@ -106,6 +113,25 @@ func (s *Setup) planConfiguration(context.Context) (Step, error) {
 		&File{Path: configFile, Mode: 0o640, Group: serviceUser, content: []byte(text)},
 	)
 	return step, nil
+}
+
+// unitNames are the units of the service. The socket comes first, as it is started first.
+var unitNames = []string{"bookside.socket", "bookside.service"}
+
+// stopUnits stops the service before its socket, so that no client starts it again.
+var stopUnits = command("systemctl", "stop", "bookside.service", "bookside.socket")
+
+// unitsThat returns the units of which systemctl says that they are active or enabled.
+func (s *Setup) unitsThat(ctx context.Context, verb string) (found []string) {
+	if !s.Host.systemd() {
+		return nil
+	}
+	for _, unit := range unitNames {
+		if s.commandWorks(ctx, "systemctl", verb, "--quiet", unit) {
+			found = append(found, unit)
+		}
+	}
+	return found
 }
 
 // hasUser reports whether there is the user that the service runs as.
@@ -153,12 +179,17 @@ func (s *Setup) planService(ctx context.Context) (Step, error) {
 		step.Changes = append(step.Changes, &File{Path: unitFolder + "/bookside.socket.d/setup.conf", Mode: 0o644,
 			content: []byte("[Socket]\nListenStream=\nListenStream=" + s.Listen + "\n")})
 	}
+	back := []Command{stopUnits}
+	enabled := s.unitsThat(ctx, "is-enabled")
+	if disabled := slices.DeleteFunc(slices.Clone(unitNames), func(unit string) bool { return slices.Contains(enabled, unit) }); len(disabled) > 0 {
+		back = append([]Command{command(append([]string{"systemctl", "disable", "--quiet"}, disabled...)...)}, back...)
+	}
 	step.Changes = append(step.Changes, &Run{
 		do: []Command{
 			reload, command("systemctl", "enable", "--quiet", "bookside.socket", "bookside.service"),
-			command("systemctl", "stop", "bookside.service", "bookside.socket"), command("systemctl", "start", "bookside.socket", "bookside.service"),
+			stopUnits, command("systemctl", "start", "bookside.socket", "bookside.service"),
 		},
-		Back: []Command{command("systemctl", "disable", "--quiet", "--now", "bookside.service", "bookside.socket")},
+		Back: back,
 	})
 	step.Verify = func(ctx context.Context) error {
 		err := s.ready(ctx, s.Host.Patience)
@@ -545,7 +576,7 @@ func (s *Setup) apacheChanges(c configuration, servers []Server) ([]Change, erro
 	}
 	file, err := s.adapted("apache/bookside-routes.conf")
 	file.Path = routes
-	return append(append(changes, file), blocks(servers, "Include "+routes)...), err
+	return append(append(changes, file), blocks(servers, "IncludeOptional "+routes)...), err
 }
 
 func (s *Setup) caddyChanges(c configuration, servers []Server) ([]Change, error) {

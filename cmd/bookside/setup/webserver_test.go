@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -175,8 +176,16 @@ func TestBlocks(t *testing.T) {
 	if inserted != want {
 		t.Errorf("inserted:\n%s", inserted)
 	}
-	if got := removeBlocks("# mine\n" + inserted + "# mine too"); got != "# mine\n"+before+"# mine too" {
+	if got, whole := removeBlocks("# mine\n" + inserted + "# mine too"); !whole || got != "# mine\n"+before+"# mine too" {
 		t.Errorf("removed:\n%s", got)
+	}
+	for _, marker := range []string{blockBegin, blockEnd} {
+		damaged := strings.Replace(inserted, "\t\t"+marker+"\n", "", 1)
+		for _, content := range []string{damaged, damaged + inserted, inserted + damaged} {
+			if got, whole := removeBlocks(content); whole || got != content {
+				t.Errorf("without %q:\n%s", marker, got)
+			}
+		}
 	}
 	if _, err := insertBlock(before, at+1, nil); err == nil {
 		t.Error("inserted within a line")

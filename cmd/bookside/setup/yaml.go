@@ -52,6 +52,27 @@ func configure(content string, assignments []assignment) (string, error) {
 	return text, verify(text, assignments)
 }
 
+// unconfigured returns an error if a configuration names a database already. What an earlier run of
+// setup has left there, because somebody else had changed the file, does not count.
+func unconfigured(content string, hasDSNFile bool) error {
+	var sections map[string]any
+	if err := yamlv3.Unmarshal([]byte(content), &sections); err != nil {
+		return errorf("%s is no valid YAML; correct it first: %v", configFile, err)
+	}
+	for _, a := range []assignment{{section: "db", name: "dsn"}, {section: "db", name: "dsn_file"}, {section: "wordpress", name: "config"}} {
+		section, _ := sections[a.section].(map[string]any)
+		value := section[a.name]
+		if value == nil {
+			value = sections[a.key()]
+		}
+		left := a.name == "dsn_file" && value == dsnFile && !hasDSNFile
+		if value != nil && value != "" && !left {
+			return errorf("%s names a database already, with %s: Bookside was configured by hand. To have setup do it, remove the setting first", configFile, a.key())
+		}
+	}
+	return nil
+}
+
 // apply writes a setting into the lines of a configuration.
 func (a assignment) apply(lines []string) ([]string, error) {
 	header := regexp.MustCompile(`^` + regexp.QuoteMeta(a.section) + `:\s*(#.*)?$`)
