@@ -19,7 +19,8 @@ import (
 //   - bookings within the limits, and their customers;
 //   - orders all of whose bookings are within the limits, with their payments and invoices;
 //     an order without bookings, or with a hidden one, is hidden, because its sums and its
-//     payments would tell of others;
+//     payments would tell of others; so is one with an item whose booking does not exist (any
+//     more), because nobody knows whose it was;
 //   - agents, services, locations and their connections, as far as a booking with them would
 //     be within the limits;
 //   - no coupons, which concern everybody.
@@ -54,9 +55,10 @@ func (s *Site) views(l domain.Limits) []wpdb.View {
 	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
 	hidden := bookings.Column("b.order_item_id").Where(without).Where(sq.NotEq{"b.order_item_id": nil})
 	some := bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").Where(within)
+	orphan := sq.ConcatExpr("NOT EXISTS (", sq.Select("1").From(s.db.As(wpdb.Bookings, "n")).Where("n.order_item_id = i.id"), ")")
 	// Only orders of which something is shown are looked at once more: most have one booking.
 	mixed := sq.Select("i.order_id").From(s.db.As(wpdb.Bookings, "v")).Join(s.db.As(wpdb.OrderItems, "j") + " ON j.id = v.order_item_id").
-		Join(s.db.As(wpdb.OrderItems, "i") + " ON i.order_id = j.order_id").Where(bookingsWithin(l, "v.")).Where(in("i.id", hidden))
+		Join(s.db.As(wpdb.OrderItems, "i") + " ON i.order_id = j.order_id").Where(bookingsWithin(l, "v.")).Where(sq.Or{in("i.id", hidden), orphan})
 	orders := func(column string) sq.Sqlizer { return sq.And{in(column, some), sq.Expr("NOT ?", in(column, mixed))} }
 	return []wpdb.View{
 		{Table: wpdb.Transactions, Rows: orders("order_id")},

@@ -46,7 +46,7 @@ func withinSQL(l domain.Limits) string {
 func reduction(l domain.Limits) []string {
 	const p = "wp_latepoint_"
 	within := withinSQL(l)
-	orders := "SELECT i.order_id FROM " + p + "order_items i JOIN " + p + "bookings b ON b.order_item_id = i.id GROUP BY i.order_id HAVING SUM(NOT " + within + ") = 0"
+	orders := "SELECT i.order_id FROM " + p + "order_items i LEFT JOIN " + p + "bookings b ON b.order_item_id = i.id GROUP BY i.order_id HAVING SUM(IF(b.id IS NULL, 1, NOT " + within + ")) = 0"
 	items := "SELECT order_item_id FROM " + p + "bookings GROUP BY order_item_id HAVING SUM(NOT " + within + ") = 0"
 	connected := func(column string) string { return "SELECT " + column + " FROM " + p + "agents_services" }
 	stmts := []string{
@@ -144,12 +144,14 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			site := fixtures.SiteA().WithCoupons().WithFewBookings()
 			whole, reduced := newServer(t, fixtures.New(t, site)), newServer(t, fixtures.New(t, site))
 			for _, s := range []*server{whole, reduced} {
-				// Orders of several agents; one without bookings; a booking without an order.
+				// Orders of several agents; one without bookings; a booking without an order; orders with
+				// an item whose booking was deleted.
 				arrange(t, s.database,
 					"UPDATE wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id JOIN wp_latepoint_bookings c ON c.id = b.id + 1 "+
 						"JOIN wp_latepoint_order_items j ON j.id = c.order_item_id SET i.order_id = j.order_id WHERE b.id % 7 = 0",
 					"UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id % 11 = 0",
-					"UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 5 = 0 AND location_id = 1")
+					"UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 5 = 0 AND location_id = 1",
+					"INSERT INTO wp_latepoint_order_items (order_id, variant, item_data, created_at, updated_at) SELECT id, 'booking', '{}', created_at, updated_at FROM wp_latepoint_orders WHERE id % 3 = 0")
 			}
 			whole.key = whole.limitedKey(l)
 			for _, statement := range reduction(l) {
