@@ -118,14 +118,19 @@ func mayBeNamed(method string, header http.Header) bool {
 	return method == http.MethodPost || len(header.Values(ifMatchHeader)) > 0
 }
 
-// fingerprint returns a hash of what the request asks for: of its body and, if the
-// query has fields, of those too.
+// fingerprint returns a hash of what the request asks for: of its body and, if the query has
+// fields, of those too; and of the limits of its key, if there are any, because a response to
+// other limits may show what the key no longer sees.
 func (r *request) fingerprint() string {
 	fields := compat.FieldsOfQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
-	if fields == "" {
-		return hashOf(r.rawBody)
+	text := hashOf(r.rawBody)
+	if fields != "" {
+		text = hashOf(fmt.Appendf(nil, "%s\n%s", text, fields))
 	}
-	return hashOf(fmt.Appendf(nil, "%s\n%s", hashOf(r.rawBody), fields))
+	if limits := r.principal.Limits; !limits.None() {
+		text = hashOf(fmt.Appendf(nil, "%s\n%s", text, limits))
+	}
+	return text
 }
 
 // leaseMargin is how much longer than a request a claim lasts, because the clocks of

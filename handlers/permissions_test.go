@@ -284,6 +284,34 @@ func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	}
 }
 
+// TestStoredResponsesObeyCurrentLimits: a response that was stored before its key was limited is
+// not sent again, and the request is not processed again either.
+func TestStoredResponsesObeyCurrentLimits(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "shop", Kind: keys.Live, Permissions: []string{"read", "write"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = secret
+	limit := func(agents ...int64) {
+		t.Helper()
+		if _, _, err := s.keys.Restrict(t.Context(), key.ID, keys.Patch{Agents: &agents}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x").want(http.StatusCreated)
+	before := s.database.Snapshot(t)
+	limit(1)
+	refused := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x")
+	if refused.status < 400 || strings.Contains(string(refused.body), "booking_code") {
+		t.Errorf("%d %s", refused.status, refused.body)
+	}
+	limit()
+	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x").wantReplayOf(t, first)
+	wantNoWrites(t, "repetitions", before)
+}
+
 // alsoNeeded are requests that need a permission besides that of their route.
 // Every row of the route table that names one needs an entry here.
 var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
