@@ -44,9 +44,15 @@ func (s *Site) calendarEvent(b Booking, host string) (event icalendar.Event, ok 
 	if !ok {
 		return icalendar.Event{}, false
 	}
+	code := b.Code
+	if code == "" {
+		code = codeOfNone(b)
+	}
 	created, known := b.CreatedAt.Time()
 	changed, updated := b.UpdatedAt.Time()
 	switch {
+	case !updated && !known:
+		created, changed = start, start // the same in every file, as a stamp must be
 	case !updated:
 		changed = created
 	case !known:
@@ -54,9 +60,12 @@ func (s *Site) calendarEvent(b Booking, host string) (event icalendar.Event, ok 
 	}
 	sequence := min(max(0, changed.Sub(created)/time.Second), math.MaxInt32)
 	return icalendar.Event{
-		UID: b.Code + "@" + host, Sequence: int(sequence), Stamp: changed, Start: start, End: end, Status: calendarStatus(b.Status),
+		UID: code + "@" + host, Sequence: int(sequence), Stamp: changed, Start: start, End: end, Status: calendarStatus(b.Status),
 	}, true
 }
+
+// codeOfNone returns what names a booking in calendars where its code is not known.
+func codeOfNone(b Booking) string { return fmt.Sprintf("booking-%d", b.ID) }
 
 func calendarStatus(status string) icalendar.Status {
 	switch status {

@@ -3,7 +3,6 @@ package adapter
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -88,8 +87,8 @@ func (s *Site) Calendar(ctx context.Context, key keys.Key) ([]byte, error) {
 // completeEvent adds to an event what a calendar shows of its booking. Where only busy times are
 // shown, not even the code is, by which customers name their bookings.
 func completeEvent(e *icalendar.Event, b Booking, of domain.Resource, details keys.Details, host string) {
-	if details == keys.Busy || b.Code == "" {
-		e.UID = fmt.Sprintf("booking-%d@%s", b.ID, host)
+	if details == keys.Busy {
+		e.UID = codeOfNone(b) + "@" + host
 	}
 	if details != keys.Names && details != keys.Full {
 		e.Summary = "Busy"

@@ -375,6 +375,14 @@ func TestCalendarTimes(t *testing.T) {
 			}
 		})
 	}
+	// A booking without a code and times of its own is named by its id, and as old as its start.
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET booking_code = '', created_at = NULL, updated_at = NULL")
+	for _, a := range []answer{s.read(s.calendar(keys.Names, domain.AgentResource, 5)), s.export("/bookings", "text/calendar")} {
+		events := eventsIn(t, a)
+		if len(events) != 1 || events[0]["UID"] != "booking-53@127.0.0.1" || events[0]["DTSTAMP"] != events[0]["DTSTART"] {
+			t.Errorf("without a code and times: %v", events)
+		}
+	}
 }
 
 // TestCalendarsAreBounded: a calendar reaches from 90 days ago to 365 days ahead. Of too many
