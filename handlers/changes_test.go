@@ -316,6 +316,48 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	}
 }
 
+// TestWaitingForFewOfManyChanges: a limited key that waits behind a long journal of others is told
+// how far it was read, and gets there.
+func TestWaitingForFewOfManyChanges(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	limited, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Limits: domain.Limits{Agents: []int64{5}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := f.read("/changes", limited).Cursor
+	const hidden = 5000
+	tx, err := f.database.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() // committed below
+	for _, statement := range []string{
+		"UPDATE wp_bookside_change_positions SET position = position + ? WHERE name = 'journal'",
+		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, agent_id, service_id, location_id) " +
+			"SELECT p.position + 1 - n.n, 'bookings', 9, 'updated', UTC_TIMESTAMP(), 'site', IF(n.n = 1, 5, 1), 4, 1 FROM wp_bookside_change_positions p, " +
+			"(SELECT ROW_NUMBER() OVER () n FROM wp_latepoint_bookings a, wp_latepoint_bookings b, wp_latepoint_bookings c LIMIT ?) n WHERE p.name = 'journal'",
+	} {
+		if _, err := tx.ExecContext(t.Context(), statement, hidden); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	list, empty := f.read("/changes?wait=30&cursor="+begin, limited), 0
+	for len(list.Data) == 0 {
+		if !list.HasMore {
+			t.Fatalf("the end was reached without the change: %+v", list)
+		}
+		empty++
+		list = f.read("/changes?wait=30&cursor="+list.Cursor, limited)
+	}
+	if empty != 1 || len(list.Data) != 1 {
+		t.Errorf("%d empty pages before %v", empty, list.Data)
+	}
+}
+
 // TestRevokedKeyWhileWaiting: a key that is revoked while its request waits gets nothing.
 func TestRevokedKeyWhileWaiting(t *testing.T) {
 	t.Parallel()

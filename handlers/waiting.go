@@ -101,11 +101,15 @@ func (w *waiting) checkCursor() error {
 	return err
 }
 
-// read reports whether there is a change after the cursor, and moves the cursor to before
-// it.
+// mostReads is how many pages of hidden changes are skipped before the client is sent how far
+// they were read: a slot must not be held for all of a long journal.
+const mostReads = 20
+
+// read reports whether there is something to deliver after the cursor, and moves the cursor to
+// before it: a change or, after many that the key does not see, a page that says to go on.
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
 	err = w.api.slots.do(func() error {
-		for {
+		for range mostReads {
 			page, err := w.api.platform.Changes(ctx, &w.request.principal.Key, w.cursor, w.resources, 1)
 			if err != nil {
 				return err
@@ -119,6 +123,8 @@ func (w *waiting) read(ctx context.Context) (found bool, err error) {
 				return nil
 			}
 		}
+		found = true
+		return nil
 	})
 	return found, err
 }
