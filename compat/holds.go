@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 )
 
 // Hold is a slot that is kept for a customer who has yet to book. It is not part of the
@@ -28,7 +29,7 @@ var slotFields = []string{"service_id", "agent_id", "location_id", "start_date",
 // How long a hold lasts, in minutes.
 const (
 	holdMinutes    = 5
-	maxHoldMinutes = 30
+	maxHoldMinutes = int64(domain.LongestHold / time.Minute)
 )
 
 // NewHoldFields are those of POST /holds.

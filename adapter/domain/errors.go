@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"bookside/adapter/availability"
 )
@@ -133,6 +134,9 @@ func SlotUnavailable(conflict SlotConflict) error {
 func HoldLost(conflict SlotConflict) error {
 	return &Error{Code: CodeSlotUnavailable, Message: "This hold has expired or does not exist", Conflict: &conflict}
 }
+
+// LongestHold is how long a hold lasts at most.
+const LongestHold = 30 * time.Minute
 
 // TooManyHolds returns the error for a hold beyond the most that a key may have. retryAfter is
 // when one of them will have expired, in seconds.

@@ -148,8 +148,9 @@ func (s *Store) Create(ctx context.Context, n NewKey) (secret string, key Key, e
 }
 
 // Roll makes a new key with the terms of an old one, which stays valid for a while, so that
-// its clients can change over. Webhooks and holds of the old key pass to the new one. old is
-// the old key as it then is; found is false if there is none that is valid.
+// its clients can change over. Webhooks of the old key pass to the new one; holds only if the old
+// key may end before they do, because its clients still book with them. old is the old key as it
+// then is; found is false if there is none that is valid.
 func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by string) (secret string, key, old Key, found bool, err error) {
 	schema, err := s.db.Schema(ctx, "")
 	if err != nil {
@@ -186,7 +187,11 @@ func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by st
 				return err
 			}
 		}
-		for _, table := range []wpdb.Table{wpdb.Webhooks, wpdb.Holds} {
+		passed := []wpdb.Table{wpdb.Webhooks}
+		if last, _ := old.ExpiresAt.Time(); last.Before(s.now().Add(domain.LongestHold)) {
+			passed = append(passed, wpdb.Holds)
+		}
+		for _, table := range passed {
 			if !schema.Has(table) {
 				continue
 			}

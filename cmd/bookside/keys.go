@@ -45,8 +45,9 @@ revoked one stays revoked.
   bookside keys restrict 3 --networks any --expires never --per-minute default`
 
 const aboutKeysRoll = `Makes a new API key with the same terms as the one with this ID (see keys list), and prints it. The
-old one stays valid for a while, so that its clients can change over, and then expires. Webhooks and
-holds of the old key pass to the new one at once; the requests of the new one are counted anew.
+old one stays valid for a while, so that its clients can change over, and then expires. Webhooks of
+the old key pass to the new one at once, and so do its holds if it expires within 30 minutes; the
+requests of the new one are counted anew.
 
   bookside keys roll 3 --overlap 7d
 

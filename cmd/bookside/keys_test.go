@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -105,6 +106,11 @@ func TestRollKey(t *testing.T) {
 	newKey(t, env, "--expires", "2026-11-22")
 	execute(t, db.SQL, `INSERT INTO `+db.Prefix+`bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
 		SELECT 'x', 'https://example.com', '*', '', '', '', 0, 0, id, 'x', 'enabled', 0, NOW() FROM `+db.Prefix+`bookside_api_keys WHERE id < 3`)
+	hold := func(key int) {
+		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO %sbookside_holds (key_id, agent_id, service_id, location_id, start_date, start_time, end_date, end_time, duration, buffer_before, buffer_after,
+			total_attendees, created_at, expires_at) VALUES (%d, 1, 1, 1, '2026-11-30', 600, '2026-11-30', 660, 60, 0, 0, 1, '2026-11-21 09:30:00', '2026-11-21 10:00:00')`, db.Prefix, key))
+	}
+	hold(1)
 
 	for text, message := range map[string]string{"soon": "write hours or days such as 12h or 7d", "366d": "365 days at most", "7": "write hours", "-1h": "write hours"} {
 		run(t, env, "", "keys", "roll", "1", "--overlap", text).want(t, exitUsage, "--overlap: ", message)
@@ -118,6 +124,7 @@ func TestRollKey(t *testing.T) {
 	if secret := run(t, env, "", "keys", "roll", "2", "--overlap", "30d", "--quiet").want(t, exitOK).stdout; len(secret) != 47 {
 		t.Errorf("%d bytes", len(secret))
 	}
+	hold(3)
 	run(t, env, "", "keys", "roll", "3", "--overlap", "0").want(t, exitOK)
 	run(t, env, "", "keys", "roll", "3").want(t, exitFailure, "there is no valid key with the ID 3")
 
@@ -149,6 +156,10 @@ func TestRollKey(t *testing.T) {
 	var owners string
 	if err := db.SQL.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(key_id ORDER BY id) FROM "+db.Prefix+"bookside_webhooks").Scan(&owners); err != nil || owners != "5,4" {
 		t.Errorf("webhooks of %s, %v", owners, err)
+	}
+	// Clients of a key that stays valid still book with their holds.
+	if err := db.SQL.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(key_id ORDER BY id) FROM "+db.Prefix+"bookside_holds").Scan(&owners); err != nil || owners != "1,5" {
+		t.Errorf("holds of %s, %v", owners, err)
 	}
 }
 

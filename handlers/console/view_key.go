@@ -52,7 +52,7 @@ func rollView(key keyRow, f rollForm, csrf string) g.Node {
 		alert(f.Problem),
 		h.P(g.Text("Makes a new key with the terms of "), h.Strong(g.Text(key.Name)),
 			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
-			g.Text(". Its webhooks and holds pass to the new key at once.")),
+			g.Text(". Its webhooks pass to the new key at once, and its holds if it stays valid for less than 30 minutes.")),
 		h.P(key.useText()),
 		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/roll"),
 			hidden("csrf", csrf), hidden("nonce", f.Nonce),
