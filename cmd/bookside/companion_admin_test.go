@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +127,17 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	}
 	w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['networks' => '']);`, first.ID))
 
+	own := func(key int, table, values string) {
+		w.Run(t, fmt.Sprintf(`global $wpdb; $wpdb->insert(Bookside\own_table('%s'), array_merge(['key_id' => %d], %s)) === 1 || exit(1);`, table, key, values))
+	}
+	const hook = `['name' => 'rolled', 'url' => 'https://example.com', 'events' => '*', 'agents' => '', 'services' => '', 'locations' => '', 'include_record' => 0, 'allow_private' => 0,
+		'secret' => 'x', 'status' => 'disabled', 'position' => 0, 'created_at' => Bookside\utc_now()]`
+	const hold = `['agent_id' => 1, 'service_id' => 1, 'location_id' => 1, 'start_date' => '2020-11-30', 'start_time' => 600, 'end_date' => '2020-11-30', 'end_time' => 660, 'duration' => 60,
+		'buffer_before' => 0, 'buffer_after' => 0, 'total_attendees' => 1, 'created_at' => Bookside\utc_now(), 'expires_at' => Bookside\utc_now()]`
+	own(first.ID, "webhooks", hook)
+	own(first.ID, "holds", hold)
 	second := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 24);`, first.ID))
+	own(second.ID, "holds", hold)
 	if status("/v1/services", first.Secret) != http.StatusOK || status("/v1/services", second.Secret) != http.StatusOK {
 		t.Error("both keys should work for a day")
 	}
@@ -133,6 +145,12 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	if status("/v1/services", second.Secret) != http.StatusUnauthorized || status("/v1/services", third.Secret) != http.StatusOK {
 		t.Error("only the new key should work")
 	}
+	owned := fromPHP[[]string](t, w, `global $wpdb; return array_merge($wpdb->get_col('SELECT key_id FROM ' . Bookside\own_table('webhooks') . " WHERE name = 'rolled'"),
+		$wpdb->get_col('SELECT key_id FROM ' . Bookside\own_table('holds') . " WHERE start_date = '2020-11-30' ORDER BY id"));`)
+	if want := []string{strconv.Itoa(third.ID), strconv.Itoa(first.ID), strconv.Itoa(third.ID)}; !slices.Equal(owned, want) {
+		t.Errorf("the webhook and the holds belong to the keys %v, want %v", owned, want)
+	}
+	w.Run(t, `global $wpdb; $wpdb->delete(Bookside\own_table('webhooks'), ['name' => 'rolled']); $wpdb->delete(Bookside\own_table('holds'), ['start_date' => '2020-11-30']);`)
 	limited := strings.Fields(strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "one", "--permissions", "read", "--agents", "3", "--locations", "1", "--services", "2", "--mask-personal").
 		want(t, exitOK).stdout))
 	rolled := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 0);`, third.ID+1))

@@ -10,6 +10,9 @@ namespace Bookside;
 
 defined('ABSPATH') || exit;
 
+/** How long a hold lasts at most, in seconds. */
+const LONGEST_HOLD = 1800;
+
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** Returns a new secret: lp_live_ or lp_test_, 32 random characters, and a checksum of 6. */
@@ -193,6 +196,7 @@ function revoke_key(int $id)
 
 /**
  * Makes a new key with the terms of an old one, which stays valid for a while, so that its clients can change over.
+ * Webhooks of the old key pass to the new one; holds only if the old key may end before they do.
  *
  * @param int $hours How long the old key stays valid; 0 revokes it now.
  * @return array{0:string,1:int}|\WP_Error The secret and the id of the new key.
@@ -225,7 +229,20 @@ function roll_key(object $old, int $hours)
         } else {
             $done = true;
         }
-        return is_wp_error($done) ? $done : $created;
+        if (is_wp_error($done)) {
+            return $done;
+        }
+        $passed = ['webhooks'];
+        if ($hours < 1 || ($old->expires_at !== null && $old->expires_at < utc_now(LONGEST_HOLD))) {
+            $passed[] = 'holds';
+        }
+        foreach ($passed as $name) {
+            $table = own_table($name);
+            if (has_table($table) && $wpdb->update($table, ['key_id' => $created[1]], ['key_id' => (int) $old->id]) === false) {
+                return database_failed();
+            }
+        }
+        return $created;
     });
 }
 
