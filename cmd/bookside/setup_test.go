@@ -249,7 +249,7 @@ func TestSetup(t *testing.T) {
 	m := newMachine(t, small(t)).boot()
 	got := m.setup("", "--yes").want(t, exitOK)
 	wantTexts(t, got.stdout, "WordPress: /var/www/html, nginx at /etc/nginx/sites-enabled/site:1\n", "The site can be served", "The address of the site: http://site.test\n",
-		"http://site.test/wp-json/latepoint-api/v1/services answers.", "  curl -H 'X-API-Key: lp_live_", "bookside setup --undo")
+		"http://site.test/wp-json/latepoint-api/v1/services answers.", "  curl -H 'X-API-Key: lp_live_", " 'http://site.test/wp-json/latepoint-api/v1/services'\n", "bookside setup --undo")
 	files := filesBelow(t, m.root)
 	wantTexts(t, files["etc/bookside/config.yaml"], "dsn_file: /etc/bookside/dsn\n", "prefix: wp_\n", "trusted_proxies: [127.0.0.1, '::1']")
 	wantTexts(t, files["etc/nginx/sites-enabled/site"], "server {\n    # begin: bookside setup\n    include /etc/nginx/snippets/bookside-routes.conf;\n    # end: bookside setup\n    server_name site.test;\n")
@@ -371,6 +371,20 @@ func TestSetupWithoutSystemd(t *testing.T) {
 	m.setup("", "--yes").want(t, exitFailure, "systemd does not run here", "as the user bookside, and run setup again", " serve")
 	m.start()
 	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "Continuing with /var/www/html.", "http://site.test/wp-json/latepoint-api/v1/services answers.")
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+
+	// The options of the first run hold for the second one.
+	if err := m.server.stop(); err != nil {
+		t.Fatal(err)
+	}
+	m.server, m.stub, m.commands = nil, ready, nil
+	m.setup("", "--yes", "--url", "http://site.test/blog", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exitFailure, "systemd does not run here")
+	m.commands = []string{"systemctl start"} // as if
+	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "http://site.test/blog/wp-json/latepoint-api/v1/services answers.")
+	files := filesBelow(t, m.root)
+	wantTexts(t, files["etc/nginx/conf.d/00-bookside.conf"], "server 127.0.0.1:9080 ")
+	wantTexts(t, files["etc/nginx/snippets/bookside-routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {")
 	m.setup("", "--undo", "--yes").want(t, exitOK)
 	m.wantUntouched()
 }
@@ -519,6 +533,11 @@ func TestSetupIsRefused(t *testing.T) {
 		{"configured by hand with WordPress", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "wordpress.config: /srv/wp-config.php\n"})
 		}, nil, exitFailure, []string{"names a database already, with wordpress.config"}},
+		{"address with a query", func(*machine) {}, []string{"--url", "https://example.com/?x=1"}, exitUsage, []string{"write it like --url https://example.com"}},
+		{"address with a user", func(*machine) {}, []string{"--url", "https://a@example.com"}, exitUsage, []string{"write it like --url https://example.com"}},
+		{"address with a fragment", func(*machine) {}, []string{"--url", "https://example.com/a#b"}, exitUsage, []string{"write it like --url https://example.com"}},
+		{"address with a directive", func(*machine) {}, []string{"--url", "https://example.com/a;{b"}, exitUsage, []string{"write it like --url https://example.com"}},
+		{"address with a quote", func(*machine) {}, []string{"--url", "https://exam'ple.com"}, exitUsage, []string{"write it like --url https://example.com"}},
 		{"port", func(*machine) {}, []string{"--listen", "8080"}, exitUsage, []string{"--listen: write an address and a port"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ const recordFile = "/var/lib/bookside/setup.json"
 type record struct {
 	WordPress string    `json:"wordpress"` // directory of the site
 	Config    string    `json:"config"`    // the file with its settings
+	Options   Options   `json:"options"`
 	Begun     time.Time `json:"begun"`
 	State     state     `json:"state"`
 	Steps     []string  `json:"steps"` // that were done or declined

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,12 +35,8 @@ type Setup struct {
 	Check func(ctx context.Context, database Database, quiet bool) error
 
 	// The options of the command.
-	WordPress   string // directory; "" to look for it
-	SiteID      int    // in a network
-	Address     string // of the site; "" for the one in its options
-	Listen      string // address of the API
-	AdminListen string
-	WebServer   string // name; "" for the one that serves the site, None to leave all alone
+	WordPress string // directory; "" to look for it
+	Options
 	Yes, DryRun bool
 
 	configurations []configuration
@@ -53,6 +50,16 @@ type Setup struct {
 	secret         string   // of the key that was created
 	record         *record
 	answers        *bufio.Reader
+}
+
+// Options are those options of the command that hold until the setup is complete, even if another
+// run goes on with it.
+type Options struct {
+	SiteID      int    `json:"site_id"`      // in a network
+	Address     string `json:"address"`      // of the site; "" for the one in its options
+	Listen      string `json:"listen"`       // address of the API
+	AdminListen string `json:"admin_listen"` // of probes, metrics and the console
+	WebServer   string `json:"web_server"`   // name; "" for the one that serves the site, None to leave all alone
 }
 
 // None is the name of no web server.
@@ -157,6 +164,7 @@ func (s *Setup) begin(ctx context.Context) error {
 		s.say("Continuing with %s.\n", earlier.WordPress)
 		s.record, s.WordPress, s.continuing = earlier, earlier.WordPress, true
 		s.record.State = running
+		s.Options = earlier.Options
 		return nil
 	case s.DryRun:
 		s.say("An earlier run was interrupted; setup would take back first what that did.\n")
@@ -169,7 +177,7 @@ func (s *Setup) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	s.record = &record{Begun: s.Now().UTC(), State: running}
+	s.record = &record{Begun: s.Now().UTC(), State: running, Options: s.Options}
 	return nil
 }
 
@@ -266,11 +274,21 @@ func (s *Setup) findAddress(ctx context.Context) (err error) {
 		}
 	}
 	s.home, err = url.Parse(strings.TrimRight(address, "/"))
-	if err != nil || s.home.Host == "" || s.home.Scheme != "http" && s.home.Scheme != "https" {
-		return &Error{Text: fmt.Sprintf("the address of the site is %q; write it like --url https://example.com", address), Usage: true}
+	if err != nil || !plainAddress(s.home) {
+		return &Error{Text: fmt.Sprintf("the address of the site is %q; write it like --url https://example.com or https://example.com/blog", address), Usage: true}
 	}
 	s.say("\nThe address of the site: %s\n", s.home)
 	return nil
+}
+
+// plainPath is a path that means itself in a configuration of every web server.
+var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
+
+// plainAddress reports whether an address is that of a site, and can be written into a configuration
+// of a web server and, in quotes, into a line for a shell.
+func plainAddress(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.Contains(u.Host, "'") && u.User == nil &&
+		plainPath.MatchString(u.EscapedPath()) && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 }
 
 func (s *Setup) open(ctx context.Context) (*wpdb.DB, error) {
@@ -448,7 +466,7 @@ func (s *Setup) conclude() {
 	api := s.apiURL()
 	s.say("\nBookside is set up.\n")
 	if s.secret != "" {
-		s.say("\nThis is a key that may read. It is shown only once:\n\n  %s\n\nTry it:\n\n  curl -H 'X-API-Key: %[1]s' %s/services\n", s.secret, api)
+		s.say("\nThis is a key that may read. It is shown only once:\n\n  %s\n\nTry it:\n\n  curl -H 'X-API-Key: %[1]s' '%s/services'\n", s.secret, api)
 	}
 	s.say("\nThe documentation, where requests can be tried: %s/docs\n", api)
 	s.say("More keys: bookside keys create --name NAME --permissions read,write_bookings\n")

@@ -468,6 +468,9 @@ func (s *Setup) planWebServer(ctx context.Context) (Step, error) {
 		changes, err = s.nginxChanges(c, servers)
 	case Apache:
 		changes, err = s.apacheChanges(c, servers)
+		if slices.ContainsFunc(changes, func(c Change) bool { return strings.Contains(c.Describe(), "a2enmod") }) {
+			step.Notes = append(step.Notes, "The modules stay enabled after an undo: others may use them by then.")
+		}
 	case Caddy:
 		changes, err = s.caddyChanges(c, servers)
 		if c.logs {
@@ -559,7 +562,7 @@ func (s *Setup) apacheChanges(c configuration, servers []Server) ([]Change, erro
 	if debian {
 		for _, module := range []string{"proxy", "proxy_http", "rewrite", "headers"} {
 			if !s.Host.exists("/etc/apache2/mods-enabled/" + module + ".load") {
-				changes = append(changes, &Run{do: []Command{command("a2enmod", "--quiet", module)}, Back: []Command{command("a2dismod", "--quiet", "--force", module)}})
+				changes = append(changes, &Run{do: []Command{command("a2enmod", "--quiet", module)}})
 			}
 		}
 	}
