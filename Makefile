@@ -1,6 +1,6 @@
 # The few commands people type. Everything else is plain `go`.
 
-.PHONY: build demo test test-all race lint ci
+.PHONY: build demo test test-all race lint packages ci
 
 build: ## the sidecar, static and without debug information
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bookside ./cmd/bookside
@@ -19,6 +19,9 @@ race: ## the tests of the packages that run things in parallel, with the race de
 
 lint:
 	golangci-lint run ./...
+
+packages: ## the builds for other systems, and the packages; needs lintian
+	.ci/packages
 
 ci: ## what runs on every change; installs what it needs on a Debian machine
 	.ci/run
