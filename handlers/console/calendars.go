@@ -140,17 +140,12 @@ func (c *Console) createCalendar(v *visit) error {
 	if len(f.Errors) > 0 {
 		return c.showCalendarForm(v, http.StatusUnprocessableEntity, f)
 	}
-	first, err := v.Tokens.Spend(v.ctx(), f.value("nonce"))
-	if err == nil && !first {
+	secret, key, err := createOnce(v, f.value("nonce"), n)
+	switch {
+	case errors.Is(err, errSubmitted):
 		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its calendar was made and its address shown then. If you did not copy it, revoke it and make another one.")
 		return nil
-	}
-	var secret string
-	var key keys.Key
-	if err == nil {
-		secret, key, err = v.Keys.Create(v.ctx(), n)
-	}
-	if err != nil {
+	case err != nil:
 		problem, status := c.explain(v, err)
 		return c.redisplayNewCalendar(v, status, problem)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -313,17 +314,12 @@ func (c *Console) create(v *visit) error {
 		f.Nonce = rand.Text()
 		return c.showForm(v, http.StatusUnprocessableEntity, newKeyTitle, f)
 	}
-	first, err := v.Tokens.Spend(v.ctx(), f.Nonce)
-	if err == nil && !first {
+	secret, key, err := createOnce(v, f.Nonce, n)
+	switch {
+	case errors.Is(err, errSubmitted):
 		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its key was created and shown then. If you did not copy it, revoke it and create another one.")
 		return nil
-	}
-	var secret string
-	var key keys.Key
-	if err == nil {
-		secret, key, err = v.Keys.Create(v.ctx(), n)
-	}
-	if err != nil {
+	case err != nil:
 		problem, status := c.explain(v, err)
 		return c.redisplayNew(v, status, problem)
 	}
@@ -374,4 +370,20 @@ func (c *Console) update(v *visit) error {
 		c.log.InfoContext(v.ctx(), "console: key changed", "key_id", key.ID)
 		return redirectDone(v, "changed", key.ID)
 	})
+}
+
+// errSubmitted is the error for a form that was submitted before.
+var errSubmitted = errors.New("form already submitted")
+
+// createOnce creates a key or a calendar, or returns errSubmitted if the form with this nonce
+// has created one.
+func createOnce(v *visit, nonce string, n keys.NewKey) (secret string, key keys.Key, err error) {
+	first, err := v.Tokens.Spend(v.ctx(), nonce)
+	if err != nil {
+		return "", keys.Key{}, err
+	}
+	if !first {
+		return "", keys.Key{}, errSubmitted
+	}
+	return v.Keys.Create(v.ctx(), n)
 }
