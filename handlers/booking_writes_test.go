@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,10 +32,26 @@ func newWriter(t testing.TB, site fixtures.Site, change ...func(*handlers.Option
 	t.Helper()
 	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.New(t, site), change...)
-	s.platform.Random = rand.NewChaCha8([32]byte{})
+	s.platform.Random = sameRandom(0)
 	s.platform.Pick = func(int) int { return 0 }
 	s.get("/status").want(http.StatusOK) // records the use of the key
 	return s
+}
+
+// random is a source of random bytes that requests may read at the same time.
+type random struct {
+	mu     sync.Mutex
+	source *rand.ChaCha8
+}
+
+// sameRandom returns a source whose bytes depend on the seed alone.
+func sameRandom(seed byte) *random { return &random{source: rand.NewChaCha8([32]byte{seed})} }
+
+// Read implements io.Reader.
+func (r *random) Read(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.source.Read(b)
 }
 
 // write sends JSON with the server's key; headers are pairs of name and value.
@@ -516,7 +533,7 @@ func TestFormsEqualJSON(t *testing.T) {
 			bodies[jsonType+"; n="+fmt.Sprint(i)] = text
 		}
 		for contentType, body := range bodies {
-			s.platform.Random = rand.NewChaCha8([32]byte{1})
+			s.platform.Random = sameRandom(1)
 			a := s.writeAs(method, path, contentType, body)
 			if a.status != expected.status {
 				t.Errorf("%s %s: %d, as JSON %d: %s", method, contentType, a.status, expected.status, a.body)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -289,7 +288,7 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 			before := s.database.Snapshot(t)
 			send := func(body string) columnValues {
 				t.Helper()
-				s.platform.Random = rand.NewChaCha8([32]byte{})
+				s.platform.Random = sameRandom(0)
 				method, status, id := http.MethodPut, http.StatusOK, ""
 				if table.least != "" {
 					method, status = http.MethodPost, http.StatusCreated
