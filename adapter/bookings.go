@@ -440,7 +440,7 @@ func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq
 	if err != nil {
 		return nil, err
 	}
-	s.noteCountTime(size)
+	s.noteCount(size)
 	return byID(records, func(b *Booking) int64 { return b.ID }), nil
 }
 

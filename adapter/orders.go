@@ -168,7 +168,7 @@ func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilde
 		}
 		return o, err
 	})
-	s.noteCountTime(size)
+	s.noteCount(size)
 	return byID(records, func(o Order) int64 { return o.ID }), err
 }
 

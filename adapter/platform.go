@@ -56,7 +56,7 @@ type sharedPages struct {
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	changes := journal.New(db, now)
 	return &Platform{
-		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{now: now}, Journal: changes,
+		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: longList, now: now}, Journal: changes,
 		Webhooks: webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
 		pages:    &sharedPages{newPageReads((*Site).foundBookings), newPageReads((*Site).listedOrders), newPageReads((*Site).customerStats)},
 	}

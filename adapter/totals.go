@@ -18,15 +18,20 @@ import (
 type Totals struct {
 	ExactTime time.Duration // a count that takes no longer is never shared
 	MaxAge    time.Duration // how long a size is shared; 0 for never
+	Long      int64         // from this size on a list is long, even if it is quickly counted
 
 	now    domain.Clock
 	writes atomic.Int64 // ours so far; each makes all sizes invalid
 	mu     sync.Mutex
 	slow   map[string]*slowCount // by statement and arguments
+	long   map[string]bool       // likewise
 }
 
-// maxSlowCounts limits the memory of Totals.
-const maxSlowCounts = 1000
+// maxLists limits the memory of Totals.
+const maxLists = 1000
+
+// longList is Totals.Long by default: to sort so many records takes longer than a few more statements.
+const longList = 5000
 
 // slowCount is a list that took long to count.
 type slowCount struct {
@@ -56,13 +61,34 @@ func (t *Totals) note(key string, took time.Duration) *slowCount {
 	if c := t.slow[key]; c != nil {
 		return c
 	}
-	if t.slow == nil || len(t.slow) >= maxSlowCounts {
+	if t.slow == nil || len(t.slow) >= maxLists {
 		t.slow = map[string]*slowCount{}
 	}
 	c := &slowCount{turn: make(chan struct{}, 1)}
 	c.turn <- struct{}{}
 	t.slow[key] = c
 	return c
+}
+
+// noteSize remembers whether a list is long.
+func (t *Totals) noteSize(key string, size int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case size < t.Long:
+		delete(t.long, key)
+	case t.long == nil || len(t.long) >= maxLists:
+		t.long = map[string]bool{key: true}
+	default:
+		t.long[key] = true
+	}
+}
+
+// isLong reports whether a list was long, or took long to count, when that was last done.
+func (t *Totals) isLong(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.long[key] || t.slow[key] != nil
 }
 
 // forget forgets that a list took long to count.
@@ -94,6 +120,7 @@ func (t *Totals) share(ctx context.Context, key string, c *slowCount, count func
 		c.size, c.began, c.write = size, began, write
 	default:
 		t.forget(key) // the next page counts it in the statement of its rows
+		t.noteSize(key, size)
 	}
 	return size, nil, err
 }
@@ -121,10 +148,10 @@ func (s *Site) key(l list) (string, error) {
 	return fmt.Sprint(text, args, s.limits()), nil
 }
 
-// knownToBeLong reports whether counting the list took long when that was last done.
+// knownToBeLong reports whether the list was long, or took long to count, when that was last done.
 func (s *Site) knownToBeLong(l list) bool {
 	key, err := s.key(l)
-	return err == nil && s.totals.find(key) != nil
+	return err == nil && s.totals.isLong(key)
 }
 
 // total returns the size of a list of which a page was found.
@@ -158,15 +185,16 @@ func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
 		return nil
 	}
 	t.size, err = s.count(ctx, l)
-	s.noteCountTime(t)
+	s.noteCount(t)
 	t.count = nil
 	return err
 }
 
-// noteCountTime remembers how long a statement took that counted a list.
-func (s *Site) noteCountTime(t *total) {
+// noteCount remembers how long a statement took that counted a list, and how long the list is.
+func (s *Site) noteCount(t *total) {
 	if t.count != nil && t.key != "" {
 		s.totals.note(t.key, s.totals.now().Sub(t.began))
+		s.totals.noteSize(t.key, t.size)
 	}
 }
 

@@ -858,7 +858,7 @@ func TestBookingsWithoutTime(t *testing.T) {
 	}
 }
 
-// TestBookingsByNameOnLargeSites: a list that took long to count is found through the
+// TestBookingsByNameOnLargeSites: a list that is long, or took long to count, is found through the
 // customers, by an index on their names, and is the same: with customers of one name, without
 // names, and bookings of customers who do not exist.
 func TestBookingsByNameOnLargeSites(t *testing.T) {
@@ -917,5 +917,14 @@ func TestBookingsByNameOnLargeSites(t *testing.T) {
 	}
 	if step := s.explain(t, names[0])[0]; step.key != "bookside_first_name_last_name" || strings.Contains(step.extra, "filesort") {
 		t.Errorf("customers are read by %q, %q: %s", step.key, step.extra, names[0].text)
+	}
+
+	s.platform.Totals.ExactTime, s.platform.Totals.Long = time.Hour, 1000
+	names = nil
+	for range 2 {
+		s.get("/bookings?sort=customer_name&duration_min=1").want(http.StatusOK)
+	}
+	if len(names) != 1 {
+		t.Errorf("%d statements for names after a quick count of a long list, want 1", len(names))
 	}
 }

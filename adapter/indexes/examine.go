@@ -24,8 +24,8 @@ const (
 )
 
 // smallTable is the number of rows from which indexes are worth having: the server
-// reads fewer in a few milliseconds.
-const smallTable = 20_000
+// reads fewer in a millisecond or two.
+const smallTable = 5_000
 
 // Index is an index as a site has it, or may have it.
 type Index struct {

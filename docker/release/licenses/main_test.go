@@ -9,12 +9,15 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"bookside/fixtures"
 )
 
 // TestLicensesOfTheBinary: all linked modules are listed with their licences, and so
 // are Go and Swagger UI.
 func TestLicensesOfTheBinary(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireTime(t)
 	binary := filepath.Join(t.TempDir(), "bookside")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "bookside/cmd/bookside")
 	build.Env = append(os.Environ(), "GOOS=linux")
