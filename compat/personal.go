@@ -31,11 +31,17 @@ var personal = map[string]masking{
 	"customer_comment": {text: maskText},
 	"ip_address":       {text: maskText},
 	"address":          {text: maskText, deep: true},
+	"date_of_birth":    {text: maskDate},
+	"gender":           {text: maskText},
 	"custom_fields":    {text: maskText, deep: true},
 	"meta":             {text: maskText, deep: true},
 	"data":             {text: maskText}, // of an invoice, where it is a text; elsewhere the envelope
 	"item_data":        {text: maskText},
 }
+
+// addressParts are the members of a record with the rest of an address, which follows the member
+// address. Elsewhere a state, for one, is something else.
+var addressParts = []string{"city", "state", "zipcode", "country"}
 
 // personalParameters are the parameters of a query that search personal data.
 var personalParameters = []string{"email", "phone", "customer_email", "customer_phone", "meta_key", "meta_value"}
@@ -70,7 +76,9 @@ func SearchesPersonal(resource string, parameters []FieldDescription) (name stri
 }
 
 // writtenPersonal are the members of bodies with personal data.
-var writtenPersonal = []string{"email", "phone", "notes", "admin_notes", "customer_comment", "ip_address", "address", "custom_fields", "data"}
+var writtenPersonal = slices.Concat([]string{
+	"email", "phone", "notes", "admin_notes", "customer_comment", "ip_address", "address", "custom_fields", "data", "date_of_birth", "gender",
+}, addressParts)
 
 // WritesPersonal returns a field of a body with personal data, at any depth; ok is false if it
 // has none.
@@ -106,16 +114,24 @@ func personalInSchema(s *Schema) (name string, ok bool) {
 // Personal returns a member of the document, at any depth and also under a dotted name or in
 // the query, that has personal data; "" for none.
 func (d Document) Personal() string {
-	for name := range d.query {
+	for name, value := range d.query {
 		if isPersonal(name) {
 			return name
 		}
+		if found := personalIn(decodeJSON(value.json())); found != "" {
+			return found
+		}
 	}
-	var body any
-	if err := json.Unmarshal(d.root.json(), &body); err != nil {
-		return "" // the operation reports what is wrong with it
+	return personalIn(decodeJSON(d.root.json()))
+}
+
+// decodeJSON returns the value of a text that is JSON; nil for any other, which no operation
+// reads.
+func decodeJSON(text []byte) (value any) {
+	if json.Unmarshal(text, &value) != nil {
+		return nil
 	}
-	return personalIn(body)
+	return value
 }
 
 func personalIn(value any) string {
@@ -134,6 +150,10 @@ func personalIn(value any) string {
 			if found := personalIn(element); found != "" {
 				return found
 			}
+		}
+	case string: // which may hold a list or an object, see decodeText
+		if text := strings.TrimSpace(value); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			return personalIn(decodeJSON([]byte(text)))
 		}
 	}
 	return ""
@@ -175,6 +195,7 @@ func copyMasked(from *json.Decoder, to *bytes.Buffer, by masking) error {
 		by = masking{}
 	}
 	to.WriteRune(rune(open))
+	addressed := false
 	for i := 0; from.More(); i++ {
 		if i > 0 {
 			to.WriteByte(',')
@@ -191,7 +212,10 @@ func copyMasked(from *json.Decoder, to *bytes.Buffer, by masking) error {
 			to.WriteByte(':')
 			if known, ok := personal[name.(string)]; ok {
 				inner = known
+			} else if addressed && slices.Contains(addressParts, name.(string)) {
+				inner = personal["address"]
 			}
+			addressed = addressed || name == "address"
 		}
 		if err := copyMasked(from, to, inner); err != nil {
 			return err
@@ -219,8 +243,11 @@ func maskEmail(address string) string {
 	if !ok || name == "" {
 		return maskText(address)
 	}
-	first := []rune(name)[0]
-	return string(first) + "***@***" + domain[max(0, strings.LastIndexByte(domain, '.')):]
+	first, end := []rune(name)[0], ""
+	if dot := strings.LastIndexByte(domain, '.'); dot >= 0 {
+		end = domain[dot:]
+	}
+	return string(first) + "***@***" + end
 }
 
 // maskPhone keeps the last two digits, and everything that is not a digit.
@@ -243,6 +270,9 @@ func maskPhone(number string) string {
 	}
 	return string(runes)
 }
+
+// maskDate keeps nothing: clients read whatever is there as a date.
+func maskDate(string) string { return "" }
 
 // maskText keeps nothing but whether there is a text.
 func maskText(text string) string {

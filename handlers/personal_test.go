@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,6 +42,9 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 		"UPDATE wp_latepoint_customer_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
 		"UPDATE wp_latepoint_booking_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
 		"UPDATE wp_latepoint_order_meta SET meta_value = 'zzqq' WHERE meta_key = 'notes'")
+	for _, name := range []string{"address", "city", "state", "zipcode", "country", "gender"} {
+		arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT id, '"+name+"', 'zzqq' FROM wp_latepoint_customers")
+	}
 	s.write(http.MethodPut, "/customers/9", `{"custom_fields":{"color":"zzqq"}}`).want(http.StatusOK)
 	all, masked := s.key, s.maskedKey()
 	shown := 0
@@ -74,6 +79,12 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	customer := s.get("/customers/9").want(http.StatusOK)
 	if email, phone := customer.at("data", "email"), customer.at("data", "phone"); email != "r***@***.example" || phone != "+** ** *****67" {
 		t.Errorf("email %v, phone %v", email, phone)
+	}
+	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'rita@localhost' WHERE id = 9")
+	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'date_of_birth', '1990-02-28')")
+	customer = s.get("/customers/9").want(http.StatusOK)
+	if email, born := customer.at("data", "email"), customer.at("data", "date_of_birth"); email != "r***@***" || born != "" {
+		t.Errorf("email %v, born %v", email, born)
 	}
 	options := handlers.WebhookOptions(s.platform, s.keys, false)
 	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
@@ -118,10 +129,18 @@ func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 		{http.MethodPost, "/bookings", jsonType, friday("notes", `"x"`), "notes"},
 		{http.MethodPost, "/bookings", formType, "customer[phone]=1&service_id=4", "phone"},
 		{http.MethodPost, "/bookings?customer.email=x", jsonType, friday(), "customer.email"},
+		{http.MethodPost, "/bookings?customer[email]=x", jsonType, friday(), "email"},
+		{http.MethodPost, "/bookings?customer=" + url.QueryEscape(newCustomer), jsonType, friday("customer_id", ""), "email"},
+		{http.MethodPost, "/bookings", jsonType, friday("customer_id", "", "customer", strconv.Quote(newCustomer)), "email"},
+		{http.MethodPost, "/bookings", formType, "service_id=4&customer=" + url.QueryEscape(newCustomer), "email"},
 		{http.MethodPost, "/bookings/bulk", jsonType, `[` + friday("notes", `"x"`) + `]`, "notes"},
+		{http.MethodPost, "/bookings/bulk", jsonType, `{"bookings":` + strconv.Quote(` [`+friday("notes", `"x"`)+`]`) + `}`, "notes"},
+		{http.MethodPost, "/bookings/bulk", jsonType, `[` + strconv.Quote(friday("customer_id", "", "customer", strconv.Quote(newCustomer))) + `]`, "email"},
 		{http.MethodPut, "/bookings/7", jsonType, `{"customer":{"email":"x@example.test"}}`, "email"},
 		{http.MethodPut, "/customers/9", jsonType, `{"phone":"1"}`, "phone"},
 		{http.MethodPut, "/customers/9", jsonType, `{"custom_fields":{"color":"x"}}`, "custom_fields"},
+		{http.MethodPut, "/customers/9", jsonType, `{"city":"x"}`, "city"},
+		{http.MethodPut, "/customers/9", jsonType, `{"date_of_birth":"2000-01-01"}`, "date_of_birth"},
 		{http.MethodPost, "/payments", jsonType, `{"order_id":10,"amount":1,"notes":"x"}`, "notes"},
 		{http.MethodPut, "/orders/10", jsonType, `{"customer_comment":"x"}`, "customer_comment"},
 	} {
