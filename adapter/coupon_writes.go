@@ -43,6 +43,9 @@ type NewCoupon struct {
 // CodeValidationFailed that names every field; if the site does not have the add-on, a
 // CodeUnavailable.
 func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
+	if err := tx.refuseUnseen(); err != nil {
+		return Coupon{}, err
+	}
 	exists, err := tx.hasCoupons(ctx)
 	if err != nil {
 		return Coupon{}, err

@@ -18,6 +18,9 @@ import (
 // If anything is wrong with the customer, it returns a CodeInvalidRequest or
 // CodeValidationFailed that names every field.
 func (tx *Tx) CreateCustomer(ctx context.Context, v CustomerPatch) (Customer, error) {
+	if err := tx.refuseUnseen(); err != nil {
+		return Customer{}, err
+	}
 	// Checked first, so that a key without the permission learns nothing about users.
 	if v.WordPressUserID != nil {
 		if err := tx.requirePermission("write_users"); err != nil {

@@ -21,8 +21,9 @@ import (
 //     an order without bookings, or with a hidden one, is hidden, because its sums and its
 //     payments would tell of others; so is one with an item whose booking does not exist (any
 //     more), because nobody knows whose it was;
-//   - agents, services, locations and their connections, as far as a booking with them would
-//     be within the limits;
+//   - connections within the limits, and the agents, services and locations of these and of
+//     the bookings: a booking must not lose the name of its service when nobody offers it there
+//     any more;
 //   - no coupons, which concern everybody.
 //
 // Writes see everything, because what they write and announce must be what the plugin would;
@@ -50,7 +51,6 @@ func (s *Site) limits() domain.Limits {
 // views returns what a key sees of each table. Those whose conditions name other tables come
 // first, see wpdb.View.
 func (s *Site) views(l domain.Limits) []wpdb.View {
-	connections := s.connectionsWithin(l)
 	within, without := bookingsWithin(l, "b."), sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, "b."))
 	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
 	hidden := bookings.Column("b.order_item_id").Where(without).Where(sq.NotEq{"b.order_item_id": nil})
@@ -66,9 +66,9 @@ func (s *Site) views(l domain.Limits) []wpdb.View {
 		{Table: wpdb.Orders, Rows: orders("id")},
 		{Table: wpdb.OrderItems, Rows: sq.And{in("id", bookings.Column("b.order_item_id").Where(within)), sq.Expr("NOT ?", in("id", hidden))}},
 		{Table: wpdb.Customers, Rows: in("id", sq.Select("b.customer_id").From(s.db.As(wpdb.Bookings, "b")).Where(within))},
-		{Table: wpdb.Agents, Rows: catalogue(l.Agents, len(l.Services)+len(l.Locations), connections.Column("x.agent_id"))},
-		{Table: wpdb.Services, Rows: catalogue(l.Services, len(l.Agents)+len(l.Locations), connections.Column("x.service_id"))},
-		{Table: wpdb.Locations, Rows: catalogue(l.Locations, len(l.Agents)+len(l.Services), connections.Column("x.location_id"))},
+		{Table: wpdb.Agents, Rows: s.catalogue(l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
+		{Table: wpdb.Services, Rows: s.catalogue(l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
+		{Table: wpdb.Locations, Rows: s.catalogue(l, l.Locations, len(l.Agents)+len(l.Services), "location_id")},
 		{Table: wpdb.AgentsServices, Rows: bookingsWithin(l, "")},
 		{Table: wpdb.Bookings, Rows: bookingsWithin(l, "")},
 		{Table: wpdb.Coupons, Rows: sq.Expr("FALSE")},
@@ -95,20 +95,19 @@ func bookingsWithin(l domain.Limits, alias string) sq.And {
 	return all
 }
 
-// connectionsWithin selects the connections, x, within the limits.
-func (s *Site) connectionsWithin(l domain.Limits) sq.SelectBuilder {
-	return sq.Select().From(s.db.As(wpdb.AgentsServices, "x")).Where(bookingsWithin(l, "x."))
-}
-
 // catalogue returns the condition that an agent, service or location is one of the ids, if
-// there are any, and that, if there are other limits, it is connected to what they allow.
-func catalogue(ids []int64, others int, connected sq.SelectBuilder) sq.Sqlizer {
+// there are any, and that, if there are other limits, a connection or a booking within the
+// limits has it in a column.
+func (s *Site) catalogue(l domain.Limits, ids []int64, others int, column string) sq.Sqlizer {
 	all := sq.And{}
 	if len(ids) > 0 {
 		all = append(all, sq.Eq{"id": ids})
 	}
 	if others > 0 {
-		all = append(all, in("id", connected))
+		having := func(table wpdb.Table) sq.Sqlizer {
+			return in("id", sq.Select("x."+column).From(s.db.As(table, "x")).Where(bookingsWithin(l, "x.")))
+		}
+		all = append(all, sq.Or{having(wpdb.AgentsServices), having(wpdb.Bookings)})
 	}
 	return all
 }
@@ -143,6 +142,16 @@ func (s *Site) Shown() *Site {
 		return s
 	}
 	return s.shown
+}
+
+// refuseUnseen returns a CodeOutsideLimits to a caller with limits, for a new record that belongs
+// to no booking and would thus be hidden. checkLimits would refuse it too, but after an id of
+// the site's table was spent on it, and what else is wrong with it tells of hidden records.
+func (s *Site) refuseUnseen() error {
+	if s.limits().None() {
+		return nil
+	}
+	return domain.OutsideLimits()
 }
 
 // checkLimits returns a CodeOutsideLimits if the transaction has written a record that is not

@@ -22,6 +22,9 @@ type NewOrder struct {
 // If anything is wrong with the order, it returns a CodeInvalidRequest or
 // CodeValidationFailed that names every field.
 func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
+	if err := tx.refuseUnseen(); err != nil {
+		return Order{}, err
+	}
 	p := n.Validation.Clone()
 	p.Require("customer_id", n.CustomerID != nil)
 	p.Require("subtotal", n.Subtotal != nil)

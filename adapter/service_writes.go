@@ -42,6 +42,9 @@ type NewService struct{ ServicePatch }
 // If anything is wrong with the service, it returns a CodeInvalidRequest or
 // CodeValidationFailed that names every field.
 func (tx *Tx) CreateService(ctx context.Context, n NewService) (Service, error) {
+	if err := tx.refuseUnseen(); err != nil {
+		return Service{}, err
+	}
 	sent := n.ServicePatch
 	p := sent.Validation.Clone()
 	p.Require("name", sent.Name != nil)

@@ -48,7 +48,9 @@ func reduction(l domain.Limits) []string {
 	within := withinSQL(l)
 	orders := "SELECT i.order_id FROM " + p + "order_items i LEFT JOIN " + p + "bookings b ON b.order_item_id = i.id GROUP BY i.order_id HAVING SUM(IF(b.id IS NULL, 1, NOT " + within + ")) = 0"
 	items := "SELECT order_item_id FROM " + p + "bookings GROUP BY order_item_id HAVING SUM(NOT " + within + ") = 0"
-	connected := func(column string) string { return "SELECT " + column + " FROM " + p + "agents_services" }
+	named := func(column string) string {
+		return "SELECT " + column + " FROM " + p + "agents_services UNION SELECT " + column + " FROM " + p + "bookings WHERE " + column + " IS NOT NULL"
+	}
 	stmts := []string{
 		"DELETE FROM " + p + "transactions WHERE order_id IS NULL OR order_id NOT IN (SELECT * FROM (" + orders + ") x)",
 		"DELETE FROM " + p + "order_invoices WHERE order_id IS NULL OR order_id NOT IN (SELECT * FROM (" + orders + ") x)",
@@ -72,7 +74,7 @@ func reduction(l domain.Limits) []string {
 			stmts = append(stmts, "DELETE FROM "+p+table+" WHERE id NOT IN ("+strings.Trim(strings.ReplaceAll(fmt.Sprint(of.ids), " ", ","), "[]")+")")
 		}
 		if of.others > 0 {
-			stmts = append(stmts, "DELETE FROM "+p+table+" WHERE id NOT IN ("+connected(of.column)+")")
+			stmts = append(stmts, "DELETE FROM "+p+table+" WHERE id NOT IN ("+named(of.column)+")")
 		}
 	}
 	return stmts
@@ -145,8 +147,9 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			whole, reduced := newServer(t, fixtures.New(t, site)), newServer(t, fixtures.New(t, site))
 			for _, s := range []*server{whole, reduced} {
 				// Orders of several agents; one without bookings; a booking without an order; orders with
-				// an item whose booking was deleted.
+				// an item whose booking was deleted; bookings of services that nobody gives there any more.
 				arrange(t, s.database,
+					"DELETE FROM wp_latepoint_agents_services WHERE (agent_id + service_id) % 3 = 0",
 					"UPDATE wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id JOIN wp_latepoint_bookings c ON c.id = b.id + 1 "+
 						"JOIN wp_latepoint_order_items j ON j.id = c.order_item_id SET i.order_id = j.order_id WHERE b.id % 7 = 0",
 					"UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id % 11 = 0",
@@ -495,4 +498,35 @@ func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
 		}
 	}
 	wantNoWrites(t, "what was refused or rehearsed", before)
+}
+
+// TestRefusedRecordsTellNothing: a record that a limited key may not add is refused alike, whatever
+// else is wrong with it, and takes no id.
+func TestRefusedRecordsTellNothing(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'known@example.test' WHERE id = 9")
+	all := s.key
+	fresh := `{"first_name":"A","last_name":"B","email":"new@example.test"}`
+	first := idNumber(t, s.write(http.MethodPost, "/customers", fresh).want(http.StatusCreated).at("data", "id"))
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{999}})
+	for path, bodies := range map[string][]string{
+		"/customers": {`{"first_name":"A","last_name":"B","email":"other@example.test"}`, `{"first_name":"A","last_name":"B","email":"known@example.test"}`, `{"first_name":"A","last_name":"B","cms_user_id":1}`, `{}`},
+		"/coupons":   {`{"code":"NEW","discount_type":"percent","discount_value":5}`, `{"code":"WELCOME10","discount_type":"percent","discount_value":5}`},
+		"/orders":    {`{"customer_id":9,"subtotal":1,"total":1}`, `{"customer_id":99999,"subtotal":1,"total":1}`},
+		"/services":  {`{"name":"New"}`, `{"name":"New","category_id":999}`},
+	} {
+		want := ""
+		for _, body := range bodies {
+			a := s.write(http.MethodPost, path, body).want(http.StatusForbidden)
+			if a.at("error", "code") != "outside_key_limits" || want != "" && string(a.body) != want {
+				t.Errorf("POST %s %s: %s, want %s", path, body, a.body, want)
+			}
+			want = string(a.body)
+		}
+	}
+	s.key = all
+	if id := idNumber(t, s.write(http.MethodPost, "/customers", strings.Replace(fresh, "new@", "next@", 1)).want(http.StatusCreated).at("data", "id")); id != first+1 {
+		t.Errorf("the customer after %d is %d", first, id)
+	}
 }
