@@ -1,6 +1,9 @@
 package mcp
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // The operations that tools call, by operationId.
 const (
@@ -181,7 +184,9 @@ type customer struct {
 
 func (c *call) findCustomer(in customerInput) (out customersOutput, brief string, err error) {
 	name := strings.Fields(in.Name)
-	if len(name) == 0 && in.Email == "" && in.Phone == "" {
+	in.Email, in.Phone = strings.TrimSpace(in.Email), strings.TrimSpace(in.Phone)
+	noNumber := in.Phone != "" && !strings.ContainsFunc(in.Phone, unicode.IsDigit)
+	if noNumber || len(name) == 0 && in.Email == "" && in.Phone == "" { // which would find everybody
 		return out, "", &problem{Code: "invalid_arguments", Message: "Nothing to search for", TryNext: "Send a name, an e-mail address or a telephone number. Ask the person for one."}
 	}
 	if out.now, err = c.now(); err != nil {

@@ -31,7 +31,7 @@ var valueSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[count](): {Type: "integer", Minimum: &one},
 	reflect.TypeFor[limit](): {Type: "integer", Minimum: &one, Maximum: &hundred},
 	reflect.TypeFor[date]():  {Type: "string", Pattern: `^\d{4}-\d{2}-\d{2}$`},
-	reflect.TypeFor[clock](): {Type: "string", Pattern: `^\d{2}:\d{2}$`},
+	reflect.TypeFor[clock](): {Type: "string", Pattern: `^([01]\d|2[0-3]):[0-5]\d$`},
 	reflect.TypeFor[token](): {Type: "string", Pattern: `^[ -~]{8,255}$`},
 }
 
