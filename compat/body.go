@@ -148,6 +148,42 @@ func (d Document) complete(fields map[string]node) {
 	}
 }
 
+// dryRun is the field that asks a write only to say what would happen.
+const dryRun = "dry_run"
+
+// AsksForDryRun reports whether the document asks for a dry run.
+func (d Document) AsksForDryRun() bool {
+	fields, _ := d.root.object()
+	return asksForDryRun(fields)
+}
+
+func asksForDryRun(fields map[string]node) bool {
+	value, sent := fields[dryRun]
+	if !sent || value.null() {
+		return false
+	}
+	text, _, single := value.scalar()
+	return !single || wantsDryRun(text)
+}
+
+// wantsDryRun reports whether a value is anything but no.
+func wantsDryRun(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	wanted, known := booleans[text]
+	return wanted || !known && text != ""
+}
+
+// NoDryRun returns the error of a write that is carried out or not at all: to ignore the field
+// would write what the client meant to try.
+func NoDryRun() error { return domain.InvalidField(dryRun, noDryRun) }
+
+const noDryRun = "Not supported here"
+
+// Rehearses reports whether one of the fields asks for a dry run.
+func Rehearses(fields []FieldDescription) bool {
+	return slices.ContainsFunc(fields, func(f FieldDescription) bool { return f.Name == dryRun })
+}
+
 // Body is the document as an object.
 func (d Document) Body() (*Body, error) {
 	fields, ok := d.fields()

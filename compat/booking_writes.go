@@ -51,7 +51,7 @@ type NewBooking struct {
 var NewBookingFields = slices.Concat(within(bookingFields.or("hold_id", slotFields...), func(b *NewBooking) *adapter.NewBooking { return &b.NewBooking }), Fields[NewBooking]{
 	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "1").withoutExample(),
 	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
-	flag("dry_run", func(b *NewBooking) *bool { return &b.DryRun }),
+	flag(dryRun, func(b *NewBooking) *bool { return &b.DryRun }),
 })
 
 // ReadNewBooking reads the body of POST /bookings. What is wrong with it is in the
@@ -98,7 +98,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
-	flag("dry_run", func(p *BookingPatch) *bool { return &p.DryRun }),
+	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
 	object("customer", customerFields, func(p *BookingPatch) *adapter.CustomerFields { return &p.Customer }).withoutExample(),
 }
 
@@ -147,6 +147,9 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
 		bookingFields.read(one, &bookings[i].NewBooking)
+		if asksForDryRun(fields) {
+			one.note(dryRun, invalid(noDryRun))
+		}
 		bookings[i].Confirm, bookings[i].Validation = sent.confirm, *one.validation
 	}
 	return bookings, nil

@@ -71,6 +71,9 @@ var (
 // Last returns the value that a parameter had last, or "".
 func (q *Query) Last(name string) string { return q.sent[name] }
 
+// AsksForDryRun reports whether the query asks for a dry run.
+func (q *Query) AsksForDryRun() bool { return q.lists[dryRun] || wantsDryRun(q.sent[dryRun]) }
+
 // Readable is a *BodyError for a query with more variables or levels than PHP
 // reads.
 func (q *Query) Readable() error { return q.beyond }

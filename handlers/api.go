@@ -149,7 +149,7 @@ func (a *api) serve(p endpoint) echo.HandlerFunc {
 }
 
 func (a *api) endpoint(r *route) endpoint {
-	guard, includes, read := r.guard(), r.includes(), readOf(r)
+	guard, includes, read, rehearses := r.guard(), r.includes(), readOf(r), r.rehearses()
 	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
@@ -162,6 +162,9 @@ func (a *api) endpoint(r *route) endpoint {
 		if r.method == http.MethodGet {
 			return a.read(c, request)
 		}
+		if !rehearses && query.AsksForDryRun() {
+			return compat.NoDryRun()
+		}
 		if err := read.permit(c, principal.Key); err != nil {
 			return err
 		}
@@ -170,7 +173,7 @@ func (a *api) endpoint(r *route) endpoint {
 			return err
 		}
 		defer release()
-		request.echo, request.rawBody = c, body
+		request.echo, request.rawBody, request.rehearses = c, body, rehearses
 		response, err := request.run()
 		if err != nil {
 			return err

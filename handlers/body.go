@@ -76,6 +76,9 @@ func (r *request) document() (compat.Document, error) {
 		return compat.Document{}, err
 	}
 	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
+	if err == nil && !r.rehearses && document.AsksForDryRun() {
+		err = compat.NoDryRun()
+	}
 	if err != nil || !r.principal.MaskPersonal {
 		return document, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -158,4 +159,33 @@ func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
 			t.Errorf("%s of %s %s", change.Op, change.Table, change.Key)
 		}
 	}
+}
+
+// TestNoDryRunIsCarriedOut: where there are no dry runs, asking for one writes nothing.
+func TestNoDryRunIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	arrange(t, s.database, fillLocks)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`)).want(http.StatusCreated).at("data", "id"))
+	before := s.database.Snapshot(t)
+	for _, c := range []struct{ method, path, body string }{
+		{http.MethodPost, "/bookings/bulk", `{"bookings":[` + friday() + `],"dry_run":true}`},
+		{http.MethodPost, "/bookings/bulk?dry_run=1", `[` + friday() + `]`},
+		{http.MethodPost, "/bookings/bulk", `[` + friday("dry_run", `"yes"`) + `]`},
+		{http.MethodPost, "/holds", holdBody("dry_run", `true`)},
+		{http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","dry_run":"maybe"}`},
+		{http.MethodPut, "/customers/9", `{"first_name":"A","dry_run":[true]}`},
+		{http.MethodDelete, "/bookings/" + id + "?force=true&dry_run=true", ""},
+	} {
+		if a := s.write(c.method, c.path, c.body).want(http.StatusBadRequest); !strings.Contains(string(a.body), "dry_run") {
+			t.Errorf("%s %s: %s", c.method, c.path, a.body)
+		}
+	}
+	for _, change := range fixtures.Changes(before, before.Again(t)) {
+		if change.Table != "bookside_api_keys" {
+			t.Errorf("%s of %s %s", change.Op, change.Table, change.Key)
+		}
+	}
+	s.write(http.MethodPost, "/bookings/bulk?dry_run=false", `[`+friday("dry_run", `0`)+`]`).want(http.StatusCreated)
+	s.write(http.MethodDelete, "/bookings/"+id+"?force=true&dry_run=0", "").want(http.StatusOK)
 }

@@ -75,6 +75,11 @@ func (r *route) requests(query *compat.Query) int64 {
 	return r.operation.cost(query)
 }
 
+// rehearses reports whether a write of the route can be a dry run.
+func (r *route) rehearses() bool {
+	return r.operation.body != nil && compat.Rehearses(r.operation.body.Describe())
+}
+
 // also is a permission that a request needs besides that of its route to do what
 // purpose says. The adapter checks it, because only the adapter knows.
 type also struct{ permission, purpose string }

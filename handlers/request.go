@@ -33,6 +33,7 @@ type request struct {
 	// principal is the holder of the key.
 	principal keys.Principal
 	view      compat.View
+	rehearses bool // whether the operation knows dry runs
 	query     *compat.Query
 	rawQuery  string // from which query was parsed
 	rawBody   []byte
