@@ -462,6 +462,33 @@ func TestSetupOfUsedUnits(t *testing.T) {
 	}
 }
 
+// TestSetupAlone: a second run, and an undo, at the same time end with an error and change nothing.
+func TestSetupAlone(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	work, tried := m.host.Run, 0
+	m.host.Run = func(ctx context.Context, c setup.Command) (string, error) {
+		if c.Args[0] == "useradd" || c.Args[0] == "userdel" {
+			tried++
+			for _, args := range [][]string{{"--yes"}, {"--undo", "--yes"}} {
+				if got := m.setup("", args...).want(t, exitFailure, "another bookside setup is running on this machine"); got.stdout != "" {
+					t.Errorf("%s", got.stdout)
+				}
+			}
+			m.setup("", "--undo", "--dry-run").want(t, exitOK)
+		}
+		return work(ctx, c)
+	}
+	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+	if tried != 2 {
+		t.Errorf("tried %d times", tried)
+	}
+}
+
 // TestSetupKeepsWhatRevokingNeeds: while the key cannot be revoked, the account and its password
 // stay for the next --undo.
 func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {

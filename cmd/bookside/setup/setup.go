@@ -99,6 +99,26 @@ func (s *Setup) Run(ctx context.Context) error {
 	if !s.Host.Privileged && !s.DryRun {
 		return errorf("%s", unprivileged)
 	}
+	return s.alone(func() error { return s.run(ctx) })
+}
+
+// errRunning is the error of a second run at the same time.
+var errRunning = errorf("another bookside setup is running on this machine; wait until it has ended")
+
+// alone does work while no other run does. A run that only shows its steps disturbs nobody.
+func (s *Setup) alone(work func() error) (err error) {
+	if s.DryRun {
+		return work()
+	}
+	unlock, err := s.Host.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	return work()
+}
+
+func (s *Setup) run(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -419,6 +439,10 @@ func (s *Setup) Undo(ctx context.Context) error {
 	earlier, err := loadRecord(s.Host)
 	if err != nil {
 		return err
+	return s.alone(func() error { return s.undoEarlier(ctx) })
+}
+
+func (s *Setup) undoEarlier(ctx context.Context) error {
 	}
 	if earlier == nil {
 		return errorf("there is nothing to take back: setup has not run here, or was taken back already")

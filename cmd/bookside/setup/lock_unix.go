@@ -1,0 +1,29 @@
+//go:build unix
+
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// lock keeps other runs out until unlock is called or the process ends. What is locked is a folder
+// that every machine has, so that no file is left behind.
+func (h *Host) lock() (unlock func() error, err error) {
+	const name = "/etc"
+	folder, err := os.Open(h.path(name))
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(errRunning, folder.Close())
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), folder.Close())
+	default:
+		return folder.Close, nil
+	}
+}
