@@ -38,6 +38,7 @@ type machine struct {
 	before   map[string]string // files
 	systemd  bool
 	was      string       // what systemctl says of the units, such as "is-active"; nothing for false
+	unit     string       // that a package brought; nothing for none
 	stub     http.Handler // in place of the service; nil for the real one
 	server   *testServer  // once it was started
 }
@@ -105,6 +106,8 @@ func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
 		return "", m.edit("etc/passwd", func(text string) string { return text + "bookside:x:999:\n" })
 	case words[0] == "userdel":
 		return "", m.edit("etc/passwd", func(text string) string { return strings.ReplaceAll(text, "bookside:x:999:\n", "") })
+	case words[0] == "systemctl" && words[1] == "cat" && m.unit != "":
+		return m.unit, nil
 	case words[0] == "systemctl" && m.was != "" && strings.Contains(m.was, words[1]):
 	case words[0] == "systemctl" && (words[1] == "cat" || words[1] == "is-active" || words[1] == "is-enabled"):
 		return "", errors.New("exit status 1")
@@ -486,6 +489,39 @@ func TestSetupAlone(t *testing.T) {
 	m.wantUntouched()
 	if tried != 2 {
 		t.Errorf("tried %d times", tried)
+	}
+}
+
+// TestSetupNamesTheProgram: setup says which program the service runs, and warns of a second one.
+func TestSetupNamesTheProgram(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	const local, packaged, warning = "usr/local/bin/bookside", "usr/bin/bookside", "! There is "
+	for _, test := range []struct {
+		name, unit string
+		files      []string
+		want       string
+		warns      bool
+	}{
+		{"without a package", "", nil, "It runs /usr/local/bin/bookside.\n", false},
+		{"packaged", "ExecStart=/usr/bin/bookside serve", []string{packaged}, "It runs /usr/bin/bookside.\n", false},
+		{"packaged beside another", "ExecStart=/usr/bin/bookside serve", []string{packaged, local}, "It runs /usr/bin/bookside.\n  ! There is /usr/local/bin/bookside as well, which it does not run.", true},
+		{"an older package beside another", "ExecStart=bookside serve", []string{packaged, local}, "It runs /usr/local/bin/bookside.\n  ! There is /usr/bin/bookside as well, which it does not run.", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, db).boot()
+			m.unit = test.unit
+			for _, name := range test.files {
+				writeBelow(t, m.root, map[string]string{name: "the program"})
+			}
+			got := m.setup("", "--dry-run").want(t, exitOK)
+			wantTexts(t, got.stdout, test.want)
+			if strings.Contains(got.stdout, warning) != test.warns {
+				t.Errorf("%s", got.stdout)
+			}
+		})
 	}
 }
 

@@ -92,6 +92,16 @@ func (h *Host) exists(name string) bool {
 	return err == nil
 }
 
+// same reports whether two names are of one file, such as by a link.
+func (h *Host) same(a, b string) bool {
+	first, err := os.Stat(h.path(a))
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(h.path(b))
+	return err == nil && os.SameFile(first, second)
+}
+
 // read returns the content of a file, and whether it exists.
 func (h *Host) read(name string) (content []byte, exists bool, err error) {
 	content, err = os.ReadFile(h.path(name))

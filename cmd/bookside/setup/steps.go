@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -168,13 +169,17 @@ func (s *Setup) planService(ctx context.Context) (Step, error) {
 	// At the end of an undo, after the files are gone.
 	reload := command("systemctl", "daemon-reload")
 	step.Changes = append(step.Changes, &Run{Back: []Command{reload}})
-	if !s.commandWorks(ctx, "systemctl", "cat", "bookside.service") {
+	unit, err := s.Host.Run(ctx, command("systemctl", "cat", "bookside.service"))
+	var written []string
+	if err != nil {
 		units, err := s.units()
 		if err != nil {
 			return step, err
 		}
 		step.Changes = append(step.Changes, units...)
+		unit, written = "", writtenBy(units)
 	}
+	step.Notes = s.Host.describeProgram(unit, written)
 	if s.Listen != defaultListen {
 		step.Changes = append(step.Changes, &File{Path: unitFolder + "/bookside.socket.d/setup.conf", Mode: 0o644,
 			content: []byte("[Socket]\nListenStream=\nListenStream=" + s.Listen + "\n")})
@@ -207,6 +212,60 @@ func (s *Setup) commandWorks(ctx context.Context, args ...string) bool {
 	return err == nil
 }
 
+// programs are where the program is: without a package, and with one. systemd looks for it in this
+// order.
+var programs = []string{localProgram, packagedProgram}
+
+const (
+	localProgram    = "/usr/local/bin/bookside"
+	packagedProgram = "/usr/bin/bookside"
+)
+
+// writtenBy returns the paths of the files that changes write.
+func writtenBy(changes []Change) (paths []string) {
+	for _, c := range changes {
+		if file, ok := c.(*File); ok {
+			paths = append(paths, file.Path)
+		}
+	}
+	return paths
+}
+
+// describeProgram says which program a unit runs, and whether there is another one. written are
+// files that will be there.
+func (h *Host) describeProgram(unit string, written []string) []string {
+	var present []string
+	for _, program := range programs {
+		if h.exists(program) || slices.Contains(written, program) {
+			present = append(present, program)
+		}
+	}
+	runs := programOf(unit, present)
+	notes := []string{"It runs " + runs + "."}
+	for _, other := range present {
+		if other != runs && !h.same(other, runs) {
+			notes = append(notes, "! There is "+other+" as well, which it does not run. Remove one of them: an upgrade of the package renews "+packagedProgram+" only.")
+		}
+	}
+	return notes
+}
+
+// programOf returns the program that a unit with its additions runs, of those that are present if it
+// names no directory.
+func programOf(unit string, present []string) string {
+	name := path.Base(localProgram)
+	for line := range strings.Lines(unit) {
+		value, starts := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=")
+		if words := strings.Fields(strings.TrimLeft(value, "@-:+!|")); starts && len(words) > 0 {
+			name = words[0] // the last one counts
+		}
+	}
+	if name == path.Base(localProgram) && len(present) > 0 {
+		return present[0]
+	}
+	return name
+}
+
 // units returns the units of the samples, for a program that no package installed. They find the
 // program in two directories, one of which is for programs without a package.
 func (s *Setup) units() ([]Change, error) {
@@ -217,8 +276,8 @@ func (s *Setup) units() ([]Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		if present, _, err := s.Host.read(installed); err != nil || !bytes.Equal(present, content) {
-			changes = append(changes, &File{Path: installed, Mode: 0o755, content: content})
+		if present, _, err := s.Host.read(localProgram); err != nil || !bytes.Equal(present, content) {
+			changes = append(changes, &File{Path: localProgram, Mode: 0o755, content: content})
 		}
 	}
 	for _, name := range []string{"bookside.service", "bookside.socket"} {

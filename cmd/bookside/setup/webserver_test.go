@@ -88,6 +88,30 @@ func TestParseConfigurations(t *testing.T) {
 	}
 }
 
+// TestProgramOf: the program is the one that systemd runs.
+func TestProgramOf(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, unit string
+		present    []string
+		want       string
+	}{
+		{"by its name", "[Service]\nExecStart=bookside serve\n", []string{localProgram, packagedProgram}, localProgram},
+		{"by its name, packaged", "[Service]\nExecStart=bookside serve\n", []string{packagedProgram}, packagedProgram},
+		{"by its path", "[Service]\nExecStart=/usr/bin/bookside serve\n", []string{localProgram, packagedProgram}, packagedProgram},
+		{"in a drop-in", "[Service]\nExecStart=/usr/bin/bookside serve\n# /etc/x.conf\n[Service]\nExecStart=\nExecStart=-/opt/bookside serve\n", []string{packagedProgram}, "/opt/bookside"},
+		{"no unit yet", "", []string{localProgram}, localProgram},
+		{"nowhere", "", nil, "bookside"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := programOf(test.unit, test.present); got != test.want {
+				t.Errorf("%s, not %s", got, test.want)
+			}
+		})
+	}
+}
+
 // TestInvalidConfigurations: what cannot be parsed is an error that names the place, and never a
 // site that is half read.
 func TestInvalidConfigurations(t *testing.T) {
