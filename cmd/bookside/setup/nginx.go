@@ -165,7 +165,10 @@ func parseNginx(files fs.FS, main string) (configuration, error) {
 }
 
 // nginxScope is the server around a directive.
-type nginxScope struct{ server *Server }
+type nginxScope struct {
+	server *Server
+	nested bool // in a block within the server
+}
 
 func (r *nginxReader) file(name string, in *nginxScope) error {
 	if len(r.open) > 20 {
@@ -207,7 +210,7 @@ func (r *nginxReader) directive(file, text string, d nginxDirective, in *nginxSc
 	case d.name == "server" && d.inside > 0 && in == nil:
 		at := nextLine(text, d.inside)
 		server := Server{File: file, Line: lineOf(text, d.at), At: at}
-		if err := r.directives(file, text, d.block, &nginxScope{&server}); err != nil {
+		if err := r.directives(file, text, d.block, &nginxScope{server: &server}); err != nil {
 			return err
 		}
 		r.found.servers = append(r.found.servers, server)
@@ -220,12 +223,30 @@ func (r *nginxReader) directive(file, text string, d nginxDirective, in *nginxSc
 		}
 	case in != nil && d.name == "root" && first != "":
 		in.server.Roots = append(in.server.Roots, path.Clean(first))
-	case in != nil && d.name == "access_log" && in.server.Log == "" && strings.HasPrefix(first, "/"):
-		in.server.Log = first
+	case d.name == "access_log" && first != "":
+		r.log(first, in)
 	case in != nil && d.name == "proxy_pass" && strings.HasPrefix(first, "http://bookside"):
 		in.server.Bookside = true
 	}
+	if in != nil && d.inside > 0 {
+		in = &nginxScope{server: in.server, nested: true}
+	}
 	return r.directives(file, text, d.block, in)
+}
+
+// log notes the first log of a server, or of all. Within a server, others are for some of its
+// requests only.
+func (r *nginxReader) log(target string, in *nginxScope) {
+	log := &r.found.log
+	switch {
+	case in != nil && in.nested:
+		return
+	case in != nil:
+		log = &in.server.Log
+	}
+	if *log == "" || target == logsNothing {
+		*log = target
+	}
 }
 
 func (r *nginxReader) include(pattern string, in *nginxScope) error {

@@ -269,9 +269,8 @@ func programOf(unit string, present []string) string {
 // units returns the units of the samples, for a program that no package installed. They find the
 // program in two directories, one of which is for programs without a package.
 func (s *Setup) units() ([]Change, error) {
-	const packaged, installed = "/usr/bin/bookside", "/usr/local/bin/bookside"
 	var changes []Change
-	if s.Program != packaged && s.Program != installed {
+	if !slices.Contains(programs, s.Program) {
 		content, err := os.ReadFile(s.Host.path(s.Program))
 		if err != nil {
 			return nil, err
@@ -602,11 +601,16 @@ func (s *Setup) nginxChanges(c configuration, servers []Server) ([]Change, error
 		file.Path = general
 		changes = append(changes, file)
 	}
-	var replaced []string
-	if log := servers[0].Log; log != "" {
-		replaced = []string{"/var/log/nginx/access.log", log}
+	const logged = "access_log /var/log/nginx/access.log bookside;"
+	line := logged
+	switch log := c.logOf(servers); log {
+	case "":
+	case logsNothing:
+		line = "access_log off;"
+	default:
+		line = "access_log " + log + " bookside;"
 	}
-	file, err := s.adapted("nginx/bookside-routes.conf", replaced...)
+	file, err := s.adapted("nginx/bookside-routes.conf", logged, line)
 	file.Path = routes
 	return append(append(changes, file), blocks(servers, "include "+routes+";")...), err
 }

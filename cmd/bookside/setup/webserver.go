@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"slices"
@@ -26,7 +27,7 @@ type Server struct {
 	At       int      // offset of the first line inside
 	Names    []string // host names; none for any
 	Roots    []string // directories
-	Log      string   // of requests; "" if there is none of its own
+	Log      string   // of requests, or logsNothing; "" if there is none of its own
 	Bookside bool     // it already has calls go to Bookside
 }
 
@@ -37,6 +38,7 @@ type configuration struct {
 	servers  []Server
 	included []string // patterns of the files that are included, absolute
 	bookside bool     // it mentions Bookside, outside of its sites
+	log      string   // nginx: the log of sites without one of their own, or logsNothing; "" for the usual one
 	global   int      // Caddy: offset inside the block of global options; -1 if there is none
 	logs     bool     // Caddy: the global options have a log
 }
@@ -78,6 +80,20 @@ func (c configuration) includes(file string) bool {
 		matches, err := path.Match(pattern, file)
 		return err == nil && matches
 	})
+}
+
+// logsNothing is in place of the log of a site that has none on purpose.
+const logsNothing = "off"
+
+// logOf returns the log of the first of some sites that has one; logsNothing if none has.
+func (c configuration) logOf(servers []Server) string {
+	log := logsNothing
+	for _, server := range servers {
+		if log == logsNothing {
+			log = cmp.Or(server.Log, c.log)
+		}
+	}
+	return log
 }
 
 // relative returns an absolute path as an fs.FS has it.

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -40,6 +41,13 @@ func TestParseConfigurations(t *testing.T) {
 		{"nginx, with Bookside by hand", map[string]string{
 			"/etc/nginx/nginx.conf": "http { server { root /srv/a; location /wp-json/latepoint-api/v1/ { proxy_pass http://bookside$bookside_uri; } } }",
 		}, []Server{{File: "/etc/nginx/nginx.conf", Line: 1, Roots: []string{"/srv/a"}, Bookside: true}}},
+		{"nginx, logs", map[string]string{
+			"/etc/nginx/nginx.conf": "http { server { root /srv/a; location = /favicon.ico { access_log off; } } server { root /srv/b; access_log off; } server { root /srv/c; access_log syslog:server=h; access_log /x; } }",
+		}, []Server{
+			{File: "/etc/nginx/nginx.conf", Line: 1, Roots: []string{"/srv/a"}},
+			{File: "/etc/nginx/nginx.conf", Line: 1, Roots: []string{"/srv/b"}, Log: "off"},
+			{File: "/etc/nginx/nginx.conf", Line: 1, Roots: []string{"/srv/c"}, Log: "syslog:server=h"},
+		}},
 		{"nginx, Lua", map[string]string{
 			"/etc/nginx/nginx.conf": "http { server { content_by_lua_block { if x then y = {1} end } root /srv/a; } }",
 		}, []Server{{File: "/etc/nginx/nginx.conf", Line: 1, Roots: []string{"/srv/a"}}}},
@@ -83,6 +91,40 @@ func TestParseConfigurations(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("servers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNginxLogsLikeTheSite: calls of Bookside are logged where those of the site are, and not at all if
+// those are not.
+func TestNginxLogsLikeTheSite(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, http, servers, want string }{
+		{"nothing said", "", "server {}", "access_log /var/log/nginx/access.log bookside;"},
+		{"all sites", "access_log /srv/all.log;", "server {}", "access_log /srv/all.log bookside;"},
+		{"one site", "access_log /srv/all.log;", "server { access_log /srv/a.log combined; }", "access_log /srv/a.log bookside;"},
+		{"off", "access_log /srv/all.log;", "server { access_log off; }", "access_log off;"},
+		{"off for all sites", "access_log off;", "server {}", "access_log off;"},
+		{"off, but not for this site", "access_log off;", "server { access_log /srv/a.log; }", "access_log /srv/a.log bookside;"},
+		{"off in a location", "", "server { location = /robots.txt { access_log off; } }", "access_log /var/log/nginx/access.log bookside;"},
+		{"off for one of two", "", "server { access_log off; } server { access_log /srv/a.log; }", "access_log /srv/a.log bookside;"},
+		{"off for both", "", "server { access_log off; } server { access_log off; }", "access_log off;"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := parseNginx(tree(map[string]string{"/etc/nginx/nginx.conf": "http { include /etc/nginx/conf.d/*.conf; " + test.http + " " + test.servers + " }"}), "/etc/nginx/nginx.conf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := Setup{home: &url.URL{Scheme: "https", Host: "a.example"}, Options: Options{Listen: defaultListen}}
+			changes, err := s.nginxChanges(c, c.servers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			routes := string(changes[1].(*File).content)
+			if !strings.Contains(routes, "\n    "+test.want+"\n") || strings.Count(routes, "access_log ") != 1 {
+				t.Errorf("no %q in %s", test.want, routes)
 			}
 		})
 	}
