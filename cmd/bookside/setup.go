@@ -17,7 +17,8 @@ const aboutSetup = `Connects Bookside with a WordPress site on this machine, as 
   2. creates an account of the database for Bookside alone, with the rights it needs
   3. writes /etc/bookside/config.yaml, and the password into a file that only the service can read
   4. starts the service
-  5. has the site's web server (nginx, Apache or Caddy) send the calls of the API to it
+  5. has the site's web server (nginx, Apache or Caddy) send the calls of the API to it, and has
+     SELinux allow that
   6. creates a key, tries it through the site's own address, and prints it with a line for curl
 
 Each step is shown and asked before it is done. If one fails, everything is taken back at once. What

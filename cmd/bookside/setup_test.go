@@ -106,6 +106,8 @@ func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
 		return "", m.edit("etc/passwd", func(text string) string { return text + "bookside:x:999:\n" })
 	case words[0] == "userdel":
 		return "", m.edit("etc/passwd", func(text string) string { return strings.ReplaceAll(text, "bookside:x:999:\n", "") })
+	case words[0] == "setsebool":
+		return "", m.edit(selinuxBoolean, func(string) string { return words[3] + " " + words[3] })
 	case words[0] == "systemctl" && words[1] == "cat" && m.unit != "":
 		return m.unit, nil
 	case words[0] == "systemctl" && m.was != "" && strings.Contains(m.was, words[1]):
@@ -490,6 +492,50 @@ func TestSetupAlone(t *testing.T) {
 	if tried != 2 {
 		t.Errorf("tried %d times", tried)
 	}
+}
+
+const selinuxBoolean = "sys/fs/selinux/booleans/httpd_can_network_connect"
+
+// TestSetupWithSELinux: where SELinux keeps the web server from connecting, setup allows it, and
+// takes that back if it was setup that did it.
+func TestSetupWithSELinux(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	const allow, forbid = "setsebool -P httpd_can_network_connect 1", "setsebool -P httpd_can_network_connect 0"
+	set := func(enforced, boolean string) {
+		t.Helper()
+		writeBelow(t, m.root, map[string]string{"sys/fs/selinux/enforce": enforced, selinuxBoolean: boolean})
+		m.before, m.commands = filesBelow(t, m.root), nil
+	}
+	set("1", "0 0")
+	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "SELinux, which keeps web servers from connecting to other programs\n  - run "+allow+"\n")
+	if got := filesBelow(t, m.root)[selinuxBoolean]; got != "1 1" {
+		t.Errorf("the boolean is %q", got)
+	}
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "  - run "+forbid+"\n")
+	m.wantUntouched()
+
+	set("1", "1 1")
+	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+	if ran := strings.Join(m.commands, "\n"); strings.Contains(ran, "setsebool") {
+		t.Errorf("%s", ran)
+	}
+	for _, test := range []struct{ name, enforced, boolean, arg string }{
+		{"permissive", "0", "0 0", "--yes"}, {"no web server", "1", "0 0", "--web-server=none"},
+	} {
+		set(test.enforced, test.boolean)
+		if got := m.setup("", "--dry-run", test.arg).want(t, exitOK); strings.Contains(got.stdout, "SELinux") {
+			t.Errorf("%s: %s", test.name, got.stdout)
+		}
+	}
+	set("1", "0 0")
+	m.fails = "setsebool"
+	m.setup("", "--yes").want(t, exitFailure, "it fails on purpose")
+	m.wantUntouched()
 }
 
 // TestSetupNamesTheProgram: setup says which program the service runs, and warns of a second one.

@@ -81,8 +81,8 @@ func errorf(format string, args ...any) error {
 
 // Step is a part of setup that is asked for as a whole.
 type Step struct {
-	Name    string // by which it is recorded
-	Title   string
+	Name    string   // by which it is recorded
+	Title   string   // "" if there is nothing to say or do
 	Notes   []string // what else to know before agreeing
 	Changes []Change
 	// Optional says what happens if the step is declined; "" if setup is pointless without it.
@@ -163,7 +163,7 @@ wp-admin, which has a setting for the address of your machine.`
 
 // plans returns the steps in order. Planning changes nothing, and depends on what was done before.
 func (s *Setup) plans() []func(context.Context) (Step, error) {
-	return []func(context.Context) (Step, error){s.planAccount, s.planConfiguration, s.planService, s.planWebServer, s.planKey}
+	return []func(context.Context) (Step, error){s.planAccount, s.planConfiguration, s.planService, s.planWebServer, s.planSELinux, s.planKey}
 }
 
 func (s *Setup) say(format string, args ...any) {
@@ -359,6 +359,9 @@ func (s *Setup) step(ctx context.Context, plan func(context.Context) (Step, erro
 }
 
 func (s *Setup) show(step Step) {
+	if step.Title == "" {
+		return
+	}
 	s.say("\n%s\n", step.Title)
 	for _, c := range step.Changes {
 		if text := c.Describe(); text != "" {
@@ -436,13 +439,13 @@ func (s *Setup) Undo(ctx context.Context) error {
 	if !s.Host.Privileged && !s.DryRun {
 		return errorf(`setup --undo needs root; run it as "sudo bookside setup --undo"`)
 	}
-	earlier, err := loadRecord(s.Host)
-	if err != nil {
-		return err
 	return s.alone(func() error { return s.undoEarlier(ctx) })
 }
 
 func (s *Setup) undoEarlier(ctx context.Context) error {
+	earlier, err := loadRecord(s.Host)
+	if err != nil {
+		return err
 	}
 	if earlier == nil {
 		return errorf("there is nothing to take back: setup has not run here, or was taken back already")
