@@ -210,14 +210,22 @@ func jsonCell(value any, parts int) (string, error) {
 // it looks for one.
 const formulaStarts = "=+-@\t\r\n"
 
+// innerFormula matches what begins a formula within a cell where a file is read with other
+// separators, such as semicolons, as spreadsheets do in countries with a decimal comma: quotes
+// then hold no cell together.
+var innerFormula = regexp.MustCompile("([;\t\r\n]\"*)([=+@-])")
+
 // negativeNumber matches what begins like a formula and is none.
 var negativeNumber = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
 
 // harmless returns a cell that no spreadsheet runs as a formula: people can write anything into
 // their names and comments. An apostrophe before it makes it a text.
 func harmless(cell string) string {
-	if cell == "" || !strings.Contains(formulaStarts, cell[:1]) || negativeNumber.MatchString(cell) {
+	if cell == "" || negativeNumber.MatchString(cell) {
 		return cell
 	}
-	return "'" + cell
+	if strings.Contains(formulaStarts, cell[:1]) {
+		cell = "'" + cell
+	}
+	return innerFormula.ReplaceAllString(cell, "${1}'${2}")
 }
