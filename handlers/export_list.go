@@ -125,6 +125,9 @@ func (e Export) query(r *route) (url.Values, error) {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("%s have no filter %q; those of theirs are %s", e.List, name, strings.Join(known, ", "))
 		}
+		if len(values) > 1 {
+			return nil, fmt.Errorf("the filter %q is given %d times; a list takes one value of each", name, len(values))
+		}
 		query[name] = values
 	}
 	query.Set("per_page", strconv.Itoa(maxExportedHere))
@@ -136,9 +139,13 @@ func (e Export) query(r *route) (url.Values, error) {
 			continue
 		}
 		for i, date := range []string{e.From, e.To} {
-			if date != "" {
-				query.Set(span[i], date)
+			if date == "" {
+				continue
 			}
+			if query.Has(span[i]) {
+				return nil, fmt.Errorf("the filter %q is a date that is given already", span[i])
+			}
+			query.Set(span[i], date)
 		}
 		return query, nil
 	}

@@ -639,11 +639,13 @@ func TestExportsWithoutAServer(t *testing.T) {
 		t.Errorf("orders of some days: %v\n%s", err, cmp.Diff(string(created.body), got))
 	}
 	for name, e := range map[string]handlers.Export{
-		"a list":   {List: "status", Form: "csv"},
-		"a form":   {List: "customers", Form: "ics"},
-		"a filter": {List: "bookings", Form: "csv", Filter: url.Values{"agent": {"1"}}},
-		"dates":    {List: "coupons", Form: "csv", From: "2026-01-01"},
-		"a page":   {List: "bookings", Form: "csv", Filter: url.Values{"page": {"2"}}},
+		"a list":             {List: "status", Form: "csv"},
+		"a form":             {List: "customers", Form: "ics"},
+		"a filter":           {List: "bookings", Form: "csv", Filter: url.Values{"agent": {"1"}}},
+		"dates":              {List: "coupons", Form: "csv", From: "2026-01-01"},
+		"a page":             {List: "bookings", Form: "csv", Filter: url.Values{"page": {"2"}}},
+		"a filter twice":     {List: "bookings", Form: "csv", Filter: url.Values{"status": {"approved", "pending"}}},
+		"a date as a filter": {List: "bookings", Form: "csv", From: "2026-01-01", Filter: url.Values{"date_from": {"2026-02-01"}}},
 	} {
 		if err := e.Validate(); err == nil {
 			t.Errorf("%s is accepted", name)

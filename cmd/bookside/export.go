@@ -30,7 +30,7 @@ written before what a spreadsheet would take for a formula.
 
 --from and --to are dates such as 2026-12-31, both included: those of bookings, and those on which
 other records were created. --filter is any parameter that GET has for the list, such as status or
-sort.
+sort, each of them once.
 
   bookside export bookings --from 2026-12-01 --to 2026-12-31 --output december.csv
   bookside export bookings --format ics --filter agent_id=3 --output calendar.ics
@@ -46,12 +46,12 @@ func (p *program) export(flags *flag.FlagSet) action {
 	flags.StringVar(&e.Form, "format", "csv", "`FORMAT` of the file: csv, jsonl or, for bookings, ics")
 	flags.StringVar(&e.From, "from", "", "first `DATE`")
 	flags.StringVar(&e.To, "to", "", "last `DATE`")
-	flags.Func("filter", "only records with this `NAME=VALUE`; can be repeated", func(text string) error {
+	flags.Func("filter", "only records with this `NAME=VALUE`; can be repeated with other names", func(text string) error {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return errors.New("write it as NAME=VALUE")
 		}
-		e.Filter.Set(name, value)
+		e.Filter.Add(name, value)
 		return nil
 	})
 	output := flags.String("output", "", "write to this `FILE`")

@@ -62,6 +62,8 @@ func TestExportRefusals(t *testing.T) {
 		{[]string{"export", "customers", "--format", "ics"}, "csv, jsonl"},
 		{[]string{"export", "bookings", "--filter", "agent=3"}, `no filter "agent"`},
 		{[]string{"export", "bookings", "--filter", "agent_id"}, "NAME=VALUE"},
+		{[]string{"export", "bookings", "--filter", "status=approved", "--filter", "sort=id", "--filter", "status=pending"}, `the filter "status" is given 2 times`},
+		{[]string{"export", "bookings", "--from", "2026-01-01", "--filter", "date_from=2026-02-01"}, `the filter "date_from" is a date that is given already`},
 		{[]string{"export", "coupons", "--from", "2026-01-01"}, "have no dates"},
 		{[]string{"export", "bookings", "--from", "tomorrow"}, "date_from: Must be a date"},
 		{[]string{"export", "bookings", "--filter", "status=nothing"}, "status: Unknown booking status"},
