@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/handlers"
 )
 
 // sink is a client that discards the answer.
@@ -41,13 +42,12 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// peak returns how far the heap grows at most while a request is answered.
-// Nothing else may run in the process.
-func (s *server) peak(method, path, contentType, body string) (grown int64, answer *sink) {
-	s.t.Helper()
-	request := httptest.NewRequestWithContext(s.t.Context(), method, "/v1"+path, bytes.NewReader([]byte(body)))
-	request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {contentType}}
-	answer = &sink{header: http.Header{}}
+// Flush is part of http.Flusher.
+func (s *sink) Flush() {}
+
+// growth returns how far the heap grows at most during some work. Nothing else may run in the
+// process.
+func growth(work func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	runtime.GC()
 	runtime.GC() // the second run empties the pools
@@ -70,10 +70,19 @@ func (s *server) peak(method, path, contentType, body string) (grown int64, answ
 			}
 		}
 	}()
-	s.handler.ServeHTTP(answer, request)
+	work()
 	close(over)
 	<-watched
-	return most - before, answer
+	return most - before
+}
+
+// peak returns how far the heap grows at most while a request is answered.
+func (s *server) peak(method, path, contentType, body string) (grown int64, answer *sink) {
+	s.t.Helper()
+	request := httptest.NewRequestWithContext(s.t.Context(), method, "/v1"+path, bytes.NewReader([]byte(body)))
+	request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {contentType}}
+	answer = &sink{header: http.Header{}}
+	return growth(func() { s.handler.ServeHTTP(answer, request) }), answer
 }
 
 const mebibyte = 1 << 20
@@ -217,6 +226,64 @@ func TestMemoryOfRequests(t *testing.T) {
 			}
 			if a.status == http.StatusBadRequest && !bytes.Contains(a.begin, []byte("The response would be too large; ask for less")) {
 				t.Errorf("%s: %s", path, a.begin)
+			}
+		})
+	}
+}
+
+// TestMemoryOfExports: ten times as long a list needs no more memory, in every form, from the server
+// and from the program itself. It is not parallel, because it measures the heap.
+func TestMemoryOfExports(t *testing.T) {
+	fixtures.RequireServer(t)
+	fixtures.RequireTime(t)
+	const short, long = 2_000, 20_000 // records; of as many bookings, about a tenth are before 2030
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	s.key = s.newKey("read")
+	arrange(t, database,
+		`INSERT INTO wp_latepoint_customers (first_name, last_name, email, notes, status, created_at, updated_at)
+			SELECT 'Jo', 'Doe', CONCAT(a.id, '.', b.id, '@example.com'), REPEAT('x', 300), 'active', '2026-01-01', '2026-01-01' FROM wp_latepoint_bookings a JOIN wp_latepoint_bookings b LIMIT 20000`,
+		`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, created_at, updated_at)
+			SELECT a.agent_id, a.service_id, a.location_id, a.customer_id, 'approved', IF(b.id % 10 = 0, '2029-01-01', '2030-01-01'), 540, IF(b.id % 10 = 0, '2029-01-01', '2030-01-01'), 600, 0, 0, '2026-01-01', '2026-01-01' FROM wp_latepoint_bookings a JOIN wp_latepoint_bookings b LIMIT 20000`)
+	// from measures the sending of so many records.
+	type from func(t *testing.T, records int) (grown int64, sent int)
+	server := func(path, accept string) from {
+		return func(t *testing.T, records int) (grown int64, sent int) {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("/v1%s?per_page=%d", path, records), nil)
+			request.Header = http.Header{"X-Api-Key": {s.key}, "Accept": {accept}}
+			answer := &sink{header: http.Header{}}
+			grown = growth(func() { s.handler.ServeHTTP(answer, request) })
+			if answer.status != http.StatusOK {
+				t.Fatalf("status %d: %s", answer.status, answer.begin)
+			}
+			return grown, answer.bytes
+		}
+	}
+	program := func(t *testing.T, records int) (grown int64, sent int) {
+		e := handlers.Export{List: "bookings", Form: "jsonl", Progress: func(int64, int64) {}}
+		if records == short {
+			e.To = "2029-12-31"
+		}
+		var answer sink
+		var err error
+		grown = growth(func() { err = e.Run(t.Context(), s.platform, &answer) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return grown, answer.bytes
+	}
+	for name, measure := range map[string]from{
+		"customers as CSV":       server("/customers", "text/csv"),
+		"bookings as CSV":        server("/bookings", "text/csv"),
+		"bookings as a calendar": server("/bookings", "text/calendar"),
+		"bookings as JSON lines": program,
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, few := measure(t, short)
+			grown, many := measure(t, long)
+			t.Logf("%.1f MiB for %.1f MiB, %.1f MiB for %.1f MiB", float64(before)/mebibyte, float64(few)/mebibyte, float64(grown)/mebibyte, float64(many)/mebibyte)
+			if many < few+4*mebibyte || grown > before+2*mebibyte {
+				t.Error("memory grows with the list")
 			}
 		})
 	}

@@ -293,6 +293,7 @@ func TestDatabaseRejectsAccess(t *testing.T) {
 	}
 	tests := []struct{ name, dsn, want string }{
 		{"wrong password", withCredentials(db.DSN, "bookside_nobody", "s3cret"), "rejects the user or the password"},
+		{"database of others", strings.Replace(db.DSN, "/"+parts.database, "/mysql", 1), "the database user may not use the database mysql at "},
 		{"unknown database", strings.Replace(db.AdminDSN, "/"+parts.database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
 	}
 	for _, test := range tests {

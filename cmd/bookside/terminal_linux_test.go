@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"bookside/fixtures"
+)
+
+// terminal returns a terminal, and a function that closes it and returns what was written to it.
+func terminal(t *testing.T) (tty *os.File, read func() string) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	descriptor := int(master.Fd())
+	if err := unix.IoctlSetPointerInt(descriptor, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(descriptor, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tty.Close() })
+	var written bytes.Buffer
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(&written, master) // ends with EIO when the terminal is closed
+		close(ended)
+	}()
+	return tty, func() string {
+		t.Helper()
+		if err := tty.Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		return strings.ReplaceAll(written.String(), "\r\n", "\n")
+	}
+}
+
+const escape = "\x1b["
+
+// TestLogOnATerminal: without a configured format, people get text, in color unless they do not want
+// any.
+func TestLogOnATerminal(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, format string
+		env          []string
+		want         string // regular expression
+	}{
+		{"auto", formatAuto, nil, `^\x1b\[2m\d\d:\d\d:\d\d\x1b\[0m .*WRN.* bookings overlap .*agent_id=.*7\n$`},
+		{"auto without color", formatAuto, []string{"NO_COLOR=1"}, `^\d\d:\d\d:\d\d WRN bookings overlap agent_id=7\n$`},
+		{"JSON", formatJSON, nil, `^\{"time":".*","level":"WARN","msg":"bookings overlap","agent_id":7\}\n$`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			tty, read := terminal(t)
+			newLog(tty, slog.LevelInfo, test.format, test.env).Warn("bookings overlap", "agent_id", 7)
+			if got := read(); !regexp.MustCompile(test.want).MatchString(got) {
+				t.Errorf("%q does not match %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestCheckOnATerminal: marks have colors in a terminal, unless its user does not want any.
+func TestCheckOnATerminal(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)))
+	check := func(env []string) string {
+		t.Helper()
+		tty, read := terminal(t)
+		p := program{env: env, stdin: strings.NewReader(""), stdout: tty, stderr: tty, now: fixedClock}
+		if err := p.run(t.Context(), []string{"check"}); err != nil {
+			t.Fatal(err)
+		}
+		return read()
+	}
+	plain, colored := check(append(env, "NO_COLOR=1")), check(env)
+	if strings.Contains(plain, escape) || !strings.HasPrefix(plain, "✓ ") {
+		t.Errorf("without color: %q", plain)
+	}
+	if !strings.HasPrefix(colored, "\x1b[32m✓\x1b[0m ") || strings.Count(colored, escape) < 10 {
+		t.Errorf("in color: %q", colored)
+	}
+	findings := regexp.MustCompile(`(?m)^[✓!✗] .*\n`).FindAllString // the rest has no marks, and tells the time
+	got := findings(regexp.MustCompile(`\x1b\[\d*m`).ReplaceAllString(colored, ""), -1)
+	if diff := cmp.Diff(findings(plain, -1), got); diff != "" {
+		t.Errorf("the colors change the text:\n%s", diff)
+	}
+}
+
+// TestExportShowsProgress: a terminal sees how far an export is, unless the records are written to the
+// same terminal, and nothing of it stays there.
+func TestExportShowsProgress(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(fixtures.Shared(t, fixtures.SiteA()))
+	export := func(toTerminal bool, args ...string) string {
+		t.Helper()
+		tty, read := terminal(t)
+		p := program{env: env, stdin: strings.NewReader(""), stdout: io.Discard, stderr: tty, now: fixedClock}
+		if toTerminal {
+			p.stdout = tty
+		}
+		if err := p.run(t.Context(), append([]string{"export", "bookings", "--filter", "sort=id"}, args...)); err != nil {
+			t.Fatal(err)
+		}
+		return read()
+	}
+	const want = `^\r500 of 2000 bookings\r1000 of 2000 bookings\r1500 of 2000 bookings(\r2000 of 2000 bookings)+\r +\r$`
+	for name, got := range map[string]string{
+		"to a file":          export(false, "--output", filepath.Join(t.TempDir(), "bookings.csv")),
+		"to another program": export(false),
+	} {
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: %q does not match %s", name, got, want)
+		}
+	}
+	if got := export(true); !strings.HasPrefix(got, "id,booking_code,") || strings.Contains(got, " of 2000 bookings") {
+		t.Errorf("to the same terminal: %.300q", got)
+	}
+}
