@@ -45,8 +45,8 @@ type Metrics struct {
 
 // overlapMetrics describe the checks for overlapping bookings.
 type overlapMetrics struct {
-	present, compared, last prometheus.Gauge
-	found                   prometheus.Counter
+	present, compared, last, interval prometheus.Gauge
+	found                             prometheus.Counter
 }
 
 // Build is what the running program was built from.
@@ -87,6 +87,7 @@ func NewMetrics(build Build) *Metrics {
 		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent, at the last check."),
 		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),
 		last:     m.gauge("overlap_look_timestamp_seconds", "Time of the last check for overlaps; 0 before the first."),
+		interval: m.gauge("overlap_look_interval_seconds", "How often to check for overlaps, conflicts.interval; 0 for never."),
 		found:    m.counter("overlaps_found_total", "Overlaps found, each counted once."),
 	}
 	m.gaugeOf("build_info", "Version, commit and Go version of the program; always 1.", prometheus.Labels{"version": build.Version, "commit": build.Commit, "goversion": build.Go}).Set(1)
@@ -117,6 +118,11 @@ func (m *Metrics) ObserveWebhooks(worker *webhooks.Worker) { m.webhooks.Store(wo
 
 // ConnectionDropped counts a connection that was closed to free memory for others.
 func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
+
+// OverlapInterval records how often Overlaps will be called; 0 for never.
+func (m *Metrics) OverlapInterval(interval time.Duration) {
+	m.overlaps.interval.Set(interval.Seconds())
+}
 
 // Overlaps records the result of a check for conflicts at a time; fresh is the
 // number of those found for the first time.

@@ -142,6 +142,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	s.metrics.Observe(platform)
+	s.metrics.OverlapInterval(s.config.Conflicts.Interval)
 	recorder := figures.NewRecorder(db, s.now, s.log)
 	defer s.startWork(ctx, db, platform, recorder)()
 	return s.serveAPI(ctx, listener, db, platform, recorder)
