@@ -63,7 +63,8 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		{Table: wpdb.Outbox, Which: outbox.Abandoned(s.db, s.now())},
 	}
 	old = append(old, webhooks.Old(s.db, s.now())...)
-	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())})
+	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())},
+		webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Excess(s.db)})
 	for _, old := range old {
 		n, err := s.deleteRows(ctx, old.Table, old.Which)
 		deleted += n

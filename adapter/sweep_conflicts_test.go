@@ -25,7 +25,7 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	mock.ExpectCommit()
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
-	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures"} {
+	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures", "figures"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}
 	if _, err := NewSweeper(db, recordedNow, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {

@@ -101,6 +101,37 @@ func TestFiguresAddUpAndSurviveARestart(t *testing.T) {
 	}
 }
 
+// TestFiguresAreBounded: of a server that is started again and again, the newest rows are shown and
+// kept.
+func TestFiguresAreBounded(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	s := newServer(t, database, fixtures.NewClock(now))
+	const extra, kept, perMinute = 1500, 14_400, 60
+	// Servers in the minutes up to the present one, the oldest first.
+	const digit = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
+	if _, err := database.SQL.ExecContext(t.Context(), `INSERT INTO wp_bookside_figures
+			(minute, server, succeeded, rejected, failed, limited, throttled, overloaded, disconnected, connections, connection_limit, durations, keys_used)
+		SELECT ? + i DIV ?, CONCAT('server', i), 1, 0, 0, 0, 0, 0, 0, 1, 10, '5:1', '7:1'
+		FROM (SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS i FROM `+
+		digit+" a, "+digit+" b, "+digit+" c, "+digit+" d, "+digit+" e) numbers WHERE i < ?",
+		now.Unix()/60+1-(kept+extra)/perMinute, perMinute, kept+extra); err != nil {
+		t.Fatal(err)
+	}
+	s.shows("all", kept, kept)
+	if _, err := adapter.NewSweeper(wpdbtest.Open(t, database, 1), s.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var rows, oldest int64
+	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*), MIN(minute) FROM wp_bookside_figures").Scan(&rows, &oldest); err != nil {
+		t.Fatal(err)
+	}
+	if want := now.Unix()/60 + 1 - kept/perMinute; rows != kept || oldest != want {
+		t.Errorf("%d rows from the minute %d on, want %d from %d on", rows, oldest, kept, want)
+	}
+	s.shows("those that are kept", kept, kept)
+}
+
 // TestFiguresWithoutTable: a server that may not write keeps its figures, and writes them
 // when it may. It complains once.
 func TestFiguresWithoutTable(t *testing.T) {

@@ -40,9 +40,9 @@ func store(ctx context.Context, db *wpdb.DB, minutes []numbered) (written int, e
 	return written, nil
 }
 
-// read reads the minutes from a number on.
+// read reads the minutes from a number on, the newest maxRows at most.
 func read(ctx context.Context, db *wpdb.DB, from int64) ([]numbered, error) {
-	stmt := sq.Select(columns...).From(db.Name(wpdb.Figures)).Where(sq.GtOrEq{"minute": from})
+	stmt := sq.Select(columns...).From(db.Name(wpdb.Figures)).Where(sq.GtOrEq{"minute": from}).OrderBy(newestFirst...).Limit(maxRows)
 	return wpdb.All(ctx, db, "read figures", stmt, func(row wpdb.Scanner) (m numbered, err error) {
 		dest := []any{&m.number, &m.server}
 		for i := range m.Requests {
@@ -58,6 +58,18 @@ func read(ctx context.Context, db *wpdb.DB, from int64) ([]numbered, error) {
 // Old selects the ids of rows that are no longer shown.
 func Old(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Figures)).Where(sq.LtOrEq{"minute": numberOf(now.Add(-Kept))}).OrderBy("minute", "id")
+}
+
+// maxRows is as many rows as ten servers write in a day. There are more if a server is started again
+// and again, because each start is a server of its own.
+const maxRows = 10 * uint64(keptMinutes)
+
+// newestFirst is the order of an index.
+var newestFirst = []string{"minute DESC", "server DESC"}
+
+// Excess selects the ids of the oldest rows, if there are more than maxRows.
+func Excess(db *wpdb.DB) sq.SelectBuilder {
+	return sq.Select("id").From(db.Name(wpdb.Figures)).OrderBy(newestFirst...).Offset(maxRows)
 }
 
 // Day has the figures of the last 24 hours.
@@ -82,8 +94,8 @@ func (d *Day) Total() Minute {
 	return all
 }
 
-// Day returns the figures of the last 24 hours of all servers. It reads at most one row
-// for each minute and server.
+// Day returns the figures of the last 24 hours of all servers. It reads one row for each
+// minute and server, and at most maxRows.
 func (r *Recorder) Day(ctx context.Context) (Day, error) {
 	last := numberOf(r.now())
 	first := last + 1 - int64(keptMinutes)
