@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -101,6 +102,12 @@ func (s *Site) ConflictingBookings(ctx context.Context, conflicts []Conflict) (m
 func (s *Site) Address(ctx context.Context) (string, error) {
 	options, err := s.db.OptionValues(ctx, "siteurl")
 	return strings.TrimRight(wpdb.PlainText(options["siteurl"]), "/"), err
+}
+
+// Home returns the address of the site's pages, below which WordPress has its REST API.
+func (s *Site) Home(ctx context.Context) (string, error) {
+	options, err := s.db.OptionValues(ctx, "home", "siteurl")
+	return strings.TrimRight(cmp.Or(wpdb.PlainText(options["home"]), wpdb.PlainText(options["siteurl"])), "/"), err
 }
 
 // BookingURL returns the page of the plugin's administration that shows a booking, given the

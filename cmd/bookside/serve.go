@@ -291,7 +291,8 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 			Examine: func(ctx context.Context) (diagnose.Report, error) {
 				return diagnose.Examine(ctx, s.target.config, db, s.now)
 			},
-			API: "http://" + dialable(listener.Addr().String()) + strings.TrimSuffix(options.BasePaths[0], "/"),
+			API:     "http://" + dialable(listener.Addr().String()) + strings.TrimSuffix(options.BasePaths[0], "/"),
+			Proxied: len(options.TrustedProxies) > 0,
 		})
 	}
 	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())

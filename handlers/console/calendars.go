@@ -163,13 +163,3 @@ func (c *Console) calendarName(v *visit, of domain.Resource, id int64) (string, 
 	name, err := site.CalendarName(v.ctx(), of, id)
 	return keys.CutName(name, string(of)+" "+strconv.FormatInt(id, 10)), err
 }
-
-// basePath returns the base path of the API: its address on this machine is not the one that
-// calendar programs need.
-func (s *Site) basePath() string {
-	address, err := url.Parse(s.API)
-	if err != nil {
-		return ""
-	}
-	return address.Path
-}

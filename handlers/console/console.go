@@ -53,6 +53,7 @@ type Site struct {
 	Figures  *figures.Recorder
 	Examine  func(context.Context) (diagnose.Report, error)
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
+	Proxied  bool   // whether the API is behind a web server
 
 	overview *overview
 }

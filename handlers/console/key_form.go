@@ -324,7 +324,7 @@ func (c *Console) create(v *visit) error {
 		return c.redisplayNew(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: key created", "key_id", key.ID)
-	c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"}, createdView(v.API, key, secret, nil))
+	c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"}, createdView(c.addresses(v), key, secret, nil))
 	return nil
 }
 

@@ -42,20 +42,28 @@ type consoleServer struct {
 // serve serves the console for a database, also under the given host names.
 func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleServer {
 	t.Helper()
+	return serveSite(t, database, func(*console.Site) {}, hosts...)
+}
+
+// serveSite serves the console for a site that differs from the usual one.
+func serveSite(t testing.TB, database *fixtures.Database, change func(*console.Site), hosts ...string) *consoleServer {
+	t.Helper()
 	k := &consoleServer{api: newAPI(t, database), pages: &fixtures.Buffer{}}
 	clock := func() time.Time { return k.clock }
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
 	examined := openDatabase(t, database)
 	page := console.New(clock, log)
-	page.Open(console.Site{
+	site := console.Site{
 		Platform: adapter.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
 		Figures: k.figures, API: "http://127.0.0.1:8080/v1",
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)
 		},
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
-	})
+	}
+	change(&site)
+	page.Open(site)
 	admin := handlers.NewAdmin(log, hosts)
 	admin.Mount(console.Path, page)
 	k.admin = httptest.NewServer(admin)

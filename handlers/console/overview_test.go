@@ -10,6 +10,7 @@ import (
 
 	"bookside/adapter/figures"
 	"bookside/fixtures"
+	"bookside/handlers/console"
 )
 
 // overlapping books an agent twice at the same time, as PHP may, and once over midnight.
@@ -66,6 +67,45 @@ func TestOverviewCountsRefusals(t *testing.T) {
 	}
 	k.login().open("/console").says(http.StatusOK, `refused <strong>10</strong>`, `failed <strong>5</strong>`, `limit of a key <strong>1</strong>`,
 		`invalid keys <strong>2</strong>`, `too many at a time <strong>3</strong>`, `no connection free <strong>4</strong>`)
+}
+
+// TestExampleThroughTheSite: where a web server leads to the API, a new key comes with a line for the
+// site's own address, if that can be told.
+func TestExampleThroughTheSite(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	const local, path = "http://127.0.0.1:8080", "/wp-json/latepoint-api/v1"
+	for _, test := range []struct {
+		name, home string
+		proxied    bool
+		basePath   string
+		want       string // "" for none
+	}{
+		{"proxied", "https://practice.example", true, path, "https://practice.example" + path},
+		{"below the root", "https://practice.example/blog/", true, "/blog" + path, "https://practice.example/blog" + path},
+		{"not proxied", "https://practice.example", false, path, ""},
+		{"another path", "https://practice.example", true, "/v1", ""},
+		{"no address", "practice", true, path, ""},
+		{"a quote", "https://practice.example'$(reboot)'", true, path, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) { // one after the other, because all change the same site
+			execute(t, database, "DELETE FROM wp_options WHERE option_name = 'home'")
+			if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_options (option_name, option_value) VALUES ('home', ?)", test.home); err != nil {
+				t.Fatal(err)
+			}
+			k := serveSite(t, database, func(s *console.Site) { s.API, s.Proxied = local+test.basePath, test.proxied })
+			made := k.login().fill("/console/keys/new", url.Values{"name": {"app"}}).says(http.StatusOK, "' '"+local+test.basePath+"/status'")
+			docs, lines := local+test.basePath, 1
+			if test.want != "" {
+				docs, lines = test.want, 2
+				made.says(http.StatusOK, "' '"+test.want+"/status'")
+			}
+			made.says(http.StatusOK, `href="`+docs+`/docs"`)
+			if n := strings.Count(made.text, "curl -H"); n != lines {
+				t.Errorf("%d lines for curl", n)
+			}
+		})
+	}
 }
 
 // TestPresetsAndSearch: a preset gives its permissions whatever boxes are ticked, and keys are

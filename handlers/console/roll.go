@@ -61,7 +61,7 @@ func (c *Console) roll(v *visit) error {
 			return c.redisplayRoll(v, http.StatusConflict, "This key has expired. Change its last day first.")
 		}
 		c.log.InfoContext(v.ctx(), "console: key rolled", "key_id", key.ID, "new_key_id", made.ID)
-		c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(made.ID, 10) + " was created"}, createdView(v.API, made, secret, &old))
+		c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(made.ID, 10) + " was created"}, createdView(c.addresses(v), made, secret, &old))
 		return nil
 	})
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -14,7 +15,7 @@ func keyPath(id int64) string { return keysPath + "/" + strconv.FormatInt(id, 10
 
 // createdView is the only page that ever contains a secret. rolled is the key that the new
 // one replaces; nil for none.
-func createdView(api string, key keys.Key, secret string, rolled *keys.Key) g.Node {
+func createdView(api apiAddresses, key keys.Key, secret string, rolled *keys.Key) g.Node {
 	return g.Group{
 		h.P(g.Text("This is the only time the key "), h.Strong(g.Text(key.Name)),
 			g.Text(" is shown: Bookside stores only a hash of it. Copy it now.")),
@@ -22,13 +23,25 @@ func createdView(api string, key keys.Key, secret string, rolled *keys.Key) g.No
 			return h.P(g.Text("The old key, "+strconv.FormatInt(rolled.ID, 10)+", is valid until "), newUTCTime(rolled.ExpiresAt).view("now"), g.Text(" (UTC)."))
 		}),
 		secretField("Key", secret),
-		g.If(api != "", g.Group{
-			h.P(g.Text("A client sends it as "), h.Code(g.Text("X-API-Key")), g.Text(", such as on this machine:")),
-			h.Pre(h.TabIndex("0"), h.Aria("label", "Example"), h.Code(g.Text("curl -H 'X-API-Key: "+secret+"' '"+api+"/status'"))),
-			h.P(g.Text("What else it can ask for is in "), h.A(h.Href(api+"/docs"), h.Target("_blank"), h.Rel("noreferrer"), g.Text("the documentation of the API")), g.Text(".")),
-		}),
+		g.If(api.local != "", api.view(secret)),
 		h.P(listLink("I have copied it: back to all keys")),
 	}
+}
+
+// view shows how a client sends a key.
+func (a apiAddresses) view(secret string) g.Node {
+	line := func(label, api string) g.Node {
+		return h.Pre(h.TabIndex("0"), h.Aria("label", label), h.Code(g.Text("curl -H 'X-API-Key: "+secret+"' '"+api+"/status'")))
+	}
+	sentAs := func(where string) g.Node {
+		return h.P(g.Text("A client sends it as "), h.Code(g.Text("X-API-Key")), g.Text(", such as "+where+":"))
+	}
+	examples := g.Group{sentAs("on this machine"), line("Example", a.local)}
+	if a.public != "" {
+		examples = g.Group{sentAs("through the site"), line("Example", a.public), h.P(g.Text("or on this machine:")), line("Example on this machine", a.local)}
+	}
+	return append(examples,
+		h.P(g.Text("What else it can ask for is in "), h.A(h.Href(cmp.Or(a.public, a.local)+"/docs"), h.Target("_blank"), h.Rel("noreferrer"), g.Text("the documentation of the API")), g.Text(".")))
 }
 
 // secretField shows a secret, with a button that copies it.

@@ -1,0 +1,48 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+)
+
+// apiAddresses are those at which the API is: on this machine, and below the site's own address, if
+// that is known.
+type apiAddresses struct{ local, public string }
+
+// addresses returns the addresses of the API. The public one is no more than a convenience: a key
+// that was just created must be shown even if it cannot be read.
+func (c *Console) addresses(v *visit) apiAddresses {
+	found := apiAddresses{local: v.API}
+	if !v.Proxied {
+		return found
+	}
+	site, err := v.Platform.Site(v.ctx())
+	if err == nil {
+		var home string
+		home, err = site.Home(v.ctx())
+		found.public = publicAddress(home, v.basePath())
+	}
+	if err != nil {
+		c.log.WarnContext(v.ctx(), "console: the address of the site cannot be read", "error", err)
+	}
+	return found
+}
+
+// publicAddress returns the address of the API below that of a site; "" if the base path is not the
+// one that web servers pass on, or if the address does not fit into quotes in a line for a shell.
+func publicAddress(home, basePath string) string {
+	u, err := url.Parse(home)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(home, `'"\`) || basePath != u.Path+"/wp-json/latepoint-api/v1" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + basePath
+}
+
+// basePath returns the base path of the API.
+func (s *Site) basePath() string {
+	address, err := url.Parse(s.API)
+	if err != nil {
+		return ""
+	}
+	return address.Path
+}
