@@ -56,7 +56,7 @@ func (k *keyboard) until(expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			k.t.Fatalf("%s: %v, at %s", expression, err, k.eval("document.body.innerText"))
+			k.t.Fatalf("%s: %v, with the focus on %s, at %s", expression, err, k.eval("document.activeElement.outerHTML.slice(0, 300)"), k.eval("document.body.innerText"))
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -245,6 +245,7 @@ func TestEveryPageLooks(t *testing.T) {
 		}
 		for path, title := range map[string]string{
 			"": "Overview", "/keys": "API keys", "/keys/new": "New key", "/keys/2": "Change key 2", "/keys/2/roll": "Roll key 2", "/keys/2/revoke": "Revoke key 2?", "/keys/77": "There is no such key",
+			"/calendars": "Calendars", "/calendars/new": "New calendar", "/calendars/4/revoke": "Revoke calendar 4?", "/calendars/77/revoke": "There is no such calendar",
 			"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/edit": "Change webhook 1", "/outbox": "Outbox", "/journal": "Journal",
 		} {
 			if err := chromedp.Do(window, chromedp.Navigate(server.admin.URL+"/console"+path)); err != nil {
@@ -262,7 +263,7 @@ func TestEveryPageLooks(t *testing.T) {
 	}
 }
 
-// busy fills every page: a day of requests, keys with long names, webhooks, mails, changes and
+// busy fills every page: a day of requests, keys and a calendar with long names, webhooks, mails, changes and
 // overlaps.
 func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 	t.Helper()
@@ -288,6 +289,7 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 		{Name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", Kind: keys.Live, Permissions: []string{"read", "write_bookings"}, CreatedBy: "ada, command line",
 			Limits: domain.Limits{Agents: []int64{1, 2}, Locations: []int64{1}}, MaskPersonal: true, Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1234:5678:9abc:def0:1234:5678/128")}},
 		{Name: "till", Kind: keys.Test, Permissions: []string{"read"}, ExpiresAt: &ends},
+		{Name: "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetzbesprechung", Kind: keys.Calendar, Details: keys.Names, Limits: keys.CalendarLimits(domain.AgentResource, 1), CreatedBy: "ada, console"},
 	} {
 		if _, _, err := s.keys.Create(t.Context(), n); err != nil {
 			t.Fatal(err)
