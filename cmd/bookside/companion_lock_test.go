@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +211,7 @@ func TestCompanionKeepsSlots(t *testing.T) {
 			{"status", statusIsChecked},
 			{"reschedule", rescheduleWaits},
 			{"seats and holds", holdsTakeSeats},
+			{"days of holds", holdsBlockTheirDays},
 			{"no lock", nothingWithoutLock},
 			{"lock lost", lockIsLost},
 			{"no lock table", lockTableIsMade},
@@ -250,7 +253,7 @@ func apiWaitsForCheckout(b *bookingSite) {
 		b.t.Fatal(got, err)
 	}
 	decode := starts[checkedOut](b, "test_wait_at_payment("+phpText(name)+"); return test_checkout("+b.slot(630, "")+");")
-	b.waitFor("SELECT GET_LOCK%")
+	b.waitFor("SELECT GET_LOCK(%, 60)%") // and not that of the gate
 	type answer struct {
 		status int
 		body   string
@@ -439,6 +442,62 @@ func holdsTakeSeats(b *bookingSite) {
 		if c.booked != (got.Order != 0) {
 			b.t.Errorf("%d seats: %+v", c.seats, got)
 		}
+	}
+}
+
+// holdsBlockTheirDays: a hold blocks its time and its buffers on each of its days, until it
+// expires. Like LatePoint's bookings, it blocks with a buffer alone nothing beyond midnight.
+func holdsBlockTheirDays(b *bookingSite) {
+	b.bookday = "2031-03-10"
+	const buffers, valid, expired = "10, 15, 1", "UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()"
+	for _, hold := range []string{
+		"'2031-03-10', '2031-03-10', 600, 660, " + buffers + ", " + valid,
+		"'2031-03-10', '2031-03-11', 1410, 30, " + buffers + ", " + valid,
+		"'2031-03-11', '2031-03-11', 600, 660, " + buffers + ", " + expired,
+		"'2031-03-12', '2031-03-13', 1380, 1440, " + buffers + ", " + valid, // until midnight
+	} {
+		b.execute(b.db.SQL, `INSERT INTO {own}holds (key_id, agent_id, service_id, location_id, duration, created_at,
+			start_date, end_date, start_time, end_time, buffer_before, buffer_after, total_attendees, expires_at) VALUES (1, 2, 1, 1, 60, UTC_TIMESTAMP(), `+hold+")")
+	}
+	const day, evening, morning = "2031-03-10 600-660, buffers 10 15", "2031-03-10 1410-1440, buffers 10 15", "2031-03-11 0-30, buffers 0 15"
+	want := map[string][]string{
+		"2031-03-09 2031-03-09": {}, "2031-03-10 2031-03-10": {evening, day}, "2031-03-11 2031-03-11": {morning}, "2031-03-13 2031-03-13": {},
+		"2031-03-09 2031-03-13": {evening, day, morning, "2031-03-12 1380-1440, buffers 10 15"},
+	}
+	got := returns[map[string][]string](b, `$told = [];
+		foreach (explode(',', '`+strings.Join(slices.Sorted(maps.Keys(want)), ",")+`') as $range) {
+			[$from, $to] = explode(' ', $range);
+			$periods = apply_filters('latepoint_get_booked_periods', [], new \LatePoint\Misc\Filter(['date_from' => $from, 'date_to' => $to]));
+			$told[$range] = array_map(static function ($p) {
+				return "$p->start_date $p->start_time-$p->end_time, buffers $p->buffer_before $p->buffer_after";
+			}, array_values($periods));
+			sort($told[$range]);
+		}
+		return $told;`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.t.Errorf("periods (-want +got):\n%s", diff)
+	}
+	for _, c := range []struct {
+		minutes int
+		booked  bool
+	}{{570, true}, {585, false}, {660, false}, {675, true}} {
+		if got := returns[checkedOut](b, "return test_checkout("+b.slot(c.minutes, "")+");"); c.booked != (got.Order != 0) {
+			b.t.Errorf("checkout at minute %d: %+v", c.minutes, got)
+		}
+	}
+	b.bookday = "2031-03-11"
+	const forbid = "update_option('bookside_companion', ['staff_overbooking' => false]); return test_staff("
+	for _, c := range []struct {
+		minutes int
+		booked  bool
+	}{{15, false}, {30, false}, {45, true}, {600, true}} {
+		if got := returns[savedByStaff](b, forbid+b.slot(c.minutes, "")+");"); c.booked != (got.ID != 0) {
+			b.t.Errorf("staff at minute %d of the next day: %+v", c.minutes, got)
+		}
+	}
+	b.execute(b.db.SQL, "UPDATE {own}holds SET expires_at = UTC_TIMESTAMP()")
+	if got := returns[savedByStaff](b, forbid+b.slot(15, "")+");"); got.ID == 0 {
+		b.t.Errorf("an expired hold: %+v", got)
 	}
 }
 
