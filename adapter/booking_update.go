@@ -111,7 +111,7 @@ func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords,
 	done.order = itemChanged && plan.Price != nil || orderChanged
 	// Price and notes belong to the booking in the eyes of the client.
 	if done.booking = len(columns) > 0 || done.order; done.booking {
-		if err := tx.update(ctx, wpdb.Bookings, plan.before.booking.ID, append(columns, tx.updateTimestamp())); err != nil {
+		if err := tx.update(ctx, wpdb.Bookings, plan.before.booking.ID, append(columns, tx.laterTimestamp())); err != nil {
 			return done, err
 		}
 	}

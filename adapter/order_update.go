@@ -122,7 +122,7 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 		if b.Customer.ID == customer {
 			continue
 		}
-		if err := tx.update(ctx, wpdb.Bookings, b.ID, row{owner, tx.updateTimestamp()}); err != nil {
+		if err := tx.update(ctx, wpdb.Bookings, b.ID, row{owner, tx.laterTimestamp()}); err != nil {
 			return nil, err
 		}
 		moved = append(moved, stored.ofBooking(b))

@@ -185,6 +185,14 @@ func (s *Site) newTimestamps() row {
 // updateTimestamp returns the timestamp of a changed row.
 func (s *Site) updateTimestamp() column { return column{"updated_at", domain.Stamp(s.Now)} }
 
+// laterTimestamp returns the timestamp of a changed booking, which never falls, because the
+// sequence of calendars follows it. Now is when the request arrived: who waited for a lock is
+// behind the one who held it.
+func (s *Site) laterTimestamp() column {
+	now := domain.Stamp(s.Now)
+	return column{"updated_at", sq.Expr("CASE WHEN updated_at > ? THEN updated_at ELSE ? END", now, now)}
+}
+
 // lockRows keeps PHP from changing rows until the transaction ends. It locks them in the
 // order of their ids, so that no two writers wait for each other. Other writers of ours
 // are kept out by locks, see locks.go, which are taken first.

@@ -330,6 +330,17 @@ func TestCalendarsFollowChanges(t *testing.T) {
 	if !strings.Contains(mailed, fmt.Sprintf("\r\nSEQUENCE:%d\r\n", last)) {
 		t.Errorf("the mail has another sequence than %d: %s", last, mailed)
 	}
+	// As a request that arrived before the last one and waited for it.
+	order := fmt.Sprint(created.at("data", "order", "id"))
+	for _, late := range [][2]string{{"/bookings/" + id, `{"status":"approved"}`}, {"/orders/" + order, `{"customer_id":12}`}} {
+		s.clock = s.clock.Add(-90 * time.Second)
+		s.write(http.MethodPut, late[0], late[1]).want(http.StatusOK)
+		shows("late: "+late[1], event{"STATUS": "CONFIRMED"}, false)
+		s.clock = s.clock.Add(30 * time.Second)
+	}
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET updated_at = NULL WHERE id = "+id)
+	s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"15:00"}`).want(http.StatusOK)
+	shows("without a time of its own", event{"DTSTART": "20270205T140000Z"}, true)
 	s.write(http.MethodDelete, "/bookings/"+id+"?force=true", "").want(http.StatusOK)
 	if text := string(s.read(calendar).body); strings.Contains(text, uid) {
 		t.Error("a deleted booking is shown")
