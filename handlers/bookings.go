@@ -52,7 +52,7 @@ var getBooking = operation{
 var createBooking = operation{
 	id:       "createBooking",
 	summary:  "Create a booking",
-	about:    "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by e-mail address, or created. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
+	about:    "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by e-mail address, or created. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the answer is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
 	body:     compat.NewBookingFields,
 	answers:  []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
 	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},

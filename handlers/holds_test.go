@@ -210,6 +210,17 @@ func TestLostHolds(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	// That somebody else has a hold, and of what, makes no difference.
+	for _, fields := range [][]string{{"service_id", ""}, {"start_time", `"11:00"`}, {"start_time", `"15:00"`}, {"service_id", `2`, "agent_id", `1`}, {"duration", `90`, "total_attendees", `1`}} {
+		var answers []string
+		for _, id := range []string{foreign, "99999"} {
+			a := s.write(http.MethodPost, "/bookings", friday(append(fields, "hold_id", id)...)).want(http.StatusConflict)
+			answers = append(answers, string(a.body))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("%v: with a foreign hold %s, with an unknown one %s", fields, answers[0], answers[1])
+		}
+	}
 	for name, id := range map[string]string{"expired": expired, "deleted": deleted, "foreign": foreign, "unknown": "99999"} {
 		s.get("/holds/" + id).want(http.StatusNotFound)
 		a := s.write(http.MethodDelete, "/holds/"+id, "").want(http.StatusNotFound)
