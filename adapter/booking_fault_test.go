@@ -11,15 +11,18 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// bookingTables are the tables that a new booking adds rows to.
-var bookingTables = []string{"bookings", "orders", "order_items", "order_invoices", "customers", "booking_meta", "order_meta", "activities"}
+// bookingTables are the tables whose rows a new booking adds or, of its hold, deletes.
+var bookingTables = []string{
+	"latepoint_bookings", "latepoint_orders", "latepoint_order_items", "latepoint_order_invoices", "latepoint_customers", "latepoint_booking_meta",
+	"latepoint_order_meta", "latepoint_activities", "bookside_holds",
+}
 
 func rowCounts(t *testing.T, d *fixtures.Database) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for _, table := range bookingTables {
 		var n int
-		if err := d.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_latepoint_"+table).Scan(&n); err != nil {
+		if err := d.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_"+table).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		counts[table] = n
@@ -29,10 +32,13 @@ func rowCounts(t *testing.T, d *fixtures.Database) map[string]int {
 
 // TestCreateBookingSurvivesEveryCut cuts the link at each statement of a create,
 // before the server has it and before its answer arrives: there is a whole
-// booking afterwards, or none.
+// booking afterwards, or none and the hold that it was to use.
 func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 	t.Parallel()
-	whole := map[string]int{"bookings": 1, "orders": 1, "order_items": 1, "order_invoices": 1, "customers": 1, "booking_meta": 2, "order_meta": 2, "activities": 3}
+	whole := map[string]int{
+		"latepoint_bookings": 1, "latepoint_orders": 1, "latepoint_order_items": 1, "latepoint_order_invoices": 1, "latepoint_customers": 1, "latepoint_booking_meta": 2,
+		"latepoint_order_meta": 2, "latepoint_activities": 3, "bookside_holds": -1,
+	}
 	for name, lost := range map[string]bool{"before the server has it": true, "before the answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,9 +51,13 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				hold, err := holdFriday(t, site, n)
+				if err != nil {
+					t.Fatal(err)
+				}
 				before := rowCounts(t, database)
 				proxy.Arm(fixtures.Fault{Skip: n, Lost: lost})
-				createErr := createOnFriday(t, site, n)
+				createErr := createFromHold(t, site, hold)
 				untouched := proxy.Disarm() > 0
 				added := rowCounts(t, database)
 				for table := range added {
@@ -57,13 +67,13 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 				for table := range whole {
 					want[table] = 0
 				}
-				if added["bookings"] > 0 {
+				if added["latepoint_bookings"] > 0 {
 					want = whole
 				}
 				if diff := cmp.Diff(want, added); diff != "" {
 					t.Errorf("statement %d: rows added (-want +got):\n%s", n, diff)
 				}
-				if createErr == nil && added["bookings"] == 0 {
+				if createErr == nil && added["latepoint_bookings"] == 0 {
 					t.Errorf("statement %d: success, and no booking", n)
 				}
 				if untouched {
@@ -80,14 +90,22 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 	}
 }
 
-// createOnFriday books the n-th Friday for a new customer.
-func createOnFriday(t *testing.T, site *Site, n int) error {
+// holdFriday keeps a slot on the n-th Friday and returns the id of the hold.
+func holdFriday(t *testing.T, site *Site, n int) (int64, error) {
 	t.Helper()
-	first, last, email := "Rita", "Neu", fmt.Sprintf("rita%d@example.test", n)
-	_, err := txCreate(t.Context(), site, (*Tx).CreateBooking, NewBooking{
+	hold, err := txCreate(t.Context(), site, (*Tx).CreateHold, NewHold{Minutes: 5, NewBooking: NewBooking{
 		ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Attendees: 1,
-		Start:    availability.Moment{Day: parseDay(t, "2027-02-05") + availability.Day(7*n), Minutes: 600},
-		Customer: CustomerFields{FirstName: &first, LastName: &last, Email: &email},
+		Start: availability.Moment{Day: parseDay(t, "2027-02-05") + availability.Day(7*n), Minutes: 600},
+	}})
+	return hold.ID, err
+}
+
+// createFromHold turns a hold into the booking of a new customer.
+func createFromHold(t *testing.T, site *Site, hold int64) error {
+	t.Helper()
+	first, last, email := "Rita", "Neu", fmt.Sprintf("rita%d@example.test", hold)
+	_, err := txCreate(t.Context(), site, (*Tx).CreateBooking, NewBooking{
+		HoldID: hold, Customer: CustomerFields{FirstName: &first, LastName: &last, Email: &email},
 	})
 	return err
 }

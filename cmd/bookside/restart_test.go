@@ -89,7 +89,7 @@ func (s *supervisor) hear(want string) {
 }
 
 // TestRestartBehindProxy: clients behind a proxy do not notice a restart. None of their
-// requests fails, and each confirmed booking exists once.
+// requests fails, each confirmed booking exists once, and a hold lasts.
 //
 // The proxy may send a request over an idle connection that is being closed, which no server
 // can prevent, and then answers 502. Clients repeat such a request; it must not be needed often.
@@ -102,6 +102,7 @@ func TestRestartBehindProxy(t *testing.T) {
 	l := &load{t: t, proxy: startNginx(t, address, "/nowhere"), key: newKey(t, env, "--permissions", "read,write")}
 	program.start()
 	l.findStarts()
+	held := l.hold()
 
 	var over atomic.Bool
 	var clients sync.WaitGroup
@@ -123,6 +124,7 @@ func TestRestartBehindProxy(t *testing.T) {
 	}
 	over.Store(true)
 	clients.Wait()
+	l.bookHeld(held)
 	program.stop()
 	if created := countBookings(t, db) - before; created != l.booked.Load() || created == 0 {
 		t.Errorf("%d bookings were made, %d were answered with 201", created, l.booked.Load())
@@ -212,6 +214,25 @@ func (l *load) book() {
 	status, _ := l.ask(http.MethodPost, "/bookings", `{"service_id":1,"agent_id":"any","customer_id":1,`+start+`}`,
 		http.StatusCreated, http.StatusConflict)
 	if status == http.StatusCreated {
+		l.booked.Add(1)
+	}
+}
+
+// hold keeps a start and returns the id of the hold.
+func (l *load) hold() (id int64) {
+	l.t.Helper()
+	_, body := l.ask(http.MethodPost, "/holds", `{"service_id":1,"agent_id":"any","hold_minutes":30,`+l.starts[0]+`}`, http.StatusCreated)
+	var answer struct{ Data struct{ ID int64 } }
+	if err := json.Unmarshal(body, &answer); err != nil {
+		l.t.Fatalf("%v: %s", err, body)
+	}
+	return answer.Data.ID
+}
+
+// bookHeld turns a hold into a booking.
+func (l *load) bookHeld(id int64) {
+	l.t.Helper()
+	if status, _ := l.ask(http.MethodPost, "/bookings", fmt.Sprintf(`{"hold_id":%d,"customer_id":1}`, id), http.StatusCreated); status == http.StatusCreated {
 		l.booked.Add(1)
 	}
 }
