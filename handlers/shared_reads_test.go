@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -135,6 +136,49 @@ func TestReadsWithOtherPermissionsAreNotShared(t *testing.T) {
 			for range 20 {
 				if got := ask(key); got != want[key] {
 					t.Errorf("got %s, want %s", got, want[key])
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
+// TestReadsWithinOtherLimitsAreNotShared: of equal reads at the same time, each shows what its key
+// may see, and so does each of the pages that share statements.
+func TestReadsWithinOtherLimitsAreNotShared(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	allKeys := []string{
+		s.key, s.maskedKey(), s.limitedKey(domain.Limits{Agents: []int64{1}}), s.limitedKey(domain.Limits{Agents: []int64{5}}), s.limitedKey(domain.Limits{Locations: []int64{1}}),
+	}
+	paths := []string{
+		"/bookings?per_page=5", "/bookings?per_page=5&page=2", "/orders?per_page=5", "/customers?per_page=5&include=stats", "/agents", "/payments?per_page=5",
+		"/availability?service_id=4&agent_id=any&date=2027-02-05",
+		// Of lists that fit on a page, all keys could share the statement.
+		"/bookings?per_page=100&date_from=2026-12-01&date_to=2026-12-02", "/bookings?per_page=100&date_from=2026-12-07&date_to=2026-12-08", "/orders?per_page=100&search=an",
+	}
+	ask := func(key, path string) string {
+		a := s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {key}})
+		return fmt.Sprintf("%d %s", a.status, a.body)
+	}
+	want := map[[2]string]string{}
+	for _, path := range paths {
+		different := map[string]bool{}
+		for _, key := range allKeys {
+			want[[2]string{key, path}] = ask(key, path)
+			different[want[[2]string{key, path}]] = true
+		}
+		if len(different) < 2 {
+			t.Errorf("GET %s: all see the same, which proves nothing", path)
+		}
+	}
+	var readers sync.WaitGroup
+	for i := range 2 * len(allKeys) {
+		key := allKeys[i%len(allKeys)]
+		readers.Go(func() {
+			for n := range 3 * len(paths) { // in the same order, so that they meet
+				if path := paths[n%len(paths)]; ask(key, path) != want[[2]string{key, path}] {
+					t.Errorf("GET %s shows key %d something else than when it was alone", path, i%len(allKeys))
 				}
 			}
 		})

@@ -2,11 +2,14 @@ package handlers_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -116,5 +119,31 @@ func TestTotalsOfOtherFilters(t *testing.T) {
 	}
 	if len(different) < 7 {
 		t.Errorf("the case proves nothing: %v", seen)
+	}
+}
+
+// TestTotalsWithinOtherLimits: a total that was counted for one key is shared with those that have
+// the same limits, and with no others.
+func TestTotalsWithinOtherLimits(t *testing.T) {
+	t.Parallel()
+	s := newSlowCountServer(t, 5*time.Second)
+	limits := []domain.Limits{{}, {Agents: []int64{1}}, {Agents: []int64{5}}, {Agents: []int64{1, 5}}, {Locations: []int64{1}}, {Agents: []int64{1}, Locations: []int64{1}}}
+	totals := map[string]int{}
+	for round := range 3 {
+		for _, l := range limits {
+			s.key = s.limitedKey(l) // another one with the same limits
+			a := s.get("/bookings?per_page=1").want(http.StatusOK)
+			want := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE "+withinSQL(l))
+			if got := fmt.Sprint(a.at("pagination", "total")); got != fmt.Sprint(want) {
+				t.Errorf("round %d, limits %v: total %s, want %d", round, l, got, want)
+			}
+			if shared := a.header.Get("X-Total-Age") != ""; shared != (round == 2) {
+				t.Errorf("round %d, limits %v: shared %t", round, l, shared)
+			}
+			totals[l.String()] = want
+		}
+	}
+	if len(slices.Compact(slices.Sorted(maps.Values(totals)))) < 4 {
+		t.Errorf("the case proves nothing: %v", totals)
 	}
 }
