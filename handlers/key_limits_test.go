@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -337,8 +338,8 @@ func limitedPaths(t *testing.T, s *server, route string) (paths []string) {
 }
 
 // TestLimitedKeysWriteNothingElse: a limited key gets 404 for records that it does not see, 403
-// for what it names outside of its limits or may not write, and nothing is written. Inside, it
-// writes what any key would.
+// for what it names outside of its limits or may not write, and nothing is written. Every route
+// that writes has a case. Inside, the key writes what any key would.
 func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
@@ -354,24 +355,30 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	if err := s.database.SQL.QueryRowContext(t.Context(), fmt.Sprintf(hiddenBooking, "b.id, b.customer_id, o.id, t.id, v.id")).Scan(&id, &of, &hiddenOrder, &payment, &invoice); err != nil {
 		t.Fatal(err)
 	}
-	hidden := strings.NewReplacer("/bookings/:id", fmt.Sprint("/bookings/", id), "/customers/:id", fmt.Sprint("/customers/", of), "/orders/:id", fmt.Sprint("/orders/", hiddenOrder),
+	webhook := fmt.Sprint(s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id"))
+	hold := s.keepSlot(t, holdBody("start_time", `"15:00"`))
+	hidden := strings.NewReplacer("/webhooks/:id", "/webhooks/"+webhook, "/holds/:id", "/holds/"+hold, "/bookings/:id", fmt.Sprint("/bookings/", id), "/customers/:id", fmt.Sprint("/customers/", of), "/orders/:id", fmt.Sprint("/orders/", hiddenOrder),
 		"/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice), ":code", "WELCOME10", "/services/:id", "/services/6", ":id", "1")
 	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}, Services: []int64{4}})
 	s.get("/status").want(http.StatusOK)
 	before := s.database.Snapshot(t)
+	untested := map[string]bool{} // routes that write and name no record
 	for _, r := range handlers.Routes() {
-		own := strings.HasPrefix(r.Path, "/webhooks") || strings.HasPrefix(r.Path, "/holds") // of each key
-		if r.Method != http.MethodPut && r.Method != http.MethodDelete || own {
-			continue
+		switch {
+		case r.Method == http.MethodGet:
+		case strings.Contains(r.Path, ":"):
+			s.write(r.Method, hidden.Replace(r.Path)+"?force=true", `{"notes":"x","name":"x","delivery_id":1}`).want(http.StatusNotFound)
+		default:
+			untested[r.Method+" "+r.Path] = true
 		}
-		path := hidden.Replace(r.Path)
-		s.write(r.Method, path+"?force=true", `{"notes":"x","name":"x","status":"cancelled"}`).want(http.StatusNotFound)
 	}
 	for name, c := range map[string]struct {
 		method, path, body string
 		status             int
 	}{
 		"a booking with another agent":     {http.MethodPost, "/bookings", friday("agent_id", "1"), http.StatusForbidden},
+		"bookings in bulk":                 {http.MethodPost, "/bookings/bulk", `[` + friday("agent_id", "1") + `]`, http.StatusBadRequest},
+		"a webhook of another agent":       {http.MethodPost, "/webhooks", newWebhook, http.StatusForbidden},
 		"a booking of another service":     {http.MethodPost, "/bookings", friday("service_id", "2"), http.StatusForbidden},
 		"a dry run with another agent":     {http.MethodPost, "/bookings", friday("agent_id", "1", "dry_run", "true"), http.StatusForbidden},
 		"a hold with another agent":        {http.MethodPost, "/holds", holdBody("agent_id", "1"), http.StatusForbidden},
@@ -388,10 +395,14 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 		"a coupon":                         {http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5}`, http.StatusForbidden},
 		"a customer with bookings":         {http.MethodDelete, "/customers/" + customer, "", http.StatusBadRequest},
 	} {
+		delete(untested, c.method+" "+c.path)
 		a := s.write(c.method, c.path, c.body).want(c.status)
 		if c.status == http.StatusForbidden && a.at("error", "code") != "outside_key_limits" {
 			t.Errorf("%s: %s", name, a.body)
 		}
+	}
+	if len(untested) > 0 {
+		t.Errorf("no case for %v", slices.Sorted(maps.Keys(untested)))
 	}
 	same := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "99998")).want(http.StatusBadRequest)
 	if other := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of))); string(other.body) != string(same.body) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -455,8 +456,14 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 			t.Parallel()
 			site := fixtures.SiteA().WithCoupons().WithFewBookings()
 			whole, reduced := newServer(t, fixtures.New(t, site), withTools), newServer(t, fixtures.New(t, site), withTools)
+			for _, s := range []*server{whole, reduced} {
+				s.enterChanges(t)
+			}
 			for _, statement := range reduction(l) {
 				arrange(t, reduced.database, statement)
+			}
+			for resource, table := range changedTables {
+				arrange(t, reduced.database, "DELETE FROM wp_bookside_changes WHERE resource = '"+resource+"' AND resource_id NOT IN (SELECT id FROM wp_latepoint_"+table+")")
 			}
 			limited, other := whole.agent(t, whole.limitedKey(l)), reduced.agent(t, reduced.key)
 			for _, c := range [][2]string{
@@ -464,6 +471,8 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 				{"find_free_times", `{'service_id':4,'from':'2027-02-01','to':'2027-02-12'}`}, {"why_not_free", `{'service_id':4,'date':'2027-02-05','start_time':'23:00'}`}, {"business_hours", `{'from':'2027-02-01'}`},
 				{"find_customer", `{'email':'example'}`}, {"find_customer", `{'name':'a'}`}, {"customer_bookings", `{'customer_id':9}`}, {"customer_bookings", `{'customer_id':1}`},
 				{"agenda", `{'from':'2026-01-01','to':'2027-12-31'}`}, {"agenda", `{'from':'2026-01-01','to':'2027-12-31','agent_id':1,'status':'approved'}`}, {"agenda", `{'from':'2026-01-01','to':'2027-12-31','location_id':2}`},
+				{"recent_changes", `{}`}, {"recent_changes", `{'limit':50}`}, {"recent_changes", `{'cursor':'0','limit':5}`}, {"recent_changes", `{'cursor':'0','limit':100}`},
+				{"recent_changes", `{'cursor':'0','resources':['customers','orders','payments','invoices']}`}, {"recent_changes", `{'cursor':'0','resources':['coupons']}`},
 			} {
 				got, want := limited.call(c[0], c[1]), other.call(c[0], c[1])
 				if got.failed != want.failed || got.brief != want.brief || string(got.body) != string(want.body) {
@@ -472,6 +481,28 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changedTables are the tables of some resources whose changes are in the journal.
+var changedTables = map[string]string{
+	"bookings": "bookings", "customers": "customers", "orders": "orders", "payments": "transactions", "invoices": "order_invoices", "services": "services", "agents": "agents", "coupons": "coupons",
+}
+
+// enterChanges enters a change of some records of each resource into the journal: no more than it
+// reads at once for a limited key, which otherwise needs more calls.
+func (s *server) enterChanges(t *testing.T) {
+	t.Helper()
+	var some []string
+	for _, resource := range slices.Sorted(maps.Keys(changedTables)) {
+		facts := "NULL AS agent_id, NULL AS service_id, NULL AS location_id"
+		if resource == "bookings" {
+			facts = "agent_id, service_id, location_id"
+		}
+		some = append(some, "(SELECT '"+resource+"' AS resource, id, "+facts+" FROM wp_latepoint_"+changedTables[resource]+" ORDER BY id % 7, id LIMIT 12)")
+	}
+	arrange(t, s.database, "INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, agent_id, service_id, location_id) "+
+		"SELECT ROW_NUMBER() OVER (ORDER BY id % 5, id, resource), resource, id, 'updated', '2026-11-20 10:00:00', 'site', agent_id, service_id, location_id FROM ("+strings.Join(some, " UNION ALL ")+") x",
+		"REPLACE INTO wp_bookside_change_positions (name, position) SELECT 'journal', MAX(number) FROM wp_bookside_changes")
 }
 
 // TestBusinessHours: the hours are those of the site, narrowed or replaced by those of an agent, a
