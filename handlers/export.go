@@ -21,7 +21,8 @@ import (
 // An export is a long page of a list in a form for files, see form. It is read and sent chunk by
 // chunk: while its client reads one, however slowly, it holds neither a connection to the
 // database nor a slot, and of its memory only the text of the chunk. The key is checked again
-// before each chunk. Time limits are those of a chunk. A client that gets less than everything
+// before each chunk, and the export ends if the key may see something else by then: nobody could
+// tell which part of the file is which. Time limits are those of a chunk. A client that gets less than everything
 // can tell: the connection is aborted.
 
 const (
@@ -43,6 +44,8 @@ const (
 var (
 	// errTooManyExports is the error of an export beyond Options.MaxExports.
 	errTooManyExports = domain.Unavailable("Too many exports at the same time", errOverloaded)
+	// errKeyChanged is the error of an export whose key may see something else than at its beginning.
+	errKeyChanged = errors.New("what the key may see was changed during the export")
 	// errUnfit is the error of an export of several parts over a connection by which a client
 	// could not tell whether it is complete.
 	errUnfit = errors.New("export over HTTP/1.0")
@@ -167,17 +170,14 @@ func (x *export) admit(ctx context.Context) error {
 		if err == nil {
 			err = x.api.checkNetwork(x.echo, principal.Key)
 		}
-		if err == nil {
-			r.principal = principal
-			err = principal.Require(r.route.permission)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = requireIncludes(r.route.includes(), r.query, principal.Key)
+		begun := r.key()
+		if r.principal = principal; r.key() != begun {
+			return errKeyChanged
 		}
-		if err == nil {
-			err = r.route.refuseSearch(r.query, principal.Key)
-		}
-		return err
+		return nil
 	})
 }
 

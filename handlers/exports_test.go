@@ -523,6 +523,54 @@ func TestBrokenExportsAreNoticed(t *testing.T) {
 	}
 }
 
+// TestExportsEndWhenTheirKeyIsChanged: an export shows what its key may see from its first part to
+// its last, or it breaks off. Other changes of a key do not matter.
+func TestExportsEndWhenTheirKeyIsChanged(t *testing.T) {
+	t.Parallel()
+	shared := fixtures.Shared(t, fixtures.SiteA())
+	one, none, mask, name := []int64{1}, []int64{}, true, "another"
+	for what, c := range map[string]struct {
+		key   keys.NewKey
+		patch keys.Patch
+		whole bool
+	}{
+		"limited":           {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{Agents: &one}, false},
+		"limits are lifted": {keys.NewKey{Permissions: []string{"read"}, Limits: domain.Limits{Locations: []int64{1}}}, keys.Patch{Locations: &none}, false},
+		"masked":            {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{MaskPersonal: &mask}, false},
+		"fewer permissions": {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{Permissions: []string{"read_bookings"}}, false},
+		"renamed":           {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{Name: &name}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, shared)
+			c.key.Name, c.key.Kind = "export", keys.Live
+			secret, key, err := s.keys.Create(t.Context(), c.key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.key = secret
+			response := s.connect(t, longTable)
+			if _, found, err := s.keys.Restrict(t.Context(), key.ID, c.patch); err != nil || !found {
+				t.Fatal(found, err)
+			}
+			table, err := io.ReadAll(response.body)
+			if c.whole {
+				if err != nil || bytes.Count(table, []byte("\r\n")) < 1000 {
+					t.Errorf("%d bytes, then %v", len(table), err)
+				}
+				return
+			}
+			if !errors.Is(err, io.ErrUnexpectedEOF) || len(table) == 0 {
+				t.Errorf("%d bytes, then %v", len(table), err)
+			}
+			waitUntilAborted(t, s)
+			if !strings.Contains(s.log.String(), "what the key may see was changed") {
+				t.Error(s.log.String())
+			}
+		})
+	}
+}
+
 func revoke(t *testing.T, s *server) {
 	t.Helper()
 	arrange(t, s.database, "UPDATE wp_bookside_api_keys SET status = 'revoked'")
