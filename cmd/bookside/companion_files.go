@@ -15,7 +15,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func hashOf(content []byte) string {
 
 // writeZip writes a ZIP file that WordPress accepts as a plugin. Its content depends on
 // nothing but the files.
-func (c companion) writeZip(name string) (err error) {
+func (c companion) writeZip(name string) error {
 	manifest, err := c.manifest()
 	if err != nil {
 		return err
@@ -123,12 +122,10 @@ func (c companion) writeZip(name string) (err error) {
 	if err := writer.Close(); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(filepath.Dir(name))
-	if err != nil {
+	return replaceFileAt(name, 0o644, func(to io.Writer) error {
+		_, err := archive.WriteTo(to)
 		return err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	return replaceFile(root, filepath.Base(name), archive.Bytes(), 0o644, nil)
+	})
 }
 
 // fileState compares a file of the site with the one that this program brings.

@@ -253,6 +253,8 @@ func TestInvalidSources(t *testing.T) {
 		{"second document, empty", "db:\n  max_open: 4\n---\n", nil, nil, "a second YAML document"},
 		{"second document, bad", "db:\n  max_open: 4\n---\n*" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
 		{"missing file", "", nil, []string{"--config", "/nowhere/b.yaml"}, "configuration file: open /nowhere/b.yaml: no such file"},
+		{"file of somebody else", "", nil, []string{"--config", "/proc/sys/vm/drop_caches"}, // not even root may read it
+			"configuration file: open /proc/sys/vm/drop_caches: permission denied; run this as somebody who may read it, such as with sudo"},
 		{"missing secret file", "", []string{"BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN_FILE: open /nowhere/dsn: no such file"},
 		{"secret in place of its file", "", []string{"BOOKSIDE_DB__DSN_FILE=u:" + secret + "@tcp(h)/d"}, nil,
 			"BOOKSIDE_DB__DSN_FILE: the file cannot be read: no such file or directory; a value itself belongs in BOOKSIDE_DB__DSN"},

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -86,21 +87,35 @@ func (p *program) exportSite(ctx context.Context, common configFlags, e handlers
 	if output == "" {
 		err = write(p.stdout)
 	} else {
-		err = replaceFileAt(output, write)
+		err = replaceFileAt(output, 0o600, write)
 	}
 	line.clear()
 	return t.explainExport(ctx, err)
 }
 
-// replaceFileAt writes a file that only its owner may read. It appears, or replaces another one,
-// when it is complete.
-func replaceFileAt(name string, write func(io.Writer) error) (err error) {
+// replaceFileAt writes a file that appears, or replaces another one, when it is complete. A link
+// stays a link, and what is no file, such as /dev/null or a pipe, is written to instead of replaced.
+func replaceFileAt(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return writeInto(name, write)
+	}
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	return replaceFileBy(root, filepath.Base(name), 0o600, nil, write)
+	return replaceFileBy(root, filepath.Base(name), mode, nil, write)
+}
+
+func writeInto(name string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
 }
 
 // explainExport returns an error of an export with its exit code and advice.

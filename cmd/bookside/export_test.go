@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,6 +49,44 @@ func TestExport(t *testing.T) {
 	wantTexts(t, run(t, env, "", "export", "services", "--format", "jsonl").want(t, exitOK).stdout, `{"id":"1","name":`)
 	calendar := run(t, env, "", "export", "bookings", "--format", "ics", "--from", "2026-11-01", "--to", "2027-12-31").want(t, exitOK).stdout
 	wantTexts(t, calendar, "BEGIN:VEVENT", "END:VCALENDAR\r\n")
+}
+
+// TestExportToOtherThanFiles: a link keeps leading to its file, and a pipe is written to. Root could
+// otherwise replace /dev/null by a file.
+func TestExportToOtherThanFiles(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	directory := t.TempDir()
+	link, file, pipe := filepath.Join(directory, "link"), filepath.Join(directory, "file"), filepath.Join(directory, "pipe")
+	want := run(t, env, "", "export", "services").want(t, exitOK).stdout
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink("file", link), exec.CommandContext(t.Context(), "mkfifo", pipe).Run()); err != nil {
+		t.Fatal(err)
+	}
+	run(t, env, "", "export", "services", "--output", link).want(t, exitOK)
+	info, err := os.Lstat(link)
+	if text, failed := os.ReadFile(file); err != nil || failed != nil || info.Mode().IsRegular() || string(text) != want {
+		t.Errorf("%v, %v: %s, %q", err, failed, info.Mode(), text)
+	}
+	read := make(chan string, 1)
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // opens without waiting for a writer
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		text := make([]byte, len(want))
+		n, _ := io.ReadFull(reader, text)
+		read <- string(text[:n])
+	}()
+	run(t, env, "", "export", "services", "--output", pipe).want(t, exitOK)
+	if info, err := os.Lstat(pipe); err != nil || info.Mode().Type() != fs.ModeNamedPipe {
+		t.Errorf("%v: the pipe is %s", err, info.Mode())
+	} else if got := <-read; got != want {
+		t.Errorf("through the pipe: %q", got)
+	}
+	if err := reader.Close(); err != nil {
+		t.Error(err)
+	}
+	run(t, env, "", "export", "services", "--output", directory).want(t, exitFailure, "is a directory")
 }
 
 // TestExportRefusals: what is wrong is said in one line, and no file appears or changes.

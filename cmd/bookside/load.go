@@ -182,6 +182,9 @@ func (l *layers) loadFile(path string) error {
 	case errors.Is(err, errSecondDocument):
 		l.problem("%s: contains a second YAML document, after a line ---; move all settings into the first", path)
 		return nil
+	case errors.Is(err, fs.ErrPermission): // only root and the service may read that of the packages
+		l.problem("configuration file: %v; run this as somebody who may read it, such as with sudo", err)
+		return nil
 	case errors.As(err, &unreadable):
 		l.problem("configuration file: %v", unreadable)
 		return nil

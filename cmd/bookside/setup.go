@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net/netip"
 	"os"
 
 	"bookside/cmd/bookside/setup"
@@ -41,9 +42,13 @@ func (p *program) setup(flags *flag.FlagSet) action {
 	undo := flags.Bool("undo", false, "take back what setup has done")
 	return func(ctx context.Context, _ []string) error {
 		for name, address := range map[string]string{"listen": s.Listen, "admin-listen": s.AdminListen} {
-			if !validAddress(address) {
-				return usageErrorf("--%s: write an address and a port, such as 127.0.0.1:8080", name)
+			// Not a name: systemd and the web servers get it too.
+			if parsed, err := netip.ParseAddrPort(address); err != nil || parsed.Port() == 0 || parsed.Addr().Zone() != "" {
+				return usageErrorf("--%s: write an IP address and a port, such as 127.0.0.1:8080", name)
 			}
+		}
+		if s.Listen == s.AdminListen {
+			return usageErrorf("--admin-listen: is the same as --listen; write another port")
 		}
 		program, err := os.Executable()
 		if err != nil {

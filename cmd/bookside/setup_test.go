@@ -102,6 +102,8 @@ func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
 	switch words := c.Args; {
 	case words[0] == "mariadb":
 		return m.client(ctx, c.Stdin)
+	case words[0] == "nginx" && words[1] == "-t":
+		return m.testNginx()
 	case words[0] == "useradd":
 		return "", m.edit("etc/passwd", func(text string) string { return text + "bookside:x:999:\n" })
 	case words[0] == "userdel":
@@ -119,6 +121,20 @@ func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
 		err := m.server.stop()
 		m.server = nil
 		return "", err
+	}
+	return "", nil
+}
+
+// testNginx fails if a site includes a file that does not exist.
+func (m *machine) testNginx() (string, error) {
+	for name, content := range filesBelow(m.t, m.root) {
+		for line := range strings.Lines(content) {
+			file, includes := strings.CutPrefix(strings.TrimSpace(line), "include /")
+			file = strings.TrimSuffix(file, ";")
+			if _, err := os.Stat(filepath.Join(m.root, file)); strings.HasPrefix(name, "etc/nginx/sites-enabled/") && includes && err != nil {
+				return "open() /" + file + " failed", errors.New("exit status 1")
+			}
+		}
 	}
 	return "", nil
 }
@@ -266,6 +282,11 @@ func TestSetup(t *testing.T) {
 	}
 	account := m.account()
 	password, _, _ := strings.Cut(strings.TrimPrefix(files["etc/bookside/dsn"], account+":"), "@")
+	for _, kind := range []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "-"} { // as servers may demand
+		if !strings.ContainsAny(password, kind) {
+			t.Errorf("the password %q has none of %s", password, kind)
+		}
+	}
 	if account == "" || len(password) < 20 || strings.Contains(got.stdout+files["var/lib/bookside/setup.json"]+strings.Join(m.commands, "\n"), password) {
 		t.Errorf("account %q with the password %q", account, password)
 	}
@@ -367,6 +388,81 @@ func TestSetupAsks(t *testing.T) {
 	}
 }
 
+// unanswered is the input of somebody who interrupts the program instead of answering.
+type unanswered struct {
+	interrupt func()
+	until     <-chan struct{}
+}
+
+func (u unanswered) Read([]byte) (int, error) {
+	u.interrupt()
+	<-u.until
+	return 0, io.EOF
+}
+
+// TestSetupIsInterrupted: a signal takes everything back, also while a question waits for its answer.
+func TestSetupIsInterrupted(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr fixtures.Buffer
+	p := program{
+		stdin:  io.MultiReader(strings.NewReader("y\ny\ny\n"), unanswered{cancel, t.Context().Done()}),
+		stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host,
+	}
+	code := report(&stderr, p.run(ctx, []string{"setup"}))
+	wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exitFailure, "interrupted").stdout, "The web server, nginx\n", "Everything is taken back:")
+	m.wantUntouched()
+}
+
+// TestSetupWithAFullDisk: that the record cannot be written any more keeps nothing from being taken
+// back.
+func TestSetupWithAFullDisk(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	work, name := m.host.Run, filepath.Join(m.root, "var/lib/bookside/setup.json")
+	m.host.Run = func(ctx context.Context, c setup.Command) (string, error) {
+		if strings.HasPrefix(c.String(), "systemctl try-reload-or-restart nginx.service") && m.fails == "" {
+			m.fails = "try-reload-or-restart"
+			if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o755)); err != nil {
+				t.Error(err)
+			}
+		}
+		return work(ctx, c)
+	}
+	m.setup("", "--yes").want(t, exitFailure, "it fails on purpose", "setup.json")
+	if err := os.RemoveAll(filepath.Join(m.root, "var/lib/bookside")); err != nil {
+		t.Fatal(err)
+	}
+	m.wantUntouched()
+}
+
+// TestSetupKeepsWhatTheWebServerNeeds: a file that somebody has included elsewhere stays until that is
+// over, because a web server whose configuration is invalid does not start again.
+func TestSetupKeepsWhatTheWebServerNeeds(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	m.setup("", "--yes").want(t, exitOK)
+	const other, routes = "etc/nginx/sites-enabled/other", "etc/nginx/snippets/bookside-routes.conf"
+	writeBelow(t, m.root, map[string]string{other: "server {\n    include /" + routes + ";\n}\n"})
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "not everything could be taken back; when you have seen to it: bookside setup --undo").stdout,
+		"remove /"+routes+"\n    ✗ without it, the configuration is invalid; it stays for now: nginx -t -q: exit status 1\nopen() /"+routes+" failed")
+	if files := filesBelow(t, m.root); files[routes] == "" || files["etc/nginx/sites-enabled/site"] != nginxSite {
+		t.Errorf("files %q", slices.Collect(maps.Keys(files)))
+	}
+	if err := os.Remove(filepath.Join(m.root, other)); err != nil {
+		t.Fatal(err)
+	}
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.wantUntouched()
+}
+
 // TestSetupWithoutSystemd: setup says how to start the service, and goes on once it runs.
 func TestSetupWithoutSystemd(t *testing.T) {
 	t.Parallel()
@@ -437,7 +533,9 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	m.commands = nil
 	m.setup("", "--yes").want(t, exitOK)
 	m.fails = "nginx -t"
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "setup is taken back, except").stdout, "! nginx -t -q: exit status 1\nit fails on purpose")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "not everything could be taken back").stdout, "! nginx -t -q: exit status 1\nit fails on purpose")
+	m.fails = ""
+	m.setup("", "--undo", "--yes").want(t, exitOK)
 }
 
 // TestSetupOfUsedUnits: units that were enabled and active before setup are so after an undo, with
@@ -647,7 +745,10 @@ func TestSetupIsRefused(t *testing.T) {
 		{"address with a fragment", func(*machine) {}, []string{"--url", "https://example.com/a#b"}, exitUsage, []string{"write it like --url https://example.com"}},
 		{"address with a directive", func(*machine) {}, []string{"--url", "https://example.com/a;{b"}, exitUsage, []string{"write it like --url https://example.com"}},
 		{"address with a quote", func(*machine) {}, []string{"--url", "https://exam'ple.com"}, exitUsage, []string{"write it like --url https://example.com"}},
-		{"port", func(*machine) {}, []string{"--listen", "8080"}, exitUsage, []string{"--listen: write an address and a port"}},
+		{"port", func(*machine) {}, []string{"--listen", "8080"}, exitUsage, []string{"--listen: write an IP address and a port"}},
+		{"port of every address", func(*machine) {}, []string{"--listen", ":8080"}, exitUsage, []string{"--listen: write an IP address and a port"}},
+		{"port of a name", func(*machine) {}, []string{"--admin-listen", "localhost:8081"}, exitUsage, []string{"--admin-listen: write an IP address and a port"}},
+		{"one port for both", func(*machine) {}, []string{"--listen", "127.0.0.1:9000", "--admin-listen", "127.0.0.1:9000"}, exitUsage, []string{"--admin-listen: is the same as --listen"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -658,6 +759,15 @@ func TestSetupIsRefused(t *testing.T) {
 			m.wantUntouched()
 		})
 	}
+	t.Run("settings that only root may read", func(t *testing.T) {
+		t.Parallel()
+		m := newMachine(t, db).boot()
+		name := filepath.Join(m.root, "var/www/html/wp-config.php")
+		if err := errors.Join(os.Remove(name), os.Symlink("/proc/sys/vm/drop_caches", name)); err != nil { // which not even root may read
+			t.Fatal(err)
+		}
+		m.setup("", "--dry-run").want(t, exitFailure, "permission denied; only root may read it: run it with sudo")
+	})
 	t.Run("dry run", func(t *testing.T) {
 		t.Parallel()
 		m := newMachine(t, db).boot()

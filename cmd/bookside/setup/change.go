@@ -84,6 +84,9 @@ type File struct {
 	BeforeMode fs.FileMode
 	Existed    bool
 	After      string // hash
+	// Test succeeds without the file, or it is not removed: a web server whose configuration is
+	// invalid does not start again. Somebody may have included the file elsewhere.
+	Test Command
 
 	content []byte
 }
@@ -137,8 +140,18 @@ func (f *File) Undo(ctx context.Context, h *Host) (string, error) {
 	case f.Existed:
 		return "", h.write(ctx, f.Path, f.Before, f.BeforeMode, "")
 	default:
-		return "", h.remove(f.Path)
+		return "", f.remove(ctx, h, content)
 	}
+}
+
+func (f *File) remove(ctx context.Context, h *Host, content []byte) error {
+	if err := h.remove(f.Path); err != nil || len(f.Test.Args) == 0 || !h.Has(f.Test.Args[0]) {
+		return err
+	}
+	if needed := h.run(ctx, f.Test); needed != nil {
+		return errors.Join(fmt.Errorf("without it, the configuration is invalid; it stays for now: %w", needed), h.write(ctx, f.Path, content, f.Mode, ""))
+	}
+	return nil
 }
 
 // Block is some lines in the configuration of a web server, between two comments.

@@ -160,7 +160,8 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	if err != nil {
 		return nil, "", "", err
 	}
-	name, password := wpdb.QuoteAccount(user, host), rand.Text()
+	// Servers may demand a character of each kind.
+	name, password := wpdb.QuoteAccount(user, host), rand.Text()+"-a1"
 	account = &Account{Name: name, Client: client, statements: []string{wpdb.CreateAccount(name, password)}}
 	for _, table := range wpdb.Tables() {
 		if exists := !slices.Contains(missing, table); exists || table.Own() {

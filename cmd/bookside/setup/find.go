@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -68,8 +69,8 @@ func findSites(files fs.FS, configurations []configuration, directory string) ([
 		places = slices.Compact(places)
 	}
 	var sites []Site
-	for _, place := range places {
-		found, err := sitesIn(files, place, servers)
+	for _, names := range directories(files, places) {
+		found, err := sitesIn(files, names, servers)
 		if err != nil {
 			return nil, err
 		}
@@ -78,14 +79,33 @@ func findSites(files fs.FS, configurations []configuration, directory string) ([
 	return sites, nil
 }
 
-// sitesIn returns the sites of the WordPress in a directory: several for Debian's.
-func sitesIn(files fs.FS, dir string, servers []Server) ([]Site, error) {
-	if !isFile(files, dir+"/wp-load.php") {
-		return nil, nil
+// directories returns the directories of WordPress among some places, each with all its names: one
+// of them may be a link to another.
+func directories(files fs.FS, places []string) (found [][]string) {
+	var infos []fs.FileInfo
+	for _, place := range places {
+		info, err := fs.Stat(files, relative(place))
+		if err != nil || !isFile(files, place+"/wp-load.php") {
+			continue
+		}
+		if i := slices.IndexFunc(infos, func(other fs.FileInfo) bool { return os.SameFile(info, other) }); i >= 0 {
+			found[i] = append(found[i], place)
+			continue
+		}
+		infos, found = append(infos, info), append(found, []string{place})
 	}
+	return found
+}
+
+// sitesIn returns the sites of the WordPress in a directory, by its names: several for Debian's.
+func sitesIn(files fs.FS, names []string, servers []Server) ([]Site, error) {
+	dir := names[0]
 	var serving []Server
 	for _, s := range servers {
-		if slices.ContainsFunc(s.Roots, func(root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") && dir != root }) {
+		serves := func(root string) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return name == root || strings.HasPrefix(name, root+"/") })
+		}
+		if slices.ContainsFunc(s.Roots, serves) {
 			serving = append(serving, s)
 		}
 	}

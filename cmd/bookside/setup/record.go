@@ -73,11 +73,13 @@ func (r *record) do(ctx context.Context, h *Host, c Change) error {
 }
 
 // undo takes all changes back, the last one first. Those that cannot be taken back stay in the
-// record, and tell is called with the error. It is called with notes, too. A key that could not be
+// record, and tell is called with the error. A record that cannot be written, as on a full disk,
+// keeps nothing from being taken back: undoing a change twice does no harm. It is called with notes, too. A key that could not be
 // revoked needs the account and the file with its password the next time: they stay, with all that
 // came before them.
 func (r *record) undo(ctx context.Context, h *Host, tell func(change, note string, err error)) (complete bool, err error) {
 	var left []kept
+	var unsaved error
 	needed := "" // the file without which a key cannot be revoked
 	for i := len(r.Changes) - 1; i >= 0; i-- {
 		c, err := r.Changes[i].change()
@@ -98,10 +100,8 @@ func (r *record) undo(ctx context.Context, h *Host, tell func(change, note strin
 		}
 		remaining := *r
 		remaining.Changes = slices.Concat(r.Changes[:i], left)
-		if err := remaining.save(ctx, h); err != nil {
-			return false, err
-		}
+		unsaved = remaining.save(ctx, h)
 	}
 	r.Changes = left
-	return len(left) == 0, nil
+	return len(left) == 0, unsaved
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"regexp"
 	"slices"
@@ -190,7 +191,7 @@ func (s *Setup) begin(ctx context.Context) error {
 		s.say("An earlier run was interrupted; setup would take back first what that did.\n")
 	default:
 		s.say("An earlier run was interrupted. What it did is taken back first:\n")
-		if agreed, err := s.agree(); err != nil || !agreed {
+		if agreed, err := s.agree(ctx); err != nil || !agreed {
 			return errors.Join(err, errorf("nothing was done; bookside setup --undo takes back what the interrupted run did"))
 		}
 		if _, err := s.undo(ctx, earlier); err != nil {
@@ -206,13 +207,16 @@ func (s *Setup) examine(ctx context.Context) (err error) {
 	if s.configurations, err = parseConfigurations(s.Host.files()); err != nil {
 		return errorf("%v: correct it first", err)
 	}
-	if s.site, err = s.choose(); err != nil {
+	if s.site, err = s.choose(ctx); err != nil {
 		return err
 	}
 	s.record.WordPress, s.record.Config = s.site.Dir, s.site.Config
 	s.say("WordPress: %s\nIts settings: %s\n", s.site, s.site.Config)
 	s.wordpress, err = wpconfig.Read(s.Host.path(s.site.Config))
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return errorf("%v; only root may read it: run it with sudo", err)
+	case err != nil:
 		return errorf("%v.\nSetup cannot go on by itself: configure the service by hand, with db.dsn, as README.md tells", err)
 	}
 	if s.SiteID > 1 && !s.wordpress.Multisite {
@@ -240,7 +244,7 @@ func (s *Setup) database() Database {
 func (s *Setup) has(step string) bool { return slices.Contains(s.record.Steps, step) }
 
 // choose returns the site: the only one, or the one that somebody picks.
-func (s *Setup) choose() (Site, error) {
+func (s *Setup) choose(ctx context.Context) (Site, error) {
 	sites, err := findSites(s.Host.files(), s.configurations, s.WordPress)
 	if err != nil {
 		return Site{}, err
@@ -266,7 +270,7 @@ func (s *Setup) choose() (Site, error) {
 	}
 	for {
 		s.say("Which one? [1-%d] ", len(sites))
-		answer, err := s.answer()
+		answer, err := s.answer(ctx)
 		if err != nil {
 			return Site{}, err
 		}
@@ -326,7 +330,7 @@ func (s *Setup) step(ctx context.Context, plan func(context.Context) (Step, erro
 	}
 	s.show(step)
 	if len(step.Changes) > 0 {
-		switch agreed, err := s.agree(); {
+		switch agreed, err := s.agree(ctx); {
 		case err != nil:
 			return s.takeBack(ctx, err)
 		case !agreed && step.Optional == "":
@@ -374,13 +378,13 @@ func (s *Setup) show(step Step) {
 }
 
 // agree asks whether to go on.
-func (s *Setup) agree() (bool, error) {
+func (s *Setup) agree(ctx context.Context) (bool, error) {
 	if s.Yes {
 		return true, nil
 	}
 	for {
 		s.say("Do it? [Y/n] ")
-		answer, err := s.answer()
+		answer, err := s.answer(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -393,13 +397,28 @@ func (s *Setup) agree() (bool, error) {
 	}
 }
 
-func (s *Setup) answer() (string, error) {
-	line, err := s.answers.ReadString('\n')
-	if err != nil {
-		s.say("\n")
-		return "", &Error{Text: "nobody answers; with --yes setup asks nothing", Usage: true}
+// answer reads a line. A signal must not wait for it: whoever is asked may want to stop.
+func (s *Setup) answer(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
 	}
-	return strings.TrimSpace(line), nil
+	answered := make(chan read, 1)
+	go func() {
+		line, err := s.answers.ReadString('\n')
+		answered <- read{line, err}
+	}()
+	select {
+	case r := <-answered:
+		if r.err != nil {
+			s.say("\n")
+			return "", &Error{Text: "nobody answers; with --yes setup asks nothing", Usage: true}
+		}
+		return strings.TrimSpace(r.line), nil
+	case <-ctx.Done():
+		s.say("\n")
+		return "", errorf("interrupted")
+	}
 }
 
 // takeBack undoes everything after a failure.
@@ -465,7 +484,7 @@ func (s *Setup) undoEarlier(ctx context.Context) error {
 		s.say("\nNothing was done.\n")
 		return nil
 	}
-	if agreed, err := s.agree(); err != nil || !agreed {
+	if agreed, err := s.agree(ctx); err != nil || !agreed {
 		return errors.Join(err, errorf("nothing was done"))
 	}
 	switch notes, err := s.undo(ctx, earlier); {
@@ -496,6 +515,6 @@ func (s *Setup) conclude() {
 		s.say("\nThis is a key that may read. It is shown only once:\n\n  %s\n\nTry it:\n\n  curl -H 'X-API-Key: %[1]s' '%s/services'\n", s.secret, api)
 	}
 	s.say("\nThe documentation, where requests can be tried: %s/docs\n", api)
-	s.say("More keys: bookside keys create --name NAME --permissions read,write_bookings\n")
-	s.say("To take everything back: bookside setup --undo\n")
+	s.say("More keys: sudo bookside keys create --name NAME --permissions read,write_bookings\n")
+	s.say("To take everything back: sudo bookside setup --undo\n")
 }

@@ -535,6 +535,11 @@ func (s *Setup) planWebServer(ctx context.Context) (Step, error) {
 			step.Notes = append(step.Notes, "It has a log of its own format. Keys that are sent in URLs stay in it, unless it gets the fields of docker/caddy/bookside-log.caddy.")
 		}
 	}
+	for _, c := range changes {
+		if file, ok := c.(*File); ok {
+			file.Test = commands.test
+		}
+	}
 	step.Changes = append(append(step.Changes, changes...), &Run{do: []Command{commands.test, commands.reload}})
 	return step, err
 }

@@ -1,7 +1,10 @@
 package setup
 
 import (
+	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -227,6 +230,23 @@ func TestFindSites(t *testing.T) {
 				t.Errorf("sites (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLinkedSites: a directory with two names is one site.
+func TestLinkedSites(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	err := errors.Join(os.MkdirAll(filepath.Join(root, "usr/share/wordpress"), 0o755), os.MkdirAll(filepath.Join(root, "var/www"), 0o755),
+		os.WriteFile(filepath.Join(root, "usr/share/wordpress/wp-load.php"), nil, 0o644), os.WriteFile(filepath.Join(root, "usr/share/wordpress/wp-config.php"), nil, 0o644),
+		os.Symlink("../../usr/share/wordpress", filepath.Join(root, "var/www/blog")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers := []configuration{{servers: []Server{{File: "blog", Roots: []string{"/var/www/blog"}}, {File: "other", Roots: []string{"/srv"}}}}}
+	sites, err := findSites(os.DirFS(root), servers, "")
+	if err != nil || len(sites) != 1 || len(sites[0].Servers) != 1 || sites[0].Servers[0].File != "blog" {
+		t.Errorf("%v: %v", err, sites)
 	}
 }
 
