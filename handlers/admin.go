@@ -71,7 +71,7 @@ func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 // /keys, where its page for keys was in version 0.1.
 func (a *Admin) Mount(path string, page http.Handler) {
 	for from, to := range map[string]string{"/": path, "/keys": path + "/keys"} {
-		a.router.GET(from, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, to) })
+		a.router.Match([]string{http.MethodGet, http.MethodHead}, from, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, to) })
 	}
 	a.router.Any(path, echo.WrapHandler(page))
 	a.router.Any(path+"/*", echo.WrapHandler(page))

@@ -90,6 +90,21 @@ func TestAdminServesNoOtherPath(t *testing.T) {
 	}
 }
 
+// TestAdminLeadsToTheConsole: the root and the former page for keys do, for programs that only look,
+// too.
+func TestAdminLeadsToTheConsole(t *testing.T) {
+	t.Parallel()
+	admin := handlers.NewAdmin(slog.New(slog.DiscardHandler), nil)
+	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
+	for from, to := range map[string]string{"/": "/console", "/keys": "/console/keys"} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			if r := probe(t, admin, method, from); r.Code != http.StatusSeeOther || r.Header().Get("Location") != to {
+				t.Errorf("%s %s: %d %q", method, from, r.Code, r.Header().Get("Location"))
+			}
+		}
+	}
+}
+
 // TestAdminRejectsUnknownHosts: requests under an unknown host name are
 // rejected on every path; IP addresses, localhost and the names of admin.hosts
 // are served.

@@ -45,7 +45,7 @@ func (r Report) Findings() []Finding {
 	}
 	return []Finding{
 		{Good, "database", fmt.Sprintf("%s, %s", r.db.Version(), r.Database)},
-		{levelIf(r.Server != nil, Minor), "server", r.serverLine()},
+		{levelIf(r.Server != nil && r.ClockDifference.Abs() <= clockTolerance, Minor), "server", r.serverLine()},
 		{levelIf(r.Cluster != nil, Minor), "cluster", clusterLine(r.Cluster)},
 		{Good, "table prefix", r.db.Prefix()},
 		{r.privilegesLevel(), "privileges", r.Privileges.Summary()},

@@ -70,6 +70,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	}
 	mux.Handle("GET "+Path, c.withSession(c.showOverview))
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusSeeOther))
+	mux.Handle("GET "+Path+"/", c.withSession(c.noPage)) // also for the address of a form that is opened again
 	mux.Handle("GET "+loginPath, c.withDatabase(c.showLogin))
 	mux.Handle("POST "+loginPath, c.withDatabase(c.login))
 	mux.Handle("POST "+logoutPath, c.withForm(redirectToOverview, c.logout))
@@ -160,6 +161,11 @@ func (c *Console) explain(v *visit, err error) (problem string, status int) {
 	default:
 		return "Bookside failed to do this. Its log says why.", http.StatusInternalServerError
 	}
+}
+
+func (c *Console) noPage(v *visit) error {
+	c.showMessage(v, http.StatusNotFound, "There is no such page", "It may have been the answer to a form, which cannot be opened again.")
+	return nil
 }
 
 func (c *Console) notFound(v *visit) error {

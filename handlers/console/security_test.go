@@ -213,7 +213,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 	for path := range paths {
 		v.ask(http.MethodHead, path, nil, nil)
 	}
-	v.open("/console/logout").says(http.StatusMethodNotAllowed)
+	v.open("/console/logout").says(http.StatusNotFound, "There is no such page")
 	v.open("/console/keys").says(http.StatusOK)
 	// The same from the page's own origin.
 	own := http.Header{"Content-Type": {formType}, "Sec-Fetch-Site": {"same-origin"}, "Origin": {k.admin.URL}}
@@ -286,7 +286,7 @@ func TestSecurityHeaders(t *testing.T) {
 	for path, contentType := range map[string]string{
 		"/console/keys": "text/html; charset=utf-8", "/console/keys/new": "text/html; charset=utf-8", "/console/keys/1": "text/html; charset=utf-8", "/console/keys/77": "text/html; charset=utf-8",
 		"/console/style.css": "text/css; charset=utf-8", "/console/script.js": "text/javascript; charset=utf-8", "/console/icon.svg": "image/svg+xml", "/console/login": "",
-		"/console/": "text/html; charset=utf-8", "/console/keys/a/b": "text/plain; charset=utf-8",
+		"/console/": "text/html; charset=utf-8", "/console/keys/a/b": "text/html; charset=utf-8",
 	} {
 		t.Run(path, func(t *testing.T) {
 			p := v.open(path)

@@ -45,7 +45,7 @@ func (l keyList) view() g.Node {
 func (l keyList) searchForm() g.Node {
 	return h.Form(h.Class("search"), h.Role("search"), h.Action(keysPath),
 		h.Label(h.For("q"), h.Class("visually-hidden"), g.Text("Search keys")),
-		h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.Search), h.Placeholder("name, permission, maker …")),
+		h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.Search), h.Placeholder("name, permission, maker")),
 		h.Button(g.Text("Search")),
 		g.If(l.Search != "", h.A(h.Href(keysPath), g.Text("All keys"))),
 	)

@@ -54,9 +54,9 @@ func webhookStatus(hook webhooks.Hook) g.Node {
 }
 
 // webhookView shows a webhook with its actions and its log.
-func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, csrf, problem string) g.Node {
-	action := func(name, class, text string) g.Node {
-		return h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/"+name), hidden("csrf", csrf), h.Button(h.Class(class), g.Text(text)))
+func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, csrf, nonce, problem string) g.Node {
+	action := func(name, class, text string, more ...g.Node) g.Node {
+		return h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/"+name), hidden("csrf", csrf), g.Group(more), h.Button(h.Class(class), g.Text(text)))
 	}
 	onOff := action("disable", "", "Disable")
 	if hook.Status != webhooks.Enabled {
@@ -67,7 +67,7 @@ func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[i
 		h.P(h.Code(g.Text(webhooks.MaskURL(hook.URL))), g.Text(" gets "+strings.Join(hook.Filter.Events, ", ")+filterView(hook.Filter)+".")),
 		h.P(webhookStatus(hook)),
 		g.If(hook.Status != webhooks.Enabled, h.P(h.Class("hint"), g.Text("When it is enabled, it first gets the changes since it was disabled."))),
-		h.Div(h.Class("actions"), action("test", "main", "Send a test"), button(webhookPath(hook.ID)+"/edit", g.Text("Change")), onOff, action("rotate", "", "Change the secret"), action("delete", "danger", "Delete")),
+		h.Div(h.Class("actions"), action("test", "main", "Send a test"), button(webhookPath(hook.ID)+"/edit", g.Text("Change")), onOff, action("rotate", "", "Change the secret", hidden("nonce", nonce)), action("delete", "danger", "Delete")),
 		h.H2(g.Text("Latest deliveries")),
 		g.If(len(deliveries) == 0, h.P(g.Text("Nothing was sent yet."))),
 		g.If(len(deliveries) > 0, dataTable([]string{"Event", "Queued", "State", "Tries", ""},
@@ -95,7 +95,7 @@ func filterView(f webhooks.Filter) string {
 }
 
 func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try, csrf string) g.Node {
-	about := g.Group{h.Span(h.Class("name"), g.Text(d.Event))}
+	about := g.Group{h.Span(h.Class("name event"), g.Text(d.Event))}
 	if d.ResourceID != 0 {
 		about = append(about, g.Text(" "), h.Span(h.Class("hint"), g.Text(fmt.Sprintf("%s %d", d.Resource, d.ResourceID))))
 	}

@@ -46,6 +46,13 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return "", found, err
 	},
 	"rotate": func(v *visit, id int64) (string, bool, error) {
+		first, err := v.Tokens.Spend(v.ctx(), v.r.PostForm.Get("nonce"))
+		switch {
+		case err != nil:
+			return "", false, err
+		case !first: // a page that is reloaded must not replace the secret that was copied from it
+			return "", false, errSubmitted
+		}
 		return v.Platform.Webhooks.Rotate(v.ctx(), id, secretOverlap)
 	},
 	"replay-since": func(v *visit, id int64) (string, bool, error) {
@@ -116,7 +123,7 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, deliveries, tries, csrfToken(v.session), problem))
+	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, deliveries, tries, csrfToken(v.session), rand.Text(), problem))
 	return nil
 }
 
@@ -129,6 +136,9 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	switch {
 	case errors.Is(err, errSince):
 		return c.showWebhook(v, http.StatusUnprocessableEntity, "Write the time as 2026-11-22T09:30, in UTC.")
+	case errors.Is(err, errSubmitted):
+		c.showMessage(v, http.StatusConflict, "This form was already submitted", "The secret was changed and shown then. If you did not copy it, change it again.")
+		return nil
 	case err != nil:
 		problem, status := c.explain(v, err)
 		return c.showWebhook(v, status, problem)

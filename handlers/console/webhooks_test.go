@@ -66,7 +66,14 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	do("disable").leadsTo("/console/webhooks/1")
 	v.open("/console/webhooks").says(http.StatusOK, "disabled on the console")
 	do("enable").leadsTo("/console/webhooks/1")
-	do("rotate").says(http.StatusOK, "The secret was changed", "whsec_")
+	rotate := v.open("/console/webhooks/1").form("/console/webhooks/1/rotate")
+	v.post("/console/webhooks/1/rotate", rotate).says(http.StatusOK, "The secret was changed", "whsec_")
+	again := v.post("/console/webhooks/1/rotate", rotate).says(http.StatusConflict, "This form was already submitted") // as by reloading
+	if strings.Contains(again.text, "whsec_") {
+		t.Error("the secret was changed once more")
+	}
+	v.open("/console/webhooks/1/rotate").says(http.StatusNotFound, "There is no such page", `href="/console/webhooks"`)
+	do("rotate").says(http.StatusOK, "The secret was changed")
 	v.post("/console/webhooks/1/delete", url.Values{}).want(http.StatusForbidden) // without the token of the session
 	do("delete").leadsTo("/console/webhooks")
 	v.open("/console/webhooks/1").says(http.StatusNotFound, "There is no such webhook")
