@@ -99,9 +99,9 @@ func TestCheckOnATerminal(t *testing.T) {
 	if !strings.HasPrefix(colored, "\x1b[32m✓\x1b[0m ") || strings.Count(colored, escape) < 10 {
 		t.Errorf("in color: %q", colored)
 	}
-	findings := regexp.MustCompile(`(?m)^[✓!✗] .*\n`).FindAllString // the rest has no marks, and tells the time
-	got := findings(regexp.MustCompile(`\x1b\[\d*m`).ReplaceAllString(colored, ""), -1)
-	if diff := cmp.Diff(findings(plain, -1), got); diff != "" {
+	without := func(pattern, text string) string { return regexp.MustCompile(pattern).ReplaceAllString(text, "") }
+	const clock = `\d+h\d+m\d+s` // how far the clock of the test is from that of the database
+	if diff := cmp.Diff(without(clock, plain), without(clock, without(`\x1b\[\d*m`, colored))); diff != "" {
 		t.Errorf("the colors change the text:\n%s", diff)
 	}
 }
