@@ -209,11 +209,48 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.arrives("API keys")
 	k.activate("New key")
 	k.arrives("New key")
+	manageCalendars(k, s)
 	k.activate("Log out")
 	k.arrives("Log in")
 	if faults := traffic.Faults(s.admin.URL); len(faults) > 0 {
 		t.Errorf("the browser complains:\n%s", strings.Join(faults, "\n"))
 	}
+}
+
+// manageCalendars makes a calendar and revokes it.
+func manageCalendars(k *keyboard, s *consoleServer) {
+	k.t.Helper()
+	k.activate("Calendars")
+	k.arrives("Calendars")
+	k.activate("New calendar")
+	k.arrives("New calendar")
+	k.press("x")
+	k.activate("Make the calendar")
+	k.arrives("Error: New calendar")
+	k.reach("Id")
+	k.press(kb.End + kb.Backspace + "1")
+	k.reach("when somebody is booked")
+	k.press(kb.ArrowDown)
+	k.reach("Name")
+	k.press("lobby")
+	k.activate("Make the calendar")
+	k.arrives("Calendar 3 was made")
+	path := k.eval("document.activeElement.value")
+	s.get(path, nil).want(http.StatusOK)
+	k.activate("Copy")
+	k.until("document.getElementById('copied').textContent === 'Copied.'")
+	k.activate("I have copied it: back to all calendars")
+	k.arrives("Calendars")
+	k.activate("Revoke lobby")
+	k.arrives("Revoke calendar 3?")
+	k.activate("Cancel")
+	k.arrives("Calendars")
+	s.get(path, nil).want(http.StatusOK)
+	k.activate("Revoke lobby")
+	k.arrives("Revoke calendar 3?")
+	k.activate("Revoke")
+	k.arrives("Calendars")
+	s.get(path, nil).want(http.StatusUnauthorized)
 }
 
 // TestEveryPageLooks opens every page on a desk, in the dark and on a telephone. None may be
