@@ -93,6 +93,7 @@ const (
 // Two servers share the work.
 func TestRecordedDays(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireTime(t) // the adapter's test replays them as well
 	fixtures.RequireServer(t)
 	variants := fixtures.RecordedAvailability(t)
 	shares := [2]map[string]int{{}, {}}

@@ -40,6 +40,7 @@ func TestOpenAPI(t *testing.T) {
 // is described for that route. Fields of a body may also be sent in the query.
 func TestDocumentListsAllFieldsAndParameters(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireTime(t)
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	c, err := theContract()
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"bookside/fixtures"
 )
 
 // TestLinkerDropsUnusedMethods: code that looks up methods by a name known only at run
@@ -16,6 +18,7 @@ import (
 // up methods in this way.
 func TestLinkerDropsUnusedMethods(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireTime(t)
 	program := filepath.Join(t.TempDir(), "bookside")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	build.Env = append(os.Environ(), "GOOS=linux") // the test reads the ELF format
