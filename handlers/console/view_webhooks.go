@@ -67,7 +67,7 @@ func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[i
 		h.P(h.Code(g.Text(webhooks.MaskURL(hook.URL))), g.Text(" gets "+strings.Join(hook.Filter.Events, ", ")+filterView(hook.Filter)+".")),
 		h.P(webhookStatus(hook)),
 		g.If(hook.Status != webhooks.Enabled, h.P(h.Class("hint"), g.Text("When it is enabled, it first gets the changes since it was disabled."))),
-		h.Div(h.Class("actions"), action("test", "main", "Send a test"), button(webhookPath(hook.ID)+"/edit", g.Text("Change")), onOff, action("rotate", "", "Change the secret", hidden("nonce", nonce)), action("delete", "danger", "Delete")),
+		h.Div(h.Class("actions"), action("test", "main", "Send a test"), button(webhookPath(hook.ID)+"/edit", g.Text("Change")), onOff, action("rotate", "", "Change the secret", hidden("nonce", nonce)), button(webhookPath(hook.ID)+"/delete", g.Text("Delete"))),
 		h.H2(g.Text("Latest deliveries")),
 		g.If(len(deliveries) == 0, h.P(g.Text("Nothing was sent yet."))),
 		g.If(len(deliveries) > 0, dataTable([]string{"Event", "Queued", "State", "Tries", ""},
@@ -78,6 +78,15 @@ func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[i
 		)),
 		h.P(h.Class("hint"), g.Text("Times are in UTC. The log is kept for 30 days; bookside webhooks log shows all of it.")),
 		h.P(webhooksLink("All webhooks")),
+	}
+}
+
+func deleteWebhookView(hook webhooks.Hook, csrf string) g.Node {
+	return g.Group{
+		h.P(g.Text("The receiver of "), h.Strong(g.Text(hook.Name)), g.Text(" ("), h.Code(g.Text(webhooks.MaskURL(hook.URL))),
+			g.Text(") is told nothing any more, and the log of its deliveries is deleted. This cannot be undone.")),
+		h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/delete"), hidden("csrf", csrf),
+			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("Delete the webhook")), button(webhookPath(hook.ID), g.Text("Keep it")))),
 	}
 }
 

@@ -22,6 +22,7 @@ func (c *Console) addWebhooks(mux *http.ServeMux) {
 	mux.Handle("GET "+webhooksPath+"/{id}", c.withSession(func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") }))
 	mux.Handle("GET "+webhooksPath+"/{id}/edit", c.withSession(c.showEditWebhook))
 	mux.Handle("POST "+webhooksPath+"/{id}/edit", c.withForm(c.redisplayEditWebhook, c.updateWebhook))
+	mux.Handle("GET "+webhooksPath+"/{id}/delete", c.withSession(c.showDeleteWebhook))
 	for action, act := range webhookActions {
 		mux.Handle("POST "+webhooksPath+"/{id}/"+action, c.withForm(c.showWebhook, func(v *visit) error { return c.changeWebhook(v, action, act) }))
 	}
@@ -125,6 +126,13 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 	}
 	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, deliveries, tries, csrfToken(v.session), rand.Text(), problem))
 	return nil
+}
+
+func (c *Console) showDeleteWebhook(v *visit) error {
+	return c.withWebhook(v, func(hook webhooks.Hook) error {
+		c.show(v, http.StatusOK, layout{Title: "Delete webhook " + strconv.FormatInt(hook.ID, 10) + "?"}, deleteWebhookView(hook, csrfToken(v.session)))
+		return nil
+	})
 }
 
 func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64) (string, bool, error)) error {

@@ -75,6 +75,10 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	v.open("/console/webhooks/1/rotate").says(http.StatusNotFound, "There is no such page", `href="/console/webhooks"`)
 	do("rotate").says(http.StatusOK, "The secret was changed")
 	v.post("/console/webhooks/1/delete", url.Values{}).want(http.StatusForbidden) // without the token of the session
-	do("delete").leadsTo("/console/webhooks")
+	v.open("/console/webhooks/1").says(http.StatusOK, `href="/console/webhooks/1/delete"`)
+	asked := v.open("/console/webhooks/1/delete").says(http.StatusOK, "Delete webhook 1?", "shop 2", "the log of its deliveries is deleted")
+	v.open("/console/webhooks/1").says(http.StatusOK, "shop 2")
+	v.post("/console/webhooks/1/delete", asked.form("/console/webhooks/1/delete")).leadsTo("/console/webhooks")
+	v.open("/console/webhooks/1/delete").says(http.StatusNotFound, "There is no such webhook")
 	v.open("/console/webhooks/1").says(http.StatusNotFound, "There is no such webhook")
 }
