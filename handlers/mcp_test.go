@@ -442,6 +442,15 @@ func TestToolsWithinLimits(t *testing.T) {
 		t.Errorf("e-mail address %v", email)
 	}
 	masked.call("find_customer", `{'email':'customer9'}`).refused("personal_data_masked")
+	for _, name := range []string{"Zoë", "Braun", "Zoë Braun"} {
+		found := masked.call("find_customer", `{'name':'`+name+`'}`).done()
+		if untrusted := fmt.Sprint(found.at("customers", 0, "untrusted")); !strings.Contains(untrusted, name) || !strings.Contains(untrusted, "***") {
+			t.Errorf("%s: %s", name, untrusted)
+		}
+	}
+	if found := masked.call("find_customer", `{'name':'Nobody'}`).done(); fmt.Sprint(found.at("total")) != "0" {
+		t.Errorf("%s", found.body)
+	}
 	masked.call("book", `{'idempotency_key':'masked-01','service_id':4,`+at+`,'customer':{'first_name':'A','last_name':'B','email':'a@example.test'}}`).refused("personal_data_masked")
 	masked.call("book", `{'idempotency_key':'masked-02','service_id':4,`+at+`,'customer_id':9}`).done()
 }

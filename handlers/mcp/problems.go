@@ -50,7 +50,7 @@ func missing(permission string) *problem {
 // advice is what to try after a failure, by its code.
 var advice = map[string]string{
 	"outside_key_limits":       "This key is only for some agents, services or locations. find_agents and find_services list them.",
-	"personal_data_masked":     "This key neither searches nor writes personal data. Name the customer by customer_id.",
+	maskedCode:                 "This key neither searches nor writes personal data. Name the customer by customer_id.",
 	"idempotency_key_reused":   "This idempotency_key belongs to another call, which has taken effect. For a new booking or another time, make up a new key.",
 	"idempotency_in_progress":  "Wait a few seconds and send exactly the same call again.",
 	"booking_not_found":        "Find the booking with agenda or customer_bookings.",
@@ -60,6 +60,9 @@ var advice = map[string]string{
 	"platform_not_available":   "Nothing was written. Repeat the same call later, a writing one with the same idempotency_key.",
 	"insufficient_permissions": "Do not repeat the call. Tell the person that whoever manages the site's API keys can add the permission.",
 }
+
+// maskedCode is the code of personal data from a key that masks it.
+const maskedCode = "personal_data_masked"
 
 // unknownOutcome is what to try after a write that may have taken effect.
 const unknownOutcome = "It is not known whether this took effect. Send exactly the same call again, with the same idempotency_key: it takes effect once."
