@@ -82,7 +82,7 @@ func TestLogOnATerminal(t *testing.T) {
 // TestCheckOnATerminal: marks have colors in a terminal, unless its user does not want any.
 func TestCheckOnATerminal(t *testing.T) {
 	t.Parallel()
-	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)))
+	env := settingsFor(small(t))
 	check := func(env []string) string {
 		t.Helper()
 		tty, read := terminal(t)
