@@ -76,10 +76,11 @@ type calendarRow struct {
 // time off and the daily limits of agents. It reads bookings one day too far, because the
 // working hours decide about the last one.
 func (s *Site) readCalendar(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, limited bool, in *availability.Input) error {
-	bookings := s.blockingBookings(service, scope, q, *in, q.to+1).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
+	next := min(q.to+1, availability.LastDay)
+	bookings := s.blockingBookings(service, scope, q, *in, next).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
 	others := []sq.SelectBuilder{s.workPeriods(scope, q.from, q.to)}
 	if s.schema.Has(wpdb.Holds) {
-		others = append(others, s.blockingHolds(service, scope, q, *in, q.to+1).Column("?", holdRow).Columns(blockingHoldColumns...).Columns("NULL", "NULL"))
+		others = append(others, s.blockingHolds(service, scope, q, *in, next).Column("?", holdRow).Columns(blockingHoldColumns...).Columns("NULL", "NULL"))
 	}
 	if limited {
 		others = append(others, s.dailyLimits(scope.agents))

@@ -1203,7 +1203,9 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 			}
 		}
 		for _, want := range []string{"k/key_hash", "s/PRIMARY", "wp_latepoint_bookings/start_date_index"} {
-			if used[want] == "" {
+			// MySQL takes the few bookings of an agent for cheaper than the fewer ones of the days.
+			byAgent := s.database.Engine == "mysql" && strings.HasPrefix(want, "wp_latepoint_bookings/") && used["wp_latepoint_bookings/agent_id_index"] != ""
+			if used[want] == "" && !byAgent {
 				t.Errorf("%s: the index %s is not used, only %v", query, want, slices.Sorted(maps.Keys(used)))
 			}
 		}

@@ -432,7 +432,8 @@ func TestCalendarsAreBounded(t *testing.T) {
 		t.Errorf("%d statements", queries)
 	}
 	fill(1000, 1000, "2027-01-05")
-	fill(1500, 3000, "2026-10-05")
+	fill(1000, 3000, "2026-10-05") // MySQL repeats no statement more often
+	fill(500, 4000, "2026-10-05")
 	got := uids()
 	if len(got) != 2000 || !slices.Contains(got, "5") || !slices.Contains(got, "1999") || !slices.Contains(got, "3") || slices.Contains(got, "2") {
 		t.Errorf("%d events", len(got))
@@ -440,7 +441,8 @@ func TestCalendarsAreBounded(t *testing.T) {
 	if size > 4<<20 {
 		t.Errorf("%d bytes", size)
 	}
-	fill(1500, 6000, "2027-02-05")
+	fill(1000, 6000, "2027-02-05")
+	fill(500, 7000, "2027-02-05")
 	if got := uids(); len(got) != 2000 || slices.Contains(got, "3") || slices.Contains(got, "5") || !slices.Contains(got, "1999") {
 		t.Errorf("%d events", len(got))
 	}

@@ -126,6 +126,9 @@ func TestDayParsesAndFormats(t *testing.T) {
 			}
 		})
 	}
+	if text := LastDay.String(); text != "9999-12-31" {
+		t.Errorf("the last day is %s", text)
+	}
 	if _, ok := ParseDay("2027-02-29"); ok {
 		t.Error("a day that is none")
 	}

@@ -12,6 +12,9 @@ const dayEnd Minutes = 24 * 60
 // Day is a calendar day in the site's zone, counted from 1970-01-01.
 type Day int
 
+// LastDay is 9999-12-31, after which databases know no dates.
+const LastDay Day = 2932896
+
 // ParseDay parses YYYY-MM-DD. ok is false if there is no such day.
 func ParseDay(text string) (day Day, ok bool) {
 	t, err := time.Parse(time.DateOnly, text)
