@@ -55,10 +55,11 @@ func (s *Site) views(l domain.Limits) []wpdb.View {
 	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
 	hidden := bookings.Column("b.order_item_id").Where(without).Where(sq.NotEq{"b.order_item_id": nil})
 	some := bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").Where(within)
-	orphan := sq.ConcatExpr("NOT EXISTS (", sq.Select("1").From(s.db.As(wpdb.Bookings, "n")).Where("n.order_item_id = i.id"), ")")
-	// Only orders of which something is shown are looked at once more: most have one booking.
-	mixed := sq.Select("i.order_id").From(s.db.As(wpdb.Bookings, "v")).Join(s.db.As(wpdb.OrderItems, "j") + " ON j.id = v.order_item_id").
-		Join(s.db.As(wpdb.OrderItems, "i") + " ON i.order_id = j.order_id").Where(bookingsWithin(l, "v.")).Where(sq.Or{in("i.id", hidden), orphan})
+	// Derived, because MySQL would look for the bookings of each item anew, and no index has order_item_id.
+	items := bookings.Column("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", without, ")"), "hidden")).
+		Where(sq.NotEq{"b.order_item_id": nil}).GroupBy("b.order_item_id")
+	mixed := sq.Select("i.order_id").From(s.db.As(wpdb.OrderItems, "i")).JoinClause(sq.ConcatExpr("LEFT JOIN (", items, ") AS k ON k.order_item_id = i.id")).
+		Where("COALESCE(k.hidden, 1) = 1").Where(sq.NotEq{"i.order_id": nil})
 	orders := func(column string) sq.Sqlizer { return sq.And{in(column, some), sq.Expr("NOT ?", in(column, mixed))} }
 	return []wpdb.View{
 		{Table: wpdb.Transactions, Rows: orders("order_id")},
