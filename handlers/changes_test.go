@@ -470,7 +470,7 @@ func (f *feed) waitersFull(cursor, key string) {
 // may be processed at the same time.
 func TestManyWaiters(t *testing.T) {
 	t.Parallel()
-	const many = 200
+	const many = 50
 	f := newFeed(t, func(o *handlers.Options) { o.MaxWaiting, o.MaxConcurrent = many, 2 })
 	key, _ := f.key("read_changes", "read")
 	cursor := f.read("/changes", key).Cursor

@@ -132,7 +132,7 @@ func TestTablesOfAllLists(t *testing.T) {
 func TestLongTables(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
-	for _, query := range []string{"", "sort=customer_name&order=asc", "status=approved&sort=created_at", "search=a&sort=id"} {
+	for _, query := range fixtures.Sample([]string{"", "sort=customer_name&order=asc", "status=approved&sort=created_at", "search=a&sort=id"}, 3) {
 		t.Run(query, func(t *testing.T) {
 			t.Parallel()
 			var want []string

@@ -321,7 +321,7 @@ func TestRepeatedBulkResumes(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for _, on := range []string{"START TRANSACTION", "INSERT INTO `wp_bookside_idempotency`", "COMMIT"} {
 		for _, lost := range []bool{true, false} {
-			for skip := range 5 {
+			for _, skip := range fixtures.Sample([]int{0, 1, 2, 3, 4}, 2) {
 				where := fmt.Sprintf("%s %d, lost %t", on, skip, lost)
 				proxy.Arm(fixtures.Fault{On: on, Skip: skip, Lost: lost})
 				tries := 1

@@ -16,7 +16,7 @@ import (
 func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	for _, test := range []struct {
+	for i, test := range []struct {
 		name, known, update, undo string   // known is a change of an earlier update
 		then                      []string // if one statement cannot do it on every server
 		why                       string   // the booking is rejected; "" if it is not
@@ -57,7 +57,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 		// The plugin changes its version with its tables; if it did not, the first
 		// failure reveals the change.
 		for _, versioned := range []bool{true, false} {
-			if test.silent && !versioned {
+			if !versioned && (test.silent || !fixtures.Thorough() && !test.unannounced && i%3 > 0) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, version changed %t", test.name, versioned), func(t *testing.T) {

@@ -168,8 +168,8 @@ func TestInvalidShopFieldsAreNamed(t *testing.T) {
 					}
 					body.wantRejection(t, where, s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, bad.raw))), want)
 				}
-				wantNoWrites(t, field, before)
 			}
+			wantNoWrites(t, name, before)
 		})
 	}
 }
