@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -308,12 +309,12 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 			if table.least != "" {
 				always = send("{" + table.least + "}")
 			}
-			for field, columns := range table.fields {
+			for _, field := range fixtures.Sample(slices.Sorted(maps.Keys(table.fields)), 2) {
 				body := "{" + field + "}"
 				if table.least != "" {
 					body = mergeObjects(t, table.least, field)
 				}
-				got, want := send(body), always.with(columns)
+				got, want := send(body), always.with(table.fields[field])
 				for _, name := range []string{"order_invoices.data", "order_items.item_data"} { // copies of other columns
 					delete(want, name)
 					delete(got, name)
