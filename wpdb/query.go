@@ -335,13 +335,27 @@ type orZero[T any] struct{ dest *T }
 
 func (z orZero[T]) Scan(src any) error {
 	// The usual types, without the reflection of the general case.
-	if raw, ok := src.([]byte); ok {
+	switch src := src.(type) {
+	case nil:
+		var zero T
+		*z.dest = zero
+		return nil
+	case int64:
+		switch dest := any(z.dest).(type) {
+		case *int64:
+			*dest = src
+			return nil
+		case *int:
+			*dest = int(src)
+			return nil
+		}
+	case []byte:
 		switch dest := any(z.dest).(type) {
 		case *string:
-			*dest = string(raw)
+			*dest = string(src)
 			return nil
 		case *int64:
-			if number, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			if number, err := strconv.ParseInt(string(src), 10, 64); err == nil {
 				*dest = number
 				return nil
 			}

@@ -149,28 +149,29 @@ func TestStatementsThatCannotBeBuilt(t *testing.T) {
 func TestOrZero(t *testing.T) {
 	t.Parallel()
 	db, mock := wpdbtest.MockExact(t, 1)
-	values := sqlmock.NewRows([]string{"text", "id", "share", "flag", "raw"})
-	values.AddRow(nil, nil, nil, nil, nil).
-		AddRow([]byte("Zoë"), int64(7), 1.5, int64(1), []byte("x")).
-		AddRow("Zoë", []byte("7"), []byte("1.5"), []byte("1"), "x").
-		AddRow(int64(7), "7", int64(2), true, []byte{})
+	values := sqlmock.NewRows([]string{"text", "id", "count", "share", "flag", "raw"})
+	values.AddRow(nil, nil, nil, nil, nil, nil).
+		AddRow([]byte("Zoë"), int64(7), int64(3), 1.5, int64(1), []byte("x")).
+		AddRow("Zoë", []byte("7"), []byte("3"), []byte("1.5"), []byte("1"), "x").
+		AddRow(int64(7), "7", "3", int64(2), true, []byte{})
 	mock.ExpectQuery("SELECT 1").WillReturnRows(values)
 	type row struct {
 		Text  string
 		ID    int64
+		Count int
 		Share float64
 		Flag  bool
 		Raw   []byte
 	}
 	got, err := wpdb.All(t.Context(), db, "read", sq.Expr("SELECT 1"), func(s wpdb.Scanner) (row, error) {
-		r := row{Text: "before", ID: 1, Share: 1, Flag: true, Raw: []byte("before")}
-		err := s.Scan(wpdb.OrZero(&r.Text), wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Share), wpdb.OrZero(&r.Flag), wpdb.OrZero(&r.Raw))
+		r := row{Text: "before", ID: 1, Count: 1, Share: 1, Flag: true, Raw: []byte("before")}
+		err := s.Scan(wpdb.OrZero(&r.Text), wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Count), wpdb.OrZero(&r.Share), wpdb.OrZero(&r.Flag), wpdb.OrZero(&r.Raw))
 		return r, err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []row{{}, {"Zoë", 7, 1.5, true, []byte("x")}, {"Zoë", 7, 1.5, true, []byte("x")}, {"7", 7, 2, true, []byte{}}}
+	want := []row{{}, {"Zoë", 7, 3, 1.5, true, []byte("x")}, {"Zoë", 7, 3, 1.5, true, []byte("x")}, {"7", 7, 3, 2, true, []byte{}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
