@@ -636,6 +636,66 @@ func TestSetupWithSELinux(t *testing.T) {
 	m.wantUntouched()
 }
 
+// TestSetupOfConstantAddress: WP_HOME in wp-config.php is the address, if it can be read, and --url
+// comes before it.
+func TestSetupOfConstantAddress(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	for _, test := range []struct {
+		name, constant string
+		args           []string
+		want           string
+	}{
+		{"literal", "define('WP_HOME', 'http://constant.test/blog/');", nil, "http://constant.test/blog"},
+		{"computed", "define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']);", nil, "http://site.test"},
+		{"option of the command", "define('WP_HOME', 'http://constant.test');", []string{"--url", "http://named.test"}, "http://named.test"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, db).boot()
+			if err := m.edit("var/www/html/wp-config.php", func(text string) string { return text + test.constant + "\n" }); err != nil {
+				t.Fatal(err)
+			}
+			got := m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exitOK)
+			wantTexts(t, got.stdout, "The address of the site: "+test.want+"\n", "and ask for "+test.want+"/wp-json/latepoint-api/v1/services with it")
+		})
+	}
+}
+
+// TestSetupWithUnreadableWebServer: a configuration that cannot be parsed stops setup only if it is
+// that of the web server to be changed.
+func TestSetupWithUnreadableWebServer(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	const apache, nginx = "etc/apache2/apache2.conf", "etc/nginx/sites-enabled/broken"
+	for _, test := range []struct {
+		name, file, content string
+		args                []string
+		code                int
+		want                string // in its output, or in its error
+	}{
+		{"none is changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "none"}, exitOK, "nginx cannot be read; it is left alone: /etc/nginx/sites-enabled/broken, line 3: ends within a directive\n"},
+		{"none is changed, and all is named", nginx, "server {\n", []string{"--web-server", "none", "--wordpress", "/var/www/html", "--url", "http://site.test"}, exitOK, "nginx cannot be read; it is left alone"},
+		{"another is changed", apache, "Include apache2.conf\n", []string{"--web-server", "nginx"}, exitOK, "Apache cannot be read; it is left alone: /etc/apache2/apache2.conf, line 1: apache2.conf includes itself\n"},
+		{"it is to be changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "nginx"}, exitFailure, "--web-server none"},
+		{"which one is open", nginx, "server {\n    root /srv;\n", nil, exitFailure,
+			"the configuration of nginx cannot be read: /etc/nginx/sites-enabled/broken, line 3: ends within a directive.\nCorrect it first, or leave the web server alone: --web-server none"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, db).boot()
+			writeBelow(t, m.root, map[string]string{test.file: test.content})
+			if test.code == exitOK {
+				wantTexts(t, m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exitOK).stdout, test.want, "Nothing was done.")
+				return
+			}
+			m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, test.code, test.want)
+		})
+	}
+}
+
 // TestSetupNamesTheProgram: setup says which program the service runs, and warns of a second one.
 func TestSetupNamesTheProgram(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
-// Package wpconfig reads the database settings in a site's wp-config.php. It
-// tokenizes the PHP and never runs it.
+// Package wpconfig reads the settings of the database and the addresses in a
+// site's wp-config.php. It tokenizes the PHP and never runs it.
 //
 // Of this module it may import wpdb, which says what a table prefix may be.
 package wpconfig
@@ -17,7 +17,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Config is what a wp-config.php says about the database.
+// Config is what a wp-config.php says about the database and the site's addresses.
 type Config struct {
 	Name, User, Password string
 	Network              string // "tcp" or "unix"
@@ -25,6 +25,7 @@ type Config struct {
 	Charset              string // empty if the file does not set it
 	TablePrefix          string // with Multisite, the prefix of the network's first site
 	Multisite            bool
+	Home, SiteURL        string // WP_HOME and WP_SITEURL; empty if missing, computed, or without effect because of Multisite
 }
 
 // FormatDSN returns the data source name, as go-sql-driver/mysql writes it.
@@ -80,12 +81,13 @@ func Read(path string) (Config, error) {
 	return c, nil
 }
 
-// Parse extracts the database settings from the source of a wp-config.php. Only
+// Parse extracts the settings from the source of a wp-config.php. Only
 // values written as a single literal count, and included files are not read. As
 // in PHP, the first definition of a constant wins, and the last assignment of
 // $table_prefix. A conditional definition counts if no other contradicts it.
 //
-// A value that is computed, contradictory or missing is reported as an *Error.
+// A value that is computed, contradictory or missing is reported as an *Error,
+// except for the addresses, which a site needs not set here.
 // The table prefix is checked last: an error about it comes with all other
 // settings.
 func Parse(src []byte) (Config, error) { return parse(src, isSocket) }
@@ -101,6 +103,9 @@ func parse(src []byte, isSocket func(path string) bool) (Config, error) {
 	c.Charset = r.setting("DB_CHARSET").value
 	multisite := r.setting(Multisite).value
 	c.Multisite = multisite == "1" || strings.EqualFold(multisite, "true")
+	if !c.Multisite {
+		c.Home, c.SiteURL = r.optional("WP_HOME"), r.optional("WP_SITEURL")
+	}
 	c.TablePrefix = r.prefix()
 	return c, r.err
 }
@@ -155,6 +160,12 @@ func (r *reader) required(name string) string {
 		r.fail(s.line, name, "is empty")
 	}
 	return s.value
+}
+
+// optional returns the value of a setting that may as well be somewhere else.
+func (r *reader) optional(name string) string {
+	unreported := reader{found: r.found}
+	return unreported.setting(name).value
 }
 
 func (r *reader) host(isSocket func(path string) bool) (network, address string) {

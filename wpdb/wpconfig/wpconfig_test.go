@@ -56,6 +56,7 @@ func TestParse(t *testing.T) {
 	named := func(name string) Config { c := wantConfig; c.Name = name; return c }
 	network := wantConfig
 	network.Multisite = true
+	at := func(home, siteURL string) Config { c := wantConfig; c.Home, c.SiteURL = home, siteURL; return c }
 	// renamed is testConfig with another line for DB_NAME.
 	renamed := func(line string) string {
 		return strings.Replace(testConfig, `define( 'DB_NAME', 'shop' );`, line, 1)
@@ -109,6 +110,12 @@ func TestParse(t *testing.T) {
 		"prefix of a class":         {withCredentials(`$table_prefix = 'a_'; A::$table_prefix = 'b_';`), prefixed("a_")},
 		"prefix and then a network": {withCredentials(`$table_prefix = 'wp_'; define('WP_ALLOW_MULTISITE', true); define('MULTISITE', TRUE);`), network},
 		"network by number":         {withCredentials(`define('MULTISITE', 1);`), network},
+		"addresses":                 {withCredentials(`define('WP_HOME', 'https://a.example'); const WP_SITEURL = "https://a.example/wp";`), at("https://a.example", "https://a.example/wp")},
+		"first address holds":       {withCredentials(`define('WP_HOME', 'https://a.example'); define('WP_HOME', 'https://b.example');`), at("https://a.example", "")},
+		"one of two addresses":      {withCredentials(`if ($x) { define('WP_HOME', 'https://a.example'); } else { define('WP_HOME', 'https://b.example'); }`), wantConfig},
+		"computed address":          {withCredentials(`define('WP_HOME', 'https://' . $_SERVER['HTTP_HOST']); define('WP_SITEURL', WP_HOME . '/wp');`), wantConfig},
+		"half computed addresses":   {withCredentials(`define('WP_HOME', 'https://a.example'); define('WP_SITEURL', WP_HOME);`), at("https://a.example", "")},
+		"addresses in a network":    {withCredentials(`define('WP_HOME', 'https://a.example'); define('MULTISITE', true);`), network},
 		"no network":                {withCredentials(`define('MULTISITE', false);`), wantConfig},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,9 +26,7 @@ func parseApache(files fs.FS, main string) (configuration, error) {
 }
 
 func (r *apacheReader) file(name string, in *Server) error {
-	if r.depth++; r.depth > 20 {
-		return fmt.Errorf("%s includes itself", name)
-	}
+	r.depth++
 	defer func() { r.depth-- }()
 	content, err := fs.ReadFile(r.files, relative(name))
 	if err != nil {
@@ -56,18 +54,45 @@ func (r *apacheReader) file(name string, in *Server) error {
 				r.found.servers = append(r.found.servers, *in)
 			}
 			in = nil
-		default:
-			if err := r.directive(words, in); err != nil {
+		case "include", "includeoptional":
+			if len(words) < 2 {
+				continue
+			}
+			if err := r.include(place(name, lineOf(text, at)), words[1], in); err != nil {
 				return err
 			}
+		default:
+			r.directive(words, in)
 		}
 	}
 	return nil
 }
 
-func (r *apacheReader) directive(words []string, in *Server) error {
+func (r *apacheReader) include(from, pattern string, in *Server) error {
+	if r.depth > maxIncludes {
+		return fmt.Errorf("%s: %s includes itself", from, pattern)
+	}
+	if !path.IsAbs(pattern) {
+		pattern = path.Join(r.root, pattern)
+	}
+	if in == nil {
+		r.found.included = append(r.found.included, pattern)
+	}
+	names, err := glob(r.files, pattern)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", from, pattern, err)
+	}
+	for _, name := range names {
+		if err := r.file(name, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *apacheReader) directive(words []string, in *Server) {
 	if len(words) < 2 {
-		return nil
+		return
 	}
 	value := words[1]
 	switch strings.ToLower(words[0]) {
@@ -75,27 +100,11 @@ func (r *apacheReader) directive(words []string, in *Server) error {
 		if path.IsAbs(value) {
 			r.root = value
 		}
-	case "include", "includeoptional":
-		if !path.IsAbs(value) {
-			value = path.Join(r.root, value)
-		}
-		if in == nil {
-			r.found.included = append(r.found.included, value)
-		}
-		names, err := glob(r.files, value)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if err := r.file(name, in); err != nil {
-				return err
-			}
-		}
 	case "setenvifexpr":
 		r.found.bookside = r.found.bookside || in == nil && strings.Contains(strings.Join(words, " "), "bookside_request")
 	}
 	if in == nil {
-		return nil
+		return
 	}
 	switch strings.ToLower(words[0]) {
 	case "servername", "serveralias":
@@ -107,7 +116,6 @@ func (r *apacheReader) directive(words []string, in *Server) error {
 	case "proxypass":
 		in.Bookside = in.Bookside || strings.Contains(value, "/latepoint-api/v1")
 	}
-	return nil
 }
 
 // apacheWords splits a line of a configuration into its words; a comment has none.

@@ -15,8 +15,8 @@ type caddyToken struct {
 	end  int // offset behind it
 }
 
-// caddyTokens splits a Caddyfile into words, without comments.
-func caddyTokens(text string) (tokens []caddyToken, err error) {
+// caddyTokens splits a file with a name into words, without comments.
+func caddyTokens(name, text string) (tokens []caddyToken, err error) {
 	line := 1
 	for i := 0; i < len(text); {
 		switch text[i] {
@@ -32,7 +32,7 @@ func caddyTokens(text string) (tokens []caddyToken, err error) {
 		case '"', '`':
 			word, end, ok := caddyQuoted(text, i)
 			if !ok {
-				return nil, fmt.Errorf("line %d: a quote has no end", line)
+				return nil, fmt.Errorf("%s: a quote has no end", place(name, line))
 			}
 			tokens = append(tokens, caddyToken{word, line, end})
 			line += strings.Count(text[i:end], "\n")
@@ -83,18 +83,16 @@ func parseCaddy(files fs.FS, main string) (configuration, error) {
 // file reads the blocks of a file; of the first file, a block without an address at the beginning
 // has the global options.
 func (r *caddyReader) file(name string, first bool) error {
-	if r.depth++; r.depth > 20 {
-		return fmt.Errorf("%s imports itself", name)
-	}
+	r.depth++
 	defer func() { r.depth-- }()
 	content, err := fs.ReadFile(r.files, relative(name))
 	if err != nil {
 		return nil // Caddy itself complains if it is needed
 	}
 	text := string(content)
-	tokens, err := caddyTokens(text)
+	tokens, err := caddyTokens(name, text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
 	var head []caddyToken
 	for i := 0; i < len(tokens); i++ {
@@ -102,13 +100,13 @@ func (r *caddyReader) file(name string, first bool) error {
 		switch {
 		case t.text == "import" && len(head) == 0 && i+1 < len(tokens) && tokens[i+1].line == t.line:
 			i++
-			if err := r.imported(name, tokens[i].text); err != nil {
+			if err := r.imported(name, tokens[i]); err != nil {
 				return err
 			}
 		case t.text == "{":
 			end := caddyBlockEnd(tokens, i)
 			if end < 0 {
-				return fmt.Errorf("%s, line %d: a block has no end", name, t.line)
+				return fmt.Errorf("%s: a block has no end", place(name, t.line))
 			}
 			r.block(name, text, head, tokens[i:end], first && len(r.found.servers) == 0)
 			head, i = nil, end
@@ -136,13 +134,17 @@ func caddyBlockEnd(tokens []caddyToken, open int) int {
 	return -1
 }
 
-func (r *caddyReader) imported(file, pattern string) error {
+func (r *caddyReader) imported(file string, imported caddyToken) error {
+	from, pattern := place(file, imported.line), imported.text
+	if r.depth > maxIncludes {
+		return fmt.Errorf("%s: %s imports itself", from, pattern)
+	}
 	if !path.IsAbs(pattern) {
 		pattern = path.Join(path.Dir(file), pattern)
 	}
 	names, err := glob(r.files, pattern)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %s: %w", from, pattern, err)
 	}
 	for _, name := range names {
 		if err := r.file(name, false); err != nil {

@@ -171,9 +171,6 @@ type nginxScope struct {
 }
 
 func (r *nginxReader) file(name string, in *nginxScope) error {
-	if len(r.open) > 20 {
-		return fmt.Errorf("%s includes itself", name)
-	}
 	content, err := fs.ReadFile(r.files, relative(name))
 	if err != nil {
 		return nil // nginx itself complains if it is needed
@@ -183,7 +180,7 @@ func (r *nginxReader) file(name string, in *nginxScope) error {
 	p := &nginxParser{text: string(content)}
 	list, err := p.directives(false)
 	if err != nil {
-		return fmt.Errorf("%s, line %d: %w", name, lineOf(p.text, min(p.offset, len(p.text))), err)
+		return fmt.Errorf("%s: %w", place(name, lineOf(p.text, min(p.offset, len(p.text)))), err)
 	}
 	return r.directives(name, p.text, list, in)
 }
@@ -204,7 +201,7 @@ func (r *nginxReader) directive(file, text string, d nginxDirective, in *nginxSc
 	}
 	switch {
 	case d.name == "include" && first != "":
-		return r.include(first, in)
+		return r.include(place(file, lineOf(text, d.at)), first, in)
 	case d.name == "upstream" && first == "bookside":
 		r.found.bookside = true
 	case d.name == "server" && d.inside > 0 && in == nil:
@@ -249,7 +246,10 @@ func (r *nginxReader) log(target string, in *nginxScope) {
 	}
 }
 
-func (r *nginxReader) include(pattern string, in *nginxScope) error {
+func (r *nginxReader) include(from, pattern string, in *nginxScope) error {
+	if len(r.open) > maxIncludes {
+		return fmt.Errorf("%s: %s includes itself", from, pattern)
+	}
 	if !path.IsAbs(pattern) {
 		pattern = path.Join(r.prefix, pattern)
 	}
@@ -258,7 +258,7 @@ func (r *nginxReader) include(pattern string, in *nginxScope) error {
 	}
 	names, err := glob(r.files, pattern)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %s: %w", from, pattern, err)
 	}
 	for _, name := range names {
 		if err := r.file(name, in); err != nil {

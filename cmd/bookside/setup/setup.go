@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ type Setup struct {
 // run goes on with it.
 type Options struct {
 	SiteID      int    `json:"site_id"`      // in a network
-	Address     string `json:"address"`      // of the site; "" for the one in its options
+	Address     string `json:"address"`      // of the site; "" for the one that WordPress has
 	Listen      string `json:"listen"`       // address of the API
 	AdminListen string `json:"admin_listen"` // of probes, metrics and the console
 	WebServer   string `json:"web_server"`   // name; "" for the one that serves the site, None to leave all alone
@@ -204,8 +205,15 @@ func (s *Setup) begin(ctx context.Context) error {
 
 // examine finds the site, its database and its address, and checks whether it can be served.
 func (s *Setup) examine(ctx context.Context) (err error) {
-	if s.configurations, err = parseConfigurations(s.Host.files()); err != nil {
-		return errorf("%v: correct it first", err)
+	s.configurations = parseConfigurations(s.Host.files())
+	for _, c := range s.configurations {
+		switch {
+		case c.unreadable == nil:
+		case s.WebServer != "" && !strings.EqualFold(s.WebServer, string(c.software)):
+			s.say("The configuration of %s cannot be read; it is left alone: %v\n", c.software, c.unreadable)
+		default:
+			return errorf("the configuration of %s cannot be read: %v.\nCorrect it first, or leave the web server alone: --web-server none", c.software, c.unreadable)
+		}
 	}
 	if s.site, err = s.choose(ctx); err != nil {
 		return err
@@ -293,9 +301,7 @@ func (s *Setup) findAddress(ctx context.Context) (err error) {
 		if err = errors.Join(err, db.Close()); err != nil {
 			return err
 		}
-		if address = wpdb.PlainText(options["home"]); address == "" {
-			address = wpdb.PlainText(options["siteurl"])
-		}
+		address = addressOf(s.wordpress, options)
 	}
 	s.home, err = url.Parse(strings.TrimRight(address, "/"))
 	if err != nil || !plainAddress(s.home) {
@@ -303,6 +309,12 @@ func (s *Setup) findAddress(ctx context.Context) (err error) {
 	}
 	s.say("\nThe address of the site: %s\n", s.home)
 	return nil
+}
+
+// addressOf returns the address of a site's pages. As in WordPress, a constant counts more than the
+// option that it stands for.
+func addressOf(constants wpconfig.Config, options map[string]string) string {
+	return cmp.Or(constants.Home, wpdb.PlainText(options["home"]), constants.SiteURL, wpdb.PlainText(options["siteurl"]))
 }
 
 // plainPath is a path that means itself in a configuration of every web server.

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -41,6 +42,8 @@ type configuration struct {
 	log      string   // nginx: the log of sites without one of their own, or logsNothing; "" for the usual one
 	global   int      // Caddy: offset inside the block of global options; -1 if there is none
 	logs     bool     // Caddy: the global options have a log
+	// unreadable says why it cannot be parsed; nothing is known of its sites then.
+	unreadable error
 }
 
 // mains are the main files of web servers, with their packages' paths.
@@ -56,14 +59,14 @@ var mains = []struct {
 }
 
 // parseConfigurations parses the configurations of all web servers.
-func parseConfigurations(files fs.FS) (found []configuration, err error) {
+func parseConfigurations(files fs.FS) (found []configuration) {
 	for _, m := range mains {
 		if _, err := fs.Stat(files, relative(m.file)); err != nil {
 			continue
 		}
 		c, err := m.parse(files, m.file)
 		if err != nil {
-			return nil, err
+			c = configuration{unreadable: err}
 		}
 		c.software, c.main = m.software, m.file
 		for i := range c.servers {
@@ -71,8 +74,11 @@ func parseConfigurations(files fs.FS) (found []configuration, err error) {
 		}
 		found = append(found, c)
 	}
-	return found, nil
+	return found
 }
+
+// maxIncludes limits how deep files include each other, which may be without an end.
+const maxIncludes = 20
 
 // includes reports whether a file would be included, if it existed.
 func (c configuration) includes(file string) bool {
@@ -124,5 +130,8 @@ func nextLine(content string, offset int) int {
 	}
 	return len(content)
 }
+
+// place names a line of a file in an error.
+func place(file string, line int) string { return fmt.Sprintf("%s, line %d", file, line) }
 
 func lineOf(content string, offset int) int { return strings.Count(content[:offset], "\n") + 1 }

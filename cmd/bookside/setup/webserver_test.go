@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/wpdb/wpconfig"
 )
 
 // tree returns files by their absolute paths.
@@ -78,12 +80,11 @@ func TestParseConfigurations(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			found, err := parseConfigurations(tree(test.files))
-			if err != nil {
-				t.Fatal(err)
-			}
 			var got []Server
-			for _, c := range found {
+			for _, c := range parseConfigurations(tree(test.files)) {
+				if c.unreadable != nil {
+					t.Errorf("%s: %v", c.main, c.unreadable)
+				}
 				for _, s := range c.servers {
 					if content := test.files[s.File]; s.At > 0 && content[s.At-1] != '\n' && s.At != len(content) {
 						t.Errorf("%s: %d is within a line", s.File, s.At)
@@ -157,24 +158,65 @@ func TestProgramOf(t *testing.T) {
 	}
 }
 
-// TestInvalidConfigurations: what cannot be parsed is an error that names the place, and never a
-// site that is half read.
+// TestInvalidConfigurations: what cannot be parsed is an error that names file and line, and never a
+// site that is half read. The configurations of other web servers are read all the same.
 func TestInvalidConfigurations(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, file, content, want string }{
 		{"nginx, open block", "/etc/nginx/nginx.conf", "http {\n  server {\n", "/etc/nginx/nginx.conf, line 3: ends within a directive"},
 		{"nginx, closed too often", "/etc/nginx/nginx.conf", "http {}\n}\n", "/etc/nginx/nginx.conf, line 2: has a } too many"},
-		{"nginx, open quote", "/etc/nginx/nginx.conf", "http { root 'x; }", "ends within a directive"},
-		{"nginx, endless include", "/etc/nginx/nginx.conf", "include nginx.conf;", "includes itself"},
-		{"Apache, endless include", "/etc/apache2/apache2.conf", "Include apache2.conf", "includes itself"},
-		{"Caddy, open block", "/etc/caddy/Caddyfile", "a.example {\n", "/etc/caddy/Caddyfile, line 1: a block has no end"},
-		{"Caddy, open quote", "/etc/caddy/Caddyfile", "a.example {\n\troot \"x\n}\n", "line 2: a quote has no end"},
-		{"Caddy, endless import", "/etc/caddy/Caddyfile", "import Caddyfile", "imports itself"},
+		{"nginx, open quote", "/etc/nginx/nginx.conf", "http { server {} root 'x; }", "/etc/nginx/nginx.conf, line 1: ends within a directive"},
+		{"nginx, endless include", "/etc/nginx/nginx.conf", "\ninclude nginx.conf;", "/etc/nginx/nginx.conf, line 2: nginx.conf includes itself"},
+		{"nginx, pattern", "/etc/nginx/nginx.conf", "\ninclude a[;", "/etc/nginx/nginx.conf, line 2: /etc/nginx/a[: syntax error in pattern"},
+		{"Apache, endless include", "/etc/apache2/apache2.conf", "<VirtualHost *>\n</VirtualHost>\nInclude apache2.conf", "/etc/apache2/apache2.conf, line 3: apache2.conf includes itself"},
+		{"Apache, pattern", "/etc/apache2/apache2.conf", "<VirtualHost *>\n</VirtualHost>\nInclude a[", "/etc/apache2/apache2.conf, line 3: /etc/apache2/a[: syntax error in pattern"},
+		{"Caddy, open block", "/etc/caddy/Caddyfile", "b.example {\n}\na.example {\n", "/etc/caddy/Caddyfile, line 3: a block has no end"},
+		{"Caddy, open quote", "/etc/caddy/Caddyfile", "a.example {\n\troot \"x\n}\n", "/etc/caddy/Caddyfile, line 2: a quote has no end"},
+		{"Caddy, endless import", "/etc/caddy/Caddyfile", "b.example {\n}\nimport Caddyfile", "/etc/caddy/Caddyfile, line 3: Caddyfile imports itself"},
+		{"Caddy, pattern", "/etc/caddy/Caddyfile", "b.example {\n}\nimport a[", "/etc/caddy/Caddyfile, line 3: /etc/caddy/a[: syntax error in pattern"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := parseConfigurations(tree(map[string]string{test.file: test.content}))
-			wantError(t, err, test.want)
+			files := map[string]string{"/etc/httpd/conf/httpd.conf": "<VirtualHost *>\n</VirtualHost>\n", test.file: test.content}
+			var read []string // files whose sites are known
+			for _, c := range parseConfigurations(tree(files)) {
+				if c.main == test.file {
+					wantError(t, c.unreadable, test.want)
+				}
+				for _, server := range c.servers {
+					read = append(read, server.File)
+				}
+			}
+			if diff := cmp.Diff([]string{"/etc/httpd/conf/httpd.conf"}, read); diff != "" {
+				t.Errorf("sites (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAddressOf: the site has the address that WordPress would give it.
+func TestAddressOf(t *testing.T) {
+	t.Parallel()
+	const home, siteURL = "https://home.example", "https://url.example"
+	for _, test := range []struct {
+		name      string
+		constants wpconfig.Config
+		options   map[string]string
+		want      string
+	}{
+		{"options", wpconfig.Config{}, map[string]string{"home": home, "siteurl": siteURL}, home},
+		{"no option for the pages", wpconfig.Config{}, map[string]string{"home": "", "siteurl": siteURL}, siteURL},
+		{"constant for the pages", wpconfig.Config{Home: "https://a.example"}, map[string]string{"home": home, "siteurl": siteURL}, "https://a.example"},
+		{"both constants", wpconfig.Config{Home: "https://a.example", SiteURL: "https://a.example/wp"}, map[string]string{"home": home, "siteurl": siteURL}, "https://a.example"},
+		{"constant for WordPress only", wpconfig.Config{SiteURL: "https://a.example/wp"}, map[string]string{"home": home, "siteurl": siteURL}, home},
+		{"constant for WordPress, and no option for the pages", wpconfig.Config{SiteURL: "https://a.example"}, map[string]string{"siteurl": siteURL}, "https://a.example"},
+		{"nothing", wpconfig.Config{}, nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := addressOf(test.constants, test.options); got != test.want {
+				t.Errorf("the address is %q, want %q", got, test.want)
+			}
 		})
 	}
 }
