@@ -254,7 +254,8 @@ func manageCalendars(k *keyboard, s *consoleServer) {
 }
 
 // TestEveryPageLooks opens every page on a desk, in the dark and on a telephone. None may be
-// wider than the screen, and axe must find nothing wrong.
+// wider than the screen, break a part of a network or show a label for nothing, and axe must find
+// nothing wrong.
 func TestEveryPageLooks(t *testing.T) {
 	t.Parallel()
 	window := browser.New(t)
@@ -291,14 +292,37 @@ func TestEveryPageLooks(t *testing.T) {
 			k.eval("document.querySelectorAll('details').forEach(d => { d.open = true })")
 			k.arrives(title)
 			browser.Accessible(window, t, on+" "+title)
+			for flaw, find := range map[string]string{"broken": brokenNetworks, "labels of nothing": emptyCards} {
+				if found := k.eval(find); found != "" {
+					t.Errorf("%s %s: %s: %s", on, title, flaw, found)
+				}
+			}
 		}
 	}
+	k.label = "page narrow"
+	k.scheme("light")
+	if err := chromedp.Do(window, chromedp.EmulateViewport(1130, 900), chromedp.Navigate(server.admin.URL+"/console/keys")); err != nil {
+		t.Fatal(err)
+	}
+	k.arrives("API keys") // the widest table, where it has just become one
 	for _, fault := range traffic.Faults(server.admin.URL) {
 		if !strings.Contains(fault, "404") { // of the key that does not exist
 			t.Error(fault)
 		}
 	}
 }
+
+// brokenNetworks is an expression for the parts of networks that are on two lines.
+const brokenNetworks = `[...document.querySelectorAll(".network")].flatMap(network => [...network.childNodes]).filter(part => {
+	const range = document.createRange();
+	range.selectNodeContents(part);
+	return part.nodeType === Node.TEXT_NODE && range.getClientRects().length > 1;
+}).map(part => part.textContent).join(", ")`
+
+// emptyCards is an expression for the labels in cards that have nothing beside them.
+const emptyCards = `[...document.querySelectorAll(".keys td[data-label]")].filter(cell =>
+	cell.offsetHeight > 0 && cell.innerText.trim() === "" && getComputedStyle(cell, "::before").content !== "none"
+).map(cell => cell.dataset.label).join(", ")`
 
 // busy fills every page: a day of requests, keys and a calendar with long names, webhooks, mails, changes and
 // overlaps.
@@ -321,11 +345,11 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 		}
 	}
 	s.clock = now
-	ends := now.AddDate(0, 0, -1)
+	ended, ends := now.AddDate(0, 0, -1), now.AddDate(1, 0, 0)
 	for _, n := range []keys.NewKey{
-		{Name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", Kind: keys.Live, Permissions: []string{"read", "write_bookings"}, CreatedBy: "ada, command line",
-			Limits: domain.Limits{Agents: []int64{1, 2}, Locations: []int64{1}}, MaskPersonal: true, Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1234:5678:9abc:def0:1234:5678/128")}},
-		{Name: "till", Kind: keys.Test, Permissions: []string{"read"}, ExpiresAt: &ends},
+		{Name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", Kind: keys.Live, Permissions: []string{"read", "write_bookings"}, CreatedBy: "ada, command line", ExpiresAt: &ends,
+			Limits: domain.Limits{Agents: []int64{1, 2}, Locations: []int64{1}}, MaskPersonal: true, Networks: []netip.Prefix{netip.MustParsePrefix("192.168.100.128/25"), netip.MustParsePrefix("2001:db8:1234:5678:9abc:def0:1234:5678/128")}},
+		{Name: "till", Kind: keys.Test, Permissions: []string{"read"}, ExpiresAt: &ended},
 		{Name: "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetzbesprechung", Kind: keys.Calendar, Details: keys.Names, Limits: keys.CalendarLimits(domain.AgentResource, 1), CreatedBy: "ada, console"},
 	} {
 		if _, _, err := s.keys.Create(t.Context(), n); err != nil {

@@ -248,7 +248,7 @@ func TestLifeOfAKey(t *testing.T) {
 	header := http.Header{"X-Api-Key": {secret}}
 	k.get("/v1/bookings", header).want(http.StatusOK)
 	k.get("/v1/customers", header).want(http.StatusForbidden)
-	v.open("/console/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", "<code>192.0.2.0/24</code><br><code>2001:db8::7</code>", "100 a minute</span>", "70 an hour</span>",
+	v.open("/console/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", `<code class="network">192.0.2.0/24</code><br><code class="network">2001:<wbr>db8::<wbr>7</code>`, "100 a minute</span>", "70 an hour</span>",
 		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
 
 	form := v.open("/console/keys/2").says(http.StatusOK).form("/console/keys/2")

@@ -2,6 +2,8 @@ package console
 
 import (
 	"fmt"
+	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -123,9 +125,21 @@ func (r keyRow) networks() g.Node {
 	}
 	var lines g.Group
 	for i, network := range r.Networks {
-		lines = append(lines, g.If(i > 0, h.Br()), h.Code(g.Text(keys.FormatNetwork(network))))
+		lines = append(lines, g.If(i > 0, h.Br()), networkView(network))
 	}
 	return lines
+}
+
+// networkPart is a part of a network with the colons behind it.
+var networkPart = regexp.MustCompile(`[^:]*:+|[^:]+`)
+
+// networkView shows a network, which may be broken between its parts and nowhere else.
+func networkView(network netip.Prefix) g.Node {
+	var parts g.Group
+	for i, part := range networkPart.FindAllString(keys.FormatNetwork(network), -1) {
+		parts = append(parts, g.If(i > 0, h.Wbr()), g.Text(part))
+	}
+	return h.Code(h.Class("network"), parts)
 }
 
 func (r keyRow) limits() g.Node {
