@@ -46,7 +46,7 @@ func document(servers []string, queryParameter string, day time.Time) ([]byte, e
 		{"info", members{
 			{"title", "Bookside"},
 			{"version", "v1"},
-			{"summary", "Bookings, customers and payments of a WordPress site with LatePoint"},
+			{"summary", "Bookings, customers, services, payments and orders of a WordPress site with LatePoint"},
 			{"description", introduction},
 			{"contact", members{{"name", "The operator of this site"}}},
 			{"license", members{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},
@@ -81,8 +81,7 @@ func dayOfExamples(now time.Time) time.Time {
 	return day.AddDate(0, 0, (int(time.Tuesday-day.Weekday())+7)%7)
 }
 
-const introduction = "Bookings, customers, services, payments and orders of a WordPress site with LatePoint.\n\n" +
-	"## Keys\n\n" +
+const introduction = "## Keys\n\n" +
 	"Each request needs an API key, in the header `X-API-Key` or as a bearer token in `Authorization`. " +
 	"A key has permissions; each operation below says which ones it needs. Without a valid key the answer is 401, without the permission 403.\n\n" +
 	"## Pages\n\n" +
