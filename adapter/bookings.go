@@ -437,10 +437,10 @@ func (s *Site) foundBookings(ctx context.Context, found []foundBooking, size *to
 func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, size *total) (map[int64]*Booking, error) {
 	stmt := withStatus(s.bookingRecords().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.column())
 	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, newListedRow(size).scan)
+	s.noteCount(size, err)
 	if err != nil {
 		return nil, err
 	}
-	s.noteCount(size)
 	return byID(records, func(b *Booking) int64 { return b.ID }), nil
 }
 

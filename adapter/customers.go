@@ -176,7 +176,7 @@ func (s *Site) customerStats(ctx context.Context, ids []int64, size *total) (map
 	for _, counted := range parts[0] {
 		size.size = counted.Total
 	}
-	s.noteCount(size)
+	s.noteCount(size, err)
 	stats := make(map[int64]CustomerStats, len(ids))
 	for _, id := range ids {
 		var sum CustomerStats

@@ -168,7 +168,7 @@ func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilde
 		}
 		return o, err
 	})
-	s.noteCount(size)
+	s.noteCount(size, err)
 	return byID(records, func(o Order) int64 { return o.ID }), err
 }
 

@@ -77,7 +77,7 @@ func (t *Totals) noteSize(key string, size int64) {
 	switch {
 	case size < t.Long:
 		delete(t.long, key)
-	case t.long == nil || len(t.long) >= maxLists:
+	case t.long == nil || len(t.long) >= maxLists && !t.long[key]:
 		t.long = map[string]bool{key: true}
 	default:
 		t.long[key] = true
@@ -185,15 +185,19 @@ func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
 		return nil
 	}
 	t.size, err = s.count(ctx, l)
-	s.noteCount(t)
+	s.noteCount(t, err)
 	t.count = nil
 	return err
 }
 
-// noteCount remembers how long a statement took that counted a list, and how long the list is.
-func (s *Site) noteCount(t *total) {
-	if t.count != nil && t.key != "" {
-		s.totals.note(t.key, s.totals.now().Sub(t.began))
+// noteCount remembers how long a statement took that counted a list, and how long the list is;
+// after an error, the latter is what it was before.
+func (s *Site) noteCount(t *total, err error) {
+	if t.count == nil || t.key == "" {
+		return
+	}
+	s.totals.note(t.key, s.totals.now().Sub(t.began))
+	if err == nil {
 		s.totals.noteSize(t.key, t.size)
 	}
 }

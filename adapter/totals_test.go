@@ -1,0 +1,58 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+)
+
+// TestLongLists: which lists are known to be long after another one was counted.
+func TestLongLists(t *testing.T) {
+	t.Parallel()
+	const long, counted, other = 10, "counted", "list 0"
+	for _, test := range []struct {
+		name    string
+		known   []string // lists known to be long
+		filled  int      // how many more of them
+		size    int64
+		err     error
+		isLong  bool
+		forgets bool // the others
+	}{
+		{"short", nil, 1, long - 1, nil, false, false},
+		{"long", nil, 1, long, nil, true, false},
+		{"long again", []string{counted}, 1, long, nil, true, false},
+		{"no longer long", []string{counted}, 1, long - 1, nil, false, false},
+		{"long, and there is room for it", nil, maxLists - 1, long, nil, true, false},
+		{"long, and there is no room for it", nil, maxLists, long, nil, true, true},
+		{"long again, and there is no room for more", []string{counted}, maxLists - 1, long, nil, true, false},
+		{"short, and there is no room for more", nil, maxLists, 0, nil, false, false},
+		{"failed", nil, 1, 0, errors.New("lost connection"), false, false},
+		{"failed, and was long before", []string{counted}, 1, 0, errors.New("lost connection"), true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			totals := &Totals{ExactTime: time.Hour, Long: long, now: time.Now}
+			for _, key := range test.known {
+				totals.noteSize(key, long)
+			}
+			for i := range test.filled {
+				totals.noteSize(fmt.Sprint("list ", i), long)
+			}
+			s := &Site{totals: totals}
+			s.noteCount(&total{size: test.size, key: counted, count: sq.Expr("1"), began: time.Now()}, test.err)
+			if got := totals.isLong(counted); got != test.isLong {
+				t.Errorf("known to be long: %t", got)
+			}
+			if got := !totals.isLong(other); got != test.forgets {
+				t.Errorf("the others are forgotten: %t", got)
+			}
+			if len(totals.long) > maxLists {
+				t.Errorf("%d lists are kept", len(totals.long))
+			}
+		})
+	}
+}
