@@ -248,9 +248,9 @@ func (s *Site) addFirstBookings(ctx context.Context, records []Payment) error {
 	return nil
 }
 
-// firstBookings finds the first booking of each order. Because bookings.order_item_id has
-// no index, going from an order to its bookings would be a scan: the JSON of the items
-// names the booking, and the booking confirms it.
+// firstBookings finds the first booking of each order. Where `bookside indexes` has not added
+// an index on bookings.order_item_id, going from an order to its bookings would be a scan: the
+// JSON of the items names the booking, and the booking confirms it.
 func (s *Site) firstBookings(ctx context.Context, orders []int64) (map[int64]int64, error) {
 	if len(orders) == 0 {
 		return nil, nil

@@ -145,9 +145,9 @@ func (s *Site) orderCustomer(ctx context.Context, id int64) (c BookingCustomer, 
 	return found.BookingCustomer, exists, err
 }
 
-// orderBookings finds the bookings of an order's items. bookings.order_item_id has no
-// index: the JSON of an item names its booking; the bookings of a bundle are searched
-// among those of the customer.
+// orderBookings finds the bookings of an order's items. bookings.order_item_id has no index
+// unless `bookside indexes` has added one: the JSON of an item names its booking; the bookings
+// of a bundle are searched among those of the customer.
 func (s *Site) orderBookings(ctx context.Context, customer int64, items []OrderItem) ([]int64, error) {
 	if len(items) == 0 {
 		return nil, nil
