@@ -19,7 +19,7 @@ func TestRecordedCustomerWrites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	differences := map[string]int{}
-	r := newReplayer(t, differences)
+	r := newReplayer(t, fixtures.SiteA(), differences)
 	seen := map[string]bool{}
 	for _, w := range fixtures.RecordedWrites(t) {
 		play, ok := customerReplays[w.Name]

@@ -21,7 +21,7 @@ import (
 func TestRecordedShopWrites(t *testing.T) {
 	t.Parallel()
 	differences := map[string]int{}
-	r := newReplayer(t, differences)
+	r := newReplayer(t, fixtures.SiteA(), differences)
 	seen := map[string]bool{}
 	for _, w := range fixtures.RecordedWrites(t) {
 		if play, ok := shopReplays[w.Name]; ok {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,31 +19,38 @@ import (
 
 // TestRecordedWrites repeats the writes recorded on a real site, and compares the rows
 // with those that the plugin wrote. They are equal except for differences that are listed
-// and intended. Two databases share the work.
+// and intended. Most writes need only a few of the site's bookings.
 func TestRecordedWrites(t *testing.T) {
 	fixtures.RequireServer(t)
 	wantEveryWriteNamed(t)
-	shares := [2]map[string]int{{}, {}}
+	few, all := map[string]int{}, map[string]int{}
 	t.Run("writes", func(t *testing.T) {
-		for share, differences := range shares {
-			t.Run(strconv.Itoa(share), func(t *testing.T) {
-				t.Parallel()
-				r := newReplayer(t, differences)
-				writes := fixtures.RecordedWrites(t)
-				for i := share; i < len(writes); i += len(shares) {
-					if play, ok := replays[writes[i].Name]; ok {
-						r.replay(writes[i], play)
-					}
-				}
-			})
-		}
+		t.Run("few bookings", func(t *testing.T) {
+			t.Parallel()
+			replayThose(t, fixtures.SiteA().WithFewBookings(), few, func(r replay) bool { return !r.allBookings })
+		})
+		t.Run("all bookings", func(t *testing.T) {
+			t.Parallel()
+			replayThose(t, fixtures.SiteA(), all, func(r replay) bool { return r.allBookings })
+		})
 	})
-	got := maps.Clone(shares[0])
-	for difference, n := range shares[1] {
+	got := maps.Clone(few)
+	for difference, n := range all {
 		got[difference] += n
 	}
 	if diff := cmp.Diff(wantDifferences, got); diff != "" {
 		t.Errorf("writes by difference (-want +got):\n%s", diff)
+	}
+}
+
+// replayThose repeats the writes that are chosen, on a database with the site.
+func replayThose(t *testing.T, site fixtures.Site, differences map[string]int, chosen func(replay) bool) {
+	t.Helper()
+	r := newReplayer(t, site, differences)
+	for _, w := range fixtures.RecordedWrites(t) {
+		if play, ok := replays[w.Name]; ok && chosen(play) {
+			r.replay(w, play)
+		}
 	}
 }
 
@@ -77,8 +83,10 @@ type replay struct {
 	// prepare are statements that make it possible: the plugin's forms look
 	// neither at working hours nor at other bookings.
 	prepare []string
-	code    domain.Code  // of the error; "" for success
-	differ  []difference // besides those of all writes
+	code    domain.Code // of the error; "" for success
+	// allBookings is set if it depends on bookings other than the few.
+	allBookings bool
+	differ      []difference // besides those of all writes
 }
 
 // difference is where we write something else than the plugin, on purpose.
@@ -105,9 +113,9 @@ type replayer struct {
 	differences map[string]int
 }
 
-func newReplayer(t *testing.T, differences map[string]int) *replayer {
+func newReplayer(t *testing.T, site fixtures.Site, differences map[string]int) *replayer {
 	t.Helper()
-	r := &replayer{t: t, database: fixtures.New(t, fixtures.SiteA()), differences: differences}
+	r := &replayer{t: t, database: fixtures.New(t, site), differences: differences}
 	r.platform = NewPlatform(wpdbtest.Open(t, r.database, 2), func() time.Time { return r.now })
 	r.original = r.database.Snapshot(t)
 	return r

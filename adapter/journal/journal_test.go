@@ -331,12 +331,14 @@ func TestNothingIsMissed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	log := slog.New(slog.DiscardHandler)
+	begin := time.Now()
+	fast := func() time.Time { return begin.Add(20 * time.Since(begin)) } // the next server takes over sooner
 	var servers sync.WaitGroup
 	journals := make([]*Journal, 2)
 	stops := make([]context.CancelFunc, 2)
 	for i := range journals {
 		db := wpdbtest.Open(t, database, 4)
-		journals[i] = New(db, time.Now)
+		journals[i] = New(db, fast)
 		var running context.Context
 		running, stops[i] = context.WithCancel(ctx)
 		schema := func(ctx context.Context) (*wpdb.Schema, error) { return db.Schema(ctx, "") }

@@ -954,7 +954,7 @@ func TestBacklogStaysInTheJournal(t *testing.T) {
 	x.enter() // moves the end to 999; 1000 is not committed yet
 	r.answer(http.StatusInternalServerError)
 	w := x.worker()
-	w.waiting = 500
+	w.waiting = 150
 	for range 80 {
 		if err := w.work(t.Context()); err != nil {
 			t.Fatal(err)

@@ -39,11 +39,12 @@ func withoutLimits(db *fixtures.Database) []string {
 }
 
 // TestCompareCrawl: a crawl of the sample sites finds no difference between two servers on
-// the same tables, and asks for every route.
+// the same tables, and asks for every route. A quick run crawls a site of the newest tables and
+// one of the oldest.
 func TestCompareCrawl(t *testing.T) {
 	t.Parallel()
 	sites := []fixtures.Site{fixtures.Small(now), fixtures.Edge(), fixtures.Legacy(), fixtures.SiteA().WithFewBookings().WithCoupons()}
-	for _, site := range sites {
+	for _, site := range fixtures.Sample(sites, 2) {
 		t.Run(site.Name, func(t *testing.T) {
 			t.Parallel()
 			env := withoutLimits(fixtures.New(t, site))

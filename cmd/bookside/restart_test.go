@@ -96,7 +96,7 @@ func (s *supervisor) hear(want string) {
 func TestRestartBehindProxy(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
-	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=1s", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
+	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=200ms", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
 	before := countBookings(t, db)
 	program, address := newSupervisor(t, env)
 	l := &load{t: t, proxy: startNginx(t, address, "/nowhere"), key: newKey(t, env, "--permissions", "read,write")}
@@ -106,7 +106,7 @@ func TestRestartBehindProxy(t *testing.T) {
 
 	var over atomic.Bool
 	var clients sync.WaitGroup
-	for range 8 {
+	for range 4 {
 		clients.Go(func() {
 			for !over.Load() && l.failed.Load() == 0 {
 				l.ask(http.MethodGet, "/bookings?per_page=5", "", http.StatusOK)
