@@ -28,8 +28,8 @@ import (
 )
 
 // TestDocsInABrowser sends every GET of the demo's site but calendars from the page, and a request that
-// creates something from each that the GETs need, as they are filled in. The page contacts only
-// the server, can be used with a keyboard and a screen reader, and is not too high.
+// creates something from each that the GETs need, as they are filled in. The page resolves their
+// references by an excerpt of the document as by all of it, contacts only the server, can be used with a keyboard and a screen reader, and is not too high.
 func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.RateLimit = ratelimit.Options{} })
@@ -51,6 +51,10 @@ func TestDocsInABrowser(t *testing.T) {
 			case o.path != "/status" && o.path != "/changes" && !findsRows([]byte(body)):
 				t.Errorf("%s found nothing: %.500s", o.OperationID, body)
 			}
+		}
+		differing, err := chromedp.Run(page, chromedp.Evaluate[[]string](excerptScript, chromedp.EvalAwaitPromise))
+		if err != nil || len(differing) > 0 {
+			t.Errorf("an excerpt of the document resolves otherwise than all of it: %q, %v", differing, err)
 		}
 		for _, fault := range traffic.Faults(server.URL) {
 			t.Error(fault)
@@ -182,6 +186,23 @@ const executeScript = `(async () => {
 	const got = { Status: parseInt(status.textContent), Body: body ? body.textContent : "" };
 	if (got.Status !== 401) document.querySelector(block + ".opblock-summary-control").click();
 	return got;
+})()`
+
+// excerptScript returns the methods of a path that the page's excerpt of the document resolves
+// otherwise than the whole document, which is used where no method is named.
+const excerptScript = `(async () => {
+	const { fn, specSelectors } = window.ui.getSystem();
+	const baseDoc = String(new URL(specSelectors.url(), document.baseURI));
+	const resolve = async (...method) => {
+		const { spec, errors } = await fn.resolveSubtree(specSelectors.specJson().toJS(), ["paths", "/bookings", ...method], { baseDoc });
+		return { ...spec, errors };
+	};
+	const differing = [];
+	const { errors, ...methods } = await resolve();
+	for (const [method, whole] of Object.entries(methods)) {
+		if (JSON.stringify(await resolve(method)) !== JSON.stringify({ ...whole, errors: [] })) differing.push(method);
+	}
+	return differing;
 })()`
 
 // TestSwaggerUIMatchesItsChecksums compares the embedded Swagger UI with the

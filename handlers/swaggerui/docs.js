@@ -6,8 +6,25 @@ const shade = () => document.documentElement.classList.toggle("dark-mode", dark.
 shade();
 dark.addEventListener("change", shade);
 
+// excerpt returns the document with one operation and the components that it refers to.
+const excerpt = (spec, [kind, path, method]) => {
+  const components = { securitySchemes: spec.components.securitySchemes };
+  const add = (node) => {
+    if (node === null || typeof node !== "object") return;
+    const [, type, name] = typeof node.$ref === "string" ? node.$ref.match(/^#\/components\/(\w+)\/(.+)$/) || [] : [];
+    if (type && !components[type]?.[name]) {
+      components[type] = { ...components[type], [name]: spec.components[type][name] };
+      add(components[type][name]);
+    }
+    Object.values(node).forEach(add);
+  };
+  const operation = spec[kind][path][method];
+  add(operation);
+  return { ...spec, paths: {}, webhooks: {}, [kind]: { [path]: { [method]: operation } }, components };
+};
+
 // What Bookside changes of Swagger UI.
-const changes = ({ React }) => {
+const changes = ({ React, fn: { resolveSubtree } }) => {
   const h = React.createElement;
 
   // Responses are opened one by one: with all of them, an operation is seven screens high.
@@ -22,6 +39,11 @@ const changes = ({ React }) => {
   };
 
   return {
+    fn: {
+      // Swagger UI resolves the whole document for each operation that is opened, which takes a second.
+      resolveSubtree: (spec, place, options) =>
+        resolveSubtree(place.length === 3 && ["paths", "webhooks"].includes(place[0]) ? excerpt(spec, place) : spec, place, options),
+    },
     wrapComponents: {
       response,
       // A link inside a button cannot be reached by keyboard.
