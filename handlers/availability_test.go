@@ -615,6 +615,19 @@ func TestExplainEveryReason(t *testing.T) {
 	}
 }
 
+// TestBookingsOfTheNextDayBlock: where working hours run past midnight, a start before midnight is
+// not offered if its end meets a booking of the next day.
+func TestBookingsOfTheNextDayBlock(t *testing.T) {
+	t.Parallel()
+	s := newQuietServer(t, "22:00", "26:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-25", start: "00:00", end: "01:00"})
+	for location, want := range map[string][]string{"1": {"22:00", "22:30", "23:00"}, "2": {"22:00", "22:30", "23:00", "23:30"}} {
+		day := s.day(t, "service_id=1&agent_id=1&date=2026-11-24&location_id="+location)
+		if diff := cmp.Diff(want, day.AvailableSlots); diff != "" {
+			t.Errorf("location %s (-want +got):\n%s", location, diff)
+		}
+	}
+}
+
 // activate returns the statement that makes these the active plugins.
 func activate(files ...string) string {
 	var list strings.Builder

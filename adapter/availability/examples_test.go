@@ -234,6 +234,8 @@ func TestDeviations(t *testing.T) {
 	}
 	winter := NewWindow(time.Date(2027, 1, 1, 12, 0, 0, 0, spring), Bounds{}, Bounds{}, DefaultDeviations)
 	tuesday := bookingAt(1, "0-1", func(b *Booking) { b.Start.Day, b.End.Day = monday+1, monday+1 })
+	tuesdayWithBuffers := tuesday
+	tuesdayWithBuffers.BufferBefore = 15
 	for _, c := range []struct {
 		name         string
 		e            example
@@ -244,6 +246,10 @@ func TestDeviations(t *testing.T) {
 		{"past midnight, the second day", example{hours: late, bookings: []Booking{pastMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "01:00 01:30 02:00", Deviations{BlockAcrossMidnight: true}},
 		{"to midnight, the next day is free", example{hours: late, bookings: []Booking{toMidnight}, day: monday + 1}, "00:00 00:30 01:00 01:30 02:00", "00:00 00:30 01:00 01:30 02:00", DefaultDeviations},
 		{"a new one past midnight", example{hours: long, duration: 90, bookings: []Booking{tuesday}}, "22:00 22:30 23:00 23:30 24:00 24:30", "22:00 22:30", Deviations{BlockAcrossMidnight: true}},
+		{
+			"buffers end at midnight", example{hours: late, bookings: []Booking{tuesdayWithBuffers}, bufferAfter: 15},
+			"20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", DefaultDeviations,
+		},
 		{"starts after midnight", example{hours: long}, "22:00 22:30 23:00 23:30 24:00 24:30 25:00", "22:00 22:30 23:00 23:30", Deviations{StartWithinDay: true}},
 		{"days before today", example{hours: late, window: &Window{Now: Moment{monday + 1, 0}, Opens: Moment{monday + 1, 0}}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Deviations{RejectPast: true}},
 		{
