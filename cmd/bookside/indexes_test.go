@@ -104,7 +104,8 @@ func TestIndexes(t *testing.T) {
 	if missing.State != indexes.Missing || missing.Bytes == nil || *missing.Bytes < 40_000*7 || *missing.Bytes > 40_000*30 || missing.Seconds == nil {
 		t.Errorf("missing: %+v", missing)
 	}
-	if u := missing.Uses[0]; u.Before < 30_000 || u.After > 100 {
+	// The server estimates the rows of the 40,000.
+	if u := missing.Uses[0]; u.Before < 20_000 || u.After > 100 {
 		t.Errorf("examined without the index %d rows, with it %d", u.Before, u.After)
 	}
 
@@ -117,7 +118,7 @@ func TestIndexes(t *testing.T) {
 	if present.State != indexes.Present || present.Name != "bookside_order_id" || present.Bytes != nil {
 		t.Errorf("present: %+v", present)
 	}
-	if u := present.Uses[0]; u.Before < 30_000 || u.After > 100 {
+	if u := present.Uses[0]; u.Before < 20_000 || u.After > 100 {
 		t.Errorf("explained without the index %d rows, with it %d", u.Before, u.After)
 	}
 	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "indexes        none missing\n")
