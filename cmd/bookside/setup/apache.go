@@ -78,16 +78,7 @@ func (r *apacheReader) include(from, pattern string, in *Server) error {
 	if in == nil {
 		r.found.included = append(r.found.included, pattern)
 	}
-	names, err := glob(r.files, pattern)
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", from, pattern, err)
-	}
-	for _, name := range names {
-		if err := r.file(name, in); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readAll(r.files, from, pattern, func(name string) error { return r.file(name, in) })
 }
 
 func (r *apacheReader) directive(words []string, in *Server) {

@@ -142,16 +142,7 @@ func (r *caddyReader) imported(file string, imported caddyToken) error {
 	if !path.IsAbs(pattern) {
 		pattern = path.Join(path.Dir(file), pattern)
 	}
-	names, err := glob(r.files, pattern)
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", from, pattern, err)
-	}
-	for _, name := range names {
-		if err := r.file(name, false); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readAll(r.files, from, pattern, func(name string) error { return r.file(name, false) })
 }
 
 // block adds a block with the words before it; its first token is the brace.

@@ -256,14 +256,5 @@ func (r *nginxReader) include(from, pattern string, in *nginxScope) error {
 	if in == nil {
 		r.found.included = append(r.found.included, pattern)
 	}
-	names, err := glob(r.files, pattern)
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", from, pattern, err)
-	}
-	for _, name := range names {
-		if err := r.file(name, in); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readAll(r.files, from, pattern, func(name string) error { return r.file(name, in) })
 }

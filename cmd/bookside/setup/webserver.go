@@ -80,6 +80,20 @@ func parseConfigurations(files fs.FS) (found []configuration) {
 // maxIncludes limits how deep files include each other, which may be without an end.
 const maxIncludes = 20
 
+// readAll reads the files that match a pattern, which stands at a place of a configuration.
+func readAll(files fs.FS, from, pattern string, read func(name string) error) error {
+	names, err := glob(files, pattern)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", from, pattern, err)
+	}
+	for _, name := range names {
+		if err := read(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // includes reports whether a file would be included, if it existed.
 func (c configuration) includes(file string) bool {
 	return slices.ContainsFunc(c.included, func(pattern string) bool {
